@@ -54,7 +54,7 @@ describe('the Worker with a key', () => {
 		expect(events.at(-1)).toMatchObject({ type: 'done', text: 'It is 42.', usage: { costUsd: expect.any(Number) } });
 		expect(upstream.requests.map(({ headers }) => headers.authorization)).toEqual(Array(2).fill(`Bearer ${secretKey}`));
 		const [, second] = upstream.requests;
-		const turns = anthropic.hear(second?.body, second?.path ?? '').turns.flatMap(({ parts }) => parts);
+		const turns = anthropic.readRequest(second?.body, second?.path ?? '').turns.flatMap(({ parts }) => parts);
 		expect(turns.find(({ kind }) => kind === 'result')).toMatchObject({ id: call.id, text: '42' });
 		expect(streamed).not.toContain(secretKey);
 		upstream.check();

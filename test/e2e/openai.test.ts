@@ -51,7 +51,7 @@ afterAll(async () => {
 /** The turns that the model was sent in its last request. */
 const heard = () => {
 	const { body, path = '' } = upstream.requests.at(-1) ?? {};
-	return anthropic.hear(body, path).turns;
+	return anthropic.readRequest(body, path).turns;
 };
 
 async function thrown(work: Promise<unknown>): Promise<unknown> {

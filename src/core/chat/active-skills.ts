@@ -12,7 +12,7 @@ interface ActiveSkillsOptions {
 	readonly resolver: SkillResolver;
 	/** The tools that `allowed-tools` may name. */
 	readonly offered: readonly Tool[];
-	/** Returns the run's tools without those of skills. */
+	/** Returns the run's tools without the skill tools. */
 	readonly tools: () => readonly Tool[];
 	readonly signal: AbortSignal;
 }

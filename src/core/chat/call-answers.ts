@@ -15,7 +15,7 @@ export type CallAnswer =
 	  };
 
 export interface PendingCalls {
-	/** The last assistant message and the results behind it. */
+	/** The last assistant message and its results. */
 	readonly turn: readonly Message[];
 	/** The calls that are still open. */
 	readonly calls?: readonly WaitingCall[];

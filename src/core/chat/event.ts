@@ -44,7 +44,7 @@ export interface AnswerTo {
 	readonly resume: unknown;
 }
 
-/** The end of a run: exactly one of these, last, on every path. */
+/** The end of a run: the last event, once, on every path. */
 export type TerminalEvent =
 	| {
 			readonly type: 'done';

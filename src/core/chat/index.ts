@@ -35,10 +35,10 @@ export {
 	type UserMessage,
 	userMessage,
 } from './message.ts';
-export type { Hidden, Meter, MeteredRequest } from './meter.ts';
+export type { HiddenCost, Meter, MeteredRequest } from './meter.ts';
 export type { ChatOptions, MessageContext, OpenCallState, Turn } from './options.ts';
 export type {
-	AskedCall,
+	CallEstimate,
 	CallOptions,
 	ChatFn,
 	ChatStreamFn,

@@ -1,4 +1,4 @@
-import type { AskedCall } from './provider.ts';
+import type { CallEstimate } from './provider.ts';
 import type { ChatUsage } from './usage.ts';
 
 /** A request before it is made. */
@@ -7,7 +7,7 @@ export interface MeteredRequest {
 	/** The estimated tokens that it sends. */
 	readonly inputTokens: number;
 	/** The chosen features of the provider: its own tools, the tier, the cache. */
-	readonly choices?: Omit<AskedCall, 'inputTokens' | 'outputTokens'>;
+	readonly choices?: Omit<CallEstimate, 'inputTokens' | 'outputTokens'>;
 	/** The longest reply that the options allow. Missing if there is no limit. */
 	readonly maxOutputTokens?: number;
 	/** Whether the reply must be allowed that length, because a shorter reply was cut off. */
@@ -19,7 +19,7 @@ export interface MeteredRequest {
 }
 
 /** The hidden cost of an interrupted request. */
-export interface Hidden {
+export interface HiddenCost {
 	/** The milliseconds without a delta, in which the model may have thought. */
 	readonly silentMs: number;
 	/** Whether the provider ran its own tools, after which the model reads the input again. */
@@ -43,11 +43,11 @@ export interface Meter {
 		usage: ChatUsage | undefined,
 		cut: boolean,
 		outputTokens: number,
-		hidden?: Hidden,
+		hidden?: HiddenCost,
 	) => void | Promise<void>;
 }
 
-export interface SeenCall {
+export interface EndedCall {
 	readonly usage?: ChatUsage;
 	/** The estimated tokens of the request. */
 	readonly inputTokens: number;
@@ -85,7 +85,7 @@ export function toCharge({
 	hiddenTokens = 0,
 	hasReadAgain,
 	isCut,
-}: SeenCall): CallCharge {
+}: EndedCall): CallCharge {
 	const reported = {
 		input: readReported(usage?.inputTokens, inputTokens),
 		output: readReported(usage?.outputTokens, outputTokens),

@@ -33,7 +33,7 @@ export interface Turn {
 	readonly streamedInputs?: Readonly<Record<string, string>>;
 }
 
-/** Offers only these tools to a turn and requires a call of one. */
+/** Offers only these tools to a turn, which must call one of them. */
 export interface OneOfTools {
 	readonly oneOf: readonly string[];
 }
@@ -86,7 +86,7 @@ export interface ChatOptions extends ProviderChoices {
 	readonly chatStreamFn?: TextChatStreamFn;
 	/** The providers of the models. A later entry wins. */
 	readonly providers?: readonly ProviderRegistration[];
-	/** Further models, in order, if one cannot be reached or breaks off. */
+	/** Further models, in order, if a model cannot be reached or breaks off. */
 	readonly fallbacks?: readonly string[];
 	readonly system?: SystemPrompt;
 	/** Functions and records, or a toolbox. */
@@ -111,7 +111,7 @@ export interface ChatOptions extends ProviderChoices {
 	readonly recall?: Recall;
 	/** The most model turns of a run. The default is 10. */
 	readonly maxIterations?: number;
-	/** The most tool calls of a run. The default is 200. Further calls are not run, and the model is told so. */
+	/** The most tool calls of a run. The default is 200. Further calls are not run, which their results report. */
 	readonly maxToolCalls?: number;
 	/** The most calls of a turn that run at a time. The default is 10. They begin in their order. */
 	readonly maxParallelToolCalls?: number;
@@ -179,7 +179,7 @@ export interface ChatOptions extends ProviderChoices {
 	readonly mode?: 'auto' | 'manual';
 	/** The decisions and answers of people about open calls, by call id. */
 	readonly openCalls?: ReadonlyMap<string, OpenCallState>;
-	/** Used ids. A new call with one of them gets a suffix. */
+	/** Used ids. A new call with a used id gets a suffix. */
 	readonly takenIds?: ReadonlySet<string>;
 	/**
 	 * The number of model turns, with their tools, after which the run stops as `awaiting_tools` without an open call.

@@ -24,7 +24,7 @@ export interface ProviderRegistration {
 	/** Returns the cost of a call in US dollars, or `undefined` if unknown. */
 	readonly computePrice?: PriceOf;
 	/** Returns the most that a call may cost, including the provider's own tools. */
-	readonly computeMost?: (model: string, call: AskedCall) => MostCost;
+	readonly computeMost?: (model: string, call: CallEstimate) => MostCost;
 	/** Returns the same provider with your own prices, by the names of models. Its own `price` wins. */
 	readonly withPrices?: (prices: ModelPrices) => ProviderRegistration;
 	/** The variable that is missing, such as `ANTHROPIC_API_KEY`. Errors name it. */
@@ -36,7 +36,7 @@ export interface ProviderRegistration {
 }
 
 /** A call before it is made. */
-export interface AskedCall extends ProviderChoices {
+export interface CallEstimate extends ProviderChoices {
 	readonly cache?: PromptCache;
 	/** The estimated tokens of the request. */
 	readonly inputTokens: number;

@@ -3,7 +3,7 @@ import { toInputText } from '../tool/call.ts';
 import type { ToolCall } from '../tool/index.ts';
 import type { SentPrompt } from './cache-miss.ts';
 import { type Emit, isLoopKind } from './event.ts';
-import type { Hidden } from './meter.ts';
+import type { HiddenCost } from './meter.ts';
 import { type ChatReply, claimId, type OnDelta, type ReplyDelta, type StreamStop } from './reply.ts';
 import { createTokenCounter } from './tokens.ts';
 import type { ChatUsage } from './usage.ts';
@@ -58,7 +58,7 @@ export class StreamedReply {
 	}
 
 	/** The hidden cost: the time before the first delta, and the long pauses until now. */
-	get hidden(): Hidden {
+	get hidden(): HiddenCost {
 		return { silentMs: this.#pauses.silentMs + this.#pauseMs(), hasReadAgain: this.#hasReadAgain };
 	}
 

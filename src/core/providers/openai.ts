@@ -1,6 +1,6 @@
 import { RunletError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
-import { type AskedCall, type ProviderRegistration, prefixDetector, type ReasoningEffort } from '../chat/index.ts';
+import { type CallEstimate, type ProviderRegistration, prefixDetector, type ReasoningEffort } from '../chat/index.ts';
 import { reasoningEfforts } from '../chat/provider.ts';
 import type { ProviderChoices } from '../chat/provider-tool.ts';
 import type { ModelRequest, WireTool } from './adapter/adapter.ts';
@@ -110,7 +110,7 @@ function createAdapter(dialect: ResponsesDialect, { post }: OpenAIRequests, term
 			contextWindow: dialect.variant === 'xai' ? 256_000 : 400_000,
 		},
 		choose: (choices: ProviderChoices) => toResponsesChoices(choices, dialect.variant),
-		foresee: (fields: Json, _: string, call: AskedCall) => ({
+		foresee: (fields: Json, _: string, call: CallEstimate) => ({
 			...foreseeResponses(fields, dialect.variant, call),
 			...terms,
 		}),

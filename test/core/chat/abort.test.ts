@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 
 const never = () => new Promise<never>(() => {});
 
-/** Plays a script and aborts when `begun` is called. */
+/** Plays a script and aborts at the call of `begun`. */
 function aborting(make: (begun: () => void) => { script: Script; options?: Parameters<typeof play>[1] }) {
 	const controller = new AbortController();
 	const { script, options } = make(() => controller.abort());

@@ -35,7 +35,7 @@ const offered = (requests: Requests) =>
 	);
 const answers = (messages: readonly Message[]) => Object.fromEntries(results(messages));
 
-/** A history in which a skill was read. */
+/** Creates a history with the reading of a skill. */
 const hasRead = (name: string, output: unknown = 'The text.', isError = false): Message[] => [
 	chat.userMessage('Read it'),
 	chat.assistantMessage('', [{ id: 'r', name: 'read_skill', input: { name } }]),
@@ -209,7 +209,7 @@ describe('a read skill', () => {
 		const long = chat.userMessage('x'.repeat(4_000));
 		const script = [call('a', 'pay'), call('b', 'pay'), 'Done.'];
 		const { requests, result } = await finish(script, options, [...read, long]);
-		// The turn for which room was made has its tools still, and its calls run.
+		// The turn still has its tools, and its calls run.
 		expect(offered(requests)).toEqual([['pay', 'book'], [], []]);
 		expect(answers(result.messages)).toMatchObject({
 			a: { paid: { n: 1 } },
@@ -236,7 +236,7 @@ describe('a read skill', () => {
 		const told = 'Skills that were read: billing. Their tools can be called; read one again where its text is needed.';
 		expect(summary?.content).toMatch(new RegExp(`They want bills\\.\n\n${told}$`));
 
-		// A history as a session reads it: from the newest summary on.
+		// The history of a session, from the newest summary on.
 		const rest = first.result.messages.slice(first.result.messages.findIndex(({ role }) => role === 'system'));
 		const longer = [
 			...rest,

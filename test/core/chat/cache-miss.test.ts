@@ -1,4 +1,4 @@
-/** A step says why the provider's cache had less than the request before (docs/costs.md). */
+/** A step has the reason of a cache miss (docs/costs.md). */
 import { describe, expect, test } from 'vitest';
 import type { PromptRecord } from '../../../src/core/chat/prompt-record.ts';
 import { type ChatOptions, chat, type Message } from '../../../src/core/index.ts';
@@ -10,7 +10,7 @@ const usage = (inputTokens: number, cachedInputTokens?: number) => ({
 	cachedInputTokens,
 });
 
-/** Two runs of a conversation. The second one is asked after some minutes. Returns what its steps say. */
+/** Plays two runs of a conversation, the second some minutes later. Returns the reasons in their steps. */
 async function playTwice(
 	cached: number | undefined,
 	{ first = {}, second = {}, tokens = 5_000, minutes = 1 }: Changes = {},

@@ -8,7 +8,7 @@ const calls = (count: number, from = 0) => Array.from({ length: count }, (_, n) 
 const errors = (messages: readonly Message[]) =>
 	messages.flatMap((message) => (message.role === 'tool' && message.isError ? [message.toolCallId] : []));
 
-/** A tool that counts how often it ran, and how many ran at a time. */
+/** A tool that counts its runs, and its parallel runs. */
 function counting(more: Partial<Tool> = {}) {
 	const seen = { ran: 0, now: 0, most: 0 };
 	const work = readTool(

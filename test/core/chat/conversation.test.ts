@@ -7,7 +7,7 @@ const user = chat.userMessage;
 const answer = (id: string, output: unknown) => chat.toolResultMessage({ id, output, isError: false });
 const assistant = (...calls: ToolCall[]) => chat.assistantMessage('', calls);
 
-/** What the model is sent for a history. */
+/** Returns the messages of the request for a history. */
 async function sent(...history: Message[]): Promise<readonly Message[]> {
 	const { requests } = await finish(['Hi'], { tools: [echo, byHand] }, history);
 	return requests[0]?.messages ?? [];
@@ -227,7 +227,7 @@ describe('the metadata of a provider', () => {
 
 const limit = 262_144;
 
-/** What the model is sent for a result, in each of the requests. */
+/** Returns the sent form of a result in each request. */
 async function sentFor(message: Partial<Extract<Message, { role: 'tool' }>>): Promise<Message | undefined> {
 	const result: Message = { role: 'tool', toolCallId: 'a', content: '', ...message };
 	const history = [chat.userMessage('1'), chat.assistantMessage('', [echoCall('a')]), result];

@@ -30,7 +30,7 @@ test('a feed waits for its reader until it is released', async () => {
 	for (let n = 0; n < 2_000; n++) expect(feed.add(text)).toBeUndefined();
 });
 
-/** Reads a run with one call of a tool, and returns the kinds of events that its reader gets together. */
+/** Reads a run with one call of a tool. Returns the kinds of events in each batch. */
 async function readTogether(tool: Tool | typeof echo, onBatch = (_: readonly string[]) => {}): Promise<string[][]> {
 	const script = [{ text: 'I look.', ...calling(echoCall('a')) }, 'Seen.'];
 	const options = { model: 'scripted', providers: [providers.scripted(script)], tools: [tool] };
@@ -61,7 +61,9 @@ test('a feed emits the end of a turn before the result of a slow tool', async ()
 	expect(batches.flat()).toContain('tool_result');
 });
 
-/** What a client shows that keeps an id as soon as it has read its line, as `@microsoft/fetch-event-source` does. */
+/**
+ * Reads events like a client that stores an id as soon as it reads the line, as `@microsoft/fetch-event-source` does.
+ */
 function read(text: string): { readonly shown: readonly string[]; readonly id: string | undefined } {
 	const shown: string[] = [];
 	let id: string | undefined;

@@ -71,8 +71,3 @@ describe('a model function that returns a text', () => {
 		expect((await run.result).text).toBe('Hi');
 	});
 });
-
-test('flattenParts returns an empty text for no parts', () => {
-	expect(chat.flattenParts(undefined)).toBe('');
-	expect(chat.flattenParts([])).toBe('');
-});

@@ -9,7 +9,7 @@ export const rule: Message = { role: 'system', content: 'Be kind.' };
 export const long: Message[] = Array.from({ length: 10 }, (_, n) => [user(`q${n}`, 200), says(`a${n}`, 200)]).flat();
 export const history = [...long, user('now')];
 
-/** Messages by their first word. */
+/** Returns the first words of messages. */
 export const names = (messages: readonly Message[] = []) => messages.map((one) => chat.messageText(one).split(/\s/)[0]);
 export const codes = (events: readonly { readonly code: string }[]) => events.map(({ code }) => code);
 export const truncate = (maxContextTokens?: number): Partial<ChatOptions> => ({

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { createDeferred } from '../../../src/core/base/promises.ts';
 import { chat, providers, RunletError } from '../../../src/core/index.ts';
 
-/** A meter that writes down what it is told. */
+/** A meter that records its calls. */
 function noting(reserve: chat.Meter['reserve'] = ({ maxOutputTokens }) => maxOutputTokens) {
 	const told: unknown[] = [];
 	const meter: chat.Meter = {
@@ -129,7 +129,7 @@ describe('a meter', () => {
 	});
 
 	test('gets the silent time of an interrupted reply, and whether the provider used its own tools', async () => {
-		const told: (chat.Hidden | undefined)[] = [];
+		const told: (chat.HiddenCost | undefined)[] = [];
 		const meter: chat.Meter = { reserve: () => 100, lost: (_, __, ___, hidden) => void told.push(hidden) };
 		vi.useFakeTimers({ toFake: ['Date'] });
 		try {
@@ -138,7 +138,7 @@ describe('a meter', () => {
 					async (_, onDelta) => {
 						vi.setSystemTime(Date.now() + 3_000);
 						await onDelta({ type, text: 'a', id: 's', name: 'web_search' });
-						// A usual pause is none, and a long one is.
+						// A short pause does not count, and a long pause does.
 						vi.setSystemTime(Date.now() + 100);
 						await onDelta({ type: 'text', text: 'b' });
 						vi.setSystemTime(Date.now() + 2_000);

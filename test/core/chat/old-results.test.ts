@@ -7,7 +7,7 @@ import { calling, echo, finish, only, play, readTool } from './support.ts';
 
 const long = (name: string, characters: number) => `${name} `.padEnd(characters, '0123456789');
 
-/** Exchanges of a question, a call, its result of so many characters, and an answer. */
+/** Creates exchanges of a question, a call, a result of that many characters, and an answer. */
 const exchanges = (count: number, characters: number, call = 'look'): Message[] =>
 	Array.from({ length: count }, (_, n) => [
 		chat.userMessage(`question ${n}`),
@@ -18,13 +18,13 @@ const exchanges = (count: number, characters: number, call = 'look'): Message[] 
 
 const look = readTool('look', () => 'fine');
 const now = chat.userMessage('And now?');
-/** The results that a request has as references, by their ids. */
+/** Lists the ids of the results that a request has as references. */
 const listReferences = (messages: readonly Message[] = []): string[] =>
 	messages.flatMap((one) => (one.role === 'tool' && `${one.content}`.includes('read_result') ? [one.toolCallId] : []));
 const stepped = (events: readonly { readonly type: string; readonly code?: string }[]) =>
 	events.filter(({ code }) => code === 'results_referred').length;
 
-/** Runs a conversation that its provider answered before, so many minutes ago. */
+/** Continues a conversation some minutes later. */
 async function goOn(messages: readonly Message[], minutes: number, options: Partial<ChatOptions> = {}) {
 	const prompts: (PromptRecord | undefined)[] = [];
 	const onMessage: ChatOptions['onMessage'] = (_, { prompt }) => void prompts.push(prompt);

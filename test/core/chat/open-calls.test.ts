@@ -23,7 +23,7 @@ const order = (more: Partial<tool.ToolRecord> = {}) =>
 	} as tool.ToolRecord);
 const ordering = calling({ id: 'a', name: 'order', input: { thing: 'hat' } });
 
-/** Has the tool ask, and gives it the answer. */
+/** Lets the tool ask, and answers the question. */
 async function answer(text: string, options: Partial<ChatOptions>) {
 	const first = await finish([ordering], options);
 	const { answerTo, question } = first.result.metadata;

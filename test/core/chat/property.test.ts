@@ -38,7 +38,7 @@ interface RandomTurn {
 	readonly streamed: boolean;
 }
 
-/** A text in pieces of these lengths, over and over. */
+/** Splits a text into pieces of these lengths, repeatedly. */
 function* pieces(text: string, cuts: readonly number[]): Generator<string> {
 	for (let at = 0, n = 0; at < text.length; n++) {
 		const length = cuts[n % cuts.length] ?? 1;
@@ -47,7 +47,7 @@ function* pieces(text: string, cuts: readonly number[]): Generator<string> {
 	}
 }
 
-/** The turns as a script, with an answer at its end. */
+/** Converts the turns to a script with an answer at the end. */
 function readScript(turns: readonly RandomTurn[]): Script {
 	const script = turns.map(({ text, toolCalls, stopReason, cuts, streamed }) => {
 		const reply = { text, toolCalls, stopReason, usage: { inputTokens: 1 } };
@@ -70,7 +70,7 @@ function readScript(turns: readonly RandomTurn[]): Script {
 	return [...script, 'The end.'];
 }
 
-/** What is wrong with the calls of a history: more than one result, one in a wrong place, or, if `closed`, none. */
+/** Lists the mistakes in the calls of a history: several results, a wrong place or, with `closed`, a missing result. */
 function faults(messages: readonly Message[], closed: boolean): string[] {
 	const found: string[] = [];
 	let open = new Set<string>();
@@ -208,14 +208,14 @@ test('sends a shortened conversation whole from a user message on, and keeps all
 	);
 });
 
-/** What is left of messages that should stand in a list in their order. */
+/** Returns the wanted messages that are not in the list in order. */
 function missingFrom(list: readonly Message[], wanted: readonly Message[]): readonly Message[] {
 	let found = 0;
 	for (const message of list) if (JSON.stringify(message) === JSON.stringify(wanted[found])) found++;
 	return wanted.slice(found);
 }
 
-/** As `faults`, and results may stand nowhere but behind their assistant message. */
+/** Lists the mistakes of `faults`, and results that do not follow their assistant message. */
 function behind(messages: readonly Message[]): string[] {
 	return [
 		...faults(messages, true),

@@ -1,4 +1,4 @@
-/** What a model is told in front of the newest user message, without a message of its own (`recall`). */
+/** `recall` adds a text before the newest user message, without a message of its own. */
 import { expect, test } from 'vitest';
 import { chat, RunletError } from '../../../src/core/index.ts';
 import { codes, compact, history, names, truncate } from './long-conversation.ts';

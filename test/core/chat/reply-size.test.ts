@@ -5,7 +5,7 @@ import { fail, finish, only, refusal } from './support.ts';
 type Take = (delta: { type: string; [field: string]: unknown }) => unknown;
 
 const piece = 'x'.repeat(1_000_000);
-/** Deltas of a million bytes each, as a model streams them that says nothing else. */
+/** Deltas of a million bytes by kind. */
 const kinds: Record<string, (n: number) => { type: string; [field: string]: unknown }> = {
 	text: () => ({ type: 'text', text: piece }),
 	reasoning: () => ({ type: 'reasoning', text: piece }),
@@ -17,7 +17,7 @@ const kinds: Record<string, (n: number) => { type: string; [field: string]: unkn
 	'a kind that nobody knows': () => ({ type: 'acme:data', data: piece }),
 };
 
-/** A model that streams 400 MB of a kind, and what became of it. */
+/** A model that streams 400 MB of a kind, and its state. */
 function endless(make: (n: number) => { type: string; [field: string]: unknown }) {
 	const seen = { deltas: 0, aborted: false };
 	const turn: Parameters<typeof fail>[0][number] = async ({ options }, onDelta) => {

@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 
 type Take = (delta: { type: string; text?: string; id?: string; name?: string; partialInputJson?: string }) => unknown;
 
-/** A try that shows a text, and then fails so. */
+/** A turn that streams a text and then fails. */
 const cut = (failure: Error | undefined, text = 'Half of') => {
 	return async (_: unknown, onDelta: Take) => {
 		await onDelta({ type: 'text', text });
@@ -17,7 +17,7 @@ const cut = (failure: Error | undefined, text = 'Half of') => {
 const reset = Object.assign(new TypeError('terminated'), { cause: { code: 'ECONNRESET' } });
 const played = (script: Script, options: Parameters<typeof play>[1] = {}) => settled(play(script, options));
 
-/** What a reader has in front of it who drops what was shown of a turn that begins again. */
+/** Returns the text of a reader that drops the restarted turns. */
 function shownBy(events: readonly RunEvent[]): string {
 	let turn = '';
 	let before = '';

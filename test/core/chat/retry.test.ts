@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 
 const networkError = Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNRESET' } });
 
-/** Plays a script and says how many milliseconds of waiting it took. */
+/** Plays a script. Returns the milliseconds of its waits. */
 async function timed(script: Script, options: Parameters<typeof play>[1] = {}) {
 	const start = Date.now();
 	const played = await settled(play(script, options));

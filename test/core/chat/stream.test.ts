@@ -6,7 +6,7 @@ const start = (script: Script) =>
 	chat.run({ model: 'scripted', providers: [providers.scripted(script)], tools: [echo] }, [chat.userMessage('Hello')]);
 const script = (): Script => [{ text: 'I look – ✓', ...calling(echoCall('a')) }, 'Seen.'];
 
-/** A script of one turn that streams so many deltas, waiting for its reader; `sent` counts them. */
+/** A script of a turn that streams deltas and waits for its reader. `sent` counts them. */
 function patient(deltas: number, delta: (n: number) => { type: string; [field: string]: unknown }) {
 	const counter = { sent: 0 };
 	const play: Script = [
@@ -18,7 +18,7 @@ function patient(deltas: number, delta: (n: number) => { type: string; [field: s
 	return { counter, play };
 }
 
-/** Lets everything go on that does not wait for anybody. */
+/** Waits until everything waits. */
 async function quiet(): Promise<void> {
 	for (let n = 0; n < 50_000; n++) await null;
 }

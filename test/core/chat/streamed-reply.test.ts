@@ -4,7 +4,7 @@ import { calling, echo, echoCall, endings, finish, only, readText, results } fro
 
 type Delta = ReplyDelta | { readonly type: string; readonly [field: string]: unknown };
 
-/** The events of a run whose one turn streams these deltas, its own ones only. */
+/** Returns the model's events of a run whose turn streams these deltas. */
 async function streamed(deltas: readonly Delta[], text = '', options: Partial<ChatOptions> = {}): Promise<RunEvent[]> {
 	const { events } = await finish([{ text, deltas }], options);
 	return events.slice(1, -2);
@@ -166,7 +166,7 @@ describe('two calls with one id', () => {
 });
 
 describe('the time for a tool input', () => {
-	/** Counts the reads of each fragment: as many as there are fragments, if none is gone over again. */
+	/** Counts the reads of fragments: one for each fragment if the time is linear. */
 	async function readsFor(fragments: number): Promise<number> {
 		let reads = 0;
 		const deltas: Delta[] = [{ type: 'tool_use_start', id: 'a', name: 'echo' }];

@@ -17,17 +17,17 @@ import {
 export type Script = Parameters<typeof providers.scripted>[0];
 export type Requests = ReturnType<typeof providers.scripted>['requests'];
 
-/** What came of a run that was read to its end. */
+/** The outcome of a run that was read to its end. */
 export interface Played {
 	readonly events: RunEvent[];
 	readonly requests: Requests;
-	/** The result, where the run did not fail. */
+	/** Missing if the run failed. */
 	readonly result: RunResult | undefined;
-	/** Why it failed, where it did. */
+	/** The failure of the run. */
 	readonly error: RunletError | undefined;
 }
 
-/** Runs a script to its end and reads all its events. The model is scripted, all else is real. */
+/** Runs a script to its end and reads all events. Only the model is scripted. */
 export async function play(
 	script: Script,
 	options: Partial<ChatOptions> = {},
@@ -43,21 +43,21 @@ export async function play(
 	return { events, requests: model.requests, result: undefined, error: asRunletError(settled.reason) };
 }
 
-/** As `play`, for a run that must not fail. */
+/** Like `play`, for a run that must not fail. */
 export async function finish(...args: Parameters<typeof play>): Promise<Played & { readonly result: RunResult }> {
 	const { result, error, ...rest } = await play(...args);
 	if (result === undefined) throw error;
 	return { ...rest, result, error };
 }
 
-/** As `play`, for a run that must fail. */
+/** Like `play`, for a run that must fail. */
 export async function fail(...args: Parameters<typeof play>): Promise<Played & { readonly error: RunletError }> {
 	const { error, ...rest } = await play(...args);
 	if (error === undefined) throw new Error('the run did not fail');
 	return { ...rest, error };
 }
 
-/** The `RunletError` that something async fails with. */
+/** Returns the `RunletError` of a rejection. */
 export async function refusal(promise: Promise<unknown>): Promise<RunletError> {
 	const [settled] = await Promise.allSettled([promise]);
 	if (settled.status === 'fulfilled') throw new Error('nothing was thrown');
@@ -71,12 +71,12 @@ export function asRunletError(error: unknown): RunletError {
 
 const terminal: readonly string[] = ['done', 'awaiting', 'halted', 'cancelled', 'error'];
 
-/** The terminal events among these: there has to be one, the last. */
+/** Returns the terminal events. There must be one, at the end. */
 export function endings(events: readonly RunEvent[]): RunEvent[] {
 	return events.filter(({ type }) => terminal.includes(type));
 }
 
-/** Events of one type, in order. */
+/** Returns the events of one type, in order. */
 export function only<T extends RunEvent['type']>(
 	events: readonly RunEvent[],
 	type: T,
@@ -84,19 +84,18 @@ export function only<T extends RunEvent['type']>(
 	return events.filter((event): event is Extract<RunEvent, { readonly type: T }> => event.type === type);
 }
 
-/** What the text events add up to. */
+/** Joins the text events. */
 export function readText(events: readonly RunEvent[]): string {
 	return only(events, 'text')
 		.map(({ text }) => text)
 		.join('');
 }
 
-/** A reply that asks for these calls. */
+/** Creates a reply with calls. */
 export function calling(...toolCalls: ToolCall[]) {
 	return { toolCalls, stopReason: 'tool_use' } as const;
 }
 
-/** A call of `echo`. */
 export function echoCall(id: string, text = id): ToolCall {
 	return { id, name: 'echo', input: { text } };
 }
@@ -110,22 +109,22 @@ export const byHand = tool.define({
 	manual: true,
 });
 
-/** A tool that takes anything and does what `work` says. */
+/** Creates a tool that takes any arguments. */
 export function readTool(name: string, work: Tool['fn'], more: Partial<Tool> = {}): Tool {
 	return { name, inputSchema: { type: 'object' }, passInput: true, fn: work, ...more };
 }
 
-/** The tool messages of a history, as id and content. */
+/** Returns the ids and contents of the tool messages. */
 export function results(messages: readonly Message[]): [id: string, content: unknown][] {
 	return messages.flatMap((message) => (message.role === 'tool' ? [[message.toolCallId, message.content]] : []));
 }
 
-/** A plain error as an HTTP client throws it. */
+/** Creates a plain error like an HTTP client. */
 export function httpError(status: number, fields: Readonly<Record<string, unknown>> = {}): Error {
 	return Object.assign(new Error(`HTTP ${status}`), { status, ...fields });
 }
 
-/** Runs timers until the promise settles; time passes only here. Needs `vi.useFakeTimers()`. */
+/** Runs timers until the promise settles. Needs `vi.useFakeTimers()`. */
 export async function settled<T>(promise: Promise<T>): Promise<T> {
 	let open = true;
 	const watched = promise.finally(() => {

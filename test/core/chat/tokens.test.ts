@@ -5,7 +5,7 @@ import { findMediaRules } from '../../../src/core/chat/media-rules.ts';
 import { createTokenCounter, estimateTokens } from '../../../src/core/chat/tokens.ts';
 
 describe('an estimate of tokens', () => {
-	/** What o200k, cl100k and the tokenizer of Claude 2 count, least and most. */
+	/** The lowest and the highest count of o200k, cl100k and the tokenizer of Claude 2. */
 	test.each([
 		['English', 'All human beings are born free and equal in dignity and rights. ', 13, 16],
 		['German', 'Alle Menschen sind frei und gleich an Würde und Rechten geboren. ', 13, 20],

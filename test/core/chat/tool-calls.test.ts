@@ -6,7 +6,7 @@ import { calling, echo, echoCall, finish, only, readTool, results } from './supp
 
 const call = (id: string, name: string, input: unknown = {}): ToolCall => ({ id, name, input });
 
-/** A meeting point: `arrive` waits until `guests` have come, so it never resolves for tools that run one by one. */
+/** A meeting point: `arrive` waits for `guests` calls, so it never resolves for sequential tools. */
 function meeting(guests: number): () => Promise<string> {
 	const all = Promise.withResolvers<string>();
 	let present = 0;

@@ -5,9 +5,9 @@ import { calling, finish, readTool, results } from './support.ts';
 
 const call = (id: string, name: string) => ({ id, name, input: {} });
 
-/** A tool that does something with the context of its call. */
+/** Creates a tool that uses the context of its call. */
 const withContext = (name: string, work: (context: ToolContext) => unknown) =>
-	// SAFETY: the loop gives every tool with `passInput` a context.
+	// SAFETY: the loop passes a context to each tool with `passInput`.
 	readTool(name, (_, context) => work(context as ToolContext), { sequential: true });
 
 test("a tool reads and changes the run's workspace, in one step for each call", async () => {

@@ -16,7 +16,7 @@ const schema = {
 };
 type Asked = Parameters<typeof inputRequired.elicit>[0];
 
-/** A tool that asks by the means of each revision, and returns the answer as JSON. */
+/** The tools of each revision that ask, and return the answer as JSON. */
 const asking: Readonly<Record<string, (asked: Asked) => Work>> = {
 	'2026-07-28': (asked) => {
 		return (_, { mcpReq }) => {
@@ -212,7 +212,7 @@ it.each(['javascript:alert(1)', 'data:text/html,hi', 'file:///etc/passwd', 'no a
 	'a person is sent to no page at %s, whatever a server asks',
 	async (url) => {
 		const ask: Work = () =>
-			// SAFETY: a hostile server sends what its types forbid.
+			// SAFETY: a hostile server violates its types.
 			({
 				resultType: 'input_required',
 				inputRequests: {

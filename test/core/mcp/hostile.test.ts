@@ -3,13 +3,13 @@ import { chat, providers } from '../../../src/core/index.ts';
 import { type Served, serve } from './serve.ts';
 import { call, connect, keep } from './support.ts';
 
-/** What a server answers to `tools/call`: a response, or nothing if it only cuts the connection. */
+/** The answer of a server to `tools/call`: a response, or nothing if it cuts the connection. */
 type Hostile = (id: number, request: Request) => Response | Promise<Response>;
 
 const inputSchema = { type: 'object' };
 const tools = [{ name: 'go', description: 'Goes.', inputSchema }];
 
-/** A server of revision 2025-11-25 that behaves until one of its tools is called. */
+/** Serves revision 2025-11-25 correctly until a tool is called. */
 function serveHostile(answerCall: Hostile): Promise<Served> {
 	return serve(async (request) => {
 		const text = request.method === 'POST' ? await request.text() : '{}';
@@ -27,7 +27,7 @@ function serveHostile(answerCall: Hostile): Promise<Served> {
 	});
 }
 
-/** The text of a stream, and then its end or nothing more. */
+/** A stream of a text that then ends or hangs. */
 function stream(text: string, ends: 'closes' | 'breaks' | 'hangs'): Response {
 	const body = new ReadableStream({
 		start: (controller) => {

@@ -12,7 +12,7 @@ import { isAskUser } from '../../../src/core/tool/index.ts';
 import { type Served, serve } from './serve.ts';
 import { call, createServer, keep, text } from './support.ts';
 
-/** A server that lets in who has its newest token, and gives tokens itself to who registers and logs in. */
+/** A server that accepts its newest token, and gives tokens to clients that register and log in. */
 async function serveBehindLogin(wants: (method: string | undefined) => boolean): Promise<Served & { revoke(): void }> {
 	const handler = createMcpHandler(createServer({ see: () => text('seen') }));
 	let token = crypto.randomUUID();

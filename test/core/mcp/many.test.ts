@@ -67,7 +67,7 @@ it('a turn with tools of 90 KB schemas sends only the found tools, and warns wit
 	expect(Math.max(...all.map(({ inputSchema }) => JSON.stringify(inputSchema).length))).toBeLessThanOrEqual(12_000);
 	const said = new Map(problems.map(({ code, message }) => [code, message]));
 	expect(said.get('cut')).toMatch(/out_work_0 \(9\d{4} characters\)/);
-	// More of such a list is not read.
+	// The rest of the list is not read.
 	expect([said.get('left_out'), all.length]).toEqual([expect.stringContaining('out_work_10'), 10]);
 	const model = providers.scripted([
 		{ toolCalls: [{ id: 'a', name: 'search_tools', input: { query: 'book flight' } }] },
@@ -163,7 +163,7 @@ it("the first connection loads the protocol's client, and an import does not", a
 	expect(loaded.filter((path) => path.includes('@modelcontextprotocol'))).toEqual([]);
 	const measure = (isWanted: (path: string) => boolean) =>
 		outputFiles.reduce((sum, { path, contents }) => sum + (isWanted(path) ? gzipSync(contents).length : 0), 0);
-	// In kilobytes: what an agent with servers adds to a Worker, and what it loads when it connects.
+	// The kilobytes that an agent with servers adds to a Worker, and that the first connection loads.
 	expect(measure((path) => path.endsWith('/mcp.js'))).toBeLessThan(14_000);
 	expect(measure((path) => /\/sdk-\w+\.js$/.test(path))).toBeLessThan(90_000);
 });

@@ -6,10 +6,10 @@ import {
 	WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 
-/** A server on this machine, and what reached it. */
+/** A server on this machine, and its requests. */
 export interface Served {
 	readonly url: string;
-	/** The methods of JSON-RPC that reached it, in order. */
+	/** The received JSON-RPC methods, in order. */
 	readonly methods: string[];
 	readonly requests: { readonly method: string; readonly headers: Headers; readonly body: string }[];
 	close(): Promise<void>;
@@ -31,7 +31,7 @@ export async function serve(answer: Answer): Promise<Served> {
 		}).catch(() => outgoing.destroy());
 	});
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	// SAFETY: a server that listens on a port of TCP has such an address.
+	// SAFETY: a server on a TCP port has such an address.
 	const { port } = server.address() as AddressInfo;
 	return {
 		url: `http://127.0.0.1:${port}/mcp`,
@@ -50,7 +50,7 @@ export function serveStateless(create: () => McpServer): Promise<Served> {
 	return serve((request) => handler.fetch(request));
 }
 
-/** Serves revision 2025-11-25 with sessions. `forget` makes the server forget them. */
+/** Serves revision 2025-11-25 with sessions. `forget` drops them. */
 export async function serveSessions(create: () => McpServer): Promise<Served & { forget(): void }> {
 	const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
 	const served = await serve(async (request) => {

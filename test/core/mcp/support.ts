@@ -15,25 +15,24 @@ afterEach(async () => {
 	for (const one of open.splice(0).toReversed()) await one.close();
 });
 
-/** Closes something after the test. */
+/** Closes a resource after the test. */
 export function keep<T extends { close(): Promise<void> }>(one: T): T {
 	open.push(one);
 	return one;
 }
 
-/** Both revisions of the protocol, and how a server of each is started. */
+/** Both revisions of the protocol, with the start of a server. */
 export const revisions: readonly (readonly [string, (create: () => McpServer) => Promise<Served>])[] = [
 	['2026-07-28', serveStateless],
 	['2025-11-25', serveSessions],
 ];
 
-/** What a tool of a fixture does. */
+/** The function of a fixture's tool. */
 export type Work = (
 	args: Record<string, unknown>,
 	context: ServerContext,
 ) => CallToolResult | InputRequiredResult | Promise<CallToolResult | InputRequiredResult>;
 
-/** A tool of a fixture. */
 export interface FixtureTool {
 	readonly description?: string;
 	readonly properties?: Record<string, object>;
@@ -41,7 +40,7 @@ export interface FixtureTool {
 	readonly work: Work;
 }
 
-/** Makes servers with these tools. Arguments are not checked there. */
+/** Makes servers with these tools, which check no arguments. */
 export function createServer(tools: Readonly<Record<string, FixtureTool | Work>>): () => McpServer {
 	return () => {
 		const server = new McpServer({ name: 'fixture', version: '1.0.0' });
@@ -68,12 +67,11 @@ export function addTool(server: McpServer, name: string, tool: FixtureTool | Wor
 	);
 }
 
-/** A result of one text. */
 export function text(words: string): CallToolResult {
 	return { content: [{ type: 'text', text: words }] };
 }
 
-/** Connects to a server, until the test is over. */
+/** Connects to a server until the end of the test. */
 export async function connect(
 	{ url }: { readonly url: string },
 	more: Partial<FromServerOptions> = {},

@@ -1,4 +1,4 @@
-/** What the Messages API refuses is not sent to it. */
+/** The adapter sends nothing that the Messages API refuses. */
 
 import { describe, expect, test } from 'vitest';
 import { chat, type Message, providers, type Tool } from '../../../src/core/index.ts';
@@ -11,7 +11,7 @@ const call = { id: 'c1', name: 'look', input: { city: 'Ulm' } };
 type Options = Parameters<NonNullable<ReturnType<typeof providers.anthropic>['chatFn']>>[4];
 type Settings = Partial<Parameters<typeof providers.anthropic>[0]>;
 
-/** The body that goes out. */
+/** Returns the sent body. */
 async function sent(
 	messages: readonly Message[] = hello,
 	{ model: name = model, options = {}, tools = [], ...settings }: Settings & Asked = {},
@@ -36,7 +36,7 @@ interface Asked {
 	readonly tools?: readonly Tool[];
 }
 
-/** A turn as the API gave it. */
+/** Creates a turn in the form of the API. */
 function given(
 	content: readonly unknown[],
 	more: Partial<Extract<Message, { role: 'assistant' }>> = {},

@@ -15,12 +15,14 @@ const at = (status: string) => ({ ...about, status, output: [], usage: null });
 const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
 const completed = { ...about, status: 'completed', output: [text('All of it.')], usage };
 
-/** Answers in their order. A list is a stream, which is cut off behind its last event. An error is a lost connection. */
+/**
+ * Sends these answers in order. A list is a stream that breaks off after its last event. An error is a lost connection.
+ */
 function openai(...answers: readonly unknown[]) {
 	const sent: string[] = [];
 	const bodies: Record<string, unknown>[] = [];
 	const left = [...answers];
-	/** Resolves at a request that nothing answers. */
+	/** Resolves at a request without an answer. */
 	const hangs = Promise.withResolvers<void>();
 	const provider = providers.openai({
 		apiKey: 'key',
@@ -43,7 +45,7 @@ function openai(...answers: readonly unknown[]) {
 	return { sent, bodies, hangs: hangs.promise, options: { model: 'gpt-5.4', providers: [provider] } };
 }
 
-/** A stream whose connection is lost behind some events. */
+/** A stream that loses its connection after some events. */
 function breakOff(events: readonly unknown[]): Response {
 	const left = [...events];
 	const stream = new ReadableStream<Uint8Array>({
@@ -56,7 +58,7 @@ function breakOff(events: readonly unknown[]): Response {
 	return new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
 }
 
-/** Lets time pass until a promise has ended. */
+/** Lets time pass until a promise settles. */
 async function pass<T>(promise: Promise<T>): Promise<T> {
 	let isOpen = true;
 	const ended = promise.finally(() => {
@@ -73,7 +75,7 @@ async function pass<T>(promise: Promise<T>): Promise<T> {
 const end = (options: chat.ChatOptions, stream = true) =>
 	pass(startRun(options, hello, { stream }).result.catch((error) => error));
 
-// The SDK is there before the clock stands still.
+// The SDK must be loaded before the clock stops.
 beforeAll(() => import('../../../src/core/providers/adapter/openai-sdk.ts'));
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
 afterEach(() => void vi.useRealTimers());

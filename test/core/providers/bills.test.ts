@@ -6,8 +6,8 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type ChatReply, chat, type ProviderRegistration, providers } from '../../../src/core/index.ts';
 
 /**
- * Replies of providers, most of them recorded, and what each costs by the price sheet of its provider. The sums share
- * nothing with the code of Runlet. `test/fixtures/bills/README.md` names the sources.
+ * Replies of providers, most of them recorded, with their costs by the provider's price list. The sums do not use
+ * Runlet's code. `test/fixtures/bills/README.md` names the sources.
  */
 
 const Line = v.variant('kind', [
@@ -28,7 +28,7 @@ const Bill = v.object({
 	/** The page with the prices. */
 	prices: v.string(),
 	model: v.string(),
-	/** When it was recorded: prices change. */
+	/** The time of the recording, because prices change. */
 	at: v.pipe(v.string(), v.isoTimestamp()),
 	body: v.record(v.string(), v.unknown()),
 	sheet: v.array(
@@ -70,23 +70,23 @@ describe.each([...bills])('%s', (provider, some) => {
 		expect(usage?.costUsd, JSON.stringify(bill.sheet)).toBeCloseTo(bill.usd, 9);
 	});
 
-	// Not foreseen: runs of other models and compactions.
+	// Runs of other models and compactions are not reserved.
 	const foreseen = some.filter(({ body }) => !('iterations' in readObject(body, 'usage')));
 	test.each(foreseen.map((bill) => [bill.name, bill] as const))('reserves what %s costs', async (_, bill) => {
 		vi.useFakeTimers({ toFake: ['Date'], now: new Date(bill.at) });
 		const { inputTokens = 0, outputTokens = 0, units = {} } = (await ask(bill)).usage ?? {};
-		// Audio is estimated at 32 tokens a second, or at those that are billed.
+		// Audio is estimated at 32 tokens a second, or by its billed tokens.
 		const heard = Math.max(units.input_audio_tokens ?? 0, 32 * (units.input_audio_seconds ?? 0));
 		const inputAudioTokens = heard > 0 ? heard : undefined;
 		const { registration, prefix = '' } = connect(bill, readRequest(bill));
 		const most = registration.computeMost?.(prefix + bill.model, { inputTokens, inputAudioTokens, outputTokens });
-		// A cost that is unknown beforehand refuses the call under a cap.
+		// An unknown cost refuses the call under a cap.
 		if (most?.unpriced !== undefined) return;
 		expect(most?.usd).toBeGreaterThanOrEqual(bill.usd - 1e-9);
 	});
 });
 
-/** The fields of a request, by its reply, that cost more than tokens. */
+/** Returns the fields of the request that cost more than tokens. */
 function readRequest({ provider, body }: Bill): Record<string, unknown> {
 	const usage = readObject(body, 'usage');
 	if (provider === 'anthropic') {
@@ -162,7 +162,7 @@ async function ask(bill: Bill): Promise<ChatReply> {
 	return reply;
 }
 
-/** The adapter of a bill's provider, which gets the bill's body as its answer. */
+/** Creates the provider of a bill, which answers with the bill's body. */
 function connect(
 	{ provider, body }: Bill,
 	request?: Record<string, unknown>,

@@ -1,4 +1,4 @@
-/** How a provider is asked to keep a prompt, and where tools stand that came later. */
+/** The cache marks of prompts, and the places of later tools. */
 import { describe, expect, test } from 'vitest';
 import { isRecord } from '../../../src/core/base/json.ts';
 import {
@@ -18,7 +18,7 @@ const hello: readonly Message[] = [chat.userMessage('Hello')];
 const tools: readonly Tool[] = ['look', 'late', 'later'].map((name) => readTool(name, () => 'fine'));
 const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 
-/** Sends a request, and returns its body and headers. The answer is of no interest. */
+/** Sends a request. Returns its body and headers. */
 async function send(
 	make: (settings: { apiKey: string; fetch: typeof fetch }) => ProviderRegistration,
 	model: string,
@@ -54,7 +54,7 @@ const ask = (...ids: readonly string[]): Message[] => [
 describe('Anthropic', () => {
 	const model = 'claude-sonnet-4-6';
 	const mark = { type: 'ephemeral' };
-	/** The marked places of a body, by what stands there. */
+	/** Lists the marked places of a body. */
 	const listMarks = ({ tools, system, messages }: Json) => ({
 		tools: list(tools)
 			.filter((tool) => tool.cache_control)

@@ -16,7 +16,7 @@ const responded = {
 	output: [{ type: 'message', id: 'msg_1', role: 'assistant', content: [{ type: 'output_text', text: 'Hi.' }] }],
 };
 
-/** Each provider that speaks HTTP, and how it says "Hi.". */
+/** The providers with HTTP, and their answers "Hi.". */
 export const makers = {
 	anthropic: {
 		make: providers.anthropic,

@@ -1,15 +1,12 @@
-/** A connection serves many calls, as a real server counts them. */
+/** Calls share connections, as a real server counts them. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { chat, type Tool } from '../../../src/core/index.ts';
 import { citySchema, type NeutralReply } from './wire/dialect.ts';
 import { dialects } from './wire/dialects.ts';
-import { type Script, startServer, type WireServer } from './wire/server.ts';
+import { type Script, startServer } from './wire/server.ts';
 
-let server: WireServer;
-beforeAll(async () => {
-	server = await startServer();
-});
+const server = await startServer();
 afterAll(() => server.close());
 
 const call = (id: string): NeutralReply => ({
@@ -23,7 +20,7 @@ const replies: readonly NeutralReply[] = [
 
 describe.each(dialects.filter(({ can }) => can.endsItself))('$name', (dialect) => {
 	test('runs reuse connections, even if an answer ends after its run continued', async () => {
-		/** Ends the answer that is open, as the server sees it. */
+		/** Ends the open answer at the server. */
 		let endAnswer: () => Promise<unknown> = async () => {};
 		const look: Tool = {
 			name: 'look',
@@ -53,7 +50,7 @@ describe.each(dialects.filter(({ can }) => can.endsItself))('$name', (dialect) =
 			await endAnswer();
 		}
 		expect(server.requests).toHaveLength(2 * replies.length);
-		// Where the end of an answer is not read before the next call, that takes another connection.
+		// A connection is not reused before the end of its answer is read.
 		expect(server.connections - before).toBeLessThanOrEqual(3);
 	});
 });

@@ -1,6 +1,6 @@
-/** What every adapter promises, checked against a server that speaks the provider's own API. */
+/** The promises of all adapters, tested with servers that check requests like the real APIs. */
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import {
 	type ChatReply,
 	type ChatUsage,
@@ -26,22 +26,19 @@ import {
 import {
 	citySchema,
 	type Dialect,
-	type Heard,
-	type HeardMedia,
-	type HeardPart,
 	type Memory,
 	type NeutralReply,
 	type Variant,
+	type WireMedia,
+	type WirePart,
+	type WireRequest,
 } from './wire/dialect.ts';
 import { dialects } from './wire/dialects.ts';
 import { readEvents as geminiEvents, readBody as toGeminiBody } from './wire/gemini.ts';
-import { startServer, type WireServer } from './wire/server.ts';
+import { startServer } from './wire/server.ts';
 import { plainBody, plainEvents } from './wire/workers-ai.ts';
 
-let server: WireServer;
-beforeAll(async () => {
-	server = await startServer();
-});
+const server = await startServer();
 afterAll(() => server.close());
 afterEach(() => server.check());
 
@@ -58,7 +55,7 @@ const add: Tool = {
 };
 const addAlias = tool.providerName(add.name);
 
-/** Plays a reply as an event stream where one was asked for, else whole, and asks for it in both ways. */
+/** Plays a reply as an event stream or as a whole, by the request, and requests it in both ways. */
 async function both(
 	dialect: Dialect,
 	{ events, body }: Pick<Variant, 'events' | 'body'>,
@@ -78,7 +75,7 @@ async function both(
 	return { streamedReply: reply, deltas, wholeReply: readReply(await whole.ask(provider, asked)) };
 }
 
-/** A reply without what may differ between its two ways. */
+/** A reply without the fields that may differ between both ways. */
 function comparable({ raw: _, usage, ...rest }: ChatReply) {
 	return { ...rest, ...(usage !== undefined && { usage: timeless(usage) }) };
 }
@@ -87,7 +84,7 @@ function timeless({ latencyMs: _, ...usage }: ChatUsage): ChatUsage {
 	return usage;
 }
 
-/** The deltas of one reply say what the reply says, in order, and `stop` comes once, last. */
+/** Checks that the deltas of a reply add up to it, in order and with one `stop` at the end. */
 function expectDeltas(
 	{ text = '', reasoning = '', toolCalls = [], stopReason, usage = {} }: ChatReply,
 	deltas: readonly Delta[],
@@ -185,8 +182,8 @@ const cases: readonly Case[] = [
 ];
 
 describe.each(dialects)('$name', (dialect) => {
-	/** What the server heard when it was asked this. */
-	async function heard(question: Partial<Question>, options: CallOptions = {}): Promise<Heard> {
+	/** Returns the request at the server. */
+	async function heard(question: Partial<Question>, options: CallOptions = {}): Promise<WireRequest> {
 		const { events } = { events: dialect.events({ text: 'Hi', stop: 'end_turn' }) };
 		server.play(async (exchange) => {
 			await exchange.write(events.join(''));
@@ -194,7 +191,7 @@ describe.each(dialects)('$name', (dialect) => {
 		});
 		readReply(await streamed.ask(dialect.provider(server.url), { model: dialect.model, options, ...question }));
 		const [exchange] = server.requests;
-		return dialect.hear(exchange?.body, exchange?.path ?? '');
+		return dialect.readRequest(exchange?.body, exchange?.path ?? '');
 	}
 
 	describe('a reply is the same streamed and whole, and is the sum of its deltas:', () => {
@@ -268,8 +265,14 @@ describe.each(dialects)('$name', (dialect) => {
 				expect(sent).toHaveLength(Math.min(1, dialect.keys.length));
 				expect(exchange.path).not.toContain('secret');
 			}
-			expect(dialect.hear(first?.body, first?.path ?? '')).toMatchObject({ stream: true, model: dialect.wireModel });
-			expect(dialect.hear(second?.body, second?.path ?? '')).toMatchObject({ stream: false, model: dialect.wireModel });
+			expect(dialect.readRequest(first?.body, first?.path ?? '')).toMatchObject({
+				stream: true,
+				model: dialect.wireModel,
+			});
+			expect(dialect.readRequest(second?.body, second?.path ?? '')).toMatchObject({
+				stream: false,
+				model: dialect.wireModel,
+			});
 		});
 
 		test('has the system prompt apart from the messages', async () => {
@@ -309,7 +312,7 @@ describe.each(dialects)('$name', (dialect) => {
 			const asked = { model: dialect.model, providers: [dialect.provider(server.url)], maxRetries: 0, ...full };
 			const { text } = await chat.run(asked, messages).result;
 			expect(text).toBe('Hi');
-			const [first, second, ...more] = server.requests.map(({ body, path }) => dialect.hear(body, path));
+			const [first, second, ...more] = server.requests.map(({ body, path }) => dialect.readRequest(body, path));
 			expect(more).toEqual([]);
 			expect(first).toMatchObject({ stream: false, tools: [], turns: [{ role: 'user' }] });
 			expect(JSON.stringify(first?.turns)).toContain('Question 0.');
@@ -516,7 +519,7 @@ describe.each(dialects.filter(({ memories }) => memories.length > 0))('the metad
 	test.each(dialect.memories)('comes back unchanged: $name', async (memory) => {
 		for (const reply of await remembered(dialect, memory)) {
 			const exchange = await sendHistory(dialect, readHistory(reply), memory);
-			dialect.hear(exchange.body, exchange.path);
+			dialect.readRequest(exchange.body, exchange.path);
 			expect(memory.sent(exchange.body)).toEqual(memory.expected);
 		}
 	});
@@ -528,7 +531,7 @@ describe.each(dialects.filter(({ memories }) => memories.length > 0))('the metad
 				const text = JSON.stringify(exchange.body);
 				expect(text).toContain('Let me look.');
 				for (const secret of memory.secrets) expect(text).not.toContain(secret);
-				other.hear(exchange.body, exchange.path);
+				other.readRequest(exchange.body, exchange.path);
 			}
 		}
 	});
@@ -544,27 +547,27 @@ const twoCalls: readonly Message[] = [
 	chat.toolResultMessage({ id: 'call_2', output: 3, isError: false }),
 ];
 
-function readMedia(parts: readonly HeardPart[] = []): HeardMedia[] {
+function readMedia(parts: readonly WirePart[] = []): WireMedia[] {
 	return parts.flatMap((part) => {
 		if (part.kind === 'result') return part.media;
 		return part.kind === 'image' || part.kind === 'file' || part.kind === 'audio' ? [part] : [];
 	});
 }
 
-function expectMediaOrText(parts: readonly HeardPart[] | undefined, media: HeardMedia, text: string): void {
+function expectMediaOrText(parts: readonly WirePart[] | undefined, media: WireMedia, text: string): void {
 	const found = readMedia(parts);
 	if (found.length > 0) expect(found).toEqual([media]);
 	else expect(JSON.stringify(parts)).toContain(text);
 }
 
-/** The replies, streamed and whole, that a memory is made of. */
+/** Returns the streamed and the whole reply of a memory. */
 async function remembered(dialect: Dialect, memory: Memory): Promise<readonly ChatReply[]> {
 	const provider = memory.provider?.(server.url) ?? dialect.provider(server.url);
 	const { streamedReply, wholeReply } = await both(dialect, memory, { model: memory.model ?? dialect.model }, provider);
 	return [streamedReply, wholeReply];
 }
 
-/** The conversation after a reply, as it comes out of a store. */
+/** Returns the stored conversation after a reply. */
 function readHistory({ text = '', toolCalls = [], reasoning, providerMetadata }: ChatReply): Message[] {
 	const answer: Message = {
 		...chat.assistantMessage(text, toolCalls),

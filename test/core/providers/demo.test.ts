@@ -51,7 +51,7 @@ const demo = (options: Partial<ChatOptions> = {}): ChatOptions => ({
 });
 const say = (text: string, options: Partial<ChatOptions> = {}) => chat.runLoop(demo(options), text);
 
-/** Says one thing after another in one conversation. */
+/** Sends texts one after another in one conversation. */
 async function talk(texts: readonly string[], options: Partial<ChatOptions>) {
 	let messages: readonly Message[] = [];
 	const answers: string[] = [];

@@ -1,4 +1,4 @@
-/** What a request is estimated at, against the body that each adapter sends. */
+/** The estimates of requests, compared with the bodies that the adapters send. */
 
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ interface Request {
 
 type Fetch = typeof fetch;
 
-/** The adapters, with a model of each. What they send is kept, and no answer comes. */
+/** The adapters with a model of each. Their requests are recorded, and get no answer. */
 const adapters: readonly (readonly [model: string, create: (fetch: Fetch) => ProviderRegistration])[] = [
 	['claude-opus-4-5', (fetch) => providers.anthropic({ apiKey: 'k', fetch })],
 	['gpt-5', (fetch) => providers.openai({ apiKey: 'k', fetch })],
@@ -53,7 +53,6 @@ const adapters: readonly (readonly [model: string, create: (fetch: Fetch) => Pro
 	],
 ];
 
-/** Returns the body that an adapter sends. */
 async function send(
 	create: (fetch: Fetch) => ProviderRegistration,
 	model: string,
@@ -70,7 +69,7 @@ async function send(
 	return JSON.parse(body);
 }
 
-/** Fields of a body that are form and no text. */
+/** Fields of a body that have no text. */
 const form = new Set(
 	'model type role detail status stream store include strict media_type mimeType mime_type cache_control max_tokens url image_url file_data file_url fileUri document_url'.split(
 		' ',
@@ -78,7 +77,7 @@ const form = new Set(
 );
 const encrypted = new Set(['signature', 'thoughtSignature', 'encrypted_content']);
 
-/** Counts the texts of a body, with the names inside of schemas and arguments, at least as any provider bills them. */
+/** Counts the tokens of a body's texts, at least as few as any provider bills. */
 function bill(value: unknown, key = '', isData = false): number {
 	if (typeof value === 'string') {
 		if (encrypted.has(key)) return Math.ceil(value.length / 4);
@@ -118,7 +117,7 @@ function toBase64(given: string): string {
 
 const signature = fc.base64String({ maxLength: 900 });
 
-/** What an adapter keeps, and what somebody else may have put in its place. */
+/** The metadata of an adapter, or foreign data in its place. */
 function createKept(variant: string, said: string, id: string): fc.Arbitrary<Readonly<Record<string, unknown>>> {
 	const written = text.map((one) => ({ type: 'text', text: one }));
 	switch (variant) {
@@ -151,7 +150,7 @@ function createKept(variant: string, said: string, id: string): fc.Arbitrary<Rea
 	}
 }
 
-/** An exchange: a message, an answer with what its providers keep, calls and their results. */
+/** An exchange: a message, an answer with metadata, calls and their results. */
 const createExchange = (variant: string, mostParts: number): fc.Arbitrary<readonly Message[]> =>
 	fc
 		.tuple(text, fc.array(part, { maxLength: mostParts }), text, fc.array(args, { maxLength: 3 }), fc.uuid())
@@ -203,7 +202,7 @@ const createRequest = (variant: string, mostParts: number): fc.Arbitrary<Request
 	);
 
 describe('the estimate of a request', () => {
-	// Images and files are estimated high, which would hide what is missing elsewhere. So there is a round without.
+	// Images and files are estimated high, which would hide a gap elsewhere. So one round has none.
 	describe.each([0, 3])('with at most %i parts in a message', (mostParts) => {
 		test.each(adapters)('to %s is at least the size that its adapter sends', async (model, create) => {
 			const registration = create(fetch);
@@ -211,7 +210,7 @@ describe('the estimate of a request', () => {
 				const options = { model, providers: [registration], ...given };
 				const estimate = await estimateRequest(options, given.messages, given.tools);
 				const { aroundTools, perToken } = findMediaRules(model);
-				// What the provider adds covers nothing of what is sent.
+				// The provider's additional tokens do not cover the request.
 				const added = (given.tools?.length ? aroundTools : 0) + (given.outputSchema === undefined ? 0 : 200);
 				const sent = bill(await send(create, model, given));
 				expect(estimate).toBeGreaterThanOrEqual((sent + added) * perToken);

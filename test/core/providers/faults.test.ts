@@ -1,6 +1,6 @@
-/** What every adapter does when its provider fails, or only behaves oddly: a real server that misbehaves on purpose. */
+/** The behavior of all adapters if the provider fails or sends unusual data, tested with a real server. */
 
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { chat, type RunletError, type Tool } from '../../../src/core/index.ts';
 import {
 	type Delta,
@@ -26,14 +26,11 @@ import {
 	usualUsage,
 } from './wire/dialect.ts';
 import { dialects } from './wire/dialects.ts';
-import { deadUrl, type Exchange, type Script, startServer, type WireServer } from './wire/server.ts';
+import { deadUrl, type Exchange, type Script, startServer } from './wire/server.ts';
 
 vi.setConfig({ testTimeout: 3_000 });
 
-let server: WireServer;
-beforeAll(async () => {
-	server = await startServer();
-});
+const server = await startServer();
 afterAll(() => server.close());
 afterEach(() => server.check());
 
@@ -42,18 +39,18 @@ const story: NeutralReply = { text: 'One two three four five six ✓✓ seven.',
 const streams: readonly Way[] = [streamed, ran];
 const everyWay: readonly Way[] = [streamed, ran, whole];
 
-/** A test of what only some APIs have: for the others there is none. */
+/** A test for APIs with a feature. */
 const testIf = (has: boolean): ((name: string, run: () => Promise<void>) => void) => (has ? test : () => {});
 const describeIf = (has: boolean): ((name: string, make: () => void) => void) => (has ? describe : () => {});
 
-/** The events of the story up to its first text, and those after it. */
+/** Splits the events of the story after its first text. */
 function cut(dialect: Dialect, reply = story): readonly [head: string[], tail: string[]] {
 	const events = dialect.events(reply);
 	const at = events.findIndex((event) => event.includes('One two')) + 1;
 	return [events.slice(0, at), events.slice(at)];
 }
 
-/** Writes these events and ends the answer as a good server does. */
+/** Writes these events and ends the answer. */
 function playing(events: readonly string[]): Script {
 	return async (exchange) => {
 		await exchange.write(events.join(''));
@@ -61,7 +58,7 @@ function playing(events: readonly string[]): Script {
 	};
 }
 
-/** A promise that is settled once the reader was shown a text. */
+/** A promise that settles after the reader got a text. */
 function firstText() {
 	const { promise, resolve } = Promise.withResolvers<void>();
 	return { shown: promise, onDelta: (delta: Delta): void => (delta.type === 'text' ? resolve() : undefined) };
@@ -79,7 +76,7 @@ describe.each(dialects)('$name', (dialect) => {
 	const ask = (way: Way, question: Partial<Question> = {}, settings: Settings = {}, url = server.url) =>
 		way.ask(dialect.provider(url, settings), { model: dialect.model, ...question });
 
-	/** What was spent before the failure, where the API says it in time. */
+	/** Checks the cost before the failure, if the API reports it in time. */
 	const expectUsage = (error: RunletError) => {
 		if (dialect.can.earlyUsage) expect(error.data?.usage).toMatchObject({ inputTokens: usualUsage.input });
 	};
@@ -155,7 +152,7 @@ describe.each(dialects)('$name', (dialect) => {
 				server.play(() => {});
 				const error = readError(await ask(way, {}, { timeouts: { firstEventMs: 50, idleMs: 60_000 } }));
 				expect(error.code).toBe('timeout');
-				// The time may be over before it was asked at all.
+				// The time may be over before the request.
 				await server.requests[0]?.closed;
 			});
 
@@ -163,7 +160,7 @@ describe.each(dialects)('$name', (dialect) => {
 				server.play((exchange) => exchange.stream());
 				const error = readError(await ask(way, {}, { timeouts: { firstEventMs: 50, idleMs: 60_000 } }));
 				expect(error.code).toBe('timeout');
-				// The time may be over before it was asked at all.
+				// The time may be over before the request.
 				await server.requests[0]?.closed;
 			});
 
@@ -311,7 +308,7 @@ describe.each(dialects)('$name', (dialect) => {
 				const { text, messages } = await chat.run(options, [chat.userMessage('Hello')]).result;
 				expect(text).toBe('Sorry.');
 				expect(messages.find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
-				dialect.hear(server.requests[1]?.body, server.requests[1]?.path ?? '');
+				dialect.readRequest(server.requests[1]?.body, server.requests[1]?.path ?? '');
 			});
 		});
 	});
@@ -436,7 +433,7 @@ describe.each(dialects)('$name', (dialect) => {
 		test('is timed out if it does not come, and its connection is closed', async () => {
 			server.play(() => {});
 			expect(readError(await ask(whole, {}, { timeouts: { firstEventMs: 50 } })).code).toBe('timeout');
-			// The time may be over before it was asked at all.
+			// The time may be over before the request.
 			await server.requests[0]?.closed;
 		});
 
@@ -455,7 +452,7 @@ describe.each(dialects)('$name', (dialect) => {
 			exchange.json(status, body, { 'retry-after': '0' });
 		};
 		const succeed: Script = (exchange) => {
-			const wanted = dialect.hear(exchange.body, exchange.path).stream;
+			const wanted = dialect.readRequest(exchange.body, exchange.path).stream;
 			return wanted ? playing(dialect.events(story))(exchange) : exchange.json(200, dialect.body(story));
 		};
 

@@ -5,7 +5,7 @@ import type { CallOptions } from '../../../src/core/chat/index.ts';
 import { chat, type ProviderRegistration, providers, tool } from '../../../src/core/index.ts';
 import { makers as overHttp } from './choices-makers.ts';
 
-/** The tables of docs/models.md say what the adapters do. */
+/** The tables of docs/models.md match the adapters. */
 
 const page = readFileSync(resolve(import.meta.dirname, '../../../docs/models.md'), 'utf8');
 const names = {
@@ -28,7 +28,7 @@ interface Cell {
 	readonly says: string;
 }
 
-/** The cells of the tables whose columns are providers. */
+/** The cells of the tables with a column for each provider. */
 const cells: readonly Cell[] = page
 	.split(/\n\n/)
 	.filter((block) => block.startsWith('| | '))
@@ -46,7 +46,7 @@ const cells: readonly Cell[] = page
 
 const isName = (name: string): name is Name => Object.hasOwn(names, name);
 
-/** Where a request goes. A binding has neither headers nor addresses. */
+/** Creates a provider that records its requests. A binding has neither headers nor addresses. */
 function create(name: Name, sent: unknown[]): { readonly provider: ProviderRegistration; readonly model: string } {
 	const key = names[name];
 	if (key === 'workersAi') {
@@ -85,7 +85,7 @@ const own = tool.define({
 });
 const outputSchema = { type: 'object', properties: {}, required: [], additionalProperties: false };
 
-/** What a request is made with, by the feature that it shows. */
+/** The options of a request that shows a feature. */
 const requests: Readonly<Record<string, CallOptions>> = {
 	...Object.fromEntries(
 		['web_search', 'web_fetch', 'code_execution', 'file_search', 'mcp', 'image_generation'].map((type) => [
@@ -107,7 +107,7 @@ const requests: Readonly<Record<string, CallOptions>> = {
 	effort: { reasoningEffort: 'high' },
 };
 
-/** The models that show a feature, where the usual one of a provider does not have it. */
+/** The models that show a feature, if the provider's usual model does not have it. */
 const rows = cells.flatMap((cell) => (isName(cell.provider) ? [{ ...cell, provider: cell.provider }] : []));
 
 test('the tables have all providers and no empty cell', () => {

@@ -16,7 +16,7 @@ const sentBody = v.looseObject({
 	tools: v.optional(v.array(v.looseObject({}))),
 });
 
-/** Gemini with a server that answers with these bodies, a list of events each for a stream. */
+/** Gemini with a server that answers with these bodies. A list of events is a stream. */
 function server(answers: readonly unknown[], settings: Partial<GeminiSettings> = {}) {
 	const sent: Sent[] = [];
 	const provider = gemini({
@@ -47,7 +47,7 @@ const fine = says([{ text: 'Fine.' }], 'STOP');
 const hi: readonly Message[] = [chat.userMessage('Hi')];
 const look: Tool = { name: 'look', description: 'Looks.', inputSchema: { type: 'object', properties: {} } };
 
-/** What is sent for a conversation. */
+/** Returns the request for a conversation. */
 async function asked(
 	messages: readonly Message[],
 	{ model = 'gemini-3-pro-preview', ...more }: { model?: string } & Partial<GeminiSettings> = {},

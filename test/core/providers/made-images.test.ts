@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startRun } from '../../../src/core/chat/run.ts';
 import { chat, type Message, type ProviderRegistration, providers, workspace } from '../../../src/core/index.ts';
 
-/** A PNG as base64, large enough to be noticed wherever it goes. */
+/** A PNG as base64, large enough to be found in any data. */
 const png = `iVBORw0KGgo${'A'.repeat(400_001)}`;
 const hello = [chat.userMessage('Draw a cat.')];
 
@@ -54,7 +54,7 @@ const makers = {
 	},
 };
 
-/** A provider that draws, and what it was sent. */
+/** A provider that makes images, and its requests. */
 function drawing(name: keyof typeof makers) {
 	const { make, whole, events = [], model } = makers[name];
 	const sent: string[] = [];

@@ -1,6 +1,6 @@
-/** What is special to Chat Completions: endpoints that differ, calls told apart, and what goes back to whom. */
+/** Features of Chat Completions: different endpoints, calls in pieces, and data that is sent back. */
 
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import {
 	type ChatReply,
 	chat,
@@ -12,12 +12,9 @@ import {
 import { asRunletError } from '../chat/support.ts';
 import { chunk, done, usageChunk } from './wire/chat.ts';
 import { citySchema, sse, usualUsage } from './wire/dialect.ts';
-import { startServer, type WireServer } from './wire/server.ts';
+import { startServer } from './wire/server.ts';
 
-let server: WireServer;
-beforeAll(async () => {
-	server = await startServer();
-});
+const server = await startServer();
 afterAll(() => server.close());
 afterEach(() => server.check());
 
@@ -45,7 +42,7 @@ interface Asked {
 	readonly options?: CallOptions;
 }
 
-/** The reply to a stream of these events. */
+/** Returns the reply to a stream of these events. */
 async function streamed(provider: ProviderRegistration, events: readonly string[], asked: Asked = {}) {
 	server.play(async (exchange) => {
 		await exchange.write(events.join(''));
@@ -76,7 +73,7 @@ async function wholeReply(provider: ProviderRegistration, body: unknown, asked: 
 	return reply;
 }
 
-/** The error of a call that must fail. */
+/** Returns the error of a failing call. */
 async function failure(asked: Promise<unknown> | (() => Promise<unknown>)) {
 	try {
 		await (typeof asked === 'function' ? asked() : asked);
@@ -90,7 +87,7 @@ function completion(message: unknown, more: Readonly<Record<string, unknown>> = 
 	return { id: 'c-1', model: 'm-1', choices: [{ index: 0, message, finish_reason: 'stop', ...more }] };
 }
 
-/** What the endpoint is sent. */
+/** Returns the sent body. */
 async function sent(provider: ProviderRegistration, asked: Asked = {}): Promise<unknown> {
 	await wholeReply(provider, completion({ role: 'assistant', content: 'Hi.' }), asked);
 	return server.requests[0]?.body;

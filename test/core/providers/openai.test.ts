@@ -18,7 +18,7 @@ interface Request {
 	readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** A provider that answers with what it is given, and the requests that it was sent. */
+/** A provider that answers with these bodies, and its requests. */
 function at(answers: readonly unknown[], settings: Settings = {}, make = providers.openai) {
 	const requests: Request[] = [];
 	const fetch = async (url: unknown, init: RequestInit = {}): Promise<Response> => {
@@ -72,7 +72,7 @@ const call = (id: string, args = '{"city":"Ulm"}', more = {}) => ({
 	...more,
 });
 
-/** A turn that came as `output` and is sent back. */
+/** Returns the body that sends `output` back. */
 async function sentBack(output: readonly unknown[], change: Partial<Message> = {}, make = providers.openai) {
 	const { text: content = '', toolCalls, providerMetadata } = await replyTo(done(output), make);
 	const turn = { role: 'assistant', content, toolCalls, providerMetadata, ...change } as Message;

@@ -1,4 +1,4 @@
-/** From turn to turn a request is the one before and what is new, so that a provider's cache has all of the former. */
+/** Each request of a session begins with the previous request, so that a provider's cache has it. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { apis } from './prefix/apis.ts';

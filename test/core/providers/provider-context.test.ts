@@ -1,4 +1,4 @@
-/** A provider shortens a conversation itself, where an agent asks for it (`providerContext`, docs/models.md). */
+/** Providers shorten a conversation themselves on request (`providerContext`, docs/models.md). */
 import { describe, expect, test } from 'vitest';
 import { isRecord } from '../../../src/core/base/json.ts';
 import { type ChatOptions, chat, type Message, type ProviderRegistration, providers } from '../../../src/core/index.ts';
@@ -7,7 +7,7 @@ import { only } from '../chat/support.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Makes a provider that gives these answers, and the requests that it got. */
+/** Creates a provider with these answers, and its requests. */
 function create(
 	make: (settings: { apiKey: string; fetch: typeof fetch }) => ProviderRegistration,
 	answers: readonly (() => Response)[],
@@ -29,7 +29,7 @@ const sonnet = 'claude-sonnet-4-6';
 const gpt = 'gpt-5.5';
 const providerContext = { clearResultsAt: 60_000, compactAt: 100_000 };
 
-/** Runs a conversation, and returns its events with its result. */
+/** Runs a conversation. Returns its events and its result. */
 async function finish(options: ChatOptions, messages: readonly Message[]) {
 	const run = chat.run({ maxRetries: 0, ...options }, messages);
 	const events = [];
@@ -172,7 +172,7 @@ describe.each([
 		const { one } = await play();
 		const { usage } = one.result;
 		expect(usage).toMatchObject({ inputTokens: 126_000, outputTokens: 4_000 });
-		// $3 for input, $6 for what is written for an hour, $15 for output.
+		// $3 for input, $6 for writes for an hour, $15 for output.
 		expect(usage.costUsd).toBeCloseTo((120_000 * 3 + 6_000 * 6 + 4_000 * 15) / 1e6, 9);
 	});
 

@@ -5,7 +5,7 @@ import { isError } from './recordings/expected-error.ts';
 import { at, list, text } from './recordings/json.ts';
 import { bodies, type Recorded, streams } from './recordings/library.ts';
 
-/** What the providers' own tools did in recorded replies, and the sources that these cite. */
+/** The calls of the providers' own tools in recorded replies, and their sources. */
 
 const hello = [chat.userMessage('Hello')];
 
@@ -20,7 +20,7 @@ const toModel = ({ api, provider, model }: Recorded): string => (api === 'chat' 
 
 const whole = bodies.filter(({ body, status }) => status < 300 && !isError(body));
 
-/** The calls that a recorded body tells of, by a reader that shares nothing with the adapters. */
+/** Reads the calls of a recorded body without the code of the adapters. */
 function readCalls({ api, body }: (typeof whole)[number]): readonly (readonly [id: string, name: string])[] {
 	if (api === 'anthropic')
 		return list(at(body, 'content')).flatMap((block) => {

@@ -156,7 +156,7 @@ describe.each(named(pairs))('%s', (_name, { stream, body }) => {
 		const streamed = await askStream(stream, whole, stream.blocks, []);
 		const plain = await askWhole(body, whole);
 		const [a, b] = [stream.reading.readStream(readEvents(stream)), body.reading.readBody(body.body)];
-		// The two were recorded apart: a model that spoke in one and called in the other says nothing about the fields.
+		// Two separate recordings: in one the model wrote a text, in the other it called a tool.
 		const apart = [
 			...((a.text === '') === (b.text === '') ? [] : ['text']),
 			...((a.toolCalls.length === 0) === (b.toolCalls.length === 0) ? [] : ['toolCalls']),
@@ -171,7 +171,7 @@ describe.each(named(pairs))('%s', (_name, { stream, body }) => {
 	});
 });
 
-/** Rows for `each`, which would cut the names short. */
+/** Creates rows for `each`, which would cut the names. */
 function named<T extends { readonly name: string }>(rows: readonly T[]): [name: string, row: T][] {
 	return rows.map((row) => [row.name, row]);
 }

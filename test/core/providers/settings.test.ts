@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { chat, type ProviderRegistration, providers, RunletError } from '../../../src/core/index.ts';
 import { anthropic as dialect } from './wire/anthropic.ts';
 import { secretKey as apiKey } from './wire/dialect.ts';
 import { dialects } from './wire/dialects.ts';
-import { type Exchange, type Script, startServer, type WireServer } from './wire/server.ts';
+import { type Exchange, type Script, startServer } from './wire/server.ts';
 
-let server: WireServer;
-beforeAll(async () => {
-	server = await startServer();
-});
-afterAll(() => server?.close());
+const server = await startServer();
+afterAll(() => server.close());
 
 const { model } = dialect;
 const hello = [chat.userMessage('Hello')];
@@ -188,7 +185,7 @@ test('a tool is forced once: after its result the model is free', async () => {
 	}, answer);
 	const tool = { name: 'add', description: 'Adds.', inputSchema: { type: 'object' }, fn: () => 1 };
 	await chat.runLoopStream({ model, providers: [made()], tools: [tool], toolChoice: 'required' }, 'Hello');
-	const choices = server.requests.map(({ body, path }) => dialect.hear(body, path).toolChoice);
+	const choices = server.requests.map(({ body, path }) => dialect.readRequest(body, path).toolChoice);
 	expect(choices).toEqual(['required', 'auto']);
 });
 

@@ -24,7 +24,7 @@ function answering(dialect: Dialect, size: number) {
 		const request = new Request(input, init);
 		sent.push(request.clone());
 		const body: unknown = await request.json();
-		if (!dialect.hear(body, new URL(request.url).pathname + new URL(request.url).search).stream)
+		if (!dialect.readRequest(body, new URL(request.url).pathname + new URL(request.url).search).stream)
 			return Response.json(dialect.body(reply));
 		const bytes = new TextEncoder().encode(dialect.events(reply).join(''));
 		let at = 0;

@@ -1,4 +1,4 @@
-import { type SeenCall, toCharge } from '../../../core/chat/meter.ts';
+import { type EndedCall, toCharge } from '../../../core/chat/meter.ts';
 import { type Amount, createAmount } from '../../objects/budget.ts';
 import type { Charge } from '../store/spending-row.ts';
 
@@ -6,7 +6,7 @@ import type { Charge } from '../store/spending-row.ts';
 export const fastPace = 0.15;
 
 /** The observed part of a request, and the milliseconds without any output. */
-type Seen = Omit<SeenCall, 'inputTokens' | 'hiddenTokens'> & { readonly silentMs?: number };
+type Seen = Omit<EndedCall, 'inputTokens' | 'hiddenTokens'> & { readonly silentMs?: number };
 
 /** Computes the cost of a request from its observed part. An estimate never exceeds the reservation. */
 export function computeCost(open: Charge, seen: Seen): Amount {

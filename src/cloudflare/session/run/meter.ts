@@ -1,6 +1,6 @@
 import { estimateReply } from '../../../core/chat/estimate.ts';
 import type {
-	AskedCall,
+	CallEstimate,
 	ChatUsage,
 	Message,
 	Meter,
@@ -170,7 +170,7 @@ interface ModelFacts {
 	/** Returns the price of a request in US dollars, if it is known. */
 	readonly computePrice: PriceOf;
 	/** Returns the most that a request may cost, if its provider knows it. */
-	readonly computeMost?: (model: string, asked: AskedCall) => MostCost | undefined;
+	readonly computeMost?: (model: string, asked: CallEstimate) => MostCost | undefined;
 	readonly mayThink?: (model: string) => boolean;
 	readonly contextWindow?: (model: string) => number | undefined | Promise<number | undefined>;
 }
@@ -250,7 +250,7 @@ async function toReservation(
 async function computeMost(
 	{ computeMost, computePrice }: ModelFacts,
 	model: string,
-	asked: AskedCall,
+	asked: CallEstimate,
 ): Promise<MostCost> {
 	const { inputTokens, outputTokens } = asked;
 	return computeMost?.(model, asked) ?? { inputTokens, usd: await computePrice(model, { inputTokens, outputTokens }) };

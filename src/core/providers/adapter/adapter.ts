@@ -1,4 +1,4 @@
-import type { AskedCall, CallOptions, ChatUsage, Message, ProviderMeta } from '../../chat/index.ts';
+import type { CallEstimate, CallOptions, ChatUsage, Message, ProviderMeta } from '../../chat/index.ts';
 import type { ProviderChoices } from '../../chat/provider-tool.ts';
 import type { Units } from '../../chat/usage.ts';
 import type { JsonSchema, ToolForProvider } from '../../tool/index.ts';
@@ -61,7 +61,7 @@ export interface Adapter {
 	/** Converts an agent's choices to fields of a request's body. Throws `invalid_request` for an unknown tool. */
 	readonly choose?: (choices: ProviderChoices) => Json;
 	/** Returns the most that a request with these fields in its body may bill besides its tokens and the reply. */
-	readonly foresee?: (fields: Json, model: string, call: AskedCall) => Foreseen;
+	readonly foresee?: (fields: Json, model: string, call: CallEstimate) => Foreseen;
 	/** Sends the request with more fields in its body. Resolves to a successful response. Throws what the SDK throws. */
 	readonly send: (request: ModelRequest, more: Json) => Promise<Response>;
 	readonly reader: (reply: ReplyBuilder, request: ModelRequest) => ReplyReader;

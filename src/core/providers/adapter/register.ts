@@ -1,5 +1,5 @@
 import {
-	type AskedCall,
+	type CallEstimate,
 	type CallOptions,
 	type ChatReply,
 	type ChatUsage,
@@ -53,7 +53,7 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 			const price = prices.findCost([stripPrefix(model)], {}, usage);
 			return 'usd' in price ? price.usd : undefined;
 		},
-		computeMost: (model: string, call: AskedCall) => computeMost(stripPrefix(model), call),
+		computeMost: (model: string, call: CallEstimate) => computeMost(stripPrefix(model), call),
 		withPrices: (own: OwnPrice) => register(adapter, { ...settings, price: price ?? own }),
 	};
 	const lacksKey = adapter.needsKey !== false && !settings.apiKey;
@@ -159,7 +159,7 @@ function createMost(
 	{ foresee, meta }: Pick<Adapter, 'foresee' | 'meta'>,
 	prices: Prices,
 	toFields: (choices: ProviderChoices) => Json,
-): (model: string, call: AskedCall) => MostCost {
+): (model: string, call: CallEstimate) => MostCost {
 	return (model, call) => {
 		const { uses = 0, texts = 0, units = {}, ...terms } = foresee?.(toFields(call), model, call) ?? {};
 		const inputTokens = countMostInput(call.inputTokens, uses);

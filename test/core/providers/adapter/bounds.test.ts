@@ -3,7 +3,7 @@ import { chat, providers, type RunletError } from '../../../../src/core/index.ts
 
 const encoder = new TextEncoder();
 
-/** An answer that goes on for ever, and how much of it was taken. */
+/** An endless answer, and its state. */
 function endless(head: string, piece: string, init: ResponseInit) {
 	const seen = { bytes: 0, closed: false };
 	const body = new ReadableStream<Uint8Array>(
@@ -27,7 +27,7 @@ const json = { headers: { 'content-type': 'application/json' } };
 const filler = 'x'.repeat(100_000);
 const delta = (text: string) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`;
 
-/** How a run ends whose provider answers so. */
+/** Returns the error of a run whose provider sends this answer. */
 async function ended(response: Response): Promise<RunletError> {
 	const fetch = async () => response;
 	const model = providers.openaiChat({ baseURL: 'https://api.test/v1', name: 'Test', prefix: 'test/', fetch });

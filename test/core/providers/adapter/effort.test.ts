@@ -20,7 +20,7 @@ test.each<[wanted: ReasoningEffort, steps: readonly ReasoningEffort[], step: Rea
 	expect(roundEffort(wanted, steps)).toBe(step);
 });
 
-/** What a provider says of an effort to a model whose steps are known: the word on the wire. */
+/** Returns the effort in a provider's request. */
 async function readWord(make: (fetcher: typeof fetch) => ProviderRegistration, model: string, effort: ReasoningEffort) {
 	const bodies: string[] = [];
 	const fetcher: typeof fetch = async (_, init) => {

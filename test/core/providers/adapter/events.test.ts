@@ -4,7 +4,7 @@ import { done, readEvents } from '../../../../src/core/providers/adapter/events.
 
 const live = new AbortController().signal;
 
-/** A response whose network chunks are these. */
+/** Creates a response with these network chunks. */
 function readResponse(chunks: readonly Uint8Array[], onCancel = () => {}): Response {
 	const rest = [...chunks];
 	const body = new ReadableStream<Uint8Array>({
@@ -31,7 +31,7 @@ function add(events: unknown[]): (event: unknown) => undefined {
 	return (event) => void events.push(event);
 }
 
-/** The bytes, cut at the given places. */
+/** Cuts the bytes at these places. */
 function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
 	const at = [...new Set([0, ...places.map((place) => place % (bytes.length + 1)), bytes.length])].sort(
 		(a, b) => a - b,
@@ -57,7 +57,7 @@ test('reads the same events for any cuts, line endings, comments, a BOM and othe
 			const text = events
 				.map(([one, other]) => `${other === '' ? '' : other + line}data: ${JSON.stringify(one)}${line}${line}`)
 				.join('');
-			// Who cuts the last empty line off means the same.
+			// A missing empty line at the end has no effect.
 			const bytes = encode((bom ? '\uFEFF' : '') + (last ? text : text.replace(/[\r\n]+$/, '')));
 			expect(await read(cut(bytes, places))).toEqual(events.map(([one]) => JSON.parse(JSON.stringify(one))));
 		}),
@@ -130,7 +130,7 @@ test('reads a complete stream to its end in the background', async () => {
 	void writer.write(encode('data: {"n":1}\n\n'));
 	await leaveFinished(new Response(readable));
 	void writer.write(encode('data: [DONE]\n\n'));
-	// Resolves once all is read, and rejects if the reader has left.
+	// The write ends once everything is read, and fails if the reader has left.
 	await expect(writer.close()).resolves.toBeUndefined();
 });
 
@@ -157,7 +157,7 @@ test('closes a stream whose rest is too long or too late', async () => {
 	expect(closed).toBe(true);
 });
 
-/** Reads the first event of a stream, and leaves it because this was all. */
+/** Reads the first event of a stream, which completes the reply. */
 async function leaveFinished(response: Response): Promise<void> {
 	expect(await readEvents(response, live, { take: add([]), hasAll: () => true })).toBe(false);
 }

@@ -7,34 +7,33 @@ import { gemini } from '../wire/gemini.ts';
 import { openai, xai } from '../wire/responses.ts';
 import { workersAi } from '../wire/workers-ai.ts';
 
-/** Answers a request: with the body of a reply, or with the body of an error and its status. */
+/** Answers a request with a status and a body. */
 export type Answer = (body: Json) => { readonly status: number; readonly body: unknown };
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A request as a cache sees it, in its order. Each part is JSON. */
+/** The parts of a request in the order of a cache, as JSON. */
 export interface Parts {
 	readonly tools: readonly string[];
 	/** The system prompt and the conversation. */
 	readonly rest: readonly string[];
 }
 
-/** A provider as a cache sees it. */
+/** A provider as its cache sees it. */
 export interface Api {
 	readonly name: string;
 	readonly model: string;
 	provider(answer: Answer): ProviderRegistration;
-	/** Writes a reply in the words of the API. */
+	/** Writes a reply in the form of the API. */
 	body(reply: NeutralReply): unknown;
-	/** Lists what a cache compares. */
+	/** Lists the parts that a cache compares. */
 	parts(body: Json): Parts;
-	/** Whether tools that come later stand behind the others in front of the conversation, for want of another place. */
+	/** Whether later tools are before the conversation, after the other tools. */
 	readonly toolsInFront: boolean;
 }
 
 const key = { apiKey: 'key' };
 
-/** Makes the `fetch` of a provider. */
 function createFetch(answer: Answer): typeof fetch {
 	return async (input, init) => {
 		const given: unknown = JSON.parse(await new Request(input, init).text());
@@ -46,7 +45,7 @@ function createFetch(answer: Answer): typeof fetch {
 const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 const toJson = (values: readonly unknown[]): string[] => values.map((value) => JSON.stringify(value));
 
-/** Without its marks, which move, and without deferred tools, which the API takes out of the beginning. */
+/** Leaves out the marks, which move, and deferred tools, which the API moves. */
 function messagesParts({ tools, system, messages }: Json): Parts {
 	const unmarked = ({ cache_control: _, ...block }: Json): Json => block;
 	const blocks = list(messages).flatMap(({ role, content }) =>
@@ -97,7 +96,7 @@ const chat = (name: 'groq' | 'deepseek' | 'mistral' | 'ollama'): Api => ({
 	toolsInFront: true,
 });
 
-/** Every adapter; of those that know what a model can, one model of each kind. */
+/** All adapters, with a model of each kind. */
 export const apis: readonly Api[] = [
 	messages('claude-opus-4-8'),
 	messages('claude-sonnet-4-5-20250929'),

@@ -1,4 +1,4 @@
-/** Random sessions, and what of each request a cache has of the one before. */
+/** Random sessions, and the common beginnings of their requests. */
 import * as fc from 'fast-check';
 import { insertResult, listOpenCalls } from '../../../../src/core/chat/message.ts';
 import {
@@ -14,7 +14,7 @@ import { readTool } from '../../chat/support.ts';
 import type { NeutralCall } from '../wire/dialect.ts';
 import type { Api, Parts } from './apis.ts';
 
-/** A turn of the model. A turn after `fails` is refused, and its run ends there. */
+/** A turn of the model. With `fails` the request after it fails, and ends the run. */
 interface PlannedTurn {
 	readonly text: string;
 	readonly thinks: boolean;
@@ -57,7 +57,7 @@ const turn: fc.Arbitrary<PlannedTurn> = fc.record(
 	{ requiredKeys: ['text', 'thinks', 'calls', 'fails'] },
 );
 
-/** A session: its runs, and whether its agent has enough tools for a search. */
+/** A session with its runs. A large number of tools needs a search. */
 export const plans: fc.Arbitrary<Plan> = fc.record({
 	repeatsIds: fc.boolean(),
 	isMany: fc.boolean(),
@@ -78,20 +78,20 @@ export const plans: fc.Arbitrary<Plan> = fc.record({
 });
 
 export interface Plan {
-	/** Whether each reply of the model uses the same ids for its calls. */
+	/** Whether the replies of the model repeat the ids of calls. */
 	readonly repeatsIds: boolean;
 	readonly isMany: boolean;
 	readonly runs: readonly PlannedRun[];
 }
 
-/** Made anew for each run, as after a restart. */
+/** Created again for each run, as after a restart. */
 function createTools(isMany: boolean): Tool[] {
 	const own = words.flatMap((word) =>
 		Array.from({ length: isMany ? 9 : 2 }, (_, n) =>
 			readTool(`${word}_${n}`, () => n, { description: `Does ${word}.` }),
 		),
 	);
-	// All that a session can find are no more than it may be sent.
+	// A session never finds more tools than the limit of a request.
 	const hidden = Array.from({ length: isMany ? 3 : 0 }, (_, n) => readTool(`hidden_${n}`, () => n));
 	return [
 		...own,
@@ -114,7 +114,7 @@ function createSkills(): Skill[] {
 	}));
 }
 
-/** Plays a session against an API. Returns the parts of all its requests in order. */
+/** Plays a session with an API. Returns the parts of all requests in order. */
 export async function playSession(api: Api, { repeatsIds, isMany, runs }: Plan): Promise<readonly Parts[]> {
 	const requests: Parts[] = [];
 	const earlier = new Map<number, string>();
@@ -122,7 +122,7 @@ export async function playSession(api: Api, { repeatsIds, isMany, runs }: Plan):
 	let ids = 0;
 	for (const { text, image, system, recalled = '', turns, approves } of runs) {
 		const now: readonly Message[] = system ? [{ role: 'system', content: `Now: ${text}` }] : [];
-		// Behind an answer or in front of everything, as a client would send it.
+		// After an answer or at the beginning, as a client would send it.
 		const place = messages.length === 0 || messages.at(-1)?.role === 'assistant';
 		const user = chat.userMessage(
 			image ? [chat.imagePart('https://example.com/a.png'), chat.textPart(`${text}!`)] : `${text}?`,
@@ -134,7 +134,7 @@ export async function playSession(api: Api, { repeatsIds, isMany, runs }: Plan):
 			const provider = api.provider((body) => {
 				requests.push(api.parts(body));
 				const next = left[0];
-				// A system message has its place between a message and its answer. Where there never is one, it moves.
+				// A system message needs a place between a message and its answer. Without that place it moves.
 				if (next?.fails && !(system && left.length === turns.length)) {
 					left = [];
 					return { status: 400, body: { error: { type: 'invalid_request_error', message: 'refused', code: 'no' } } };
@@ -189,7 +189,7 @@ function answer({ id }: ToolCall): Message {
 	return chat.toolResultMessage({ id, output: 'The first one.', isError: false });
 }
 
-/** Finds the first request that does not have the whole request before it as its beginning, and says where they part. */
+/** Finds the first request that does not begin with the previous request, and the place of the difference. */
 export function findBreak({ toolsInFront }: Pick<Api, 'toolsInFront'>, requests: readonly Parts[]): string | undefined {
 	for (const [at, { tools, rest }] of requests.entries()) {
 		const before = requests[at - 1] ?? { tools: toolsInFront ? [] : tools, rest: [] };
@@ -202,7 +202,7 @@ export function findBreak({ toolsInFront }: Pick<Api, 'toolsInFront'>, requests:
 	return undefined;
 }
 
-/** Says what is expected of a session. A tool that came by an id of an earlier call is at the end of the list everywhere. */
+/** Returns the expected breaks of a session. A tool with a repeated call id is at the end of the list. */
 export function toExpected({ toolsInFront }: Api, { repeatsIds }: Plan): Pick<Api, 'toolsInFront'> {
 	return { toolsInFront: toolsInFront || repeatsIds };
 }

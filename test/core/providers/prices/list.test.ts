@@ -6,7 +6,7 @@ import { findContextWindow } from '../../../../src/core/providers/prices/list.ts
 import { type Billed, findPrice, type Price } from '../../../../src/core/providers/prices/price.ts';
 import { findMoved } from '../../../../src/core/providers/prices/supplement.ts';
 
-/** Runlet's names of providers, and those of the package. */
+/** Runlet's names of providers, and the names in the package. */
 const providers = {
 	anthropic: 'anthropic',
 	deepseek: 'deepseek',
@@ -18,7 +18,7 @@ const providers = {
 	xai: 'x-ai',
 } as const;
 
-/** Names that a rule of the package holds for, or nearly. */
+/** Lists names that match a rule of the package, and similar names. */
 function listNames(match: MatchLogic): readonly string[] {
 	if ('or' in match) return match.or.flatMap(listNames);
 	if ('and' in match) return match.and.flatMap(listNames);
@@ -28,17 +28,17 @@ function listNames(match: MatchLogic): readonly string[] {
 
 const listed: readonly Provider[] = (await waitForUpdate()) ?? [];
 
-/** The names in the package's list of a provider. */
+/** Lists the names of a provider in the package. */
 function namesIn({ models }: Provider): readonly string[] {
 	return [...new Set(models.flatMap(({ id, match }) => [id, ...listNames(match)]))];
 }
 
-/** In the night, in the day, and before and after the dates in the package. */
+/** At night, by day, and before and after the dates in the package. */
 const times = ['2024-05-01T00:10', '2025-01-01T12:00', '2026-09-01T02:00', '2030-01-01T20:30'].map(
 	(time) => new Date(`${time}Z`),
 );
 
-/** The costs by the package: nothing of a model that it has no consistent prices for. */
+/** Returns the costs of the package, or `undefined` without consistent prices. */
 function ask(providerId: string, model: string, billed: Billed, timestamp: Date) {
 	const { inputTokens, outputTokens, cachedInputTokens, units } = billed;
 	const { web_searches, file_searches, cached_audio_tokens, ...tokens } = units ?? {};
@@ -64,7 +64,7 @@ function toDollars(price: Price): number | undefined {
 	return 'usd' in price ? roundDollars(price.usd) : undefined;
 }
 
-/** Prices and windows that differ from those of the package. */
+/** Finds prices and windows that differ from the package. */
 function findDifferences(
 	name: keyof typeof providers,
 	models: readonly string[],
@@ -74,11 +74,11 @@ function findDifferences(
 	const differences: unknown[] = [];
 	for (const model of models)
 		for (const [time, tokens] of cases) {
-			// Runlet knows better.
+			// Runlet corrects the package.
 			if (findMoved(name, model, time) !== undefined) continue;
 			const expected = ask(providers[name], model, tokens, time);
 			const found = [toDollars(findPrice(name, model, tokens, time)), findContextWindow(name, model)];
-			// The package takes models for free whose prices it does not have.
+			// The package has models without prices as free.
 			if (expected?.[0] === 0 && found[0] === undefined) continue;
 			if (expected?.[0] !== undefined) known += 1;
 			if (!isDeepStrictEqual(found, expected)) differences.push({ model, time, found, expected });
@@ -133,21 +133,6 @@ test('a model without a price is not free, unless it is listed as free', () => {
 	expect(price('openai', 'omni-moderation-latest')).toBe(0);
 	expect(price('gemini', 'gemma-3-27b-it')).toBe(0);
 	expect(price('mistral', 'devstral-small:free')).toBe(0);
-});
-
-test('a price is the same in a repeated search', () => {
-	const tokens = { inputTokens: 1_000, outputTokens: 100 };
-	const readPrices = () => [
-		toDollars(findPrice('anthropic', 'claude-sonnet-4-6', tokens, new Date())),
-		toDollars(findPrice('openai', 'claude-sonnet-4-6', tokens, new Date())),
-		findContextWindow('anthropic', 'x'.repeat(1_000)),
-	];
-	const first = readPrices();
-	expect(first).toEqual([expect.closeTo(0.0045), undefined, undefined]);
-	expect(readPrices()).toEqual(first);
-	for (let n = 0; n < 300; n++)
-		expect(toDollars(findPrice('anthropic', `unknown-${n}`, tokens, new Date()))).toBeUndefined();
-	expect(readPrices()).toEqual(first);
 });
 
 test('a moved name costs the price of its current model', () => {

@@ -1,4 +1,4 @@
-/** How the bytes of an answer come: the sizes of its pieces, in order. */
+/** The sizes of the pieces of an answer, in order. */
 export interface Cutting {
 	readonly name: string;
 	readonly sizes: (total: number) => Iterable<number>;
@@ -8,7 +8,7 @@ const seed = 20260708;
 
 export const whole: Cutting = { name: 'whole', sizes: (total) => [total] };
 
-/** Byte by byte, for as long as that is quick: a long recording goes on in sevens, which cut every line differently. */
+/** Single bytes at first. A long recording continues with seven bytes, which cut each line differently. */
 export const bytewise: Cutting = {
 	name: 'byte by byte',
 	sizes: function* (total) {
@@ -25,7 +25,7 @@ export const random: Cutting = {
 	sizes: function* (total) {
 		const next = generator(seed);
 		for (let sent = 0; sent < total; ) {
-			// Mostly small pieces, now and then a large one.
+			// Mostly small pieces, and some large pieces.
 			const size = 1 + Math.floor(next() ** 3 * 400);
 			yield size;
 			sent += size;
@@ -33,7 +33,7 @@ export const random: Cutting = {
 	},
 };
 
-/** Numbers from 0 up to 1, the same for the same seed (mulberry32). */
+/** Generates numbers from 0 to 1, the same for the same seed (mulberry32). */
 function generator(start: number): () => number {
 	let state = start;
 	return () => {

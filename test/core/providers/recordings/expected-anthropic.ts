@@ -5,7 +5,7 @@ import { at, count, list, readArguments, text } from './json.ts';
 export const anthropic: Reading = {
 	readStream: (events) => {
 		const start = events.find((event) => at(event, 'type') === 'message_start');
-		// The counts are running totals: the last one of each kind is the one that holds.
+		// The counts are running totals, so the last count of each kind is valid.
 		const usage = Object.assign({}, ...events.map((event) => at(event, 'message', 'usage') ?? at(event, 'usage')));
 		const reasons = events.map((event) => text(event, 'message', 'stop_reason') || text(event, 'delta', 'stop_reason'));
 		const streamed = events
@@ -21,7 +21,7 @@ function isText(value: unknown): boolean {
 	return typeof value === 'string';
 }
 
-/** A streamed block as it would stand in a body: its start, with what its deltas add. */
+/** Returns a streamed block in the form of a body: its start and its deltas. */
 function readBlock(start: unknown, events: readonly unknown[]): unknown {
 	const deltas = events.filter(
 		(event) => at(event, 'type') === 'content_block_delta' && at(event, 'index') === at(start, 'index'),
@@ -48,7 +48,7 @@ function reply(content: readonly unknown[], stopReason: string, usage: unknown):
 			.map((block) => text(block, 'text'))
 			.join(''),
 		toolCalls,
-		// Anthropic's words are Runlet's.
+		// Anthropic has the same words as Runlet.
 		stopReason,
 		usage: readUsage(usage),
 	};

@@ -2,7 +2,7 @@ import type { StopReason } from '../../../../src/core/index.ts';
 import { type Expected, type ExpectedUsage, type Reading, sum, withCalls } from './expected.ts';
 import { at, count, list, readArguments, text } from './json.ts';
 
-/** Chat Completions. xAI counts reasoning beside its completion, all others within. */
+/** Chat Completions. Only xAI counts reasoning in addition to the completion. */
 export function chatCompletions({ reasoningBeside }: { readonly reasoningBeside: boolean }): Reading {
 	const readUsage = (usage: unknown): ExpectedUsage => {
 		const reasoning = count(usage, 'completion_tokens_details', 'reasoning_tokens');
@@ -31,12 +31,12 @@ export function chatCompletions({ reasoningBeside }: { readonly reasoningBeside:
 	};
 }
 
-/** Groq's older streams have their usage in a field of its own. */
+/** Groq's older streams have another field for the usage. */
 function usageIn(event: unknown): unknown {
 	return at(event, 'usage') ?? at(event, 'x_groq', 'usage');
 }
 
-/** The text of a delta or a message: as it is, or, with Mistral, the text parts of a list that has thoughts in it too. */
+/** Returns the text of a delta or a message, or the text parts of Mistral's list. */
 function readContent(message: unknown): string {
 	const parts = list(message, 'content').filter((part) => at(part, 'type') === 'text');
 	return text(message, 'content') + parts.map((part) => text(part, 'text')).join('');
@@ -49,7 +49,7 @@ interface Pieces {
 	json: string;
 }
 
-/** Pieces of a call have the same `index`; a piece without one is a call of its own. */
+/** Pieces of a call have the same `index`. A piece without an index is a whole call. */
 function readCalls(messages: readonly unknown[]): Pieces[] {
 	const calls: Pieces[] = [];
 	for (const piece of messages.flatMap((message) => list(message, 'tool_calls'))) {

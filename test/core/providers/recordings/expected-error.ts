@@ -1,23 +1,23 @@
 import { at, count, text } from './json.ts';
 
-/** Statuses by the words of an error body, for recordings that come without theirs. */
+/** The statuses by the words of an error body, for recordings without a status. */
 const statuses: Readonly<Record<string, number>> = { invalid_request_error: 400, not_found_error: 404 };
 
-/** The status that this error body was sent with: the body's own number, or the one of its kind. */
+/** Returns the status of an error body: its own number, or the status of its kind. */
 export function readStatus(body: unknown): number {
 	const status = count(body, 'error', 'code') ?? statuses[text(body, 'error', 'type')];
 	if (status === undefined) throw new Error(`which status has ${JSON.stringify(body)}?`);
 	return status;
 }
 
-/** The status that an error inside a stream speaks of. */
+/** Returns the status of an error within a stream. */
 export function statusInStream(event: unknown): number {
 	return count(event, 'error', 'status_code') ?? readStatus(event);
 }
 
 const codes: Readonly<Record<number, string>> = { 400: 'invalid_request', 404: 'invalid_request', 429: 'rate_limited' };
 
-/** Runlet's code for what a provider refuses with this status. */
+/** Returns Runlet's code for a status. */
 export function readCode(status: number): string {
 	const code = codes[status];
 	if (code === undefined) throw new Error(`which code has a ${status}?`);

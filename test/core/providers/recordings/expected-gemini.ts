@@ -4,7 +4,7 @@ import { at, count, list, text } from './json.ts';
 
 /** Gemini's own API. */
 export const gemini: Reading = {
-	// Each event is a body with some more parts; its counts are running totals, so the last ones hold.
+	// Each event is a body with further parts. Its counts are running totals, so the last counts are valid.
 	readStream: (events) => reply(events, at(events.at(-1), 'usageMetadata')),
 	readBody: (body) => reply([body], at(body, 'usageMetadata')),
 	ends: (event) => text(event, 'candidates', 0, 'finishReason') !== '',
@@ -34,8 +34,8 @@ function reply(events: readonly unknown[], usage: unknown): Expected {
 }
 
 /**
- * A piece with a name begins a call. One without a name belongs to the call before it and sets values at paths; a text
- * that comes again at its path is the rest of the one before.
+ * A piece with a name begins a call. A piece without a name sets values of the last call at paths. A repeated path
+ * continues its text.
  */
 function readCalls(pieces: readonly unknown[]): ExpectedCall[] {
 	const calls: ExpectedCall[] = [];

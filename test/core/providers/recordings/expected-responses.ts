@@ -2,11 +2,11 @@ import type { StopReason } from '../../../../src/core/index.ts';
 import { type Expected, type ExpectedCall, type Reading, withCalls } from './expected.ts';
 import { at, count, list, readArguments, text } from './json.ts';
 
-/** OpenAI's Responses API, which xAI speaks too. */
+/** OpenAI's Responses API, which xAI has too. */
 export const responses: Reading = {
 	readStream: (events) => {
 		const end = events.findLast((event) => at(event, 'type') === 'response.completed');
-		// The items as they were finished: some recordings have none in their last event.
+		// The completed items. Some recordings have none in their last event.
 		const items = events
 			.filter((event) => at(event, 'type') === 'response.output_item.done')
 			.toSorted((a, b) => (count(a, 'output_index') ?? 0) - (count(b, 'output_index') ?? 0))
@@ -18,7 +18,7 @@ export const responses: Reading = {
 	ends: (event) => at(event, 'type') === 'response.completed',
 };
 
-/** The text of a message that was finished; nothing for any other item. */
+/** Returns the text of a completed message, or an empty text. */
 function readText(item: unknown): string {
 	if (at(item, 'type') !== 'message') return '';
 	const parts = list(item, 'content').filter((part) => at(part, 'type') === 'output_text');
@@ -26,8 +26,8 @@ function readText(item: unknown): string {
 }
 
 /**
- * The text of an item as it was streamed. One recording (`openai-shell-container.1`) finishes with another text than
- * it streamed: what was shown cannot be taken back, so that is the text.
+ * Returns the streamed text of an item. One recording (`openai-shell-container.1`) completes with another text, but the
+ * shown text is valid.
  */
 function readStreamed(events: readonly unknown[], index: number | undefined): string {
 	return events

@@ -1,6 +1,6 @@
-/** Reading JSON whose shape nobody promised: what is not there, or is something else, reads as nothing. */
+/** Reads JSON of any form. Missing and other values are `undefined`. */
 
-/** The value at a path, or `undefined` where the path leads nowhere. */
+/** Returns the value at a path, or `undefined`. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
 	return path.reduce<unknown>(
 		(found, key) => (typeof found === 'object' && found !== null ? Reflect.get(found, key) : undefined),
@@ -23,7 +23,7 @@ export function count(value: unknown, ...path: readonly (string | number)[]): nu
 	return typeof found === 'number' ? found : undefined;
 }
 
-/** A text as JSON; the text itself where it is none, and no arguments where it is empty. */
+/** Parses arguments. Text that is not JSON stays a text, and an empty text is no arguments. */
 export function readArguments(raw: string): unknown {
 	if (raw === '') return {};
 	try {

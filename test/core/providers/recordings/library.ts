@@ -11,13 +11,13 @@ import { at, count, list, text } from './json.ts';
 
 export type Api = 'anthropic' | 'openai' | 'xai' | 'gemini' | 'chat';
 
-/** One answer of a provider. A recording holds one or more of them. */
+/** One answer of a provider. A recording has one or more answers. */
 export interface Recorded {
 	/** The recording, relative to its folder of folders. */
 	readonly file: string;
 	readonly name: string;
 	readonly api: Api;
-	/** Who answered, for those that speak Chat Completions. */
+	/** The provider, for Chat Completions. */
 	readonly provider: string;
 	readonly model: string;
 	readonly reading: Reading;
@@ -33,7 +33,7 @@ export interface RecordedStream extends Recorded {
 	readonly blocks: readonly Block[];
 }
 
-/** A piece of a stream that ends with a blank line. `event` is missing in comments and in the last line of Chat Completions. */
+/** A block of a stream up to a blank line. Comments and the last line of Chat Completions have no `event`. */
 export interface Block {
 	readonly source: string;
 	readonly event?: unknown;
@@ -41,7 +41,7 @@ export interface Block {
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../../fixtures/recordings');
 
-/** Files that hold no answer to what an adapter asks. Everything else is played. */
+/** Files without an answer to a request of an adapter. All others are played. */
 export const notAnswers: Readonly<Record<string, string>> = {
 	'openai-responses/issue-12842-input-file-text-csv-success.json':
 		"a result of the AI SDK (`modelId`, `inputTokens`), without the provider's body",
@@ -69,11 +69,11 @@ const models: Readonly<Record<Api, string>> = {
 interface Entry {
 	readonly file: string;
 	readonly model: string;
-	/** As recorded; `undefined` where only the body was. */
+	/** The recorded status. Missing if only the body was recorded. */
 	readonly status: number | undefined;
 }
 
-/** Every file that an `INDEX.tsv` names. */
+/** All files that an `INDEX.tsv` names. */
 export const entries: readonly Entry[] = folders().flatMap((folder) => {
 	const [header = '', ...lines] = readFileSync(join(root, folder, 'INDEX.tsv'), 'utf8')
 		.trim()
@@ -90,7 +90,7 @@ export const entries: readonly Entry[] = folders().flatMap((folder) => {
 	});
 });
 
-/** Every recording that lies in the folders, in an index or not. */
+/** All recordings in the folders. */
 export const files: readonly string[] = folders().flatMap((folder) =>
 	readdirSync(join(root, folder), { withFileTypes: true })
 		.filter((entry) => entry.isFile() && entry.name !== 'INDEX.tsv')
@@ -115,7 +115,7 @@ function load(file: string): string {
 	return readFileSync(join(root, file), 'utf8');
 }
 
-/** The answers in a `.json`: the file itself, or what a live recording wrapped. */
+/** Reads the answers in a `.json`: the file itself, or the content of a live recording. */
 function readBodies({ file, model, status }: Entry): RecordedBody[] {
 	const source = load(file);
 	const content: unknown = JSON.parse(source);
@@ -133,7 +133,7 @@ function readBodies({ file, model, status }: Entry): RecordedBody[] {
 	}));
 }
 
-/** The answers in a stream: a file with several steps has one after the other. */
+/** Reads the answers in a stream: one for each step. */
 function readStreams({ file, model }: Entry): RecordedStream[] {
 	const source = load(file);
 	const { api } = identify(file, undefined, model);
@@ -162,7 +162,7 @@ function readBlocks(source: string): Block[] {
 	});
 }
 
-/** Events that were kept without their envelope, in the one of the API that sent them. */
+/** Wraps events that were stored without their envelope. */
 function wrapLines(source: string, api: Api): Block[] {
 	const blocks = source
 		.split('\n')
@@ -178,7 +178,7 @@ function wrapLines(source: string, api: Api): Block[] {
 
 function identify(file: string, first: unknown, model: string, step?: number): Recorded {
 	const folder = basename(dirname(file));
-	// One answer of xAI's Chat API lies among those of its Responses API.
+	// One answer of xAI's Chat API is among the answers of its Responses API.
 	const api = text(first, 'object') === 'chat.completion' ? 'chat' : (apis[folder] ?? 'chat');
 	const provider = readProvider(folder, basename(file));
 	return {
@@ -191,7 +191,7 @@ function identify(file: string, first: unknown, model: string, step?: number): R
 	};
 }
 
-/** Whose answer it is, where a folder has those of several. */
+/** Returns the provider of an answer in a folder with several providers. */
 function readProvider(folder: string, name: string): string {
 	if (folder.startsWith('xai')) return 'xai';
 	if (folder === 'openai-chat') return 'openai';

@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 export interface Player {
-	/** A base URL that answers every request below it with this answer. */
+	/** Returns a base URL that plays this answer for every request. */
 	readonly play: (answer: Answer) => string;
 	readonly close: () => Promise<void>;
 }
@@ -41,7 +41,7 @@ export async function startPlayer(): Promise<Player> {
 	};
 }
 
-/** Each piece leaves on its own, and the event loop turns before the next: its reader, in this process, gets it alone. */
+/** Sends each piece alone: the reader is in this process, and the event loop turns between the pieces. */
 async function send(response: ServerResponse, { status, contentType, bytes, cutting }: Answer): Promise<void> {
 	response.socket?.setNoDelay(true);
 	response.writeHead(status, { 'content-type': contentType });
@@ -55,7 +55,7 @@ async function send(response: ServerResponse, { status, contentType, bytes, cutt
 	response.end();
 }
 
-/** The same without a server, for pieces by the ten thousand: each is read alone. */
+/** Plays an answer without a server, for many pieces: each is read alone. */
 export function createPlayingFetch({ status, contentType, bytes, cutting }: Answer): typeof fetch {
 	return async () => {
 		const sizes = cutting.sizes(bytes.length)[Symbol.iterator]();

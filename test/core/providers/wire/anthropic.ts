@@ -3,15 +3,15 @@ import { providers } from '../../../../src/core/index.ts';
 import {
 	type Dialect,
 	type Fault,
-	type Heard,
-	type HeardMedia,
-	type HeardPart,
 	type NeutralReply,
 	type NeutralUsage,
 	pieces,
 	secretKey,
 	sse,
 	usualUsage,
+	type WireMedia,
+	type WirePart,
+	type WireRequest,
 } from './dialect.ts';
 
 const model = 'claude-sonnet-4-5';
@@ -74,7 +74,7 @@ export const anthropic: Dialect = {
 			secrets: ['thought-anthropic', 'sig-anthropic', 'redacted-anthropic'],
 		},
 	],
-	hear,
+	readRequest,
 	can: {
 		reasoning: true,
 		stopSequence: true,
@@ -197,7 +197,7 @@ function event(data: { readonly type: string; readonly [field: string]: unknown 
 	return sse(data, data.type);
 }
 
-// What follows is the request, with every field that the API takes and no other: it refuses what it does not know.
+// The schema of the request with all fields of the API. It refuses other fields.
 
 const cache_control = v.optional(v.looseObject({ type: v.literal('ephemeral') }));
 const nonEmpty = v.pipe(v.string(), v.nonEmpty());
@@ -302,7 +302,7 @@ const request = v.strictObject({
 
 type Content = v.InferOutput<typeof block>;
 
-function hear(body: unknown): Heard {
+function readRequest(body: unknown): WireRequest {
 	const sent = v.parse(request, body);
 	const { tool_choice, thinking, output_config } = sent;
 	const turns = sent.messages.map(({ role, content }) => ({
@@ -342,7 +342,7 @@ function hear(body: unknown): Heard {
 	};
 }
 
-/** What the API answers with 400. */
+/** Refuses what the API answers with 400. */
 function refuse(role: string, content: readonly Content[], next: readonly Content[] = []): void {
 	const results = content.findLastIndex(({ type }) => type === 'tool_result');
 	if (results >= 0 && content.slice(0, results).some(({ type }) => type !== 'tool_result')) {
@@ -361,12 +361,12 @@ function refuse(role: string, content: readonly Content[], next: readonly Conten
 	}
 }
 
-function readChoice(choice: NonNullable<v.InferOutput<typeof request>['tool_choice']>): Heard['toolChoice'] {
+function readChoice(choice: NonNullable<v.InferOutput<typeof request>['tool_choice']>): WireRequest['toolChoice'] {
 	if (choice.type === 'tool') return { name: choice.name };
 	return choice.type === 'any' ? 'required' : choice.type;
 }
 
-function readPart(part: Content): HeardPart {
+function readPart(part: Content): WirePart {
 	switch (part.type) {
 		case 'text':
 			return { kind: 'text', text: part.text };
@@ -392,7 +392,7 @@ function readPart(part: Content): HeardPart {
 	}
 }
 
-function readMedia({ type, source }: v.InferOutput<typeof imageBlock | typeof documentBlock>): HeardMedia {
+function readMedia({ type, source }: v.InferOutput<typeof imageBlock | typeof documentBlock>): WireMedia {
 	const kind = type === 'image' ? 'image' : 'file';
 	return source.type === 'url' ? { kind, url: source.url } : { kind, data: source.data, mime: source.media_type };
 }

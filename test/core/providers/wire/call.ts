@@ -13,27 +13,26 @@ import { asRunletError, endings } from '../../chat/support.ts';
 export type CallOptions = NonNullable<Parameters<NonNullable<ProviderRegistration['chatFn']>>[4]>;
 export type Delta = Parameters<chat.OnDelta>[0];
 
-/** What a provider is asked. */
+/** A request to a provider. */
 export interface Question {
 	readonly model: string;
 	readonly messages?: readonly Message[];
 	readonly system?: string;
 	readonly tools?: readonly Tool[];
 	readonly options?: CallOptions;
-	/** Told of every delta as it comes. */
 	readonly onDelta?: (delta: Delta) => void;
 }
 
-/** What came of it: a reply or an error, and all that was streamed. */
+/** The outcome of a call: a reply or an error, and the streamed deltas. */
 export interface Outcome {
 	readonly reply: ChatReply | undefined;
 	readonly error: RunletError | undefined;
 	readonly deltas: readonly Delta[];
-	/** The events of a run, where there was one. */
+	/** The events of the run. Empty without a run. */
 	readonly events: readonly RunEvent[];
 }
 
-/** One of the ways to call a model. */
+/** A way to call a model. */
 export interface Way {
 	readonly way: string;
 	readonly ask: (provider: ProviderRegistration, question: Question) => Promise<Outcome>;
@@ -41,7 +40,7 @@ export interface Way {
 
 export const hello: readonly Message[] = [chat.userMessage('Hello')];
 
-/** `chatStreamFn`, directly. */
+/** Calls `chatStreamFn`. */
 export const streamed: Way = {
 	way: 'chatStreamFn',
 	ask: async (provider, { model, messages = hello, system, tools, options, onDelta }) => {
@@ -57,7 +56,7 @@ export const streamed: Way = {
 	},
 };
 
-/** `chatFn`, directly. */
+/** Calls `chatFn`. */
 export const whole: Way = {
 	way: 'chatFn',
 	ask: async (provider, { model, messages = hello, system, tools, options }) => {
@@ -68,7 +67,7 @@ export const whole: Way = {
 	},
 };
 
-/** `chat.run`, one turn: no call is run, so the reply is seen as it came. Has exactly one terminal event, the last. */
+/** Runs one turn with `chat.run`, without its calls. Checks that the run ends with one terminal event. */
 export const ran: Way = {
 	way: 'chat.run',
 	ask: async (provider, { model, messages = hello, onDelta, options = {}, ...rest }) => {
@@ -130,24 +129,23 @@ async function settle(
 	return { reply: settled.value, error: undefined };
 }
 
-/** The reply of a call that must not fail. */
+/** Returns the reply of a call that must not fail. */
 export function readReply({ reply, error }: Outcome): ChatReply {
 	if (reply === undefined) throw error ?? new Error('neither a reply nor an error');
 	return reply;
 }
 
-/** The error of a call that must fail. */
+/** Returns the error of a call that must fail. */
 export function readError({ reply, error }: Outcome): RunletError {
 	if (error === undefined) throw new Error(`it did not fail: ${JSON.stringify(reply)}`);
 	return error;
 }
 
-/** The calls of a reply; none where it has no list. */
 export function readCalls({ toolCalls = [] }: ChatReply): readonly ToolCall[] {
 	return toolCalls;
 }
 
-/** What the deltas of one kind add up to. */
+/** Joins the deltas of one kind. */
 export function joinedText(deltas: readonly Delta[], type: 'text' | 'reasoning'): string {
 	return deltas
 		.flatMap((delta) => (delta.type === type && typeof delta.text === 'string' ? [delta.text] : []))

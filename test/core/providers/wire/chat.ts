@@ -4,9 +4,6 @@ import {
 	type Dialect,
 	type Fault,
 	fromDataUrl,
-	type Heard,
-	type HeardPart,
-	type HeardTurn,
 	type Memory,
 	type NeutralReply,
 	type NeutralUsage,
@@ -14,9 +11,12 @@ import {
 	secretKey,
 	sse,
 	usualUsage,
+	type WirePart,
+	type WireRequest,
+	type WireTurn,
 } from './dialect.ts';
 
-/** The line after which nothing comes. */
+/** The last line of a stream. */
 export const done = sse('[DONE]');
 
 const finishOf: Readonly<Record<NeutralReply['stop'], string>> = {
@@ -27,7 +27,7 @@ const finishOf: Readonly<Record<NeutralReply['stop'], string>> = {
 	refusal: 'content_filter',
 };
 
-/** OpenAI's Chat Completions, as Groq and many others speak it. */
+/** OpenAI's Chat Completions, as Groq and many others have them. */
 export const chatCompletions: Dialect = {
 	name: 'openai-chat',
 	model: 'groq/llama-9',
@@ -140,7 +140,7 @@ export const chatCompletions: Dialect = {
 			secrets: ['sig-gemini-compat'],
 		}),
 	],
-	hear,
+	readRequest,
 	can: {
 		reasoning: true,
 		stopSequence: false,
@@ -178,12 +178,12 @@ const faults: Readonly<Record<Fault, readonly [status: number, type: string, cod
 	],
 };
 
-/** One piece of a streamed reply. */
+/** Creates a piece of a streamed reply. */
 export function chunk(delta: unknown, finish_reason: string | null = null): string {
 	return sse({ ...head('chat.completion.chunk'), choices: [{ index: 0, delta, logprobs: null, finish_reason }] });
 }
 
-/** The last piece: what it cost. */
+/** Creates the last piece with the usage. */
 export function usageChunk(usage: NeutralUsage): string {
 	return sse({ ...head('chat.completion.chunk'), choices: [], usage: readUsage(usage) });
 }
@@ -244,7 +244,7 @@ function readUsage({ input, output, cached = 0, reasoning = 0 }: NeutralUsage) {
 	};
 }
 
-/** A turn of a compatible provider with a call, whose own fields have to come back. */
+/** A turn of a compatible provider with a call, whose own fields are sent back. */
 function memory(
 	name: string,
 	what: string,
@@ -285,7 +285,7 @@ function memory(
 	};
 }
 
-/** Reasoning details with those of one index as one, as they were before they were streamed. */
+/** Joins the reasoning details of the same index. */
 function joined(details: readonly Readonly<Record<string, unknown>>[]): unknown[] {
 	const byIndex = new Map<unknown, Record<string, unknown>>();
 	for (const detail of details) {
@@ -296,7 +296,7 @@ function joined(details: readonly Readonly<Record<string, unknown>>[]): unknown[
 	return [...byIndex.values()];
 }
 
-// What follows is the request, with the fields that the API takes and no other.
+// The schema of the request with the fields of the API. It refuses other fields.
 
 const nonEmpty = v.pipe(v.string(), v.nonEmpty());
 const toolName = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_-]{1,64}$/));
@@ -351,7 +351,6 @@ const message = v.variant('role', [
 	assistant,
 	v.strictObject({ role: v.literal('tool'), tool_call_id: nonEmpty, content: v.string() }),
 ]);
-/** A tool as Chat Completions takes it. */
 export const functionTool = v.strictObject({
 	type: v.literal('function'),
 	function: v.strictObject({
@@ -361,7 +360,7 @@ export const functionTool = v.strictObject({
 		strict: v.optional(v.nullable(v.boolean())),
 	}),
 });
-/** The request of Chat Completions; the fields that Workers AI takes too. */
+/** The fields of the request that Workers AI also takes. */
 export const shared = {
 	messages: v.pipe(v.array(message), v.nonEmpty()),
 	stream: v.optional(v.boolean()),
@@ -401,7 +400,7 @@ const request = v.strictObject({
 type Assistant = v.InferOutput<typeof assistant>;
 type SentMessage = v.InferOutput<typeof message>;
 
-function hear(body: unknown): Heard {
+function readRequest(body: unknown): WireRequest {
 	const sent = v.parse(request, body);
 	if (sent.stream === true && sent.stream_options?.include_usage !== true)
 		throw new Error('a stream must ask for usage');
@@ -411,10 +410,10 @@ function hear(body: unknown): Heard {
 	return { model: sent.model, ...hearShared(sent), outputSchema: sent.response_format?.json_schema.schema };
 }
 
-/** What Chat Completions and Workers AI have in common. */
+/** Reads the common parts of Chat Completions and Workers AI. */
 export function hearShared(
 	sent: v.InferOutput<ReturnType<typeof v.strictObject<typeof shared, undefined>>>,
-): Omit<Heard, 'model' | 'outputSchema'> {
+): Omit<WireRequest, 'model' | 'outputSchema'> {
 	const { messages, tools = [], tool_choice } = sent;
 	if (tool_choice !== undefined && tools.length === 0) {
 		throw new Error("'tool_choice' is only allowed when 'tools' are specified.");
@@ -423,7 +422,7 @@ export function hearShared(
 	const system = messages.flatMap((one) =>
 		one.role === 'system' || one.role === 'developer' ? [readText(one.content)] : [],
 	);
-	const turns: { role: HeardTurn['role']; parts: HeardPart[] }[] = [];
+	const turns: { role: WireTurn['role']; parts: WirePart[] }[] = [];
 	for (const one of messages) {
 		if (one.role === 'system' || one.role === 'developer') continue;
 		const role = one.role === 'assistant' ? 'assistant' : 'user';
@@ -446,7 +445,7 @@ export function hearShared(
 	};
 }
 
-/** What the API answers with 400. */
+/** Refuses what the API answers with 400. */
 function refuse(messages: readonly SentMessage[]): void {
 	let open: string[] = [];
 	for (const one of messages) {
@@ -468,7 +467,7 @@ function readText(content: string | readonly { readonly text: string }[]): strin
 	return typeof content === 'string' ? content : content.map(({ text }) => text).join('\n');
 }
 
-function readParts(one: SentMessage): HeardPart[] {
+function readParts(one: SentMessage): WirePart[] {
 	switch (one.role) {
 		case 'tool':
 			return [{ kind: 'result', id: one.tool_call_id, text: one.content, media: [] }];
@@ -489,7 +488,7 @@ function readParts(one: SentMessage): HeardPart[] {
 		}
 		default:
 			if (typeof one.content === 'string') return [{ kind: 'text', text: one.content }];
-			return one.content.map((part): HeardPart => {
+			return one.content.map((part): WirePart => {
 				if (part.type === 'text') return { kind: 'text', text: part.text };
 				if (part.type === 'image_url') return { kind: 'image', ...fromDataUrl(part.image_url.url) };
 				if (part.type === 'file') return { kind: 'file', ...fromDataUrl(part.file.file_data) };

@@ -3,13 +3,13 @@ import type { JsonSchema, ProviderRegistration } from '../../../../src/core/inde
 /** A key that no error may show. */
 export const secretKey = 'sk-secret-0123456789abcdef';
 
-/** What a test tells a provider beside its address. */
+/** The settings of a provider in a test. */
 export interface Settings {
 	readonly maxRetries?: number;
 	readonly timeouts?: { readonly firstEventMs?: number; readonly idleMs?: number };
 }
 
-/** A reply in nobody's words. `usage` counts as Runlet does: all input, all output. */
+/** A reply in a neutral form. `usage` counts like Runlet: all input, all output. */
 export interface NeutralReply {
 	readonly reasoning?: string;
 	readonly text?: string;
@@ -20,7 +20,7 @@ export interface NeutralReply {
 
 export interface NeutralCall {
 	readonly id: string;
-	/** As it stands on the wire. */
+	/** The name on the wire. */
 	readonly name: string;
 	readonly argumentsJson: string;
 }
@@ -34,130 +34,130 @@ export interface NeutralUsage {
 
 export type Fault = 'rate_limit' | 'quota' | 'overloaded' | 'auth' | 'not_found' | 'context' | 'too_large' | 'filter';
 
-/** A request as the API understands it, in nobody's words. Reading one fails where the API would refuse it. */
-export interface Heard {
+/** A request in a neutral form. Reading fails if the API would refuse the request. */
+export interface WireRequest {
 	readonly model: string;
 	readonly stream: boolean;
 	readonly system: string | undefined;
 	readonly maxOutputTokens: number | undefined;
 	readonly toolChoice: 'auto' | 'none' | 'required' | { readonly name: string } | undefined;
 	readonly tools: readonly { readonly name: string; readonly description?: string; readonly schema: unknown }[];
-	readonly turns: readonly HeardTurn[];
+	readonly turns: readonly WireTurn[];
 	readonly outputSchema: unknown;
-	/** `none` where thinking is said to be off, another word or a number of tokens where it is on. */
+	/** `none` if thinking is off, another word or a number of tokens if it is on. */
 	readonly effort: string | number | undefined;
 }
 
-export interface HeardTurn {
+export interface WireTurn {
 	readonly role: 'user' | 'assistant';
-	readonly parts: readonly HeardPart[];
+	readonly parts: readonly WirePart[];
 }
 
-export type HeardPart =
+export type WirePart =
 	| { readonly kind: 'text'; readonly text: string }
-	| HeardMedia
+	| WireMedia
 	| { readonly kind: 'call'; readonly id: string | undefined; readonly name: string; readonly input: unknown }
-	| HeardResult
-	/** What only this provider understands. */
+	| WireResult
+	/** A part that only this provider understands. */
 	| { readonly kind: 'own'; readonly value: unknown };
 
-export interface HeardMedia {
+export interface WireMedia {
 	readonly kind: 'image' | 'file' | 'audio';
 	readonly url?: string;
 	readonly data?: string;
 	readonly mime?: string;
 }
 
-export interface HeardResult {
+export interface WireResult {
 	readonly kind: 'result';
 	readonly id: string | undefined;
 	readonly name?: string;
 	readonly text: string;
 	readonly isError?: boolean;
-	readonly media: readonly HeardMedia[];
+	readonly media: readonly WireMedia[];
 }
 
-/** A reply whose own parts have to come back unchanged, and how to find them in the next request. */
+/** A reply whose own parts must be sent back unchanged. */
 export interface Memory {
 	readonly name: string;
-	/** Where another provider function than the dialect's own is meant. */
+	/** Another provider function than the dialect's own. */
 	readonly provider?: (baseURL: string) => ProviderRegistration;
 	readonly model?: string;
 	readonly events: readonly string[];
 	readonly body: unknown;
-	/** What of the assistant's turn arrived at the server. */
+	/** Reads the parts of the assistant's turn that arrived at the server. */
 	readonly sent: (body: unknown) => unknown;
 	readonly expected: unknown;
-	/** What no other provider may be sent. */
+	/** Texts that no other provider may get. */
 	readonly secrets: readonly string[];
 }
 
-/** A piece of a stream, or a body, that means something by itself, under a name. */
+/** A named stream and body with its own meaning. */
 export interface Variant {
 	readonly name: string;
 	readonly events: readonly string[];
 	readonly body: unknown;
 }
 
-/** What a provider's API looks like from the other side. */
+/** A provider's API from the server's side. */
 export interface Dialect {
 	readonly name: string;
 	readonly model: string;
-	/** The model as the API is told it. */
+	/** The model's name on the wire. */
 	readonly wireModel: string;
 	provider(baseURL: string, settings?: Settings): ProviderRegistration;
 	/** The paths of a streaming and of a whole request. */
 	readonly paths: { readonly stream: string; readonly whole: string };
-	/** Where the key may stand, and in what form; none where there is no key. */
+	/** The headers with the key, if there is one. */
 	readonly keys: readonly (readonly [header: string, value: string])[];
-	/** The SSE events of a reply, each with its blank line; the last `ending` of them say that it is whole. */
+	/** Creates the SSE events of a reply. The last `ending` events complete it. */
 	events(reply: NeutralReply): string[];
 	readonly ending: number;
-	/** The same reply, whole. */
+	/** Creates the whole reply. */
 	body(reply: NeutralReply): unknown;
-	/** An error in the middle of a stream. */
+	/** Creates an error in the middle of a stream. */
 	errorEvent(kind: 'overloaded' | 'rate_limit'): string;
-	/** The body of a failed request; `undefined` where the API has no such failure. */
+	/** Creates the body of a failed request, or `undefined` if the API has no such failure. */
 	errorBody(kind: Fault, message?: string): { readonly status: number; readonly body: unknown } | undefined;
-	/** Codes of failures that may be told otherwise here. */
+	/** Other codes of failures than usual. */
 	readonly codes?: Readonly<Partial<Record<Fault, readonly string[]>>>;
-	/** Events that this version cannot know, to stand between the known ones. */
+	/** Unknown events between the known events. */
 	readonly unknownEvents: readonly string[];
-	/** Answers that were filtered or refused: replies all the same. */
+	/** Filtered or refused answers, which are replies. */
 	readonly refusals: readonly Variant[];
 	readonly memories: readonly Memory[];
-	hear(body: unknown, path: string): Heard;
+	readRequest(body: unknown, path: string): WireRequest;
 	readonly can: {
 		readonly reasoning: boolean;
 		readonly stopSequence: boolean;
-		/** Says at the start of a stream, or with each piece, what it cost so far. */
+		/** Reports the cost at the start of a stream or with each piece. */
 		readonly earlyUsage: boolean;
-		/** Says what the reasoning cost. */
+		/** Reports the cost of reasoning. */
 		readonly reasoningUsage: boolean;
-		/** Gives a call an id. */
+		/** Has ids of calls. */
 		readonly callIds: boolean;
-		/** Streams a call's arguments as text, so they can be cut or be no JSON. */
+		/** Streams the arguments of a call as text, which may be cut or invalid. */
 		readonly textArguments: boolean;
 		readonly audio: boolean;
 		/** Takes PDF files. */
 		readonly files: boolean;
-		/** Takes images inside a tool's result. */
+		/** Takes images within a tool's result. */
 		readonly resultImages: boolean;
 		readonly errorResults: boolean;
-		/** Sends headers that say when to come again. */
+		/** Sends headers with the time of a retry. */
 		readonly retryAfter: boolean;
-		/** Says on the wire that nothing follows, so a connection kept open need not be waited for. */
+		/** Marks the end of a stream on the wire. */
 		readonly endsItself: boolean;
 	};
 }
 
-/** A data line with its event's name where the API gives one. */
+/** Formats a data line with the name of its event. */
 export function sse(data: unknown, event?: string): string {
 	const text = typeof data === 'string' ? data : JSON.stringify(data);
 	return event === undefined ? `data: ${text}\n\n` : `event: ${event}\ndata: ${text}\n\n`;
 }
 
-/** A text in pieces, none of them in two halves of a character. */
+/** Splits a text into pieces of whole characters. */
 export function pieces(text: string, size = 7): string[] {
 	const characters = [...text];
 	const found: string[] = [];
@@ -167,8 +167,8 @@ export function pieces(text: string, size = 7): string[] {
 
 export const usualUsage: NeutralUsage = { input: 100, output: 40, cached: 25, reasoning: 12 };
 
-/** A `data:` URL in its two halves. */
-export function fromDataUrl(url: string): Pick<HeardMedia, 'url' | 'data' | 'mime'> {
+/** Splits a `data:` URL. */
+export function fromDataUrl(url: string): Pick<WireMedia, 'url' | 'data' | 'mime'> {
 	const [, mime, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
 	return mime === undefined || data === undefined ? { url } : { mime, data };
 }

@@ -5,5 +5,5 @@ import { gemini } from './gemini.ts';
 import { openai, xai } from './responses.ts';
 import { workersAi } from './workers-ai.ts';
 
-/** Every adapter, by what its API speaks. */
+/** The dialects of all adapters. */
 export const dialects: readonly Dialect[] = [anthropic, openai, xai, chatCompletions, gemini, workersAi];

@@ -3,15 +3,15 @@ import { providers } from '../../../../src/core/index.ts';
 import {
 	type Dialect,
 	type Fault,
-	type Heard,
-	type HeardMedia,
-	type HeardPart,
 	type NeutralReply,
 	type NeutralUsage,
 	pieces,
 	secretKey,
 	sse,
 	usualUsage,
+	type WireMedia,
+	type WirePart,
+	type WireRequest,
 } from './dialect.ts';
 
 const model = 'gemini-3-pro-preview';
@@ -82,7 +82,7 @@ export const gemini: Dialect = {
 			['sig-gemini-text'],
 		),
 	],
-	hear,
+	readRequest,
 	can: {
 		reasoning: true,
 		stopSequence: false,
@@ -135,7 +135,7 @@ function readParts({ reasoning, text, calls = [] }: NeutralReply, streamed: bool
 	];
 }
 
-/** A reply of these parts, each in an event of its own, and an empty text with the end, as in the recordings. */
+/** Creates a reply with each part in an event, and an empty text at the end, as in the recordings. */
 export function readEvents(parts: readonly Part[], { stop, usage = usualUsage }: Ending): string[] {
 	return [
 		...parts.map((part) => piece([part], { ...usage, output: usage.reasoning ?? 0 })),
@@ -171,7 +171,7 @@ function readMetadata({ input, output, cached = 0, reasoning = 0 }: NeutralUsage
 	};
 }
 
-/** `expected`: of each part that came back, what it is and its signature. */
+/** @param expected the kind and the signature of each part that was sent back */
 function memory(name: string, parts: readonly Part[], expected: readonly unknown[], secrets: readonly string[]) {
 	const stop = parts.some(({ functionCall }) => functionCall !== undefined) ? 'tool_use' : 'end_turn';
 	return {
@@ -192,7 +192,7 @@ function memory(name: string, parts: readonly Part[], expected: readonly unknown
 	};
 }
 
-// What follows is the request, with the fields that the API takes and no other: it refuses what it does not know.
+// The schema of the request with the fields of the API. It refuses other fields.
 
 const nonEmpty = v.pipe(v.string(), v.nonEmpty());
 const toolName = v.pipe(v.string(), v.regex(/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/));
@@ -282,7 +282,7 @@ const request = v.strictObject({
 
 type SentPart = v.InferOutput<typeof part>;
 
-function hear(body: unknown, path: string): Heard {
+function readRequest(body: unknown, path: string): WireRequest {
 	const sent = v.parse(request, body);
 	for (const [index, { role, parts }] of sent.contents.entries()) refuse(role, parts, sent.contents[index + 1]?.parts);
 	const { generationConfig = {}, toolConfig, tools = [] } = sent;
@@ -315,7 +315,7 @@ function hear(body: unknown, path: string): Heard {
 	};
 }
 
-/** What the API answers with 400. */
+/** Refuses what the API answers with 400. */
 function refuse(role: string, parts: readonly SentPart[], next: readonly SentPart[] = []): void {
 	const calls = parts.filter((one) => 'functionCall' in one).length;
 	const answers = next.filter((one) => 'functionResponse' in one).length;
@@ -330,14 +330,14 @@ function refuse(role: string, parts: readonly SentPart[], next: readonly SentPar
 
 function readChoice(
 	config: NonNullable<v.InferOutput<typeof request>['toolConfig']>['functionCallingConfig'] | undefined,
-): Heard['toolChoice'] {
+): WireRequest['toolChoice'] {
 	const [name] = config?.allowedFunctionNames ?? [];
 	if (name !== undefined) return { name };
 	if (config === undefined) return undefined;
 	return config.mode === 'NONE' ? 'none' : config.mode === 'ANY' ? 'required' : 'auto';
 }
 
-function heardPart(one: SentPart): HeardPart {
+function heardPart(one: SentPart): WirePart {
 	if ('functionCall' in one) {
 		const { id, name, args = {} } = one.functionCall;
 		return { kind: 'call', id, name, input: args };
@@ -353,7 +353,7 @@ function heardPart(one: SentPart): HeardPart {
 	return readMedia(one);
 }
 
-function readMedia(one: v.InferOutput<typeof inlineData | typeof fileData>): HeardMedia {
+function readMedia(one: v.InferOutput<typeof inlineData | typeof fileData>): WireMedia {
 	if ('fileData' in one) return { kind: 'image', url: one.fileData.fileUri };
 	const { mimeType, data } = one.inlineData;
 	const kind = mimeType.startsWith('image/') ? 'image' : mimeType.startsWith('audio/') ? 'audio' : 'file';

@@ -4,16 +4,16 @@ import {
 	type Dialect,
 	type Fault,
 	fromDataUrl,
-	type Heard,
-	type HeardMedia,
-	type HeardPart,
-	type HeardTurn,
 	type NeutralReply,
 	type NeutralUsage,
 	pieces,
 	secretKey,
 	sse,
 	usualUsage,
+	type WireMedia,
+	type WirePart,
+	type WireRequest,
+	type WireTurn,
 } from './dialect.ts';
 
 /** OpenAI's Responses API. */
@@ -25,10 +25,10 @@ export const openai: Dialect = {
 		const [status, type, code, text] = openaiFaults[kind];
 		return { status, body: { error: { message: message ?? text, type, param: null, code } } };
 	},
-	hear: (body) => hear(body),
+	readRequest: (body) => readRequest(body),
 };
 
-/** The same API at xAI, with its own way to fail. */
+/** xAI's Responses API, with its own errors. */
 export const xai: Dialect = {
 	...readDialect('grok-4.3'),
 	name: 'xai',
@@ -38,7 +38,7 @@ export const xai: Dialect = {
 		const [status, code, text] = xaiFaults[kind];
 		return { status, body: { code, error: message ?? text } };
 	},
-	hear: (body) => hear(body),
+	readRequest: (body) => readRequest(body),
 };
 
 const openaiFaults: Readonly<
@@ -95,7 +95,7 @@ type Item =
 
 type Ending = { readonly stop: NeutralReply['stop'] | 'filtered'; readonly usage?: NeutralUsage };
 
-function readDialect(model: string): Omit<Dialect, 'name' | 'provider' | 'errorBody' | 'hear'> {
+function readDialect(model: string): Omit<Dialect, 'name' | 'provider' | 'errorBody' | 'readRequest'> {
 	const both = (items: readonly Item[], ending: Ending) => ({
 		events: readEvents(model, items, ending),
 		body: readBody(model, items.map(wholeItem), ending),
@@ -219,7 +219,7 @@ function itemEvents(item: Item, output_index: number): EventData[] {
 			const part = { ...at, summary_index: 0 };
 			const text = { type: 'summary_text', text: item.summary };
 			return [
-				// As in the recordings: what is added is encrypted at another moment than what is done.
+				// As in the recordings, the added item is encrypted differently from the completed item.
 				added({ ...whole, summary: [], encrypted_content: 'too-early' }),
 				{ type: 'response.reasoning_summary_part.added', ...part, part: { type: 'summary_text', text: '' } },
 				...pieces(item.summary).map((delta) => ({ type: 'response.reasoning_summary_text.delta', ...part, delta })),
@@ -322,7 +322,7 @@ function event(data: EventData): string {
 	return sse(data, data.type);
 }
 
-// What follows is the request, with every field that the API takes and no other: it refuses what it does not know.
+// The schema of the request with the fields of the API. It refuses other fields.
 
 const nonEmpty = v.pipe(v.string(), v.nonEmpty());
 const toolName = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_-]{1,64}$/));
@@ -455,7 +455,7 @@ const request = v.strictObject({
 
 type InputItem = v.InferOutput<typeof item>;
 
-function hear(body: unknown): Heard {
+function readRequest(body: unknown): WireRequest {
 	const sent = v.parse(request, body);
 	refuse(sent.input);
 	const system = [
@@ -464,7 +464,7 @@ function hear(body: unknown): Heard {
 			'role' in one && (one.role === 'system' || one.role === 'developer') ? [readText(one.content)] : [],
 		),
 	];
-	const turns: { role: HeardTurn['role']; parts: HeardPart[] }[] = [];
+	const turns: { role: WireTurn['role']; parts: WirePart[] }[] = [];
 	for (const one of sent.input) {
 		if ('role' in one && (one.role === 'system' || one.role === 'developer')) continue;
 		const role = one.type === 'function_call_output' || ('role' in one && one.role === 'user') ? 'user' : 'assistant';
@@ -490,7 +490,7 @@ function hear(body: unknown): Heard {
 	};
 }
 
-/** What the API answers with 400. */
+/** Refuses what the API answers with 400. */
 function refuse(input: readonly InputItem[]): void {
 	for (const [index, one] of input.entries()) {
 		if (one.type === 'function_call') {
@@ -509,7 +509,7 @@ function refuse(input: readonly InputItem[]): void {
 	}
 }
 
-/** Whether a schema is one that `strict` takes: every property required, and no other. */
+/** Whether `strict` accepts a schema: every property is required, and no other is allowed. */
 function isStrict(schema: Readonly<Record<string, unknown>>): boolean {
 	const { properties, required } = schema;
 	if (schema.additionalProperties !== false || !Array.isArray(required)) return false;
@@ -517,7 +517,7 @@ function isStrict(schema: Readonly<Record<string, unknown>>): boolean {
 	return names.every((name) => required.includes(name));
 }
 
-function readParts(one: InputItem): HeardPart[] {
+function readParts(one: InputItem): WirePart[] {
 	switch (one.type) {
 		case 'function_call':
 			return [{ kind: 'call', id: one.call_id, name: one.name, input: JSON.parse(one.arguments) }];
@@ -530,7 +530,7 @@ function readParts(one: InputItem): HeardPart[] {
 			return [{ kind: 'own', value: one }];
 		default:
 			if (typeof one.content === 'string') return [{ kind: 'text', text: one.content }];
-			return one.content.flatMap((part): HeardPart[] => {
+			return one.content.flatMap((part): WirePart[] => {
 				const text = readText([part]);
 				return text === '' && part.type !== 'input_text' ? readMedia(part) : [{ kind: 'text', text }];
 			});
@@ -549,7 +549,7 @@ function readText(content: string | readonly Part[]): string {
 		.join('\n');
 }
 
-function readMedia(part: Part): HeardMedia[] {
+function readMedia(part: Part): WireMedia[] {
 	if (part.type === 'input_image') return [{ kind: 'image', ...fromDataUrl(part.image_url) }];
 	if (part.type !== 'input_file') return [];
 	return [{ kind: 'file', ...('file_data' in part ? fromDataUrl(part.file_data) : { url: part.file_url }) }];

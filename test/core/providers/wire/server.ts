@@ -1,40 +1,40 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { claimPort } from '../../../port.ts';
 
-/** One request as the server saw it, and what a test may do with the answer. */
+/** A request at the server, and the actions of a test for its answer. */
 export interface Exchange {
-	/** With its query. */
+	/** The path with its query. */
 	readonly path: string;
 	readonly headers: IncomingHttpHeaders;
-	/** The request's JSON; `undefined` where it was none. */
+	/** The JSON of the request. `undefined` for other content. */
 	readonly body: unknown;
-	/** When the answer ended or the client went away, whichever came first, by `performance.now()`. */
+	/** The end of the answer or of the connection, by `performance.now()`. */
 	readonly closed: Promise<number>;
-	/** The head of an event stream, without a first byte. */
+	/** Sends the head of an event stream, without a first byte. */
 	stream(headers?: Readonly<Record<string, string>>): void;
-	/** Resolves when the bytes have left the process. Begins an event stream where nothing was begun. */
+	/** Resolves once the bytes have left the process. Begins an event stream if nothing was begun. */
 	write(bytes: string | Uint8Array): Promise<void>;
 	end(): void;
 	/** Ends the connection with a TCP reset. */
 	reset(): void;
-	/** A whole answer that is JSON. */
+	/** Sends a whole answer as JSON. */
 	json(status: number, body: unknown, headers?: Readonly<Record<string, string>>): void;
-	/** A whole answer that is a web page. */
+	/** Sends a whole answer as a web page. */
 	html(status: number, page: string): void;
 }
 
 export type Script = (exchange: Exchange) => void | Promise<void>;
 
-/** A server that does what a test says, on a port of its own. */
+/** A server with scripted answers on its own port. */
 export interface WireServer {
 	readonly url: string;
 	/** The requests since the last `play`, oldest first. */
 	readonly requests: readonly Exchange[];
-	/** How many connections were opened since it started. */
+	/** The number of connections since the start. */
 	readonly connections: number;
-	/** What to do with the next requests; each further one gets the last script. Forgets the earlier requests. */
+	/** Sets the scripts of the next requests. Further requests get the last script. Clears the earlier requests. */
 	play(...scripts: readonly Script[]): void;
-	/** What a script threw, the first one. */
+	/** Throws the first error of a script. */
 	check(): void;
 	close(): Promise<void>;
 }
@@ -85,14 +85,14 @@ export async function startServer(): Promise<WireServer> {
 	};
 }
 
-/** An address at which nobody listens, until this process ends. */
+/** Returns an address that refuses connections until the end of this process. */
 export async function deadUrl(): Promise<string> {
 	return `http://127.0.0.1:${await claimPort()}`;
 }
 
 function readExchange(request: IncomingMessage, response: ServerResponse, text: string): Exchange {
 	const closed = new Promise<number>((resolve) => response.on('close', () => resolve(performance.now())));
-	// A write to a client that went away is what some tests are about.
+	// Some tests write to a client that has left.
 	response.on('error', () => {});
 	request.socket.setNoDelay(true);
 	const stream = (headers: Readonly<Record<string, string>> = {}): void => {

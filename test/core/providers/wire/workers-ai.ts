@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import { providers } from '../../../../src/core/index.ts';
 import { chatCompletions, chunk, done, functionTool, hearShared, readBody, readEvents, shared } from './chat.ts';
-import { type Dialect, type Fault, type Heard, type NeutralUsage, pieces, sse, usualUsage } from './dialect.ts';
+import { type Dialect, type Fault, type NeutralUsage, pieces, sse, usualUsage, type WireRequest } from './dialect.ts';
 
 const wireModel = '@cf/meta/llama-4-scout-17b-16e-instruct';
 
-/** Cloudflare's binding, with a newer model: the events of Chat Completions. */
+/** Cloudflare's binding with a newer model: the events of Chat Completions. */
 export const workersAi: Dialect = {
 	name: 'workers-ai',
 	model: `workers-ai/${wireModel}`,
@@ -30,7 +30,7 @@ export const workersAi: Dialect = {
 	unknownEvents: [sse({ object: 'weather', mood: 'sunny' }), chunk({ hologram: [1, 2] })],
 	refusals: chatCompletions.refusals,
 	memories: [],
-	hear,
+	readRequest,
 	can: { ...chatCompletions.can, audio: false, files: false, retryAfter: false },
 };
 
@@ -47,7 +47,7 @@ const faults: Readonly<Partial<Record<Fault, readonly [status: number, code: num
 	too_large: [413, 3006, 'Request is too large'],
 };
 
-/** What an older model streams: nothing but text, and what it cost with an empty one. */
+/** Creates the stream of an older model: pieces of text, and the usage with an empty text. */
 export function plainEvents(text: string, usage: NeutralUsage = usualUsage, tool_calls: readonly unknown[] = []) {
 	return [
 		...pieces(text).map((response) => sse({ response, p: 'abdefghij' })),
@@ -57,7 +57,7 @@ export function plainEvents(text: string, usage: NeutralUsage = usualUsage, tool
 	];
 }
 
-/** What an older model answers as a whole. */
+/** Creates the whole answer of an older model. */
 export function plainBody(text: string, usage: NeutralUsage = usualUsage, tool_calls: readonly unknown[] = []) {
 	return { response: text === '' ? null : text, tool_calls, usage: readUsage(usage) };
 }
@@ -73,8 +73,8 @@ interface RunOptions {
 }
 
 /**
- * The `AI` binding as workerd makes it (cloudflare/workerd, `src/cloudflare/internal/ai-api.ts`): a failure is an error
- * whose message has Workers AI's own code in front; the status is lost, but for who asks for the raw response.
+ * The `AI` binding of workerd (cloudflare/workerd, `src/cloudflare/internal/ai-api.ts`). The message of an error begins
+ * with the code of Workers AI. Only the raw response has the status.
  */
 function bindingTo(baseURL: string) {
 	return {
@@ -129,7 +129,7 @@ function asFunction(tool: v.InferOutput<typeof flatTool>) {
 	return { type: 'function' as const, function: tool };
 }
 
-function hear(body: unknown, path: string): Heard {
+function readRequest(body: unknown, path: string): WireRequest {
 	const { inputs } = v.parse(request, body);
 	const schema = inputs.response_format?.json_schema;
 	return {

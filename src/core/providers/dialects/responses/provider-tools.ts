@@ -1,5 +1,5 @@
 import { isRecord } from '../../../base/json.ts';
-import type { AskedCall } from '../../../chat/provider.ts';
+import type { CallEstimate } from '../../../chat/provider.ts';
 import {
 	listProviderTools,
 	type ProviderCall,
@@ -76,7 +76,7 @@ function toTool(tool: ProviderTool, variant: Variant): Json {
 }
 
 /** A compaction reads everything once more, and writes a text. */
-export function foreseeResponses(body: Json, variant: Variant, { inputTokens, ...choices }: AskedCall): Foreseen {
+export function foreseeResponses(body: Json, variant: Variant, { inputTokens, ...choices }: CallEstimate): Foreseen {
 	const tools = listToolTypes(body).filter(({ type }) => !clientTools.test(type));
 	// xAI cannot limit the calls, so the expected calls are reserved.
 	const chosen = listProviderTools(choices);
