@@ -6,18 +6,12 @@ import { pathToFileURL } from 'node:url';
 import * as v from 'valibot';
 import { pinned, resolveInProject, root } from './project.ts';
 
-/**
- * Finds Wrangler's program. Not its `bin`, which runs this in a child process that outlives a killed parent. Throws if the
- * project has no Wrangler.
- */
+/** Finds Wrangler's program, not its `bin`, which runs this in a child process that outlives a killed parent. */
 export function findWrangler(): string {
 	return resolveInProject('wrangler');
 }
 
-/**
- * Returns Node's arguments for a command of Wrangler that soon ends. While its 17 MB are loaded, larger semi-spaces (in MB)
- * are collected less often.
- */
+/** Returns Node's arguments for a short command of Wrangler. Larger semi-spaces speed up the load of its 17 MB. */
 export function toShortCommand(args: readonly string[]): string[] {
 	return ['--no-warnings', '--min-semi-space-size=64', '--max-semi-space-size=64', findWrangler(), ...args];
 }
@@ -39,9 +33,7 @@ export async function loadMiniflare(): Promise<typeof import('miniflare')> {
 	return import(pathToFileURL(path).href);
 }
 
-/**
- * Keeps Wrangler off the network and out of the home folder, without its banner. The environment of the caller wins.
- */
+/** Keeps Wrangler off the network and out of the home folder. The environment of the caller wins. */
 export const quietEnv: NodeJS.ProcessEnv = {
 	// Without the banner Wrangler does not look for a newer version.
 	WRANGLER_HIDE_BANNER: 'true',

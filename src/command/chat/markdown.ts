@@ -16,10 +16,7 @@ type Style = Parameters<typeof styleText>[0];
 /** A longer text without a complete block is looked at again only when it has grown by a tenth. */
 const longestOpen = 4_000;
 
-/**
- * Takes Markdown in pieces, which have no control characters. `write` is given blocks that are complete: the only control
- * characters in them are those of the styles.
- */
+/** Takes Markdown without control characters. `write` gets complete blocks with the control characters of styles. */
 export function createMarkdownWriter(write: (text: string) => void) {
 	let open = '';
 	let looked = 0;

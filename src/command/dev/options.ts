@@ -1,7 +1,8 @@
 /** The options of `runlet dev`: a few are its own, all others go to `wrangler dev`. */
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { toMessageText } from '../../core/base/errors.ts';
 import { findNearest } from '../../core/base/text.ts';
@@ -171,5 +172,47 @@ function readTls(protocol: string | undefined, key: string | undefined, cert: st
 		return { key: readFileSync(key), cert: readFileSync(cert) };
 	} catch (error) {
 		throw new UsageError(`--https-key-path, --https-cert-path: cannot be read (${toMessageText(error)}).`);
+	}
+}
+
+type Project = Pick<DevOptions, 'rest' | 'config'>;
+
+/** Returns the option with the address of the Worker, for logins of MCP servers, unless no login page can reach it. */
+export function publicUrlOptions(project: Project, url: string): readonly string[] {
+	const isUsable = /^(https:|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])/.test(`${url}/`);
+	return !isUsable || setsVariable(project, 'PUBLIC_URL') ? [] : ['--var', `PUBLIC_URL:${url}`];
+}
+
+/** Returns the option with the key for the secrets of owners. The key is kept beside the sessions, which need it. */
+export function secretsKeyOptions(project: Project & Pick<DevOptions, 'stateFolder'>): readonly string[] {
+	if (project.rest.includes('--remote') || setsVariable(project, 'SECRETS_KEY')) return [];
+	return ['--var', `SECRETS_KEY:${readOrMakeKey(project.stateFolder)}`];
+}
+
+function readOrMakeKey(folder: string): string {
+	const file = join(folder, 'secrets.key');
+	const before = readIfThere(file).trim();
+	if (before !== '') return before;
+	mkdirSync(folder, { recursive: true });
+	const key = randomBytes(32).toString('base64');
+	// Only the person who made it can read it.
+	writeFileSync(file, `${key}\n`, { mode: 0o600 });
+	return key;
+}
+
+/** Whether the project itself sets a variable: as an option, in its configuration, or in a file beside that. */
+function setsVariable({ rest, config }: Project, name: string): boolean {
+	if (rest.some((option) => option.includes(`${name}:`))) return true;
+	const folder = dirname(config);
+	const files = [config, ...globSync(['.dev.vars*', '.env*'], { cwd: folder }).map((file) => join(folder, file))];
+	return files.some((file) => new RegExp(`^\\s*(export\\s+)?"?${name}"?\\s*[=:]`, 'm').test(readIfThere(file)));
+}
+
+/** Returns an empty text for a file that cannot be read. */
+function readIfThere(file: string): string {
+	try {
+		return readFileSync(file, 'utf8');
+	} catch {
+		return '';
 	}
 }

@@ -28,9 +28,7 @@ import { createStackTranslator } from './stack.ts';
 export interface ProxyOptions {
 	/** The secret that shows the Worker that a request came through this proxy. Not sent if missing. */
 	readonly secret: string | undefined;
-	/**
-	 * Returns the Worker's address. Waits for a starting Worker. Throws a `RunletError` that says why it does not run.
-	 */
+	/** Returns the Worker's address. Waits for a starting Worker. Throws the error of a Worker that does not run. */
 	readonly findAddress: () => Promise<Address>;
 	/** Whether every `Host` is refused except the names of this machine. */
 	readonly onlyLoopback: boolean;

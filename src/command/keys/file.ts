@@ -78,10 +78,7 @@ export async function changeKeys(file: string, change: (keys: Keys) => Keys): Pr
 	}
 }
 
-/**
- * Creates a key and its record. The key itself is in no file. Throws a `TypeError` for values that the Worker would
- * refuse.
- */
+/** Creates a key and its record. Throws a `TypeError` for values that the Worker would refuse. */
 export async function createKey(about: KeyOptions): Promise<NewKey> {
 	try {
 		return await makeNewKey(about);
@@ -91,10 +88,7 @@ export async function createKey(about: KeyOptions): Promise<NewKey> {
 	}
 }
 
-/**
- * Creates a second key with the same owner and scopes. The old key ends after the given days, which is the time to
- * switch to the new one.
- */
+/** Creates a second key with the same owner and scopes. The old key ends after the given days. */
 export async function rotateKey(before: KeyRecord, days: number): Promise<NewKey & { readonly ends: KeyRecord }> {
 	const { name, owner, user, role, scopes, budget, rate } = before;
 	const made = await createKey({ name, owner, user, role, scopes, budget, rate });

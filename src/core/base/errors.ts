@@ -88,10 +88,7 @@ export interface ErrorBody {
 	};
 }
 
-/**
- * Converts any thrown value to a `RunletError`. The text of another error is only kept as `cause`, because it may hold
- * a secret.
- */
+/** Converts any thrown value. Another error is only the `cause`, because its text may hold a secret. */
 export function toRunletError(error: unknown): RunletError {
 	if (error instanceof RunletError) return error;
 	return new RunletError(
@@ -148,9 +145,7 @@ function writeChallenge(scheme: string, fields: Readonly<Record<string, string>>
 	return `${scheme} ${quoted.join(', ')}`;
 }
 
-/**
- * Returns the text of any thrown value for a message to a model, without a stack and without what looks like a secret.
- */
+/** Returns the text of any thrown value for a model, without a stack and without what looks like a secret. */
 export function toMessageText(error: unknown): string {
 	if (error instanceof Error) return redactSecrets(error.message || error.name);
 	return typeof error === 'string' ? redactSecrets(error) : 'unknown error';

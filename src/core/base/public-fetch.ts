@@ -77,9 +77,7 @@ function readLocation(response: Response, field: string): string | undefined {
 	return response.headers.get('location') ?? undefined;
 }
 
-/**
- * Creates the request that follows a redirect (Fetch standard, "HTTP-redirect fetch"). Stricter about other origins.
- */
+/** Creates the request that follows a redirect (Fetch standard, "HTTP-redirect fetch"), without a foreign body. */
 function toNextHop({ url, init }: Hop, status: number, location: string, options: PublicUrlOptions): Hop {
 	const { field = 'url' } = options;
 	const method = init.method?.toUpperCase() ?? 'GET';
@@ -136,10 +134,7 @@ async function limitTime<T>(work: Promise<T>, { field, timeoutMs, signal, own }:
 	}
 }
 
-/**
- * Counts the bytes of an answer while they are read. `Content-Length` may be missing, wrong, or the length of packed
- * bytes.
- */
+/** Counts the bytes of an answer while they are read, because `Content-Length` may be missing or wrong. */
 function boundResponse(response: Response, bounds: Bounds): Response {
 	const { field, maxBytes } = bounds;
 	const { status, statusText, body } = response;

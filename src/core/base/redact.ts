@@ -19,9 +19,7 @@ const shapes: readonly RegExp[] = [
 /** The id of an AWS key: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html */
 const awsId = /(?<![A-Za-z0-9])A(?:KI|SI)A[A-Z0-9]{16}(?![A-Za-z0-9])/g;
 const awsNames = /aws_?secret|secret_?access_?key|aws_?session_?token/i;
-/**
- * The secret of an AWS key has no special form: any 40 characters of base64 may be one. A session's token is longer.
- */
+/** The secret of an AWS key: any 40 characters of base64. A session's token is longer. */
 const awsSecret = /(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{40}|[A-Za-z0-9+/]{100,}={0,2})(?![A-Za-z0-9+/=])/g;
 
 /**

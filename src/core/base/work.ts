@@ -28,10 +28,7 @@ interface WorkOptions {
 	readonly remedy: string;
 }
 
-/**
- * The work of one tool call. It yields to other requests, and throws `too_large` with the remedy after a few seconds of
- * processor time.
- */
+/** The work of one tool call. It yields to other requests, and throws `too_large` after seconds of processor time. */
 export class Work implements StepCounter {
 	readonly #options: WorkOptions;
 	#done = 0;

@@ -56,16 +56,10 @@ export function readFrontMatter(text: string): FrontMatter {
 	return fail(`is not valid YAML: ${problem.message} (${advice})`, problem.line);
 }
 
-/**
- * Matches a line `key: plain text`. Does not match a value that starts with a quote, block, collection, anchor, tag or
- * comment.
- */
+/** Matches a line `key: plain text`, without a quote, block, collection, anchor, tag or comment. */
 const plainLine = /^( *)([\w.-]+):[ \t]+([^\s"'|>[\]{}&!#,].*)$/s;
 
-/**
- * Matches a line that continues the text above it. A line that looks like a key does not match, because quoting must
- * not hide another mistake.
- */
+/** Matches a line that continues the text above it, but no line that looks like a key. */
 const nextLine = /^[ \t]+(?![a-z][\w.-]*:(?:\s|$))[^\s#]/;
 
 /** A plain text value with its deeper indented lines. */
@@ -104,10 +98,7 @@ interface Repaired {
 /** The most attempts to read the YAML with more values in quotes. */
 const maxRepairs = 10;
 
-/**
- * Quotes each plain value with a problem (most often an unquoted `: `). Returns `undefined` if the YAML is still not
- * readable.
- */
+/** Quotes each plain value with a problem, mostly an unquoted `: `. Returns `undefined` for unreadable YAML. */
 function repair(yaml: string, problems: readonly Problem[], round = 1): Repaired | undefined {
 	const repairs: Violation[] = [];
 	const open = problems.toSorted((one, other) => one.at - other.at);

@@ -144,10 +144,7 @@ function asBodyFn(f: AnyFn): BodyFn {
 	return make;
 }
 
-/**
- * Reads the tool names of `allowed-tools`: a list, or a text with spaces or commas. Patterns in parentheses are
- * removed: `Read Bash(git diff:*)` has `Read` and `Bash`.
- */
+/** Reads the tool names of `allowed-tools`, without patterns: `Read Bash(git diff:*)` has `Read` and `Bash`. */
 export function readToolNames(allowed: unknown): ReadonlySet<string> {
 	const names = removePatterns(toAllowedText(allowed) ?? '').split(/[\s,]/);
 	return new Set(names.filter((name) => name !== ''));

@@ -44,10 +44,7 @@ const tooDeep = `Lists and maps are nested deeper than ${maxDepth}`;
 
 const noEntries: ReadonlyMap<string, Entry> = new Map();
 
-/**
- * Reads a map of YAML 1.2 with text keys. Refuses anchors, aliases, tags and directives, so that the result is plain JSON
- * without cycles or blow-up. Never throws.
- */
+/** Reads a map of YAML 1.2 as plain JSON. Refuses anchors, aliases, tags and directives. Never throws. */
 export function readYaml(text: string): Parsed {
 	const lines = new LineCounter();
 	const problems: Problem[] = [];

@@ -65,10 +65,7 @@ async function listOffered(tools: readonly Tool[], context: InvokeContext): Prom
 	return names.length === 0 ? 'No tools are available: answer without one.' : `Use one of: ${names.join(', ')}.`;
 }
 
-/**
- * Parses the JSON of a call's arguments. An empty text becomes `{}`. A text that is not JSON, or is nested too deep,
- * stays a text: the model is told so later.
- */
+/** Parses the JSON of a call's arguments. Empty text becomes `{}`, and unusable JSON stays a text for a later error. */
 export function parseToolInput(json: string): unknown {
 	if (json.trim() === '') return {};
 	try {
@@ -79,10 +76,7 @@ export function parseToolInput(json: string): unknown {
 	}
 }
 
-/**
- * Converts the arguments of a call back to text: to JSON, or to the text itself if they never were JSON. Takes any
- * depth.
- */
+/** Converts the arguments of a call back to text: to JSON, or to the text itself if they never were JSON. */
 export function toInputText(input: unknown): string {
 	if (typeof input === 'string') return input;
 	try {

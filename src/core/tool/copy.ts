@@ -1,7 +1,4 @@
-/**
- * Copies objects and lists at any depth. Circular references stay circular. Other values, such as a `Date` or an
- * instance of a class, are not copied. Deep data does not make it throw.
- */
+/** Copies objects and lists at any depth, also circular ones. Other values, such as a `Date`, are not copied. */
 export function copyData<T>(value: T): T;
 export function copyData(value: unknown): unknown {
 	const copies = new Map<object, unknown[] | Record<string, unknown>>();

@@ -75,10 +75,7 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 	});
 }
 
-/**
- * Checks the arguments by the tool's schema and passes them through its `readArgs`. The handler and the notes get the
- * result. It works on a copy, so no tool changes the call in the history.
- */
+/** Checks a copy of the arguments by the tool's schema, and passes it through its `readArgs`. */
 export async function readArguments(tool: Tool, input: unknown): Promise<Outcome> {
 	const given = input === undefined || input === null || input === '' ? {} : copyData(input);
 	if (typeof given === 'string') {
@@ -94,10 +91,7 @@ export async function readArguments(tool: Tool, input: unknown): Promise<Outcome
 	}
 }
 
-/**
- * The same for parsed arguments. The result is a promise only if the schema or `readArgs` is asynchronous. Throws their
- * errors.
- */
+/** The same for parsed arguments. The result is a promise only if the schema or `readArgs` is. Throws their errors. */
 export function checkArguments(tool: Tool, given: unknown): Outcome | Promise<Outcome> {
 	const read = (checked: Checked): Outcome | Promise<Outcome> => {
 		if ('issues' in checked) {
@@ -149,10 +143,7 @@ export function createFailure(kind: ToolFailure['kind'], message: string): { ok:
 	return { ok: false, error: { kind, message } };
 }
 
-/**
- * Waits for the work, but not longer than its time limit. The signal for the work aborts with the caller's signal and
- * at the end of the time limit.
- */
+/** Waits for the work within its time limit. Its signal aborts with the caller's signal and at the end of the limit. */
 export async function limitTime(
 	name: string,
 	{ signal: outer, timeoutMs = usualToolMs }: InvokeContext,
@@ -235,10 +226,7 @@ function takeAnswer(
 /** The most characters of the `resume` data of a question, as JSON. */
 const longestResume = 262_144;
 
-/**
- * Converts the return value of a tool to JSON data, as `JSON.stringify` writes it (with `toJSON`). The history stores
- * exactly this copy, so the tool cannot change it later. Fails if JSON cannot hold the value.
- */
+/** Converts the return value of a tool to a JSON copy for the history. Fails if JSON cannot hold the value. */
 function asData(tool: Tool, value: unknown): Outcome {
 	if (isAskUser(value)) {
 		const options = asData(tool, value.options);

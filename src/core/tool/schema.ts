@@ -69,10 +69,7 @@ export function rememberCheck(schema: JsonSchema, check: (input: unknown) => Che
 	return schema;
 }
 
-/**
- * Returns the check for inputs of a JSON Schema and compiles it if there is none yet. Throws a `SchemaError` if inputs
- * cannot be checked by the schema.
- */
+/** Returns the compiled check for inputs of a JSON Schema. Throws a `SchemaError` for an unusable schema. */
 export function prepareCheck(schema: JsonSchema): (input: unknown) => Checked | Promise<Checked> {
 	const check = validators.get(schema) ?? compileCheck(schema);
 	validators.set(schema, check);
@@ -110,19 +107,14 @@ export async function checkOutput(schema: JsonSchema | AnySchema, output: unknow
 	return isSchema(schema) ? checkWithSchema(schema, output) : prepareOutputCheck(schema)(output);
 }
 
-/**
- * Returns the check for outputs of a JSON Schema. Throws a `SchemaError` if outputs cannot be checked by the schema.
- */
+/** Returns the compiled check for outputs of a JSON Schema. Throws a `SchemaError` for an unusable schema. */
 export function prepareOutputCheck(schema: JsonSchema): (output: unknown) => Checked {
 	const check = outputChecks.get(schema) ?? compileCheck(schema);
 	outputChecks.set(schema, check);
 	return check;
 }
 
-/**
- * Combines named schemas into the `properties` of one. A `$ref` starts at the root, so the parts that a schema refers
- * to (as a recursive schema does) move to the root's `$defs`.
- */
+/** Combines named schemas into the `properties` of one. Moves the targets of `$ref`s to the root's `$defs`. */
 export function asProperties(named: readonly (readonly [name: string, schema: JsonSchema])[]): JsonSchema {
 	const defs: Record<string, unknown> = {};
 	const properties = named.map(([name, schema], index) => {
@@ -152,10 +144,7 @@ function isValibot(schema: AnySchema): schema is GenericSchema {
 	return schema['~standard'].vendor === 'valibot';
 }
 
-/**
- * Leaves out a check that JSON Schema cannot express. The validation still runs it, and the rest of the schema still
- * describes the input.
- */
+/** Leaves out a check that JSON Schema cannot express. The validation still runs it. */
 function withoutCheck({ errors, jsonSchema }: OverrideActionContext): ValibotJsonSchema | undefined {
 	return errors === undefined ? undefined : jsonSchema;
 }
@@ -184,10 +173,7 @@ function formatIssue(path: readonly string[], message: string): string {
 	return at === '' ? message : `${at}: ${message}`;
 }
 
-/**
- * A walk through an input together with its schema. The steps are counted, because the branches of a recursive schema
- * multiply.
- */
+/** A walk through an input with its schema. The steps are limited, because branches of recursive schemas multiply. */
 interface Walk {
 	readonly root: JsonSchema;
 	visits: number;

@@ -6,7 +6,7 @@ import { define } from '../tool/define.ts';
 import type { Tool } from '../tool/index.ts';
 import { checkPath } from '../workspace/path.ts';
 import { replaceText } from './edit/replace.ts';
-import { changeOnce, createAbsent, filePath, getWorkspace, hasWorkspace, joinPaths, openText } from './files.ts';
+import { changeOnce, createAbsent, fileChanger, filePath, getWorkspace, joinPaths, openText } from './files.ts';
 
 export function writeFileTool(): Tool {
 	return define({
@@ -18,9 +18,7 @@ export function writeFileTool(): Tool {
 			base64: v.optional(v.pipe(v.string(), v.description('The bytes of a file that is no text'))),
 		}),
 		passInput: true,
-		sequential: true,
-		retry: 'safe',
-		isAvailable: hasWorkspace,
+		...fileChanger,
 		onRequest: ({ path }) => ['Writing', path],
 		onResult: (_, { path, size, created }) => [created ? 'Created' : 'Written', `${path}, ${size} bytes`],
 		fn: async ({ path: given, text, base64 }, context) => {
@@ -53,9 +51,7 @@ export function editFileTool(): Tool {
 			all: v.optional(v.pipe(v.boolean(), v.description('Replaces every place'))),
 		}),
 		passInput: true,
-		sequential: true,
-		retry: 'safe',
-		isAvailable: hasWorkspace,
+		...fileChanger,
 		onRequest: ({ path }) => ['Editing', path],
 		onResult: (_, { path, replaced }) => ['Edited', `${path}, ${replaced} ${replaced === 1 ? 'place' : 'places'}`],
 		fn: async ({ path, oldText, newText, all }, context) => {
@@ -82,9 +78,7 @@ export function deleteFileTool(): Tool {
 		description: 'Delete a file. undo_changes brings it back.',
 		inputSchema: v.object({ path: filePath }),
 		passInput: true,
-		sequential: true,
-		retry: 'safe',
-		isAvailable: hasWorkspace,
+		...fileChanger,
 		onRequest: ({ path }) => ['Deleting', path],
 		onResult: (_, { path }) => ['Deleted', path],
 		fn: async ({ path: given }, context) => {
@@ -107,9 +101,7 @@ export function moveFileTool(): Tool {
 			to: v.pipe(v.string(), v.description('Its new path, with its name')),
 		}),
 		passInput: true,
-		sequential: true,
-		retry: 'safe',
-		isAvailable: hasWorkspace,
+		...fileChanger,
 		onRequest: ({ from, to }) => ['Moving', `${from} to ${to}`],
 		onResult: (_, { path }) => ['Moved', path],
 		fn: async ({ from, to }, context) => {
@@ -131,9 +123,7 @@ export function undoChangesTool(): Tool {
 			steps: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100), v.description('1'))),
 		}),
 		passInput: true,
-		sequential: true,
-		retry: 'safe',
-		isAvailable: hasWorkspace,
+		...fileChanger,
 		onRequest: ({ steps = 1 }) => ['Undoing', `${steps} ${steps === 1 ? 'step' : 'steps'}`],
 		onResult: (_, { undone }) => ['Undone', joinPaths(undone)],
 		fn: async ({ steps }, context) => {

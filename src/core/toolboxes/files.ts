@@ -10,9 +10,15 @@ export const filePath = v.pipe(v.string(), v.description('The path of the file, 
 /** The path of a folder, as an argument. */
 export const folderPath = v.pipe(v.string(), v.description('A folder, such as src; the root when left out'));
 
-export function hasWorkspace({ workspace }: Partial<ToolContext>): boolean {
+function hasWorkspace({ workspace }: Partial<ToolContext>): boolean {
 	return workspace !== undefined;
 }
+
+/** The common fields of tools that read files. */
+export const fileReader = { retry: 'safe', isAvailable: hasWorkspace } as const;
+
+/** The common fields of tools that change files. */
+export const fileChanger = { ...fileReader, sequential: true } as const;
 
 export function getWorkspace({ workspace }: ToolContext): Workspace {
 	if (workspace !== undefined) return workspace;

@@ -4,10 +4,7 @@ import type { StepCounter, Steps } from '../base/work.ts';
 import { equals } from '../tool/json-schema/values.ts';
 import { compilePattern, type Pattern } from '../tool/pattern/pattern.ts';
 
-/**
- * Finds the values of JSON that a JSONPath names (RFC 9535), one after another. json-p3 reads the path, but what it finds it
- * finds at once: this goes through the same tree in pieces that are counted.
- */
+/** Evaluates a JSONPath (RFC 9535) in counted steps. json-p3 parses the path, but would evaluate it without a pause. */
 const { expressions, selectors } = jsonpath;
 type Expression = InstanceType<typeof expressions.FilterExpression>;
 type Selector = InstanceType<typeof selectors.JSONPathSelector>;

@@ -7,7 +7,7 @@ import { createDiff } from '../workspace/diff.ts';
 import type { Edit, Workspace } from '../workspace/index.ts';
 import { addVersions, Draft } from './edit/draft.ts';
 import { replaceText } from './edit/replace.ts';
-import { changeOnce, filePath, getWorkspace, hasWorkspace, joinPaths } from './files.ts';
+import { changeOnce, fileChanger, filePath, getWorkspace, joinPaths } from './files.ts';
 
 /** The steps for a character of two texts that are compared. */
 const perCompared = 5;
@@ -56,9 +56,7 @@ export function planChangesTool(): Tool {
 			),
 		}),
 		passInput: true,
-		sequential: true,
-		retry: 'safe',
-		isAvailable: hasWorkspace,
+		...fileChanger,
 		onRequest: ({ summary }) => ['Planning', summary],
 		onResult: (_, { planId, diff }) => ['Planned', `${planId}, ${diff.split('\n').length} lines of diff`],
 		fn: async ({ edits }, context) => {
@@ -94,9 +92,7 @@ export function applyPlanTool(): Tool {
 		description: 'Make all changes of a plan, or none. A plan is used once, and not if one of its files changed since.',
 		inputSchema: v.object({ planId: v.pipe(v.string(), v.description('What plan_changes gave')) }),
 		passInput: true,
-		sequential: true,
-		retry: 'safe',
-		isAvailable: hasWorkspace,
+		...fileChanger,
 		onRequest: ({ planId }) => ['Applying', planId],
 		onResult: (_, { changed }) => ['Changed', joinPaths(changed)],
 		fn: async ({ planId }, context) => {

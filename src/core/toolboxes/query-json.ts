@@ -29,10 +29,7 @@ const input = v.object({
 });
 type Input = v.InferOutput<typeof input>;
 
-/**
- * The schema asks models for `json` as a text, because strict mode has no type for any value. Other JSON is accepted
- * too.
- */
+/** The schema for models has `json` as a text: strict mode has no type for any value. Other JSON is accepted too. */
 const described = {
 	'~standard': {
 		version: 1,

@@ -8,7 +8,7 @@ import { Work } from '../base/work.ts';
 import { define } from '../tool/define.ts';
 import { type ConversationText, parts, type Tool } from '../tool/index.ts';
 import type { FileInfo, Workspace } from '../workspace/index.ts';
-import { filePath, folderPath, getWorkspace, hasWorkspace } from './files.ts';
+import { filePath, fileReader, folderPath, getWorkspace } from './files.ts';
 
 /** The most bytes of a text in one result. */
 const mostBytes = 100_000;
@@ -28,8 +28,7 @@ export function listFilesTool(): Tool {
 			limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000), v.description('200'))),
 		}),
 		passInput: true,
-		retry: 'safe',
-		isAvailable: hasWorkspace,
+		...fileReader,
 		onRequest: ({ path = '' }) => ['Listing files', path === '' ? 'all' : path],
 		onResult: (_, { entries, truncated }) => `${entries.length}${truncated ? ' and more' : ''} entries`,
 		fn: async ({ path, recursive, limit = 200 }, context) => getWorkspace(context).list({ path, recursive, limit }),
@@ -42,8 +41,7 @@ export function fileInfoTool(): Tool {
 		description: 'Tell what is known of a file without reading it: size, media type, time, number of lines.',
 		inputSchema: v.object({ path: filePath }),
 		passInput: true,
-		retry: 'safe',
-		isAvailable: hasWorkspace,
+		...fileReader,
 		onRequest: ({ path }) => ['Looking at', path],
 		onResult: ({ path }, { type, ...info }) => [path, 'size' in info ? `${type}, ${info.size} bytes` : type],
 		fn: async ({ path }, context) => {
@@ -66,8 +64,7 @@ export function readFileTool(): Tool {
 			toLine: v.optional(v.pipe(line, v.description('The last line; included'))),
 		}),
 		passInput: true,
-		retry: 'safe',
-		isAvailable: hasWorkspace,
+		...fileReader,
 		onRequest: ({ path, fromLine, toLine }) => ['Reading', `${path}${showRange(fromLine, toLine)}`],
 		onResult: ({ path }, result) => [path, describeReading(result)],
 		fn: async ({ path, ...range }, context) => {

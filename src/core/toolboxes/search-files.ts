@@ -6,7 +6,7 @@ import { define } from '../tool/define.ts';
 import type { Tool } from '../tool/index.ts';
 import { compilePattern, type Pattern } from '../tool/pattern/pattern.ts';
 import type { Workspace } from '../workspace/index.ts';
-import { folderPath, getWorkspace, hasWorkspace, listFiles } from './files.ts';
+import { fileReader, folderPath, getWorkspace, listFiles } from './files.ts';
 import { compileGlob } from './glob.ts';
 
 /** The steps to open a file. */
@@ -15,10 +15,7 @@ const perFile = 2_000;
 const [perCharacter, perCompared] = [0.5, 0.005];
 /** The bytes of a file that are read at a time. */
 const bytesAtOnce = 262_144;
-/**
- * The most characters of a line that are searched at a time. A longer line is searched in parts, and only for a plain
- * text.
- */
+/** The most characters of a line that are searched at once. A longer line is searched in parts for plain text. */
 const longestLine = 262_144;
 /** The most shown characters of a line. */
 const shownCharacters = 500;
@@ -47,8 +44,7 @@ export function searchFilesTool(): Tool {
 			limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(500), v.description('50'))),
 		}),
 		passInput: true,
-		retry: 'safe',
-		isAvailable: hasWorkspace,
+		...fileReader,
 		onRequest: ({ query, path, glob }) => ['Searching files', [query, path, glob].filter(Boolean).join(' in ')],
 		onResult: (_, { matches, truncated }) => `${matches.length}${truncated ? ' and more' : ''} lines found`,
 		fn: async ({ query, regex = false, path = '', glob, context: around = 0, limit = 50 }, context) => {

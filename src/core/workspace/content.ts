@@ -50,11 +50,7 @@ export function createDescriber() {
 	};
 }
 
-/**
- * Returns the byte offset after a number of lines.
- *
- * @param bytes a part of a text that begins where a line begins
- */
+/** Returns the byte offset after a number of lines, in a part of a text that begins at a line. */
 export function skipLines(bytes: Uint8Array, lines: number): number {
 	let at = 0;
 	for (let left = lines; left > 0 && at < bytes.length; left--) {
@@ -64,10 +60,7 @@ export function skipLines(bytes: Uint8Array, lines: number): number {
 	return at;
 }
 
-/**
- * Returns the media type of a file by its name. A text never has the type of an image, audio, video or font, except
- * SVG.
- */
+/** Returns the media type of a file by its name. A text is no image, audio, video or font, except SVG. */
 export function findMime(path: string, { lines }: Pick<ContentInfo, 'lines'>): string {
 	const name = path.slice(path.lastIndexOf('/') + 1);
 	const byName = name.includes('.') ? findMediaType(name) : undefined;

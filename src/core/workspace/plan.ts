@@ -25,10 +25,7 @@ interface Plan<C> {
 /** Makes the new file of a `write`, with a version that no file had. */
 type Prepare<C> = (edit: Extract<CheckedEdit, { type: 'write' }>) => StoredFile<C>;
 
-/**
- * Plans edits, one after another, and changes nothing. Throws for the first edit that is not possible: `not_found`,
- * `conflict`, or `invalid_argument`.
- */
+/** Plans edits, and changes nothing. Throws `not_found`, `conflict` or `invalid_argument` for an impossible edit. */
 export function planEdits<C>(edits: readonly CheckedEdit[], files: Files<C>, prepare: Prepare<C>): Plan<C> {
 	const after = new Map<string, StoredFile<C> | undefined>();
 	const cameFrom = new Map<string, string>();
@@ -162,11 +159,7 @@ interface UndoPlan<C, E extends Entry<C>> {
 	readonly changed: readonly ChangedFile[];
 }
 
-/**
- * Plans the undo of the newest steps, and changes nothing.
- *
- * @param journal the entries, the newest first
- */
+/** Plans the undo of the newest steps, and changes nothing. The journal begins with the newest entry. */
 export function planUndo<C, E extends Entry<C>>(
 	journal: Iterable<E>,
 	steps: number,

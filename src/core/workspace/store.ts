@@ -39,9 +39,7 @@ export interface ListQuery {
  * operation depends on its result, not on the number of files.
  */
 export interface WorkspaceStore {
-	/**
-	 * Returns the name of a call's step. A call that runs again after a crash has the same name if the store survives.
-	 */
+	/** Returns the name of a call's step, which is the same after a crash if the store survives. */
 	nameStep(callId: string): Caller['step'];
 	/** Finds a file, `'folder'`, or nothing. */
 	find(path: string): Awaitable<StoredFile | 'folder' | undefined>;

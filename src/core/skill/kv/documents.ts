@@ -26,10 +26,7 @@ export type SkillsProblem =
 	| 'not_searchable'
 	| 'not_embedded';
 
-/**
- * Called when something is skipped because it is missing or broken. `message` names the skill. `problem` is a code that
- * any log may hold. `skill` is the name of the skill.
- */
+/** Called for a skipped, missing or broken value. `message` names the skill, and any log may hold `problem`. */
 export type OnProblem = (message: string, problem: SkillsProblem, skill?: string) => void;
 
 export interface DocumentsOptions {
@@ -39,10 +36,7 @@ export interface DocumentsOptions {
 	readonly onProblem: OnProblem;
 }
 
-/**
- * Reads the published documents with the cache of the isolate. A missing or broken document is reported and
- * `undefined`.
- */
+/** Reads the published documents with the cache of the isolate. Reports a missing or broken document as `undefined`. */
 export interface Documents {
 	/** Reads the index again if the isolate's copy is older. A failed read is not cached: the last good copy is used. */
 	readonly readIndex: (maxAgeMs: number) => Promise<SkillSet | undefined>;

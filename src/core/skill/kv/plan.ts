@@ -20,9 +20,7 @@ import {
 } from './layout.ts';
 import { writeFullText } from './search.ts';
 
-/**
- * The reason why a skill is not published. `line` counts from 1, and `file` is its path below the folder of all skills.
- */
+/** Why a skill is not published. `line` counts from 1, and `file` is a path below the folder of all skills. */
 export interface SkillProblem {
 	readonly skill: string;
 	readonly file: string;
@@ -63,10 +61,7 @@ export interface SkillsPlan {
 	readonly problems: readonly SkillProblem[];
 }
 
-/**
- * Milliseconds for which a value is kept after its last index: an hour. KV may serve an old index for a minute, and a
- * run keeps its first index.
- */
+/** How long a value is kept after its last index: KV may serve an old index for a minute, and a run keeps its index. */
 export const keptMs = 60 * 60_000;
 
 /** Milliseconds for which the record remembers a deleted key, because KV may list and serve it for some time. */

@@ -48,10 +48,7 @@ export interface SkillFolder {
 	readonly files: Readonly<Record<string, string>>;
 }
 
-/**
- * Prepares the skills of the folders. `problems` are the reasons why folders are not published, such as a duplicate
- * name. `warnings` concern published skills.
- */
+/** Prepares the skills of the folders. `problems` keep folders from being published, `warnings` do not. */
 export async function readSkills(folders: readonly SkillFolder[]) {
 	const skills = new Map<string, PreparedSkill & { readonly path: string }>();
 	const problems: SkillProblem[] = [];
@@ -105,17 +102,11 @@ interface WriteOptions {
 	readonly onProgress?: (what: string, done: number, total: number) => void;
 }
 
-/**
- * The most keys of one bulk write. KV takes 10,000 keys and 100 MB
- * (https://developers.cloudflare.com/kv/api/write-key-value-pairs/).
- */
+/** The most keys of one bulk write (https://developers.cloudflare.com/kv/api/write-key-value-pairs/). */
 const bulkKeys = 500;
 const bulkBytes = 40_000_000;
 
-/**
- * Writes a plan in its order. After an interruption at any write, readers still see one whole set, and the next
- * publishing continues.
- */
+/** Writes a plan in its order. After an interruption readers see one whole set, and the next publishing continues. */
 export async function writePlan(
 	kv: SkillsKv,
 	{ puts, retired, index, deletes }: SkillsPlan,

@@ -166,10 +166,7 @@ async function searchByMeaning(
 	}
 }
 
-/**
- * Merges both rankings. Skills put over HTTP have no vector, so they are ranked by words, and the best word score
- * counts as the best cosine.
- */
+/** Merges both rankings. Skills without a vector are ranked by words: the best word score counts as the best cosine. */
 function mergeRankings(
 	byMeaning: readonly Scored[],
 	byWords: readonly Scored[],

@@ -8,10 +8,7 @@ import type { Vectors } from './layout.ts';
 /** A name with its score. Higher is better. */
 export type Scored = readonly [name: string, score: number];
 
-/**
- * Finds names by a text, the best first: BM25 over name, description and `when`. Word forms and small typing mistakes
- * match too.
- */
+/** Finds names by a text, the best first: BM25 over name, description and `when`, tolerant of word forms and typos. */
 export type FullText = (query: string, isServed: (name: string) => boolean) => Scored[];
 
 /** Stop words, including common words of descriptions. */

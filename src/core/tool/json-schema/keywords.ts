@@ -98,10 +98,7 @@ function decode(text: string): string {
 
 const converted = new WeakMap<JsonSchema, JsonSchema>();
 
-/**
- * Converts a JSON Schema of an older draft (04 to 07, 2019-09) to 2020-12, which providers take. Returns a schema that
- * is already in 2020-12 unchanged.
- */
+/** Converts a JSON Schema of an older draft (04 to 07, 2019-09) to 2020-12, which providers accept. */
 export function toCurrentDraft(schema: JsonSchema): JsonSchema {
 	const known = converted.get(schema);
 	if (known !== undefined) return known;

@@ -5,7 +5,7 @@ import { define } from '../../tool/define.ts';
 import type { Tool } from '../../tool/index.ts';
 import { addVersions, Draft } from '../edit/draft.ts';
 import { findLineEnd, type Line, showNearest, splitLines } from '../edit/nearest.ts';
-import { changeOnce, getWorkspace, hasWorkspace, joinPaths } from '../files.ts';
+import { changeOnce, fileChanger, getWorkspace, joinPaths } from '../files.ts';
 import { createPatchError, type FilePatch, type Hunk, type HunkLine, isV4a, parseUnified, parseV4a } from './parse.ts';
 
 const mostFiles = 500;
@@ -17,9 +17,7 @@ export function applyPatchTool(): Tool {
 			'Change several text files by a patch: a unified diff, or *** Begin Patch … *** End Patch. All of it is applied, or nothing.',
 		inputSchema: v.object({ patch: v.pipe(v.string(), v.maxLength(1_000_000), v.description('The patch')) }),
 		passInput: true,
-		sequential: true,
-		retry: 'safe',
-		isAvailable: hasWorkspace,
+		...fileChanger,
 		onRequest: ({ patch }) => ['Applying a patch', `${patch.split('\n').length} lines`],
 		onResult: (_, { changed }) => ['Changed', joinPaths(changed)],
 		fn: async ({ patch }, context) => {
@@ -73,10 +71,7 @@ async function findPath(draft: Draft, paths: readonly string[]): Promise<string>
 	return paths[0] ?? '';
 }
 
-/**
- * Applies the hunks of one file, one behind the other. Line numbers may be shifted: the lines themselves say where. The
- * line ends of the file are kept. Throws, with the nearest text, for a hunk whose lines are not there.
- */
+/** Applies the hunks of one file by their lines, whose numbers may be shifted. Keeps the line ends of the file. */
 function* applyHunks(text: string, path: string, hunks: readonly Hunk[], work: StepCounter): Steps<string> {
 	const lines = splitLines(text);
 	if (work.spend(text.length + perLine * lines.length)) yield;
@@ -128,10 +123,7 @@ function joinLines(pieces: readonly string[], end: string, isOpen: boolean): str
 	return isOpen && joined.endsWith(end) ? joined.slice(0, -end.length) : joined;
 }
 
-/**
- * The place where a hunk begins: exactly, else but for blanks at the ends of lines, else but for those around them. Of
- * several places it is the nearest to the one that its line number says.
- */
+/** Finds the begin of a hunk: exactly, else without blanks at line ends, else without outer blanks; the nearest. */
 function* findHunk(
 	index: LineIndex,
 	hunk: Hunk,

@@ -2,7 +2,7 @@ import { createFieldError, RunletError } from '../../base/errors.ts';
 import { publicFetch } from '../../base/public-fetch.ts';
 import { replaceControls } from '../../base/text.ts';
 import { Work } from '../../base/work.ts';
-import { readHtml } from './html.ts';
+import { readHtml } from './page.ts';
 import { assertRobotsAllowed, webAgent } from './robots.ts';
 
 /** A document of the web as text. */

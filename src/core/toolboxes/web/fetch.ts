@@ -73,10 +73,7 @@ interface TextPage {
 	readonly pages: number;
 }
 
-/**
- * Returns a page of a text. All pages together are the text. A page ends before a blank line, or else at a line or a
- * word, if one ends in its second half. Throws `invalid_argument` for a page that is not there.
- */
+/** Returns a page of a text, which ends before a blank line, else at a line or a word. Throws for a missing page. */
 function readPage(text: string, page: number, length: number): TextPage {
 	const pages = splitPages(text, length);
 	const found = pages[page - 1];
@@ -118,10 +115,7 @@ interface Kept {
 	readonly fetch: ToolContext['fetch'];
 }
 
-/**
- * Caches documents for some minutes, so that their next pages are not fetched again. The cache is separate for each
- * session and each `fetch`.
- */
+/** Caches documents for some minutes for their next pages, separately for each session and each `fetch`. */
 class DocumentMemory {
 	readonly #kept = new Map<string, Kept>();
 

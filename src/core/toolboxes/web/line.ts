@@ -14,10 +14,7 @@ export interface LineParent {
 
 type Marked = Strong | Emphasis | Delete | Link | InlineCode;
 
-/**
- * A line of text with marks. A mark without text is not in the tree. An open mark begins again on the next line,
- * because HTML puts headings into links, and markdown puts links into headings.
- */
+/** A line of text with marks. An open mark begins again on the next line: HTML puts headings into links. */
 export class Line {
 	/** The open marks. `undefined` stands for a duplicate mark. */
 	readonly #marks: (Mark | undefined)[] = [];

@@ -1,4 +1,5 @@
 import type { Code, Paragraph, Root } from 'mdast';
+import type { Handle } from 'mdast-util-to-markdown';
 import { RunletError } from '../../base/errors.ts';
 import { splitText } from '../../base/text.ts';
 import type { GrowingTable } from './blocks.ts';
@@ -12,8 +13,8 @@ import {
 	type Open,
 	type Target,
 } from './blocks.ts';
+import { gfmTableToMarkdown, toMarkdown } from './libraries.ts';
 import { Line, type LineParent, type Mark } from './line.ts';
-import { writeMarkdown } from './markdown.ts';
 
 /** The most nodes of a piece. */
 const mostNodes = 2_000;
@@ -24,10 +25,7 @@ const mostText = 10_000_000;
 /** The deepest nesting of lists, items and quotations. Deeper blocks are flattened. */
 const mostNested = 20;
 
-/**
- * Writes markdown while blocks open and close. The tree is written and dropped in pieces of limited size, so the work
- * is linear in the length of the page, whatever the nesting.
- */
+/** Writes markdown while blocks open and close. It writes and drops the tree in pieces, so the work is linear. */
 export class Outline {
 	readonly #written: string[] = [];
 	readonly #line = new Line();
@@ -214,4 +212,41 @@ export class Outline {
 			);
 		if (text !== '') this.#written.push(text);
 	}
+}
+
+/** Writes a tree as markdown for a reader, not for a renderer: text is not escaped, except `|` within a cell. */
+export function writeMarkdown(tree: Root): string {
+	return toMarkdown(tree, {
+		bullet: '-',
+		extensions: [gfmTableToMarkdown({ tablePipeAlign: false }), { handlers }],
+	}).trim();
+}
+
+const handlers: Readonly<Record<string, Handle>> = {
+	text: ({ value }, _, { stack }) => (stack.includes('tableCell') ? value.replaceAll('|', '\\|') : value),
+	break: () => '\n',
+	link: (node, _, state, info) => {
+		const text = state.containerPhrasing(node, { ...info, before: '[', after: ']' });
+		return mark(text, (inner) => `[${inner}](${toDestination(node.url)})`);
+	},
+	image: ({ alt, url }) => `![${alt}](${toDestination(url)})`,
+	strong: (node, _, state, info) =>
+		mark(state.containerPhrasing(node, { ...info, before: '*', after: '*' }), (inner) => `**${inner}**`),
+	emphasis: (node, _, state, info) =>
+		mark(state.containerPhrasing(node, { ...info, before: '_', after: '_' }), (inner) => `_${inner}_`),
+	delete: (node, _, state, info) =>
+		mark(state.containerPhrasing(node, { ...info, before: '~', after: '~' }), (inner) => `~~${inner}~~`),
+};
+
+/** Marks a text within the blanks around it. */
+function mark(text: string, write: (inner: string) => string): string {
+	const inner = text.trim();
+	if (inner === '') return text;
+	const from = text.indexOf(inner);
+	return `${text.slice(0, from)}${write(inner)}${text.slice(from + inner.length)}`;
+}
+
+function toDestination(url: string): string {
+	const plain = url.replaceAll('|', '%7C');
+	return /[()]/.test(plain) ? `<${plain}>` : plain;
 }

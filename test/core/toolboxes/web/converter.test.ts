@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { doNow, uncounted } from '../../../../src/core/base/work.ts';
 import { splitPages } from '../../../../src/core/toolboxes/web/fetch.ts';
-import { readHtml } from '../../../../src/core/toolboxes/web/html.ts';
+import { readHtml } from '../../../../src/core/toolboxes/web/page.ts';
 
 const address = new URL('https://a.example/docs/page.html?x=1');
 const readPage = (html: string) => doNow(readHtml(html, address, uncounted));

@@ -1,7 +1,7 @@
 import { Session } from 'node:inspector/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { doNow, uncounted } from '../../../../../src/core/base/work.ts';
-import { readHtml } from '../../../../../src/core/toolboxes/web/html.ts';
+import { readHtml } from '../../../../../src/core/toolboxes/web/page.ts';
 
 const address = new URL('https://a.example/');
 
