@@ -1,6 +1,8 @@
-import { operation } from '../../operation.ts';
+import { createOperations } from '../../operation.ts';
 import { chunkSchema, completionSchema, errorSchema, modelListSchema, modelSchema } from './completion.ts';
 import { completionRequest } from './schema.ts';
+
+const operation = createOperations('OpenAI');
 
 const failure = { json: errorSchema };
 
@@ -35,7 +37,6 @@ const chunk = {
 
 export const createCompletion = operation('post', '/v1/chat/completions', {
 	access: 'createSession',
-	tag: 'OpenAI',
 	summary: 'Complete a chat',
 	description:
 		'Like OpenAI’s Chat Completions. Calls of the agent’s own tools are not shown. The client runs calls of the request’s `tools`.',
@@ -75,7 +76,6 @@ export const createCompletion = operation('post', '/v1/chat/completions', {
 
 export const listModels = operation('get', '/v1/models', {
 	access: 'seeAgents',
-	tag: 'OpenAI',
 	summary: 'List the agents as models',
 	ignoresQuery: true,
 	answers: {
@@ -86,10 +86,8 @@ export const listModels = operation('get', '/v1/models', {
 
 export const getModel = operation('get', '/v1/models/:model', {
 	access: 'seeAgents',
-	tag: 'OpenAI',
 	summary: 'Read an agent as a model',
 	ignoresQuery: true,
 	answers: { 200: { says: 'The model.', json: modelSchema, examples: { model } } },
-	errors: [404],
 	failure,
 });

@@ -5,6 +5,8 @@ import type { UiChunk } from './chunk.ts';
 
 interface UiProviderCall {
 	readonly toolCallId: string;
+	/** The first name: clients keep it for the whole call. */
+	readonly toolName: string;
 	hasInput: boolean;
 	isSettled: boolean;
 	/** Whether it began in the current turn. */
@@ -29,9 +31,9 @@ export class UiProviderCalls {
 		return !this.#calls.has(id);
 	}
 
-	call({ id, name: toolName, input, ...result }: ProviderCall): void {
-		const call = this.#calls.get(id) ?? this.#start(id, toolName);
-		const { toolCallId } = call;
+	call({ id, name, input, ...result }: ProviderCall): void {
+		const call = this.#calls.get(id) ?? this.#start(id, name);
+		const { toolCallId, toolName } = call;
 		const isOver = hasEnded(result);
 		if (!call.hasInput && (input !== undefined || isOver)) {
 			call.hasInput = true;
@@ -84,7 +86,7 @@ export class UiProviderCalls {
 		const uses = (this.#uses.get(id) ?? 0) + 1;
 		this.#uses.set(id, uses);
 		const toolCallId = uses === 1 ? id : `${id}_${uses}`;
-		const call = { toolCallId, hasInput: false, isSettled: false, isNew: true };
+		const call = { toolCallId, toolName, hasInput: false, isSettled: false, isNew: true };
 		this.#calls.set(id, call);
 		this.#say({ type: 'tool-input-start', toolCallId, toolName, providerExecuted });
 		return call;

@@ -200,6 +200,12 @@ describe('a run', () => {
 		]);
 	});
 
+	test('keeps the first name of a provider’s call, as clients do', () => {
+		const chunks = readChunks([started, { type: 'provider_tool', id: 's1', name: 'search' }, found, done]);
+		expect(toUiMessage(chunks)?.parts[1]).toMatchObject({ type: 'tool-search' });
+		expect(chunks).toContainEqual(expect.objectContaining({ type: 'tool-input-available', toolName: 'search' }));
+	});
+
 	test.each([
 		[done, 'output-available'],
 		[{ type: 'cancelled' } as const, 'output-error'],
