@@ -3,33 +3,32 @@ import type { Tool } from '../../core/tool/index.ts';
 import type { Config } from '../config/config.ts';
 import type { Agent } from './define.ts';
 
-/** What a session uses of the plugin `mcp`. A Worker without the plugin carries no code of it. */
+/** The interface of the plugin `mcp` for sessions. A Worker without the plugin contains none of its code. */
 export interface McpConnector {
-	/** Makes the connections of a session to servers. Nothing is sent before their tools are loaded. */
+	/** Connects a session to its servers when their tools are first loaded. */
 	connect(options: ConnectionsOptions): McpConnections;
 }
 
-/** What the connections of a session are made of. */
 export interface ConnectionsOptions {
 	readonly config: Config;
-	/** The session that waits where a call needs a login. */
+	/** The session that waits if a call needs a login. */
 	readonly session: string;
 	readonly owner: string;
-	/** The person of the session, who logs in where the owner has not. */
+	/** The person who logs in if the owner has not. */
 	readonly user?: string;
-	/** Whether the owner itself is the person, who logs in for all its sessions. */
+	/** Whether the owner itself is the person. Then a login is for all its sessions. */
 	readonly isOwners: boolean;
-	/** The agent whose servers they are, and all agents of the Worker. */
 	readonly agent: Agent;
+	/** All agents of the Worker. */
 	readonly agents: readonly Agent[];
 }
 
-/** The connections of a session. They stay open between its runs, as long as its object is in memory. */
+/** The connections of a session. They stay open between runs while the object is in memory. */
 export interface McpConnections {
-	/** Reads the servers again before the next list: a run begins. */
+	/** Makes the next `loadTools` read the list of servers again. */
 	refresh(): void;
-	/** Returns the tools of all servers. One that fails costs a warning and its tools, not the run. */
+	/** Returns the tools of all servers. A server that fails is left out, with a warning. */
 	loadTools(warn: Warn): Promise<readonly Tool[]>;
-	/** Ends all connections. Never throws. */
+	/** Never throws. */
 	close(): Promise<void>;
 }

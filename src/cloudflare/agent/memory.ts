@@ -4,26 +4,26 @@ import type { Tool } from '../../core/tool/index.ts';
 import type { Config } from '../config/config.ts';
 import type { MemoryHolder } from '../objects/memory/api.ts';
 
-/** The tools by which an agent remembers, unless it names some. */
+/** The memory tools of an agent that names none. */
 const usualTools = ['remember', 'recall', 'forget'] as const;
 
-/** With the one that has the commands of Anthropic's memory tool. */
+/** `memory` has the commands of Anthropic's memory tool. */
 const memoryTools = [...usualTools, 'memory'] as const;
 
 export type MemoryToolName = (typeof memoryTools)[number];
 
 /** How an agent remembers. */
 export interface MemoryOptions {
-	/** The tools that it has for it: `remember`, `recall` and `forget` if it is missing. `memory` has Anthropic's commands. */
+	/** The agent's memory tools: `remember`, `recall` and `forget` by default. `memory` has Anthropic's commands. */
 	readonly tools?: readonly MemoryToolName[];
 	/**
-	 * The most characters of what fits a message and is sent with it, without a call of the model. 4,000 if it is
-	 * missing; 0 for nothing, and else from 1,000 to 20,000.
+	 * The most characters of memories that are sent with a message they fit: 0 for none, or 1,000 to 20,000. The
+	 * default is 4,000.
 	 */
 	readonly recallCharacters?: number;
 	/**
-	 * The model that makes vectors of memories and of what they are looked for by, so that they are found by meaning,
-	 * too. Its provider must be one of the Worker's, with embeddings. Words alone decide if it is missing.
+	 * The embedding model for finding memories by their meaning. Its provider must be one of the Worker's. Without a
+	 * model, only words are compared.
 	 */
 	readonly embedModel?: string;
 }
@@ -47,71 +47,58 @@ export const memoryOptions = v.optional(
 	),
 );
 
-/** What a session uses of the plugin `memory`. A Worker without the plugin carries no code of it. */
+/** The interface of the plugin `memory` for sessions. A Worker without the plugin contains none of its code. */
 export interface MemorySupport {
-	/** Makes the tools of an agent with memory, for a session. */
 	createTools(session: RememberingSession): readonly Tool[];
-	/**
-	 * Finds what fits a message, for the model to be told of it, without the memories at the paths `told`. Throws where
-	 * the memory cannot be reached.
-	 */
-	recallFor(session: RecallingSession, text: string, told: ReadonlySet<string>): Promise<Recalled | undefined>;
-	/**
-	 * Writes what was recalled once more, by lists of sources: as it was, but for memories that were changed or erased
-	 * since. Throws where the memory cannot be reached.
-	 */
+	/** Finds memories that fit a message, except those at the paths `known`. Throws if the memory cannot be reached. */
+	recallFor(session: RecallingSession, text: string, known: ReadonlySet<string>): Promise<Recalled | undefined>;
+	/** Writes recalled memories again, in their present state. Throws if the memory cannot be reached. */
 	recallAgain(
 		session: RecallingSession,
 		lists: readonly (readonly string[])[],
 	): Promise<readonly (Recalled | undefined)[]>;
 }
 
-/** The session for which something is recalled. */
 export interface RecallingSession {
 	readonly options: MemoryOptions;
 	readonly config: Config;
 	readonly holder: MemoryHolder;
-	/** What makes vectors of texts, if the agent names a model for it. */
+	/** Makes vectors of texts, if the agent names an embedding model. */
 	readonly embedding?: {
 		readonly model: string;
 		readonly embed: (texts: readonly string[], signal?: AbortSignal) => Promise<readonly (readonly number[])[]>;
 	};
 }
 
-/** The session for which something is remembered. */
 export interface RememberingSession extends RecallingSession {
 	readonly agent: string;
-	/** Whether it holds text from outside, so that a person has to allow what it writes (docs/memory.md). */
+	/** Whether the session contains text from outside, so that a person must allow its writes (docs/memory.md). */
 	readonly holdsOutsideText: () => boolean;
 }
 
-/** An agent, as far as it remembers. */
 export interface Remembering {
 	readonly memory?: boolean | MemoryOptions;
 }
 
-/** Returns how an agent remembers; nothing if it does not. */
 export function findMemoryOptions({ memory }: Remembering): MemoryOptions | undefined {
 	if (memory === undefined || memory === false) return undefined;
 	return memory === true ? {} : memory;
 }
 
-/** Lists the names of the tools by which an agent remembers. */
 export function listMemoryTools(agent: Remembering): readonly MemoryToolName[] {
 	const options = findMemoryOptions(agent);
 	return options === undefined ? [] : [...new Set(options.tools ?? usualTools)];
 }
 
 /**
- * Returns whose memories a session uses: those of its user; those of its owner if that is a person, an account without
- * a user or this machine. Nothing where the session names nobody: several people may speak there.
+ * Returns whose memories a session uses: its user's; or its owner's, if the owner is a person, an account without a
+ * user, or this machine. A session that names nobody has no memories: several people may write there.
  */
 export function findHolder({ owner, user, isOwners }: MemorySession): MemoryHolder | undefined {
 	if (user !== undefined) return { owner, user };
 	return isOwners ? { owner } : undefined;
 }
 
-/** What decides whose memories a session uses. */
 export interface MemorySession {
 	readonly owner: string;
 	readonly user?: string;

@@ -1,4 +1,4 @@
-/** What `import { links } from 'runlet/cloudflare/links'` gives: `createRunlet({ agents, plugins: [links] })` (docs/people.md). */
+/** The module `runlet/cloudflare/links` (docs/people.md). */
 
 import * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
@@ -8,7 +8,7 @@ import { Decisions } from './decisions.ts';
 import { createCallbackLinks } from './make.ts';
 import { linkRoutes } from './routes.ts';
 
-/** Links to decide about calls, and who is told when a run begins to wait. */
+/** Links for decisions about calls, and the callback of a run that begins to wait. */
 export const links: Plugin = {
 	name: 'links',
 	provides: { links: { open: (session) => new Decisions(session), createForCallback: createCallbackLinks } },

@@ -1,4 +1,4 @@
-/** What `import { mcp } from 'runlet/cloudflare/mcp'` gives: `createRunlet({ agents, plugins: [mcp] })` (docs/mcp.md). */
+/** The module `runlet/cloudflare/mcp` (docs/mcp.md). */
 
 import type { McpConnections } from '../agent/mcp.ts';
 import type { Plugin } from '../plugin.ts';
@@ -9,7 +9,7 @@ import { assertServers } from './servers/declared.ts';
 
 /**
  * The Model Context Protocol: servers whose tools agents offer, and agents as servers. The protocol's code is loaded
- * with its first use, and not at a cold start.
+ * at its first use, not at a cold start.
  */
 export const mcp: Plugin = {
 	name: 'mcp',

@@ -1,6 +1,6 @@
 /**
- * What `import { Memory, memory } from 'runlet/cloudflare/memory'` gives: `createRunlet({ agents, plugins: [memory]
- * })`, and the class `Memory`, which the Worker exports beside the other Durable Objects (docs/memory.md).
+ * The module `runlet/cloudflare/memory` (docs/memory.md). The Worker also exports the class `Memory`, like the other
+ * Durable Objects.
  */
 
 import type { Plugin } from '../plugin.ts';
@@ -10,7 +10,7 @@ import { createMemoryTools } from './tools.ts';
 
 export { Memory } from '../objects/memory/object.ts';
 
-/** What agents remember beyond a session. */
+/** Memories that agents keep beyond a session. */
 export const memory: Plugin = {
 	name: 'memory',
 	provides: { memory: { createTools: createMemoryTools, recallFor, recallAgain } },

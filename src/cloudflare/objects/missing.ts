@@ -1,14 +1,14 @@
 import { RunletError } from '../../core/base/errors.ts';
 
-/** The plugins of `createRunlet`, and what they are called. */
+/** The plugins of `createRunlet`, and their names in messages. */
 const plugins = { mcp: 'MCP', memory: 'memory', schedules: 'schedules', links: 'decision links' } as const;
 
 export type PluginName = keyof typeof plugins;
 
 interface Missing {
 	readonly code?: string;
-	/** What the message begins with, in front of `has no …`. */
-	readonly says?: string;
+	/** The subject of the message, in front of `has no …`. */
+	readonly subject?: string;
 	/** The field of an agent that needs the plugin. */
 	readonly field?: string;
 }
@@ -16,9 +16,9 @@ interface Missing {
 /** Creates the error of a Worker without a plugin. Its message says how to add the plugin. */
 export function createMissing(
 	name: PluginName,
-	{ code = 'not_found', says = 'this Worker', field = name }: Missing = {},
+	{ code = 'not_found', subject = 'this Worker', field = name }: Missing = {},
 ): RunletError {
 	const remedy = `Add to src/worker.ts: import { ${name} } from 'runlet/cloudflare/${name}'; and createRunlet({ agents, plugins: [${name}] }).`;
 	const more = name === 'memory' ? ' Export the class Memory of it, too (docs/memory.md).' : '';
-	return new RunletError(code, `${field}: ${says} has no ${plugins[name]}. ${remedy}${more}`, { field });
+	return new RunletError(code, `${field}: ${subject} has no ${plugins[name]}. ${remedy}${more}`, { field });
 }

@@ -123,8 +123,8 @@ function assertHasPlugins({ agents, plugins = [] }: RunletOptions): void {
 	for (const agent of agents)
 		for (const { name, field = name, does } of listNeeds(agent)) {
 			if (plugins.some((plugin) => plugin.name === name)) continue;
-			const says = `the agent ${agent.name} ${does}, and this Worker`;
-			throw createMissing(name, { code: 'invalid_agent', says, field });
+			const subject = `the agent ${agent.name} ${does}, and this Worker`;
+			throw createMissing(name, { code: 'invalid_agent', subject, field });
 		}
 }
 

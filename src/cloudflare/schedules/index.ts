@@ -1,4 +1,4 @@
-/** What `import { schedules } from 'runlet/cloudflare/schedules'` gives: `createRunlet({ agents, plugins: [schedules] })`. */
+/** The module `runlet/cloudflare/schedules` (docs/schedules.md). */
 
 import type { Plugin } from '../plugin.ts';
 import { armSchedules, assertSchedules } from './arm.ts';
@@ -8,7 +8,7 @@ import { createWakeups } from './wakeups.ts';
 
 export type { ActiveSession, AgentSchedule, WakeEvent } from '../agent/schedules.ts';
 
-/** When agents and sessions wake up by themselves (docs/schedules.md). */
+/** Schedules of agents, and wake-ups of sessions. */
 export const schedules: Plugin = {
 	name: 'schedules',
 	provides: {

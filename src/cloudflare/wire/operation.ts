@@ -40,14 +40,18 @@ export interface Operation {
 	readonly runs?: true;
 }
 
-/** Defines an operation and keeps the types of its schemas. */
-export function operation<
-	const M extends Operation['method'],
-	const P extends string,
-	const O extends Omit<Operation, 'method' | 'path'>,
->(method: M, path: P, rest: O): O & { readonly method: M; readonly path: P } {
-	return { ...rest, method, path };
-}
+/** Returns a function that defines operations of a tag and keeps the types of their schemas. */
+export const createOperations =
+	(tag: string) =>
+	<
+		const M extends Operation['method'],
+		const P extends string,
+		const O extends Omit<Operation, 'method' | 'path' | 'tag'>,
+	>(
+		method: M,
+		path: P,
+		rest: O,
+	): O & { readonly method: M; readonly path: P; readonly tag: string } => ({ ...rest, method, path, tag });
 
 export const requestHeaders = {
 	accept: {

@@ -1,5 +1,8 @@
 import { file, fileChangePage, fileChangeQuery, filePage, fileQuery } from '../file.ts';
-import { operation } from '../operation.ts';
+import { createOperations } from '../operation.ts';
+import { putAnswers } from './shared.ts';
+
+const operation = createOperations('Files');
 
 const listed = { path: 'notes/plan.md', size: 18, mime: 'text/markdown', modifiedAt: '2026-07-30T10:00:00.000Z' };
 
@@ -15,18 +18,15 @@ const change = {
 export const listFiles = operation('get', '/v1/sessions/:id/files', {
 	access: 'readSession',
 	adminToo: true,
-	tag: 'Files',
 	summary: 'List the files of a session',
 	description: 'Sorted by path. Folders are the beginnings of paths.',
 	query: fileQuery,
 	answers: { 200: { says: 'One page of the files.', json: filePage, examples: { page: { files: [listed] } } } },
-	errors: [404],
 });
 
 export const getFile = operation('get', '/v1/sessions/:id/files/:path', {
 	access: 'readSession',
 	adminToo: true,
-	tag: 'Files',
 	summary: 'Download a file',
 	description: 'A browser saves it and never runs it: what could run has the type `text/plain`.',
 	headers: ['if-none-match', 'range'],
@@ -43,44 +43,37 @@ export const getFile = operation('get', '/v1/sessions/:id/files/:path', {
 		},
 		304: { says: 'The client has the newest version.' },
 	},
-	errors: [400, 404],
+	errors: [400],
 });
 
 export const putFile = operation('put', '/v1/sessions/:id/files/:path', {
 	access: 'sendMessage',
-	tag: 'Files',
 	summary: 'Upload a file',
 	description:
 		'Replaces the file at the path, whoever wrote it. With `If-Match` it replaces only that version, and with `If-None-Match: *` it only creates: where the file was changed meanwhile, the answer is `412`. A file may have 100 MB where a bucket `FILES` is bound, else 4 MB. The body is taken as it is, whatever its content type.',
 	headers: ['if-match', 'if-none-match'],
 	body: { 'application/octet-stream': { example: 'Begin on Friday.' } },
-	answers: {
-		200: { says: 'The file was replaced.', json: file, examples: { file: listed }, headers: ['etag'] },
-		201: { says: 'The file was created.', json: file, examples: { file: listed }, headers: ['etag'] },
-	},
+	answers: putAnswers('file', { json: file, examples: { file: listed }, headers: ['etag'] }),
 	errors: [400, 404, 412, 413],
 });
 
 export const deleteFile = operation('delete', '/v1/sessions/:id/files/:path', {
 	access: 'sendMessage',
-	tag: 'Files',
 	summary: 'Delete a file',
 	description:
 		'With `If-Match` it deletes only that version: where the file was changed meanwhile, the answer is `412`. An undo can bring the file back for a while. Until it no longer can, the bytes of the file count as bytes of the session.',
 	headers: ['if-match'],
 	answers: { 204: { says: 'The file is deleted.' } },
-	errors: [400, 404, 412],
+	errors: [400, 412],
 });
 
 export const listChanges = operation('get', '/v1/sessions/:id/changes', {
 	access: 'readSession',
 	adminToo: true,
-	tag: 'Files',
 	summary: 'Read what changed in the files',
 	description: 'Newest first, file by file, as far as the last thousand changes go.',
 	query: fileChangeQuery,
 	answers: {
 		200: { says: 'One page of the changes.', json: fileChangePage, examples: { page: { changes: [change] } } },
 	},
-	errors: [404],
 });

@@ -1,11 +1,12 @@
 import { keyBody, keyList, newKey } from '../key.ts';
-import { operation } from '../operation.ts';
+import { createOperations } from '../operation.ts';
+
+const operation = createOperations('Keys');
 
 const shop = { id: '7kq2mzt1v9xe', owner: 'shop', role: 'admin', scopes: ['run'], isOver: false };
 
 export const listKeys = operation('get', '/v1/keys', {
 	access: 'admin',
-	tag: 'Keys',
 	summary: 'List the API keys that this Worker knows',
 	description: 'The keys of the secret and the stored keys. Shows ids, never the keys themselves.',
 	answers: {
@@ -26,7 +27,6 @@ export const listKeys = operation('get', '/v1/keys', {
 
 export const makeKey = operation('post', '/v1/keys', {
 	access: 'keys',
-	tag: 'Keys',
 	summary: 'Make an API key',
 	description: 'Needs `STORED_KEYS = "on"`. The key opens its owner’s sessions at once, here and at all other places.',
 	json: keyBody,
@@ -53,10 +53,9 @@ export const makeKey = operation('post', '/v1/keys', {
 
 export const revokeKey = operation('delete', '/v1/keys/:keyId', {
 	access: 'keys',
-	tag: 'Keys',
 	summary: 'Revoke an API key',
 	description:
 		'Revokes a stored key. Within a minute it is invalid everywhere, and so are its tokens. A key of the secret is revoked with `npm run keys`.',
 	answers: { 204: { says: 'The key is revoked.' } },
-	errors: [404, 409],
+	errors: [409],
 });

@@ -1,11 +1,12 @@
-import { operation } from '../operation.ts';
+import { createOperations } from '../operation.ts';
 import { decisionLinks, linkBody } from '../token.ts';
+
+const operation = createOperations('Sessions');
 
 const link = 'https://example.com/v1/decisions/eyJzZXNzaW9uIjoi';
 
 export const createLinks = operation('post', '/v1/sessions/:id/links', {
 	access: 'manageSession',
-	tag: 'Sessions',
 	summary: 'Make links to decide about a call, once',
 	description:
 		'For a call that waits for an approval. Whoever has a link can decide, without a key. Where approvers of the agent would not let them approve, there are no links. A Worker without decision links does not have this.',
@@ -18,29 +19,27 @@ export const createLinks = operation('post', '/v1/sessions/:id/links', {
 			examples: { links: { approve: link, deny: link, expiresAt: '2026-11-21T13:00:00.000Z' } },
 		},
 	},
-	errors: [404, 409, 413],
+	errors: [409, 413],
 });
 
 const page = { 'text/html': { example: '<!doctype html>' } };
 
 export const showDecision = operation('get', '/v1/decisions/:link', {
 	access: 'anybody',
-	tag: 'Sessions',
 	summary: 'Show the call of a link',
 	description: 'The page has the exact call and one button, which sends the same address as a POST.',
 	ignoresQuery: true,
 	answers: { 200: { says: 'The page.', also: page } },
-	errors: [404, 409],
+	errors: [409],
 	failure: { also: page },
 });
 
 export const decide = operation('post', '/v1/decisions/:link', {
 	access: 'anybody',
-	tag: 'Sessions',
 	summary: 'Decide by a link',
 	description: 'Once, within the time of the link, and only while its call waits with the same arguments.',
 	ignoresQuery: true,
 	answers: { 200: { says: 'The page.', also: page } },
-	errors: [403, 404, 409],
+	errors: [403, 409],
 	failure: { also: page },
 });

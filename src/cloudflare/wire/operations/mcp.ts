@@ -7,7 +7,10 @@ import {
 	shownServer,
 	shownServerDetails,
 } from '../mcp.ts';
-import { operation } from '../operation.ts';
+import { createOperations } from '../operation.ts';
+import { putAnswers } from './shared.ts';
+
+const operation = createOperations('MCP servers');
 
 const definition = {
 	url: 'https://example.com/mcp',
@@ -43,7 +46,6 @@ const document = {
 
 export const listServers = operation('get', '/v1/mcp', {
 	access: 'setUp',
-	tag: 'MCP servers',
 	summary: 'List your MCP servers',
 	description: 'The servers that this owner has registered, and the servers of the agents. No server is called.',
 	answers: { 200: { says: 'All servers, by name.', json: serverList, examples: { servers: { servers: [shown] } } } },
@@ -51,54 +53,45 @@ export const listServers = operation('get', '/v1/mcp', {
 
 export const getServer = operation('get', '/v1/mcp/:name', {
 	access: 'setUp',
-	tag: 'MCP servers',
 	summary: 'Read an MCP server and its tools',
 	description: 'Asks the server for its tools, and says which of them changed since they were accepted.',
 	answers: {
 		200: { says: 'The server, without its secrets.', json: shownServerDetails, examples: { server: details } },
 	},
-	errors: [404],
 });
 
 export const putServer = operation('put', '/v1/mcp/:name', {
 	access: 'setUp',
-	tag: 'MCP servers',
 	summary: 'Register an MCP server',
 	description:
 		'Creates it, or replaces it. Runs that begin afterwards offer its tools to agents with `userMcp`. Another URL than before needs its secrets and the login again.',
 	json: serverBody,
 	examples: { server: { ...definition, secrets: { TEAM_KEY: 'a-secret-of-the-team' } } },
-	answers: {
-		200: { says: 'The server was replaced.', json: shownServer, examples: { server: shown } },
-		201: { says: 'The server was created.', json: shownServer, examples: { server: shown } },
-	},
+	answers: putAnswers('server', { json: shownServer, examples: { server: shown } }),
 	errors: [409, 413],
 });
 
 export const deleteServer = operation('delete', '/v1/mcp/:name', {
 	access: 'setUp',
-	tag: 'MCP servers',
 	summary: 'Remove an MCP server',
 	description: 'Removes its secrets, its login and the accepted tools, too.',
 	answers: { 204: { says: 'The server is removed.' } },
-	errors: [404, 409],
+	errors: [409],
 });
 
 export const acceptTools = operation('post', '/v1/mcp/:name/accept', {
 	access: 'setUp',
-	tag: 'MCP servers',
 	summary: 'Accept changed tools',
 	description:
 		'Asks the server for its tools again, and accepts each named tool that still has the given hash. Agents can call it from then on.',
 	json: acceptBody,
 	examples: { tools: { tools: { search: hash } } },
 	answers: { 200: { says: 'The server with its tools.', json: shownServerDetails, examples: { server: details } } },
-	errors: [404, 409],
+	errors: [409],
 });
 
 export const startLogin = operation('post', '/v1/mcp/:name/login', {
 	access: 'setUp',
-	tag: 'MCP servers',
 	summary: 'Log in to an MCP server',
 	description: 'Gives the page on which a person logs in. The link is for this owner, for an hour, and for one login.',
 	answers: {
@@ -108,21 +101,18 @@ export const startLogin = operation('post', '/v1/mcp/:name/login', {
 			examples: { link: { url: 'https://example.com/authorize?client_id=…', isLoggedIn: false } },
 		},
 	},
-	errors: [404, 409],
+	errors: [409],
 });
 
 export const endLogin = operation('delete', '/v1/mcp/:name/login', {
 	access: 'setUp',
-	tag: 'MCP servers',
 	summary: 'Log out of an MCP server',
 	description: 'Removes the tokens. The server itself is not called.',
 	answers: { 204: { says: 'The login is removed.' } },
-	errors: [404],
 });
 
 export const getClientMetadata = operation('get', '/v1/mcp/client.json', {
 	access: 'anybody',
-	tag: 'MCP servers',
 	summary: 'Read the OAuth client metadata of this Worker',
 	description: 'An OAuth client metadata document. Its address is the client’s id.',
 	ignoresQuery: true,
@@ -132,7 +122,6 @@ export const getClientMetadata = operation('get', '/v1/mcp/client.json', {
 
 export const finishLogin = operation('get', '/v1/mcp/callback', {
 	access: 'anybody',
-	tag: 'MCP servers',
 	summary: 'Finish a login',
 	description: 'The login page of an MCP server sends the browser here. A run that waits for the login continues.',
 	ignoresQuery: true,

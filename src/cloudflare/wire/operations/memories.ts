@@ -1,11 +1,12 @@
 import { memoryBody, memoryHolder, memoryPage, memoryQuery, memoryReader, shownMemory } from '../memory.ts';
-import { operation } from '../operation.ts';
-import { memory } from './shared.ts';
+import { createOperations } from '../operation.ts';
+import { memory, putAnswers } from './shared.ts';
+
+const operation = createOperations('Memories');
 
 export const listMemories = operation('get', '/v1/memories', {
 	access: 'seeUsers',
 	adminToo: true,
-	tag: 'Memories',
 	summary: 'List or search memories',
 	description: 'Sorted by path; with `query` the best first. `Accept: application/x-ndjson` exports all of them.',
 	query: memoryQuery,
@@ -22,7 +23,6 @@ export const listMemories = operation('get', '/v1/memories', {
 
 export const eraseMemories = operation('delete', '/v1/memories', {
 	access: 'manageUsers',
-	tag: 'Memories',
 	summary: 'Erase all memories',
 	description: 'Erases the memories of one user, or of the owner itself.',
 	query: memoryHolder,
@@ -32,35 +32,28 @@ export const eraseMemories = operation('delete', '/v1/memories', {
 export const getMemory = operation('get', '/v1/memories/:memory', {
 	access: 'seeUsers',
 	adminToo: true,
-	tag: 'Memories',
 	summary: 'Read a memory',
 	query: memoryReader,
 	answers: { 200: { says: 'The memory.', json: shownMemory, examples: { memory }, headers: ['etag'] } },
-	errors: [404],
 });
 
 export const putMemory = operation('put', '/v1/memories/:memory', {
 	access: 'manageUsers',
-	tag: 'Memories',
 	summary: 'Write a memory',
 	description: 'Creates it, or replaces it. With `If-Match` it replaces only that version.',
 	query: memoryHolder,
 	headers: ['if-match', 'if-none-match'],
 	json: memoryBody,
 	examples: { memory: { text: memory.text } },
-	answers: {
-		200: { says: 'The memory was replaced.', json: shownMemory, examples: { memory }, headers: ['etag'] },
-		201: { says: 'The memory was created.', json: shownMemory, examples: { memory }, headers: ['etag'] },
-	},
+	answers: putAnswers('memory', { json: shownMemory, examples: { memory }, headers: ['etag'] }),
 	errors: [409, 412, 413],
 });
 
 export const deleteMemory = operation('delete', '/v1/memories/:memory', {
 	access: 'manageUsers',
-	tag: 'Memories',
 	summary: 'Remove a memory',
 	query: memoryHolder,
 	headers: ['if-match'],
 	answers: { 204: { says: 'The memory is removed.' } },
-	errors: [404, 412],
+	errors: [412],
 });

@@ -1,16 +1,18 @@
 import * as v from 'valibot';
 import { resultsBody } from '../call.ts';
 import { answerBody, messageBody, shownMessage, waitingMessages } from '../message.ts';
-import { operation } from '../operation.ts';
+import { createOperations } from '../operation.ts';
 import { count, nextCursor, place } from '../page.ts';
 import { session } from '../session.ts';
 import * as example from './shared.ts';
 import { runAnswers, runHeaders, runOrSession, stream } from './shared.ts';
 
+const operation = createOperations('Messages');
+const runOperation = createOperations('Runs');
+
 export const listMessages = operation('get', '/v1/sessions/:id/messages', {
 	access: 'readSession',
 	adminToo: true,
-	tag: 'Messages',
 	summary: 'Read the history',
 	description:
 		'Oldest first, or newest first with `order=desc`: the next page has the older ones. If a message has `isCut`, get it by its id to read all of it.',
@@ -26,22 +28,19 @@ export const listMessages = operation('get', '/v1/sessions/:id/messages', {
 			examples: { page: { messages: example.messages } },
 		},
 	},
-	errors: [404],
 });
 
 export const getMessage = operation('get', '/v1/sessions/:id/messages/:message', {
 	access: 'readSession',
 	adminToo: true,
-	tag: 'Messages',
 	summary: 'Read one message',
 	description: 'Includes the full result of its tool.',
 	answers: { 200: { says: 'The message.', json: shownMessage, examples: { message: example.messages[1] } } },
-	errors: [400, 404],
+	errors: [400],
 });
 
 export const sendMessage = operation('post', '/v1/sessions/:id/messages', {
 	access: 'sendMessage',
-	tag: 'Messages',
 	summary: 'Send a message',
 	description: 'If a tool asked a question, the message answers it. During a run, `whenBusy` says what happens.',
 	headers: runHeaders,
@@ -62,45 +61,40 @@ export const sendMessage = operation('post', '/v1/sessions/:id/messages', {
 		},
 	},
 	answers: runOrSession('Or the session, if the message was dropped and is repeated with the same key.'),
-	errors: [404, 409],
+	errors: [409],
 	runs: true,
 });
 
 export const listWaiting = operation('get', '/v1/sessions/:id/waiting', {
 	access: 'readSession',
 	adminToo: true,
-	tag: 'Messages',
 	summary: 'Read the waiting messages',
 	description: 'The messages that arrived during a run and wait for its end or its next turn. Oldest first.',
 	answers: { 200: { says: 'The messages.', json: waitingMessages, examples: { waiting: example.waitingMessages } } },
-	errors: [404],
 });
 
 export const removeWaiting = operation('delete', '/v1/sessions/:id/waiting/:runId', {
 	access: 'sendMessage',
-	tag: 'Messages',
 	summary: 'Remove a waiting message',
 	description: 'The message then gets no run. A message that a run has taken is `404`.',
 	answers: { 204: { says: 'The message is removed.' } },
-	errors: [404, 409],
+	errors: [409],
 });
 
 export const answerQuestion = operation('post', '/v1/sessions/:id/answer', {
 	access: 'sendMessage',
-	tag: 'Messages',
 	summary: 'Answer a tool’s question',
 	description: 'If no tool asks, the answer is refused; with callId also if another call waits.',
 	headers: runHeaders,
 	json: answerBody,
 	examples: { text: { text: 'On Friday.' }, 'of the question that was seen': { text: 'On Friday.', callId: 'call_1' } },
 	answers: runAnswers,
-	errors: [404, 409],
+	errors: [409],
 	runs: true,
 });
 
 export const submitResults = operation('post', '/v1/sessions/:id/tool-results', {
 	access: 'sendMessage',
-	tag: 'Messages',
 	summary: 'Answer waiting calls',
 	description: 'Takes results and approvals, all at once or one by one. After the last one the run continues.',
 	headers: runHeaders,
@@ -111,36 +105,33 @@ export const submitResults = operation('post', '/v1/sessions/:id/tool-results', 
 		'other arguments': [{ id: 'call_1', approve: true, input: { amount: 90 } }],
 	},
 	answers: runOrSession('Or the session, while other calls wait.'),
-	errors: [404, 409],
+	errors: [409],
 	runs: true,
 });
 
-export const continueRun = operation('post', '/v1/sessions/:id/continue', {
+export const continueRun = runOperation('post', '/v1/sessions/:id/continue', {
 	access: 'sendMessage',
-	tag: 'Runs',
 	summary: 'Continue a run',
 	description: 'Continues a run that failed or that stopped after a step.',
 	headers: runHeaders,
 	answers: runAnswers,
-	errors: [400, 404, 409],
+	errors: [400, 409],
 	runs: true,
 });
 
-export const stepRun = operation('post', '/v1/sessions/:id/step', {
+export const stepRun = runOperation('post', '/v1/sessions/:id/step', {
 	access: 'sendMessage',
-	tag: 'Runs',
 	summary: 'Continue a run for one turn',
 	description: 'Like `continue`, but for one turn of the model.',
 	headers: runHeaders,
 	answers: runAnswers,
-	errors: [400, 404, 409],
+	errors: [400, 409],
 	runs: true,
 });
 
-export const followRun = operation('get', '/v1/sessions/:id/events', {
+export const followRun = runOperation('get', '/v1/sessions/:id/events', {
 	access: 'readSession',
 	adminToo: true,
-	tag: 'Runs',
 	summary: 'Follow a run',
 	description:
 		'Streams the newest run from its start. With `Last-Event-ID` it streams each later event once. The run continues when its readers disconnect.',
@@ -149,15 +140,14 @@ export const followRun = operation('get', '/v1/sessions/:id/events', {
 		200: { says: 'The events.', also: stream },
 		204: { says: 'There are no (more) events to follow.' },
 	},
-	errors: [400, 404],
+	errors: [400],
 });
 
-export const cancelRun = operation('post', '/v1/sessions/:id/cancel', {
+export const cancelRun = runOperation('post', '/v1/sessions/:id/cancel', {
 	access: 'sendMessage',
-	tag: 'Runs',
 	summary: 'Stop a run',
 	description: 'Stops the run and its call to the model at once. Waiting messages and calls are dropped.',
 	headers: ['idempotency-key'],
 	answers: { 200: { says: 'The session.', json: session, examples: { session: example.empty } } },
-	errors: [400, 404, 409],
+	errors: [400, 409],
 });

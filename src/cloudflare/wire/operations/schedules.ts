@@ -1,6 +1,8 @@
-import { operation } from '../operation.ts';
+import { createOperations } from '../operation.ts';
 import { schedule, scheduleBody, schedulePage, schedulePageQuery } from '../schedule.ts';
 import * as example from './shared.ts';
+
+const operation = createOperations('Schedules');
 
 const checkInbox = { name: 'check-inbox', text: 'Look at the inbox.', every: '30m' };
 
@@ -25,7 +27,6 @@ const morning = {
 
 export const listSchedules = operation('get', '/v1/schedules', {
 	access: 'manageSession',
-	tag: 'Schedules',
 	summary: 'List what wakes your agents and sessions',
 	description: 'Each with its next time, and with the outcome of its last one.',
 	query: schedulePageQuery,
@@ -36,7 +37,6 @@ export const listSchedules = operation('get', '/v1/schedules', {
 
 export const putSchedule = operation('post', '/v1/schedules', {
 	access: 'manageSession',
-	tag: 'Schedules',
 	summary: 'Have a session woken',
 	description: 'A message wakes it, once or repeatedly. A schedule of the same session and name is replaced.',
 	json: scheduleBody,
@@ -47,9 +47,8 @@ export const putSchedule = operation('post', '/v1/schedules', {
 
 export const cancelSchedule = operation('delete', '/v1/schedules/:id', {
 	access: 'manageSession',
-	tag: 'Schedules',
 	summary: 'Cancel a schedule',
 	description: 'Only a schedule of a session. The schedules of an agent are in its code.',
 	answers: { 204: { says: 'The schedule is cancelled.' } },
-	errors: [404, 409],
+	errors: [409],
 });

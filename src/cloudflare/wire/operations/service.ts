@@ -1,10 +1,12 @@
 import * as v from 'valibot';
 import { agentList } from '../agent.ts';
-import { operation } from '../operation.ts';
+import { createOperations } from '../operation.ts';
+
+const operation = createOperations('Service');
+const agentOperation = createOperations('Agents');
 
 export const getHealth = operation('get', '/healthz', {
 	access: 'anybody',
-	tag: 'Service',
 	summary: 'Check that the Worker runs',
 	description:
 		'With `?deep` and a key with the role admin it also checks the setup: the variables, and all that the agents need. `?deep=deployed` judges a Worker of this machine as a deployed one. If something is wrong, the answer is 503 with `problems`.',
@@ -28,7 +30,6 @@ export const getHealth = operation('get', '/healthz', {
 
 export const getDocument = operation('get', '/openapi.json', {
 	access: 'anybody',
-	tag: 'Service',
 	summary: 'This document',
 	answers: {
 		200: { says: 'An OpenAPI 3.1 document.', json: v.looseObject({ openapi: v.string() }) },
@@ -37,15 +38,13 @@ export const getDocument = operation('get', '/openapi.json', {
 
 export const getDocs = operation('get', '/docs', {
 	access: 'anybody',
-	tag: 'Service',
 	summary: 'Show this document as a page',
 	ignoresQuery: true,
 	answers: { 200: { says: 'A page.', also: { 'text/html': { example: '<!doctype html>' } } } },
 });
 
-export const listAgents = operation('get', '/v1/agents', {
+export const listAgents = agentOperation('get', '/v1/agents', {
 	access: 'seeAgents',
-	tag: 'Agents',
 	summary: 'List the agents',
 	description: 'With their models and whether those are ready, their tools and their skills.',
 	answers: {

@@ -3,7 +3,7 @@ import { userName } from '../../auth/actor.ts';
 import { approvalPage, approvalQuery } from '../approval.ts';
 import { exportedSession } from '../export.ts';
 import { described } from '../field.ts';
-import { operation } from '../operation.ts';
+import { createOperations } from '../operation.ts';
 import {
 	acceptedSession,
 	changeBody,
@@ -19,9 +19,10 @@ import { sessionToken, tokenBody } from '../token.ts';
 import * as example from './shared.ts';
 import { runHeaders, stream } from './shared.ts';
 
+const operation = createOperations('Sessions');
+
 export const createSession = operation('post', '/v1/sessions', {
 	access: 'createSession',
-	tag: 'Sessions',
 	summary: 'Create a session',
 	description: 'With `text`, `parts` or `attachments` the session starts a run in the same request.',
 	headers: runHeaders,
@@ -55,7 +56,6 @@ export const createSession = operation('post', '/v1/sessions', {
 export const listSessions = operation('get', '/v1/sessions', {
 	access: 'listSessions',
 	adminToo: true,
-	tag: 'Sessions',
 	summary: 'List the sessions',
 	description:
 		'Newest activity first. With `status` a page may have fewer sessions than its limit, even none: there are more as long as it has a cursor.',
@@ -66,71 +66,58 @@ export const listSessions = operation('get', '/v1/sessions', {
 export const getSession = operation('get', '/v1/sessions/:id', {
 	access: 'readSession',
 	adminToo: true,
-	tag: 'Sessions',
 	summary: 'Read the state of a session',
 	description: 'Its status, what it waits for, and its budget.',
 	answers: {
 		200: { says: 'The session.', json: session, examples: { completed: example.session, waiting: example.waiting } },
 	},
-	errors: [404],
 });
 
 export const changeSession = operation('patch', '/v1/sessions/:id', {
 	access: 'manageSession',
-	tag: 'Sessions',
 	summary: 'Change the budget or the title',
 	description: 'A run that stopped because of its budget can continue after that.',
 	json: changeBody,
 	examples: { budget: { budget: { tokens: 50_000 } }, title: { title: 'Invoices of May' } },
 	answers: { 200: { says: 'The session.', json: session, examples: { session: example.session } } },
-	errors: [404],
 });
 
 export const deleteSession = operation('delete', '/v1/sessions/:id', {
 	access: 'manageSession',
 	adminToo: true,
-	tag: 'Sessions',
 	summary: 'Remove a session',
 	description: 'Stops the run and removes all data of the session.',
 	answers: { 204: { says: 'The session is removed.' } },
-	errors: [404],
 });
 
 export const createToken = operation('post', '/v1/sessions/:id/token', {
 	access: 'manageSession',
-	tag: 'Sessions',
 	summary: 'Make a token for a session',
 	description:
 		'The token gives access to this session only, within its scopes. Use it in a page instead of an API key. It becomes invalid with the key that made it. To rotate a token, make a new one, hand it over, and revoke the old one.',
 	json: tokenBody,
 	examples: { hour: { expiresInSeconds: 3_600 }, clerk: { scopes: ['read', 'approve'] } },
 	answers: { 201: { says: 'The token.', json: sessionToken, examples: { token: example.token } } },
-	errors: [404],
 });
 
 export const revokeToken = operation('delete', '/v1/sessions/:id/token/:tokenId', {
 	access: 'manageSession',
-	tag: 'Sessions',
 	summary: 'Revoke a token of a session',
 	description: 'The token is invalid at once. Streams that were opened with it end with an event `closed`.',
 	answers: { 204: { says: 'The token is revoked.' } },
-	errors: [404],
 });
 
 export const listTasks = operation('get', '/v1/sessions/:id/tasks', {
 	access: 'readSession',
 	adminToo: true,
-	tag: 'Sessions',
 	summary: 'Read the task lists',
 	description: 'The lists of tasks that the tools of the session keep, as they stand. Each change is an event `tasks`.',
 	answers: { 200: { says: 'The lists.', json: taskLists, examples: { lists: { lists: example.taskLists } } } },
-	errors: [404],
 });
 
 export const listApprovals = operation('get', '/v1/approvals', {
 	access: 'seeInbox',
 	adminToo: true,
-	tag: 'Sessions',
 	summary: 'List the calls that wait for a person',
 	description:
 		'The open approvals, questions and manual calls of all sessions of the owner, the oldest first. Answer one in its session. The list may be a moment late.',
@@ -145,7 +132,6 @@ const copied = { ...example.session, ...example.token };
 export const exportSession = operation('get', '/v1/sessions/:id/export', {
 	access: 'manageSession',
 	adminToo: true,
-	tag: 'Sessions',
 	summary: 'Export a session',
 	description:
 		'All data of the session as it is now: state, metadata, runs, spending, what tools remember, waiting messages, the files and the whole history. The answer is a stream of any length.',
@@ -163,12 +149,10 @@ export const exportSession = operation('get', '/v1/sessions/:id/export', {
 			},
 		},
 	},
-	errors: [404],
 });
 
 export const forkSession = operation('post', '/v1/sessions/:id/fork', {
 	access: 'manageSession',
-	tag: 'Sessions',
 	summary: 'Copy a session',
 	description:
 		'The copy has the history, what tools remember and the files, and an account of its own. With `at` it has the history up to that message. A run that is not over is cancelled in the copy.',
@@ -186,12 +170,11 @@ export const forkSession = operation('post', '/v1/sessions/:id/fork', {
 	answers: {
 		201: { says: 'The copy, with a token for it.', json: newSession, examples: { copied }, headers: ['location'] },
 	},
-	errors: [400, 404, 409],
+	errors: [400, 409],
 });
 
 export const importSession = operation('post', '/v1/sessions/import', {
 	access: 'importSession',
-	tag: 'Sessions',
 	summary: 'Import a session',
 	description:
 		'Makes a session of what `GET /v1/sessions/:id/export` returned, here or in another Runlet: all of it or nothing. Its runs, history, files and what tools remember come along; what was spent, the messages that waited, who sent and approved what, and what only a provider understands do not. All of it counts as text from outside. One JSON document has at most 32 MiB, lines have at most 1 GiB.',

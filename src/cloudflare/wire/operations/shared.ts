@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { runEvent } from '../event.ts';
+import type { Answer } from '../operation.ts';
 import { acceptedRun, runResult } from '../run.ts';
 import { session as sessionSchema } from '../session.ts';
 
@@ -193,3 +194,9 @@ export const runOrSession = (says: string) =>
 			examples: { ...results, session },
 		},
 	}) as const;
+
+/** The answers of a `PUT` that creates or replaces. */
+export const putAnswers = <const A extends Omit<Answer, 'says'>>(noun: string, answer: A) => ({
+	200: { ...answer, says: `The ${noun} was replaced.` },
+	201: { ...answer, says: `The ${noun} was created.` },
+});

@@ -1,5 +1,8 @@
-import { operation } from '../operation.ts';
+import { createOperations } from '../operation.ts';
 import { publishedSkill, skill, skillPage, skillQuery } from '../skill.ts';
+import { putAnswers } from './shared.ts';
+
+const operation = createOperations('Skills');
 
 const markdown = `---
 name: customer-tone
@@ -22,7 +25,6 @@ const published = { name: 'customer-tone', etag: '3q2-7w' };
 
 export const listSkills = operation('get', '/v1/skills', {
 	access: 'seeSkills',
-	tag: 'Skills',
 	summary: 'List or search the skills',
 	description: 'Sorted by name. With a `query` the best skills come first, each with its `score`.',
 	query: skillQuery,
@@ -33,7 +35,6 @@ export const listSkills = operation('get', '/v1/skills', {
 
 export const getSkill = operation('get', '/v1/skills/:name', {
 	access: 'seeSkills',
-	tag: 'Skills',
 	summary: 'Read a skill',
 	headers: ['accept', 'if-none-match'],
 	answers: {
@@ -46,29 +47,23 @@ export const getSkill = operation('get', '/v1/skills/:name', {
 		},
 		304: { says: 'The client has the newest version.' },
 	},
-	errors: [404],
 });
 
 export const putSkill = operation('put', '/v1/skills/:name', {
 	access: 'admin',
-	tag: 'Skills',
 	summary: 'Publish a skill',
 	description:
 		'An existing skill is replaced only if `If-Match` has its newest `ETag`. Files beside the text stay. A skill that violates the format but works is published, with `warnings`.',
 	headers: ['if-match', 'if-none-match'],
 	body: { 'text/markdown': { example: markdown } },
-	answers: {
-		200: { says: 'The skill was replaced.', json: publishedSkill, examples: { published }, headers: ['etag'] },
-		201: { says: 'The skill was created.', json: publishedSkill, examples: { published }, headers: ['etag'] },
-	},
+	answers: putAnswers('skill', { json: publishedSkill, examples: { published }, headers: ['etag'] }),
 	errors: [400, 412, 413, 415, 428],
 });
 
 export const deleteSkill = operation('delete', '/v1/skills/:name', {
 	access: 'admin',
-	tag: 'Skills',
 	summary: 'Remove a skill',
 	headers: ['if-match', 'if-none-match'],
 	answers: { 204: { says: 'The skill is removed.' } },
-	errors: [400, 404, 412],
+	errors: [400, 412],
 });

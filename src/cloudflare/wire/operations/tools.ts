@@ -1,5 +1,8 @@
-import { operation } from '../operation.ts';
+import { createOperations } from '../operation.ts';
 import { shownTool, toolBody, toolList } from '../tool.ts';
+import { putAnswers } from './shared.ts';
+
+const operation = createOperations('Tools');
 
 const definition = {
 	description: 'Find the orders of a customer.',
@@ -25,7 +28,6 @@ const shown = {
 
 export const listTools = operation('get', '/v1/tools', {
 	access: 'setUp',
-	tag: 'Tools',
 	summary: 'List your tools',
 	description: 'The HTTP tools that this owner has defined, by name. Agents with `userTools` offer them.',
 	answers: { 200: { says: 'All tools.', json: toolList, examples: { tools: { tools: [shown] } } } },
@@ -33,32 +35,24 @@ export const listTools = operation('get', '/v1/tools', {
 
 export const getTool = operation('get', '/v1/tools/:name', {
 	access: 'setUp',
-	tag: 'Tools',
 	summary: 'Read a tool',
 	answers: { 200: { says: 'The tool, without its secrets.', json: shownTool, examples: { tool: shown } } },
-	errors: [404],
 });
 
 export const putTool = operation('put', '/v1/tools/:name', {
 	access: 'setUp',
-	tag: 'Tools',
 	summary: 'Define a tool',
 	description:
 		'Creates the tool, or replaces it. Runs that begin afterwards offer it to agents with `userTools`. A request to another URL than before needs its secrets again.',
 	json: toolBody,
 	examples: { tool: { ...definition, secrets: { SHOP_TOKEN: 'a-secret-of-the-shop' } } },
-	answers: {
-		200: { says: 'The tool was replaced.', json: shownTool, examples: { tool: shown } },
-		201: { says: 'The tool was created.', json: shownTool, examples: { tool: shown } },
-	},
+	answers: putAnswers('tool', { json: shownTool, examples: { tool: shown } }),
 	errors: [409, 413],
 });
 
 export const deleteTool = operation('delete', '/v1/tools/:name', {
 	access: 'setUp',
-	tag: 'Tools',
 	summary: 'Remove a tool',
 	description: 'Removes its secrets, too.',
 	answers: { 204: { says: 'The tool is removed.' } },
-	errors: [404],
 });

@@ -1,5 +1,7 @@
-import { operation } from '../operation.ts';
+import { createOperations } from '../operation.ts';
 import { uiChunk, uiMessageList, uiPost } from '../ui.ts';
+
+const operation = createOperations('AI SDK pages');
 
 const chunks = [
 	{ type: 'start', messageId: 'msg_65536' },
@@ -31,7 +33,6 @@ const assistant = {
 
 export const postChat = operation('post', '/v1/ui/:agent', {
 	access: 'sendMessage',
-	tag: 'AI SDK pages',
 	summary: 'Send a message and stream the answer',
 	description:
 		'Takes what `DefaultChatTransport` posts: a message, answers to calls, an edited message, or a request to regenerate the answer. The chat’s first message creates its session.',
@@ -43,13 +44,12 @@ export const postChat = operation('post', '/v1/ui/:agent', {
 		again: { id: 'chat-1', messages: [user], trigger: 'regenerate-message', messageId: 'msg_65536' },
 	},
 	answers: { 200: { says: 'The answer.', also: stream, headers: ['runlet-session'] } },
-	errors: [404, 409],
+	errors: [409],
 	failure,
 });
 
 export const resumeChat = operation('get', '/v1/ui/:agent/:chat/stream', {
 	access: 'readSession',
-	tag: 'AI SDK pages',
 	summary: 'Follow the current answer',
 	description: 'The stream starts at the beginning of the answer.',
 	ignoresQuery: true,
@@ -57,25 +57,22 @@ export const resumeChat = operation('get', '/v1/ui/:agent/:chat/stream', {
 		200: { says: 'The answer.', also: stream, headers: ['runlet-session'] },
 		204: { says: 'No answer is being written.' },
 	},
-	errors: [404],
 	failure,
 });
 
 export const stopChat = operation('delete', '/v1/ui/:agent/:chat/stream', {
 	access: 'sendMessage',
-	tag: 'AI SDK pages',
 	summary: 'Stop the current answer',
 	description: 'Stops the run itself. `stop()` in the page only disconnects from it.',
 	ignoresQuery: true,
 	headers: ['idempotency-key'],
 	answers: { 204: { says: 'The run is stopped, or none was running.' } },
-	errors: [404, 409],
+	errors: [409],
 	failure,
 });
 
 export const listChat = operation('get', '/v1/ui/:agent/:chat/messages', {
 	access: 'readSession',
-	tag: 'AI SDK pages',
 	summary: 'List the messages for a page that reloads',
 	description:
 		'The newest messages, about 4 MB, and the messages that wait for their run. The current answer is left out: the page follows it as a stream.',
@@ -88,6 +85,5 @@ export const listChat = operation('get', '/v1/ui/:agent/:chat/messages', {
 			headers: ['runlet-session'],
 		},
 	},
-	errors: [404],
 	failure,
 });

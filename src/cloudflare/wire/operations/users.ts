@@ -1,7 +1,10 @@
-import { operation } from '../operation.ts';
+import { createOperations } from '../operation.ts';
 import { spending, spendingQuery } from '../spending.ts';
 import { erasedUser, exportedUser, userBudget, userBudgetBody, userQuery } from '../user.ts';
 import * as example from './shared.ts';
+
+const operation = createOperations('Users');
+const serviceOperation = createOperations('Service');
 
 const day = '2026-11-22';
 
@@ -43,7 +46,6 @@ const owners = {
 export const getUser = operation('get', '/v1/users/:user', {
 	access: 'seeUsers',
 	adminToo: true,
-	tag: 'Users',
 	summary: 'Export everything of a user',
 	description: 'Sessions with their files, memories, schedules, the budget, and what the user spent.',
 	query: userQuery,
@@ -67,7 +69,6 @@ export const getUser = operation('get', '/v1/users/:user', {
 
 export const eraseUser = operation('delete', '/v1/users/:user', {
 	access: 'manageUsers',
-	tag: 'Users',
 	summary: 'Erase a user',
 	description:
 		'Removes the sessions of the user with their files and schedules, and what agents remember of the user. What was spent stays, as numbers; by agent and model it has no name any more. A user with very many sessions takes several requests: repeat it until `isDone`.',
@@ -83,7 +84,6 @@ export const eraseUser = operation('delete', '/v1/users/:user', {
 export const getUserBudget = operation('get', '/v1/users/:user/budget', {
 	access: 'seeUsers',
 	adminToo: true,
-	tag: 'Users',
 	summary: 'Show the budget of a user',
 	query: userQuery,
 	answers: { 200: { says: 'The caps and their state.', json: userBudget, examples: { budget } } },
@@ -91,7 +91,6 @@ export const getUserBudget = operation('get', '/v1/users/:user/budget', {
 
 export const setUserBudget = operation('put', '/v1/users/:user/budget', {
 	access: 'manageUsers',
-	tag: 'Users',
 	summary: 'Set the budget of a user',
 	description:
 		'What the user may spend on a UTC day, in all their sessions, and in all. A run that goes on spends what it has leased already: the caps hold from its next lease on, within a minute. An empty object removes the caps.',
@@ -100,10 +99,9 @@ export const setUserBudget = operation('put', '/v1/users/:user/budget', {
 	answers: { 200: { says: 'The caps and their state.', json: userBudget, examples: { budget } } },
 });
 
-export const getUsage = operation('get', '/v1/usage', {
+export const getUsage = serviceOperation('get', '/v1/usage', {
 	access: 'seeUsers',
 	adminToo: true,
-	tag: 'Service',
 	summary: 'Show the spending by owner and day',
 	description:
 		'Needs the role staff, for your own owner; all owners need a key with the scope admin, and include those whose keys were revoked. `by` sums it up by agent, model, user and unit, too. A price that is not known is `null`, and never 0.',

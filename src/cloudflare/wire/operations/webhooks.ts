@@ -1,6 +1,8 @@
 import * as v from 'valibot';
 import { described } from '../field.ts';
-import { operation } from '../operation.ts';
+import { createOperations } from '../operation.ts';
+
+const operation = createOperations('Webhooks');
 
 const delivered = v.object({
 	sessionId: described(v.string(), 'The session that got the event.'),
@@ -14,7 +16,6 @@ const example = {
 
 export const receiveWebhook = operation('post', '/v1/webhooks/:agent/:source', {
 	access: 'sender',
-	tag: 'Webhooks',
 	summary: 'Deliver a webhook',
 	description:
 		'Takes an event of another service for an agent that accepts its webhooks. The body is in the format of that service, up to 1 MB unless the agent allows more. The signature authenticates it, in the header of that service (`webhook-signature`, `x-hub-signature-256`, `stripe-signature`, `x-slack-signature`, `x-signature-256`), so no key is needed. An event is handled once, however often it is delivered.',
@@ -33,5 +34,5 @@ export const receiveWebhook = operation('post', '/v1/webhooks/:agent/:source', {
 		202: { says: 'The event is stored. Its run starts or waits.', json: delivered, examples: { new: example } },
 		204: { says: 'The agent ignores this event. Nothing was stored.' },
 	},
-	errors: [400, 403, 404, 408, 413, 429, 500],
+	errors: [400, 403, 408, 413, 429, 500],
 });
