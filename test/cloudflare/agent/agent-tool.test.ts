@@ -4,7 +4,7 @@ import { tool } from '../../../src/core/index.ts';
 
 const writer = { name: 'good-writer', description: 'Writes.' };
 
-test('a tool that gives its calls to an agent has its name and description, unless others are given', () => {
+test('a tool for an agent has the agent’s name and description by default', () => {
 	expect(agentTool(writer)).toMatchObject({ name: 'good_writer', description: 'Writes.', retry: 'safe' });
 	expect(agentTool(writer, { name: 'poem', description: 'Writes a poem.' })).toMatchObject({
 		name: 'poem',
@@ -24,7 +24,7 @@ test.each([
 	expect(() => spawn([writer], { [field]: value })).toThrow(refusal);
 });
 
-test('a tool that chooses among agents tells the model of each, and takes no other', async () => {
+test('a tool that chooses among agents describes each to the model, and accepts no other', async () => {
 	const critic = { name: 'critic', description: 'Finds faults.' };
 	const made = spawn([writer, critic]);
 	expect(made).toMatchObject({ name: 'spawn', retry: 'safe' });
@@ -33,12 +33,12 @@ test('a tool that chooses among agents tells the model of each, and takes no oth
 	expect(await tool.dispatch([made], call)).toMatchObject({ isError: true, output: expect.stringMatching(/agent/) });
 });
 
-test('a tool that chooses among agents has each of them once', () => {
+test('a tool that chooses among agents lists each agent once', () => {
 	const refusal = expect.objectContaining({ code: 'invalid_tool', data: { field: 'agents' } });
 	expect(() => spawn([writer, writer])).toThrow(refusal);
 });
 
-test('outside of the runs of a session a call says that it is possible there only', async () => {
+test('a call outside a session’s run fails and says that it needs one', async () => {
 	const call = { id: 'c', name: 'good_writer', input: { task: 'A poem.' } };
 	expect(await tool.dispatch([agentTool(writer)], call)).toMatchObject({
 		isError: true,

@@ -22,7 +22,7 @@ function refusal(definition: object): RunletError {
 	throw new Error('the definition was not refused with a RunletError');
 }
 
-test('an agent needs a name and a description, and has no tools and skills unless it says so', () => {
+test('an agent needs a name and a description, and has no tools or skills by default', () => {
 	expect(defineAgent(given)).toEqual({ ...given, tools: [], skillTools: [], skills: [] });
 	expect(defineAgent({ ...given, tools: [add] }).tools).toMatchObject([{ name: 'add' }]);
 });
@@ -94,13 +94,13 @@ test.each<[what: string, definition: object, field: string, says: RegExp]>([
 		/^tools: must be a list of tools \(made by fn or tool\.define\)/,
 	],
 	['skills that are neither names nor skills', { skills: [7] }, 'skills', /^skills: must be 'all', or a list/],
-])('%s is refused: the field is named, and the agent', (_, definition, field, says) => {
+])('refuses %s and names the field and the agent', (_, definition, field, says) => {
 	const { code, message, data } = refusal(definition);
 	expect([code, data?.field]).toEqual(['invalid_agent', field]);
 	expect(message).toMatch(says);
 });
 
-test('two tools of one name are refused, also where one is for skills only', () => {
+test('refuses two tools with the same name, even if one is only for skills', () => {
 	expect(refusal({ tools: [add], skillTools: [add] }).code).toBe('duplicate_tool');
 	expect(refusal({ tools: [add, add] })).toMatchObject({
 		code: 'duplicate_tool',
@@ -108,7 +108,7 @@ test('two tools of one name are refused, also where one is for skills only', () 
 	});
 });
 
-test('two agents of one name are refused: the message tells them apart, and says what to do', () => {
+test('refuses two agents with the same name, and says what to do', () => {
 	const host = defineAgent(given);
 	const other = defineAgent({ ...given, description: 'The other one.' });
 	expect(() => assertNoNamesakes([host, other])).toThrow(
@@ -118,7 +118,7 @@ test('two agents of one name are refused: the message tells them apart, and says
 	expect(() => assertNoNamesakes([host])).not.toThrow();
 });
 
-test('a mistake is at the line that made it, not at ours', () => {
+test('the error points at the project’s line, not at Runlet’s', () => {
 	try {
 		defineAgent({ ...given, maxRetries: -1 });
 		expect.unreachable();
@@ -128,7 +128,7 @@ test('a mistake is at the line that made it, not at ours', () => {
 	}
 });
 
-test('a session runs on the model that it asked for if the agent allows it, else on the agent’s, else on the Worker’s', () => {
+test('a session uses its own model if the agent allows it, else the agent’s, else the Worker’s', () => {
 	const agent = defineAgent({ ...given, models: ['other'] });
 	expect(chooseModel(agent, undefined, 'demo')).toBe('demo');
 	expect(chooseModel({ ...agent, model: 'own' }, undefined, 'demo')).toBe('own');
@@ -136,15 +136,15 @@ test('a session runs on the model that it asked for if the agent allows it, else
 	expect(() => chooseModel(agent, 'third', 'demo')).toThrow(/Possible: demo, other/);
 });
 
-test('an agent that is not there is not found, and those that are are named', () => {
+test('an unknown agent is not found, and the error names the known agents', () => {
 	expect(() => findAgent([defineAgent(given)], 'guest')).toThrow(/guest.*Known: host/);
 });
 
-test('an agent takes a toolbox as its tools', () => {
+test('accepts a toolbox as tools', () => {
 	expect(defineAgent({ ...given, tools: toolbox.build([add]) }).tools).toMatchObject([{ name: 'add' }]);
 });
 
-test('an agent has no two skills of one name, published or its own', () => {
+test('refuses two skills with the same name, published or defined in code', () => {
 	const own = { name: 'tone', description: 'How we write.' };
 	for (const skills of [
 		[own, { ...own }],
@@ -163,7 +163,7 @@ test.each<[what: string, skill: object, code: string, says: RegExp]>([
 		'invalid_tool',
 		/^needApproval: .*\(tool a\).*\(skill brief\)/,
 	],
-])('%s of an own skill that is wrong is said at the start, with the skill', (_, more, code, says) => {
+])('names a wrong %s of the project’s skill at the start, with the skill', (_, more, code, says) => {
 	const { code: refusedAs, message } = refusal({ skills: [{ name: 'brief', description: 'Be brief.', ...more }] });
 	expect([refusedAs, message]).toEqual([code, expect.stringMatching(says)]);
 });

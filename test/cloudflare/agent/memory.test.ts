@@ -9,7 +9,7 @@ const named = (name: string, more: object = {}) =>
 	tool.define({ name, description: 'A tool.', inputSchema: {}, fn: () => 1, ...more });
 const agent = { name: 'a', description: 'A.' };
 
-test('an agent with memory has its tools, or those that it names, and nobody else may use their names', () => {
+test('an agent with memory has the default memory tools or the named ones, and their names are reserved', () => {
 	const all = defineAgent({ ...agent, memory: true });
 	expect(listMemoryTools(all)).toEqual(['remember', 'recall', 'forget']);
 	expect([...listToolNames(all)]).toEqual(expect.arrayContaining(['remember', 'recall', 'forget']));
@@ -18,7 +18,7 @@ test('an agent with memory has its tools, or those that it names, and nobody els
 	for (const memory of [false, undefined]) expect(listMemoryTools(defineAgent({ ...agent, memory }))).toEqual([]);
 });
 
-test('a tool of the agent that is named as one of the memory is refused, and so is a tool that there is not', () => {
+test('refuses a tool with the name of a memory tool, and an unknown memory tool', () => {
 	const remember = fn({ name: 'remember', params: [] }, () => 1);
 	expect(() => defineAgent({ ...agent, memory: true, tools: [remember] })).toThrow(
 		/^memory: brings a tool remember, .*Rename it/,
@@ -27,24 +27,24 @@ test('a tool of the agent that is named as one of the memory is refused, and so 
 	expect(() => defineAgent({ ...agent, memory: { tools: [JSON.parse('"learn"')] } })).toThrow(/^memory.*remember/);
 });
 
-test.each([-1, 999, 20_001, Number.NaN])('%d characters of what is recalled are refused', (recallCharacters) => {
+test.each([-1, 999, 20_001, Number.NaN])('refuses recallCharacters: %d', (recallCharacters) => {
 	expect(() => defineAgent({ ...agent, memory: { recallCharacters } })).toThrow(/^memory.*1,000 to 20,000/);
 	expect(defineAgent({ ...agent, memory: { recallCharacters: 1_000 } }).memory).toEqual({ recallCharacters: 1_000 });
 });
 
-test('an agent with memory needs a Worker with memory, and the error says how to add it', () => {
+test('an agent with memory needs the plugin memory, and the error says how to add it', () => {
 	expect(() => createRunlet({ agents: [defineAgent({ ...agent, memory: true })] })).toThrow(
 		/^memory: the agent a remembers, .*runlet\/cloudflare\/memory.*createRunlet\(\{ agents, plugins: \[memory\] \}\)/,
 	);
 });
 
-test('a session uses the memories of its user, those of an owner that is a person, or none', () => {
+test('a session uses the memories of its user, else of an owner that is a person, else none', () => {
 	expect(findHolder({ owner: 'shop', user: 'ada', isOwners: true })).toEqual({ owner: 'shop', user: 'ada' });
 	expect(findHolder({ owner: 'ada', isOwners: true })).toEqual({ owner: 'ada' });
 	expect(findHolder({ owner: 'shop', isOwners: false })).toBeUndefined();
 });
 
-test('only tools that the project has written, and that do not read outside, bring no text from outside', () => {
+test('only the project’s own tools without outside access bring no text from outside', () => {
 	const [brought, mail] = [named('brought'), named('brought_mail', { readsOutside: true })];
 	const inside = listInsideTools(
 		defineAgent({

@@ -36,7 +36,7 @@ async function readAll(files: Workspace): Promise<Record<string, string>> {
 const someFiles = { 'notes.txt': 'one\ntwo\nthree\n', 'src/a.ts': 'export const a = 1;\n', 'src/b.ts': 'let b;\n' };
 
 describe('a command', () => {
-	test('works on the files of the session, and says how it ended', async () => {
+	test('changes the session’s files, and returns its exit status', async () => {
 		const files = workspace.inMemory(someFiles);
 		expect(await call('grep -n two notes.txt | sed s/two/2/; ls src; echo no >&2; exit 3', files)).toMatchObject({
 			stdout: '2:2\na.ts\nb.ts\n',
@@ -51,7 +51,7 @@ describe('a command', () => {
 		expect((await files.changes()).changes.filter(({ callId }) => callId !== undefined)).toEqual([]);
 	});
 
-	test('changes files in one step of the journal, which can be undone', async () => {
+	test('changes files in one journal step that can be undone', async () => {
 		const files = workspace.inMemory(someFiles);
 		const { exitCode } = await call(
 			'echo four >> notes.txt; echo new > fresh.txt; rm src/a.ts; mv src/b.ts src/c.ts; echo all > src/b.ts; mkdir -p d/e && cp notes.txt d/e/',
@@ -80,7 +80,7 @@ describe('a command', () => {
 		expect(await readAll(files)).toEqual(someFiles);
 	});
 
-	test('that runs again after a crash changes nothing twice', async () => {
+	test('makes its changes once if it runs again after a crash', async () => {
 		const files = workspace.inMemory(someFiles);
 		// The store knows the call again, as one that outlives the process does.
 		const own = files.forCall('same');
@@ -95,7 +95,7 @@ describe('a command', () => {
 		expect((await readAll(files))['notes.txt']).toBe('one\ntwo\nthree\nx\n');
 	});
 
-	test('whose changes cannot all be made makes none', async () => {
+	test('makes all of its changes or none', async () => {
 		const files = workspace.inMemory(someFiles);
 		const { isError, text } = await call("echo a > ok.txt; echo b > 'a\\b.txt'", files);
 		expect(isError).toBe(true);
@@ -103,7 +103,7 @@ describe('a command', () => {
 		expect(await readAll(files)).toEqual(someFiles);
 	});
 
-	test('sees a file that a person changed meanwhile refused, and changes nothing', async () => {
+	test('changes nothing if a person changed one of its files meanwhile', async () => {
 		const files = workspace.inMemory(someFiles);
 		const slow: typeof shell = shell && {
 			run: async (request) => {
@@ -131,7 +131,7 @@ describe('a command', () => {
 		expect((await files.read('d.bin')).length).toBe(2_000);
 	});
 
-	test('has nothing of another command: each has an isolate of its own', async () => {
+	test('shares nothing with another command: each has its own isolate', async () => {
 		const files = workspace.inMemory({});
 		await call('x=1; export x; f() { :; }; echo left > /tmp.txt; cd /', files);
 		expect((await call('echo "[$x]"; pwd; ls /tmp.txt', files)).stdout).toBe('[]\n/workspace\n');
@@ -195,13 +195,13 @@ describe('a command reaches nothing outside', () => {
 		expect((await call(command, workspace.inMemory({}))).stderr).toMatch(says);
 	});
 
-	test('it sees no variable of the Worker', async () => {
+	test('sees no variable of the Worker', async () => {
 		const { stdout } = await call('env; set', workspace.inMemory({}));
 		expect(stdout).toContain('PWD=/workspace');
 		expect(stdout).not.toMatch(/SECRETS_KEY|API_KEYS|LOCAL=/);
 	});
 
-	test('its isolate has no network at all', async () => {
+	test('has no network', async () => {
 		const worker = env.LOADER.load({
 			compatibilityDate: '2026-07-30',
 			mainModule: 'a.js',
@@ -213,7 +213,7 @@ describe('a command reaches nothing outside', () => {
 });
 
 describe('run_shell', () => {
-	test('is in no box but its own, and available only with files and a shell', () => {
+	test('is only in its own toolbox, and needs files and a shell', () => {
 		expect(toolbox.all()).not.toHaveProperty('run_shell');
 		const files = workspace.inMemory({});
 		for (const [context, isThere] of [
@@ -224,7 +224,7 @@ describe('run_shell', () => {
 			expect(Object.hasOwn(toolbox.withShell({}, context), 'run_shell')).toBe(isThere);
 	});
 
-	test('needs the bindings of the Worker, and a folder of the page with its code', async () => {
+	test('needs the Worker’s bindings and the folder with its code', async () => {
 		expect(createShell({ loader: undefined, page })).toBeUndefined();
 		expect(createShell({ loader: env.LOADER, page: undefined })).toBeUndefined();
 		const empty = { fetch: async () => new Response('', { status: 404 }) };

@@ -5,7 +5,7 @@ import { fn, tool } from '../../../src/core/index.ts';
 import { builtinNames, createBuiltins } from '../../../src/core/skill/builtins.ts';
 import { inMemoryResolver } from '../../../src/core/skill/index.ts';
 
-test('the names of an agent are those of its tools, of what its skills bring, and of what reads skills and results', () => {
+test('an agent’s tool names include its tools, the tools of its skills, and the readers of skills and results', () => {
 	const [brought] = tool.forAgent([fn({ name: 'brought', params: [] }, () => 1)]);
 	const agent = defineAgent({
 		name: 'a',
@@ -31,7 +31,7 @@ test('the names of an agent are those of its tools, of what its skills bring, an
 	expect(names.size).toBe(6 + builtinNames.length);
 });
 
-test('every tool that reads skills is among the names that nobody else may use', () => {
+test('the names of all tools that read skills are reserved', () => {
 	const resolver = { ...inMemoryResolver([]), searchFn: () => [], hasFiles: true };
 	expect(
 		createBuiltins(resolver, {})

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { hashKey, makeKey, parseKeys, readKeyId } from '../../../src/cloudflare/auth/key.ts';
 import { fromBase64Url, toBase64Url } from '../../../src/core/base/bytes.ts';
 
-test('a key is made once: 32 random bytes behind an id that may be shown', async () => {
+test('a key has 32 random bytes after a public id', async () => {
 	const made = Array.from({ length: 100 }, makeKey);
 	for (const { key, id } of made) {
 		expect(key).toMatch(/^rl_[a-z0-9]{12}_[\w-]{43}$/);
@@ -18,7 +18,7 @@ test('the hash of a key is its SHA-256', async () => {
 	expect(await hashKey('abc')).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0');
 });
 
-test('a list of keys is read as npm run keys writes it: an owner is the id, a scope is run, where nobody says', () => {
+test('reads the list that npm run keys writes: the default owner is the id, and the default scope is run', () => {
 	const hash = 'a'.repeat(43);
 	expect(parseKeys(JSON.stringify([{ id: 'abcdefgh', hash }]))).toEqual([
 		{ id: 'abcdefgh', owner: 'abcdefgh', hash, scopes: ['run'] },
@@ -44,14 +44,14 @@ test.each([
 	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","createdAt":["rl_aaaa"]}]`, '0.createdAt'],
 	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","budget":{"rl_aaaa":1}}]`, '0.budget '],
 	[`[${[1, 2].map(() => `{"id":"abcdefgh","hash":"${'a'.repeat(43)}"}`).join(',')}]`, 'two keys have the id abcdefgh'],
-])('a list of keys that is none is refused with the place, and not shown: %s', (text, place) => {
+])('refuses an invalid list of keys with the place, and does not show it: %s', (text, place) => {
 	expect(() => parseKeys(text)).toThrow(
 		expect.objectContaining({ code: 'not_configured', message: expect.stringContaining(place) }),
 	);
 	expect(() => parseKeys(text)).not.toThrow(expect.objectContaining({ message: expect.stringContaining('aaaa') }));
 });
 
-test('base64url gives back the bytes it was made from', () => {
+test('base64url round-trips bytes', () => {
 	fc.assert(
 		fc.property(fc.uint8Array(), (bytes) => {
 			const text = toBase64Url(bytes);

@@ -37,7 +37,7 @@ test.each(Object.entries(secrets))('%s is taken out of a text, wherever it stand
 	expect(redactSecrets(`before ${secret} after`)).toBe('before [key] after');
 });
 
-test('the secret of an AWS key is taken out where the text is about one', () => {
+test('removes the secret of an AWS key from a text about AWS', () => {
 	for (const text of [
 		`AKIA${'IOSFODNN7EXAMPLE'}:${awsSecret}`,
 		`key ${awsSecret} of ASIA${'IOSFODNN7EXAMPLE'}`,
@@ -60,7 +60,7 @@ test('a text without a secret stays unchanged', () => {
 		expect(redactSecrets(text)).toBe(text);
 });
 
-test('no message of an error holds a secret, whoever wrote it', () => {
+test('removes secrets from all error messages', () => {
 	const secret = secrets['a classic token of GitHub'] ?? '';
 	expect(new RunletError('internal', `GitHub: ${secret} is wrong`).message).toBe('GitHub: [key] is wrong');
 	expect(new RunletError('internal', `GitHub: ${secret} is wrong`).stack).not.toContain(secret);
@@ -68,7 +68,7 @@ test('no message of an error holds a secret, whoever wrote it', () => {
 	expect(toMessageText(`401 for ${jwt}`)).toBe('401 for [key]');
 });
 
-test('a text of any length is read in linear time, and answered with a bounded one', () => {
+test('reads a text in linear time, and returns a bounded text', () => {
 	const pumped = ['eyJ', 'eyJa.', 'eyJaaaaaaa-', 'ghp_', 'github_pat_a', 'AKIA', 'sk-', 'rl_aaaaaaaa_', 'A', 'a=', '.'];
 	for (const piece of pumped) {
 		const whole = piece.repeat(Math.ceil(1_000_000 / piece.length));

@@ -18,7 +18,7 @@ const all = Object.keys(rights).filter((name): name is Right => name in rights);
 const listRights = (role: Role) => all.filter((right) => hasRight(role, right));
 
 describe('the roles of an owner', () => {
-	test('each have the rights of those before them, and more', () => {
+	test('each have the rights of the roles before them, and more', () => {
 		for (const [index, role] of roles.entries()) {
 			const before = roles[index - 1];
 			const own = listRights(role);
@@ -29,7 +29,7 @@ describe('the roles of an owner', () => {
 		expect(listRights('admin')).toEqual(all);
 	});
 
-	test('leave a customer what is needed to talk, and no decision, no administration and nothing of other people', () => {
+	test('let a customer talk, but not decide, administer or see other people', () => {
 		expect(listRights('customer')).toEqual([
 			'seeAgents',
 			'createSession',
@@ -39,7 +39,7 @@ describe('the roles of an owner', () => {
 		]);
 	});
 
-	test('refuse a right that they do not have with an error that names the role and the field', () => {
+	test('refuse a missing right with an error that names the role and the field', () => {
 		for (const role of roles)
 			for (const right of all) {
 				const ask = () => assertRight(role, right, 'user');
@@ -63,7 +63,7 @@ describe('the roles of an owner', () => {
 });
 
 describe('a token', () => {
-	test('has by each of its scopes only what a page needs', () => {
+	test('has with each scope only the rights that a page needs', () => {
 		const byScope = Object.fromEntries(
 			tokenScopes.map((scope): [TokenScope, Right[]] => [
 				scope,
@@ -111,7 +111,7 @@ const rowsOfRoles: Readonly<Record<string, readonly Right[]>> = {
 };
 
 describe('docs/keys.md', () => {
-	test('says in its table of roles just what the code does', () => {
+	test('has the same table of roles as the code', () => {
 		const [head = [], sessions, ...rows] = readTable('Roles').map((row) =>
 			row.map((cell) => cell.replaceAll("'", '’')),
 		);

@@ -9,7 +9,7 @@ function makeKey(): SecretsKey {
 }
 const [first, second] = [makeKey(), makeKey()];
 
-test('a text opens under the same words, and is not readable in what is stored', async () => {
+test('opens a text with the same context, and stores it unreadable', async () => {
 	const box = createSecretsBox([first]);
 	const sealed = await box.seal('a secret – ü', 'alice tool');
 	expect(sealed).toMatch(/^v1\.[\w-]{11}\.[\w-]{16}\.[\w-]+$/);
@@ -19,7 +19,7 @@ test('a text opens under the same words, and is not readable in what is stored',
 	expect(await box.seal('a secret – ü', 'alice tool')).not.toBe(sealed);
 });
 
-test('it opens for nobody else, nor if a bit of it was changed, nor under another key', async () => {
+test('does not open with another context, a changed bit or another key', async () => {
 	const box = createSecretsBox([first]);
 	const sealed = await box.seal('a secret', 'alice tool');
 	expect(await box.open(sealed, 'bob tool')).toBeUndefined();
@@ -30,7 +30,7 @@ test('it opens for nobody else, nor if a bit of it was changed, nor under anothe
 		expect(await box.open(broken, 'alice tool')).toBeUndefined();
 });
 
-test('while keys rotate, an older key opens and the first one seals', async () => {
+test('seals with the first key, and opens with older keys during a rotation', async () => {
 	const old = await createSecretsBox([first]).seal('a secret', 'x');
 	const both = createSecretsBox([second, first]);
 	expect(await both.open(old, 'x')).toBe('a secret');
@@ -40,7 +40,7 @@ test('while keys rotate, an older key opens and the first one seals', async () =
 	expect(await createSecretsBox([second]).open(again, 'x')).toBe('a secret');
 });
 
-test('a key is 32 bytes as base64 or base64url, and nothing else', () => {
+test('accepts only a key of 32 bytes as base64 or base64url', () => {
 	const bytes = new Uint8Array(32).fill(251);
 	const text = toBase64(bytes);
 	expect(parseSecretsKey(text)).toEqual(bytes);

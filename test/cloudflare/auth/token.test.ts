@@ -7,7 +7,7 @@ const id = '0123456789abcdef';
 const refused = (message: string) =>
 	expect.objectContaining({ code: 'auth', message: expect.stringContaining(message) });
 
-test('a token says which session it opens and until when, and opens it until then', async () => {
+test('a token opens its session until it expires', async () => {
 	const tokenKey = makeTokenKey();
 	const claims = { session, id, expiresAt: 2_000_000_000 };
 	const token = await signToken(claims, tokenKey);
@@ -17,14 +17,14 @@ test('a token says which session it opens and until when, and opens it until the
 	expect(await signToken(claims, tokenKey)).toBe(token);
 });
 
-test('a token that another session signed, or that nobody did, opens nothing', async () => {
+test('a token signed by another session, or unsigned, opens nothing', async () => {
 	const tokenKey = makeTokenKey();
 	const token = await signToken({ session, id, expiresAt: 2_000_000_000 }, makeTokenKey());
 	await expect(verifyToken(token, tokenKey, 0)).rejects.toThrow(refused('not valid'));
 	await expect(verifyToken(token, undefined, 0)).rejects.toThrow(refused('not valid'));
 });
 
-test('a token with any change opens nothing', async () => {
+test('a changed token opens nothing', async () => {
 	const tokenKey = makeTokenKey();
 	const token = await signToken({ session, id, expiresAt: 2_000_000_000 }, tokenKey);
 	const places = fc.nat({ max: token.length - 1 });
@@ -36,7 +36,7 @@ test('a token with any change opens nothing', async () => {
 	await fc.assert(property);
 });
 
-test('a token is written in one way: another spelling of the same bytes is none', async () => {
+test('refuses another spelling of a token’s bytes', async () => {
 	const token = await signToken({ session, id, expiresAt: 2_000_000_000 }, makeTokenKey());
 	const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 	const last = alphabet.indexOf(token.at(-1) ?? '');

@@ -5,19 +5,19 @@ import { readSearch } from '../../../src/cloudflare/config/search.ts';
 const read = (env: WorkerEnv) => readSearch(env);
 
 describe('the service of web_search', () => {
-	test('is none where nothing is set, or only empty variables', () => {
+	test('is missing without variables, or with empty ones', () => {
 		expect(read({})).toBeUndefined();
 		expect(read({ BRAVE_API_KEY: ' ', SEARCH_URL: '', SEARCH_API_KEY: 'k' })).toBeUndefined();
 	});
 
-	test('is Brave, else Tavily, by their keys', () => {
+	test('is Brave, else Tavily, if its key is set', () => {
 		expect(read({ BRAVE_API_KEY: 'b', TAVILY_API_KEY: 't' })).toMatchObject({
 			headers: { 'x-subscription-token': 'b' },
 		});
 		expect(read({ TAVILY_API_KEY: 't' })).toMatchObject({ headers: { authorization: 'Bearer t' } });
 	});
 
-	test('is the one at SEARCH_URL before all others', () => {
+	test('is SEARCH_URL before all others', () => {
 		const url = 'https://s.example/?q={query}';
 		expect(read({ SEARCH_URL: url, BRAVE_API_KEY: 'b' })).toEqual({ url, headers: {}, body: undefined });
 	});
@@ -49,7 +49,7 @@ describe('the service of web_search', () => {
 		['SEARCH_BODY', { SEARCH_URL: 'https://s.example/', SEARCH_BODY: '[1]' }],
 		['SEARCH_BODY', { SEARCH_URL: 'https://s.example/', SEARCH_BODY: '{' }],
 		['SEARCH_FIELDS', { SEARCH_URL: 'https://s.example/', SEARCH_FIELDS: 'items' }],
-	])('a wrong %s is an error that names it and gives an example', (name, env) => {
+	])('names a wrong %s and gives an example', (name, env) => {
 		expect(() => read(env)).toThrow(
 			expect.objectContaining({
 				code: 'not_configured',

@@ -21,13 +21,13 @@ const hosts = [
 	'foo.localhost',
 ];
 
-test.each(hosts)('deployed, %s is never asked', async (host) => {
+test.each(hosts)('a deployed Worker never requests %s', async (host) => {
 	const outcome = await read(`http://${host}:${port}/echo/web-deployed`, { LOCAL: 'false' });
 	expect(outcome).toMatchObject({ ok: false, error: { kind: 'invalid_argument' } });
 	expect(await (await fetch(`${receiver}/echoed/web-deployed`)).json()).toEqual([]);
 });
 
-test('under npm start this machine is read, and a redirect stays on it', async () => {
+test('under npm start a tool reads this machine, and a redirect stays on it', async () => {
 	const outcome = await read(`${receiver}/echo/web-local?type=text/plain`, { LOCAL: 'true' });
 	expect(outcome).toMatchObject({
 		ok: true,
@@ -39,7 +39,7 @@ test('under npm start this machine is read, and a redirect stays on it', async (
 });
 
 test.each(['/v1/sessions', '/v1/usage', '/mcp/assistant', '/healthz?deep'])(
-	'under npm start the API at %s needs no key of the person, and refuses a tool that reads the web',
+	'under npm start the API at %s needs no key, and refuses a tool that reads the web',
 	async (path) => {
 		const ask = (headers: Record<string, string>) =>
 			worker.request(`http://127.0.0.1:8787${path}`, { headers }, { ...env, LOCAL: 'true' });
@@ -48,7 +48,7 @@ test.each(['/v1/sessions', '/v1/usage', '/mcp/assistant', '/healthz?deep'])(
 	},
 );
 
-test('a tool that reads the web says so at each hop of a redirect, so that no redirect hides it', async () => {
+test('a tool that reads the web identifies itself at each hop of a redirect', async () => {
 	const seen: (string | null)[] = [];
 	const fetch: typeof globalThis.fetch = async (input, init) => {
 		seen.push(new Headers(init?.headers).get('user-agent'));

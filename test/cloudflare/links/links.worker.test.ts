@@ -72,7 +72,7 @@ test('opening a link shows the exact call and decides nothing; the button approv
 	expect(requests[0]?.messages.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'a', content: 'paid 5' });
 });
 
-test('a link decides once: neither it nor its sister works again, also after a death of the object', async () => {
+test('a link decides once: neither link of the pair works again, even after a restart', async () => {
 	const id = await waiting(call('a', 5), call('b', 6));
 	const { approve, deny } = await makeLinks(id, 'a');
 	const both = await Promise.all([click(deny), click(deny)]);
@@ -90,7 +90,7 @@ test('a link decides once: neither it nor its sister works again, also after a d
 	]);
 });
 
-test('an approval by link is kept over a death of the object, and the call runs once', async () => {
+test('an approval by link survives a restart, and the call runs once', async () => {
 	const id = await waiting(call('a', 5), call('b', 6));
 	const { approve } = await makeLinks(id, 'a');
 	await restart(id);
@@ -104,7 +104,7 @@ test('an approval by link is kept over a death of the object, and the call runs 
 	expect(results).toMatchObject([{ toolCallId: 'a', content: 'paid 5' }, { toolCallId: 'b' }]);
 });
 
-test('a link is for its call only: it decides about no other call, turn, argument or session', async () => {
+test('a link decides only about its call: no other call, turn, argument or session', async () => {
 	const id = await waiting(call('a', 5));
 	const { approve } = await makeLinks(id, 'a');
 	await request(`/v1/sessions/${id}/cancel`, {});
@@ -129,7 +129,7 @@ test('a link is for its call only: it decides about no other call, turn, argumen
 	expect(await openIds(other)).toEqual(['a']);
 });
 
-test('a link with other arguments than those of its call decides nothing, though its session has signed it', async () => {
+test('a signed link with other arguments than its call’s decides nothing', async () => {
 	const id = await waiting(call('a', 5));
 	const { approve } = await makeLinks(id, 'a');
 	const key = await readTokenKey(id);
@@ -140,7 +140,7 @@ test('a link with other arguments than those of its call decides nothing, though
 	expect(await openIds(id)).toEqual(['a']);
 });
 
-test('a link at the parent decides about the call of its child', async () => {
+test('a link at the parent decides about its child’s call', async () => {
 	play(
 		{ toolCalls: [{ id: 'w', name: 'writer', input: { task: 'Pay.' } }] },
 		{ toolCalls: [call('p', 7)] },
@@ -158,7 +158,7 @@ test('a link at the parent decides about the call of its child', async () => {
 	expect((await click(approve)).status).toBe(409);
 });
 
-test('the call of a child in the background has links of its own', async () => {
+test('a background child’s call has its own links', async () => {
 	const asked = [[{ id: 's', name: 'send_off', input: { task: 'Pay.' } }], [call('p', 7)]];
 	play(...Array.from({ length: 4 }, () => () => ({ text: 'Said.', toolCalls: asked.shift() ?? [] })));
 	const { id } = await (await request('/v1/sessions', { agent: 'editor', text: 'go' })).json<{ id: string }>();
@@ -181,7 +181,7 @@ test('runlet/client makes links', async () => {
 	expect((await click(deny)).status).toBe(200);
 });
 
-test('a link works within its time', async () => {
+test('a link works until it expires', async () => {
 	const id = await waiting(call('a', 5));
 	const links = await (await askLinks(id, 'a', { expiresInSeconds: 60 })).json<Links>();
 	vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(links.expiresAt) - 1_000 });
@@ -198,7 +198,7 @@ test('a link works within its time', async () => {
 	expect(await openIds(id)).toEqual(['a']);
 });
 
-test('signs that nobody sees, and markup, are shown as what they are', async () => {
+test('shows invisible characters and markup as text', async () => {
 	const id = await createSession();
 	play({ toolCalls: [{ id: 'a', name: 'pay', input: { amount: 1, note: '<b>x</b>\u202e\u200b' } }] });
 	await allEvents(await send(id, 'go'));

@@ -44,14 +44,14 @@ describe('an agent', () => {
 		expect(() => start(define(servers))).toThrow(message);
 	});
 
-	test('cannot mean another server by a name than another agent does: logins are for one server', () => {
+	test('cannot use another agent’s server name for another server, because logins belong to a server', () => {
 		const one = define([{ name: 'a', url }]);
 		const other = define([{ name: 'a', url: 'https://other.example.com/' }], 'two');
 		expect(() => start(one, other)).toThrow(/the agents one and two mean different servers by a/);
 		expect(() => start(one, define([{ name: 'a', url, allow: ['x'] }], 'two'))).not.toThrow();
 	});
 
-	test('with servers in a Worker without MCP is refused, and the message has the two lines to add', () => {
+	test('with servers is refused in a Worker without MCP, and the message has the two lines to add', () => {
 		const lines = /import \{ mcp \} from 'runlet\/cloudflare\/mcp'; and createRunlet\(\{ agents, plugins: \[mcp\] \}\)/;
 		expect(() => createRunlet({ agents: [define([{ name: 'a', url }])] })).toThrow(lines);
 		expect(() => createRunlet({ agents: [defineAgent({ name: 'b', description: 'B.', userMcp: true })] })).toThrow(

@@ -50,7 +50,7 @@ async function waitFor(id: string, status: string): Promise<void> {
 }
 
 describe('a login outside of a run', () => {
-	test('gives a link, comes back, and lets the tools be called', async () => {
+	test('gives a link, returns, and allows calls of the tools', async () => {
 		const link = new URL(await startLogin());
 		expect(link.origin).toBe('https://login.example.com');
 		expect(link.searchParams.get('code_challenge_method')).toBe('S256');
@@ -68,7 +68,7 @@ describe('a login outside of a run', () => {
 		expect({ status: first.status, called }).toEqual({ status: 'completed', called: 1 });
 	});
 
-	test('a link is for one login, and for nobody else who makes one up', async () => {
+	test('accepts a link for one login, and no forged link', async () => {
 		const back = login.logIn(await startLogin());
 		const path = `${back.pathname}${back.search}`;
 		expect((await request(path)).status).toBe(200);
@@ -81,7 +81,7 @@ describe('a login outside of a run', () => {
 		expect((await request('/v1/mcp/callback')).status).toBe(400);
 	});
 
-	test('a link is good for an hour', async () => {
+	test('a link expires after an hour', async () => {
 		const back = login.logIn(await startLogin());
 		const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_700_000);
 		expect(await (await request(`${back.pathname}${back.search}`)).text()).toContain('used or too old');
@@ -89,7 +89,7 @@ describe('a login outside of a run', () => {
 		expect(await isLoggedIn()).toBe(false);
 	});
 
-	test('what another login page sends back is refused', async () => {
+	test('refuses the answer of another login page', async () => {
 		const back = login.logIn(await startLogin());
 		back.searchParams.set('iss', 'https://evil.example.com');
 		const page = await request(`${back.pathname}${back.search}`);
@@ -98,7 +98,7 @@ describe('a login outside of a run', () => {
 		expect(login.asked).toEqual([]);
 	});
 
-	test('a person who says no is told so, and nobody is logged in', async () => {
+	test('shows a person that they declined, and stores no login', async () => {
 		const back = login.logIn(await startLogin());
 		back.searchParams.delete('code');
 		back.searchParams.set('error', 'access_denied<script>');
@@ -107,7 +107,7 @@ describe('a login outside of a run', () => {
 		expect(page).not.toContain('script');
 	});
 
-	test('this Worker registers itself once, or is known by the address of its document', async () => {
+	test('registers this Worker once, or uses the URL of its client document', async () => {
 		await startLogin();
 		await startLogin();
 		expect(login.registered).toHaveLength(1);
@@ -121,7 +121,7 @@ describe('a login outside of a run', () => {
 		expect(document).toMatchObject({ client_id: id, redirect_uris: ['https://runlet.example.com/v1/mcp/callback'] });
 	});
 
-	test('an owner’s server may say who this Worker is, and what the login asks for', async () => {
+	test('an owner’s server may define the client and the scopes of a login', async () => {
 		const own = serveTools('own.example.com', { find: { call: () => 'own' } });
 		const ownLogin = requireLogin(own, 'own.example.com', 'own-login.example.com');
 		const auth = { clientId: 'known', clientSecret: `\${APP}`, scopes: ['read', 'write'] };
@@ -147,7 +147,7 @@ describe('a login outside of a run', () => {
 });
 
 describe('a run whose call needs a login', () => {
-	test('stops with the link, and goes on by itself after the login; the call is made once', async () => {
+	test('stops with the link, continues after the login, and makes the call once', async () => {
 		// The tools are known from before, so that one of them is what meets the login.
 		await logIn(await startLogin());
 		play('Hello.');
@@ -167,7 +167,7 @@ describe('a run whose call needs a login', () => {
 		expect((await readHistory(id)).at(-1)).toMatchObject({ role: 'assistant', content: 'Done.' });
 	});
 
-	test('a person logs in for the sessions of their own, where the owner has no login; erasing them ends it', async () => {
+	test('a person logs in for their own sessions if the owner has no login; erasing the person ends it', async () => {
 		await logIn(await startLogin());
 		play('Hello.');
 		await run();
@@ -194,7 +194,7 @@ describe('a run whose call needs a login', () => {
 		expect(await begin('ada')).toBe('awaiting_user');
 	});
 
-	test('all sessions that wait for one login go on after it', async () => {
+	test('continues all sessions that wait for a login', async () => {
 		await logIn(await startLogin());
 		play('Hello.');
 		await run();
@@ -210,7 +210,7 @@ describe('a run whose call needs a login', () => {
 		expect(called).toBe(2);
 	});
 
-	test('a server that does not even list its tools offers a login in their place', async () => {
+	test('offers a login in place of the tools that a server does not list', async () => {
 		const { requests } = play(
 			{ toolCalls: [{ id: 'c', name: 'tracker_login', input: {} }] },
 			{ toolCalls: [find] },
@@ -227,7 +227,7 @@ describe('a run whose call needs a login', () => {
 });
 
 describe('tokens', () => {
-	test('are sealed at rest, shown by no answer, and sent to their server only', async () => {
+	test('are stored sealed, absent from answers, and sent only to their server', async () => {
 		await logIn(await startLogin());
 		server.tools.find = { call: (_, { headers }) => headers.get('authorization') };
 		play({ toolCalls: [find] }, 'Done.');
@@ -246,7 +246,7 @@ describe('tokens', () => {
 		expect(shown).toContain('[secret]');
 	});
 
-	test('are refreshed by one of two sessions that need it at once, and not lost', async () => {
+	test('are refreshed once if two sessions need it at the same time', async () => {
 		await logIn(await startLogin());
 		play('Hello.', 'Hello.');
 		const [one, other] = await Promise.all([run(), run()]);
@@ -263,7 +263,7 @@ describe('tokens', () => {
 		expect(await isLoggedIn()).toBe(true);
 	});
 
-	test('of another address under the same name do not count', async () => {
+	test('of another URL with the same name are not used', async () => {
 		const own = serveTools('own.example.com', { find: { call: () => 'own' } });
 		const ownLogin = requireLogin(own, 'own.example.com', 'own-login.example.com');
 		const put = (url: string) => request('/v1/mcp/own', { url, auth: 'oauth' }, {}, 'PUT');
@@ -280,8 +280,8 @@ describe('tokens', () => {
 	});
 });
 
-describe('a Worker that is not set up for logins', () => {
-	test('says what to set where somebody begins one', async () => {
+describe('a Worker without the setup for logins', () => {
+	test('says what to set when a person begins a login', async () => {
 		const ask = (bindings: object) =>
 			worker.request('http://localhost/v1/mcp/tracker/login', { method: 'POST', headers: json, body: '{}' }, bindings);
 		const json = { 'content-type': 'application/json' };
@@ -292,7 +292,7 @@ describe('a Worker that is not set up for logins', () => {
 		}
 	});
 
-	test('has made no link and has no document, and does not fail where strangers ask for them', async () => {
+	test('has no link and no document, and answers strangers without a failure', async () => {
 		const bindings = { ...env, PUBLIC_URL: undefined, SECRETS_KEY: undefined };
 		const back = await worker.request('http://localhost/v1/mcp/callback?state=x&code=y', {}, bindings);
 		expect({ status: back.status, text: await back.text() }).toMatchObject({

@@ -16,8 +16,8 @@ afterEach(() => {
 	vi.restoreAllMocks();
 });
 
-describe('who may use an agent', () => {
-	test('two owners have sessions of their own under one name, and cannot reach those of the other', async () => {
+describe('access to an agent', () => {
+	test('two owners have separate sessions with the same name', async () => {
 		const { keys, bindings } = await createKeys({ ada: ['run'], bob: ['run'] });
 		const open = (key: string, to = `${path}?session=shared`) =>
 			connect(to, {
@@ -39,7 +39,7 @@ describe('who may use an agent', () => {
 			).rejects.toThrow('no such session');
 	});
 
-	test('a session token does not open it, nor does no key', async () => {
+	test('refuses a session token and a missing key', async () => {
 		const { keys, bindings } = await createKeys({ ada: ['run'] });
 		const send = (headers: Record<string, string>, url = path) =>
 			worker.request(
@@ -72,7 +72,7 @@ describe('who may use an agent', () => {
 		expect((await send({ authorization: `Bearer ${keys.ada}` })).status).toBe(200);
 	});
 
-	test('a page of another site is refused, with a key or without', async () => {
+	test('refuses a page of another site, with and without a key', async () => {
 		const { keys, bindings } = await createKeys({ ada: ['run'] });
 		const headers = { ...accept, 'content-type': 'application/json', origin: 'https://evil.example.com' };
 		const body = JSON.stringify(list);
@@ -101,7 +101,7 @@ describe('who may use an agent', () => {
 });
 
 describe('a hostile client', () => {
-	test('gets a 4xx, or an error of the protocol, for what is no request', async () => {
+	test('gets a 4xx or a protocol error for an invalid request', async () => {
 		const deep = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":${'['.repeat(5_000)}${']'.repeat(5_000)}}}`;
 		const bodies: readonly (readonly [what: string, body: string])[] = [
 			['no JSON', '{'],
@@ -143,7 +143,7 @@ describe('a hostile client', () => {
 		expect((await send({}, `${path}?session=${'f'.repeat(64)}`)).status).toBeLessThan(500);
 	});
 
-	test('cannot answer what was not asked, twice, for other arguments, or in another session', async () => {
+	test('cannot answer a question that was not asked, or answer it twice, for other arguments or in another session', async () => {
 		const raw = async (body: object, to = `${path}?session=states`) => {
 			const meta = {
 				'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -180,7 +180,7 @@ describe('a hostile client', () => {
 		expect((await raw({ arguments: { amount: 500 }, ...yes, requestState: second })).error).toBeDefined();
 	});
 
-	test('that leaves aborts its call', { timeout: 20_000 }, async () => {
+	test('aborts its call by disconnecting', { timeout: 20_000 }, async () => {
 		const client = await connect(`${path}?session=leaving`);
 		const stop = new AbortController();
 		const seen: string[] = [];
@@ -200,7 +200,7 @@ describe('a hostile client', () => {
 	});
 });
 
-test('calls of sequential tools wait for one another', async () => {
+test('runs calls of sequential tools one after another', async () => {
 	const client = await connect(`${path}?session=${await createSession()}`);
 	const calls = ['a', 'b', 'c'].map((text) => client.callTool({ name: 'last', arguments: { text } }));
 	expect((await Promise.all(calls)).map(readText)).toEqual(['a', 'b', 'c']);
@@ -209,7 +209,7 @@ test('calls of sequential tools wait for one another', async () => {
 describe('an agent with MCP servers', () => {
 	beforeEach(fakeTheWeb);
 
-	test('offers their tools to its own clients, and they are called in its session', async () => {
+	test('offers their tools to its clients, and calls them in its session', async () => {
 		serveTools('shop.example.com', { find: { call: ({ what }) => `found ${what}` } });
 		await request('/v1/mcp/shop', { url: 'https://shop.example.com/mcp' }, {}, 'PUT');
 		const client = await connect('/mcp/connected?session=chained');

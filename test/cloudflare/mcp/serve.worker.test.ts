@@ -27,7 +27,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 		expect(new Set(names).size).toBe(names.length);
 	});
 
-	test('calls a tool, and a call of a wrong form is told what to change', async () => {
+	test('calls a tool, and gets a correction for an invalid call', async () => {
 		const client = await open();
 		expect(await client.callTool({ name: 'echo', arguments: { text: 'hello' } })).toMatchObject({
 			content: [{ type: 'text', text: 'hello' }],
@@ -62,12 +62,12 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 		]);
 	});
 
-	test('is told that a tool is not there by an error of the protocol', async () => {
+	test('gets a protocol error for an unknown tool', async () => {
 		const client = await open();
 		await expect(client.callTool({ name: 'nothing' })).rejects.toMatchObject({ code: -32602 });
 	});
 
-	test('changes the state of one session, which its next call sees', async () => {
+	test('changes the state of a session for its next call', async () => {
 		const client = await open();
 		for (const count of ['1', '2'])
 			expect(readText(await client.callTool({ name: 'remember', arguments: { key: 'k' } }))).toBe(count);
@@ -78,7 +78,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 		expect(readText(await other.callTool({ name: 'remember', arguments: { key: 'k' } }))).toBe('1');
 	});
 
-	test('that cannot ask a person is told what to do instead, and nothing runs', async () => {
+	test('that cannot ask a person gets the alternative, and nothing runs', async () => {
 		const client = await open();
 		for (const [name, args] of [
 			['pay', { amount: 5 }],
@@ -94,7 +94,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 		expect(readText(await client.callTool({ name: 'remember', arguments: { key: 'asked' } }))).toBe('1');
 	});
 
-	test('asks the agent, and goes on in the session that the answer names', async () => {
+	test('asks the agent, and continues in the session of the answer', async () => {
 		const client = await open('/mcp/scripted');
 		play({ text: 'Hello.' });
 		const first = await client.callTool({ name: 'agent_ask', arguments: { text: 'Hi' } });
@@ -126,7 +126,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 		expect(stopped.structuredContent).toMatchObject({ status: 'cancelled' });
 	});
 
-	test('sees what a run waits for', async () => {
+	test('sees the calls and questions of a waiting run', async () => {
 		const client = await open();
 		play({ toolCalls: [{ id: 'c', name: 'pay', input: { amount: 5 } }] });
 		const asked = await client.callTool({ name: 'agent_ask', arguments: { text: 'Pay' } });
@@ -141,7 +141,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 describe('a client that can ask a person', () => {
 	const accept = (content: Record<string, string | boolean>) => () => ({ action: 'accept' as const, content });
 
-	test('has a call allowed, and it runs once', async () => {
+	test('approves a call, which runs once', async () => {
 		const seen: string[] = [];
 		const client = await connect(path(), {
 			elicit: ({ message }) => {
@@ -153,7 +153,7 @@ describe('a client that can ask a person', () => {
 		expect(seen).toEqual([expect.stringContaining('pay {"amount":5}')]);
 	});
 
-	test('shows a person the whole arguments of a call, and never asks about those that are too long to be shown', async () => {
+	test('shows a person all arguments of a call, and does not ask if they are too long', async () => {
 		const seen: string[] = [];
 		const client = await connect(path(), {
 			elicit: ({ message }) => {
@@ -173,19 +173,19 @@ describe('a client that can ask a person', () => {
 		expect(seen).toHaveLength(1);
 	});
 
-	test('has a call denied', async () => {
+	test('denies a call', async () => {
 		const client = await connect(path(), { elicit: accept({ approve: false }) });
 		expect(await client.callTool({ name: 'pay', arguments: { amount: 5 } })).toMatchObject({ isError: true });
 	});
 
-	test('declines, or closes the question, and nothing runs', async () => {
+	test('declines or closes the question, and nothing runs', async () => {
 		for (const action of ['decline', 'cancel'] as const) {
 			const client = await connect(path(), { elicit: () => ({ action }) });
 			expect(await client.callTool({ name: 'pay', arguments: { amount: 5 } })).toMatchObject({ isError: true });
 		}
 	});
 
-	test('gives the result of what is done by hand', async () => {
+	test('gives the result of a manual call', async () => {
 		const client = await connect(path(), { elicit: accept({ result: 'It is done.' }) });
 		expect(readText(await client.callTool({ name: 'by_hand' }))).toBe('It is done.');
 	});
@@ -195,14 +195,14 @@ describe('a client that can ask a person', () => {
 		expect(readText(await client.callTool({ name: 'ask', arguments: { question: 'Which?' } }))).toBe('Blue');
 	});
 
-	test('allows a call of a run, which goes on', async () => {
+	test('approves a call of a run, which continues', async () => {
 		const client = await connect(path(), { elicit: accept({ approve: true }) });
 		play({ toolCalls: [{ id: 'c', name: 'pay', input: { amount: 7 } }] }, { text: 'Paid.' });
 		const asked = await client.callTool({ name: 'agent_ask', arguments: { text: 'Pay' } });
 		expect(asked.structuredContent).toMatchObject({ status: 'completed', text: 'Paid.' });
 	});
 
-	test('answers the question of a run, which goes on', async () => {
+	test('answers the question of a run, which continues', async () => {
 		const client = await connect(path(), { elicit: accept({ answer: 'Blue' }) });
 		const model = play(
 			{ toolCalls: [{ id: 'c', name: 'ask', input: { question: 'Which?' } }] },
@@ -239,7 +239,7 @@ describe.each(revisions)('the skills of an agent, for a client of revision %s,',
 		await expect(client.getPrompt({ name: 'nothing' })).rejects.toMatchObject({ code: -32602 });
 	});
 
-	test('are completed: the values of an argument, and the addresses', async () => {
+	test('complete the values of an argument and their URIs', async () => {
 		const client = await connect('/mcp/equipped', { revision });
 		const tone = await client.complete({
 			ref: { type: 'ref/prompt', name: 'greeting' },
@@ -254,14 +254,14 @@ describe.each(revisions)('the skills of an agent, for a client of revision %s,',
 	});
 });
 
-test('a session of another agent is not found', async () => {
+test('does not find a session of another agent', async () => {
 	const session = await createSession('plain');
 	const client = await connect(`/mcp/scripted?session=${session}`);
 	await expect(client.callTool({ name: 'echo', arguments: { text: 'x' } })).rejects.toThrow('no such session');
 	await expect(client.callTool({ name: 'agent_ask', arguments: { text: 'x' } })).rejects.toThrow('no such session');
 });
 
-test('an agent that is not there is a 404 in the words of the protocol', async () => {
+test('answers an unknown agent with a 404 in the protocol’s form', async () => {
 	const response = await request('/mcp/nobody', { jsonrpc: '2.0', id: 1, method: 'tools/list' });
 	expect(response.status).toBe(404);
 	expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: { data: { code: 'not_found' } } });

@@ -132,13 +132,13 @@ describe('a server of an owner', () => {
 		expect(error.data?.field).toBe('name');
 	});
 
-	test('cannot have the name of a server of an agent', async () => {
+	test('cannot have the name of an agent’s server', async () => {
 		const response = await put('tracker', simple);
 		expect(response.status).toBe(409);
 		expect((await response.json<Refusal>()).error.message).toMatch(/server of the agent tracking/);
 	});
 
-	test('has secrets that are sealed at rest, sent to it, and shown by no answer', async () => {
+	test('has secrets that are stored sealed, sent only to it, and absent from answers', async () => {
 		const body = { ...simple, headers: { authorization: `Bearer \${KEY}` }, secrets: { KEY: token } };
 		const said = await (await put('shop', body)).text();
 		shop.tools.find = { call: (_, { headers }) => `Your key is ${headers.get('authorization')}.` };
@@ -153,7 +153,7 @@ describe('a server of an owner', () => {
 		expect(shown).toContain('KEY');
 	});
 
-	test('keeps its secrets at the same URL, and loses them at another one', async () => {
+	test('keeps its secrets at the same URL, and loses them at another URL', async () => {
 		const body = { ...simple, headers: { authorization: `Bearer \${KEY}` } };
 		await put('shop', { ...body, secrets: { KEY: token } });
 		expect((await put('shop', body)).status).toBe(200);
@@ -162,7 +162,7 @@ describe('a server of an owner', () => {
 		expect((await elsewhere.json<Refusal>()).error.message).toMatch(/needs all of them again/);
 	});
 
-	test('in excess of 50 is refused, and the message says what to do', async () => {
+	test('is refused beyond 50, and the message says what to do', async () => {
 		const definition = JSON.stringify({ ...simple, headers: {}, secretNames: [] });
 		const one = directory();
 		for (let n = 0; n < 50; n++) await one.putEntry({ kind: 'mcp', name: `many${n}`, definition, most: 50 });
@@ -173,7 +173,7 @@ describe('a server of an owner', () => {
 });
 
 describe('a run', () => {
-	test('calls tools of the servers of its owner', async () => {
+	test('calls tools of its owner’s servers', async () => {
 		await put('shop', simple);
 		const { status, requests, results } = await callTools('connected', ['shop_find', { what: 'it' }]);
 		expect(status).toBe('completed');
@@ -181,14 +181,14 @@ describe('a run', () => {
 		expect(results[0]?.content).toEqual(expect.stringContaining('found it'));
 	});
 
-	test('of an agent without userMcp has no tools of its owner', async () => {
+	test('of an agent without userMcp has no tools of its owner’s servers', async () => {
 		await put('shop', simple);
 		const { requests } = await callTools('scripted');
 		expect(requests[0]?.tools?.map(({ name }) => name)).not.toContain('shop_find');
 		expect(shop.requests).toEqual([]);
 	});
 
-	test('calls tools of the servers of its agent, with headers from the environment', async () => {
+	test('calls tools of its agent’s servers, with headers from the environment', async () => {
 		const plain = serveTools('plain.example.com', { look: { call: () => 'seen' } });
 		const { requests, results } = await callTools('tracking', ['plain_look']);
 		expect(results[0]?.content).toEqual(expect.stringContaining('seen'));
@@ -196,7 +196,7 @@ describe('a run', () => {
 		expect(JSON.stringify(requests)).not.toContain('key-of-the-tracker');
 	});
 
-	test('goes on without a server that is not there, and its readers are warned', async () => {
+	test('continues without an unreachable server, and warns its readers', async () => {
 		await put('shop', simple);
 		await put('gone', { url: 'https://gone.example.com/mcp' });
 		const { requests } = play('Done.');
@@ -211,7 +211,7 @@ describe('a run', () => {
 		expect(text).toMatch(/event: done/);
 	});
 
-	test('is not led to a private address by a redirect of a server', async () => {
+	test('does not follow a server’s redirect to a private address', async () => {
 		await put('shop', simple);
 		serveSite('shop.example.com', () => Response.redirect('https://169.254.169.254/latest', 307));
 		const { status, requests } = await callTools('connected');
@@ -220,14 +220,14 @@ describe('a run', () => {
 		expect((await read('shop')).problem).toMatch(/IP address/);
 	});
 
-	test('waits for an approval where the owner says so', async () => {
+	test('waits for an approval if the owner requires it', async () => {
 		await put('shop', { ...simple, needsApproval: ['buy'] });
 		const { status, id } = await callTools('connected', ['shop_buy']);
 		expect(status).toBe('awaiting_tools');
 		expect(await readState(id)).toMatchObject({ toolCalls: [{ name: 'shop_buy', kind: 'approval' }] });
 	});
 
-	test('a server that hangs costs a warning and ten seconds once, not the run', async () => {
+	test('a hanging server costs the run ten seconds once, and gives a warning', async () => {
 		await put('shop', simple);
 		await put('stuck', { url: 'https://stuck.example.com/mcp' });
 		serveSite('stuck.example.com', () => new Promise<Response>(() => {}));
@@ -244,7 +244,7 @@ describe('a run', () => {
 		expect(waited).toHaveLength(5);
 	});
 
-	test('sees what changes between its turns', async () => {
+	test('sees changes between its turns', async () => {
 		await put('shop', simple);
 		shop.tools.find = {
 			call: () => {
@@ -260,7 +260,7 @@ describe('a run', () => {
 		expect(results[1]?.content).toEqual(expect.stringContaining('sold'));
 	});
 
-	test('sends its model 40 of the 500 tools of 20 servers, and finds the others', async () => {
+	test('sends its model 40 of the 500 tools of 20 servers, and can find the others', async () => {
 		const inputSchema = { properties: { text: { type: 'string', description: 'x'.repeat(500) } } };
 		for (let n = 0; n < 20; n++) {
 			const call = () => `called ${n}`;
@@ -296,7 +296,7 @@ describe('callers', () => {
 			bindings,
 		);
 
-	test('see, change and use nothing of each other', async () => {
+	test('cannot see, change or use each other’s servers', async () => {
 		const { keys, bindings } = await createKeys({ alice: ['run'], bob: ['run'], admin: ['admin'] });
 		expect((await ask(keys.alice, '/shop', bindings, 'PUT', simple)).status).toBe(201);
 		expect((await ask(keys.alice, '/shop', bindings)).status).toBe(200);
@@ -314,7 +314,7 @@ describe('callers', () => {
 		expect((await ask(keys.alice, '/shop', bindings, 'DELETE')).status).toBe(204);
 	});
 
-	test('with the token of a session register nothing and read nothing', async () => {
+	test('with a session token register and read nothing', async () => {
 		const { token: ofSession } = await (await request('/v1/sessions', { agent: 'connected' })).json<{
 			token: string;
 		}>();
@@ -325,7 +325,7 @@ describe('callers', () => {
 });
 
 describe('a tool that changed since it was accepted', () => {
-	test('is not called until its owner accepts what was shown', async () => {
+	test('is not called until its owner accepts it', async () => {
 		await put('shop', simple);
 		await callTools('connected', ['shop_find', { what: 'a' }]);
 		let called = 0;
@@ -349,7 +349,7 @@ describe('a tool that changed since it was accepted', () => {
 		expect(called).toBe(1);
 	});
 
-	test('is called in the same session as soon as it was accepted', async () => {
+	test('is callable in the same session after it is accepted', async () => {
 		await put('shop', simple);
 		await callTools('connected');
 		shop.tools.find = { description: 'Finds more.', call: () => 'more' };
@@ -362,7 +362,7 @@ describe('a tool that changed since it was accepted', () => {
 		expect(results.map(({ isError = false }) => isError)).toEqual([true, false]);
 	});
 
-	test('that is another server at another URL is new, and not changed', async () => {
+	test('is new, not changed, if its server has another URL', async () => {
 		await put('shop', simple);
 		await callTools('connected', ['shop_find']);
 		serveTools('other.example.com', { find: { description: 'Another.', call: () => 'other' } });
@@ -372,8 +372,8 @@ describe('a tool that changed since it was accepted', () => {
 	});
 });
 
-describe('a secret that is a part of a longer text', () => {
-	test('in a header reaches neither the model nor the history when the server repeats it', async () => {
+describe('a secret inside a longer text', () => {
+	test('in a header stays out of the model’s context and the history if the server repeats it', async () => {
 		const headers = { cookie: `sid=\${SID}; theme=dark` };
 		expect((await put('shop', { ...simple, headers, secrets: { SID: token } })).status).toBe(201);
 		const echo = (request: Request) => /sid=([^;]+)/.exec(request.headers.get('cookie') ?? '')?.[1];
@@ -384,7 +384,7 @@ describe('a secret that is a part of a longer text', () => {
 		expect(results).toMatchObject([{ content: 'your sid is [secret]' }]);
 	});
 
-	test('in a URL is sent in requests only', async () => {
+	test('in a URL is only in requests', async () => {
 		const url = `https://shop.example.com/mcp/\${PLACE}?key=\${PLACE}`;
 		const shown = await (await put('shop', { url, secrets: { PLACE: token } })).json<Shown>();
 		expect(shown).toMatchObject({ url, secretNames: ['PLACE'] });
@@ -405,7 +405,7 @@ describe('a secret that is a part of a longer text', () => {
 	});
 });
 
-test('an owner sees of the server of an agent its name and its origin, and nothing else that the operator wrote', async () => {
+test('shows an owner only the name and the origin of an agent’s server', async () => {
 	const ofAgents = (await list()).filter(({ from }) => from === 'agent');
 	expect(ofAgents).toContainEqual({
 		name: 'plain',
@@ -417,7 +417,7 @@ test('an owner sees of the server of an agent its name and its origin, and nothi
 });
 
 test.each(['constructor', '__proto__', 'prototype'])(
-	'a tool named %s is listed, kept as accepted and known as changed, like any other',
+	'lists, accepts and compares a tool named %s like any other',
 	async (name) => {
 		shop.tools = { [name]: { description: 'One.', call: () => 'yes' } };
 		await put('shop', simple);

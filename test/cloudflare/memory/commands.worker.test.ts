@@ -20,7 +20,7 @@ async function command(user: string, ...inputs: readonly object[]): Promise<unkn
 	return (await readHistory(id)).filter(({ role }) => role === 'tool').map(({ content }) => content);
 }
 
-test('a text is created, viewed, changed, moved and deleted, and each step says so', async () => {
+test('creates, shows, changes, moves and deletes a text, and reports each step', async () => {
 	const user = createUser();
 	const path = '/memories/projects/site.md';
 	expect(
@@ -103,7 +103,7 @@ test.each<[what: string, input: object, said: RegExp]>([
 		{ command: 'rename', old_path: '/memories/b.md', new_path: '/memories/d.md' },
 		/b\.md: there is no such/,
 	],
-])('a command with %s changes nothing and says why', async (_, input, said) => {
+])('refuses %s and says why', async (_, input, said) => {
 	const user = createUser();
 	await putMemory(user, 'a.md', 'One.\nTwo.\nOne.\n');
 	await putMemory(user, 'c.md', 'Three.');
@@ -137,7 +137,7 @@ test.each<[what: string, input: object, said: string, after: Record<string, stri
 		'Successfully renamed /memories/a.md to /memories/c/d.md',
 		{ 'c/d.md': 'One.' },
 	],
-])('%s that runs again after a death happens once', async (_, input, said, after) => {
+])('%s that runs again after a restart takes effect once', async (_, input, said, after) => {
 	const user = createUser();
 	await putMemory(user, 'a.md', 'One.');
 	const id = await createSessionFor(user);

@@ -131,7 +131,7 @@ test.each(Object.entries(naming))(
 	},
 );
 
-test('a customer speaks for nobody else in chat completions: the session is their own, whatever the body names', async () => {
+test('a customer has their own session in chat completions, whatever user the body names', async () => {
 	const { owner, user } = await createOwner();
 	const { keys, bindings } = await createKeys({ lee: { owner, user: 'lee', role: 'customer' } });
 	const ask = createAsk(keys.lee, bindings);
@@ -141,7 +141,7 @@ test('a customer speaks for nobody else in chat completions: the session is thei
 	}
 });
 
-test('a fork has the memory of the session that it copies, whoever makes the copy', async () => {
+test('a fork uses the memory of its source, whoever makes the fork', async () => {
 	const { owner, user, ask } = await createOwner();
 	const { keys, bindings } = await createKeys({ sam: { owner, user: 'sam', role: 'staff' } });
 	const sam = createAsk(keys.sam, bindings);
@@ -185,7 +185,7 @@ test.each<[way: string, begin: (product: Product) => Promise<unknown>]>([
 		},
 	],
 ])(
-	'by %s an account without a user has the memory of its owner, and an account with a user that of the user',
+	'by %s an account without a user uses its owner’s memory, and an account with a user the user’s',
 	async (_, begin) => {
 		const [owner, user] = [`owner-${crypto.randomUUID()}`, createUser()];
 		const admin = createProduct({ owner, role: 'admin' });
@@ -200,7 +200,7 @@ test.each<[way: string, begin: (product: Product) => Promise<unknown>]>([
 	},
 );
 
-test('a fork of a session without a user has the memory of the owner just where the first has it, whoever makes the fork', async () => {
+test('a fork of a session without a user uses the owner’s memory exactly if its source does', async () => {
 	const { owner, ask } = await createOwner();
 	const person = createProduct({ owner, role: 'admin' });
 	const body = { agent: 'keeper' };

@@ -25,7 +25,7 @@ const readError = async (response: Response) => {
 	return { status: response.status, ...error };
 };
 
-test('a memory is written, read, changed under its ETag, and removed', async () => {
+test('writes, reads, changes with an ETag, and removes a memory', async () => {
 	const user = createUser();
 	const created = await putMemory(user, 'projects/site.md', 'The site is in Hono.');
 	expect(created.status).toBe(201);
@@ -55,7 +55,7 @@ test('a memory is written, read, changed under its ETag, and removed', async () 
 	expect(await listMemories(user, { query: 'h3' })).toEqual([]);
 });
 
-test('a list comes by path in pages, an export has all as lines, and what is erased is gone', async () => {
+test('lists pages by path, exports all as lines, and erases', async () => {
 	const user = createUser();
 	const paths = Array.from({ length: 7 }, (_, n) => `n${n}.md`);
 	for (const path of paths) await putMemory(user, path, `Text of ${path}`);
@@ -105,7 +105,7 @@ test.each<[what: string, path: string, body: object, error: object]>([
 	['a folder', 'a/', { text: 'x' }, { status: 400, message: expect.stringMatching(/folder/) }],
 	['a path under a memory', 'is.md/b.md', { text: 'x' }, { status: 409, message: expect.stringMatching(/is\.md/) }],
 	['a memory in place of a folder', 'folder', { text: 'x' }, { status: 409, message: expect.stringMatching(/folder/) }],
-])('%s is refused, and the error says what to do', async (_, path, body, error) => {
+])('refuses %s and says what to do', async (_, path, body, error) => {
 	const user = createUser();
 	await putMemory(user, 'is.md', 'There.');
 	await putMemory(user, 'folder/in.md', 'There.');
@@ -127,7 +127,7 @@ test('a person has at most a million characters of memories', async () => {
 	expect((await at(125)).status).toBe(201);
 });
 
-test('an agent remembers, recalls in another session, and forgets; each memory says where it came from', async () => {
+test('an agent remembers, recalls in another session, and forgets; each memory has its source', async () => {
 	const user = createUser();
 	play(
 		call('a', 'remember', { text: 'Likes short answers.', path: 'style.md' }),
@@ -158,13 +158,13 @@ test('an agent remembers, recalls in another session, and forgets; each memory s
 	]);
 });
 
-test('an agent has only the tools that it names', async () => {
+test('an agent has only its named memory tools', async () => {
 	const { requests } = play('Hi.');
 	await say(await createSessionFor(createUser(), 'reader'));
 	expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(['recall']);
 });
 
-test('what an owner or a user is remembered by is never found by another: 1,000 tries', async () => {
+test('no owner or user finds another’s memories in 1,000 tries', async () => {
 	const seed = Math.floor(2 ** 32 * Math.random());
 	const random = createRandom(seed);
 	const pick = <T>(list: readonly T[]): T => list[random(0, list.length - 1)] as T;
@@ -204,7 +204,7 @@ test('what an owner or a user is remembered by is never found by another: 1,000 
 	}
 });
 
-test('the token of a session reaches no memory', async () => {
+test('a session token gives no access to memories', async () => {
 	const { token } = await (await request('/v1/sessions', { agent: 'keeper' })).json<{ token: string }>();
 	const { bindings } = await createKeys({ ann: ['run'] });
 	const headers = { authorization: `Bearer ${token}` };

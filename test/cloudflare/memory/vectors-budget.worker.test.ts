@@ -25,7 +25,7 @@ afterEach(() => {
 const usage = { inputTokens: 40, outputTokens: 10 };
 
 describe('in a run', () => {
-	test('what the provider says of vectors is spent by the session, and stands in its own row', async () => {
+	test('charges the session the reported cost of vectors, in a separate row', async () => {
 		const user = createUser();
 		await putMemory(user, 'garage.md', 'Drives an automobile.');
 		embedding.usage = { inputTokens: 17 };
@@ -44,7 +44,7 @@ describe('in a run', () => {
 		]);
 	});
 
-	test('vectors whose cost nobody says cost what they are estimated at', async () => {
+	test('charges the estimate for vectors without a reported cost', async () => {
 		const user = createUser();
 		await putMemory(user, 'garage.md', 'Drives an automobile.');
 		play({ text: 'Yes.', usage });
@@ -55,7 +55,7 @@ describe('in a run', () => {
 		expect(tokens).toBeLessThan(50 + 40);
 	});
 
-	test('a session without budget makes no request for vectors, however often it is asked', async () => {
+	test('a session without budget makes no request for vectors', async () => {
 		const user = createUser();
 		await putMemory(user, 'garage.md', 'Drives a car.');
 		const id = await createSessionFor(user, 'keeper-near');
@@ -69,7 +69,7 @@ describe('in a run', () => {
 		expect((await readState(id)).budget).toMatchObject({ spent: { tokens: 0 }, reserved: { tokens: 0 } });
 	});
 
-	test('tools of one turn that want vectors at once get them one by one, and all are charged', async () => {
+	test('makes and charges the vectors for parallel tools of a turn one after another', async () => {
 		const user = createUser();
 		embedding.usage = { inputTokens: 7 };
 		const calls = ['a', 'b', 'c'].map((name) => ({ id: name, name: 'recall', input: { query: name } }));
@@ -114,7 +114,7 @@ describe('the account of a run', () => {
 	};
 	const signal = new AbortController().signal;
 
-	test('stops and charges vectors that nobody waits for any more, before it asks the model', async () => {
+	test('aborts and charges abandoned requests for vectors before it calls the model', async () => {
 		order.length = 0;
 		const { provider, asked } = createVectors(() => new Promise(() => {}));
 		const embeddings = new Embeddings({ providers: [provider], owner: createOwner({}) });
@@ -134,7 +134,7 @@ describe('the account of a run', () => {
 		expect(order.slice(3)).toEqual(['lost', 'reserve chat']);
 	});
 
-	test('makes no vectors any more after its end, and stops those on their way', async () => {
+	test('makes no vectors after its end, and aborts running requests', async () => {
 		order.length = 0;
 		const { provider, asked } = createVectors(() => new Promise(() => {}));
 		const embeddings = new Embeddings({ providers: [provider], owner: createOwner({}) });
@@ -150,7 +150,7 @@ describe('the account of a run', () => {
 });
 
 describe('outside of a run', () => {
-	test("vectors are charged to the owner's day, and refused beyond its cap", async () => {
+	test('charges vectors to the owner’s day, and refuses them beyond its cap', async () => {
 		const { provider, asked } = createVectors(async () => [[1]]);
 		const owner = createOwner({ tokens: 100 });
 		const embeddings = new Embeddings({ providers: [provider], owner });
@@ -164,7 +164,7 @@ describe('outside of a run', () => {
 		expect(asked).toHaveLength(3);
 	});
 
-	test('a request that fails costs nothing, and one that is cut what it sent', async () => {
+	test('a failed request costs nothing, and an aborted request costs its input', async () => {
 		const owner = createOwner({});
 		const failing = createVectors(() => Promise.reject(Object.assign(new Error('no'), { status: 401 })));
 		const quiet = {
@@ -184,7 +184,7 @@ describe('outside of a run', () => {
 		expect((await owner.ledger().state({})).spent.tokens).toBeGreaterThan(100);
 	});
 
-	test('a request that is repeated after a failure is charged each time', async () => {
+	test('charges a request that is repeated after a failure each time', async () => {
 		const owner = createOwner({});
 		const { provider } = createVectors(async () => [[1]]);
 		let failures = 1;
@@ -197,7 +197,7 @@ describe('outside of a run', () => {
 		expect(await owner.ledger().state({})).toMatchObject({ spent: { tokens: 60 }, reserved: { tokens: 0 } });
 	});
 
-	test('its model is named in what was spent, and a price that is not known is not 0', async () => {
+	test('the spending names the embedding model, and an unknown price is not 0', async () => {
 		const owner = createOwner({});
 		const { provider } = createVectors(async () => [[1]]);
 		await new Embeddings({ providers: [provider], owner }).embed('v', ['a']);
@@ -209,7 +209,7 @@ describe('outside of a run', () => {
 		]);
 	});
 
-	test('a model without a price is not asked under a cap in dollars', async () => {
+	test('does not call a model without a price under a cap in dollars', async () => {
 		const { provider, asked } = createVectors(async () => [[1]]);
 		const unpriced = { ...provider, computePrice: () => undefined };
 		const embeddings = new Embeddings({ providers: [unpriced], owner: createOwner({ usd: 1 }) });

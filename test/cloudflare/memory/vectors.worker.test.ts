@@ -32,7 +32,7 @@ async function recall(user: string, text: string, agent = 'keeper-near'): Promis
 	return lines.filter((line) => line.startsWith('{')).map((line): string => JSON.parse(line).path);
 }
 
-test('a memory without a word of the message is found by its meaning, and only by an agent with a model for it', async () => {
+test('an agent with an embedding model finds a memory by its meaning, without a common word', async () => {
 	const user = createUser();
 	await putMemory(user, 'garage.md', 'Drives an automobile.');
 	await putMemory(user, 'food.md', 'Is a vegetarian.');
@@ -45,7 +45,7 @@ test('a memory without a word of the message is found by its meaning, and only b
 	expect(result?.content).toMatchObject({ memories: [{ path: 'food.md' }] });
 });
 
-test('what words and meaning find together comes first', async () => {
+test('ranks a memory first that words and meaning both find', async () => {
 	const user = createUser();
 	await putMemory(user, 'a.md', 'The car is in the shop.');
 	await putMemory(user, 'b.md', 'The sedan is blue.');
@@ -53,7 +53,7 @@ test('what words and meaning find together comes first', async () => {
 	expect(await recall(user, 'car shop')).toEqual(['a.md', 'c.md', 'b.md']);
 });
 
-test('each version of a memory is embedded once, and a change or a removal leaves nothing of the one before', async () => {
+test('embeds each version of a memory once, and removes the vector of the earlier version', async () => {
 	const user = createUser();
 	await putMemory(user, 'garage.md', 'Drives an automobile.');
 	await putMemory(user, 'town.md', 'Lives in Bern.');
@@ -71,7 +71,7 @@ test('each version of a memory is embedded once, and a change or a removal leave
 	expect(kept).toHaveLength(1);
 });
 
-test('what was remembered before there were vectors is found by its meaning, too', async () => {
+test('finds older memories without vectors by their meaning, too', async () => {
 	const user = createUser();
 	await putMemory(user, 'garage.md', 'Drives an automobile.');
 	const older = runInDurableObject(readMemory(user), async (_, ctx) => {
@@ -83,7 +83,7 @@ test('what was remembered before there were vectors is found by its meaning, too
 	expect(await recall(user, 'Which car do I have?')).toEqual(['garage.md']);
 });
 
-test('where the model for vectors fails, the words decide', async () => {
+test('uses words if the embedding model fails', async () => {
 	const user = createUser();
 	await putMemory(user, 'garage.md', 'Drives an automobile.');
 	await putMemory(user, 'shop.md', 'The car is in the shop.');
@@ -93,7 +93,7 @@ test('where the model for vectors fails, the words decide', async () => {
 	expect(await recall(user, 'Which car?')).toEqual(['shop.md']);
 });
 
-test('vectors of another person are never looked at', async () => {
+test('never reads another person’s vectors', async () => {
 	const [user, other] = [createUser(), createUser()];
 	await putMemory(other, 'garage.md', 'Drives an automobile.');
 	await recall(other, 'Which car?');

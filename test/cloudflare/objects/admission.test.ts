@@ -8,24 +8,24 @@ const busy = expect.objectContaining({ code: 'overloaded', status: 503 });
 const forever = (): Promise<never> => new Promise(() => {});
 
 describe('an object', () => {
-	test('does a call before its deadline, and drops it afterwards', () => {
+	test('performs a call before its deadline, and drops it afterwards', () => {
 		const deadline = Date.now() + 10;
 		assertInTime(deadline);
 		vi.advanceTimersByTime(10);
 		expect(() => assertInTime(deadline)).toThrow(busy);
 	});
 
-	test('drops a call that needs spare time earlier than one that needs none', () => {
+	test('drops a call that needs spare time earlier than a call that needs none', () => {
 		const deadline = Date.now() + 1_000;
 		assertInTime(deadline);
 		expect(() => assertInTime(deadline, 1_000)).toThrow(busy);
 	});
 
-	test('does a call without a deadline', () => {
+	test('performs a call without a deadline', () => {
 		expect(() => assertInTime(undefined, 1_000)).not.toThrow();
 	});
 
-	test('says when to try again, and not the same to everybody', () => {
+	test('returns different retry times to different callers', () => {
 		const told = Array.from({ length: 100 }, () => {
 			try {
 				assertInTime(Date.now());
@@ -45,14 +45,14 @@ describe('an object that others call', () => {
 		for (let n = 0; n < calls; n++) void loads.watch(id, forever);
 	};
 
-	test('takes new work while its calls are quick, however many there are', () => {
+	test('accepts any number of quick calls', () => {
 		const loads = new Loads();
 		watch(loads, 'a', 100);
 		vi.advanceTimersByTime(500);
 		expect(() => loads.assertKeepsUp('a', 'It')).not.toThrow();
 	});
 
-	test('refuses new work while a call is late and others wait, and takes it for other objects', () => {
+	test('refuses new calls while a call is late and others wait, but not for other objects', () => {
 		const loads = new Loads();
 		watch(loads, 'a', 4);
 		watch(loads, 'b', 3);
@@ -62,7 +62,7 @@ describe('an object that others call', () => {
 		expect(() => loads.assertKeepsUp('c', 'It')).not.toThrow();
 	});
 
-	test('takes new work as soon as few calls are under way, and all of it five seconds after the last refusal', async () => {
+	test('accepts some calls as soon as few are open, and all calls five seconds after the last refusal', async () => {
 		const loads = new Loads();
 		const answer = Promise.withResolvers<void>();
 		const first = loads.watch('a', () => answer.promise);
@@ -74,7 +74,7 @@ describe('an object that others call', () => {
 		expect(() => loads.assertKeepsUp('a', 'It')).not.toThrow();
 	});
 
-	test('takes new work though calls of callers that are gone never end', async () => {
+	test('accepts new calls although abandoned calls never end', async () => {
 		const loads = new Loads();
 		watch(loads, 'a', 9);
 		vi.advanceTimersByTime(501);
@@ -87,7 +87,7 @@ describe('an object that others call', () => {
 		expect(() => loads.assertKeepsUp('b', 'It')).not.toThrow();
 	});
 
-	test('takes new work while the timers of the caller are late, too', () => {
+	test('accepts new calls while the caller’s timers are late', () => {
 		const loads = new Loads();
 		vi.useRealTimers();
 		const now = vi.spyOn(Date, 'now').mockReturnValue(0);
@@ -103,7 +103,7 @@ describe('an object that others call', () => {
 		vi.restoreAllMocks();
 	});
 
-	test('is forgotten once its calls are over and it keeps up', async () => {
+	test('is forgotten when its calls are over and in time', async () => {
 		const loads = new Loads();
 		await loads.watch('a', async () => {});
 		watch(loads, 'a', 4);
@@ -111,7 +111,7 @@ describe('an object that others call', () => {
 	});
 });
 
-test('a tenth of all calls may be retries, besides a few at once', () => {
+test('allows a tenth of all calls as retries, and a few at once', () => {
 	const budget = new RetryBudget();
 	let few = 0;
 	while (budget.spend()) few++;

@@ -16,7 +16,7 @@ describe('migrate', () => {
 	const first = { tables: one, migrations: [] };
 	const second = { tables: one.replace(')', ', size INTEGER NOT NULL DEFAULT 1)'), migrations: [two] };
 
-	test('runs what is new of a list, once, and keeps the rows', () =>
+	test('runs each new migration once, and keeps the rows', () =>
 		inObject((sql) => {
 			migrate(sql, first);
 			sql.exec("INSERT INTO thing VALUES (1, 'a')");
@@ -25,7 +25,7 @@ describe('migrate', () => {
 			expect(readVersion(sql)).toBe(2);
 		}));
 
-	test('makes the tables of a new object at once, without the versions before', () =>
+	test('creates the tables of a new object at once, without the earlier versions', () =>
 		inObject((sql) => {
 			migrate(sql, { ...second, migrations: ['no SQL', 'nor this'] });
 			sql.exec("INSERT INTO thing (name) VALUES ('a')");
@@ -40,7 +40,7 @@ describe('migrate', () => {
 			expect(readVersion(sql)).toBe(2);
 		}));
 
-	test('asks for the version without making a table', () =>
+	test('reads the version without creating a table', () =>
 		inObject((sql) => {
 			const countTables = () => sql.exec("SELECT count(*) AS tables FROM sqlite_master WHERE type = 'table'").one();
 			const before = countTables();

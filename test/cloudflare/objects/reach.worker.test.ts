@@ -33,7 +33,7 @@ describe('a call to another object', () => {
 		expect(calls).toBe(most);
 	});
 
-	test('that was wrong before it was made says what was wrong', async () => {
+	test('reports a mistake of the caller', async () => {
 		const wrong = new RunletError('invalid_request', 'No.');
 		const call = (): Promise<never> => {
 			throw wrong;
@@ -72,13 +72,13 @@ describe('a call to another object', () => {
 		for (let n = 0; n < 500; n++) await reach(async () => {}, { what: 'It', isSafe: true });
 	});
 
-	test('that hangs ends in its time', async () => {
+	test('ends in time if it hangs', async () => {
 		const late = reach(forever, { what: 'It', isSafe: true, timeoutMs: 5 });
 		await expect(late).rejects.toMatchObject({ code: 'overloaded' });
 	});
 });
 
-test('a KV read that hangs does not hold a run: the skill is left out, and that is told', async () => {
+test('a hanging KV read does not block a run: the skill is left out with a warning', async () => {
 	const problems: string[] = [];
 	const options = { timeoutMs: 5, onProblem: (_: string, problem: string) => void problems.push(problem) };
 	const resolver = kvResolver({ get: forever }, options);
@@ -117,7 +117,7 @@ describe('every route', () => {
 	] as const;
 
 	test.each([['retryable'], ['overloaded'], ['nothing']])(
-		'answers 503 with Retry-After where its object fails with %s, 406 where a run may have begun, and never 500',
+		'answers 503 with Retry-After if its object fails with %s, or 406 if a run may have begun, never 500',
 		async (mark) => {
 			const objects = {
 				...env.SESSIONS,

@@ -5,7 +5,7 @@ import { RunletError } from '../../../src/core/base/errors.ts';
 const fail = (error: unknown) => toRpcResult(() => Promise.reject(error));
 
 describe('a failure', () => {
-	test('comes out of a call as the error that it was: its code, status, message and data', async () => {
+	test('keeps the code, status, message and data of the error', async () => {
 		const error = new RunletError('conflict', 'Not now.', { status: 'running', allowed: ['cancel'] });
 		const given = structuredClone(await fail(error));
 		expect(() => takeValue(given)).toThrow(RunletError);
@@ -14,7 +14,7 @@ describe('a failure', () => {
 		);
 	});
 
-	test('reaches its caller whatever its data holds', async () => {
+	test('reaches its caller with any data', async () => {
 		const data = { at: new Date(0), how: () => 'lost', cause: new RunletError('auth', 'x') };
 		const given = structuredClone(await fail(new RunletError('overloaded', 'Later.', data)));
 		expect(() => takeValue(given)).toThrow(
@@ -25,7 +25,7 @@ describe('a failure', () => {
 		);
 	});
 
-	test('that nobody expected tells nothing of its text, and is in the log', async () => {
+	test('hides the text of an unexpected error, and logs it', async () => {
 		const log = vi.spyOn(console, 'error').mockImplementation(() => {});
 		const given = await fail(new Error('the secret'));
 		expect(given).toMatchObject({ ok: false, error: { code: 'internal' } });
@@ -35,7 +35,7 @@ describe('a failure', () => {
 	});
 });
 
-test('a result is disposed of once its value is taken', async () => {
+test('disposes of a result when its value is taken', async () => {
 	const dispose = vi.fn();
 	const result = Object.assign(await toRpcResult(async () => 'value'), { [Symbol.dispose]: dispose });
 	expect(takeValue(result)).toBe('value');

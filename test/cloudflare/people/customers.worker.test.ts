@@ -105,7 +105,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 			expect(happened.asked).toEqual([]);
 		});
 
-		test('does not allow the call of a child in the background, where it stands or at its parent', async () => {
+		test('does not approve the call of a background child, at the child or at its parent', async () => {
 			const { id } = await create(who, { agent, text: call('loose_errand', { task: payment() }) });
 			const child = await findChild(id);
 			await waitFor(child, 'awaiting_tools');
@@ -141,7 +141,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 		expect(await refused.json()).toMatchObject({ error: { code: 'forbidden', data: { field } } });
 	});
 
-	test('creates sessions of their own, for themselves by name, too, and with a smaller budget', async () => {
+	test('creates sessions for themselves, also with their own name and a smaller budget', async () => {
 		for (const body of [{}, { user: 'ada' }, { budget: { tokens: 50_000 } }, { budget: { tokens: 10, usd: 1 } }])
 			expect(await create(who, { agent: 'open-till', ...body })).toMatchObject({
 				user: 'ada',
@@ -149,7 +149,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 			});
 	});
 
-	test('writes, reads, answers, stops and keeps files in a session of their own, whoever made it', async () => {
+	test('writes, reads, answers, stops and keeps files in their own session, whoever created it', async () => {
 		const { id } = await create(kim, { user: 'ada', text: call('inquire', { question: 'Which?' }) });
 		expect((await answer(who, id, 'This.')).status).toBe(200);
 		expect((await say(who, id, call('hand_work'))).status).toBe(200);
@@ -176,7 +176,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 		['POST', '/fork', () => ({})],
 		['POST', '/links', () => ({ callId: 'call_1' })],
 	];
-	test.each(managing)('may not %s …%s in a session of their own', async (method, path, toBody) => {
+	test.each(managing)('may not %s …%s in their own session', async (method, path, toBody) => {
 		const { id } = await create(who, { agent: 'open-till', text: 'Hello' });
 		const refused = await ask(who, `/v1/sessions/${id}${path}`, toBody(id), { method });
 		expect(refused.status).toBe(403);
@@ -232,7 +232,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 		expect(JSON.stringify(await refused.json())).not.toMatch(/tea|rival/);
 	});
 
-	test('lists sessions of their own only, whoever made them and by whatever query', async () => {
+	test('lists only their own sessions, whoever created them and with any query', async () => {
 		const own = [
 			(await create(who)).id,
 			(await create(kim, { user: 'ada' })).id,
@@ -297,7 +297,7 @@ describe.each<[string, Credential]>([
 	['a customer whose name has a space behind a letter of theirs', { owner: 'shop', user: 'ada x' }],
 ])('%s', (_, who) => {
 	test.each(routes)(
-		'gets 404 or 403 for %s …%s of a session of the customer, as for none',
+		'gets 404 or 403 for %s …%s of the customer’s session, as for an unknown session',
 		async (method, path, body) => {
 			const { id } = await create(ada, { text: payment() });
 			const raw = method === 'PUT' ? { raw: 'Hi' } : {};
@@ -338,7 +338,7 @@ describe.each<[string, Credential]>([
 	});
 });
 
-test('a token of a customer’s page reads and writes there, decides nothing and opens nothing else', async () => {
+test('the token of a customer’s page reads and writes its session, decides nothing and opens nothing else', async () => {
 	const { id, token } = await create(keys.shop, { user: 'ada', text: payment() });
 	const other = await create(keys.shop, { user: 'ada' });
 	expect((await decide(token, id, await findOpen(id))).status).toBe(403);
@@ -362,7 +362,7 @@ test('a token of a customer’s page reads and writes there, decides nothing and
 	expect((await ask(token, '/mcp/till', { jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(403);
 });
 
-test('a customer with a link decides as whoever has a link, and what they asked for they do not allow by it', async () => {
+test('a customer with a link decides as the link’s person, but not about a call that they asked for', async () => {
 	const { id } = await create(ada, { text: payment() });
 	expect((await clickNew(kim, id, { for: 'ada' })).status).toBe(403);
 	expect(happened.paid).toEqual([]);
@@ -402,7 +402,7 @@ test.each<[string, Credential]>([
 	expect((await look(keys.root, id)).title).toBe('Hello');
 });
 
-test('a session of completions belongs to the customer whose key asks, whatever the body says', async () => {
+test('a session of chat completions belongs to the customer of the key, whatever the body says', async () => {
 	const response = await complete(keys.ofBen, 'Hi', {
 		user: 'ada',
 		safety_identifier: 'ada',

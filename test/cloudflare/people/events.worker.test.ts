@@ -68,7 +68,7 @@ describe('a webhook', () => {
 		await expectOfAda(id);
 	});
 
-	test('shares a session by its name with the same customer only', async () => {
+	test('shares a named session only with the same customer', async () => {
 		const about = { text: 'Hello', session: 'payments' };
 		const ids = [
 			await deliverTo('till', { ...about, owner: 'shop', user: 'ada' }),
@@ -113,12 +113,12 @@ describe('a webhook', () => {
 		['a user that is too long', { owner: 'shop', user: 'a'.repeat(201) }],
 		['a field of its own', { owner: 'shop', by: { owner: 'shop', user: 'ada' } }],
 		['a creation of its own', { owner: 'shop', create: { owner: 'shop', user: 'ada', agent: 'till' } }],
-	])('whose mapping gives %s is refused, and nothing runs', async (_, message) => {
+	])('is refused if its mapping returns %s, and nothing runs', async (_, message) => {
 		await expect(deliverTo('till', { text: looking, ...message })).rejects.toThrow();
 		expect(happened.prompted).toEqual([]);
 	});
 
-	test('is what its customer has asked, so that one does not allow it, and a colleague does', async () => {
+	test('has its customer as the asker, so a colleague approves its calls and the customer does not', async () => {
 		const id = await deliverTo('till', { text: payment(80, 'of a webhook'), owner: 'shop', user: 'kim' });
 		await waitFor(id, 'awaiting_tools');
 		for (const who of [kim, keys.ofKim]) expect((await approve(who, id)).status).toBe(403);
@@ -144,7 +144,7 @@ describe('a webhook', () => {
 		expect(happened.asked).toEqual([]);
 	});
 
-	test('has its children work for the customer, in both forms', async () => {
+	test('starts children that work for the customer, in both forms', async () => {
 		const text = `${call('hand', { task: call('who') })}\n${call('errand', { task: call('who') })}`;
 		const id = await deliverTo('till', { text, owner: 'shop', user: 'ada' });
 		await expect.poll(() => happened.looked.length).toBe(2);
@@ -153,7 +153,7 @@ describe('a webhook', () => {
 		await expectOfAda(await findChild(id));
 	});
 
-	test('is paid by the budget of its customer', async () => {
+	test('is paid from the customer’s budget', async () => {
 		const user = `spender ${crypto.randomUUID()}`;
 		const path = `/v1/users/${encodeURIComponent(user)}/budget`;
 		expect((await ask(boss, path, { daily: { tokens: 1 } }, { method: 'PUT' })).status).toBe(200);
@@ -162,7 +162,7 @@ describe('a webhook', () => {
 		await waitFor(await deliverTo('till', { text: looking, owner: 'shop', user: 'ada' }), 'completed');
 	});
 
-	test('of nobody that names a session of a customer by its id reaches it not', async () => {
+	test('without a user does not reach a customer’s session by the session’s id', async () => {
 		const { id } = await create(ada, { text: 'My secret.' });
 		const other = await deliverTo('till', { text: 'Read all.', session: id, owner: 'shop' });
 		expect(other).not.toBe(id);
@@ -183,7 +183,7 @@ describe('a schedule of an agent', () => {
 		return schedules.find(({ id }) => id === query)?.last;
 	};
 
-	test('works for the owner and the user that it names, and its function is told them', async () => {
+	test('works for its owner and its user, and passes them to its function', async () => {
 		await arm();
 		await passTo('shop', '2034-05-01T07:00:01Z');
 		const findLook = () => happened.looked.find(({ askedBy }) => askedBy?.id === 'for-ada');
@@ -200,7 +200,7 @@ describe('a schedule of an agent', () => {
 		await expectOfAda(last?.sessionId ?? '');
 	});
 
-	test('that names no user works for the owner, and finds no order of a customer', async () => {
+	test('without a user works for the owner, and finds no order of a customer', async () => {
 		await arm();
 		await passTo('shop', '2034-05-01T08:00:01Z');
 		await expect.poll(() => happened.looked.some(({ user }) => user === undefined)).toBe(true);
@@ -209,7 +209,7 @@ describe('a schedule of an agent', () => {
 		for (const who of [ada, otherBoss]) expect((await ask(who, `/v1/sessions/${last?.sessionId}`)).status).toBe(404);
 	});
 
-	test('that is called as a customer works for none', async () => {
+	test('with the name of a customer works for no customer', async () => {
 		await arm();
 		await passTo('rival', '2034-05-01T09:00:01Z');
 		await expect.poll(() => happened.looked.length).toBe(1);
@@ -224,7 +224,7 @@ describe('a schedule of an agent', () => {
 		expect((await ask(kim, `/v1/sessions/${last?.sessionId}`)).status).toBe(404);
 	});
 
-	test('is skipped where the budget of its user is spent, and does not run for another one', async () => {
+	test('is skipped if its user’s budget is spent, and does not run for another user', async () => {
 		await arm();
 		await ask(boss, '/v1/users/ada/budget', { total: { tokens: 1 } }, { method: 'PUT' });
 		await create(ada, { text: 'Hello' }).catch(() => {});
@@ -235,14 +235,14 @@ describe('a schedule of an agent', () => {
 		expect(happened.looked.filter(({ user }) => user === 'ada')).toEqual([]);
 	});
 
-	test('cannot be cancelled or changed over HTTP, by whomever', async () => {
+	test('cannot be cancelled or changed over HTTP by anybody', async () => {
 		await arm();
 		for (const who of [kim, boss, keys.shop])
 			expect((await ask(who, '/v1/schedules/agent.dawn.for-ada', undefined, { method: 'DELETE' })).status).toBe(409);
 	});
 });
 
-test('a wake-up is gone with its session, and with its person', async () => {
+test('removes a wake-up with its session and with its person', async () => {
 	const wake = (name: string) => call('schedule_wakeup', { name, text: looking, at: '2035-01-01T10:00:00Z' });
 	const [one, two] = [await create(ben, { text: wake('one') }), await create(ben, { text: wake('two') })];
 	await ask(kim, `/v1/sessions/${one.id}`, undefined, { method: 'DELETE' });
@@ -253,7 +253,7 @@ test('a wake-up is gone with its session, and with its person', async () => {
 	expect(happened.looked.filter(({ user }) => user === 'ben')).toEqual([]);
 });
 
-test('what a schedule of a colleague has asked for, that colleague does not allow', async () => {
+test('a colleague does not approve a call of their own schedule', async () => {
 	const { id } = await create(keys.shop, { user: 'ada' });
 	await ask(kim, '/v1/schedules', { session: id, name: 'pay', text: payment(), at: '2035-02-01T10:00:00Z' });
 	await passTo('shop', '2035-02-01T10:00:01Z');

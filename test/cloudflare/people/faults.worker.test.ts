@@ -72,7 +72,7 @@ async function toSeen(response: Response) {
 	return { status: response.status, text: await response.text() };
 }
 
-describe('a provider that refuses the key of the Worker', () => {
+describe('a provider that refuses the Worker’s key', () => {
 	beforeEach(() => void play(...Array.from({ length: 20 }, () => refused)));
 
 	test.each(Object.entries(ways))(
@@ -97,7 +97,7 @@ describe('a provider that refuses the key of the Worker', () => {
 		}
 	});
 
-	test('is not shown to the holder of a token, whoever made it', async () => {
+	test('is hidden from the holder of a token, whoever made the token', async () => {
 		const { id } = await create(boss, { user: 'ada' });
 		const { token } = await makeToken(boss, id);
 		const said = await (await say(token, id, 'Hello')).text();
@@ -106,7 +106,7 @@ describe('a provider that refuses the key of the Worker', () => {
 		expect(said).toContain('provider_error');
 	});
 
-	test('is told to the model of the parent in a neutral text, because customers read the replies of that model', async () => {
+	test('reaches the parent’s model as a neutral text, because customers read its replies', async () => {
 		play({ toolCalls: [{ id: 'call_1', name: 'hand', input: { task: 'Go' } }] }, refused, 'Done.');
 		const { id } = await create(ada, { text: 'Hello' });
 		const [result] = await readResults(id);
@@ -114,7 +114,7 @@ describe('a provider that refuses the key of the Worker', () => {
 		expect(JSON.stringify([result, await (await ask(ada, `/v1/sessions/${id}/events`)).text()])).not.toMatch(secret);
 	});
 
-	test('is told to a callback without its words', async () => {
+	test('is sent to a callback without the provider’s words', async () => {
 		const url = `${inject('receiver')}/${crypto.randomUUID()}`;
 		await fetch(url, { method: 'PUT', body: '[]' });
 		expect((await deliver({ message: { text: 'Hello', callback: url } })).status).toBe(202);
@@ -125,7 +125,7 @@ describe('a provider that refuses the key of the Worker', () => {
 	});
 });
 
-test('a model that refuses the request is the fault of the service, and one that is too busy says so to a customer', async () => {
+test('shows a refusal of the model as a fault of the service, and tells a customer of a busy model', async () => {
 	const failures = [
 		['invalid_request', 502, 'provider_error'],
 		['unknown_model', 503, 'not_configured'],
@@ -144,7 +144,7 @@ test('a model that refuses the request is the fault of the service, and one that
 	}
 });
 
-test('an error that a provider of the project throws by itself is not shown to a customer', async () => {
+test('hides an error that the project’s own provider throws from a customer', async () => {
 	for (const error of [
 		new RunletError('auth', 'No HOUSE_KEY.'),
 		Object.assign(new Error('No HOUSE_KEY.'), { status: 401 }),
@@ -156,7 +156,7 @@ test('an error that a provider of the project throws by itself is not shown to a
 	}
 });
 
-test('a variable that is wrong is named to nobody but an admin, and others read the id of their request', async () => {
+test('names a wrong variable only to an admin, and gives others the id of their request', async () => {
 	const given = { given: { ...bindings, DAY_BUDGET_USD: 'lots' } };
 	for (const who of [undefined, ada, keys.ofAda]) {
 		const response = await ask(who, '/v1/agents', undefined, given);

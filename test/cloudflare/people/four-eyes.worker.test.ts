@@ -203,7 +203,7 @@ describe.each(Object.entries(works))('%s', (_, text) => {
 	);
 });
 
-describe('a call of a child in the background', () => {
+describe('a call of a background child', () => {
 	test.each(Object.entries(asking).filter(([how]) => !how.includes('background')))(
 		'that a colleague has asked for %s is allowed by none of their ways, and by somebody else',
 		async (_, askFor) => {
@@ -270,7 +270,7 @@ test.each(Object.entries(refused))(
 	},
 );
 
-test('a policy sees an asker as they asked, whatever way they come back', async () => {
+test('a policy sees an asker with the identity of the request, whatever way they return', async () => {
 	const id = await makeSession();
 	await say(keys.ofKim, id, payment());
 	const callId = await findOpen(id);
@@ -280,7 +280,7 @@ test('a policy sees an asker as they asked, whatever way they come back', async 
 	expect(happened.asked.every(({ askers }) => askers.length === 1)).toBe(true);
 });
 
-test('who asked before them, in a run that is over, has not asked', async () => {
+test('the asker of an earlier run is not an asker of the present run', async () => {
 	const id = await makeSession();
 	await say(kim, id, 'Hello');
 	await say(ada, id, payment());
@@ -288,7 +288,7 @@ test('who asked before them, in a run that is over, has not asked', async () => 
 	expect(happened.paid).toMatchObject([{ amount: 80 }]);
 });
 
-test('a refusal of who asked counts, by every way that leads to it', async () => {
+test('an asker may deny their own call in every way', async () => {
 	for (const deny of [
 		(id: string, callId: string) => decide(kim, id, callId, { approve: false, reason: 'A mistake.' }),
 		(id: string, callId: string) => decide(keys.ofKim, id, callId, { approve: false }),
@@ -305,7 +305,7 @@ test('a refusal of who asked counts, by every way that leads to it', async () =>
 test.each<[string, string]>([
 	['a child in the background', call('errand', { task: payment() })],
 	['a child of a child in the background', call('mid_errand', { task: call('hand', { task: payment() }) })],
-])('a call of %s is decided about by no link or token of who asked, and by those of somebody else', async (_, text) => {
+])('a call of %s is not decided by links or tokens of its asker, but by those of others', async (_, text) => {
 	const { id: parent } = await create(kim, { user: 'ada', text });
 	const id = await findChild(parent);
 	await expect.poll(async () => (await look(keys.root, id)).status).toMatch(/^awaiting/);

@@ -101,7 +101,7 @@ const claims: Readonly<Record<string, (document: Exported) => void>> = {
 };
 
 describe.each(Object.entries(claims))('an import %s', (_, change) => {
-	test('is asked for by who imported it: they do not allow what comes of it, and somebody else does', async () => {
+	test('makes its importer the asker: others approve its calls, and the importer does not', async () => {
 		const document = await makeDocument(change);
 		const imported = await importAs(boss, document);
 		expect(imported.status).toBe(201);
@@ -121,7 +121,7 @@ describe.each(Object.entries(claims))('an import %s', (_, change) => {
 	});
 });
 
-test('an open call of an import is no open call: nobody can allow it before its run goes on', async () => {
+test('nobody can approve an open call of an import before its run continues', async () => {
 	const { id } = await create(ada, { text: payment() });
 	const document = await exportOf(kim, id);
 	const imported = await read(boss, '/v1/sessions/import', document);
@@ -156,7 +156,7 @@ test.each(Object.entries(brought))('%s of an import is not taken', async (_, [ch
 	expect((await ask(otherBoss, `/v1/sessions/${imported.id}`)).status).toBe(404);
 });
 
-test('an import has no decision, no link and no token of the session that it came from', async () => {
+test('an import has no decisions, links or tokens of its source', async () => {
 	const { id, token } = await create(ada, { text: `${payment()}\n${call('who')}` });
 	const link = await findLink(kim, id);
 	const { token: approving } = await makeToken(kim, id, { for: 'lea', scopes: ['approve'] });
@@ -171,7 +171,7 @@ test('an import has no decision, no link and no token of the session that it cam
 	expect(happened.paid).toHaveLength(1);
 });
 
-test('what a provider has said of the messages of an import is sent to no provider', async () => {
+test('provider data of imported messages is sent to no provider', async () => {
 	const { id } = await create(ada, { text: 'Hello' });
 	const document = await exportOf(kim, id);
 	for (const message of document.messages)
@@ -182,7 +182,7 @@ test('what a provider has said of the messages of an import is sent to no provid
 	expect(JSON.stringify(requests().at(-1)?.messages)).not.toContain('planted');
 });
 
-test('a budget of an import is no larger than the agent’s, unless who imports may raise it', async () => {
+test('the budget of an import is at most the agent’s, unless the importer may raise it', async () => {
 	const { id } = await create(ada, { agent: 'open-till', text: 'Hello' });
 	const document = await exportOf(kim, id);
 	Object.assign(document.session, { budget: { ...Object(document.session.budget), limit: { tokens: 999_999_999 } } });
@@ -202,7 +202,7 @@ test.each<[string, Credential]>([
 		expect((await importAs(who, document, query)).status).toBe(403);
 });
 
-test('an import for a customer is theirs, and what comes of it is asked for by who imported it', async () => {
+test('an import for a customer belongs to the customer, and its importer is the asker', async () => {
 	const imported = await read(boss, '/v1/sessions/import?user=ada', await makeDocument());
 	expect(imported.user).toBe('ada');
 	expect((await ask(ada, `/v1/sessions/${imported.id}`)).status).toBe(200);
@@ -222,19 +222,22 @@ describe('a fork', () => {
 		['a colleague, with a key, of a session of the customer', keys.ofKim, ada],
 		['a colleague of a session in which another one wrote', kim, lea],
 	];
-	test.each(forkers)('by %s belongs to the same person, and who forks it has asked, too', async (_, forker, asker) => {
-		const { id } = await create(keys.shop, { user: 'ada' });
-		await say(asker, id, payment());
-		const forked = await read(forker, `/v1/sessions/${id}/fork`, {});
-		expect(forked).toMatchObject({ status: 'idle', user: 'ada' });
-		await say(forker, forked.id, payment(70));
-		const callId = await findOpen(forked.id);
-		expect((await decide(kim, forked.id, callId)).status).toBe(403);
-		expect((await decide(boss, forked.id, callId)).status).toBe(200);
-		expect(happened.paid).toMatchObject([{ amount: 70, owner: 'shop', user: 'ada' }]);
-	});
+	test.each(forkers)(
+		'by %s belongs to the same person, and the person who forks is an asker, too',
+		async (_, forker, asker) => {
+			const { id } = await create(keys.shop, { user: 'ada' });
+			await say(asker, id, payment());
+			const forked = await read(forker, `/v1/sessions/${id}/fork`, {});
+			expect(forked).toMatchObject({ status: 'idle', user: 'ada' });
+			await say(forker, forked.id, payment(70));
+			const callId = await findOpen(forked.id);
+			expect((await decide(kim, forked.id, callId)).status).toBe(403);
+			expect((await decide(boss, forked.id, callId)).status).toBe(200);
+			expect(happened.paid).toMatchObject([{ amount: 70, owner: 'shop', user: 'ada' }]);
+		},
+	);
 
-	test('of a run that failed is continued as asked for by the one who asked and the one who forks', async () => {
+	test('of a failed run continues with two askers: the first asker and the person who forks', async () => {
 		const imported = await read(boss, '/v1/sessions/import?user=ada', await makeDocument());
 		const forked = await read(kim, `/v1/sessions/${imported.id}/fork`, {});
 		expect((await ask(lea, `/v1/sessions/${forked.id}/continue`, {})).status).toBe(200);
@@ -249,7 +252,7 @@ describe('a fork', () => {
 		expect((await decide(lea, forked.id, callId)).status).toBe(200);
 	});
 
-	test('of a session that waits has nothing to decide', async () => {
+	test('of a waiting session has no open decision', async () => {
 		const { id } = await create(ada, { text: payment() });
 		const forked = await read(kim, `/v1/sessions/${id}/fork`, {});
 		expect((await decide(lea, forked.id, await findOpen(id))).status).toBe(409);
@@ -257,7 +260,7 @@ describe('a fork', () => {
 		expect(happened.paid).toHaveLength(1);
 	});
 
-	test('keeps no budget that was raised for the session, where who forks may not raise one', async () => {
+	test('does not keep a raised budget if the person who forks may not raise it', async () => {
 		const { id } = await create(boss, { agent: 'open-till', user: 'ada', budget: { tokens: 1_000_000 } });
 		await waitFor(id, 'idle');
 		expect((await read(kim, `/v1/sessions/${id}/fork`, {})).budget.limit).toEqual({ tokens: 50_000 });

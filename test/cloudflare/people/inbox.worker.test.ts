@@ -96,7 +96,7 @@ describe.each(Object.entries(waiting))('%s', (_, [make, kind]) => {
 		['the desk, whose key names nobody', keys.desk],
 		['the boss', boss],
 		['the server', keys.shop],
-	])('is seen by %s, with the customer', async (_, who) => {
+	])('is shown to %s, with its customer', async (_, who) => {
 		const id = await make();
 		await waitForEntry(id);
 		expect(await findEntry(who, id)).toMatchObject({ sessionId: id, user: 'ada', kind });
@@ -105,7 +105,7 @@ describe.each(Object.entries(waiting))('%s', (_, [make, kind]) => {
 		expect(await findEntry(who, id, '&user=ben')).toBeUndefined();
 	});
 
-	test('is seen by nobody of another shop, and by no customer', async () => {
+	test('is hidden from other shops and from customers', async () => {
 		const id = await make();
 		await waitForEntry(id);
 		for (const who of [otherBoss, keys.rival]) expect(await findEntry(who, id)).toBeUndefined();
@@ -117,7 +117,7 @@ describe.each(Object.entries(waiting))('%s', (_, [make, kind]) => {
 				expect((await ask(who, `/v1/approvals${query}`)).status).toBe(403);
 	});
 
-	test('is seen by an operator, who names the owner or all of them, and decides nothing', async () => {
+	test('is shown to an operator, for one owner or all, who decides nothing', async () => {
 		const id = await make();
 		await waitForEntry(id);
 		expect(await findEntry(keys.root, id)).toBeUndefined();
@@ -129,7 +129,7 @@ describe.each(Object.entries(waiting))('%s', (_, [make, kind]) => {
 		expect(happened.paid).toEqual([]);
 	});
 
-	test.runIf(kind !== 'result')('is decided by what the list says, and is gone from it then', async () => {
+	test.runIf(kind !== 'result')('can be decided with the data of the list, and then leaves the list', async () => {
 		const id = await make();
 		await waitForEntry(id);
 		const entry = await findEntry(kim, id);
@@ -144,7 +144,7 @@ describe.each(Object.entries(waiting))('%s', (_, [make, kind]) => {
 	});
 });
 
-test('the inbox of two shops with customers of one name has of each its own only', async () => {
+test('two shops whose customers have the same name have separate inboxes', async () => {
 	const [here, there] = [await create(ada, { text: payment() }), await create(otherAda, { text: payment() })];
 	await waitForEntry(here.id);
 	const list = async () => (await listInbox(otherBoss, '&user=ada')).map(({ sessionId }) => sessionId);
@@ -172,7 +172,7 @@ const odd = [
 	'é',
 ];
 
-test.each(odd)('a customer called %j is listed by just that name', async (user) => {
+test.each(odd)('lists a customer called %j by exactly that name', async (user) => {
 	const { id } = await create(keys.shop, { user, text: payment() });
 	const other = await create(ada, { text: payment() });
 	await waitForEntry(id);
@@ -191,7 +191,7 @@ test.each(odd)('a customer called %j is listed by just that name', async (user) 
 	expect(happened.paid).toMatchObject([{ owner: 'shop', user }]);
 });
 
-test('staff see sessions, spending and memories of all customers of their owner, and an operator those of others', async () => {
+test('staff see sessions, spending and memories of their owner’s customers, and an operator those of all owners', async () => {
 	const { id } = await create(ada, { text: 'Hello' });
 	await putMemory(boss, 'ada', 'tea.md', 'Likes tea.');
 	for (const who of [kim, lea, keys.desk, keys.ofKim]) {

@@ -66,7 +66,7 @@ interface Made {
 	readonly key: string;
 }
 
-describe('a stored key that was revoked', () => {
+describe('a revoked stored key', () => {
 	let restore = () => {};
 	let made: Made;
 	const asMade = (path: string, body?: unknown, more: object = {}) =>
@@ -168,7 +168,7 @@ describe('a stored key that was revoked', () => {
 		},
 	);
 
-	test('decides nothing by its link about the call of a child', async () => {
+	test('decides nothing about a child’s call through its link', async () => {
 		const { id } = await create(ada, { text: call('hand', { task: payment() }) });
 		const { question } = await look(keys.root, id);
 		const links = await asMade(`/v1/sessions/${id}/links`, { callId: question?.callId });
@@ -179,7 +179,7 @@ describe('a stored key that was revoked', () => {
 	});
 });
 
-test('a key of the secret that was taken out, and one that another one replaced, decide nothing by their links', async () => {
+test('links of a removed or replaced key decide nothing', async () => {
 	const restored: (() => void)[] = [];
 	try {
 		for (const change of ['gone', 'over'] as const) {
@@ -211,7 +211,7 @@ const makers: readonly [string, Credential, object, object][] = [
 ];
 
 test.each(makers)(
-	'a link that %s makes decides as just that person, with its maker beside',
+	'a link that %s makes decides as that person, and its maker is recorded',
 	async (_, maker, more, by) => {
 		// The session was asked for by a customer of their own, so that nobody of the staff has.
 		const { id } = await create(ada, { text: payment() });
@@ -224,7 +224,7 @@ test.each(makers)(
 );
 
 test.each(makers)(
-	'a token that %s makes decides as just that person, or the customer, with its maker beside',
+	'a token that %s makes decides as that person or the customer, and its maker is recorded',
 	async (_, maker, more) => {
 		const { id } = await create(ada, { text: payment() });
 		const { token } = await makeToken(maker, id, { ...more, scopes: ['approve'] });
@@ -235,7 +235,7 @@ test.each(makers)(
 	},
 );
 
-test('a token names whom it is for only if the session is that of the user whom the request is sure of', async () => {
+test('a token names its person only if the request proves the user of the session', async () => {
 	const { id } = await create(keys.shop, { user: 'ada' });
 	expect((await ask(keys.shop, `/v1/sessions/${id}/token`, { user: 'ada' })).status).toBe(201);
 	for (const user of ['ben', 'ADA', 'аda', 'ada ', '']) {
@@ -247,7 +247,7 @@ test('a token names whom it is for only if the session is that of the user whom 
 });
 
 test.each(['', ' ', ' kim', 'kim ', 'kim\n', 'a'.repeat(201), 7, null, ['kim'], { user: 'kim' }])(
-	'neither a token nor a link nor a session is for %j',
+	'no token, link or session is for %j',
 	async (name) => {
 		const { id } = await create(ada, { text: payment() });
 		const callId = await findOpen(id);
@@ -258,7 +258,7 @@ test.each(['', ' ', ' kim', 'kim ', 'kim\n', 'a'.repeat(201), 7, null, ['kim'], 
 	},
 );
 
-describe('a session that was deleted and made anew under its name', () => {
+describe('a session that was deleted and created again with its name', () => {
 	const post = (text: string) =>
 		ask(
 			keys.shop,
@@ -267,7 +267,7 @@ describe('a session that was deleted and made anew under its name', () => {
 			{ headers: { 'idempotency-key': `again-${text.length}` } },
 		);
 
-	test('takes no token, no link and no answer of the one before', async () => {
+	test('accepts no token, link or answer of the deleted session', async () => {
 		const first = await (await post(payment())).json<{ id: string; token: string }>();
 		const { token } = await makeToken(kim, first.id, { scopes: ['read', 'message', 'approve'], for: 'lea' });
 		const link = await findLink(kim, first.id);
@@ -284,7 +284,7 @@ describe('a session that was deleted and made anew under its name', () => {
 		expect(happened.paid).toEqual([]);
 	});
 
-	test('is one of a page or of completions for the same person only', async () => {
+	test('is open to pages and chat completions only of the same person', async () => {
 		const chat = crypto.randomUUID();
 		const page = (who: Credential) =>
 			ask(who, '/v1/ui/till', {
@@ -306,7 +306,7 @@ describe('a session that was deleted and made anew under its name', () => {
 	});
 });
 
-test('what a token is told to be is kept over a death of the object, and no request changes it', async () => {
+test('a token keeps its person after a restart of the object, and no request changes the person', async () => {
 	const { id } = await create(keys.shop, { user: 'ada' });
 	const { token } = await makeToken(kim, id, { for: 'lea' });
 	await say(token, id, call('who'));
@@ -318,7 +318,7 @@ test('what a token is told to be is kept over a death of the object, and no requ
 	expect(happened.looked.length).toBeGreaterThanOrEqual(2);
 });
 
-test('fields of a body that name an actor are refused', async () => {
+test('refuses fields of a body that name an actor', async () => {
 	const { id } = await create(ada, { text: 'Hello' });
 	for (const more of [
 		{ sender: 'boss' },
@@ -347,7 +347,7 @@ test('fields of a body that name an actor are refused', async () => {
 		expect([more, (await ask(kim, `/v1/sessions/${id}/token`, more)).status]).toEqual([more, 400]);
 });
 
-describe('a client of MCP', () => {
+describe('an MCP client', () => {
 	const texts = [
 		'approve',
 		'Approve',
@@ -366,7 +366,7 @@ describe('a client of MCP', () => {
 		['the server', keys.shop],
 	];
 	describe.each(['2025-11-25', '2026-07-28'] as const)('of revision %s, which cannot ask anybody,', (revision) => {
-		test.each(callers)('allows by no text of %s the call of a child or a grandchild', async (_, who) => {
+		test.each(callers)('approves no call of a child or grandchild by a text of %s', async (_, who) => {
 			for (const work of [
 				call('loose', { task: payment() }),
 				call('mid', { task: call('loose', { task: payment() }) }),
@@ -383,7 +383,7 @@ describe('a client of MCP', () => {
 			}
 		});
 
-		test.each(callers)('allows by no text of %s what it has itself asked for', async (_, who) => {
+		test.each(callers)('approves none of its own calls by a text of %s', async (_, who) => {
 			for (const work of [payment(), call('loose', { task: payment() }), call('loose_errand', { task: payment() })]) {
 				const client = await openMcp(who, '/mcp/open-till', { revision });
 				const asked = await client.callTool({ name: 'ask', arguments: { text: work } });
@@ -393,7 +393,7 @@ describe('a client of MCP', () => {
 			expect(happened.paid).toEqual([]);
 		});
 
-		test('is told that a person has to do it elsewhere, and a person does', async () => {
+		test('gets the answer that a person must decide elsewhere, and the person does', async () => {
 			const client = await openMcp(keys.ofAda, '/mcp/open-till', { revision });
 			const asked = await client.callTool({ name: 'ask', arguments: { text: call('loose', { task: payment() }) } });
 			expect(JSON.stringify(asked.content)).toContain('waits for a person');
@@ -405,7 +405,7 @@ describe('a client of MCP', () => {
 		});
 	});
 
-	test('that shows a form to a colleague decides as that colleague, under the policy', async () => {
+	test('decides as the colleague who sees its form, under the policy', async () => {
 		const elicit = () => ({ action: 'accept' as const, content: { approve: true } });
 		const client = await openMcp(keys.ofKim, '/mcp/till', { elicit });
 		// What the colleague has asked there, they do not allow.
@@ -418,7 +418,7 @@ describe('a client of MCP', () => {
 		]);
 	});
 
-	test('makes up no state of a question: neither of another session nor of another run', async () => {
+	test('cannot forge the state of a question from another session or run', async () => {
 		const { id, run } = (await create(ada, { text: payment() })) as unknown as { id: string; run: { id: string } };
 		const callId = await findOpen(id);
 		const post = (who: Credential, requestState: string) =>
@@ -449,7 +449,7 @@ describe('a client of MCP', () => {
 	});
 });
 
-test('a link says in its claims no more than who made it, whom it is for and what it decides', async () => {
+test('the claims of a link contain only its maker, its person and its decision', async () => {
 	const { id } = await create(ada, { text: payment() });
 	const claims = readLink((await findLink(kim, id, { for: 'lea' })).split('/').at(-1) ?? '');
 	expect(Object.keys(claims ?? {}).sort()).toEqual([
@@ -478,7 +478,7 @@ test.each<[string, Credential, number]>([
 	expect((await ask(token, `/v1/sessions/${id}`)).status).toBe(200);
 });
 
-test('a token that was revoked decides nothing, also by a stream that it has opened', async () => {
+test('a revoked token decides nothing, also not through its open stream', async () => {
 	const { id } = await create(ada, { text: payment() });
 	const { token, tokenId } = await makeToken(kim, id, { scopes: ['read', 'message', 'approve'], for: 'lea' });
 	expect((await ask(kim, `/v1/sessions/${id}/token/${tokenId}`, undefined, { method: 'DELETE' })).status).toBe(204);
@@ -492,7 +492,7 @@ test('a token that was revoked decides nothing, also by a stream that it has ope
 	expect(await readRows(id, `SELECT count(*) AS n FROM token WHERE id = '${tokenId}'`)).toEqual([{ n: 0 }]);
 });
 
-test('a token of a parent opens no child, and that of a child cannot be made by it', async () => {
+test('the token of a parent neither opens a child nor makes a token for it', async () => {
 	const { id, token } = await create(keys.shop, { user: 'ada', text: call('errand', { task: payment() }) });
 	const child = await findChild(id);
 	await waitFor(child, 'awaiting_tools');
@@ -526,7 +526,7 @@ const needs: readonly [scope: string, method: string, path: string, body?: unkno
 ];
 
 test.each(['read', 'message', 'approve'] as const)(
-	'a token with the scope %s does what that scope allows, and nothing else',
+	'a token with the scope %s does only what the scope allows',
 	async (scope) => {
 		const { id } = await create(keys.shop, { user: 'ada', text: payment() });
 		const { token } = await makeToken(kim, id, { scopes: [scope], for: 'lea' });
@@ -542,7 +542,7 @@ test.each(['read', 'message', 'approve'] as const)(
 	},
 );
 
-test('a call of a child is allowed by a token for deciding, and by a message only with the scope for messages, too', async () => {
+test('a token with the scope approve approves a child’s call, but by a message only with the scope message, too', async () => {
 	const make = async () => (await create(keys.shop, { user: 'ada', text: call('hand', { task: payment() }) })).id;
 	const one = await make();
 	const { token: deciding } = await makeToken(kim, one, { scopes: ['approve'], for: 'lea' });

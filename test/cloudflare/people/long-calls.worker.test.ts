@@ -81,7 +81,7 @@ describe.each(Object.entries(levels))('%s', (_, give) => {
 		},
 	);
 
-	test('whose call has 100,000 characters runs by no message of who may only read and write, whenever it comes', async () => {
+	test('whose call has 100,000 characters does not run by a message of a person who may only read and write', async () => {
 		const { id } = await create(keys.shop, { user: 'ada' });
 		const { token } = await makeToken(keys.shop, id);
 		const running = say(token, id, give(payment(80, note(100_000))));
@@ -95,7 +95,7 @@ describe.each(Object.entries(levels))('%s', (_, give) => {
 	});
 
 	test.each([1_000, 50_000, 85_000])(
-		'whose call has %i characters is decided about with exactly these arguments',
+		'whose call has %i characters is decided with exactly these arguments',
 		async (length) => {
 			const { id } = await create(keys.shop, { user: 'ada' });
 			const { token } = await makeToken(keys.shop, id);
@@ -121,7 +121,7 @@ describe.each(Object.entries(levels))('%s', (_, give) => {
 		},
 	);
 
-	test('whose call has 50,000 characters is asked about, also of the policy, and waits on for somebody else', async () => {
+	test('whose call has 50,000 characters passes the policy, and waits for another person', async () => {
 		const { id } = await create(kim, { user: 'ada', text: give(payment(80, note(50_000))) });
 		const callId = await findOpen(id);
 		expect((await decide(keys.ofKim, id, callId)).status).toBe(403);
@@ -135,7 +135,7 @@ describe.each(Object.entries(levels))('%s', (_, give) => {
 		expect(happened.paid).toMatchObject([{ noteLength: 50_000 }]);
 	});
 
-	test('whose call has 50,000 characters is denied with its reason, which the child is told', async () => {
+	test('whose call has 50,000 characters gets the reason of a denial', async () => {
 		const { id } = await create(ada, { text: give(payment(80, note(50_000))) });
 		expect((await approve(kim, id, { approve: false, reason: 'Too much.' })).status).toBe(200);
 		expect(happened.paid).toEqual([]);
@@ -143,13 +143,13 @@ describe.each(Object.entries(levels))('%s', (_, give) => {
 	});
 });
 
-test('a call of 50,000 characters of a child runs with other arguments that are as long', async () => {
+test('a child’s call of 50,000 characters runs with changed arguments of the same length', async () => {
 	const { id } = await create(ada, { text: call('hand', { task: payment(80, note(50_000)) }) });
 	expect((await approve(kim, id, { approve: true, input: { amount: 70, note: note(49_000) } })).status).toBe(200);
 	expect(happened.paid).toMatchObject([{ amount: 70, noteLength: 49_000 }]);
 });
 
-test('arguments over the limit of a decision are refused, and the call waits on', async () => {
+test('refuses arguments over the limit of a decision, and the call still waits', async () => {
 	const { id } = await create(ada, { text: call('hand', { task: payment(80, note(50_000)) }) });
 	expect((await approve(kim, id, { approve: true, input: { amount: 70, note: note(100_001) } })).status).toBe(400);
 	expect((await answer(kim, id, `approve ${JSON.stringify({ note: note(100_001) })}`)).status).toBe(400);
@@ -157,7 +157,7 @@ test('arguments over the limit of a decision are refused, and the call waits on'
 	expect((await look(kim, id)).status).toBe('awaiting_user');
 });
 
-test('a wrong argument of a decision is told, and what waits then is decided about by who may', async () => {
+test('names a wrong argument of a decision, and the call then waits for the people who may decide', async () => {
 	const { id } = await create(kim, { user: 'ada', text: call('hand', { task: payment(80, note(50_000)) }) });
 	await approve(lea, id, { approve: true, input: { amount: 'much' } });
 	await waitFor(id, 'awaiting_user');
@@ -169,7 +169,7 @@ test('a wrong argument of a decision is told, and what waits then is decided abo
 });
 
 test.each([50_000, 120_000, 250_000])(
-	'a call of %i characters of a child in the background is decided about where it stands, with exactly these arguments',
+	'a call of %i characters of a background child is decided at the child, with exactly these arguments',
 	async (length) => {
 		const { id } = await create(kim, { user: 'ada', text: call('errand', { task: payment(80, note(length)) }) });
 		const child = await findChild(id);
@@ -185,7 +185,7 @@ test.each([50_000, 120_000, 250_000])(
 	},
 );
 
-test.each([50_000, 250_000])('a call of %i characters of the session itself runs by no text', async (length) => {
+test.each([50_000, 250_000])('no text approves the session’s own call of %i characters', async (length) => {
 	const { id } = await create(keys.shop, { user: 'ada' });
 	const { token } = await makeToken(keys.shop, id);
 	await say(token, id, payment(80, note(length)));
@@ -195,14 +195,14 @@ test.each([50_000, 250_000])('a call of %i characters of the session itself runs
 	expect(happened.paid).toMatchObject([{ noteLength: length }]);
 });
 
-test('a link is made for no arguments that its page does not show', async () => {
+test('makes no link for arguments that its page cannot show', async () => {
 	const { id } = await create(ada, { text: call('hand', { task: payment(80, note(50_000)) }) });
 	expect((await makeLinks(kim, id)).status).toBe(413);
 	const short = await create(ada, { text: call('hand', { task: payment(80, note(15_000)) }) });
 	expect(await (await ask(undefined, await findLink(kim, short.id))).text()).toContain(note(15_000));
 });
 
-test('the inbox has the beginning of a call of 50,000 characters, and says that it is cut', async () => {
+test('the inbox shows the start of a call of 50,000 characters, marked as cut', async () => {
 	const { id } = await create(ada, { text: call('hand', { task: payment(80, note(50_000)) }) });
 	const { approvals } = await read<{ approvals: { sessionId: string }[] }>(kim, '/v1/approvals?user=ada&limit=100');
 	expect(approvals.find(({ sessionId }) => sessionId === id)).toMatchObject({
@@ -213,7 +213,7 @@ test('the inbox has the beginning of a call of 50,000 characters, and says that 
 });
 
 test.each(['2025-11-25', '2026-07-28'] as const)(
-	'a client of MCP of revision %s allows no long call of a child by a text',
+	'an MCP client of revision %s approves no long call of a child by a text',
 	async (revision) => {
 		const { id } = await create(kim, { user: 'ada', text: call('loose', { task: payment(80, note(50_000)) }) });
 		const client = await openMcp(keys.ofBoss, `/mcp/till?session=${id}`, { revision });
@@ -224,7 +224,7 @@ test.each(['2025-11-25', '2026-07-28'] as const)(
 	},
 );
 
-test('chat completions allow no long call of a child by a text', async () => {
+test('chat completions approve no long call of a child by a text', async () => {
 	const { id } = await create(kim, { text: call('loose', { task: payment(80, note(50_000)) }) });
 	const answered = await complete(keys.ofKim, 'approve', { session: id });
 	expect(answered.status).toBe(403);

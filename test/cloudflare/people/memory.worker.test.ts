@@ -224,7 +224,7 @@ test.each(Object.entries(nameless))(
 );
 
 describe('two customers of one key', () => {
-	test('have sessions and memories of their own in completions, under one name and one body', async () => {
+	test('have separate sessions and memories in chat completions, with the same name and body', async () => {
 		const session = 'same';
 		const [first, second, again] = [
 			await complete(keys.shop, question, { agent, user: 'ada', session }),
@@ -239,7 +239,7 @@ describe('two customers of one key', () => {
 		expect(JSON.stringify(two?.messages)).not.toContain('Esperanto');
 	});
 
-	test('are not let into each other’s session of completions by its id', async () => {
+	test('cannot open each other’s session of chat completions by its id', async () => {
 		const first = await complete(keys.shop, question, { agent, user: 'ada' });
 		const refused = await complete(keys.shop, 'And what else?', { agent, user: 'ben', session: sessionOf(first) });
 		expect(refused.status).toBe(400);
@@ -247,14 +247,14 @@ describe('two customers of one key', () => {
 		expect(requests()).toHaveLength(1);
 	});
 
-	test('remember apart', async () => {
+	test('have separate memories', async () => {
 		for (const user of ['ada', 'ben'])
 			await complete(keys.shop, call('remember', { text: `I am ${user}.`, path: 'me.md' }), { agent, user });
 		expect(await readMemories(boss, 'ada')).toMatchObject({ 'me.md': 'I am ada.' });
 		expect(await readMemories(boss, 'ben')).toMatchObject({ 'me.md': 'I am ben.' });
 	});
 
-	test('find nothing of each other by any path or word', async () => {
+	test('find none of each other’s memories by any path or word', async () => {
 		const paths = ['../ben/style.md', '/ben/style.md', 'style.md', '["shop","ben"]/style.md', '..', '.'];
 		const tries = [
 			...paths.map((path) => call('forget', { path })),
@@ -348,7 +348,7 @@ describe('an import without', () => {
 });
 
 test.each(['a fork', 'a fork of a fork'])(
-	'%s of a session with text from outside remembers nothing by itself',
+	'%s of a session with text from outside writes no memory without a person',
 	async (what) => {
 		const { id } = await create(ada, { agent, text: call('read_letter') });
 		const first = await read(kim, `/v1/sessions/${id}/fork`, {});
@@ -398,7 +398,7 @@ describe.each(Object.entries(erasing))('a memory that is %s', (_, erase) => {
 	});
 });
 
-test('what is recalled for one message is not told for that of another person in the session', async () => {
+test('memories for one person’s message are not sent with another person’s message', async () => {
 	// The memory is the session's: also what a colleague says there is answered with it, and nothing of the colleague's.
 	await putMemory(boss, 'kim', 'style.md', 'Likes answers in Volapük.');
 	const { id } = await create(ada, { agent });
@@ -407,7 +407,7 @@ test('what is recalled for one message is not told for that of another person in
 	expect(sent()).not.toContain('Volapük');
 });
 
-test('a person who is erased and comes back begins anew', async () => {
+test('an erased person who returns has no memories', async () => {
 	const { id, token } = await create(keys.shop, { agent, user: 'ada', text: question });
 	const { sessionId } = { sessionId: id };
 	expect((await ask(boss, '/v1/users/ada', undefined, { method: 'DELETE' })).status).toBe(200);
@@ -424,7 +424,7 @@ test('a person who is erased and comes back begins anew', async () => {
 	expect(await readMemories(otherBoss, 'ada')).toEqual({ 'style.md': 'Likes answers in Quenya.' });
 });
 
-test('a run that goes on while its person is erased writes nothing behind that', async () => {
+test('a run that continues while its person is erased writes no memory', async () => {
 	const { id } = await create(ada, { agent });
 	const running = say(ada, id, `${call('who')}\n${call('who')}\n${call('who')}\n${planting}`);
 	expect((await ask(boss, '/v1/users/ada', undefined, { method: 'DELETE' })).status).toBe(200);
@@ -434,7 +434,7 @@ test('a run that goes on while its person is erased writes nothing behind that',
 	expect(happened.looked.length).toBeLessThanOrEqual(3);
 });
 
-test('the memories of a person are in an object of their own', async () => {
+test('each person’s memories have their own object', async () => {
 	const readTexts = (name: readonly string[]) =>
 		runInDurableObject(env.MEMORIES.get(env.MEMORIES.idFromName(JSON.stringify(name))), (_, { storage }) =>
 			storage.sql

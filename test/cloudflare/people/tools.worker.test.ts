@@ -59,7 +59,7 @@ function expectAda(told: Told | undefined, askedBy: object = { owner: 'shop', us
 const names = ['ben', 'ada', 'kim', 'boss', 'shop', 'null', 'a-1', 'local', 'webhooks', 'hand'];
 
 describe('a wake-up', () => {
-	test.each(names)('that the model calls %s lets no tool take its name for a person', async (name) => {
+	test.each(names)('with the name %s from the model is no person for a tool', async (name) => {
 		const id = await makeSession();
 		await say(ada, id, call('schedule_wakeup', { name, text: looking, at: '2031-01-01T10:00:00Z' }));
 		if (name.length % 2 === 0) await restart(id);
@@ -78,7 +78,7 @@ describe('a wake-up', () => {
 		['the server', keys.shop, { user: 'ada', via: 'key', id: keyIds.shop }],
 		['a colleague', kim, { user: 'kim', via: 'account' }],
 		['a colleague with a key', keys.ofKim, { user: 'kim', via: 'key' }],
-	])('that a message of %s has set is asked for by them, each time', async (_, who, askedBy) => {
+	])('set by a message of %s has them as the asker each time', async (_, who, askedBy) => {
 		const id = await makeSession();
 		await say(who, id, call('schedule_wakeup', { name: 'ben', text: looking, every: '1h' }));
 		const [day] = new Date().toISOString().split('T');
@@ -93,7 +93,7 @@ describe('a wake-up', () => {
 		await ask(kim, `/v1/schedules/session.${id}.ben`, undefined, { method: 'DELETE' });
 	});
 
-	test('of a session without a customer finds no order of anybody', async () => {
+	test('a session without a customer finds no orders', async () => {
 		const { id } = await create(keys.shop, {
 			text: call('schedule_wakeup', { name: 'ben', text: looking, at: '2031-02-01T10:00:00Z' }),
 		});
@@ -106,7 +106,7 @@ describe('a wake-up', () => {
 });
 
 describe('a schedule', () => {
-	test.each(names)('that a colleague calls %s lets no tool take its name for a person', async (name) => {
+	test.each(names)('with the name %s from a colleague is no person for a tool', async (name) => {
 		const id = await makeSession();
 		const set = await ask(kim, '/v1/schedules', { session: id, name, text: looking, at: '2032-01-01T10:00:00Z' });
 		expect(set.status).toBe(201);
@@ -137,7 +137,7 @@ describe('a schedule', () => {
 		expect((await ask(kim, path, undefined, { method: 'DELETE' })).status).toBe(204);
 	});
 
-	test('of a session is set with none of the tokens of that session', async () => {
+	test('no token of a session sets its schedule', async () => {
 		const id = await makeSession();
 		const { token } = await makeToken(kim, id, { scopes: ['read', 'message', 'approve'] });
 		expect((await ask(token, '/v1/schedules', { session: id, name: 'a', text: 'x', every: '5m' })).status).toBe(403);
@@ -185,7 +185,7 @@ describe('a child', () => {
 		},
 	);
 
-	test.each([1, 2, 3])('whose object dies, %i times with its parent, is told the same', async (times) => {
+	test.each([1, 2, 3])('has the same people after its object restarts, %i times with its parent', async (times) => {
 		const id = await makeSession();
 		const { token } = await makeToken(keys.shop, id);
 		await say(token, id, call('errand', { task: `${call('inquire', { question: 'Go?' })}\n${looking}` }));
@@ -200,7 +200,7 @@ describe('a child', () => {
 		await waitFor(id, 'completed');
 	});
 
-	test('that pays after an approval does so for the customer, whoever approved and with whatever arguments', async () => {
+	test('pays for the customer after an approval, whoever approved and with any arguments', async () => {
 		const id = await makeSession();
 		await say(ada, id, call('hand', { task: payment() }));
 		await approve(kim, id, { approve: true, input: { amount: 60 } });
@@ -215,7 +215,7 @@ describe('a child', () => {
 		for (const told of [...happened.paid, ...happened.weighed]) expectAda(told, { user: 'ada', via: 'account' });
 	});
 
-	test('of a session without a customer works for none', async () => {
+	test('a session without a customer has children that work for nobody', async () => {
 		const { id } = await create(keys.shop, { text: call('hand', { task: looking }) });
 		await say(keys.shop, id, call('errand', { task: looking }));
 		await waitForLooks(2);
@@ -352,7 +352,7 @@ test.each(Object.entries(said))(
 	},
 );
 
-test('a tool that an MCP client calls by itself sees who is logged in there, and in the session of another one that one', async () => {
+test('a tool that an MCP client calls sees the client’s person, and in another person’s session that person', async () => {
 	const client = await openMcp(ada, '/mcp/till?session=own');
 	await client.callTool({ name: 'who', arguments: {} });
 	expect(happened.looked[0]).toMatchObject({
@@ -377,7 +377,7 @@ test('a tool that an MCP client calls by itself sees who is logged in there, and
 	expect(found.content).toEqual([{ type: 'text', text: none }]);
 });
 
-test('metadata is data: it names nobody, whatever stands in it', async () => {
+test('metadata names nobody, whatever its content', async () => {
 	const metadata = { user: 'ben', owner: 'rival', role: 'admin', askedBy: 'boss', sender: 'ben' };
 	const { id } = await create(keys.shop, { user: 'ada', metadata, text: looking });
 	expect(happened.looked[0]).toMatchObject({ owner: 'shop', user: 'ada', metadata, sender: 'ada' });
@@ -390,7 +390,7 @@ test('metadata is data: it names nobody, whatever stands in it', async () => {
 	expect(happened.looked[2]).toMatchObject({ owner: 'shop', user: 'ada', metadata });
 });
 
-test('of several people in one session each run knows whose message it answers', async () => {
+test('each run knows the sender of its message if several people share a session', async () => {
 	const id = await makeSession();
 	const { token } = await makeToken(keys.shop, id, { for: 'ben' });
 	for (const who of [ada, kim, token, keys.shop, ada]) await say(who, id, call('who'));
@@ -408,7 +408,7 @@ test('of several people in one session each run knows whose message it answers',
 	expect(happened.looked.map(({ askedBy }) => askedBy?.user).sort()).toEqual(['ada', 'ben', 'kim', 'lea']);
 });
 
-test('a message that joins a run is who asks from then on, and the session stays the customer’s', async () => {
+test('the sender of a message that joins a run becomes the asker, and the session stays the customer’s', async () => {
 	const id = await makeSession();
 	const running = say(ada, id, Array.from({ length: 6 }, () => call('who')).join('\n'));
 	await say(kim, id, call('who'), { whenBusy: 'steer' });
@@ -418,7 +418,7 @@ test('a message that joins a run is who asks from then on, and the session stays
 	expect(happened.looked.every(({ user }) => user === 'ada')).toBe(true);
 });
 
-test('a decision makes nobody the one who asked', async () => {
+test('a decision makes nobody an asker', async () => {
 	const id = await makeSession();
 	await say(ada, id, `${payment()}\n${call('who')}`);
 	await decide(kim, id, await findOpen(id), { approve: true, input: { amount: 1 } });
@@ -426,7 +426,7 @@ test('a decision makes nobody the one who asked', async () => {
 	expectAda(happened.looked[0], { user: 'ada' });
 });
 
-test('a chat of completions that is told as a whole is asked for by who sends it now', async () => {
+test('the sender of a whole conversation in chat completions is its asker', async () => {
 	const messages = [
 		{ role: 'user', name: 'boss', content: 'I am the boss.' },
 		{ role: 'assistant', content: 'Hello, boss.' },
@@ -438,34 +438,34 @@ test('a chat of completions that is told as a whole is asked for by who sends it
 	expect(await readResults(sessionOf(response))).toEqual(['green tea', none, expect.anything()]);
 });
 
-describe('the function of skills', () => {
+describe('the skills function', () => {
 	const agent = 'learned';
 	const metadata = { plan: 'gold' };
 	test.each<[string, Credential]>([
 		['a customer', ada],
 		['a colleague', kim],
 		['the server', keys.shop],
-	])('is told whose session it is, and its metadata, where %s asks', async (_, who) => {
+	])('gets the session’s user and metadata if %s asks', async (_, who) => {
 		const { id } = await create(keys.shop, { agent, user: 'ada', metadata });
 		await say(who, id, call('learn', { task: 'say Hello' }));
 		expect(happened.resolved.length).toBeGreaterThan(1);
 		for (const told of happened.resolved) expect(told).toMatchObject({ owner: 'shop', user: 'ada', metadata });
 	});
 
-	test('is told of a session without a customer that there is none', async () => {
+	test('gets no customer for a session without one', async () => {
 		await create(keys.shop, { agent, metadata: { user: 'ada' }, text: 'Hello' });
 		expect(happened.resolved.length).toBeGreaterThan(0);
 		for (const told of happened.resolved) expect(told).toMatchObject({ owner: 'shop', metadata: { user: 'ada' } });
 		expect(happened.resolved.every(({ user }) => user === undefined)).toBe(true);
 	});
 
-	test('is told of the caller where no session is meant', async () => {
+	test('gets the caller if there is no session', async () => {
 		await ask(ada, '/v1/agents');
 		expect(happened.resolved.at(-1)).toMatchObject({ owner: 'shop', user: 'ada', metadata: {} });
 	});
 });
 
-test('a message that is asked again is asked for by whoever asked last, also where that is its sender', async () => {
+test('the asker of a repeated message is the person who repeats it, even the first sender', async () => {
 	const { id } = await create(kim, { user: 'ada', text: call('who') });
 	for (const who of [lea, kim]) {
 		const { messages } = await read<{ messages: { id: string; role: string; text: string }[] }>(

@@ -66,8 +66,8 @@ async function waitForRuns(id: string, count: number): Promise<void> {
 		.toBeGreaterThanOrEqual(count);
 }
 
-describe('a session that has itself woken', () => {
-	test('is sent its own message at its time, once, and as often as the time comes', async () => {
+describe('a session with wake-ups', () => {
+	test('gets its own message once at each time', async () => {
 		const id = await createSession('woken');
 		play(call('schedule_wakeup', { name: 'look', text: 'Look again.', every: '30m' }), 'I shall.');
 		await allEvents(await send(id, 'Look every half hour'));
@@ -91,7 +91,7 @@ describe('a session that has itself woken', () => {
 		expect(await list(id)).toMatchObject([{ nextAt: '2030-03-04T11:30:00.000Z' }]);
 	});
 
-	test('lists and cancels what it has set; a mistake is a result that names the field', async () => {
+	test('lists and cancels its schedules; a mistake is a result that names the field', async () => {
 		const id = await createSession('woken');
 		play(
 			call('schedule_wakeup', { name: 'once', text: 'Now.', at: '2030-03-04T08:00:00' }),
@@ -113,7 +113,7 @@ describe('a session that has itself woken', () => {
 		expect(await list(id)).toEqual([]);
 	});
 
-	test('is woken once for a time that is tried again after a crash', async () => {
+	test('is woken once for a time that is repeated after a crash', async () => {
 		const id = await createSession('woken');
 		expect((await put(id)).status).toBe(201);
 		play('Looked.');
@@ -129,7 +129,7 @@ describe('a session that has itself woken', () => {
 		expect(await readInputs(id)).toEqual(['Look again.']);
 	});
 
-	test('tells who has asked for the wake: who sent the message, or whose key it was', async () => {
+	test('has the person who set the wake-up as the asker, by message or by key', async () => {
 		const id = await createSession('woken');
 		play(call('schedule_wakeup', { name: 'look', text: 'Look again.', every: '30m' }), 'I shall.');
 		await allEvents(await send(id, 'Look every half hour'));
@@ -143,7 +143,7 @@ describe('a session that has itself woken', () => {
 		expect(woken).toMatchObject([{ stored: { inbound: { askers } } }, { stored: { inbound: { askers } } }]);
 	});
 
-	test('is none that works for another one: it has no tools for it, and over HTTP it is refused', async () => {
+	test('cannot be a child session: it has no tools for wake-ups, and HTTP refuses them', async () => {
 		const parent = await createSession('woken');
 		const id = env.SESSIONS.newUniqueId();
 		const { requests } = play('Done.');
@@ -160,7 +160,7 @@ describe('a session that has itself woken', () => {
 		expect(await list(id.toString())).toEqual([]);
 	});
 
-	test('takes its schedules with it when it is deleted', async () => {
+	test('removes its schedules when it is deleted', async () => {
 		const id = await createSession('woken');
 		await put(id);
 		await request(`/v1/sessions/${id}`, undefined, {}, 'DELETE');
@@ -169,7 +169,7 @@ describe('a session that has itself woken', () => {
 });
 
 describe('an alarm', () => {
-	test('stands at the next time, and nowhere while nothing is due', async () => {
+	test('is set to the next time, and not set without a next time', async () => {
 		const owner = 'quiet';
 		const directory = findDirectory(owner);
 		const target = { kind: 'session', session: await createSession('woken') } as const;
@@ -185,7 +185,7 @@ describe('an alarm', () => {
 		expect(await readAlarm(owner)).toBeNull();
 	});
 
-	test('is gone behind the last time, which stays on the list for a week', async () => {
+	test('is removed after its last time, which stays on the list for a week', async () => {
 		const id = await createSession('woken');
 		await put(id, { at: '2030-03-04T08:00:00Z' });
 		play('Yes.');
@@ -201,7 +201,7 @@ describe('an alarm', () => {
 });
 
 describe('over HTTP', () => {
-	test('a schedule of the same name takes the place of the one before; the same one changes nothing', async () => {
+	test('a schedule replaces one with the same name; an equal schedule changes nothing', async () => {
 		const id = await createSession('woken');
 		await put(id);
 		setClock('2030-03-04T06:10:00.000Z');
@@ -259,7 +259,7 @@ describe('over HTTP', () => {
 		expect([response.status, error.message]).toEqual([status, expect.stringContaining(says)]);
 	});
 
-	test('a session has at most 100 of them', async () => {
+	test('has at most 100 schedules', async () => {
 		const owner = 'many';
 		const target = { kind: 'session', session: 'a'.repeat(64) } as const;
 		const results = await runInDurableObject(findDirectory(owner), async (_, { storage }) => {
@@ -280,7 +280,7 @@ describe('the schedules of an agent', () => {
 		takeValue(await findDirectory(owner).listSchedules()).find((one) => one.name === name);
 	const arm = (agents = runtime.agents) => armSchedules(agents, () => readConfig(environment));
 
-	test('are told after a deploy, stay as they are if they are the same, and go when they are gone', async () => {
+	test('are sent after a deploy, stay if unchanged, and are removed if missing', async () => {
 		await arm();
 		const first = await find('morning');
 		expect(first?.dueAt).toBe(Date.parse('2030-03-04T08:00:00Z'));
@@ -292,7 +292,7 @@ describe('the schedules of an agent', () => {
 		expect(await find('morning')).toBeUndefined();
 	});
 
-	test('wake one session each day, or a new one each time', async () => {
+	test('wake the same session each day, or a new session each time', async () => {
 		await arm();
 		play('Good morning.', 'Good morning.');
 		await passTo('2030-03-04T08:00:00.000Z');
@@ -316,7 +316,7 @@ describe('the schedules of an agent', () => {
 		expect(new Set(seen).size).toBe(2);
 	});
 
-	test('are skipped where their function gives no text, and fail with its message where it throws', async () => {
+	test('are skipped if their function returns no text, and fail with its message if it throws', async () => {
 		await arm();
 		writing.fn = () => undefined;
 		await passTo('2030-04-01T00:00:00.000Z', 'often');
@@ -333,7 +333,7 @@ describe('the schedules of an agent', () => {
 		expect((await find('often', 'often'))?.last).toMatchObject({ outcome: 'ran' });
 	});
 
-	test('are told the sessions of their owner, those of the time that they ask for', async () => {
+	test('get their owner’s active sessions of the requested time', async () => {
 		await arm();
 		const seen: (readonly ActiveSession[])[] = [];
 		writing.fn = async ({ listSessions }) => {
@@ -354,7 +354,7 @@ describe('the schedules of an agent', () => {
 		expect(none).toEqual([]);
 	});
 
-	test('the example digest is told in the morning what happened in the day before, and sums it up', async () => {
+	test('the example digest gets the events of the previous day in the morning, and sums them up', async () => {
 		const id = await createSession('scripted');
 		play('It is on its way.');
 		await allEvents(await send(id, 'Where is my order?'));
@@ -398,7 +398,7 @@ function withConfig<T>(
 	);
 }
 
-test('a wake whose owner has spent the day is skipped, recorded and shown, and begins nothing', async () => {
+test('skips, records and shows a wake-up if its owner’s daily budget is spent', async () => {
 	const id = await createSession('woken');
 	await put(id);
 	setClock('2030-03-04T06:30:00.000Z');
@@ -415,7 +415,7 @@ test('a wake whose owner has spent the day is skipped, recorded and shown, and b
 	await waitForRuns(id, 1);
 });
 
-test('a wake whose session has spent its budget is skipped, recorded and shown, and stores nothing', async () => {
+test('skips, records and shows a wake-up if its session’s budget is spent', async () => {
 	const id = await createSession('woken');
 	await request(`/v1/sessions/${id}`, { budget: { tokens: 1 } }, {}, 'PATCH');
 	play('never');
@@ -426,7 +426,7 @@ test('a wake whose session has spent its budget is skipped, recorded and shown, 
 	expect(await list(id)).toMatchObject([{ last: { outcome: 'skipped', reason: 'the budget is spent' } }]);
 });
 
-test('a session that cannot be reached is tried again with pauses; then the time is given up, and the next one comes', async () => {
+test('retries an unreachable session with pauses, then skips this time and waits for the next', async () => {
 	const owner = 'unreached';
 	const target = { kind: 'session', session: env.SESSIONS.newUniqueId().toString() } as const;
 	const sessions = {
@@ -455,7 +455,7 @@ function failing(): never {
 	throw new Error('The network is gone.');
 }
 
-test('10,000 schedules of 1,000 owners are each carried out once, and no alarm stands before or after', async () => {
+test('carries out 10,000 schedules of 1,000 owners once each, and leaves no alarm', async () => {
 	const sent = new Map<string, number>();
 	const someId = env.SESSIONS.newUniqueId();
 	const stub = {

@@ -35,7 +35,7 @@ test.each<[what: string, time: WakeupTime, says: string]>([
 	['an at on a day that there is not', { at: '2026-13-40T09:00:00Z' }, 'at: the calendar has no such time.'],
 	['an at that is past', { at: '2026-11-23T11:59:59Z' }, 'at: this time is past.'],
 	['an at in a hundred years', { at: '2126-11-23T12:00:00Z' }, 'at: this is more than ten years from now.'],
-])('%s is refused, and the error names the field', (_, time, says) => {
+])('refuses %s, and names the field', (_, time, says) => {
 	expect(() => assertTime(time, now)).toThrow(says);
 	expect(() => assertTime(time, now, 'schedules.0.')).toThrow(`schedules.0.${says}`);
 });
@@ -46,9 +46,9 @@ test.each<WakeupTime>([
 	{ every: '1m' },
 	{ every: '2w' },
 	{ at: '2026-11-24T09:00:00+01:00' },
-])('%o is taken', (time) => expect(() => assertTime(time, now)).not.toThrow());
+])('accepts %o', (time) => expect(() => assertTime(time, now)).not.toThrow());
 
-test('a cron follows the clock of its place, over both changes of the clock', () => {
+test('a cron follows the clock of its time zone through both clock changes', () => {
 	const time = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
 	expect(next(time, '2026-03-28T00:00:00Z')).toBe('2026-03-28T01:30:00.000Z');
 	// There is no half past two on this day: it is three.
@@ -58,13 +58,13 @@ test('a cron follows the clock of its place, over both changes of the clock', ()
 	expect(next(time, '2026-10-25T00:30:00Z')).toBe('2026-10-26T01:30:00.000Z');
 });
 
-test('a time once is after now, or never comes again', () => {
+test('a single time is in the future, or never comes', () => {
 	const time = { at: '2026-11-24T09:00:00+01:00' };
 	expect(next(time, '2026-11-23T12:00:00Z')).toBe('2026-11-24T08:00:00.000Z');
 	expect(findNext(time, { after: Date.parse('2026-11-24T08:00:00Z'), from: now })).toBeUndefined();
 });
 
-test('every stays on its grid, and what was missed comes once', () => {
+test('an interval keeps its grid, and missed times come once', () => {
 	const count = fc.integer({ min: 1, max: 10_000 });
 	fc.assert(
 		fc.property(count, fc.constantFrom('m', 'h', 'd'), fc.integer({ min: 0, max: 1e11 }), (every, unit, late) => {
@@ -77,7 +77,7 @@ test('every stays on its grid, and what was missed comes once', () => {
 	);
 });
 
-test('any text as cron or zone is a time or an error that says so, and costs little', () => {
+test('any text as a cron or time zone gives a time or an error quickly', () => {
 	const part = fc.string({ unit: fc.constantFrom(...'0123456789*,-/#LW?MONJAN '), maxLength: 30 });
 	fc.assert(
 		fc.property(part, fc.option(fc.string(), { nil: undefined }), (cron, timezone) => {

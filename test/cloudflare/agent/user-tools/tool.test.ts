@@ -53,7 +53,7 @@ async function call(answer: (url: string) => Response, definition = body) {
 
 const redirect = (location: string, status = 302) => new Response(null, { status, headers: { location } });
 
-test.each(forbidden)('a redirect to %s is not followed, and the model is told', async (location) => {
+test.each(forbidden)('does not follow a redirect to %s, and tells the model', async (location) => {
 	const { seen, result } = await call(() => redirect(location));
 	expect(seen.map(({ url }) => url)).toEqual(['https://api.example.com/a?at=x']);
 	expect(result).toMatchObject({ isError: true, output: expect.stringMatching(/^url: /) });
@@ -65,7 +65,7 @@ test.each(forbidden)('a definition with the URL %s is refused', (url) => {
 	);
 });
 
-test('a redirect to another host gets neither the secret nor other headers that tell who asks', async () => {
+test('a redirect to another host gets neither the secret nor headers that identify the caller', async () => {
 	const { seen } = await call((url) =>
 		url.includes('other') ? new Response('fine') : redirect('https://other.example.com/b'),
 	);
@@ -83,7 +83,7 @@ test('a redirect back to the first host does not get the secret again', async ()
 	expect(seen.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${secret}`, undefined, undefined]);
 });
 
-test('redirects without end, and a request with a body that is led elsewhere, are failures', async () => {
+test('endless redirects, and a redirect of a request with a body, are errors', async () => {
 	const { seen, result } = await call(() => redirect('https://api.example.com/again'));
 	expect(seen).toHaveLength(6);
 	expect(result).toMatchObject({ isError: true, output: expect.stringMatching(/redirects too often/) });
@@ -95,7 +95,7 @@ test('redirects without end, and a request with a body that is led elsewhere, ar
 	});
 });
 
-test('an answer of bytes is a failure that says what it was', async () => {
+test('an answer of bytes is an error that names its type', async () => {
 	const png = new Response(new Uint8Array([0x89, 0x50, 0, 0xff]), { headers: { 'content-type': 'image/png' } });
 	const { result } = await call(() => png);
 	expect(result).toMatchObject({ isError: true, output: 'The answer is no text: 4 bytes of image/png.' });

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createCursor, parseCursor } from '../../../../src/cloudflare/objects/directory/api.ts';
 
-test('a cursor says which session it stands behind', () => {
+test('a cursor names the session before the page', () => {
 	const place = fc.record({ activeAt: fc.nat(8.64e15), id: fc.stringMatching(/^[\w-]{1,128}$/) });
 	fc.assert(
 		fc.property(place, (behind) => {
@@ -11,7 +11,7 @@ test('a cursor says which session it stands behind', () => {
 	);
 });
 
-test('any other text is refused, and the field named', () => {
+test('refuses any other text, and names the field', () => {
 	for (const text of ['', '1', '1.', '.a', '-1.a', '1.5.a', '1e3.a', ' 1.a', '1.a\n', '1.ä', "1.'--"]) {
 		expect(() => parseCursor(text), text).toThrow(/^cursor: Expected a cursor/);
 	}

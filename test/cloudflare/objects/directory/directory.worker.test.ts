@@ -34,7 +34,7 @@ function allPages(store: DirectoryStore, limit: number, between: (page: number) 
 
 const readIds = (sessions: readonly Listed[]) => sessions.map(({ id }) => id);
 
-test('a session that tells of itself after the deadline of its call is not listed, and no list is read after one', async () => {
+test('writes no session and reads no list after the deadline of the call', async () => {
 	const directory = newDirectory();
 	await runInDurableObject(directory, async (one) => {
 		assert(one instanceof Directory);
@@ -47,7 +47,7 @@ test('a session that tells of itself after the deadline of its call is not liste
 	expect(readIds((await directory.list({ limit: 10 })).sessions)).toEqual(['soon']);
 });
 
-test('sessions are listed by last activity, newest first, as they were told; equal ones in one order', async () => {
+test('lists sessions by last activity, newest first, and equal ones in a fixed order', async () => {
 	const directory = newDirectory();
 	const titled = entry('a', 5_000, { title: 'Receipts', agent: 'support', createdAt: 3_000 });
 	for (const one of [entry('c', 4_000), titled, entry('b', 5_000), entry('d', 9_000)]) await directory.touch(one);
@@ -56,7 +56,7 @@ test('sessions are listed by last activity, newest first, as they were told; equ
 	expect(cursor).toBeUndefined();
 });
 
-test('an activity moves a session to the front and replaces what was listed; an older one changes nothing', async () => {
+test('an activity moves a session to the front and replaces its entry; an older activity changes nothing', async () => {
 	const directory = newDirectory();
 	await directory.touch(entry('a', 1_000, { title: 'old' }));
 	await directory.touch(entry('b', 2_000));
@@ -70,7 +70,7 @@ test('an activity moves a session to the front and replaces what was listed; an 
 	expect((await directory.list({ limit: 1 })).sessions).toEqual([entry('a', 3_000)]);
 });
 
-test('there is a cursor where there is more, and none behind the last', async () => {
+test('returns a cursor except on the last page', async () => {
 	const directory = newDirectory();
 	expect(await directory.list({ limit: 1 })).toEqual({ sessions: [] });
 	for (const at of [1, 2, 3, 4]) await directory.touch(entry(`s${at}`, at));
@@ -96,7 +96,7 @@ test('a removed session stays removed after a late touch and after a restart', a
 	expect(await directory.list({ limit: 10 })).toEqual({ sessions: [] });
 });
 
-test('a session that is created again under an id that was removed is another one, and listed', async () => {
+test('lists a session that is created again with a removed id', async () => {
 	const directory = newDirectory();
 	await directory.touch(entry('a', 5_000, { createdAt: 4_000 }));
 	await directory.remove('a');
@@ -105,7 +105,7 @@ test('a session that is created again under an id that was removed is another on
 	expect((await directory.list({ limit: 10 })).sessions).toEqual([entry('a', 8_000, { createdAt: 4_001 })]);
 });
 
-test('a removal is remembered for a day and then forgotten', async () => {
+test('stores a removal for a day', async () => {
 	const directory = newDirectory();
 	const ids = (kept: string) =>
 		runInDurableObject(directory, (_, { storage }) =>
@@ -130,7 +130,7 @@ test('a removal is remembered for a day and then forgotten', async () => {
 	expect(await ids('%')).toEqual(['listed', 'x']);
 });
 
-test('through 1,000 sessions that change in between, what did not change comes exactly once, in order', async () => {
+test('pages through 1,000 changing sessions list each unchanged session once, in order', async () => {
 	await runInDurableObject(newDirectory(), (_, { storage }) => {
 		const store = new DirectoryStore(storage);
 		const id = (n: number) => `s${String(n).padStart(4, '0')}`;
@@ -163,7 +163,7 @@ const happening = fc.record({
 	at: anyTime,
 });
 
-test('pages list every unchanged session exactly once, whatever happens between them', async () => {
+test('pages list every unchanged session exactly once, whatever changes between them', async () => {
 	await runInDurableObject(newDirectory(), (_, { storage }) => {
 		const store = new DirectoryStore(storage);
 		fc.assert(
@@ -192,7 +192,7 @@ test('pages list every unchanged session exactly once, whatever happens between 
 	});
 });
 
-test('an activity writes its row and one of each of four indexes; one that is known already writes none', async () => {
+test('an activity writes one row and one entry in each of four indexes; a known activity writes nothing', async () => {
 	await runInDurableObject(newDirectory(), (_, { storage }) => {
 		const { storage: counting, rows } = counted(storage);
 		const store = new DirectoryStore(counting);
@@ -209,7 +209,7 @@ test('an activity writes its row and one of each of four indexes; one that is kn
 	});
 });
 
-test('sessions that wait are listed by their activity, and no more once they go on', async () => {
+test('lists waiting sessions by activity until they continue', async () => {
 	await runInDurableObject(newDirectory(), (_, { storage }) => {
 		const store = new DirectoryStore(storage);
 		const call = { callId: 'c', kind: 'approval', place: 0 } as const;

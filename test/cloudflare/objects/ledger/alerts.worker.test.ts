@@ -58,7 +58,7 @@ async function spend(
 	await ledger.settle([{ id, amount: { tokens, usd: 0 }, user }]);
 }
 
-test('each share of a day is told once, with what was spent of which limit', async () => {
+test('sends one alert for each share of a day, with the spending and the limit', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 1_000, usd: 5 };
 	setClock('2026-11-22');
@@ -81,7 +81,7 @@ test('each share of a day is told once, with what was spent of which limit', asy
 	expect(await takeTold(ledger)).toEqual(['day 50']);
 });
 
-test('dollars count as tokens do', async () => {
+test('dollars count like tokens', async () => {
 	const ledger = newLedger();
 	await ledger.reserve({ id: 'a', amount: one, limit: { usd: 0.6 }, about });
 	await ledger.settle([{ id: 'a', amount: { tokens: 1, usd: 0.1 } }]);
@@ -89,7 +89,7 @@ test('dollars count as tokens do', async () => {
 	expect(await takeTold(ledger)).toEqual(['day 50']);
 });
 
-test('a lease that is told again, a restart and a late lease of the day before tell nothing twice', async () => {
+test('a repeated lease, a restart and a late lease of the previous day send no alert twice', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 100 };
 	setClock('2026-11-22');
@@ -106,7 +106,7 @@ test('a lease that is told again, a restart and a late lease of the day before t
 	expect(await takeTold(ledger)).toEqual(['day 80']);
 });
 
-test('budgets of a user are told by themselves, and the one of all days once', async () => {
+test('sends separate alerts for a user’s budgets, and the total’s alert once', async () => {
 	const ledger = newLedger();
 	setClock('2026-11-22');
 	await ledger.setUserCaps('kim', { daily: { tokens: 100 }, total: { tokens: 300 } });
@@ -121,7 +121,7 @@ test('budgets of a user are told by themselves, and the one of all days once', a
 	expect(await takeTold(ledger)).toEqual([]);
 });
 
-test('a higher limit arms those shares of which less is spent then, and the same limit never again', async () => {
+test('a higher limit arms the shares that are no longer reached; the same limit arms none', async () => {
 	const ledger = newLedger();
 	await spend(ledger, 'a', 80, { limit: { tokens: 100 } });
 	expect(await takeTold(ledger)).toEqual(['day 50', 'day 80']);
@@ -141,7 +141,7 @@ test('a higher limit arms those shares of which less is spent then, and the same
 	expect(await takeTold(ledger)).toEqual(['day 50']);
 });
 
-test('a raised cap of a user arms its shares, too', async () => {
+test('a raised cap of a user arms its shares', async () => {
 	const ledger = newLedger();
 	await ledger.setUserCaps('kim', { total: { tokens: 100 } });
 	await spend(ledger, 'a', 100, { user: 'kim' });
@@ -151,7 +151,7 @@ test('a raised cap of a user arms its shares, too', async () => {
 	expect(await takeTold(ledger)).toEqual(['user-total kim 50']);
 });
 
-test('the end of a budget is told where the input of a call does not fit, and not where others hold the rest or little is spent', async () => {
+test('sends the alert of a used-up budget only if a call’s input exceeds it without the reservations of others', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 100 };
 	const ask = (id: string, tokens: number, input: number) =>
@@ -176,7 +176,7 @@ test('the end of a budget is told where the input of a call does not fit, and no
 	expect(await takeTold(ledger)).toEqual(['day 100']);
 });
 
-test('what fails is told again until it is taken, and a function that is gone is not waited for', async () => {
+test('retries a failed alert until it succeeds, and drops it without its receiver', async () => {
 	const ledger = newLedger();
 	const failures = [new Error('no'), 'no'];
 	watching.onSpending = async (alert) => {
@@ -197,7 +197,7 @@ test('what fails is told again until it is taken, and a function that is gone is
 	expect(await takeTold(ledger)).toEqual([]);
 });
 
-test('where nobody wants alerts, none is noted and no row is written or read for them', async () => {
+test('writes and reads no rows for alerts without receivers', async () => {
 	const ledger = newLedger();
 	watching.onSpending = undefined;
 	await spend(ledger, 'a', 100, { limit: { tokens: 100 }, user: 'kim' });
@@ -216,7 +216,7 @@ test('where nobody wants alerts, none is noted and no row is written or read for
 
 const received = v.array(v.object({ headers: v.record(v.string(), v.string()), body: v.string() }));
 
-test('the callback is signed as all callbacks are, has the same id each time, and takes no 410 for a failure', async () => {
+test('signs the callback like all callbacks, keeps its id, and does not retry after 410', async () => {
 	const url = `${inject('receiver')}/${crypto.randomUUID()}`;
 	await fetch(url, { method: 'PUT', body: JSON.stringify([500]) });
 	const sender = createAlertSender(undefined, readConfig({ ...env, SPENDING_CALLBACK: url }));
@@ -241,7 +241,7 @@ test('the callback is signed as all callbacks are, has the same id each time, an
 	expect(await sender?.send({ ...outgoing, failed: 9 })).toBeUndefined();
 });
 
-test('a callback without a secret, or that is no address, is a wrong variable', () => {
+test('refuses a callback variable without a secret or without a valid URL', () => {
 	const url = 'https://example.com/hooks';
 	const { CALLBACK_SECRET: _, ...bare } = { CALLBACK_SECRET: '', ...env };
 	expect(() => readConfig({ ...bare, SPENDING_CALLBACK: url })).toThrow('CALLBACK_SECRET');
@@ -254,7 +254,7 @@ test('a callback without a secret, or that is no address, is a wrong variable', 
 	]);
 });
 
-test('a session that spends half of the day of its owner, and of its user, makes the Worker tell both', async () => {
+test('a session that spends half of its owner’s and its user’s day causes both alerts', async () => {
 	const owner = `alerts-${crypto.randomUUID().slice(0, 8)}`;
 	const { keys, bindings } = await createKeys(
 		{ boss: { owner, role: 'admin' } },
@@ -284,7 +284,7 @@ const step = fc.record({
 	limit: fc.constantFrom(...limits),
 });
 
-test('in any order, each share is told exactly once for its day and limit, and none before its time', async () => {
+test('in any order, sends each share’s alert exactly once for its day and limit, and none early', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
 			const ledger = newLedger();

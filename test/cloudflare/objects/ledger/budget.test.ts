@@ -21,7 +21,7 @@ const limit: fc.Arbitrary<Limit> = fc.record(
 	{ requiredKeys: [] },
 );
 
-test('sums of dollars have no binary dust, and what is taken off again is gone', () => {
+test('sums of dollars have no rounding errors, and a subtraction undoes an addition', () => {
 	expect(plus({ tokens: 1, usd: 0.1 }, { tokens: 2, usd: 0.2 })).toEqual({ tokens: 3, usd: 0.3 });
 	fc.assert(
 		fc.property(fc.array(amount), amount, (before, one) => {
@@ -31,11 +31,11 @@ test('sums of dollars have no binary dust, and what is taken off again is gone',
 	);
 });
 
-test('nothing is ever owed back: less than nothing is nothing', () => {
+test('a difference is never below 0', () => {
 	expect(minus({ tokens: 1, usd: 0.1 }, { tokens: 2, usd: 0.2 })).toEqual(nothing);
 });
 
-test('a part of a token counts as one; an amount that is no number from 0 on is refused and named', () => {
+test('rounds tokens up; refuses and names an amount that is negative or no number', () => {
 	expect(createAmount({ tokens: 10.2, usd: 0.1 + 0.2 })).toEqual({ tokens: 11, usd: 0.3 });
 	for (const wrong of [Number.NaN, -1, Number.POSITIVE_INFINITY]) {
 		expect(() => createAmount({ tokens: wrong, usd: 0 })).toThrow(/^tokens: must be a number from 0 on/);
@@ -43,7 +43,7 @@ test('a part of a token counts as one; an amount that is no number from 0 on is 
 	}
 });
 
-test('an amount passes the limit exactly when all of it together, in whole units, is more than a cap', () => {
+test('an amount exceeds the limit exactly if the sum in whole units is more than a cap', () => {
 	const units = (usd: number) => BigInt(Math.round(usd * 1e12));
 	fc.assert(
 		fc.property(limit, amount, amount, amount, (most, spent, reserved, one) => {
@@ -57,7 +57,7 @@ test('an amount passes the limit exactly when all of it together, in whole units
 	);
 });
 
-test('an amount equal to what is left fits, a little more does not, and only caps have a rest', () => {
+test('an amount equal to the rest fits, a larger one does not, and only caps have a rest', () => {
 	fc.assert(
 		fc.property(limit, amount, amount, (most, spent, reserved) => {
 			const state = budgetState(most, spent, reserved);
@@ -72,7 +72,7 @@ test('an amount equal to what is left fits, a little more does not, and only cap
 	);
 });
 
-test('a limit is reached, not passed; a cap that is no number allows nothing; without caps all is allowed', () => {
+test('a limit can be reached but not exceeded; NaN as a cap allows nothing; without caps everything is allowed', () => {
 	const at = (most: Limit) => budgetState(most, { tokens: 60, usd: 0.1 }, { tokens: 30, usd: 0.2 });
 	expect(exceedsLimit(at({ tokens: 100 }), { tokens: 10, usd: 9 })).toBe(false);
 	expect(exceedsLimit(at({ tokens: 100 }), { tokens: 11, usd: 0 })).toBe(true);
@@ -83,6 +83,6 @@ test('a limit is reached, not passed; a cap that is no number allows nothing; wi
 	expect(at({ tokens: undefined }).left).toEqual({});
 });
 
-test('a budget that was overspent lets nothing through, not even nothing', () => {
+test('an overspent budget allows nothing, not even an amount of 0', () => {
 	expect(exceedsLimit(budgetState({ tokens: 10 }, { tokens: 11, usd: 0 }, nothing), nothing)).toBe(true);
 });

@@ -27,7 +27,7 @@ function calls(ledger: ReturnType<typeof newLedger>): Promise<unknown[]> {
 
 const ten: Amount = { tokens: 10, usd: 0.1 };
 
-test('a call is set aside, then replaced by what it came to', async () => {
+test('a settled cost replaces its reservation', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 100, usd: 1 };
 	expect(await ledger.reserve({ id: 'a', amount: ten, limit })).toEqual({ ok: true, amount: ten });
@@ -46,7 +46,7 @@ test('a call is set aside, then replaced by what it came to', async () => {
 	});
 });
 
-test('a call does nothing after its deadline, and its work before', async () => {
+test('performs a call before its deadline, and does nothing afterwards', async () => {
 	const ledger = newLedger();
 	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
 	const spent = async () => (await ledger.state({})).spent;
@@ -62,7 +62,7 @@ test('a call does nothing after its deadline, and its work before', async () => 
 	expect(await spent()).toEqual(ten);
 });
 
-test('calls that are settled together count once each, or none of them where one is no amount', async () => {
+test('settles several calls once each, or none if an amount is invalid', async () => {
 	const ledger = newLedger();
 	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
 	await ledger.reserve({ id: 'b', amount: ten, limit: {} });
@@ -80,7 +80,7 @@ test('calls that are settled together count once each, or none of them where one
 	}
 });
 
-test('a limit accepts those of 50 parallel reservations that fit, and tells the others the state of the budget', async () => {
+test('accepts the fitting ones of 50 parallel reservations, and returns the budget to the others', async () => {
 	for (const limit of [{ tokens: 305 }, { usd: 3.05 }, { tokens: 305, usd: 100 }]) {
 		const ledger = newLedger();
 		const all = await Promise.all(
@@ -94,7 +94,7 @@ test('a limit accepts those of 50 parallel reservations that fit, and tells the 
 	}
 });
 
-test('a reservation or a settlement that comes again changes nothing', async () => {
+test('a repeated reservation or settlement changes nothing', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 15 };
 	for (let times = 0; times < 3; times++)
@@ -106,7 +106,7 @@ test('a reservation or a settlement that comes again changes nothing', async () 
 	expect(await ledger.state(limit)).toMatchObject({ spent: ten, reserved: nothing });
 });
 
-test('a cost without a reservation is charged once, and its late reservation reserves nothing', async () => {
+test('charges a cost without a reservation once, and its late reservation reserves nothing', async () => {
 	const ledger = newLedger();
 	await ledger.settle([{ id: 'a', amount: ten }]);
 	await ledger.settle([{ id: 'a', amount: ten }]);
@@ -114,7 +114,7 @@ test('a cost without a reservation is charged once, and its late reservation res
 	expect(await ledger.state({ tokens: 10 })).toMatchObject({ spent: ten, reserved: nothing, left: { tokens: 0 } });
 });
 
-test('a call that came to more than was set aside counts whole, and the next is refused', async () => {
+test('a cost above its reservation counts in full, and the next call is refused', async () => {
 	const ledger = newLedger();
 	await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 10 } });
 	await ledger.settle([{ id: 'a', amount: { tokens: 25, usd: 1 } }]);
@@ -124,7 +124,7 @@ test('a call that came to more than was set aside counts whole, and the next is 
 	});
 });
 
-test('an amount that is none is refused, and what was set aside stays so', async () => {
+test('refuses an invalid amount, and keeps the reservation', async () => {
 	const ledger = newLedger();
 	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
 	await runInDurableObject(ledger, (_, { storage }) => {
@@ -138,7 +138,7 @@ test('an amount that is none is refused, and what was set aside stays so', async
 	expect(await ledger.state({})).toMatchObject({ spent: nothing, reserved: ten });
 });
 
-test('a day has its own budget, a call belongs to the day it was reserved on, and one that nobody settles stays', async () => {
+test('each day has its own budget, a call counts on the day of its reservation, and an open reservation stays', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 20 };
 	setClock('2026-03-01T23:59:59.999Z');
@@ -155,7 +155,7 @@ test('a day has its own budget, a call belongs to the day it was reserved on, an
 	expect(await ledger.state(limit)).toMatchObject({ spent: { tokens: 4, usd: 0 }, reserved: ten });
 });
 
-test('a clock that goes back over midnight charges no call twice', async () => {
+test('a clock that returns to the previous day charges no call twice', async () => {
 	const ledger = newLedger();
 	setClock('2026-03-02T00:00:00.001Z');
 	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
@@ -166,7 +166,7 @@ test('a clock that goes back over midnight charges no call twice', async () => {
 	expect(await ledger.state({})).toMatchObject({ spent: ten, reserved: nothing });
 });
 
-test('a settlement is told from its repetition for two days more; after that it is charged, rather than lost', async () => {
+test('recognises a repeated settlement for two days, and charges a later one', async () => {
 	const ledger = newLedger();
 	setClock('2026-03-01T12:00:00Z');
 	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
@@ -183,7 +183,7 @@ test('a settlement is told from its repetition for two days more; after that it 
 	expect(await ledger.state({})).toMatchObject({ spent: ten, reserved: nothing });
 });
 
-test('days that are gone are removed when the ledger is next used, thousands of calls bit by bit', async () => {
+test('removes old days at the next use, in batches', async () => {
 	const ledger = newLedger();
 	setClock('2026-03-01T12:00:00Z');
 	await runInDurableObject(ledger, (_, { storage }) => {
@@ -202,7 +202,7 @@ test('days that are gone are removed when the ledger is next used, thousands of 
 	expect(days).toEqual([{ day: 20_515 }]);
 });
 
-test('a ledger that found nothing of days that are gone does not look again until the next day', async () => {
+test('a ledger looks for old days once a day', async () => {
 	await runInDurableObject(newLedger(), (_, { storage }) => {
 		const store = new LedgerStore(storage);
 		let looks = 0;
@@ -224,7 +224,7 @@ test('a ledger that found nothing of days that are gone does not look again unti
 	});
 });
 
-test('a restart forgets nothing', async () => {
+test('keeps everything after a restart', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 30 };
 	await ledger.reserve({ id: 'a', amount: ten, limit });
@@ -237,7 +237,7 @@ test('a restart forgets nothing', async () => {
 	expect(await ledger.reserve({ id: 'c', amount: ten, limit })).toMatchObject({ ok: false });
 });
 
-test('a lease is whole while no more than half of the rest of the day is set aside; then it is what the next call needs', async () => {
+test('a lease is the whole request until half of the day’s rest is reserved, then the next call’s need', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 100, usd: 10 };
 	const whole = { tokens: 25, usd: 0.2 };
@@ -282,7 +282,7 @@ describe('beyond half of the rest of the day', () => {
 		return ledger;
 	};
 
-	test('a lease has room for a reply as long as those of its agent were lately', async () => {
+	test('a lease has room for a reply of the agent’s recent lengths', async () => {
 		const ledger = await fill();
 		expect(await reserve(ledger, ask('first'))).toBe(1_000 + 2_048);
 		await ledger.settle([came('first', 400)]);
@@ -296,17 +296,17 @@ describe('beyond half of the rest of the day', () => {
 		expect(await reserve(ledger, ask('of another agent', { reply: other }))).toBe(2_048);
 	});
 
-	test('a lease is all of what is asked for if the reply may not be shorter', async () => {
+	test('a lease is the whole request if the reply may not be shorter', async () => {
 		expect(await reserve(await fill(), ask('whole', { reply: undefined }))).toBe(17_384);
 	});
 
-	test('a lease is all of what is asked for while nobody else holds anything', async () => {
+	test('a lease is the whole request while nothing else is reserved', async () => {
 		const ledger = newLedger();
 		await ledger.settle([{ id: 'a', amount: { tokens: 80_000, usd: 0 } }]);
 		expect(await reserve(ledger, ask('alone'))).toBe(17_384);
 	});
 
-	test('a reply is measured in dollars, too', async () => {
+	test('measures a reply in dollars, too', async () => {
 		const ledger = newLedger();
 		const day = { usd: 10 };
 		await ledger.reserve({ id: 'others', amount: { tokens: 1, usd: 6 }, limit: day });
@@ -319,7 +319,7 @@ describe('beyond half of the rest of the day', () => {
 test.each([
 	['that is given', { tokens: 100 }, true],
 	['that is refused', { tokens: 15 }, false],
-])('a lease %s is asked for together with what is owed', async (_, limit, ok) => {
+])('a lease %s is requested together with unsettled costs', async (_, limit, ok) => {
 	const ledger = newLedger();
 	await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 100 } });
 	const owed = [{ id: 'a', amount: { tokens: 8, usd: 0 } }];
@@ -330,7 +330,7 @@ test.each([
 	expect((await ledger.state({})).spent.tokens).toBe(8);
 });
 
-test('a lease that is asked for again is the same, and one that was given back is no more than is asked for', async () => {
+test('a repeated request gets the same lease, and a settled lease returns at most the request', async () => {
 	const ledger = newLedger();
 	const whole = { tokens: 50, usd: 1 };
 	for (const _ of ['first', 'again'])
@@ -340,7 +340,7 @@ test('a lease that is asked for again is the same, and one that was given back i
 	expect(await ledger.state({})).toMatchObject({ spent: nothing, reserved: nothing });
 });
 
-test('a lease costs two rows written, four where many are open, and what it reads does not grow with its day', async () => {
+test('a lease writes two rows, or four if many are open, and reads a constant number', async () => {
 	await runInDurableObject(newLedger(), (_, { storage }) => {
 		const { storage: counting, rows } = counted(storage);
 		const store = new LedgerStore(counting);

@@ -32,7 +32,7 @@ async function readTokens(ledger: Pick<LedgerApi, 'parts'>): Promise<Record<stri
 	return sums;
 }
 
-test('a lease counts once by agent, model, user and unit, however often and in whatever state it is told', async () => {
+test('counts a lease once by agent, model, user and unit, however often it is sent and in any state', async () => {
 	const ledger = newLedger();
 	const parts = [
 		part(100, { inputTokens: 80, cachedInputTokens: 60, units: { web_searches: 2 } }),
@@ -60,14 +60,14 @@ test('a lease counts once by agent, model, user and unit, however often and in w
 	]);
 });
 
-test('counts a cost without an agent and a model for all others', async () => {
+test('counts a cost without an agent and a model under the others', async () => {
 	const ledger = newLedger();
 	await ledger.settle([{ id: 'one', amount: { tokens: 5, usd: 1 }, user: 'kim' }]);
 	await ledger.settle([{ id: 'none', amount: { tokens: 0, usd: 0 } }]);
 	expect(await readTokens(ledger)).toEqual({ '* * kim': 5 });
 });
 
-test('a day keeps a bounded number of users and models: the others count together, and nothing is lost', async () => {
+test('a day has a bounded number of users and models, and sums up the others', async () => {
 	const ledger = newLedger();
 	const size = () =>
 		runInDurableObject(
@@ -90,7 +90,7 @@ test('a day keeps a bounded number of users and models: the others count togethe
 	expect((await readTokens(ledger))['a m user-1']).toBe(11);
 });
 
-test('parts are kept for 90 days, and those of a day whose leases are forgotten too', async () => {
+test('keeps parts for 90 days, even if the leases of the day are removed', async () => {
 	const ledger = newLedger();
 	setClock('2026-01-01');
 	await ledger.settle([cost('old', 3)]);
@@ -110,7 +110,7 @@ test('parts are kept for 90 days, and those of a day whose leases are forgotten 
 	expect(await ledger.days(400)).toHaveLength(3);
 });
 
-test('a user who is erased has no name in any part, also of leases that were open, and the sums stay', async () => {
+test('erasing a user removes the name from all parts, also of open leases, and keeps the sums', async () => {
 	const ledger = newLedger();
 	setClock('2026-01-01');
 	await ledger.settle([cost('past', 1, { user: 'kim' })]);
@@ -145,7 +145,7 @@ const happening = fc.record({
 	tokens: fc.integer({ min: 1, max: 9 }),
 });
 
-test('in any order, with repetitions, restarts and midnights, the parts add up to what was spent', async () => {
+test('in any order, with repetitions, restarts and midnights, the parts add up to the spending', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(happening, { maxLength: 60 }), async (happenings) => {
 			const ledger = newLedger();

@@ -77,7 +77,7 @@ describe('a reservation for a user', () => {
 		expect((await ledger.userState('kim')).total).toMatchObject({ reserved: { usd: 1.5 }, left: { usd: 0.05 } });
 	});
 
-	test('is whole only while each budget of the owner and the user has plenty', async () => {
+	test('is the whole request only while all budgets of the owner and the user have enough', async () => {
 		for (const caps of [{ daily: { tokens: 100 } }, { total: { tokens: 100 } }]) {
 			const ledger = newLedger();
 			await ledger.setUserCaps('kim', caps);
@@ -137,8 +137,8 @@ describe('a reservation for a user', () => {
 	});
 });
 
-describe('what a user spent', () => {
-	test('begins anew each day in one budget, and adds up in the other', async () => {
+describe('the spending of a user', () => {
+	test('restarts each day in the daily budget, and adds up in the total', async () => {
 		const ledger = newLedger();
 		setClock('2026-03-01T12:00:00Z');
 		await ledger.setUserCaps('kim', { daily: { tokens: 20 }, total: { tokens: 40 } });
@@ -263,7 +263,7 @@ describe('what a user spent', () => {
 	});
 });
 
-test('the lease of a user costs four rows written, and what it reads does not grow with the days and the users', async () => {
+test('the lease of a user writes four rows, and reads a constant number', async () => {
 	await runInDurableObject(newLedger(), (_, { storage }) => {
 		const { storage: counting, rows } = counted(storage);
 		const store = new LedgerStore(counting);
@@ -422,7 +422,7 @@ function assertSums(store: LedgerStore, model: ModelLedger, today: number, first
 	}
 }
 
-test('in any order, with repetitions, other caps and other days: no reservation passes a cap, and the sums of the owner and of each user are those of their leases', async () => {
+test('in any order, with repetitions, changed caps and other days: no reservation exceeds a cap, and the sums of the owner and each user match their leases', async () => {
 	await runInDurableObject(newLedger(), (_, { storage }) => {
 		fc.assert(
 			fc.property(

@@ -50,7 +50,7 @@ async function within(
 	});
 }
 
-test('while KV serves what is old, a writer goes on from what it wrote, also after a restart', () =>
+test('continues from its own copy while KV returns an old state, even after a restart', () =>
 	within(async (open) => {
 		const { kv, values, control, names } = memoryKv();
 		control.stale = new Map(values);
@@ -62,7 +62,7 @@ test('while KV serves what is old, a writer goes on from what it wrote, also aft
 		expect(names()).toEqual(['a', 'b']);
 	}));
 
-test('once its own copy is old, KV counts', () =>
+test('uses KV after its own copy has become old', () =>
 	within(async (open) => {
 		const { kv, values, names } = memoryKv();
 		await open(kv, 0).change(put('a'));
@@ -71,7 +71,7 @@ test('once its own copy is old, KV counts', () =>
 		expect(names()).toEqual(['b']);
 	}));
 
-test('the index is written last, and changes that wait share one write of it', () =>
+test('writes the index last, and once for all waiting changes', () =>
 	within(async (open) => {
 		const { kv, written } = memoryKv();
 		const writer = open(kv);
@@ -80,7 +80,7 @@ test('the index is written last, and changes that wait share one write of it', (
 		expect(written).toEqual(['body', 'search', 'index', 'body', 'body', 'search', 'retired', 'index']);
 	}));
 
-test('a change whose index cannot be written fails, and is not there afterwards', () =>
+test('fails and undoes a change whose index cannot be written', () =>
 	within(async (open) => {
 		vi.spyOn(console, 'error').mockImplementation(() => {});
 		const { kv, control, names } = memoryKv();
@@ -93,7 +93,7 @@ test('a change whose index cannot be written fails, and is not there afterwards'
 		expect(names()).toEqual(['a', 'c']);
 	}));
 
-test('an index that a crash kept from KV is written before the next change', () =>
+test('writes an index that a crash left unwritten before the next change', () =>
 	within(async (open, store) => {
 		const { kv, names } = memoryKv();
 		await open(kv).change(put('a'));
@@ -114,14 +114,14 @@ test('an index that a crash kept from KV is written before the next change', () 
 		expect(names()).toEqual(['a', 'b']);
 	}));
 
-test('its own copy may have any size and any characters', () =>
+test('the writer’s own copy may have any size and any characters', () =>
 	within(async (_, store) => {
 		const written = { index: `x${'😀'.repeat(1_300_000)}`, retired: '', at: 1, pending: false };
 		store.save(written);
 		expect(store.read()).toEqual({ ...written, retired: null });
 	}));
 
-test('a put keeps the vectors of texts that are the same; the others are found by their words', () =>
+test('keeps the vectors of unchanged texts; changed texts are found by words', () =>
 	within(async (open) => {
 		const { kv, values } = memoryKv();
 		const names = ['a', 'b'];
