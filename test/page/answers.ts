@@ -1,4 +1,4 @@
-/** What a server answers once it has been in use for weeks, for pictures of the page. */
+/** Responses of a server that has been in use for weeks, for pictures of the page. */
 import type { McpServer, McpServerDetails, Schedule, Spending } from '../../src/client/index.ts';
 
 const dayMs = 86_400_000;
@@ -47,7 +47,7 @@ export const serverDetails: McpServerDetails = {
 	],
 };
 
-/** A month of two weeks' work; today is near the limit. */
+/** A month with two weeks of spending. Today is near the limit. */
 export const spending: Spending = {
 	budgets: { session: { tokens: 2_000_000 }, day: { usd: 5 } },
 	usage: [4.1, 1.2, 2.9, 0.4, 0, 0, 3.3, 2.2, 4.8, 1.9, 0.7, 0, 0, 2.6].flatMap((usd, days) =>

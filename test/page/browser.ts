@@ -14,7 +14,7 @@ const args = [
 
 let launched: Promise<Chromium> | undefined;
 
-/** Starts Chromium once for all files of a process, which is as much work as ten tests. It ends with the process. */
+/** Starts Chromium once for all files of a process, because a start costs as much as ten tests. */
 function launch(): Promise<Chromium> {
 	if (!existsSync(executablePath)) throw new Error(`No Chromium at ${executablePath}: set CHROMIUM to where one is.`);
 	launched ??= chromium.launch({ executablePath, args });
@@ -22,9 +22,8 @@ function launch(): Promise<Chromium> {
 }
 
 /**
- * Starts a browser that shares nothing with those of other files. To open a page takes a third of a second of the processor:
- * the tests of a file use one, which `clearPage` clears between them. Nothing moves by itself, so that nothing is drawn
- * where nothing changes.
+ * Starts a browser that shares nothing with the browsers of other files. A new page costs a third of a second of processor
+ * time, so the tests of a file share a page, which `clearPage` clears between them. Animations are off.
  */
 export async function startBrowser(viewport = { width: 900, height: 600 }) {
 	const context = await (await launch()).newContext({ viewport, reducedMotion: 'reduce' });
@@ -34,7 +33,7 @@ export async function startBrowser(viewport = { width: 900, height: 600 }) {
 			page.setDefaultTimeout(20_000);
 			return page;
 		},
-		/** Ends what a page does, and forgets what a test has set in it; `localStorage` stays, as all pages share it. */
+		/** Leaves the page's address, and resets the settings of a test. `localStorage` stays, because all pages share it. */
 		clearPage: async (page: Page) => {
 			if (page.url().startsWith('http')) await page.evaluate(() => sessionStorage.clear());
 			await page.goto('about:blank');
@@ -50,7 +49,7 @@ export async function startBrowser(viewport = { width: 900, height: 600 }) {
 
 export type Browser = Awaited<ReturnType<typeof startBrowser>>;
 
-/** Adds what the page complains about: errors and warnings of its console, and exceptions. */
+/** Collects exceptions of the page, and errors and warnings in its console. */
 export function watchComplaints(page: Page, complaints: string[]): void {
 	page.on('console', (message) => {
 		if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());

@@ -1,4 +1,4 @@
-/** What happens elsewhere, in another window or by the API, is shown without a reload. */
+/** The page shows changes by another window or by the API without a reload. */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { call, type Stage, startStage, text } from '../e2e/ui/stage.ts';
@@ -12,7 +12,7 @@ let site: Awaited<ReturnType<typeof startSite>>;
 let here: Page;
 let there: Page;
 let complaints: string[];
-/** The browser reports each answer with an error, also one that a test waits for. */
+/** The text of a complaint that a test expects, such as a status. */
 let expected: string | undefined;
 
 beforeAll(async () => {
@@ -47,7 +47,7 @@ async function say(page: Page, message: string): Promise<void> {
 	await page.press('#text', 'Enter');
 }
 
-/** Keeps a window from looking by itself: what it does then, it was told to. */
+/** Stops the polling of a window, so that only messages of other windows make it read. */
 async function stopTimers(page: Page): Promise<void> {
 	const script = await page.addInitScript(() => {
 		const own = setTimeout;
@@ -56,7 +56,7 @@ async function stopTimers(page: Page): Promise<void> {
 	onTestFinished(() => script.dispose());
 }
 
-/** Has both windows show one session, whose first run has ended. */
+/** Opens a session with a run that has ended in both windows. */
 async function begin(): Promise<string> {
 	stage.play([text('Hello there.')]);
 	await say(here, 'Hello.');
@@ -243,7 +243,6 @@ test('shows changes by the API when the window becomes visible', async () => {
 	await sees(there, '.prose', 'By the API.');
 	await there.locator('#send').waitFor();
 	expect(await readTexts(there, '.message')).toEqual(['You: Hello.', 'You: From a script.']);
-	// A session that is gone is told.
 	expected = '404';
 	await ask('DELETE', id, {});
 	await comeBack(there);
@@ -271,13 +270,13 @@ test('polls for changes by the API while the window is visible, first the sessio
 	const session = new RegExp(`/v1/sessions/${id}$`);
 	const readStatus = async () => (await (await fetch(`${stage.url}/v1/sessions/${id}`)).json()).run.status;
 	await expect.poll(readStatus).toBe('completed');
-	// A look that began before the end of the run may play it once more, which takes time that passes.
+	// A read that began before the end of the run may show the run again, which takes time.
 	const settled = there.waitForResponse(session);
 	await comeBack(there);
 	await settled;
 	await there.locator('#send').waitFor();
 
-	// From here on time passes only when it is told to.
+	// From here on only the test moves the clock.
 	await there.clock.pauseAt((await there.evaluate(() => Date.now())) + 1_000);
 	const looked = there.waitForResponse(session);
 	await comeBack(there);

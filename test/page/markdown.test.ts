@@ -1,4 +1,4 @@
-/** The Markdown of the page: what it draws, how it stays the same however it comes, and what it costs. */
+/** The Markdown of the page: its drawing, its independence of the stream's pieces, and its cost. */
 import fc from 'fast-check';
 import type { JSHandle, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -136,7 +136,7 @@ test('draws any text the same however the stream is split', async () => {
 	expect((await findDiffering(cases)).slice(0, 2)).toEqual([]);
 });
 
-/** Draws texts cut and whole, and gives those that differ. */
+/** Draws texts in pieces and whole. Returns the texts whose drawings differ. */
 async function findDiffering(cases: readonly { readonly text: string; readonly sizes: readonly number[] }[]) {
 	const cut = await draw(cases);
 	const whole = await draw(cases.map(({ text }) => ({ text })));
@@ -353,7 +353,7 @@ test('shows code with its language, a copy button and colours', async () => {
 	});
 });
 
-/** Reads a text with what stands in all its lines, and gives it as it was read. */
+/** Parses a text with its inline marks. Returns the source of the parsed blocks. */
 function readAll(text: string): string {
 	const { blocks, getLine } = openMarkdown(text);
 	for (const block of blocks) if (block.type === 'paragraph' || block.type === 'heading') readLine(getLine(block));

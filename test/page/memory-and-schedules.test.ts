@@ -1,16 +1,10 @@
-/** The panels of what agents remember, and of what wakes them. */
+/** The panels of memories and schedules. */
 import { readFile } from 'node:fs/promises';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
-import { createClient } from '../../src/client/index.ts';
-import { forgive, openPage, openStage, page, shoot, site, stage } from './setup.ts';
-
-let client: ReturnType<typeof createClient>;
+import { beforeEach, expect, test } from 'vitest';
+import { client, forgive, openPage, openStage, page, shoot, site } from './setup.ts';
 
 openPage({ width: 1100, height: 700 });
 openStage();
-beforeAll(() => {
-	client = createClient(stage.url);
-});
 beforeEach(() => client.eraseMemories());
 
 const card = (path: string) => page.locator('.card', { hasText: path });
@@ -101,7 +95,7 @@ test('does not replace an existing memory by a new memory, and does not delete a
 	await page.getByRole('button', { name: 'Save' }).click();
 	await page.getByRole('alert').getByText('Short answers.').waitFor();
 	await page.getByRole('button', { name: 'Cancel' }).click();
-	// The list is read anew.
+	// Cancel reloads the list.
 	await page.getByRole('form', { name: 'A new memory' }).waitFor({ state: 'detached' });
 	await client.putMemory('style.md', 'Long answers.');
 	await page.getByRole('button', { name: 'Delete style.md' }).click();

@@ -4,7 +4,7 @@ import type { JSHandle, Page } from 'playwright-core';
 
 const bundles = new Map<string, Promise<string>>();
 
-/** Loads a module of `src/page` by itself. Each is bundled once. */
+/** Loads a module of `src/page` without the rest of the page. Each module is bundled once. */
 export async function loadModule<M>(page: Page, name: string): Promise<JSHandle<M>> {
 	const bundled = bundles.get(name) ?? bundle(name);
 	bundles.set(name, bundled);

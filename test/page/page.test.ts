@@ -193,7 +193,7 @@ describe('a chat', () => {
 		await runEnds();
 		expect(page.url()).toBe(first);
 		const shown = async () => {
-			// How long a call took comes when its run is over.
+			// The duration of a call is read after its run.
 			for (const call of await page.locator('.call').all()) await call.locator('.took', { hasText: 'ms' }).waitFor();
 			return readTexts('.message, .prose, .call summary, .call pre');
 		};
@@ -256,7 +256,7 @@ describe('a chat', () => {
 		for (const more of ['', ' And 1 + 1?']) {
 			const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
 			await page.route('**/v1/agents', (route) => mayGoOn.then(() => route.continue()), { times: 1 });
-			// A new address, so that the page is loaded anew.
+			// A new address reloads the page.
 			await page.goto(`${proxy.url}/?${more.length}`, { waitUntil: 'commit' });
 			await page.locator('#send:disabled').waitFor();
 			await page.fill('#text', 'What is 17 + 25?');
@@ -630,7 +630,7 @@ describe('a file of a session', () => {
 });
 
 describe('data from the server', () => {
-	/** Opens a session with these messages of earlier runs and task lists, whose newest run says `events`. */
+	/** Opens a session with messages of earlier runs and task lists. Its newest run has the given events. */
 	async function open(events: RunEvent[], messages: Partial<Message>[] = [], lists: TaskList[] = []) {
 		const stream = events.map(
 			(event, index) => `id: 9.${index}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
@@ -648,7 +648,7 @@ describe('data from the server', () => {
 		await page.route('**/v1/sessions/played/events', (route) =>
 			route.fulfill({ contentType: 'text/event-stream', body: stream.join('') }),
 		);
-		// The same address would be no new visit.
+		// The page would ignore its own address.
 		await page.goto('about:blank');
 		await page.goto(`${server.url}/#/sessions/played`);
 		await page.locator('#transcript > .run:nth-last-child(1 of .run):not([aria-busy])').waitFor();
@@ -957,7 +957,7 @@ describe('data from the server', () => {
 		expect(await page.locator('.message').first().textContent()).toBe(`You: ${everywhere.replaceAll('\u202e', '')}`);
 		for (const text of await readTexts('.prose')) for (const payload of plain) expect(text).toContain(payload);
 		expect(await page.evaluate(() => Reflect.get(window, 'sinks'))).toEqual([]);
-		// Nothing waits for a pointer or the keyboard either.
+		// No event of a pointer or the keyboard runs code.
 		await page.evaluate(() => {
 			for (const node of document.querySelectorAll('#transcript *'))
 				for (const type of ['mouseover', 'focus', 'toggle', 'animationstart']) node.dispatchEvent(new Event(type));
@@ -1089,7 +1089,7 @@ describe('the parts of the page', () => {
 		const shown = await drawn(labels.map((label) => `See [${label}](${evil}).`));
 		for (const [index, texts] of shown.entries())
 			expect(texts, labels[index]).toEqual([`${labels[index]?.replaceAll('\\\\', '\\')} (evil.example)`]);
-		// What names no host, or its own, is as it was written; a name in other letters is told as the browser reads it.
+		// A label without another host stays unchanged. A host in look-alike letters is shown as the browser parses it.
 		expect(
 			await drawn([
 				`[the docs](${evil})`,

@@ -1,11 +1,23 @@
-/** The menu of the page and its panels: the inbox, and the sessions. */
+/** The menu of the page, its panels, the trace and `/docs`. */
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import type { Route } from 'playwright-core';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { call, text } from '../e2e/ui/stage.ts';
-import { findBarriers } from './barriers.ts';
-import { forgive, openChat, openPage, openStage, page, readTexts, say, sees, shoot, site, stage } from './setup.ts';
+import {
+	findBarriers,
+	forgive,
+	openChat,
+	openPage,
+	openStage,
+	page,
+	readTexts,
+	say,
+	sees,
+	shoot,
+	site,
+	stage,
+} from './setup.ts';
 
 openPage({ width: 1100, height: 700 });
 openStage();
@@ -14,7 +26,7 @@ beforeEach(openChat);
 const isGone = (selector: string, hasText: string | RegExp) =>
 	page.locator(selector, { hasText }).first().waitFor({ state: 'detached' });
 
-/** Has a session whose run waits for somebody, or has ended; gives its id. */
+/** Starts a session. Returns its id when its run waits for a person or has ended. */
 async function start(message: string, agent = 'desk'): Promise<string> {
 	const answer = await fetch(`${stage.url}/v1/sessions`, {
 		method: 'POST',
@@ -32,12 +44,12 @@ test('the script of the first load weighs less than 100 KB, compressed', async (
 	expect(gzipSync(await script.text()).length).toBeLessThan(100_000);
 });
 
-/** What axe finds wrong with the page as it is, in the light and in the dark. */
+/** Finds barriers in the light and in the dark theme. */
 async function findBarriersInBoth(): Promise<string[]> {
 	const found: string[] = [];
 	for (const colorScheme of ['light', 'dark'] as const) {
 		await page.emulateMedia({ colorScheme });
-		found.push(...(await findBarriers(page)).map((barrier) => `${colorScheme}: ${barrier}`));
+		found.push(...(await findBarriers()).map((barrier) => `${colorScheme}: ${barrier}`));
 	}
 	return found;
 }
@@ -228,7 +240,7 @@ describe('the inbox', () => {
 	});
 
 	test('reports that another person was faster, decides no other call, and shows the calls that wait now', async () => {
-		/** Somebody else denies a call while the answer of the page is on its way. */
+		/** Denies a call in front of the answer of the page. */
 		const letDenyFirst = (id: string, route: string, body: string) => {
 			const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
 			const deny = async (given: Route) => {
@@ -330,7 +342,7 @@ describe('the sessions', () => {
 
 		const before = await page.locator('tbody tr', { hasText: 'The plums.' }).count();
 		const remove = page.getByRole('button', { name: 'Delete The plums.' }).first();
-		// A double click says it once.
+		// A double click presses only the first button.
 		await remove.dblclick();
 		expect(await page.getByRole('button', { name: 'Delete The plums. for good' }).isEnabled()).toBe(true);
 		expect(await row('The plums.').count()).toBe(before);
@@ -430,7 +442,7 @@ describe('the trace', () => {
 		first.resolve();
 		await sees('tr[data-state=done]', 'add');
 		await sees('tr[data-state=running]', 'Next turn');
-		// What was read is not read again.
+		// Only new messages are read.
 		const asked = page.waitForRequest(/messages\?cursor=/);
 		second.resolve();
 		await sees('tr[data-state=done]', 'Turn 2');
@@ -482,7 +494,7 @@ describe('the trace', () => {
 
 		await page.reload();
 		await sees('#money .context', 'Context: 42% of 1,000,000');
-		// The session tells what it spent within seconds after the run.
+		// The session reports its cost within seconds after the run.
 		const readToday = async () => {
 			await page.click('#places >> text=Inbox');
 			await page.click('#places >> text=Spending');
@@ -590,7 +602,7 @@ describe('/docs', () => {
 		forgive(404);
 		expect(await page.evaluate(() => sessionStorage.length + localStorage.length)).toBe(0);
 		await shoot('docs');
-		// Of articles of one kind a few are enough.
+		// A few articles are enough, because all have the same structure.
 		await page.getByLabel('Search the API').fill('read the state of a session');
 		await sees('.found', / found$/);
 		expect(await read.isVisible()).toBe(true);

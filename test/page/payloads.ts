@@ -1,7 +1,7 @@
 const image = '<img src=x onerror="document.title = 1">';
 const evil = 'https://evil.example';
 
-/** What a browser draws as text, if it draws Markdown with HTML off: these stay as they are, to the letter. */
+/** Texts that the page shows unchanged. */
 export const plain: readonly string[] = [
 	image,
 	'<script>document.title = 1</script>',
@@ -59,7 +59,7 @@ export const plain: readonly string[] = [
 	'\\u003cscript\\u003ealert(1)\\u003c/script\\u003e',
 	'%3Cscript%3Ealert(1)%3C/script%3E',
 	'{{constructor.constructor("alert(1)")()}}',
-	// A tool's or a model's text that looks like the template of a program.
+	// Templates of a program.
 	'$' + '{alert(1)}',
 	'<%= 7 * 7 %>',
 	'[click](vbscript:alert(1))',
@@ -88,7 +88,7 @@ export const plain: readonly string[] = [
 	'data:text/html,<script>alert(1)</script>',
 ];
 
-/** What may turn into something else than its letters, but into nothing that runs, loads or leaves by itself. */
+/** Texts that Markdown changes, but not to anything that runs code, loads a resource or leaves the page. */
 const drawn: readonly string[] = [
 	'[x](https://exa\u202emple.com/)',
 	`[![a](${evil}/a.png)](javascript:alert(1))`,
@@ -112,7 +112,7 @@ const drawn: readonly string[] = [
 	`~~~"><script>\n${image}\n~~~`,
 ];
 
-/** What wants to be more by the Markdown that the page draws: tables, quotes, tasks, struck words, code, formulas. */
+/** Attacks by the page's own Markdown: tables, quotes, tasks, struck words, code, formulas. */
 const marked: readonly string[] = [
 	`| ![a](${evil}/a.png) |\n|---|\n| [x](javascript:alert(1)) |`,
 	`|a|\n|-|\n|${image}|\n|<script>alert(1)</script>|`,
@@ -142,5 +142,5 @@ const marked: readonly string[] = [
 	`***[x](JAVASCRIPT:alert(1))*** __[y](\tjavascript:alert(1))__`,
 ];
 
-/** Texts that want to be more than text: a hundred, and those of the Markdown that the page draws. */
+/** Texts that attack the page. */
 export const payloads: readonly string[] = [...plain, ...drawn, ...marked];

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** The way from the browser to `target`, which the test can cut. */
+/** Forwards connections to `target`. A test can break them. */
 export async function startProxy(target: string) {
 	const { hostname, port } = new URL(target);
 	const sockets = new Set<Socket>();
@@ -34,9 +34,9 @@ export async function startProxy(target: string) {
 
 	return {
 		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-		/** Breaks every connection that is open. */
+		/** Breaks the open connections. */
 		cut,
-		/** Breaks them, and every one that is tried, until `up`. */
+		/** Breaks the open connections, and refuses new connections until `up`. */
 		down() {
 			isDown = true;
 			cut();

@@ -1,4 +1,4 @@
-/** Reading a chat: a long history, an answer that streams in, a page that is opened again. */
+/** Reading a chat: a long history, a growing answer, and a reload. */
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type OpenTurn, text } from '../e2e/ui/stage.ts';
 import { openChat, openPage, openStage, page, readTexts, say as sayHere, sees, site, stage } from './setup.ts';
@@ -20,7 +20,7 @@ async function post(path: string, body: string, type: string) {
 	return JSON.parse(await answer.text());
 }
 
-/** Has a session of so many runs, each a question and an answer; run `calling` calls a tool fifty times. */
+/** Makes a session with runs of a question and an answer. The run `calling` calls a tool fifty times. */
 async function makeHistory(runs: number, calling: number, toAnswer = (at: number) => `Answer ${at}.`): Promise<string> {
 	stage.play([text('Hello.')]);
 	const { id } = await post('', JSON.stringify({ agent: 'desk', text: 'Hello?' }), 'application/json');
@@ -39,7 +39,7 @@ async function makeHistory(runs: number, calling: number, toAnswer = (at: number
 		for (let n = 0; at === calling && n < 50; n += 1) {
 			add({ ...answered, runId, content: '', toolCalls: [{ id: `c${n}`, name: 'locate', input: {} }] });
 			add({ runId, role: 'tool', toolCallId: `c${n}`, content: `Place ${n}` });
-			// A result stands behind its call.
+			// A result follows its call.
 			Object.assign(messages.at(-1) ?? {}, { id: String((messages.length - 1) * 65_536 + 1) });
 		}
 		add({ ...answered, runId, content: toAnswer(at) });
@@ -60,7 +60,7 @@ test('opens a long history at its end, and loads earlier messages without a jump
 	expect(first.at(-1)).toBe('You: Question 99?');
 	expect(await distance()).toBeLessThan(4);
 
-	// The reader goes up; what is seen stays where it is while older messages come in front of it.
+	// The reader scrolls up. The visible messages stay in place while earlier messages are inserted.
 	for (let count = first.length; count < 100; ) {
 		const moved = await page.evaluate(async () => {
 			const scroller = document.querySelector('#scroller');
@@ -80,7 +80,7 @@ test('opens a long history at its end, and loads earlier messages without a jump
 	expect(await readTexts('.message')).toEqual(Array.from({ length: 100 }, (_, at) => `You: Question ${at}?`));
 	expect(await readTexts('.prose')).toEqual(Array.from({ length: 100 }, (_, at) => `Answer ${at}.`));
 	await page.locator('#earlier').waitFor({ state: 'hidden' });
-	// A call and its result may have come in different pages.
+	// A call and its result may be in different pages.
 	const places = Array.from({ length: 50 }, (_, n) => `Place ${n}`);
 	expect(await readTexts('.call[data-state="done"] .answer')).toEqual(places);
 });
@@ -98,7 +98,7 @@ test('keeps the scroll position at the end when a block shrinks', async () => {
 	await page.goto(`${site.url}/#/sessions/${await makeHistory(3, -1, (at) => `The end of ${at}.`)}`);
 	await sees('.prose', 'The end of 2.');
 	await expect.poll(() => page.locator('#transcript').getAttribute('aria-busy')).toBe(null);
-	/** One block stands above all, two below it: the first of these is what the reader sees. */
+	/** Sets the heights of a block above all messages, and of two blocks below. The reader sees the first of these two. */
 	const setHeights = (...heights: readonly number[]) =>
 		page.locator('#transcript').evaluate((root, given) => {
 			const blocks = given.map(
@@ -127,7 +127,7 @@ const blocks = (n: number) => [
 	`\`\`\`js\nconst a = ${n};\n\`\`\`\n\n`,
 ];
 
-/** Has the model say an answer in pieces, each when the test wants it. */
+/** Asks a question. The test says the answer in pieces. */
 async function openAnswer(question: string): Promise<OpenTurn & { readonly end: () => void }> {
 	const ready = Promise.withResolvers<OpenTurn>();
 	const over = Promise.withResolvers<void>();
@@ -144,7 +144,7 @@ test('keeps a growing answer in view, and does not move a reader who has scrolle
 	for (let n = 0; n < 60; n += 1) say(...blocks(n).map(text));
 	await sees('.prose code', 'const a = 59;');
 	await expect.poll(distance).toBeLessThan(4);
-	// What is far above is not laid out.
+	// The browser does not lay out sections far above.
 	expect(
 		await page
 			.locator('.prose .section')
@@ -154,7 +154,7 @@ test('keeps a growing answer in view, and does not move a reader who has scrolle
 	await page.mouse.move(450, 300);
 	await page.mouse.wheel(0, -900);
 	await expect.poll(distance).toBeGreaterThan(500);
-	// The wheel moves the page for some frames.
+	// The scrolling of the wheel lasts some frames.
 	await page.locator('#scroller').evaluate(async (node) => {
 		for (let still = 0, last = -1; still < 20; last = node.scrollTop) {
 			await new Promise(requestAnimationFrame);
@@ -188,7 +188,7 @@ test('shows a growing answer after a reload, without repeated or vanishing text'
 	const { say, end } = await openAnswer('Count.');
 	for (let n = 0; n < 20; n += 1) say(text(paragraph(n)));
 	await sees('.prose', 'Paragraph 19');
-	// From the first frame on, the text that is shown is written down.
+	// Record the shown text from the first frame.
 	const script = await page.addInitScript(() => {
 		const shown: string[] = [];
 		Reflect.set(window, 'shown', shown);

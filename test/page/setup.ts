@@ -1,6 +1,8 @@
 /** The setup that tests of the page share: a browser with a page, and a server with a scripted model. */
+import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { type Client, createClient } from '../../src/client/index.ts';
 import { type Stage, startStage } from '../e2e/ui/stage.ts';
 import { type Browser, startBrowser, watchComplaints } from './browser.ts';
 import { startSite } from './site.ts';
@@ -8,8 +10,9 @@ import { startSite } from './site.ts';
 export let browser: Browser;
 export let page: Page;
 export let stage: Stage;
+export let client: Client;
 export let site: Awaited<ReturnType<typeof startSite>>;
-/** Errors and warnings in the console of the page. A test takes out those that it expects. */
+/** Errors and warnings in the console of the page. A test removes those that it expects. */
 export let complaints: string[];
 
 /** Opens a page for a file of tests, and clears it after each test. */
@@ -33,6 +36,7 @@ export function openPage(viewport?: { readonly width: number; readonly height: n
 export function openStage(): void {
 	beforeAll(async () => {
 		stage = await startStage();
+		client = createClient(stage.url);
 		site = await startSite(stage.url);
 	});
 	afterAll(async () => {
@@ -60,7 +64,7 @@ export async function say(message: string): Promise<void> {
 /** Waits for the end of a run. */
 export const runEnds = (): Promise<void> => page.locator('#send').waitFor();
 
-/** Takes out what the browser reports for each response with an error. */
+/** Removes the complaints of the browser about responses with this status. */
 export function forgive(status: number): void {
 	complaints = complaints.filter((line) => !line.includes(`${status}`));
 }
@@ -73,4 +77,12 @@ export async function shoot(name: string): Promise<void> {
 		await page.emulateMedia({ colorScheme });
 		await page.screenshot({ path: `${folder}/${name}-${colorScheme}.png` });
 	}
+}
+
+/** Finds serious and critical barriers. Passed rules are not reported, because that takes most of the time. */
+export async function findBarriers(): Promise<string[]> {
+	if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source);
+	const { violations } = await page.evaluate<axe.AxeResults>("axe.run(document, { resultTypes: ['violations'] })");
+	const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+	return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(', ')}`);
 }

@@ -1,4 +1,4 @@
-/** The example of docs/customers.md, as `npm start` serves it: customers, staff, and what each of them may see. */
+/** The example of docs/customers.md, as `npm start` serves it: the data that customers and staff may see. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { senders } from '../cloudflare/wire/protocols/webhooks/senders.ts';
 import { claimPort } from '../port.ts';
 import { type Browser, startBrowser, watchComplaints } from './browser.ts';
 
-/** The secret with which `npm start` of the example has Stripe sign. */
+/** The secret of Stripe's signatures in `npm start` of the example. */
 const stripeSecret = 'whsec_only_for_this_machine';
 
 /** Runs `npm start` in the folder of the example, in a process group of its own. */
@@ -44,12 +44,12 @@ async function startShop() {
 }
 
 let shop: Awaited<ReturnType<typeof startShop>>;
-/** One browser each, as they share no cookies. */
+/** Each person has a browser, because browsers share no cookies. */
 let browsers: readonly Browser[];
 let ada: Page;
 let ben: Page;
 let kim: Page;
-/** What the pages complain about, such as a script that their policy forbids. */
+/** Complaints of the pages, such as a script that their policy forbids. */
 const complaints: string[] = [];
 
 beforeAll(async () => {
@@ -85,11 +85,11 @@ async function say(page: Page, message: string): Promise<void> {
 const sees = (page: Page, selector: string, hasText: string | RegExp) =>
 	page.locator(selector, { hasText }).last().waitFor();
 
-/** Makes a request as the page that is logged in. Returns its status. */
+/** Makes a request as the person of the page. Returns its status. */
 const ask = (page: Page, method: string, path: string) =>
 	page.evaluate(async ([how, where]) => (await fetch(where, { method: how })).status, [method, path] as const);
 
-/** Finds the newest conversation of the customer, as the shop tells the page. */
+/** Finds the newest conversation of the customer. */
 const findChat = (page: Page): Promise<string> =>
 	page.evaluate(async () => (await (await fetch('/chats')).json()).sessions[0].id);
 
@@ -187,7 +187,7 @@ test('a customer exports and erases their own data only', async () => {
 	expect(data).not.toContain('B-2001');
 	const session = await findChat(ada);
 	await ada.getByRole('button', { name: 'Erase it' }).click();
-	// There is none left, so the page begins a first one again.
+	// The page begins a new conversation, because none is left.
 	await sees(ada, '#chats li', 'New conversation');
 	expect(await ada.evaluate(async () => (await fetch('/my-data')).text())).not.toContain('A-1001');
 	expect(await ask(kim, 'GET', `/ai/v1/sessions/${session}`)).toBe(404);

@@ -10,7 +10,7 @@ const types: Readonly<Record<string, string>> = {
 	'.css': 'text/css',
 };
 
-/** The page under its policy, with the API of another server under the same address. */
+/** Serves the page with its policy, and forwards `/v1/` to the API of another server. */
 export async function startSite(api: string) {
 	const server = createServer((given, response) => {
 		void (given.url?.startsWith('/v1/') ? forward(api, given, response) : serveFile(given, response));
@@ -42,7 +42,7 @@ async function serveFile({ url = '/' }: IncomingMessage, response: ServerRespons
 function forward(api: string, given: IncomingMessage, response: ServerResponse): void {
 	const { hostname, port } = new URL(api);
 	const { method, headers, url: path } = given;
-	// A connection that is kept may be closed by the other side in the moment in which it is used again.
+	// The server may close a kept connection at the moment of its next use.
 	const far = request({ hostname, port, method, headers, path, agent: false }, (answer) => {
 		response.writeHead(answer.statusCode ?? 502, answer.headers);
 		answer.pipe(response);

@@ -28,7 +28,7 @@ const session: Session = {
 	bytes: 0,
 };
 
-/** Each span with when it began and ended, in milliseconds since the first message. */
+/** Shows each span with its start and end in milliseconds since the first message. */
 const show = (...given: Parameters<typeof toRuns>) =>
 	toRuns(...given).map(({ title, spans }) => [
 		title,
@@ -110,7 +110,7 @@ test('a child and its calls are below the call that started it', () => {
 	]);
 });
 
-/** A server with the messages of sessions; says what it is asked. */
+/** Makes a client of stored messages, and records its requests. */
 function serve(stored: Readonly<Record<string, readonly Message[]>>, sessions: readonly Session[] = [session]) {
 	const asked: string[] = [];
 	const signal = new AbortController().signal;

@@ -1,28 +1,30 @@
-/**
- * The main states of the page, as people meet them: each is without a serious barrier by the rules of axe, in the light and in
- * the dark, and fits a phone. Pictures of them are kept in build/screenshots.
- */
+/** The main states of the page, in the light and in the dark theme, and on a phone. Pictures are kept in build/screenshots. */
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { type Client, createClient } from '../../src/client/index.ts';
 import { call, reasoning, text } from '../e2e/ui/stage.ts';
 import { schedules, serverDetails, servers, spending } from './answers.ts';
-import { findBarriers } from './barriers.ts';
-import { openChat, openPage, openStage, page, runEnds, say as sayHere, sees, site, stage } from './setup.ts';
+import {
+	client,
+	findBarriers,
+	openChat,
+	openPage,
+	openStage,
+	page,
+	runEnds,
+	say as sayHere,
+	sees,
+	site,
+	stage,
+} from './setup.ts';
 
 const folder = resolve(import.meta.dirname, '../../build/screenshots');
 const wide = { width: 1280, height: 800 };
 const phone = { width: 390, height: 780 };
 
-let client: Client;
-
 openPage(wide);
 openStage();
-beforeAll(async () => {
-	await mkdir(folder, { recursive: true });
-	client = createClient(stage.url);
-});
+beforeAll(() => mkdir(folder, { recursive: true }));
 
 /** Says something in a new chat. */
 async function say(message: string): Promise<void> {
@@ -42,7 +44,7 @@ const answer = [
 	'```ts\nexport const total = (rows: readonly number[]) => rows.reduce((sum, row) => sum + row, 0);\n```\n',
 ].join('');
 
-/** Has an agent ask another one, which calls a tool. */
+/** Asks an agent that asks another agent, which calls a tool. */
 async function sayToChief(): Promise<void> {
 	stage.play(
 		[call('d1', 'desk', { task: 'Add 2 and 3.' })],
@@ -173,7 +175,7 @@ const states: Readonly<Record<string, () => Promise<void>>> = {
 	async child() {
 		await sayToChief();
 		await page.locator('.call .nested .call summary').click();
-		// The place of the child says who works, and its note is gone.
+		// The place of the child replaces the note.
 		expect(await page.locator('#transcript .note').count()).toBe(0);
 	},
 	async trace() {
@@ -239,7 +241,7 @@ test.for(Object.entries(states))(
 		] as const) {
 			await page.setViewportSize(size);
 			await page.emulateMedia({ colorScheme });
-			expect(await findBarriers(page), suffix).toEqual([]);
+			expect(await findBarriers(), suffix).toEqual([]);
 			const width = await page.evaluate(() => document.documentElement.scrollWidth);
 			expect(width, suffix).toBeLessThanOrEqual(size.width);
 			await page.screenshot({ path: `${folder}/${name}-${suffix}.png` });
@@ -257,7 +259,7 @@ test('the keyboard reaches every panel, message and tool call', async () => {
 		for (let n = 0; n < 80 && !(await isThere()); n += 1) await page.keyboard.press(key);
 		expect(await isThere()).toBe(true);
 	};
-	// Whoever opens a chat writes at once.
+	// A person can write at once.
 	expect(await focused()).toBe('text');
 	await page.keyboard.type('What is 2 + 3?');
 	await page.keyboard.press('Enter');
@@ -271,7 +273,7 @@ test('the keyboard reaches every panel, message and tool call', async () => {
 	await tabTo(async () => (await focused()) === 'Sessions', 'Shift+Tab');
 	await page.keyboard.press('Enter');
 	await sees('#panel h2', 'Sessions');
-	// The focus goes on in the panel, and what comes next is in it.
+	// The focus moves to the panel.
 	await page.locator('#panel .search').waitFor();
 	expect(await page.evaluate(() => document.activeElement?.matches('#panel h2'))).toBe(true);
 	await page.keyboard.press('Tab');

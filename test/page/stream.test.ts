@@ -1,4 +1,4 @@
-/** What the page does for each piece of an answer that streams in: counted, not timed. */
+/** The work of the page for each piece of a streamed answer: counted, not timed. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/client/index.ts';
@@ -107,10 +107,10 @@ test('draws long texts of a history over many frames, the newest first, and skip
 	expect(texts[0] === whole).toBe(true);
 	expect(texts[1] === whole.replaceAll('older', 'newer')).toBe(true);
 	expect(left).toBe('');
-	// What is drawn is told of after each frame, so that the end can be kept in view.
+	// A callback after each frame keeps the end in view.
 	expect(seen.length).toBeGreaterThan(20);
 	expect(seen.at(-1)).toBe(4_000);
-	// A frame draws some thousand characters: some hundred items.
+	// A frame draws about 1,500 characters, which are about a hundred items.
 	const counts = steps.map(([older = 0, newer = 0]) => older + newer);
 	expect(Math.max(...counts.map((count, at) => count - (counts[at - 1] ?? 0)))).toBeLessThan(300);
 	for (const [older = 0, newer = 0] of steps) if (newer < 2_000) expect(older).toBe(0);
@@ -148,6 +148,6 @@ test.for(Object.entries(kinds))('does not redraw finished blocks of %s', async (
 		},
 		{ head: heads[kind] ?? '', pieces },
 	);
-	// A piece draws the block that it stands in; once more at most when the next pieces come.
+	// A piece draws its block, and at most once more for the next pieces.
 	expect(drawn.made).toBeLessThan(drawn.stands * 3 + 100);
 });

@@ -14,7 +14,7 @@ const component = findBlock('docs/ai-sdk.md', 'import { useChat }');
 
 let browser: Browser;
 let page: Page;
-/** Where the pages are: another port than Runlet's. */
+/** The port of the pages, which differs from the port of Runlet. */
 let sitePort: number;
 let stage: Stage;
 beforeAll(async () => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([browser?.close(), stage?.close()]));
 
-/** The page of docs/ai-sdk.md with one version of the AI SDK, as a script. */
+/** Bundles the page of docs/ai-sdk.md with a version of the AI SDK. */
 async function bundle(version: 5 | 6 | 7): Promise<string> {
 	const { outputFiles } = await build({
 		stdin: {

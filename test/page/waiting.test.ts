@@ -1,4 +1,4 @@
-/** Calls that wait for a person, and files that come with a message, on the page. */
+/** Calls that wait for a person, messages during a run, and files of a message. */
 import type { Route } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { call, type Line, type OpenTurn, text } from '../e2e/ui/stage.ts';
@@ -22,7 +22,18 @@ openPage({ width: 900, height: 640 });
 openStage();
 beforeEach(openChat);
 
-/** Holds up the next request to a route. `setOut` resolves when it comes, `letGo` when the server has it. */
+/** Makes a turn that says `One. `, and the given lines when `end` is called. */
+function openTurn(...lines: readonly Line[]) {
+	const { promise, resolve: end } = Promise.withResolvers<void>();
+	const turn = async ({ say }: OpenTurn) => {
+		say(text('One. '));
+		await promise;
+		say(...lines);
+	};
+	return { turn, end };
+}
+
+/** Holds the next request to a route. `setOut` resolves when the page sends it, `letGo` when the server has it. */
 async function holdUp(pattern: string | RegExp, refuse?: { readonly status: number }) {
 	const [out, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
 	const answered = Promise.withResolvers<void>();
@@ -41,7 +52,7 @@ async function holdUp(pattern: string | RegExp, refuse?: { readonly status: numb
 	return { setOut: out.promise, letGo };
 }
 
-/** What a call shows: its state, and all of it when it is opened. */
+/** Reads the state, the line and the result of a call. */
 async function readShown(name: string) {
 	const one = page.locator('.call', { has: page.locator('.name', { hasText: name }) }).last();
 	return {
@@ -73,7 +84,7 @@ describe('a call that has to be allowed', () => {
 		expect(await readShown('pay')).toEqual(expected);
 		expect(await readTexts('.message')).toEqual(['You: Pay 5, please.']);
 		expect(await page.locator('.call').count()).toBe(1);
-		// And once another run stands behind it.
+		// The result stays after another run.
 		stage.play([text('Bye.')]);
 		await say('Thanks.');
 		await sees('.prose', 'Bye.');
@@ -141,7 +152,7 @@ describe('a call that has to be allowed', () => {
 		expect(await reason.inputValue()).toBe('too much');
 		await page.unroute('**/tool-results');
 		await form(6).getByRole('button', { name: 'Deny' }).click();
-		// The model asks the same again, under the same id: that is another call.
+		// The model repeats the call with the same id: this is another call.
 		await expect.poll(() => sent.length).toBe(2);
 		await expect.poll(() => reason.inputValue()).toBe('');
 		await form(6).getByRole('button', { name: 'Allow' }).click();
@@ -290,7 +301,7 @@ describe('a call that has to be allowed', () => {
 });
 
 describe('a late answer', () => {
-	/** Somebody else answers while the next answer of the page is on its way, and the run goes on until it waits again. */
+	/** Answers in front of the next answer of the page. The run continues until it waits again. */
 	async function letAnswerFirst(route: string, body: unknown) {
 		const [, id] = page.url().split('#/sessions/');
 		const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
@@ -473,16 +484,6 @@ describe('a message while a call waits', () => {
 });
 
 describe('a message during a run', () => {
-	/** A turn that goes on until `end` is called. */
-	function openTurn(...lines: readonly Line[]) {
-		const { promise, resolve: end } = Promise.withResolvers<void>();
-		const turn = async ({ say }: OpenTurn) => {
-			say(text('One. '));
-			await promise;
-			say(...lines);
-		};
-		return { turn, end };
-	}
 	const waits = (words: string) => page.locator('#waiting li', { hasText: words });
 
 	test('is queued by Enter, can be removed, and gets its own run after the current run', async () => {
@@ -501,7 +502,7 @@ describe('a message during a run', () => {
 		expect(await page.inputValue('#text')).toBe('');
 		await waits('Third').getByRole('button', { name: 'Remove' }).click();
 		await waits('Third').waitFor({ state: 'detached' });
-		// It is the server's: another window shows it.
+		// The queue is on the server.
 		await page.reload();
 		await waits('Fourth').waitFor();
 		expect(await page.locator('#waiting li').count()).toBe(2);
@@ -619,12 +620,8 @@ describe('a message that is sent again', () => {
 	});
 
 	test('shows the conflict during a run, and keeps the new words', async () => {
-		const { promise, resolve: end } = Promise.withResolvers<void>();
-		const open = async ({ say }: OpenTurn) => {
-			say(text('One '));
-			await promise;
-		};
-		stage.play(open, [text('Two.')]);
+		const { turn, end } = openTurn();
+		stage.play(turn, [text('Two.')]);
 		await say('First');
 		await sees('.prose', 'One');
 		await page.getByRole('button', { name: 'Edit the message First' }).click();
@@ -656,13 +653,8 @@ describe('a session that is loaded while a run ends and another begins', () => {
 		['before the messages are read', /\/messages\?order/],
 		['before the events are read', '**/events'],
 	])('shows each run once: %s', async (_when, route) => {
-		const { promise, resolve: end } = Promise.withResolvers<void>();
-		const open = async ({ say }: OpenTurn) => {
-			say(text('One '));
-			await promise;
-			say(text('is told.'));
-		};
-		stage.play(open, [text('Two is told.')]);
+		const { turn, end } = openTurn(text('Done.'));
+		stage.play(turn, [text('Two.')]);
 		await say('First');
 		await sees('.prose', 'One');
 		await say('Second');
@@ -673,11 +665,11 @@ describe('a session that is loaded while a run ends and another begins', () => {
 		end();
 		const [, id] = page.url().split('#/sessions/');
 		const read = async () => (await fetch(`${stage.url}/v1/sessions/${id}/messages`)).text();
-		await expect.poll(read).toContain('Two is told.');
+		await expect.poll(read).toContain('Two.');
 		await held.letGo();
-		await sees('.prose', 'Two is told.');
+		await sees('.prose', 'Two.');
 		await runEnds();
-		const shown = ['You: First', 'One is told.', 'You: Second', 'Two is told.'];
+		const shown = ['You: First', 'One. Done.', 'You: Second', 'Two.'];
 		await expect.poll(() => readTexts('.message, .prose')).toEqual(shown);
 	});
 });
@@ -705,13 +697,8 @@ describe('leaving the chat before the server has answered', () => {
 	});
 
 	test('still sends a queued message and an approval', async () => {
-		const { promise, resolve: end } = Promise.withResolvers<void>();
-		const open = async ({ say }: OpenTurn) => {
-			say(text('One. '));
-			await promise;
-			say(call('p1', 'pay', { amount: 3 }));
-		};
-		const sent = stage.play(open, [text('Paid.')], [text('Two.')]);
+		const { turn, end } = openTurn(call('p1', 'pay', { amount: 3 }));
+		const sent = stage.play(turn, [text('Paid.')], [text('Two.')]);
 		await say('First');
 		await sees('.prose', 'One.');
 		const address = page.url();
@@ -794,7 +781,7 @@ describe('files', () => {
 		expect(await readTexts('.message')).toEqual(['You: prices.csv8 bytes']);
 	});
 
-	/** Drops or pastes files, as a browser tells a page of it. */
+	/** Dispatches the event of a browser for dropped or pasted files. */
 	const transfer = (type: 'drop' | 'paste', names: readonly string[], plain?: string) =>
 		page.evaluate(
 			([type, names, plain]) => {
@@ -908,12 +895,7 @@ test('queued messages, result fields and the message editor fit 390 pixels', asy
 	const readWidth = () => page.evaluate(() => document.documentElement.scrollWidth);
 	await page.emulateMedia({ colorScheme: 'dark' });
 	await page.setViewportSize({ width: 390, height: 760 });
-	const { promise, resolve: end } = Promise.withResolvers<void>();
-	const turn = async ({ say }: OpenTurn) => {
-		say(text('One. '));
-		await promise;
-		say(text('Done.'));
-	};
+	const { turn, end } = openTurn(text('Done.'));
 	stage.play(turn, [call('s1', 'survey', { place: 'Oslo' })]);
 	await say('First');
 	await sees('.prose', 'One.');

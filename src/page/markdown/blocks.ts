@@ -1,4 +1,4 @@
-/** Draws the blocks of a text. Reads no HTML and loads nothing. */
+/** Draws the blocks of a text. Reads no HTML and loads nothing. A block keeps its element while its text grows. */
 
 import type { Tokens } from 'marked';
 import { type Markdown, type MarkdownToken, readLine, toKnown } from '../../client/markdown.ts';
@@ -6,7 +6,6 @@ import { configure, element } from '../parts/element.ts';
 import { createCode, splitCode } from './code.ts';
 import { type Begun, findStart, notBegun, partLengths } from './complete.ts';
 import { createInline } from './inline.ts';
-import type { Block } from './kept-blocks.ts';
 
 type GetLine = Markdown['getLine'];
 
@@ -216,4 +215,60 @@ function countOpen(counts: ReadonlyMap<string, number>): number {
 	const count = (mark: string) => counts.get(mark) ?? 0;
 	const odd = [...'*_`~$'].filter((mark) => count(mark) % 2 > 0).length;
 	return odd + Math.abs(count('[') - count(']')) + Math.abs(count('(') - count(')'));
+}
+
+export interface Block {
+	/** A block keeps its element only if its kind stays the same. */
+	readonly kind: string;
+	/** Blocks with the same kind and text look the same. */
+	readonly raw: string;
+	readonly draw: () => Drawing;
+	/** The inner blocks, which `draw` does not draw. */
+	readonly list?: () => readonly Block[];
+}
+
+interface Drawing {
+	readonly nodes: readonly ChildNode[];
+	/** The element for the inner blocks. */
+	readonly place?: Element;
+}
+
+interface KeptBlock extends Drawing {
+	readonly kind: string;
+	raw: string;
+	readonly inner: KeptBlock[];
+}
+
+export type KeptBlocks = KeptBlock[];
+
+/** Makes `place` show these blocks. `kept` are the last nodes in `place`. */
+export function showBlocks(place: Element, kept: KeptBlocks, blocks: readonly Block[]): void {
+	let same = 0;
+	while (isSame(kept[same], blocks[same])) same += 1;
+	const changed = kept.splice(same);
+	const first = changed[0];
+	const next = blocks[same];
+	if (first?.place !== undefined && next?.list !== undefined && first.kind === next.kind) {
+		showBlocks(first.place, first.inner, next.list());
+		first.raw = next.raw;
+		kept.push(first);
+		changed.shift();
+	}
+	for (const { nodes } of changed) for (const node of nodes) node.remove();
+	for (const block of blocks.slice(kept.length)) {
+		const drawn = draw(block);
+		kept.push(drawn);
+		place.append(...drawn.nodes);
+	}
+}
+
+function isSame(kept: KeptBlock | undefined, block: Block | undefined): boolean {
+	return kept !== undefined && kept.kind === block?.kind && kept.raw === block.raw;
+}
+
+function draw({ kind, raw, draw: drawOne, list }: Block): KeptBlock {
+	const drawing = drawOne();
+	const inner: KeptBlock[] = [];
+	if (drawing.place !== undefined && list !== undefined) showBlocks(drawing.place, inner, list());
+	return { ...drawing, kind, raw, inner };
 }

@@ -5,10 +5,9 @@
 
 import { type MarkdownToken, openMarkdown, splitBlocks } from '../../client/markdown.ts';
 import { element, withoutTurns } from '../parts/element.ts';
-import { toBlocks } from './blocks.ts';
+import { type KeptBlocks, showBlocks, toBlocks } from './blocks.ts';
 import { colourCode } from './code.ts';
 import { findComplete, notBegun } from './complete.ts';
-import { type KeptBlocks, showBlocks } from './kept-blocks.ts';
 
 /** `draw` schedules the drawing of the rest at the end. */
 export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {

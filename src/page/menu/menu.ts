@@ -17,7 +17,8 @@ export function createMenu(client: Client, panels: readonly Panel[], onNews: (ch
 	const newChat = find('#new', HTMLAnchorElement);
 	const waiting = element('span', 'badge');
 	const drawer = createDrawer(find('#side', HTMLElement), find('#menu', HTMLButtonElement));
-	const known = createMemory();
+	/** The listed entries, by their ids. */
+	let known: ReadonlyMap<string, string> | undefined;
 	let reading = new AbortController();
 
 	places.replaceChildren(
@@ -64,11 +65,15 @@ export function createMenu(client: Client, panels: readonly Panel[], onNews: (ch
 			if (listed.status === 'fulfilled') showSessions(listed.value.sessions);
 			if (waits.status === 'fulfilled') showWaiting(waits.value.approvals.length, waits.value.cursor !== undefined);
 			if (listed.status !== 'fulfilled' || waits.status !== 'fulfilled') return;
-			const changed = known.update([
+			const now = new Map([
 				...listed.value.sessions.map((session) => [session.id, JSON.stringify(session)] as const),
 				...waits.value.approvals.map(({ sessionId, callId }) => [`${sessionId} ${callId}`, ''] as const),
 			]);
-			if (changed.size > 0) onNews(changed);
+			// The first read has no changes.
+			const before = known ?? now;
+			known = now;
+			const changed = [...before.keys(), ...now.keys()].filter((id) => before.get(id) !== now.get(id));
+			if (changed.length > 0) onNews(new Set(changed));
 		},
 
 		/** Calls `start` for a click on the link during a new chat, which does not change the address. */
@@ -85,20 +90,6 @@ export function createMenu(client: Client, panels: readonly Panel[], onNews: (ch
 		waiting.replaceChildren(isMore ? `${count}+` : `${count}`, words);
 		waiting.hidden = count === 0;
 	}
-}
-
-/** Remembers entries by their ids, and finds changed entries. The first read has no changes. */
-function createMemory() {
-	let known: ReadonlyMap<string, string> | undefined;
-	return {
-		update(entries: readonly (readonly [id: string, entry: string])[]): ReadonlySet<string> {
-			const [before, now] = [known, new Map(entries)];
-			known = now;
-			if (before === undefined) return new Set();
-			const ids = [...before.keys(), ...now.keys()];
-			return new Set(ids.filter((id) => before.get(id) !== now.get(id)));
-		},
-	};
 }
 
 function createEntry({ id, title = 'No message yet', agent, lastActivityAt }: ListedSession): HTMLElement {
