@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { PromptCache, ProviderChoices } from '../../core/chat/index.ts';
+import { providerToolTypes } from '../../core/chat/provider-tool.ts';
 
 /** An agent's choices among the features of its provider (docs/models.md). */
 export interface AgentChoices extends Omit<ProviderChoices, 'endUser'> {
@@ -8,8 +9,6 @@ export interface AgentChoices extends Omit<ProviderChoices, 'endUser'> {
 	/** How long prompts stay in the provider's cache (docs/costs.md). By default the provider decides. */
 	readonly cache?: PromptCache;
 }
-
-const names = ['web_search', 'web_fetch', 'code_execution', 'file_search', 'mcp', 'image_generation'] as const;
 
 const domains = v.optional(v.array(v.pipe(v.string(), v.nonEmpty('must not be empty'))));
 
@@ -25,7 +24,7 @@ const tokens = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1_000)));
 export const choicesEntries = {
 	providerTools: v.optional(
 		v.array(
-			v.union([v.picklist(names), tool], `must be one of ${names.join(', ')}, or { type, … }`),
+			v.union([v.picklist(providerToolTypes), tool], `must be one of ${providerToolTypes.join(', ')}, or { type, … }`),
 			'must be a list of tools of the provider, such as ["web_search"]',
 		),
 	),

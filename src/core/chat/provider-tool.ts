@@ -13,14 +13,21 @@ export interface ProviderTool {
 	readonly [field: string]: unknown;
 }
 
-/** The tools that several providers have. */
-export type ProviderToolType =
-	| 'web_search'
-	| 'web_fetch'
-	| 'code_execution'
-	| 'file_search'
-	| 'mcp'
-	| 'image_generation';
+/** Runlet's names of tools that several providers have. Any other name is a provider's own. */
+export const providerToolTypes = [
+	'web_search',
+	'web_fetch',
+	'code_execution',
+	'file_search',
+	'mcp',
+	'image_generation',
+] as const;
+
+export type ProviderToolType = (typeof providerToolTypes)[number];
+
+export function isProviderToolType(type: string): type is ProviderToolType {
+	return providerToolTypes.some((name) => name === type);
+}
 
 /** The tokens of input at which a provider shortens a conversation. */
 export interface ProviderContext {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { CallOptions } from '../../../src/core/chat/index.ts';
+import { providerToolTypes } from '../../../src/core/chat/provider-tool.ts';
 import { chat, type ProviderRegistration, providers, tool } from '../../../src/core/index.ts';
 import { makers as overHttp } from './choices-makers.ts';
 
@@ -87,12 +88,7 @@ const outputSchema = { type: 'object', properties: {}, required: [], additionalP
 
 /** The options of a request that shows a feature. */
 const requests: Readonly<Record<string, CallOptions>> = {
-	...Object.fromEntries(
-		['web_search', 'web_fetch', 'code_execution', 'file_search', 'mcp', 'image_generation'].map((type) => [
-			`\`${type}\``,
-			{ providerTools: [{ type }] },
-		]),
-	),
+	...Object.fromEntries(providerToolTypes.map((type) => [`\`${type}\``, { providerTools: [{ type }] }])),
 	'`maxUses`': { providerTools: [{ type: 'web_search', maxUses: 7 }] },
 	'`allowedDomains`': { providerTools: [{ type: 'web_search', allowedDomains: ['a.example'] }] },
 	'`blockedDomains`': { providerTools: [{ type: 'web_search', blockedDomains: ['a.example'] }] },
@@ -107,7 +103,21 @@ const requests: Readonly<Record<string, CallOptions>> = {
 	effort: { reasoningEffort: 'high' },
 };
 
-/** The models that show a feature, if the provider's usual model does not have it. */
+const data = 'iVBORw0KGgoAAAAN';
+/** The parts of a message that show an input. */
+const given: Readonly<Record<string, chat.MessagePart>> = {
+	'images in': { kind: 'image', mime: 'image/png', data },
+	'audio in': { kind: 'audio', mime: 'audio/wav', data },
+	PDFs: { kind: 'file', mime: 'application/pdf', data },
+};
+
+/** The functions of a provider that show an ability. */
+const does: Readonly<Record<string, (provider: ProviderRegistration, model: string) => boolean>> = {
+	embeddings: ({ embedFn }) => embedFn !== undefined,
+	'count of tokens': ({ countTokens }) => countTokens !== undefined,
+	'price list': ({ computePrice }, model) => computePrice?.(model, { inputTokens: 1, outputTokens: 1 }) !== undefined,
+};
+
 const rows = cells.flatMap((cell) => (isName(cell.provider) ? [{ ...cell, provider: cell.provider }] : []));
 
 test('the tables have all providers and no empty cell', () => {
@@ -116,6 +126,9 @@ test('the tables have all providers and no empty cell', () => {
 	const counts = new Map(rows.map(({ feature }) => [feature, rows.filter((row) => row.feature === feature).length]));
 	for (const count of counts.values()) expect(count).toBe(Object.keys(names).length);
 	expect(Object.keys(requests).filter((feature) => !counts.has(feature))).toEqual([]);
+	// The tests of each provider's replies show the rows that no request shows.
+	const shown = { ...requests, ...given, ...does, 'images out': true, citations: true, background: true };
+	expect([...counts.keys()].filter((feature) => !Object.hasOwn(shown, feature))).toEqual([]);
 	for (const { says } of rows) expect(says).toMatch(/^(yes(: .+)?|no: .+|`.+)$/);
 });
 
@@ -150,12 +163,6 @@ test.each(
 });
 
 describe('the input of a provider', () => {
-	const data = 'iVBORw0KGgoAAAAN';
-	const given: Readonly<Record<string, chat.MessagePart>> = {
-		'images in': { kind: 'image', mime: 'image/png', data },
-		'audio in': { kind: 'audio', mime: 'audio/wav', data },
-		PDFs: { kind: 'file', mime: 'application/pdf', data },
-	};
 	test.each(rows.filter(({ feature }) => given[feature] !== undefined))('$feature, $provider: $says', async (row) => {
 		const sent = await ask(row.provider, {}, given[row.feature]);
 		expect(sent.includes(data)).toBe(row.says.startsWith('yes'));
@@ -163,11 +170,6 @@ describe('the input of a provider', () => {
 });
 
 describe('the abilities of a provider', () => {
-	const does: Readonly<Record<string, (provider: ProviderRegistration, model: string) => boolean>> = {
-		embeddings: ({ embedFn }) => embedFn !== undefined,
-		'count of tokens': ({ countTokens }) => countTokens !== undefined,
-		'price list': ({ computePrice }, model) => computePrice?.(model, { inputTokens: 1, outputTokens: 1 }) !== undefined,
-	};
 	test.each(rows.filter(({ feature }) => does[feature] !== undefined))('$feature, $provider: $says', (row) => {
 		const { provider, model } = create(row.provider, []);
 		expect(does[row.feature]?.(provider, model)).toBe(row.says.startsWith('yes'));

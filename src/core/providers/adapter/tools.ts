@@ -1,5 +1,5 @@
 import { RunletError } from '../../base/errors.ts';
-import type { ProviderTool } from '../../chat/provider-tool.ts';
+import { isProviderToolType, type ProviderTool } from '../../chat/provider-tool.ts';
 import type { ToolForProvider } from '../../tool/index.ts';
 import type { ModelRequest, WireTool } from './adapter.ts';
 import { getObjects, type Json } from './json.ts';
@@ -13,6 +13,11 @@ export function createNoTool(
 		field: 'providerTools',
 		provider,
 	});
+}
+
+/** Throws `invalid_request` for a name of Runlet's, which the provider would not know. */
+export function assertOwnType(provider: string, type: string): void {
+	if (isProviderToolType(type)) throw createNoTool(provider, type);
 }
 
 /** Groups the tools that sent results brought by the ids of their calls. Empty if there are no other tools. */

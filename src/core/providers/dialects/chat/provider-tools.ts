@@ -1,4 +1,9 @@
-import { listProviderTools, type ProviderChoices, type ProviderTool } from '../../../chat/provider-tool.ts';
+import {
+	isProviderToolType,
+	listProviderTools,
+	type ProviderChoices,
+	type ProviderTool,
+} from '../../../chat/provider-tool.ts';
 import type { Foreseen } from '../../adapter/adapter.ts';
 import { getString, type Json } from '../../adapter/json.ts';
 import { assertNoDomains, createNoTool, listToolTypes } from '../../adapter/tools.ts';
@@ -12,7 +17,7 @@ export function toChatChoices(
 ): Json {
 	const toTool = (tool: ProviderTool): Json => {
 		const { type, maxUses: _, allowedDomains: __, blockedDomains: ___, ...fields } = tool;
-		const own = types[type] ?? (common.test(type) ? undefined : type);
+		const own = types[type] ?? (isProviderToolType(type) ? undefined : type);
 		if (own === undefined) throw createNoTool(displayName, type);
 		assertNoDomains(displayName, tool);
 		return { type: own, ...fields };
@@ -28,9 +33,6 @@ export function toChatChoices(
 }
 
 const usualTiers: Readonly<Record<string, string>> = { flex: 'flex', priority: 'priority' };
-
-/** Runlet's names of tools. Other names are the endpoint's own. */
-const common = /^(web_search|web_fetch|code_execution|file_search|mcp|image_generation)$/;
 
 export function foreseeChat(body: Json, model: string): Foreseen {
 	const tools = listToolTypes(body).filter(({ type }) => type !== 'function' && type !== 'custom');

@@ -8,7 +8,7 @@ import {
 } from '../../../chat/provider-tool.ts';
 import type { Foreseen } from '../../adapter/adapter.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import { assertNoDomains, createNoTool } from '../../adapter/tools.ts';
+import { assertNoDomains, assertOwnType, createNoTool } from '../../adapter/tools.ts';
 
 /** Converts an agent's choices to fields of `generateContent`. Throws `invalid_request` for an unknown tool. */
 export function toGeminiChoices(choices: ProviderChoices): Json {
@@ -28,11 +28,13 @@ function toTool(tool: ProviderTool): Json {
 			return { google_search: fields };
 		case 'web_fetch':
 			return { url_context: fields };
-		case 'mcp':
-			throw createNoTool('Gemini', type);
+		case 'code_execution':
+		case 'file_search':
+			return { [type]: fields };
 		case 'image_generation':
 			throw createNoTool('Gemini', type, 'Choose a model that makes images, such as gemini-2.5-flash-image');
 		default:
+			assertOwnType('Gemini', type);
 			return { [type]: fields };
 	}
 }

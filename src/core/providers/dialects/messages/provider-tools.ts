@@ -12,7 +12,7 @@ import { searchName } from '../../../chat/tool-search.ts';
 import { builtinNames } from '../../../skill/builtins.ts';
 import type { Foreseen } from '../../adapter/adapter.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import { assertNoDomains, countMostInput, createNoTool, listToolTypes } from '../../adapter/tools.ts';
+import { assertNoDomains, assertOwnType, countMostInput, listToolTypes } from '../../adapter/tools.ts';
 
 /** Converts an agent's choices to fields of the Messages API. Throws `invalid_request` for an unknown tool. */
 export function toMessagesChoices(choices: ProviderChoices): Json {
@@ -72,7 +72,6 @@ const versions: Readonly<Record<string, string>> = {
 
 function toTool(tool: ProviderTool): Json {
 	const { type, maxUses, allowedDomains, blockedDomains, ...fields } = tool;
-	if (type === 'file_search' || type === 'image_generation') throw createNoTool('Anthropic', type);
 	const version = versions[type] ?? type;
 	const isLimited = /^web_(search|fetch)/.test(version);
 	if (!isLimited) assertNoDomains('Anthropic', tool);
@@ -80,6 +79,7 @@ function toTool(tool: ProviderTool): Json {
 		const { name, configs, default_config } = fields;
 		return { type: 'mcp_toolset', mcp_server_name: name, configs, default_config };
 	}
+	if (version === type) assertOwnType('Anthropic', type);
 	return {
 		type: version,
 		name: version.replace(/_\d{8}$/, ''),

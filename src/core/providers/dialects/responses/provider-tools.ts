@@ -11,7 +11,7 @@ import {
 import type { Units } from '../../../chat/usage.ts';
 import type { Foreseen } from '../../adapter/adapter.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import { assertNoDomains, countMostInput, createNoTool, listToolTypes } from '../../adapter/tools.ts';
+import { assertNoDomains, assertOwnType, countMostInput, createNoTool, listToolTypes } from '../../adapter/tools.ts';
 import { keepCounts } from '../../adapter/units.ts';
 
 type Variant = 'openai' | 'xai';
@@ -67,10 +67,10 @@ function toTool(tool: ProviderTool, variant: Variant): Json {
 			const { name: server_label, url: server_url, ...rest } = fields;
 			return { type, server_label, server_url, ...(variant === 'openai' && { require_approval: 'never' }), ...rest };
 		}
-		case 'image_generation':
-			if (variant === 'xai') throw createNoTool(name, type);
+		case 'file_search':
 			return { type, ...fields };
 		default:
+			if (type !== 'image_generation' || variant === 'xai') assertOwnType(name, type);
 			return { type, ...fields };
 	}
 }
