@@ -26,6 +26,7 @@ const layers: readonly (readonly string[])[] = [
 /** The layers within a module, the lowest first. `.` stands for the files in no inner module. */
 const innerLayers: Readonly<Record<string, readonly (readonly string[])[]>> = {
 	'cloudflare/wire': [
+		['protocols/webhooks/source.ts'],
 		['.'],
 		['protocols/openai/schema.ts', 'protocols/openai/completion.ts', 'protocols/webhooks'],
 		['protocols/protocol.ts'],

@@ -15,6 +15,7 @@ import { createApp } from '../src/cloudflare/routes/app.ts';
 import { createObjects } from '../src/cloudflare/runlet/objects.ts';
 import type { OnSpending } from '../src/cloudflare/runlet/spending.ts';
 import { schedules } from '../src/cloudflare/schedules/index.ts';
+import { sourceNames } from '../src/cloudflare/wire/protocols/webhooks/source.ts';
 import { askUser, chat, fn, halt, parts, RunletError, type Skill, tool, toolbox } from '../src/core/index.ts';
 import { demo } from '../src/core/providers/index.ts';
 import type { ToolContext } from '../src/core/tool/index.ts';
@@ -455,7 +456,7 @@ export const runtime = {
 			description: 'Takes webhooks.',
 			model: 'scripted',
 			tools: [ask, byHand, stop],
-			webhooks: { standard: mapping, github: mapping, stripe: mapping, slack: mapping, hmac: mapping },
+			webhooks: Object.fromEntries(sourceNames.map((source) => [source, mapping])),
 		}),
 		defineAgent({
 			name: 'hooked-wide',

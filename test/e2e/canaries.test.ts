@@ -1,4 +1,5 @@
 /** Secrets are found nowhere but where they belong. */
+
 import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -10,6 +11,7 @@ import type { Readable } from 'node:stream';
 import { Miniflare } from 'miniflare';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
+import { sourceNames } from '../../src/cloudflare/wire/protocols/webhooks/source.ts';
 import { readWorkerOptions } from '../bundle.ts';
 
 /** Models of every provider that has a key, and its variables. */
@@ -23,7 +25,7 @@ const providers = {
 	MISTRAL: 'mistral/mistral-small',
 	OLLAMA: 'ollama/llama',
 } as const;
-const webhookSources = ['STANDARD', 'GITHUB', 'STRIPE', 'SLACK', 'HMAC'] as const;
+const webhookSources = sourceNames.map((name) => name.toUpperCase());
 
 const canary = (name: string): string => `canary-${name}-${randomBytes(12).toString('hex')}`;
 

@@ -1,3 +1,4 @@
+import { sourceNames } from '../../src/cloudflare/wire/protocols/webhooks/source.ts';
 import { chance, hostileText, mutatedJson, pick, spoiledBytes } from './fuzz-values.ts';
 import type { Random } from './random.ts';
 import type { RawRequest } from './raw-http.ts';
@@ -169,7 +170,7 @@ function pathFor(random: Random, { path }: Route, { sessions }: Material): strin
 		if (chance(random, 15)) return encodedSometimes(random, hostileText(random));
 		if (name === 'id' && path.includes('session')) return pick(random, sessions);
 		if (name === 'agent') return pick(random, ['assistant', 'support', 'triage']);
-		if (name === 'source') return pick(random, ['standard', 'github', 'stripe', 'slack', 'hmac']);
+		if (name === 'source') return pick(random, sourceNames);
 		return pick(random, ['1000', 'fuzzed', 'customer-tone', ...sessions]);
 	});
 	if (chance(random, 92)) return filled;

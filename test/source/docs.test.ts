@@ -1,6 +1,9 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { toSecretName } from '../../src/cloudflare/config/env.ts';
+import { operations } from '../../src/cloudflare/openapi/operations.ts';
+import { sourceNames } from '../../src/cloudflare/wire/protocols/webhooks/source.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/*.md', { cwd: root })];
@@ -100,7 +103,21 @@ test('docs/environment.md lists every variable', () => {
 	);
 	const page = read('docs/environment.md');
 	expect(names.length).toBeGreaterThan(15);
+	names.push(...sourceNames.map(toSecretName));
 	expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+test('docs/webhooks.md lists every source', () => {
+	const page = read('docs/webhooks.md');
+	expect(sourceNames.filter((name) => !page.includes(`| \`${name}\``))).toEqual([]);
+});
+
+test('docs/api.md lists every route', () => {
+	const page = read('docs/api.md');
+	// Of several routes of one resource the page writes only the last word.
+	const toWord = (path: string) => path.split('/').findLast((part) => !part.startsWith(':'));
+	const lost = Object.values(operations).filter(({ path }) => !new RegExp(`/${toWord(path)}\\b`).test(page));
+	expect(lost.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
 });
 
 /** The fields of an interface, at its first level. */

@@ -33,7 +33,7 @@ import {
 	type MetricsDataset,
 	type PageFiles,
 	type RateLimiter,
-	secretNames,
+	toSecretName,
 	type WorkerEnv,
 } from './env.ts';
 import { findOrigin } from './environment.ts';
@@ -151,7 +151,7 @@ export function readConfig(env: WorkerEnv): Config {
 	const sessionBudget = toLimit(caps.SESSION_BUDGET_TOKENS, caps.SESSION_BUDGET_USD, defaultBudgets.session);
 	const files = findBinding(env, 'FILES', bindings);
 	const endpoints = new Map(endpointNames.map((name) => [name, readEndpoint(env, name)]));
-	const secrets = new Map(sourceNames.map((source) => [source, readSecrets(env, secretNames[source])]));
+	const secrets = new Map(sourceNames.map((source) => [source, readSecrets(env, toSecretName(source))]));
 	const findCallbackSecrets = readSecrets(env, 'CALLBACK_SECRET');
 	const storedKeys = storesKeys ? findStoredKeys(env) : undefined;
 	const read: Config = {
@@ -199,9 +199,9 @@ export function readConfig(env: WorkerEnv): Config {
 		page: findBinding(env, 'PAGE', bindings),
 		loader: findBinding(env, 'LOADER', bindings),
 		findWebhookSecrets: (source, agent) => {
-			const own = `${secretNames[source]}_${agent.toUpperCase().replaceAll('-', '_')}` as const;
+			const own = `${toSecretName(source)}_${agent.toUpperCase().replaceAll('-', '_')}` as const;
 			if (env[own] !== undefined) return assertSet(readSecrets(env, own), own);
-			return assertSet(secrets.get(source) ?? [], secretNames[source]);
+			return assertSet(secrets.get(source) ?? [], toSecretName(source));
 		},
 		findCallbackSecrets: () => assertSet(findCallbackSecrets, 'CALLBACK_SECRET'),
 		spendingCallback: readSpendingCallback(env, findCallbackSecrets),
@@ -247,7 +247,7 @@ export function findConfigProblems(env: WorkerEnv): readonly Problem[] {
 		),
 		...bindingNames.map((name) => () => (required.includes(name) ? readBinding : findBinding)(env, name, bindings)),
 		...endpointNames.map((name) => () => readEndpoint(env, name)),
-		...[...Object.values(secretNames), 'CALLBACK_SECRET' as const].map((name) => () => readSecrets(env, name)),
+		...[...sourceNames.map(toSecretName), 'CALLBACK_SECRET' as const].map((name) => () => readSecrets(env, name)),
 		() => readSpendingCallback(env, readSecrets(env, 'CALLBACK_SECRET')),
 		() => readSearch(env),
 	];

@@ -138,14 +138,10 @@ export interface RateLimiter {
 	limit(request: { readonly key: string }): Promise<{ readonly success: boolean }>;
 }
 
-/** The variable of each webhook source. */
-export const secretNames = {
-	standard: 'STANDARD_WEBHOOK_SECRET',
-	github: 'GITHUB_WEBHOOK_SECRET',
-	stripe: 'STRIPE_WEBHOOK_SECRET',
-	slack: 'SLACK_WEBHOOK_SECRET',
-	hmac: 'HMAC_WEBHOOK_SECRET',
-} as const satisfies Record<SourceName, keyof WebhookVariables>;
+/** Returns the variable with the secret of a webhook source. */
+export function toSecretName(source: SourceName): `${Uppercase<SourceName>}_WEBHOOK_SECRET` {
+	return `${source.toUpperCase() as Uppercase<SourceName>}_WEBHOOK_SECRET`;
+}
 
 export interface MetricsDataset {
 	writeDataPoint(point: DataPoint): void;

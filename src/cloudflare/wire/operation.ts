@@ -1,6 +1,7 @@
 import type * as v from 'valibot';
 import type { Right } from '../auth/rights.ts';
 import type { FailureStatus } from './error.ts';
+import { sourceNames } from './protocols/webhooks/source.ts';
 
 /** The callers: anybody, a sender with a signature, holders of a right, or keys with the scope admin or keys. */
 export type Access = 'anybody' | 'sender' | Right | 'admin' | 'keys';
@@ -137,7 +138,7 @@ export const pathParameters: Readonly<Record<string, PathParameter>> = {
 	model: { says: 'The agent’s name.', example: 'assistant' },
 	name: { says: 'The name of the skill, the tool or the server.', example: 'customer-tone' },
 	user: { says: 'The user’s name, as sessions have it.', example: 'ada' },
-	source: { says: 'The sender: standard (Standard Webhooks), github, stripe, slack or hmac.', example: 'github' },
+	source: { says: `The sender: ${sourceNames.join(', ')}. "standard" is Standard Webhooks.`, example: 'github' },
 };
 
 /** The type of an answer: read-only at every depth. */

@@ -38,9 +38,9 @@ test.each<[what: string, definition: object, field: string, says: RegExp]>([
 	],
 	[
 		'a webhook of a source that is none',
-		{ webhooks: { gitlab: () => 'x' } },
-		'webhooks.gitlab',
-		/^webhooks\.gitlab: no such field/,
+		{ webhooks: { nobody: () => 'x' } },
+		'webhooks.nobody',
+		/^webhooks\.nobody: no such field/,
 	],
 	[
 		'a webhook that is no function',

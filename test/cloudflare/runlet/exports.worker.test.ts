@@ -44,7 +44,7 @@ test('a delivery is refused without a secret, of an unknown source, and if it is
 		message: expect.stringContaining('secrets: missing'),
 	});
 	await expect(
-		Reflect.apply(verifyWebhook, undefined, ['gitlab', request.clone(), { secrets: secret }]),
+		Reflect.apply(verifyWebhook, undefined, ['nobody', request.clone(), { secrets: secret }]),
 	).rejects.toMatchObject({
 		message: expect.stringContaining('Known: standard, github'),
 	});

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { described } from '../field.ts';
 import { createOperations } from '../operation.ts';
+import { signatureHeaders } from '../protocols/webhooks/source.ts';
 
 const operation = createOperations('Webhooks');
 
@@ -17,8 +18,7 @@ const example = {
 export const receiveWebhook = operation('post', '/v1/webhooks/:agent/:source', {
 	access: 'sender',
 	summary: 'Deliver a webhook',
-	description:
-		'Takes an event of another service for an agent that accepts its webhooks. The body is in the format of that service, up to 1 MB unless the agent allows more. The signature authenticates it, in the header of that service (`webhook-signature`, `x-hub-signature-256`, `stripe-signature`, `x-slack-signature`, `x-signature-256`), so no key is needed. An event is handled once, however often it is delivered.',
+	description: `Takes an event of another service for an agent that accepts its webhooks. The body is in the format of that service, up to 1 MB unless the agent allows more. The signature authenticates it, in the header of that service (${Object.values(signatureHeaders).join(', ')}), so no key is needed. An event is handled once, however often it is delivered.`,
 	ignoresQuery: true,
 	body: {
 		'application/json': { example: { action: 'opened', issue: { number: 7 } } },

@@ -1,15 +1,14 @@
 import { joinBytes } from '../../../../core/base/bytes.ts';
 import { sha256Signature } from './signature.ts';
-import type { Source } from './source.ts';
+import { type Source, signatureHeaders } from './source.ts';
 
 /** GitHub: the body, `X-Hub-Signature-256: sha256=` and hex. The time, the event's name and its id are not signed. */
 export const github: Source = {
 	name: 'github',
-	signatureHeader: 'x-hub-signature-256',
 	getKey: (secret) => joinBytes(secret),
 	isRepeatable: true,
-	isSigned(headers) {
-		const signature = sha256Signature(headers.get(this.signatureHeader));
+	readSignature(headers) {
+		const signature = sha256Signature(headers.get(signatureHeaders.github));
 		return signature && { prefix: '', signatures: [signature] };
 	},
 	describe({ action }, headers) {

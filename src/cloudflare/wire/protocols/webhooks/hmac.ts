@@ -1,6 +1,6 @@
 import { joinBytes } from '../../../../core/base/bytes.ts';
 import { sha256Signature } from './signature.ts';
-import type { Source } from './source.ts';
+import { type Source, signatureHeaders } from './source.ts';
 
 /**
  * Any sender with a secret: `X-Signature-256` (or `X-Hub-Signature-256`) is `sha256=` and the hex of the body's
@@ -8,11 +8,10 @@ import type { Source } from './source.ts';
  */
 export const hmac: Source = {
 	name: 'hmac',
-	signatureHeader: 'x-signature-256',
 	getKey: (secret) => joinBytes(secret),
 	isRepeatable: true,
-	isSigned(headers) {
-		const signature = sha256Signature(headers.get(this.signatureHeader) ?? headers.get('x-hub-signature-256'));
+	readSignature(headers) {
+		const signature = sha256Signature(headers.get(signatureHeaders.hmac) ?? headers.get('x-hub-signature-256'));
 		return signature && { prefix: '', signatures: [signature] };
 	},
 	describe: ({ type }, headers) => ({

@@ -1,4 +1,4 @@
-/** The sources of webhooks. Add one: a file, a name in `source.ts`, a line here. */
+/** The sources of webhooks. CONTRIBUTING.md says how to add one. */
 
 import { github } from './github.ts';
 import { hmac } from './hmac.ts';
@@ -9,6 +9,6 @@ import { stripe } from './stripe.ts';
 
 export { commentMark } from './reply.ts';
 export { assertSigned, type Verified, verify } from './signature.ts';
-export { type RawDelivery, type SourceName, sourceNames, type WebhookEvent } from './source.ts';
+export { type RawDelivery, type SourceName, signatureHeaders, sourceNames, type WebhookEvent } from './source.ts';
 
 export const sources: Readonly<Record<SourceName, Source>> = { standard, github, stripe, slack, hmac };

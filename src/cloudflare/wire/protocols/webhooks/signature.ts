@@ -1,7 +1,7 @@
 import { joinBytes, parseDigest, toHex } from '../../../../core/base/bytes.ts';
 import { RunletError } from '../../../../core/base/errors.ts';
 import { isRecord, parseJson } from '../../../../core/base/json.ts';
-import type { RawDelivery, Signed, Source, WebhookEvent } from './source.ts';
+import { type RawDelivery, type Signed, type Source, signatureHeaders, type WebhookEvent } from './source.ts';
 
 /** The most that the sender's clock may differ from this one, in seconds, if it signs a time. */
 const toleranceSeconds = 300;
@@ -44,10 +44,10 @@ export function assertSigned(source: Source, headers: Headers, { now }: Pick<Ver
 	if (timelySignature(source, headers, now) === undefined) throw notAuthentic(source);
 }
 
-function notAuthentic({ signatureHeader: field }: Source): RunletError {
+function notAuthentic({ name }: Source): RunletError {
 	const message =
 		'The signature of this delivery is missing, too old, or not right. Have sender and Worker the same secret?';
-	return new RunletError('auth', message, { field, scheme: 'Signature' });
+	return new RunletError('auth', message, { field: signatureHeaders[name], scheme: 'Signature' });
 }
 
 export async function isAuthentic(
@@ -64,7 +64,7 @@ export async function isAuthentic(
 
 /** Returns the signature in the headers, if there is one and its time is about now. */
 function timelySignature(source: Source, headers: Headers, now: number): Signed | undefined {
-	const signed = source.isSigned(headers);
+	const signed = source.readSignature(headers);
 	if (signed === undefined || signed.signatures.length === 0) return undefined;
 	const { at = now / 1_000 } = signed;
 	return Math.abs(now / 1_000 - at) > toleranceSeconds ? undefined : signed;

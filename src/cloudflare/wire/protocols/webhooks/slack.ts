@@ -1,7 +1,7 @@
 import { joinBytes, parseDigest } from '../../../../core/base/bytes.ts';
 import { isRecord } from '../../../../core/base/json.ts';
 import { parseTime } from './signature.ts';
-import type { Source } from './source.ts';
+import { type Source, signatureHeaders } from './source.ts';
 
 /**
  * Slack: `v0:time:body`, `X-Slack-Signature: v0=` and hex. The type is the type of the inner event (`app_mention`),
@@ -9,12 +9,11 @@ import type { Source } from './source.ts';
  */
 export const slack: Source = {
 	name: 'slack',
-	signatureHeader: 'x-slack-signature',
 	getKey: (secret) => joinBytes(secret),
-	isSigned(headers) {
+	readSignature(headers) {
 		const time = headers.get('x-slack-request-timestamp') ?? '';
 		const at = parseTime(time);
-		const signature = headers.get(this.signatureHeader) ?? '';
+		const signature = headers.get(signatureHeaders.slack) ?? '';
 		const digest = signature.startsWith('v0=') ? parseDigest(signature.slice('v0='.length)) : undefined;
 		return at === undefined || digest === undefined ? undefined : { prefix: `v0:${time}:`, signatures: [digest], at };
 	},

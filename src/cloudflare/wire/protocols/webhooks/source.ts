@@ -1,6 +1,15 @@
-export const sourceNames = ['standard', 'github', 'stripe', 'slack', 'hmac'] as const;
+/** The sources, each with the header that holds its signature, in lower case. */
+export const signatureHeaders = {
+	standard: 'webhook-signature',
+	github: 'x-hub-signature-256',
+	stripe: 'stripe-signature',
+	slack: 'x-slack-signature',
+	hmac: 'x-signature-256',
+} as const;
 
-export type SourceName = (typeof sourceNames)[number];
+export type SourceName = keyof typeof signatureHeaders;
+
+export const sourceNames = Object.keys(signatureHeaders) as readonly SourceName[];
 
 /** A delivery that is not verified. */
 export interface RawDelivery {
@@ -24,12 +33,10 @@ export interface WebhookEvent {
 /** How a source signs its deliveries, and how to read them. */
 export interface Source {
 	readonly name: SourceName;
-	/** The header that holds the signature, in lower case. */
-	readonly signatureHeader: string;
 	/** Turns a secret into a key. Throws if it is not a secret of this source. */
 	getKey(secret: string): Uint8Array<ArrayBuffer>;
 	/** Reads the signature from the headers, without the body. `undefined` if there is none. */
-	isSigned(headers: Headers): Signed | undefined;
+	readSignature(headers: Headers): Signed | undefined;
 	/** Whether a captured delivery can be replayed with another id, because neither id nor time is signed. */
 	readonly isRepeatable?: true;
 	/** Reads a verified payload. */

@@ -1,7 +1,7 @@
 import { fromBase64, parseBase64Digest } from '../../../../core/base/bytes.ts';
 import { RunletError } from '../../../../core/base/errors.ts';
 import { parseTime } from './signature.ts';
-import type { Source } from './source.ts';
+import { type Source, signatureHeaders } from './source.ts';
 
 /** An id without a full stop, so a signature fits only one split of id, time and body. */
 const idForm = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
@@ -9,14 +9,13 @@ const idForm = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
 /** Standard Webhooks 1.0: `webhook-id.webhook-timestamp.body`, HMAC-SHA256, `v1,` and base64. */
 export const standard: Source = {
 	name: 'standard',
-	signatureHeader: 'webhook-signature',
 	getKey: (secret) => standardKey(secret, 'STANDARD_WEBHOOK_SECRET'),
-	isSigned(headers) {
+	readSignature(headers) {
 		const id = headers.get('webhook-id') ?? '';
 		const time = headers.get('webhook-timestamp') ?? '';
 		const at = parseTime(time);
 		if (!idForm.test(id) || at === undefined) return undefined;
-		const signatures = (headers.get(this.signatureHeader) ?? '').split(' ').flatMap((entry) => {
+		const signatures = (headers.get(signatureHeaders.standard) ?? '').split(' ').flatMap((entry) => {
 			const [version, text = ''] = entry.split(',');
 			return version === 'v1' ? [parseBase64Digest(text)] : [];
 		});

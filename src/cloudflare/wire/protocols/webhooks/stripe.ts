@@ -1,14 +1,13 @@
 import { joinBytes, parseDigest } from '../../../../core/base/bytes.ts';
 import { parseTime } from './signature.ts';
-import type { Source } from './source.ts';
+import { type Source, signatureHeaders } from './source.ts';
 
 /** Stripe: `t.body`, `Stripe-Signature: t=…,v1=…` in hex, one `v1` for each secret that is active there. */
 export const stripe: Source = {
 	name: 'stripe',
-	signatureHeader: 'stripe-signature',
 	getKey: (secret) => joinBytes(secret),
-	isSigned(headers) {
-		const fields = (headers.get(this.signatureHeader) ?? '').split(',').map(parseField);
+	readSignature(headers) {
+		const fields = (headers.get(signatureHeaders.stripe) ?? '').split(',').map(parseField);
 		const [time = '', ...others] = fields.flatMap(([name, value]) => (name === 't' ? [value] : []));
 		const at = parseTime(time);
 		if (at === undefined || others.length > 0) return undefined;
