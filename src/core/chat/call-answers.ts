@@ -1,4 +1,4 @@
-import { createFieldError, RunletError } from '../base/errors.ts';
+import { createFieldError, type RunletError } from '../base/errors.ts';
 import type { ToolCall } from '../tool/index.ts';
 import type { CallEdit, WaitingCall } from './event.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
@@ -51,19 +51,19 @@ export function readCallAnswers(
 		left.delete(id);
 		if (call.kind === 'approval') {
 			if (!('approve' in answer))
-				throw createRefusal('invalid_request', `id: "${id}" waits for approve, not for a result.`);
+				throw createFieldError('invalid_request', 'id', `"${id}" waits for approve, not for a result.`);
 			if (!answer.approve && answer.input !== undefined)
 				throw createFieldError('invalid_request', 'input', 'only for a call that may run.');
 			if (!answer.approve) messages.push(createDenial(id, answer.reason));
 			else if (Date.now() > askedAt + approvalMs)
-				throw createRefusal('conflict', `id: "${id}" was asked too long ago: deny it.`);
+				throw createFieldError('conflict', 'id', `"${id}" was asked too long ago: deny it.`);
 			else {
 				approved.push(call);
 				if (answer.input !== undefined) edits.push({ callId: id, input: answer.input });
 			}
 		} else {
 			if ('approve' in answer)
-				throw createRefusal('invalid_request', `id: "${id}" waits for a result, not for approve.`);
+				throw createFieldError('invalid_request', 'id', `"${id}" waits for a result, not for approve.`);
 			messages.push(toolResultMessage({ id, output: answer.output, isError: answer.isError === true }));
 		}
 	}
@@ -96,12 +96,8 @@ function createNotOpen(
 		everAsked.has(id) ||
 		turn.some((message) => message.role === 'assistant' && message.toolCalls?.some((call) => call.id === id));
 	if (calls.some((call) => call.id === id))
-		return createRefusal('invalid_request', `id: "${id}" is answered twice here.`);
-	if (wasAsked) return createRefusal('conflict', `id: "${id}" is answered already, and the first answer counts.`);
+		return createFieldError('invalid_request', 'id', `"${id}" is answered twice here.`);
+	if (wasAsked) return createFieldError('conflict', 'id', `"${id}" is answered already, and the first answer counts.`);
 	const open = calls.map((call) => call.id).join(', ');
-	return createRefusal('invalid_request', `id: no call "${id}" waits for an answer. Open: ${open || 'none'}.`);
-}
-
-function createRefusal(code: string, message: string): RunletError {
-	return new RunletError(code, message, { field: 'id' });
+	return createFieldError('invalid_request', 'id', `no call "${id}" waits for an answer. Open: ${open || 'none'}.`);
 }

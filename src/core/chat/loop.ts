@@ -242,11 +242,8 @@ async function readAnswer(
 
 function assertTurnLeft({ iteration }: RunState, { maxIterations = 10 }: ChatOptions): void {
 	if (iteration < maxIterations) return;
-	throw new RunletError(
-		'max_iterations',
-		`The run reached its max-iterations limit of ${maxIterations} model turns. Raise maxIterations, or make the task smaller.`,
-		{ maxIterations },
-	);
+	const message = `The run reached its max-iterations limit of ${maxIterations} model turns. Raise maxIterations, or make the task smaller.`;
+	throw new RunletError('max_iterations', message, { maxIterations });
 }
 
 type Stop = Pick<RunResult, 'status'> & Partial<RunResult>;

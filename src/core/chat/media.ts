@@ -22,7 +22,8 @@ export function countMediaTokens(part: MessagePart, rules: MediaRules): number {
 	if (kind === 'pdf') return rules.pdfPage * countPages(bytes);
 	if (mime.startsWith('video/'))
 		return Math.ceil(videoPerSecond * (readSeconds(bytes) ?? bytes.length / leastVideoBytes));
-	if (kind === 'audio') return Math.ceil(audioPerSecond * readAudioSeconds(bytes, mime));
+	if (kind === 'audio')
+		return Math.ceil(audioPerSecond * (readSeconds(bytes) ?? bytes.length / readAudioRate(bytes, mime)));
 	// Known families get a placeholder for a file of another type.
 	return kind === 'text' || rules.family === 'any' ? estimateTokens(decodeUtf8(bytes)) : 0;
 }
@@ -34,15 +35,11 @@ export function findAudioShare(part: MessagePart): number {
 	return media?.mime.startsWith('video/') ? audioPerSecond / videoPerSecond : 0;
 }
 
-function readAudioSeconds(bytes: string, mime: string): number {
-	const perSecond = readWavRate(bytes) ?? readMp3Rate(bytes, mime) ?? leastAudioBytes;
-	return readSeconds(bytes) ?? bytes.length / perSecond;
-}
-
-function readWavRate(bytes: string): number | undefined {
-	if (!bytes.startsWith('RIFF') || bytes.slice(8, 12) !== 'WAVE') return undefined;
-	const rate = readLittle(bytes, 28, 4);
-	return rate > 0 && rate < 10_000_000 ? rate : undefined;
+/** Reads the bytes per second from the header of a WAV file, or from the frames of an MP3 file. */
+function readAudioRate(bytes: string, mime: string): number {
+	const isWav = bytes.startsWith('RIFF') && bytes.slice(8, 12) === 'WAVE';
+	const rate = isWav ? readLittle(bytes, 28, 4) : 0;
+	return rate > 0 && rate < 10_000_000 ? rate : (readMp3Rate(bytes, mime) ?? leastAudioBytes);
 }
 
 /** The kbit per second of MP3, layer 3: of version 1, and of later versions. */

@@ -132,7 +132,7 @@ export function toSendable(messages: readonly Message[]): Message[] {
 		for (const { id } of message.toolCalls ?? []) {
 			if (open.has(id)) continue;
 			open.set(id, sendable.length);
-			sendable.push(createNotRun(id));
+			sendable.push({ role: 'tool', content: notRun, toolCallId: id, isError: true });
 		}
 	}
 	return sendable;
@@ -147,7 +147,4 @@ function describeEdit(result: ToolMessage): ToolMessage {
 	return { ...message, content: `${note}${messageText(message)}`, ...(parts && { parts }) };
 }
 
-function createNotRun(toolCallId: string): ToolMessage {
-	const content = 'This call was not run: the conversation went on without its result.';
-	return { role: 'tool', content, toolCallId, isError: true };
-}
+const notRun = 'This call was not run: the conversation went on without its result.';

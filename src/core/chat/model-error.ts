@@ -28,7 +28,7 @@ export function toModelError(error: unknown, model: string): RunletError {
 	const data = { model, status, insufficientQuota, retryAfter };
 	const text = toMessageText(error);
 	// The loop checks its own signal first, so this abort has another cause.
-	if (isAbort(error))
+	if (error instanceof Error && error.name === 'AbortError')
 		return new RunletError('interrupted', `${model}: the call was broken off.`, data, { cause: error });
 	const kind = status === undefined ? findCode(code, text) : findStatusCode(status);
 	return new RunletError(kind, `${model}: ${text}${remedies[kind] ?? ''}`, data, { cause: error });
@@ -111,10 +111,6 @@ export function readCauseCode(error: unknown): string | undefined {
 		at = Reflect.get(at, 'cause');
 	}
 	return undefined;
-}
-
-function isAbort(error: unknown): boolean {
-	return error instanceof Error && error.name === 'AbortError';
 }
 
 function readNumber(from: unknown, key: string): number | undefined {

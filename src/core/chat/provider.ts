@@ -192,9 +192,6 @@ export type ReasoningEffort = (typeof reasoningEfforts)[number];
 export function assertEffort(effort: ReasoningEffort | undefined): void {
 	if (effort === undefined || reasoningEfforts.includes(effort)) return;
 	const given = typeof effort === 'string' ? JSON.stringify(String(effort).slice(0, 40)) : typeof effort;
-	throw createFieldError(
-		'invalid_request',
-		'reasoningEffort',
-		`expected one of ${reasoningEfforts.join(', ')}, got ${given}. Leave it out and the model decides.`,
-	);
+	const message = `expected one of ${reasoningEfforts.join(', ')}, got ${given}. Leave it out and the model decides.`;
+	throw createFieldError('invalid_request', 'reasoningEffort', message);
 }

@@ -33,9 +33,8 @@ export function detectProvider(model: string): Provider {
 	const found = detectProviderFrom(builtins, model);
 	if (found !== undefined) return found.variant;
 	const known = builtins.map(({ displayName }) => displayName).join(', ');
-	throw new RunletError('unknown_model', `No built-in provider knows the model "${model}". Known: ${known}.`, {
-		model,
-	});
+	const message = `No built-in provider knows the model "${model}". Known: ${known}.`;
+	throw new RunletError('unknown_model', message, { model });
 }
 
 /** Returns the entry for a model, or `undefined`. A later entry wins. */
@@ -46,11 +45,8 @@ export function detectProviderFrom(
 	const name = model.toLowerCase();
 	return registry.findLast((entry, index) => {
 		if (typeof entry?.detect === 'function') return entry.detect(name);
-		throw createFieldError(
-			'invalid_request',
-			'providers',
-			`entry ${index} is no provider. Call the function: demo(), not demo.`,
-		);
+		const message = `entry ${index} is no provider. Call the function: demo(), not demo.`;
+		throw createFieldError('invalid_request', 'providers', message);
 	});
 }
 

@@ -44,10 +44,8 @@ export function toCallReminder(
 	const names = oneOf.join(', ');
 	const last = messages.findLast((message) => message.role === 'user');
 	if (last === undefined || !isReminder(last)) return userMessage(`${mustCallBegins} Call one of: ${names}.`);
-	throw new RunletError(
-		'invalid_output',
-		`The model had to call one of ${names} and answered in words, also when asked again. Use another model, or leave the choice to it (tool_choice: auto).`,
-	);
+	const message = `The model had to call one of ${names} and answered in words, also when asked again. Use another model, or leave the choice to it (tool_choice: auto).`;
+	throw new RunletError('invalid_output', message);
 }
 
 function findAllowedNames(toolChoice: ChatOptions['toolChoice']): readonly string[] | undefined {
@@ -156,9 +154,6 @@ function isJsonText(text: string): boolean {
 }
 
 function createInvalidOutput(issues: readonly string[]): RunletError {
-	return new RunletError(
-		'invalid_output',
-		`The model did not answer as outputSchema says, also when asked again (${issues.join('; ')}). Simplify the schema, or use another model.`,
-		{ issues },
-	);
+	const message = `The model did not answer as outputSchema says, also when asked again (${issues.join('; ')}). Simplify the schema, or use another model.`;
+	return new RunletError('invalid_output', message, { issues });
 }

@@ -1,5 +1,5 @@
 import type { Actor } from '../base/actor.ts';
-import { RunletError } from '../base/errors.ts';
+import { createFieldError } from '../base/errors.ts';
 import type { StateStore, ToolContext } from '../tool/index.ts';
 import { noEnv } from '../tool/tool.ts';
 
@@ -58,6 +58,5 @@ export async function writeSystem(
 	const askedBy = readAskedBy(context);
 	const text: unknown = await system({ sessionId, runId, owner, user, askedBy, env, metadata, skillContext });
 	if (text === undefined || typeof text === 'string') return text;
-	const message = `system: its function gave a ${typeof text}. Let it return a text.`;
-	throw new RunletError('invalid_request', message, { field: 'system' });
+	throw createFieldError('invalid_request', 'system', `its function gave a ${typeof text}. Let it return a text.`);
 }

@@ -23,7 +23,7 @@ export function createTokenCounter(): TokenCounter {
 			for (let index = 0; index < text.length; index++) {
 				const unit = text.charCodeAt(index);
 				const kind = unit < 128 ? toKind(unit) : other;
-				total += kind === other ? findWeight(unit) : findAsciiWeight(kind, before);
+				total += kind === other ? (weights[unit >> 4] ?? 1) : findAsciiWeight(kind, before);
 				before = kind;
 			}
 		},
@@ -97,7 +97,3 @@ const scripts: readonly (readonly [from: number, weight: number])[] = [
 /** The weight of each 16 code units. Every script begins at a multiple of 16. */
 const weights = new Float32Array(65_536 >> 4);
 for (const [from, weight] of scripts) weights.fill(weight, from >> 4);
-
-function findWeight(unit: number): number {
-	return weights[unit >> 4] ?? 1;
-}

@@ -91,7 +91,7 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 	const notes = createNoteGate(emit);
 
 	const runCall = async (call: ToolCall): Promise<void> => {
-		if (request.beyondLimit.has(call.id)) return settle(call, toLimitResult(call));
+		if (request.beyondLimit.has(call.id)) return settle(call, { id: call.id, output: overLimit, isError: true });
 		const { question: before, answer, input: ranWith } = request.openCalls.get(call.id) ?? {};
 		if (before !== undefined && answer === undefined) {
 			outcome.question ??= before;
@@ -156,6 +156,8 @@ function createThrowHandler(
 
 type Writable<T> = { -readonly [Field in keyof T]: T[Field] };
 
+const overLimit =
+	'This call was not run: the run has made as many tool calls as it may. Answer with what you have, and call no more tools.';
 const onlyOne = 'Not run: one call at a time is possible here. Call it again when the other one is answered.';
 
 /** Sorts calls by the way they run. A call that cannot run fails and is never shown to a person. */
@@ -248,12 +250,6 @@ function createNoteGate(emit: Emit) {
 			return next;
 		},
 	};
-}
-
-function toLimitResult({ id }: ToolCall): ToolResult {
-	const output =
-		'This call was not run: the run has made as many tool calls as it may. Answer with what you have, and call no more tools.';
-	return { id, output, isError: true };
 }
 
 /** Creates the event for a note or task lists of a tool. Throws for invalid lists. */

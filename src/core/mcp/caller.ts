@@ -243,8 +243,6 @@ export class Caller {
 }
 
 function createLost({ name }: McpServer): RunletError {
-	return new RunletError(
-		'network',
-		`${name}: the server asked in the middle of this call, and the connection was lost before the answer. The call may have had effects: look before you call it again.`,
-	);
+	const message = `${name}: the server asked in the middle of this call, and the connection was lost before the answer. The call may have had effects: look before you call it again.`;
+	return new RunletError('network', message);
 }

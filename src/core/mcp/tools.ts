@@ -151,7 +151,7 @@ function createServerTool(server: McpServer, caller: Caller, definition: ToolDef
 	return define({
 		name: shown,
 		description: describe(server, description),
-		inputSchema: slimSchema(cleanSchema(inputSchema), longestSchema),
+		inputSchema: slimSchema(v.parse(cleaned, clean(inputSchema)), longestSchema),
 		...(outputSchema !== undefined && { outputSchema }),
 		passInput: true,
 		readsOutside: true,
@@ -172,10 +172,8 @@ function createChangedTool(server: McpServer, { name }: ToolDefinition, differen
 		inputSchema: { type: 'object' },
 		passInput: true,
 		fn: () => {
-			throw new RunletError(
-				'conflict',
-				`${shown} is not called: the server ${server.name} changed its ${fields} since it was accepted. Its owner has to accept the change first.`,
-			);
+			const message = `${shown} is not called: the server ${server.name} changed its ${fields} since it was accepted. Its owner has to accept the change first.`;
+			throw new RunletError('conflict', message);
 		},
 	});
 }
@@ -197,6 +195,8 @@ function isNamed(names: boolean | readonly string[] | undefined, name: string): 
 	return typeof names === 'object' ? names.includes(name) : names === true;
 }
 
+const cleaned = v.custom<Readonly<Record<string, unknown>>>(isRecord);
+
 /** Invisible characters that a model reads: control characters, direction marks, tags (U+E0000 to U+E0FFF). */
 const unseen = /[\p{Cc}\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e0fff}]/gu;
 
@@ -211,12 +211,6 @@ function cut(text: string): string {
 }
 
 /** Cleans and cuts all texts of a schema, because defaults, examples and property names are also text of the server. */
-function cleanSchema(schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-	return v.parse(cleaned, clean(schema));
-}
-
-const cleaned = v.custom<Readonly<Record<string, unknown>>>(isRecord);
-
 function clean(value: unknown): unknown {
 	if (typeof value === 'string') return cut(value.replace(unseen, ''));
 	if (Array.isArray(value)) return value.map(clean);

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { check } from '../base/check.ts';
-import { RunletError } from '../base/errors.ts';
+import { createFieldError } from '../base/errors.ts';
 import { type ProviderMeta, type ProviderRegistration, prefixDetector } from '../chat/index.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
 import { createEmbed, openaiRequests } from './adapter/openai-client.ts';
@@ -51,9 +51,7 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 	const { baseURL, name, prefix, displayName = name, keyName, needsKey, embeddings = true } = settings;
 	const detect = settings.detect ?? (prefix === '' ? undefined : prefixDetector(prefix));
 	if (detect === undefined)
-		throw new RunletError('invalid_request', 'detect: missing. An empty prefix needs detect: (model) => …', {
-			field: 'detect',
-		});
+		throw createFieldError('invalid_request', 'detect', 'missing. An empty prefix needs detect: (model) => …');
 	const quirks = { ...findQuirks(baseURL), ...settings.quirks };
 	const dialect = { ...quirks, variant: name };
 	const { images = true, audio = true } = quirks;

@@ -1,4 +1,4 @@
-import { RunletError, toMessageText as textOfError } from '../base/errors.ts';
+import { createFieldError, RunletError, toMessageText } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
 import { type ProviderRegistration, prefixDetector, type ReasoningEffort, renderPart } from '../chat/index.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
@@ -37,9 +37,7 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 	checkSettings('workersAi', settings);
 	const { binding, options, body: more } = settings;
 	if (binding !== undefined && typeof binding?.run !== 'function')
-		throw new RunletError('invalid_request', 'binding: is none. Call workersAi({ binding: env.AI }).', {
-			field: 'binding',
-		});
+		throw createFieldError('invalid_request', 'binding', 'is none. Call workersAi({ binding: env.AI }).');
 	const run = async (
 		model: string,
 		inputs: Record<string, unknown>,
@@ -241,7 +239,7 @@ async function complaintOfResponse(response: Response): Promise<ProviderComplain
 
 /** Converts an error of `run`, whose message begins with the code: `3040: Capacity temporarily exceeded`. */
 function complaintOfError(thrown: unknown): unknown {
-	const text = textOfError(thrown);
+	const text = toMessageText(thrown);
 	if (/run remotely/i.test(text)) return createOnlyRemote();
 	const body = parseObject(text);
 	if (body !== undefined) return findComplaint(body, undefined);

@@ -46,7 +46,7 @@ const go = chat.userMessage('Go');
 
 describe('the tools of a skill', () => {
 	test.for(['read_skill', 'apply_skill'])(
-		'are callable from the turn after %s on, with those of what it requires',
+		'are callable from the turn after %s on, with the tools of required skills',
 		async (how) => {
 			const script = [reading('a', 'billing', how), call('b', 'pay'), call('c', 'book'), 'Done.'];
 			const { requests, result } = await finish(script, { skills });

@@ -91,14 +91,11 @@ describe('a reply to an outputSchema', () => {
 		expect(result.output).toEqual(oslo);
 	});
 
-	test.each(['max_tokens', 'refusal'])(
-		'that ended with %s is given as it is, without an output',
-		async (stopReason) => {
-			const { result } = await finish([{ text: '{"ci', stopReason }], schema);
-			expect(result).toMatchObject({ status: 'completed', text: '{"ci', metadata: { stopReason } });
-			expect(result).not.toHaveProperty('output');
-		},
-	);
+	test.each(['max_tokens', 'refusal'])('is unchanged and without an output after %s', async (stopReason) => {
+		const { result } = await finish([{ text: '{"ci', stopReason }], schema);
+		expect(result).toMatchObject({ status: 'completed', text: '{"ci', metadata: { stopReason } });
+		expect(result).not.toHaveProperty('output');
+	});
 
 	test('has no output if the run stops for a person', async () => {
 		const manual = tool.define({ name: 'by_hand', description: '', inputSchema: v.object({}), manual: true });

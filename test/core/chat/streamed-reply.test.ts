@@ -65,7 +65,7 @@ describe('deltas', () => {
 	});
 
 	test.each([[undefined], [null], ['text'], [{}], [{ type: 7 }]])(
-		'that are none, such as %j, are dropped',
+		'are dropped if they are malformed: %j',
 		async (delta) => {
 			const { events } = await finish([
 				async (_, onDelta) => {

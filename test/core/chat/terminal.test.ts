@@ -90,7 +90,7 @@ describe('run never throws synchronously', () => {
 		'a model that nobody can talk to': ['unknown_model', { model: 'claude-x' }],
 	};
 	test.each(Object.entries(bad))(
-		'not for %s: result rejects and the events end in error',
+		'rejects the result and ends the events with error for %s',
 		async (_, [code, options]) => {
 			const run = chat.run(options, [chat.userMessage('Hi')]);
 			const events: RunEvent[] = [];

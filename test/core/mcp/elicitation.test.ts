@@ -209,7 +209,7 @@ describe('a server of revision 2025-11-25 that loses the connection during a que
 });
 
 it.each(['javascript:alert(1)', 'data:text/html,hi', 'file:///etc/passwd', 'no address'])(
-	'a person is sent to no page at %s, whatever a server asks',
+	'a server cannot send a person to %s',
 	async (url) => {
 		const ask: Work = () =>
 			// SAFETY: a hostile server violates its types.

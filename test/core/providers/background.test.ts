@@ -91,7 +91,7 @@ describe('a response of OpenAI in the background', () => {
 	});
 
 	test.each([false, true])(
-		'goes on where its stream broke off, and shows nothing twice, with an error: %s',
+		'continues after its stream broke off, and shows nothing twice, with an error: %s',
 		async (fails) => {
 			const begun = [
 				{ type: 'response.created', response: at('queued') },

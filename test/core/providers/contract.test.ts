@@ -196,7 +196,7 @@ describe.each(dialects)('$name', (dialect) => {
 
 	describe('a reply is the same streamed and whole, and is the sum of its deltas:', () => {
 		test.each(cases.filter(({ needs }) => needs === undefined || dialect.can[needs]))(
-			'$name comes the same both ways',
+			'$name',
 			async ({ sent, expected }) => {
 				const { streamedReply, wholeReply, deltas } = await both(dialect, {
 					events: dialect.events(sent),
@@ -349,12 +349,9 @@ describe.each(dialects)('$name', (dialect) => {
 			else expect(heardChoice).toEqual(expected);
 		});
 
-		test.each(['auto', 'none', 'required'] as const)(
-			'has no tool choice %j where there are no tools',
-			async (toolChoice) => {
-				expect((await heard({}, { toolChoice })).tools).toEqual([]);
-			},
-		);
+		test.each(['auto', 'none', 'required'] as const)('has no tool choice %j without tools', async (toolChoice) => {
+			expect((await heard({}, { toolChoice })).tools).toEqual([]);
+		});
 
 		test('has an image by its URL', async () => {
 			const parts = [chat.textPart('What is this?'), chat.imagePart('https://example.com/a.png')];
@@ -500,13 +497,10 @@ describe.each(dialects)('$name', (dialect) => {
 			else expect(effort).toMatch(/^(low|medium|high|adaptive)$/i);
 		});
 
-		test.each(['none', 'minimal', 'xhigh', 'max'] as const)(
-			'is one that the API takes at the effort %s',
-			async (reasoningEffort) => {
-				const { effort } = await heard({}, { reasoningEffort });
-				if (reasoningEffort !== 'none') expect(effort).toBeDefined();
-			},
-		);
+		test.each(['none', 'minimal', 'xhigh', 'max'] as const)('is valid with the effort %s', async (reasoningEffort) => {
+			const { effort } = await heard({}, { reasoningEffort });
+			if (reasoningEffort !== 'none') expect(effort).toBeDefined();
+		});
 
 		test('is valid with an effort and a forced tool', async () => {
 			const options = { reasoningEffort: 'high', toolChoice: 'required', maxOutputTokens: 2000 } as const;

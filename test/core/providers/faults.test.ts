@@ -207,14 +207,11 @@ describe.each(dialects)('$name', (dialect) => {
 			});
 		});
 
-		testIf(dialect.can.endsItself)(
-			'after the last event nothing is waited for, and a connection that stays open is closed',
-			async () => {
-				server.play((exchange) => exchange.write(dialect.events(story).join('')));
-				expect(readReply(await ask(way))).toMatchObject({ text: story.text, stopReason: 'end_turn' });
-				await theExchange().closed;
-			},
-		);
+		testIf(dialect.can.endsItself)('a complete stream ends without a wait, and its connection is closed', async () => {
+			server.play((exchange) => exchange.write(dialect.events(story).join('')));
+			expect(readReply(await ask(way))).toMatchObject({ text: story.text, stopReason: 'end_turn' });
+			await theExchange().closed;
+		});
 
 		describe('an unusual stream is read', () => {
 			const events = dialect.events(story);

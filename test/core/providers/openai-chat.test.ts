@@ -161,7 +161,7 @@ describe('settings', () => {
 	});
 
 	test.each([{ n: 2 }, { best_of: 2 }, { generationConfig: { candidateCount: 2 } }])(
-		'%o bills answers that nobody reads',
+		'refuse %o, which bills unread answers',
 		(body) => {
 			expect(() => endpoint({ body })).toThrow(/^body\.[\w.]+: must be 1: one answer is read, and all are billed/);
 		},

@@ -199,7 +199,7 @@ test.each([
 	['Anthropic', providers.anthropic, sonnet],
 	['OpenAI', providers.openai, gpt],
 ])(
-	'a compaction at %s is reserved where the conversation is long enough: everything again, and a text as long as the reply',
+	'a compaction at %s reserves the whole input again and another reply, if the conversation is long enough',
 	(_, make, model) => {
 		const provider = make({ apiKey: 'key' });
 		const most = (inputTokens: number, context?: object) => {

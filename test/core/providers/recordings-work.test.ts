@@ -67,7 +67,7 @@ function check({ providerCalls = [], sources = [] }: ChatReply): void {
 }
 
 test.each(whole.map((one) => [one.name, one] as const))(
-	'%s tells each call and each source once',
+	'%s has each call and each source once',
 	async (_, recorded) => {
 		const provider = createProvider(recorded, () => Response.json(recorded.body));
 		const asked = async () => provider.chatFn?.(toModel(recorded), hello);
@@ -85,7 +85,7 @@ test.each(whole.map((one) => [one.name, one] as const))(
 );
 
 test.each(streams.map((one) => [one.name, one] as const))(
-	'%s shows each call and each source as it keeps it',
+	'%s emits each call and each source like its reply',
 	async (_, recorded) => {
 		const source = recorded.blocks.map(({ source }) => source).join('');
 		const answer = (): Response => new Response(source, { headers: { 'content-type': 'text/event-stream' } });

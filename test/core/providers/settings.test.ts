@@ -213,7 +213,7 @@ test("Anthropic's cache is marked at the tools, the system prompt and the newest
 });
 
 describe.each(dialects.filter(({ name }) => name !== 'workers-ai').map((one) => [one.name, one] as const))(
-	'%s keeps to itself',
+	'%s protects its key: it',
 	(_, one) => {
 		const ask = (provider: ProviderRegistration) => provider.chatFn?.(one.model, hello);
 
@@ -253,7 +253,7 @@ test('shows no credentials of a gateway in an error', async () => {
 });
 
 test.each(['anthropic', 'openai', 'xai', 'gemini', 'groq', 'deepseek', 'mistral', 'openaiChat', 'workersAi'] as const)(
-	'%s without settings says what is missing',
+	'%s without settings names the missing field',
 	(name) => {
 		expect(() => Reflect.apply(providers[name], undefined, [])).toThrow(RunletError);
 	},

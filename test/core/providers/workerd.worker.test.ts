@@ -43,27 +43,24 @@ function answering(dialect: Dialect, size: number) {
 afterEach(() => vi.unstubAllGlobals());
 
 describe.each(dialects.map((dialect) => [dialect.name, dialect] as const))('%s in workerd', (_, dialect) => {
-	test.each([1, 7, 100_000])(
-		'streams a reply that comes in chunks of %i bytes, and gives the same as when asked for the whole',
-		async (size) => {
-			answering(dialect, size);
-			const { chatStreamFn, chatFn } = dialect.provider(address);
-			const texts: string[] = [];
-			const onDelta: chat.OnDelta = (delta) => {
-				if (delta.type === 'text' && typeof delta.text === 'string') texts.push(delta.text);
-				return undefined;
-			};
-			const hello = [chat.userMessage('Hello')];
-			const streamed = await chatStreamFn?.(dialect.model, hello, 'Be brief.', [look], onDelta);
-			expect(streamed).toMatchObject({ text: reply.text, stopReason: 'tool_use' });
-			expect(streamed?.toolCalls).toMatchObject([{ name: 'look', input: { city: 'Ulm' } }]);
-			expect(texts.join('')).toBe(reply.text);
-			const whole = await chatFn?.(dialect.model, hello, 'Be brief.', [look]);
-			expect(whole).toMatchObject({
-				text: reply.text,
-				stopReason: 'tool_use',
-				toolCalls: [{ name: 'look', input: { city: 'Ulm' } }],
-			});
-		},
-	);
+	test.each([1, 7, 100_000])('streams a reply in chunks of %i bytes, which equals the whole reply', async (size) => {
+		answering(dialect, size);
+		const { chatStreamFn, chatFn } = dialect.provider(address);
+		const texts: string[] = [];
+		const onDelta: chat.OnDelta = (delta) => {
+			if (delta.type === 'text' && typeof delta.text === 'string') texts.push(delta.text);
+			return undefined;
+		};
+		const hello = [chat.userMessage('Hello')];
+		const streamed = await chatStreamFn?.(dialect.model, hello, 'Be brief.', [look], onDelta);
+		expect(streamed).toMatchObject({ text: reply.text, stopReason: 'tool_use' });
+		expect(streamed?.toolCalls).toMatchObject([{ name: 'look', input: { city: 'Ulm' } }]);
+		expect(texts.join('')).toBe(reply.text);
+		const whole = await chatFn?.(dialect.model, hello, 'Be brief.', [look]);
+		expect(whole).toMatchObject({
+			text: reply.text,
+			stopReason: 'tool_use',
+			toolCalls: [{ name: 'look', input: { city: 'Ulm' } }],
+		});
+	});
 });

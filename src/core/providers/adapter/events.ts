@@ -71,10 +71,8 @@ function createEventDecoder(bounds: WireBounds) {
 			try {
 				if (broken === undefined) addEvents(data, events);
 			} catch {
-				broken = new RunletError(
-					'interrupted',
-					'the stream holds an event that is no JSON; it was cut or changed on its way.',
-				);
+				const message = 'the stream holds an event that is no JSON; it was cut or changed on its way.';
+				broken = new RunletError('interrupted', message);
 			}
 		},
 	});

@@ -215,11 +215,9 @@ function toPlainText(text: string, status: number | undefined): string | undefin
 }
 
 /** Creates the error for a web page instead of an answer. */
-export function createNotTheApi(caller: Caller): RunletError {
-	return new RunletError('network', `${caller.displayName} (${caller.model}): ${toPlainText('<', undefined)}`, {
-		model: caller.model,
-		provider: caller.variant,
-	});
+export function createNotTheApi({ displayName, model, variant: provider }: Caller): RunletError {
+	const message = `${displayName} (${model}): ${toPlainText('<', undefined)}`;
+	return new RunletError('network', message, { model, provider });
 }
 
 /** Finds an adapter's complaint. SDKs wrap what their `fetch` throws. */

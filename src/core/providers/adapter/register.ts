@@ -99,7 +99,9 @@ function createCall(
 	): Promise<ChatReply | undefined> => {
 		const { signal = new AbortController().signal, onActivity, ...rest } = options;
 		assertEffort(rest.reasoningEffort);
-		const names = findOwnNames(tools);
+		// The own names by alias, for tools that need an alias.
+		const aliases = tools.map(({ name }) => [providerName(name), name] as const);
+		const names = new Map(aliases.filter(([alias, name]) => alias !== name));
 		const more = capLength(toFields(rest), rest.maxOutputTokens);
 		const makeRequest: ModelCall = (take, signal, onActivity) => {
 			const request = toRequest({ model: stripPrefix(model), messages, system, tools, options: rest, stream, signal });
@@ -147,12 +149,6 @@ function toRequest({
 		toolChoice: typeof toolChoice === 'object' ? { name: providerName(toolChoice.name) } : toolChoice,
 		outputSchema: outputSchema && toCurrentDraft(outputSchema),
 	};
-}
-
-/** Returns the own names by alias, for the tools that need an alias. */
-function findOwnNames(tools: readonly Tool[]): ReadonlyMap<string, string> {
-	const pairs = tools.map(({ name }) => [providerName(name), name] as const);
-	return new Map(pairs.filter(([alias, name]) => alias !== name));
 }
 
 function createMost(

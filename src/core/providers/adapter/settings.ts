@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { check } from '../../base/check.ts';
-import { RunletError } from '../../base/errors.ts';
+import { createFieldError } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
 import type { Timeouts } from '../../chat/index.ts';
 import { type OwnPrice, ownPrice } from '../prices/own.ts';
@@ -55,7 +55,7 @@ const settingsSchema = v.object({
 /** Checks the settings of a provider function. Throws `invalid_request` with the name of the field. */
 export function checkSettings(name: string, settings: Partial<ProviderSettings>): void {
 	if (settings === undefined || settings === null)
-		throw new RunletError('invalid_request', `${name}: missing. Call ${name}({ apiKey: … }).`, { field: name });
+		throw createFieldError('invalid_request', name, `missing. Call ${name}({ apiKey: … }).`);
 	check(settingsSchema, settings, name);
 }
 

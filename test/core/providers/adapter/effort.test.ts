@@ -57,7 +57,7 @@ test.each(makers)('%s rounds like all others', async (_, make, model, steps) => 
 });
 
 test.each(['hihg', 'HIGH', '', null, 3, {}])(
-	'%j is no effort: who wrote it is told which there are, and nobody is asked',
+	'the effort %j is refused with the list of efforts, before a request',
 	async (effort) => {
 		const fetcher = vi.fn<typeof fetch>();
 		const claude = providers.anthropic({ apiKey: 'k', fetch: fetcher });

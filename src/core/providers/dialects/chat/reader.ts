@@ -128,7 +128,11 @@ export class ChatReader implements ReplyReader {
 		const metadata = {
 			...(this.#thinking.length > 0 && { reasoning_content: this.#thinking.join('') }),
 			...(this.#details.length > 0 && { reasoning_details: isWhole ? this.#details : gatherPieces(this.#details) }),
-			...(this.#content.some(isThinking) && { content: gatherPieces(this.#content.map(asPart)) }),
+			...(this.#content.some(isThinking) && {
+				content: gatherPieces(
+					this.#content.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part)),
+				),
+			}),
 			...(this.#extra !== undefined && { extra_content: this.#extra }),
 			...(Object.keys(ofCalls).length > 0 && { calls: ofCalls }),
 		};
@@ -147,10 +151,6 @@ export class ChatReader implements ReplyReader {
 
 function isThinking(part: Json | string): boolean {
 	return typeof part !== 'string' && part.type === 'thinking';
-}
-
-function asPart(part: Json | string): Json {
-	return typeof part === 'string' ? { type: 'text', text: part } : part;
 }
 
 /** The tiers at the usual price. */

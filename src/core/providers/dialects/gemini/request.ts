@@ -1,4 +1,4 @@
-import { RunletError } from '../../../base/errors.ts';
+import { createFieldError } from '../../../base/errors.ts';
 import { isRecord } from '../../../base/json.ts';
 import { type Media, toMedia } from '../../../base/part.ts';
 import {
@@ -67,10 +67,10 @@ export function toWireName(alias: string): string {
 function toToolConfig({ model, toolChoice, providerTools = [] }: ModelRequest, version: number): Json {
 	const isMixed = providerTools.length > 0;
 	if (isMixed && version < 3)
-		throw new RunletError(
+		throw createFieldError(
 			'invalid_request',
-			`providerTools: ${model} takes them only without other tools. Use a model since gemini-3, or leave one of both out.`,
-			{ field: 'providerTools' },
+			'providerTools',
+			`${model} takes them only without other tools. Use a model since gemini-3, or leave one of both out.`,
 		);
 	const mixed = isMixed && { includeServerSideToolInvocations: true };
 	if (toolChoice === undefined) return isMixed ? { toolConfig: mixed } : {};

@@ -138,7 +138,7 @@ export class MessagesReader implements ReplyReader {
 
 	#finish(): void {
 		const content = [...this.#blocks.values()].map(toWholeBlock);
-		if (content.some(isExecution)) {
+		if (content.some(({ type, name }) => type === 'server_tool_use' && /code_execution/.test(`${name}`))) {
 			const minutes = Math.max(leastContainerMinutes, Math.ceil((Date.now() - this.#began) / 60_000));
 			this.#reply.count('container_minutes', hasWebUse(this.#usage) ? 0 : minutes);
 		}
@@ -181,10 +181,6 @@ const unitNames: Readonly<Record<string, string>> = {
 
 /** A container is billed for at least five minutes (platform.claude.com/docs/en/about-claude/pricing). */
 const leastContainerMinutes = 5;
-
-function isExecution({ type, name }: Json): boolean {
-	return type === 'server_tool_use' && typeof name === 'string' && name.includes('code_execution');
-}
 
 /** With web search or web fetch, running code is free. */
 function hasWebUse(usage: Json): boolean {

@@ -1,4 +1,4 @@
-import { RunletError, toMessageText } from '../../../base/errors.ts';
+import { createFieldError, toMessageText } from '../../../base/errors.ts';
 import type { Message, ReasoningEffort } from '../../../chat/index.ts';
 import type { JsonSchema } from '../../../tool/index.ts';
 import { mapInner } from '../../../tool/json-schema/keywords.ts';
@@ -71,7 +71,7 @@ async function closeSchema(schema: JsonSchema): Promise<unknown> {
 	try {
 		return transformJSONSchema(removeClosedLists(schema));
 	} catch (error) {
-		throw new RunletError('invalid_request', `outputSchema: ${toMessageText(error)}`, { field: 'outputSchema' });
+		throw createFieldError('invalid_request', 'outputSchema', toMessageText(error));
 	}
 }
 

@@ -125,7 +125,8 @@ function toItems(message: AssistantMessage, variant: string, takesReasoning: boo
 	const calls = new Map(toolCalls.map((call) => [call.id, call]));
 	const kept = getObjects(getObject(providerMetadata, variant), 'output');
 	const text = messageText(message);
-	const ownText = message.parts === undefined ? text : readTextParts(message.parts);
+	const texts = message.parts?.map((part) => (part.kind === 'text' ? (part.text ?? '') : ''));
+	const ownText = texts?.join('') ?? text;
 	const isUnchanged = kept.length > 0 && (ownText === '' || ownText === kept.map(readText).join(''));
 	const items = isUnchanged
 		? dropUnsendable(kept, takesReasoning, (id) => calls.has(id))
@@ -209,10 +210,6 @@ const plainFields: Readonly<Record<string, readonly string[]>> = {
 	message: ['type', 'id', 'status', 'role', 'content'],
 	function_call: ['type', 'id', 'status', 'call_id', 'name'],
 };
-
-function readTextParts(parts: readonly MessagePart[]): string {
-	return parts.map(({ kind, text = '' }) => (kind === 'text' ? text : '')).join('');
-}
 
 function readText(item: Json): string {
 	if (item.type !== 'message') return '';
