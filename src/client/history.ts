@@ -4,15 +4,15 @@ import type { Message, Session } from './types.ts';
 /** A page of the history, its oldest message first. */
 export interface EarlierMessages {
 	readonly messages: Message[];
-	/** Where the messages before it are; missing where there are none. */
+	/** Where earlier messages begin. Missing if there are none. */
 	readonly cursor?: string;
 }
 
 export interface EarlierOptions extends SignalOption {
-	/** The `cursor` of the page that comes after. */
+	/** The `cursor` of the next later page. */
 	readonly before?: string;
 	readonly limit?: number;
-	/** Whether messages that others have replaced are among them. */
+	/** Whether to include replaced messages. */
 	readonly withReplaced?: boolean;
 }
 
@@ -29,7 +29,7 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 	const readPage = (id: string, query: string, signal: AbortSignal | undefined): Promise<EarlierMessages> =>
 		http.json(`/v1/sessions/${encodeURIComponent(id)}/messages${query}`, { signal });
 
-	/** Lists all messages of a session, oldest first. With `from`, the id of a message, those from it on. */
+	/** Lists the messages of a session, oldest first: all, or those from the message `from` on. */
 	async function listMessages(
 		id: string,
 		{ from, signal }: SignalOption & { readonly from?: string } = {},
@@ -59,7 +59,7 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 			const page = await listEarlier(session.id, { before, limit: newest, signal });
 			all.unshift(...page.messages);
 			const loaded = leaveRepeated(session, all);
-			// Where the newest run begins is known only from a message before it.
+			// Only a message of an earlier run shows where the newest run begins.
 			const isEnough = loaded.messages.length >= newest && all[0]?.runId !== session.run?.id;
 			if (page.cursor === undefined || isEnough) return { ...loaded, cursor: page.cursor };
 			before = page.cursor;
@@ -72,9 +72,9 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 
 		/**
 		 * Loads a session for display: its messages without those of the newest run that `followRun` repeats. A person's
-		 * message begins a run. If it answers a question, it is the tool result of that question. A message that steered the
-		 * newest run is among them, and in `steered` with the number of the run's turns that came before it. With `newest`
-		 * the messages are about so many, the newest ones, and `listEarlier` reads those before the `cursor`.
+		 * message begins a run. If it answers a question, it is the tool result of that question. Messages that steered the
+		 * newest run are included; `steered` has the number of turns before each. With `newest`, loads about so many of the
+		 * newest messages; `listEarlier` reads those before the `cursor`.
 		 */
 		async loadSession(
 			id: string,

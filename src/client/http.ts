@@ -42,7 +42,7 @@ export interface Connection {
 export type Http = ReturnType<typeof createHttp>;
 
 const longestDelayMs = 8_000;
-/** A server that asks for a longer pause is not asked again. */
+/** If a server asks for a longer pause, the request fails. */
 const longestPauseMs = 60_000;
 
 /** Makes requests to a server. Repeats a request that fails for a passing reason. */
@@ -221,13 +221,13 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
 	});
 }
 
-/** Writes a query with the values that are given. */
+/** Writes a query, without values that are `undefined`. */
 export function toQuery(values: object): string {
 	const given = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
 	return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
 }
 
-/** Writes the path of a file or of a memory for an address. One with `..` would be the address of something else. */
+/** Encodes the path of a file or of a memory for a URL. Refuses `..`, which would lead elsewhere. */
 export function toPathAddress(path: string): string {
 	const names = path.split('/');
 	if (names.some((name) => /^\.{0,2}$/.test(name)))

@@ -3,18 +3,18 @@ import type { Memory, MemoryPage } from './types.ts';
 
 export type MemoryClient = ReturnType<typeof createMemoryClient>;
 
-/** Whose memories: those of sessions of this user. The owner's own if it is missing. */
+/** The user whose memories are meant. Without one, they are the owner's own. */
 export interface MemoryHolderOptions extends SignalOption {
 	readonly user?: string;
 }
 
 export interface MemoryChangeOptions extends MemoryHolderOptions {
-	/** The version that is meant. A memory that has changed since fails as `precondition_failed`. */
+	/** The version to change. The call fails as `precondition_failed` if the memory has changed since. */
 	readonly version?: string;
 }
 
 export interface MemoryPutOptions extends MemoryChangeOptions {
-	/** Whether there must be none at the path yet. If there is, this fails as `precondition_failed`. */
+	/** Whether the memory must be new. The call fails as `precondition_failed` if the path has one. */
 	readonly isNew?: boolean;
 }
 

@@ -51,7 +51,7 @@ export type SkillClient = ReturnType<typeof createSkillClient>;
 
 /** The version that a change of a skill replaces. */
 interface SkillChangeOptions extends SignalOption {
-	/** The newest version that is known. A skill that has changed since fails as `precondition_failed`. */
+	/** The version to replace. The call fails as `precondition_failed` if the skill has changed since. */
 	readonly etag?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What the provider of a model did in a run: the tools that it ran itself, and the sources of an answer. */
+/** The tools that the provider of a model ran itself, and the sources of an answer. */
 
 import type { ProviderCall, Source } from './types.ts';
 
@@ -7,11 +7,11 @@ interface ProviderCalls<T> {
 	take(call: ProviderCall): T;
 	/** Ends the turn. A call without a result may get it in a later turn. Some providers restart their ids in each turn. */
 	endTurn(): void;
-	/** Forgets the calls that the turn began. */
+	/** Forgets the calls that began in this turn. */
 	dropTurn(): void;
 }
 
-/** `create` makes something for a new call. */
+/** `create` makes the value of a new call. */
 export function createProviderCalls<T>(create: (call: ProviderCall) => T): ProviderCalls<T> {
 	const calls = new Map<string, { readonly made: T; isOver: boolean; isNew: boolean }>();
 	return {
@@ -37,7 +37,7 @@ export function hasEnded({ output, isError }: ProviderCall): boolean {
 	return output !== undefined || isError === true;
 }
 
-/** A page or a document that an answer rests on. */
+/** A source of an answer: a page or a document. */
 export interface Footnote {
 	readonly number: number;
 	readonly title: string;

@@ -25,7 +25,7 @@ import type { decisionLinks, linkBody } from '../cloudflare/wire/token.ts';
 import type { shownTool, toolBody } from '../cloudflare/wire/tool.ts';
 import type { erasedUser, exportedUser, userBudget, userBudgetBody } from '../cloudflare/wire/user.ts';
 
-/** What a list is asked for. The number of entries is text in the address only. */
+/** The query of a list. `limit` is a number here, and text in the URL. */
 type Query<S extends v.GenericSchema<{ readonly limit?: string }, unknown>> = Omit<v.InferInput<S>, 'limit'> & {
 	readonly limit?: number;
 };
@@ -34,7 +34,7 @@ export type Agent = v.InferOutput<typeof agent>;
 export type Usage = v.InferOutput<typeof usage>;
 /** A call of a tool that the provider of the model ran itself. */
 export type ProviderCall = v.InferOutput<typeof providerCall>;
-/** A page or a document that an answer rests on. */
+/** A source of an answer: a page or a document. */
 export type Source = v.InferOutput<typeof source>;
 
 /** A session: its status, its waiting calls, and its budget. */
@@ -47,14 +47,14 @@ export type NewSession = v.InferOutput<typeof newSession> & Partial<v.InferOutpu
 /** A page of the sessions of an owner, the newest activity first. */
 export type SessionPage = v.InferOutput<typeof sessionPage>;
 export type SessionQuery = Query<typeof sessionQuery>;
-/** A session as the list has it. */
+/** An entry of the list of sessions. */
 export type ListedSession = SessionPage['sessions'][number];
 
 export type { ExportedSession } from '../cloudflare/wire/export.ts';
 
 export type Message = v.InferOutput<typeof shownMessage>;
 export type MessageBody = v.InferOutput<typeof messageBody>;
-/** A message that waits for a run. Its `id` is that of the run that it will start. */
+/** A message that waits to start a run. Both have the same `id`. */
 export type WaitingMessage = v.InferOutput<typeof waitingMessages>['waiting'][number];
 export type AcceptedRun = v.InferOutput<typeof acceptedRun>;
 export type Attachment = NonNullable<MessageBody['attachments']>[number];

@@ -28,7 +28,7 @@ export function findChildCall({ options = {} }: Pick<Question, 'options'>): Chil
 	return kind === 'result' ? { agent, call: { id, name, input } } : undefined;
 }
 
-/** Finds the call that an answer names, so that it decides no other waiting call. */
+/** Finds the id of the call that an answer to the question decides. */
 export function findAnswered(question: Question): string {
 	return findChildCall(question)?.call.id ?? question.callId;
 }
@@ -38,7 +38,7 @@ export function isWaitingFor({ toolCalls = [], question }: Pick<Session, 'toolCa
 	return toolCalls.some(({ id }) => id === call) || (question !== undefined && findAnswered(question) === call);
 }
 
-/** Makes the failure of an answer that another one has overtaken, in words for a person. */
+/** Makes the error for a person whose answer came after that of somebody else. */
 export function createAnsweredError(): ClientError {
 	const words = 'Somebody has answered this meanwhile, so nothing was sent. This is how it stands now.';
 	return new ClientError('conflict', words, { status: 409 });

@@ -173,7 +173,7 @@ function showFailure({ url }: Chat, error: unknown): false {
 	return false;
 }
 
-/** Carries out a line: a command, or something to say. Returns false, and shows the reason, if that failed. */
+/** Carries out a command, or sends the line. If that fails, shows the reason and returns false. */
 async function carryOut(chat: Chat, line: string): Promise<boolean> {
 	const command = findCommand(line, chat);
 	if (command === undefined) return show(chat, sayLine(chat, line));
@@ -187,7 +187,7 @@ async function carryOut(chat: Chat, line: string): Promise<boolean> {
 	}
 }
 
-/** Sends a line: as the answer to the first open call or to the question if there is one, else as a message. */
+/** Sends a line as the answer to the first open call, as the answer to the question, or as a message. */
 async function* sayLine(chat: Chat, line: string): AsyncGenerator<RunEvent> {
 	const [call, ...rest] = chat.open;
 	const { client, session, question } = chat;
@@ -203,7 +203,7 @@ async function* sayLine(chat: Chat, line: string): AsyncGenerator<RunEvent> {
 	}
 }
 
-/** Sends a message with the files that wait for it. If it is not taken, they wait for the next one. */
+/** Sends a message with the attached files. The files stay attached if the server refuses the message. */
 async function* sendMessage(chat: Chat, text: string, callId: string | undefined): AsyncGenerator<RunEvent> {
 	const { client, session, next } = chat;
 	const message = { text, model: next.model, attachments: next.files.length > 0 ? [...next.files] : undefined };
@@ -217,7 +217,7 @@ async function* sendMessage(chat: Chat, text: string, callId: string | undefined
 	}
 }
 
-/** Stores the calls that a session waits for after a refusal, and returns the reason. */
+/** Reads again what the session waits for, and returns why it refused an answer. */
 async function explainRefusal(chat: Chat, error: ClientError, answered: string | undefined): Promise<ClientError> {
 	const session = await chat.client.getSession(chat.session.id).catch(() => undefined);
 	if (session === undefined) return error;
@@ -257,7 +257,7 @@ function leave({ session, url }: Chat, exitCode: number): never {
 	process.exit(exitCode);
 }
 
-/** Shows a run while it happens. Returns false, and shows the reason, if the run did not end by itself. */
+/** Shows a run while it happens. If it fails, shows the reason and returns false. */
 async function show(chat: Chat, events: AsyncIterable<RunEvent>): Promise<boolean> {
 	const writer = createWriter();
 	chat.state = 'running';
@@ -269,7 +269,7 @@ async function show(chat: Chat, events: AsyncIterable<RunEvent>): Promise<boolea
 		return !writer.hasFailed();
 	} catch (error) {
 		showFailure(chat, error);
-		// The calls are asked for at the prompt.
+		// The prompt asks about open calls.
 		if (chat.question !== undefined) print('bold', chat.question.question);
 		return false;
 	} finally {

@@ -88,7 +88,7 @@ interface DryRunOptions {
 	readonly skillsBinding: string;
 }
 
-/** Checks what needs no account: the build, the keys and the skills. */
+/** Checks everything that needs no account: the build, the keys and the skills. */
 async function dryRun(
 	file: string,
 	target: Target,

@@ -3,8 +3,7 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { findNearest } from '../core/base/text.ts';
 
-/** Like `parseArgs`, but throws a `TypeError` that names the wrong option and the nearest known one. `help` is what to type to
- * read of all options. */
+/** Like `parseArgs`, but its error names the wrong option and the nearest known one. `help` is the command that lists all. */
 export function parseOptions<T extends ParseArgsConfig>(help: string, config: T): ReturnType<typeof parseArgs<T>> {
 	const { tokens = [] } = parseArgs({ ...config, strict: false, tokens: true });
 	const options = config.options ?? {};
@@ -47,7 +46,7 @@ export function assertNotTakenByNpm(names: readonly string[]): void {
 	);
 }
 
-/** Checks a base path, which is the one that `createRunlet` has. */
+/** Checks the form of a base path. It must be that of `createRunlet`. */
 export function toBasePath(given = ''): string {
 	if (given === '' || /^(\/[\w.~-]+)+$/.test(given)) return given;
 	throw new UsageError(`--base-path ${given}: must begin with / and not end with it, such as /ai.`);

@@ -50,8 +50,8 @@ class MemorySession implements TestSession {
 	readonly #askedIds = new Set<string>();
 	#messages: readonly Message[] = [];
 	#last: RunResult | undefined;
-	/** What people have said and decided since the last message of a user. */
-	#said: Said = { askers: [], openCalls: new Map() };
+	/** Who asked, and what people decided, since the last message of a user. */
+	#asked: Asked = { askers: [], openCalls: new Map() };
 
 	constructor(agent: Agent, options: TestSessionOptions, model: providers.ScriptedProvider) {
 		this.#agent = agent;
@@ -97,7 +97,7 @@ class MemorySession implements TestSession {
 		return { ...noEnv, ...this.#options.env };
 	}
 
-	/** Who does a thing: the given person, else who usually writes. */
+	/** Returns the person as an actor. Without one, it is who usually writes. */
 	#toActor(by: Person | undefined, right: Right): Actor {
 		const { owner, user } = this.#whose;
 		return by === undefined ? (this.#options.askedBy ?? toActor({ user }, owner, right)) : toActor(by, owner, right);
@@ -110,11 +110,11 @@ class MemorySession implements TestSession {
 			throw new RunletError('conflict', 'The session waits for calls: answer them by submit first.');
 		const said = chat.userMessage(message);
 		if (metadata?.question === undefined) {
-			this.#said = { ...this.#said, askers: [asker] };
+			this.#asked = { ...this.#asked, askers: [asker] };
 			return this.#run([said]);
 		}
 		const { answerTo, question } = metadata;
-		this.#said = { ...this.#said, askers: [...this.#said.askers, asker] };
+		this.#asked = { ...this.#asked, askers: [...this.#asked.askers, asker] };
 		if (answerTo !== undefined) return this.#run([], chat.messageText(said));
 		const { callId: id } = question;
 		const { parts } = said;
@@ -139,10 +139,10 @@ class MemorySession implements TestSession {
 			approvalMs: this.#agent.approvalMs ?? Number.POSITIVE_INFINITY,
 			everAsked: this.#askedIds,
 		});
-		const openCalls = new Map(this.#said.openCalls);
+		const openCalls = new Map(this.#asked.openCalls);
 		for (const { id } of approved)
 			openCalls.set(id, { isApproved: true, input: edits.find(({ callId }) => callId === id)?.input });
-		this.#said = { ...this.#said, openCalls };
+		this.#asked = { ...this.#asked, openCalls };
 		if (isLast || this.#last === undefined) return this.#run(messages);
 		const answered = answers.map(({ id }) => id);
 		const manualToolCalls = calls?.filter(({ id }) => !answered.includes(id));
@@ -164,7 +164,7 @@ class MemorySession implements TestSession {
 	#assertMayDecide(answer: CallAnswer, by: Actor): void {
 		const call = this.pending.find(({ id, kind }) => id === answer.id && kind === 'approval');
 		if (call === undefined || !('approve' in answer)) return;
-		const { askers } = this.#said;
+		const { askers } = this.#asked;
 		const decision = { call, approve: answer.approve, by, askers: () => askers };
 		const session = { id: 'test', agent: this.#agent.name, ...this.#whose };
 		const child = findAskedCall(this.#last?.metadata.question)?.agent;
@@ -176,8 +176,8 @@ class MemorySession implements TestSession {
 	/** Runs the agent. `text` is the answer to the question of a tool that takes it. */
 	async #run(input: readonly Message[], text?: string): Promise<RunResult> {
 		const { skillContext } = this.#options;
-		const { askers } = this.#said;
-		const openCalls = new Map(this.#said.openCalls);
+		const { askers } = this.#asked;
+		const openCalls = new Map(this.#asked.openCalls);
 		const { remembering, served, tools } = this.#surroundings;
 		const { chatFn, chatStreamFn } = this.#model;
 		const { question, answerTo } = this.#last?.metadata ?? {};
@@ -218,22 +218,22 @@ class MemorySession implements TestSession {
 	#createResolver(): SkillResolver | undefined {
 		const { skills = [] } = this.#options;
 		const source = this.#agent.skillResolver ?? skill.inMemoryResolver(skills);
-		const reader = { ...this.#whose, askedBy: this.#said.askers.at(-1) };
+		const reader = { ...this.#whose, askedBy: this.#asked.askers.at(-1) };
 		return joinSkills(this.#agent, (names) => findNamed(findResolver(source, this.#env, reader), names));
 	}
 }
 
-/** What stands around the agent in a session. */
+/** What a session provides to its agent. */
 interface Surroundings {
 	readonly memories: TestMemories;
 	readonly remembering: Remembering | undefined;
-	/** The agent's own tools, those of other agents connected. */
+	/** The agent's own tools. Those that reach other agents are connected. */
 	readonly tools: readonly Tool[];
 	/** The tools of MCP servers. */
 	readonly served: readonly Tool[];
 }
 
-interface Said {
+interface Asked {
 	/** Whose messages led to what the agent does. */
 	readonly askers: readonly Actor[];
 	readonly openCalls: ReadonlyMap<string, chat.OpenCallState>;

@@ -33,7 +33,7 @@ interface Conversation {
 const mostFiles = 500;
 const mostChanges = 20;
 
-/** Carries out a line that is a command. Returns `undefined` for a message. */
+/** Returns what a command does, or `undefined` if the line is a message. */
 export function findCommand(
 	line: string,
 	{ client, session: { id }, next }: Conversation,

@@ -1,4 +1,4 @@
-/** Markdown for the terminal: each block is written when it is complete. What is not known here stays as it was written. */
+/** Markdown for the terminal. Writes each block when it is complete. Unknown markup stays as it is. */
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type { Tokens } from 'marked';
@@ -34,7 +34,7 @@ export function createMarkdownWriter(write: (text: string) => void) {
 			open += text;
 			if (!text.includes('\n') || (open.length > longestOpen && open.length < looked * 1.1)) return;
 			looked = open.length;
-			// Only lines that have ended say where a block is complete.
+			// An unfinished line may still change the block.
 			const end = open.lastIndexOf('\n') + 1;
 			const { settled, rest } = splitBlocks(open.slice(0, end));
 			open = rest + open.slice(end);
@@ -152,7 +152,7 @@ function renderTable({ header, rows }: Tokens.Table, getLine: GetLine): string {
 	return [style('bold', toLine(head)), rule, ...body.map(toLine)].join('\n');
 }
 
-/** The columns of a text, of characters that take one each. */
+/** The columns of a text, if each character takes one. */
 function measure(text: string): number {
 	return stripVTControlCharacters(text).length;
 }

@@ -1,4 +1,4 @@
-/** The prompt of a chat: lines with a history that the arrow keys go through, kept over starts. */
+/** The prompt of a chat. The arrow keys go through earlier lines, also those of earlier starts. */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';

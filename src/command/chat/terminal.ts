@@ -77,7 +77,7 @@ export function createWriter() {
 					return print('dim', `· ${event.label}${event.detail ? ` ${event.detail}` : ''}`);
 				case 'tasks': {
 					for (const list of event.lists) printTasks(list);
-					// The result would be the same once more.
+					// A result would only repeat this.
 					const call = calls.get(event.id);
 					if (call) call.isShown = true;
 					return;
@@ -170,7 +170,7 @@ const mostTasks = 12;
 
 const marks = { done: '[x]', failed: '[!]', open: '[ ]' };
 
-/** Prints a list of tasks: a long one from two tasks before the first open one on. */
+/** Prints a list of tasks. A long list begins two tasks before the first open one. */
 export function printTasks(list: TaskList) {
 	const { title, tasks } = list;
 	print('bold', `· ${toOneLine(title)}: ${describeTasks(list)}`);

@@ -34,8 +34,8 @@ export interface DeployCheck {
 }
 
 /**
- * Runs a built Worker once with the variables and skills of a deployment, and asks it what is wrong. Secrets at Cloudflare
- * are unknown here: a problem says which variable is `unset`.
+ * Runs a built Worker once with the variables and skills of a deployment, and reads its problems. Secrets at Cloudflare
+ * are unknown here, so a problem may be only an `unset` secret.
  */
 export async function checkDeploy(
 	folder: string,
@@ -46,8 +46,8 @@ export async function checkDeploy(
 		[loadMiniflare(), loadWrangler()],
 	);
 	const read = unstable_readConfig({ config, env }, { hideWarnings: true });
-	// A deployment has nothing of .dev.vars. Wrangler reads that file unless it is given another, which may be missing; its
-	// types do not name this option.
+	// .dev.vars is not deployed. Wrangler reads it unless `envFiles` names another file, which may be missing. Its types do
+	// not have this option.
 	const options = { overrides: {}, envFiles: [join(folder, '.no-variables')] };
 	const { compatibilityDate, compatibilityFlags, durableObjects, d1Databases, r2Buckets, queueProducers } =
 		unstable_getMiniflareWorkerOptions(read, env, options).workerOptions;

@@ -9,7 +9,7 @@ import type { Embedder } from './embed.ts';
 import { readSkillFolders } from './folder.ts';
 
 export interface PublishOptions extends Omit<PublishFoldersOptions, 'embed'> {
-	/** The folder that holds one folder a skill. */
+	/** The folder with a folder for each skill. */
 	readonly directory: string;
 	/** Computes the vectors for the search by meaning. Without it no vectors are published. */
 	readonly embed?: Embedder;

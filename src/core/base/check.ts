@@ -163,7 +163,7 @@ const nameKinds: Readonly<Record<string, string>> = {
 
 const nameKind = (name: string): string => nameKinds[name] ?? `a valid ${name}`;
 
-/** Names what is expected: `"a"`, `("a" | "b")`, `>=3`, or a kind of value. */
+/** Describes valibot's `expected`, such as `"a"`, `("a" | "b")`, `>=3`, or a kind of value. */
 function nameExpected(expected: string, label: string): string {
 	const [, sign, bound] = /^([<>]=)(.+)$/.exec(expected) ?? [];
 	if (sign !== undefined) {

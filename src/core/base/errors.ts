@@ -1,10 +1,5 @@
 import { redactSecrets } from './redact.ts';
 
-/**
- * The error class of Runlet. Any code throws it. The app and the session convert it for the client: `toResponse` in
- * Runlet's form, a protocol's `failure` (`protocols`) in the protocol's form.
- */
-
 /** The HTTP status of each code. The status of a code that is not listed is 500. */
 const statusOfCode: Readonly<Record<string, number>> = {
 	invalid_request: 400,

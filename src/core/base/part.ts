@@ -3,7 +3,7 @@ import { fromBase64 } from './bytes.ts';
 /** One element of a message that mixes text with images, audio or files. */
 export interface MessagePart {
 	readonly kind: 'text' | 'image' | 'audio' | 'file' | 'tool-result';
-	/** The text of a text part; a caption on others. */
+	/** The text of a text part. The caption of any other part. */
 	readonly text?: string;
 	/** Media type, such as `image/png`. */
 	readonly mime?: string;
@@ -37,8 +37,8 @@ export function filePart(source: string, mime: string, name?: string): MessagePa
 }
 
 /**
- * Parts as one text, joined by a blank line, for providers that take no parts. What has no text becomes a placeholder,
- * so the model knows that something was attached. Empty for no parts.
+ * Joins parts to one text, for providers that take no parts. A part without text becomes a placeholder, so that the
+ * model knows of it.
  */
 export function flattenParts(parts: readonly MessagePart[] | undefined): string {
 	return (parts ?? []).map(renderPart).join('\n\n');

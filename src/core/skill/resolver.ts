@@ -22,7 +22,7 @@ export interface SkillResolver {
 	moreFn?(context: ListContext): number | Promise<number>;
 	/** Like `readFn`, but may leave out the text and the files. For callers that only need what the skill brings. */
 	findFn?(name: string): Skill | undefined | null | Promise<Skill | undefined | null>;
-	/** Whether its skills can have files. If so, there is a `read_skill_file` tool. */
+	/** Whether its skills can have files, which the tool `read_skill_file` reads. */
 	readonly hasFiles?: boolean;
 	/** All its skills, if it has them in memory. */
 	readonly skills?: readonly Skill[];
@@ -56,7 +56,7 @@ export function searchableResolver(
 	};
 }
 
-/** Returns the resolver of a run: an explicit one, else one for the given skills, else `undefined`. */
+/** Returns the resolver of a run: `resolver`, or one for `skills` if there are any. */
 export function effectiveResolver(
 	resolver: SkillResolver | undefined,
 	skills: readonly (AnyFn | Skill)[] | undefined,

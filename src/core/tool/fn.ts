@@ -63,7 +63,7 @@ export interface Fn<P extends readonly Param[] = readonly Param[], R = unknown> 
 	readonly meta: FnMeta;
 }
 
-/** Any function made by `fn`, whatever its parameters. */
+/** Any function made by `fn`. */
 export interface AnyFn {
 	(...args: never[]): unknown;
 	readonly meta: FnMeta;

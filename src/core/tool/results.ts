@@ -95,7 +95,7 @@ const result = v.object({ parts: partList });
 
 /**
  * A tool returns this to give text, images, audio and files. The model gets them as its provider has them within a
- * tool's result, or else in the message behind it. Throws `invalid_request`, which names the part, for what is no part.
+ * tool's result, or in the next message. Throws `invalid_request` with the name of an invalid part.
  */
 export function parts(list: readonly MessagePart[]): Parts {
 	return { [marker]: true, ...check(result, { parts: list }, 'parts') };

@@ -10,7 +10,7 @@ export const mostTasks = 200;
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
 
-/** The title of a list, or what a task is about. */
+/** The title of a list, or the text of a task. */
 export const taskText = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
 
 /** The result of a task, or the reason of its failure. */
@@ -70,7 +70,7 @@ export async function readListIds(store: TaskStore): Promise<readonly string[]> 
 	return v.parse(v.optional(ids, []), await readKept(store, idsKey));
 }
 
-/** Reads a task list. Throws `invalid_argument`, which names the known ones, if there is none of this id. */
+/** Reads a task list. Throws `invalid_argument` with the known ids for an unknown id. */
 export async function readTaskList(store: TaskStore, ids: readonly string[], id: string): Promise<TaskList> {
 	if (!ids.includes(id)) throw createUnknownId('listId', id, ids);
 	return v.parse(taskList, await readKept(store, toKey(id)));

@@ -9,7 +9,7 @@ import type { TasksShown } from './tasks.ts';
 /** A message to the reader while a tool works: a text, or a label with a detail. */
 export type Note = string | readonly [label: string, detail: string];
 
-// SAFETY: only a Worker has an environment. In the library it is what the caller passes, so its fields may be missing.
+// SAFETY: only a Worker has an environment. In the library the caller passes it, and its fields may be missing.
 /** The environment of a call without one. */
 export const noEnv = {} as Env;
 
@@ -164,10 +164,10 @@ export interface ToolCall {
 	readonly input: unknown;
 }
 
-/** The answer to a `ToolCall`. With `isError`, `output` says what went wrong. */
+/** The answer to a `ToolCall`. With `isError`, `output` describes the error. */
 export interface ToolResult {
 	readonly id: string;
-	/** What the tool returned: any JSON. Parts are here as one text. */
+	/** The return value of the tool as JSON. Parts are one text. */
 	readonly output: unknown;
 	readonly isError: boolean;
 	/** The arguments of the call, if a person changed them. */

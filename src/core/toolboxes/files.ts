@@ -25,7 +25,7 @@ export function getWorkspace({ workspace }: ToolContext): Workspace {
 	throw new RunletError('not_configured', 'There is no workspace here. Give the run one: context.workspace.');
 }
 
-/** Adds tools to a box. With a context, adds only the tools that are available in a run with it. */
+/** Adds tools to a box. With a context, adds only the tools that are available in it. */
 export function addTools(box: Toolbox, tools: readonly Tool[], context: InvokeContext | undefined): Toolbox {
 	const all = Object.fromEntries(tools.map((tool) => [tool.name, tool]));
 	return { ...box, ...(context === undefined ? all : build(all, { readConversation: () => [], ...context })) };
@@ -75,7 +75,7 @@ export async function openText(workspace: Workspace, path: string): Promise<Open
 			'path',
 			`${path} has ${info.size} bytes, and at most ${largestText} can be edited. Write it anew.`,
 		);
-	// Its errors name a similar path, and report files that are not text.
+	// The errors of `readLines` name a similar path, and report files that are not text.
 	if (info?.type !== 'file' || info.lines === undefined) await workspace.readLines(path, { toLine: 1 });
 	const { version } = info?.type === 'file' ? info : { version: 0 };
 	const bytes = await workspace.read(path);

@@ -13,12 +13,12 @@ type Selector = InstanceType<typeof selectors.JSONPathSelector>;
 const perValue = 30;
 /** The steps for each of the work that `equals` counts: 0.02 for a value. */
 const perEqual = 100;
-/** Patterns that are kept ready. */
+/** The most cached patterns. */
 const mostPatterns = 100;
 /** The result of a query or a function without a value (RFC 9535, 2.4.1). */
 const nothing = Symbol('Nothing');
 
-/** What holds for all of a path. */
+/** The constant values of a search. */
 interface Search {
 	readonly root: unknown;
 	readonly work: StepCounter;
@@ -29,16 +29,16 @@ interface Found {
 	readonly value: unknown;
 }
 
-/** Yields what it finds, or nothing where others should get a turn. */
+/** Yields found values, or `undefined` to give other requests a turn. */
 type Finding = Generator<Found | undefined, void, undefined>;
 
-/** Yields the values, in the order of RFC 9535, and nothing where others should get a turn. */
+/** Yields the values in the order of RFC 9535, and `undefined` to give other requests a turn. */
 export function findValues(path: JSONPathQuery, root: unknown, work: StepCounter): Finding {
 	return find(path, root, { root, work, patterns: new Map() });
 }
 
 interface Segment {
-	/** Whether it is for all descendants, too. */
+	/** Whether the segment also selects from all descendants. */
 	readonly isDeep: boolean;
 	readonly selectors: readonly Selector[];
 }
@@ -81,7 +81,7 @@ function listChildren(value: unknown): readonly unknown[] {
 	return isRecord(value) ? Object.values(value) : [];
 }
 
-/** Lists the children that a selector names. Those of a filter are all, to be asked for. */
+/** Lists the children that a selector names. For a filter, lists all children. */
 function listSelected(selector: Selector, value: unknown): readonly unknown[] {
 	if (selector instanceof selectors.NameSelector)
 		return isRecord(value) && Object.hasOwn(value, selector.name) ? [value[selector.name]] : [];
@@ -146,7 +146,7 @@ function compare(left: unknown, operator: string, right: unknown, work: StepCoun
 	}
 }
 
-/** Counts what a query within a filter finds, up to `most`. */
+/** Counts the results of a query within a filter, up to `most`. */
 function* count(query: Expression, current: unknown, search: Search, most: number): Steps<number> {
 	let found = 0;
 	for (const one of findFor(query, current, search)) {
@@ -161,7 +161,7 @@ function findFor(query: Expression, current: unknown, search: Search): Finding |
 	return find(query.path, query instanceof expressions.RootQuery ? search.root : current, search);
 }
 
-/** The value of an expression. A query has one if it finds just one. */
+/** Returns the value of an expression. A query has a value if it has one result. */
 function* evaluate(expression: Expression, current: unknown, search: Search): Steps<unknown> {
 	if (expression instanceof expressions.NullLiteral) return null;
 	if (

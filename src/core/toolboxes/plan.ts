@@ -9,7 +9,7 @@ import { addVersions, Draft } from './edit/draft.ts';
 import { replaceText } from './edit/replace.ts';
 import { changeOnce, fileChanger, filePath, getWorkspace, joinPaths } from './files.ts';
 
-/** The steps for a character of two texts that are compared. */
+/** The steps to compare a character of two texts. */
 const perCompared = 5;
 
 /** The most stored plans. The oldest plan is dropped. */

@@ -11,7 +11,7 @@ import { findValues } from './json-path.ts';
 
 /** The most bytes of a file. */
 const largestFile = 4_194_304;
-/** The most values of a JSON text, because it is parsed at once, and the weight of a list or an object. */
+/** The most values of a JSON text, which is parsed without a pause, and the weight of a list or an object. */
 const [mostItems, perContainer] = [600_000, 4];
 const mostMatches = 1_000;
 /** The most characters of all matches, as JSON. */

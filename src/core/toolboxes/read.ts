@@ -105,7 +105,7 @@ function showRange(from: number | undefined, to: number | undefined): string {
 	return from === undefined && to === undefined ? '' : `, lines ${from ?? 1} to ${to ?? 'the end'}`;
 }
 
-/** The steps to read a message, besides those for its characters. */
+/** The steps to read a message, without the steps for its characters. */
 const perMessage = 1_000;
 /** The most shown characters of a message, around the match. */
 const shownCharacters = 2_000;

@@ -11,7 +11,7 @@ import { compileGlob } from './glob.ts';
 
 /** The steps to open a file. */
 const perFile = 2_000;
-/** The steps to read a character, and to compare it with one that is looked for. */
+/** The steps to read a character, and to compare it with a character of the query. */
 const [perCharacter, perCompared] = [0.5, 0.005];
 /** The bytes of a file that are read at a time. */
 const bytesAtOnce = 262_144;
@@ -64,11 +64,11 @@ export function searchFilesTool(): Tool {
 	});
 }
 
-/** How lines are looked at. */
+/** A compiled query. */
 interface Test {
-	/** A text that every line has which is looked for. */
+	/** A text in every matching line. */
 	readonly literal: string;
-	/** Whether a line with the literal is one of them. Missing where all are. */
+	/** Decides about lines with the literal. Missing if all of them match. */
 	readonly pattern?: Pattern;
 }
 
@@ -89,10 +89,10 @@ function compileQuery(query: string, isRegex: boolean): Test {
 	);
 }
 
-/** A text that stands in everything that a regular expression matches: the longest one that is easy to see. */
+/** Finds the longest obvious text in every match of a regular expression. */
 function findLiteral(source: string): string {
 	if (/[|([]/.test(source)) return '';
-	// What may be repeated no time, what is escaped, and what stands for other characters is no literal.
+	// Removes optional characters, escapes and wildcards.
 	const plain = source.replace(/\\(?:[xuUpPc]\S*|.)|.(?=[*?{])/gsu, '\0').replace(/\{[^}]*\}|[.^$*+?{}\n]/g, '\0');
 	return plain.split('\0').reduce((longest, one) => (one.length > longest.length ? one : longest), '');
 }
@@ -134,7 +134,7 @@ async function searchAll(
 	return found;
 }
 
-/** Reads a file piece by piece, and searches the lines that a piece ends. */
+/** Reads a file piece by piece, and searches the complete lines. */
 async function searchFile(search: Search, path: string, found: Found): Promise<void> {
 	const { workspace, test, work } = search;
 	const info = await workspace.stat(path);
@@ -145,7 +145,7 @@ async function searchFile(search: Search, path: string, found: Found): Promise<v
 		const bytes = await workspace.read(path, { from: at, to: at + bytesAtOnce });
 		const isEnd = at + bytesAtOnce >= info.size;
 		const text = decoder.decode(bytes, { stream: !isEnd });
-		// The engine may compare each character with all of what is looked for.
+		// The engine may compare each character with the whole literal.
 		await work.add(text.length * (perCharacter + perCompared * test.literal.length));
 		open = await searchPiece(search, open, text, isEnd, found);
 	}
@@ -155,15 +155,15 @@ async function searchFile(search: Search, path: string, found: Found): Promise<v
 interface OpenLine {
 	readonly path: string;
 	readonly line: number;
-	/** What is read of it. Of a long line, the end of that. */
+	/** The read part of the line, or the end of that part for a long line. */
 	readonly text: string;
-	/** Whether a part of it was searched already. */
+	/** Whether a part of the line was searched. */
 	readonly isLong: boolean;
-	/** Whether nothing more is looked for in it. */
+	/** Whether the line needs no further search. */
 	readonly isSettled: boolean;
 }
 
-/** Searches the lines that a piece of a file ends. Returns the line that it leaves open. */
+/** Searches the lines that a piece of a file completes. Returns the incomplete line. */
 async function searchPiece(
 	search: Search,
 	open: OpenLine,
@@ -188,11 +188,11 @@ async function searchPiece(
 	if (rest.length <= longestLine) return { path, line, text: rest, isLong, isSettled };
 	if (isSettled || (await searchLine(search, { path, line, text: rest, isLong: true }, found)))
 		return { path, line, text: '', isLong: true, isSettled: true };
-	// What is looked for may begin in this part and end in the next.
+	// A match may begin in this part and end in the next part.
 	return { path, line, text: rest.slice(-literal.length), isLong: true, isSettled: false };
 }
 
-/** Searches a line, or a part of a long one. Gives whether something is known of it. */
+/** Searches a line, or a part of a long line. Returns whether the line needs no further search. */
 async function searchLine(
 	{ test: { literal, pattern }, limit, work }: Search,
 	{ path, line, text, isLong }: Pick<Match, 'path' | 'line' | 'text'> & Pick<OpenLine, 'isLong'>,

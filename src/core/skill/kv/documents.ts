@@ -117,7 +117,7 @@ interface Slot<T> {
 	loaded?: { readonly key: string; readonly value: T };
 }
 
-/** What an isolate has read of one published set. It outlives the resolvers, which last for one run. */
+/** What an isolate has read of one published set, for the resolvers of many runs. */
 interface Cache {
 	index?: { readonly set: SkillSet; readonly readAt: number };
 	readonly search: Slot<SearchDocument>;

@@ -64,7 +64,7 @@ export const bodySchema = v.object({
 export const vectorsSchema = v.object({
 	model: v.string(),
 	names: v.array(v.string()),
-	/** Of each name the hash of the text that was embedded. */
+	/** The hash of the embedded text of each name. */
 	texts: v.array(v.string()),
 	/** All vectors one after another, signed bytes in base64. */
 	values: v.string(),

@@ -146,7 +146,7 @@ async function createDocuments(
 
 const retiredSchema = v.object({ at: v.record(v.string(), v.number()) });
 
-/** Finds the keys that are no longer needed, since when, and those that no reader can need now. */
+/** Finds the keys that are no longer needed, each with the time, and those that no reader can need any more. */
 function retire(stored: Stored, needed: ReadonlySet<string>, named: ReadonlySet<string>, prefix: string, now: number) {
 	const parsed = v.safeParse(retiredSchema, parseJson(stored.retired));
 	const record = new Map(parsed.success ? Object.entries(parsed.output.at) : []);
@@ -167,7 +167,7 @@ function cutDescriptions(entries: readonly Entry[]): {
 	readonly listed: readonly Entry[];
 	readonly descriptions?: Record<string, string>;
 } {
-	// Steps avoid that one more skill changes every entry.
+	// Lengths go in steps, so that one more skill rarely changes every entry.
 	for (const length of [1_024, 512, 256, 192, 160, 128, 96, 64, 32]) {
 		const listed = entries.map((entry) => ({ ...entry, description: shorten(entry.description, length) }));
 		if (length > 32 && countBytes(JSON.stringify(listed)) > maxIndexBytes) continue;

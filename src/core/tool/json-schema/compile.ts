@@ -164,7 +164,7 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 const isType = (value: unknown): boolean => [value].flat().every((one) => isText(one) && types.includes(one));
 
-/** A test of a keyword's value, and the words for what is expected. */
+/** The check of a keyword's value, and its description. */
 type Form = readonly [isOne: (value: unknown) => boolean, expected: string];
 
 const number: Form = [(value) => typeof value === 'number', 'a number'];

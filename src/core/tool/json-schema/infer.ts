@@ -56,5 +56,5 @@ export type FromAnySchema<S> = S extends StandardSchemaV1
 		? FromJsonSchema<S>
 		: unknown;
 
-/** The type of a tool's checked input: an object, of unknown fields where its schema does not say more. */
+/** The type of a tool's checked input: an object, with unknown fields if its schema has none. */
 export type InputOf<S> = unknown extends FromAnySchema<S> ? Record<string, unknown> : FromAnySchema<S>;

@@ -43,7 +43,7 @@ interface Step {
 	readonly description: number;
 	/** The most levels. Deeper schemas become `{}`. */
 	readonly depth: number;
-	/** The most values of an `enum`. A longer one is left out. */
+	/** The most values of an `enum`. A longer `enum` is left out. */
 	readonly values: number;
 }
 

@@ -52,14 +52,14 @@ class Check {
 		this.#compiled = compiled;
 	}
 
-	/** Whether the value fits. If not, `issues` get the reasons. Adds what was checked to `seen`. */
+	/** Whether the value fits. Adds mistakes to `issues`, and checked names and indices to `seen`. */
 	fits(schema: unknown, value: unknown, seenBefore: Seen): boolean {
 		this.#spend(1);
 		if (typeof schema === 'boolean') return schema || this.#report('not allowed here. Leave it out.');
 		if (!isRecord(schema)) return true;
 		if (++this.#depth > maxDepth)
 			throw new TooMuch('The arguments are nested too deep to be checked. Make them simpler.');
-		// The `unevaluated…` keywords ask what this schema and its inner schemas have not checked.
+		// The `unevaluated…` keywords apply to names and indices that no inner schema has checked.
 		const asks = 'unevaluatedProperties' in schema || 'unevaluatedItems' in schema;
 		const seen = asks ? new Set<string>() : seenBefore;
 		// Each of these reports its own mistakes, so all of them run.

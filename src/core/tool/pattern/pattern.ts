@@ -148,7 +148,7 @@ function* findMatches({ steps }: Program, text: string, work: StepCounter): Step
 		const point = text.codePointAt(index);
 		here.fill(0);
 		let visits = 0;
-		// The end of a loop jumps back to a step that is visited later, so this repeats until nothing changes.
+		// A loop jumps back to a step that is visited later, so the walk repeats until nothing changes.
 		for (let changed = true; changed; visits += steps.length) {
 			changed = false;
 			for (let place = steps.length - 1; place >= 0; place--) {

@@ -113,7 +113,7 @@ function compare(pairs: ReadonlySet<string>, line: string): number {
 	return (2 * shared) / (pairs.size + own.size);
 }
 
-/** The most lines of a text that is edited line by line. */
+/** The most lines of an edited text. */
 const mostLines = 300_000;
 
 /** The longest line whose blanks may differ. */

@@ -6,7 +6,7 @@ import { findLineEnd, foldBlanks, showLines, showNearest, splitLines, withLineEn
 interface Replacement {
 	readonly oldText: string;
 	readonly newText: string;
-	/** Whether to replace every place. Without it there must be only one place. */
+	/** Whether to replace every match. The default requires a single match. */
 	readonly all?: boolean;
 }
 
@@ -15,7 +15,7 @@ interface Replaced {
 	readonly replaced: number;
 }
 
-/** The steps to split and to fold a line, besides those for its characters. */
+/** The steps to split and fold a line, without the steps for its characters. */
 const perLine = 20;
 
 /** The longest text after a replacement, in characters. */

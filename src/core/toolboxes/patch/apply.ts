@@ -65,7 +65,7 @@ async function draftFile(draft: Draft, file: FilePatch, work: Work): Promise<voi
 	}
 }
 
-/** The first of some paths that is there, or else the first. */
+/** Finds the first existing path, else returns the first path. */
 async function findPath(draft: Draft, paths: readonly string[]): Promise<string> {
 	for (const path of paths) if (await draft.has(path)) return path;
 	return paths[0] ?? '';
@@ -94,19 +94,19 @@ function* applyHunks(text: string, path: string, hunks: readonly Hunk[], work: S
 		done = at + old.length;
 	}
 	keepTo(lines.length);
-	// A patch without line numbers cannot say that a file ends without a line end, so it stays as it was.
+	// A patch without line numbers cannot change the last line end.
 	const staysOpen = lines.at(-1)?.end === '' && hunks.every(({ near }) => near === undefined);
 	return joinLines(out, end, staysOpen);
 }
 
-/** The steps to split, index and write a line, besides those for its characters. */
+/** The steps to split, index and write a line, without the steps for its characters. */
 const perLine = 40;
 
 function toText(line: Line | undefined): string {
 	return line === undefined ? '' : line.text + line.end;
 }
 
-/** The lines that a hunk leaves. What stays is as it stands in the file. */
+/** Returns the new lines of a hunk. Unchanged lines are those of the file. */
 function writeHunk({ lines: written }: Hunk, lines: readonly Line[], at: number, end: string): readonly string[] {
 	let place = at;
 	return written.flatMap(({ sign, text, isOpen }) => {
@@ -145,7 +145,7 @@ function* findHunk(
 		const keys = old.map(({ text }) => fold(text));
 		const fits = (at: number): boolean => keys.every((key, offset) => key === fold(lines[at + offset]?.text ?? '\0'));
 		const perTry = keys.reduce((sum, key) => sum + 5 + key.length / 8, 0);
-		// Most hunks stand where they say.
+		// Most hunks are at their line number.
 		for (const at of isLast ? [last, wanted] : [wanted]) if (at >= start && at <= last && fits(at)) return at;
 		const { offset, places } = index.findRarest(fold, keys);
 		let best: number | undefined;
@@ -160,7 +160,7 @@ function* findHunk(
 	return undefined;
 }
 
-/** Lines with the places where each text stands among them. */
+/** Lines with an index of their texts. */
 class LineIndex {
 	readonly lines: readonly Line[];
 	readonly #places = new Map<Fold, ReadonlyMap<string, readonly number[]>>();
@@ -169,7 +169,7 @@ class LineIndex {
 		this.lines = lines;
 	}
 
-	/** The key that stands at the fewest places: which one it is, and those places. */
+	/** Finds the key with the fewest places. */
 	findRarest(fold: Fold, keys: readonly string[]): { readonly offset: number; readonly places: readonly number[] } {
 		let best: { readonly offset: number; readonly places: readonly number[] } | undefined;
 		for (const [offset, key] of keys.entries()) {
@@ -179,7 +179,7 @@ class LineIndex {
 		return best ?? { offset: 0, places: [] };
 	}
 
-	/** The places where a text stands, from the first on. */
+	/** Returns the sorted places of a text. */
 	find(fold: Fold, key: string): readonly number[] {
 		const known = this.#places.get(fold) ?? this.#read(fold);
 		this.#places.set(fold, known);
@@ -198,10 +198,10 @@ class LineIndex {
 	}
 }
 
-/** The most characters of a heading, and of a line, where the one has to be a part of the other. */
+/** The most compared characters of a heading, and of a line that contains it. */
 const [longestHeading, longestHeaded] = [200, 1_000];
 
-/** The place behind the headings of a hunk. */
+/** Finds the place after the headings of a hunk. */
 function* findHeading(
 	index: LineIndex,
 	headings: readonly string[],
@@ -223,7 +223,7 @@ function* findHeading(
 	return at;
 }
 
-/** The first of some sorted places that is not before another one. */
+/** Finds the first of the sorted places from a place on. */
 function findFrom(places: readonly number[], from: number): number | undefined {
 	let [low, high] = [0, places.length];
 	while (low < high) {
@@ -240,7 +240,7 @@ const keep: Fold = (text) => text;
 const trimEnd: Fold = (text) => text.trimEnd();
 const trim: Fold = (text) => text.trim();
 
-/** A hunk that fits nowhere, and the index of the line where it should. */
+/** A hunk without a place, and the index of its expected line. */
 interface Misfit {
 	readonly number: number;
 	readonly old: readonly HunkLine[];

@@ -2,25 +2,25 @@ import { parsePatch, type StructuredPatch, type StructuredPatchHunk } from 'diff
 import { createFieldError, type RunletError, toMessageText } from '../../base/errors.ts';
 
 export interface HunkLine {
-	/** A blank: it stays. */
+	/** A blank stands for an unchanged line. */
 	readonly sign: ' ' | '+' | '-';
 	readonly text: string;
-	/** Whether no line end follows it. */
+	/** Whether the line has no line end. */
 	readonly isOpen?: boolean;
 }
 
 /** One place of a file that changes. */
 export interface Hunk {
 	readonly lines: readonly HunkLine[];
-	/** The line where it stood when the patch was made, from 1. */
+	/** The original line number, from 1. */
 	readonly near?: number;
-	/** Lines that stand before it, from outside to inside. */
+	/** Earlier lines, from outside to inside. */
 	readonly headings?: readonly string[];
-	/** Whether it stands at the end of the file. */
+	/** Whether the hunk is at the end of the file. */
 	readonly isLast?: boolean;
 }
 
-/** What a patch does to one file. Several paths: the first one that is there counts. */
+/** The change of one file. The first existing path of `paths` counts. */
 export type FilePatch =
 	| { readonly type: 'create'; readonly path: string; readonly text: string }
 	| { readonly type: 'delete'; readonly paths: readonly string[]; readonly hunks: readonly Hunk[] }
@@ -41,7 +41,7 @@ function joinAdded(lines: readonly HunkLine[]): string {
 	return lines.map(({ text, isOpen }) => text + (isOpen ? '' : '\n')).join('');
 }
 
-/** Reads a unified diff, as `git diff` and `diff -u` write it. Prose around it is left aside. */
+/** Reads a unified diff of `git diff` or `diff -u`. Ignores prose around it. */
 export function parseUnified(text: string): readonly FilePatch[] {
 	if (/^(?:GIT binary patch|Binary files )/m.test(text))
 		throw createPatchError('it changes a binary file. Use write_file with base64 instead.');
@@ -55,7 +55,7 @@ export function parseUnified(text: string): readonly FilePatch[] {
 
 function readFiles(text: string): readonly StructuredPatch[] {
 	try {
-		// The lines that `git format-patch` ends with look like a line that is taken out.
+		// The last lines of `git format-patch` look like a removed line.
 		return parsePatch(text.replaceAll('\r\n', '\n').replace(/\n-- \n[^\n]*\n*$/, '\n'));
 	} catch (error) {
 		throw createPatchError(`${toMessageText(error)}. Write every hunk whole, with the numbers of its lines in @@.`);

@@ -35,7 +35,7 @@ export type Open = Target | { readonly type: 'box'; readonly around: Target };
 /** A node with blocks in it. */
 type Flow = Root | Blockquote | ListItem;
 
-/** Adds a block to an open block. A block that is not possible there becomes a box. */
+/** Adds a block to an open block. An impossible block becomes a box. */
 export function enterBlock(block: Block, target: Target): Open {
 	const box: Open = { type: 'box', around: target };
 	if (target.type === 'table') return enterTable(block, target.table) ?? box;
@@ -132,7 +132,7 @@ export class GrowingTable {
 	addCell({ columns, rows, isHead }: Cell): TableCell {
 		if (this.#row === undefined) this.addRow();
 		const cells = this.#row?.children ?? [];
-		// A table without a head gets an empty one, because markdown has no other tables.
+		// Every table in markdown has a head, so a missing head is added as an empty row.
 		if (!isHead && cells.length === 0 && this.node.children.length === 1)
 			this.node.children.unshift({ type: 'tableRow', children: [] });
 		const add = (): TableCell => {
@@ -151,7 +151,7 @@ export class GrowingTable {
 		return cell;
 	}
 
-	/** Lists the contents of all cells that are not empty. */
+	/** Lists the contents of the cells without the empty cells. */
 	listContents(): readonly PhrasingContent[][] {
 		const cells = this.node.children.flatMap((row) => row.children);
 		return cells.flatMap(({ children }) => (children.length === 0 ? [] : [children]));

@@ -42,7 +42,7 @@ export class Outline {
 
 	openBlock(block: Block): void {
 		if (this.#nodes >= mostNodes) this.#cut();
-		// A table with a table or a heading in it is used for layout.
+		// A table that contains a table or a heading is a layout.
 		if (block.type === 'table' || block.type === 'heading') this.#dissolveTable();
 		this.#endLine();
 		this.#nodes++;
@@ -185,7 +185,7 @@ export class Outline {
 		this.#line.end();
 	}
 
-	/** Writes the tree so far, and begins another one with the same open blocks. */
+	/** Writes the tree, and begins a new tree with the same open blocks. */
 	#cut(): void {
 		const [, ...open] = this.#open;
 		this.#write();
@@ -215,7 +215,7 @@ export class Outline {
 }
 
 /** Writes a tree as markdown for a reader, not for a renderer: text is not escaped, except `|` within a cell. */
-export function writeMarkdown(tree: Root): string {
+function writeMarkdown(tree: Root): string {
 	return toMarkdown(tree, {
 		bullet: '-',
 		extensions: [gfmTableToMarkdown({ tablePipeAlign: false }), { handlers }],

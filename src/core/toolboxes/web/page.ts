@@ -21,7 +21,7 @@ interface PageText {
 const pieceLength = 8_192;
 /** The steps for a character, and for a tag. */
 const [perCharacter, perTag] = [5, 500];
-/** The least characters of a main part that is used without a comparison. */
+/** A main part with fewer characters is compared with the body. */
 const enough = 200;
 
 /**

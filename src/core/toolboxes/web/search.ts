@@ -21,7 +21,7 @@ const maxBytes = 2_000_000;
 /** Characters of a title or a snippet. */
 const longestText = 1_000;
 
-/** Makes the tool `web_search`. Without a service of its own it uses the one of the context. */
+/** The default service is that of the context. */
 export function webSearchTool(own?: SearchService): Tool {
 	return define({
 		name: 'web_search',
