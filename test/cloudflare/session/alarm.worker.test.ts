@@ -12,14 +12,14 @@ test('sets the newest requested alarm after a failure', async () => {
 	const id = await createSession();
 	const object = readObject(id);
 	const readAlarm = () => runInDurableObject(object, (_, { storage }) => storage.getAlarm());
-	// Until the owner's list was told.
+	// Until the owner's list got its report.
 	await expect.poll(() => readNextAlarm(id)).toBe(null);
 	const second = Date.now() + 60_000;
 	await runInDurableObject(object, async (_, { storage }) => {
 		let wakeAt = second + 60_000;
 		const alarm = new Alarm(new SessionStore(storage), () => wakeAt);
 		breakStorage();
-		// One run ends, and the next one begins.
+		// A run ends during the failure, and the next run begins.
 		const failed = alarm.set();
 		wakeAt = second;
 		expect(await Promise.all([failed, alarm.set()])).toEqual([false, false]);
@@ -43,7 +43,7 @@ test('keeps an earlier alarm, and sets a later alarm after it', async () => {
 	expect(takeWork().filter(({ what }) => what.endsWith('Alarm'))).toHaveLength(2);
 });
 
-test('sets one alarm while a new instance looks for one', async () => {
+test('sets one alarm while a new instance reads the alarm', async () => {
 	const id = await createSession();
 	const object = readObject(id);
 	await expect.poll(() => readNextAlarm(id)).toBe(null);

@@ -43,7 +43,7 @@ describe('results of open calls', () => {
 		expect(await readState(id)).toMatchObject({ status: 'completed' });
 	});
 
-	test('tell the model of a failed result', async () => {
+	test('report a failed result to the model', async () => {
 		const id = await waiting('a');
 		const { requests } = play('I see.');
 		const answer = await submit(id, [{ id: 'a', output: 'no such order', isError: true }]);
@@ -51,7 +51,7 @@ describe('results of open calls', () => {
 		expect(requests[0]?.messages.at(-1)).toMatchObject({ content: 'no such order', isError: true });
 	});
 
-	test('wait for the other results, also over a restart, in the order of the calls', async () => {
+	test('wait for the other results, also across a restart, in the order of the calls', async () => {
 		const id = await waiting('a', 'b', 'c');
 		const some = await submit(id, [{ id: 'c', output: 3 }]);
 		expect(some.status).toBe(200);
@@ -74,7 +74,7 @@ describe('results of open calls', () => {
 		expect((await readHistory(id)).filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'first' }]);
 	});
 
-	test('take one of two answers that come at once', async () => {
+	test('accept one of two simultaneous answers', async () => {
 		const id = await waiting('a');
 		play('Once.');
 		const both = await Promise.all([1, 2].map((output) => submit(id, [{ id: 'a', output }])));
@@ -110,7 +110,7 @@ describe('results of open calls', () => {
 		['a field that is none', [{ id: 'a', output: 1, now: true }], /0\.now: no such field/],
 		['an output beside approve', [{ id: 'a', output: 1, approve: true }], /0\.output: no such field/],
 		['approve for a call that waits for its result', [{ id: 'a', approve: true }], /waits for a result/],
-	])('%s is refused with what is wrong, and nothing changes', async (_, results, message) => {
+	])('%s is refused with the reason, and nothing changes', async (_, results, message) => {
 		const id = await waiting('a', 'b');
 		const before = await readHistory(id);
 		const refused = await submit(id, results);
@@ -121,7 +121,7 @@ describe('results of open calls', () => {
 		expect(await readState(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }, { id: 'b' }] });
 	});
 
-	test('show a late reader the whole run that the answer began', async () => {
+	test('show a late reader the whole run of the answer', async () => {
 		const id = await waiting('a');
 		play('Thanks.');
 		const live = await allEvents(await submit(id, [{ id: 'a', output: 1 }], stream));
@@ -168,7 +168,7 @@ test('shows the model an image in an answer', async () => {
 });
 
 describe('continue', () => {
-	test('continues a failed run without a further message', async () => {
+	test('continues a failed run without a message', async () => {
 		const id = await createSession();
 		play(Object.assign(new Error('no such key'), { status: 401 }));
 		await allEvents(await send(id, 'go'));
@@ -179,7 +179,7 @@ describe('continue', () => {
 	});
 });
 
-describe('what a status allows', () => {
+describe('the operations of a status', () => {
 	const bodies: Readonly<Record<string, unknown>> = {
 		messages: { text: 'hello', whenBusy: 'reject' },
 		answer: { text: 'hello' },
@@ -286,7 +286,7 @@ describe('approval', () => {
 		});
 	});
 
-	test('takes an answer for each of several calls, also over a restart', async () => {
+	test('takes an answer for each of several calls, also across a restart', async () => {
 		const id = await paying('scripted', pay('a', 1), pay('b', 2), call('c'));
 		expect(
 			(await (await submit(id, [{ id: 'a', approve: true }])).json<{ toolCalls: unknown }>()).toolCalls,
@@ -303,14 +303,14 @@ describe('approval', () => {
 		]);
 	});
 
-	test('refuses a result in place of an approval', async () => {
+	test('refuses a result instead of an approval', async () => {
 		const id = await paying('scripted', pay('a'));
 		const refused = await submit(id, [{ id: 'a', output: 'paid 5' }]);
 		expect(refused.status).toBe(400);
 		expect(await readState(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }] });
 	});
 
-	test('holds for the shown arguments and the shown turn only', async () => {
+	test('applies only to the shown arguments in the shown turn', async () => {
 		const id = await paying('scripted', pay('a', 1), call('c'));
 		await submit(id, [{ id: 'a', approve: true }]);
 		await runInDurableObject(readObject(id), (_, { storage }) => {
@@ -324,7 +324,7 @@ describe('approval', () => {
 		expect(again.at(-1)).toMatchObject({ type: 'awaiting', data: { toolCalls: [{ id: 'a_2', kind: 'approval' }] } });
 	});
 
-	test('approves one call when it is sent twice, also with a reused id', async () => {
+	test('approves one call if it is sent twice, also with a reused id', async () => {
 		const id = await paying('scripted', pay('a', 1));
 		play({ toolCalls: [pay('a', 900)] }, 'Paid.');
 		await allEvents(await submit(id, [{ id: 'a', approve: true }], stream));
@@ -335,7 +335,7 @@ describe('approval', () => {
 		expect(await openIds(id)).toEqual(['a_2']);
 	});
 
-	test('is denied automatically after approvalMs, and the run goes on; a later decision is refused', async () => {
+	test('is denied automatically after approvalMs, the run continues, and a later decision is refused', async () => {
 		const asked = play({ toolCalls: [pay('a')] }, 'Then not.');
 		const id = await createSession('hasty');
 		const events = await allEvents(await send(id, 'go'));
@@ -350,7 +350,7 @@ describe('approval', () => {
 		expect((await submit(id, [{ id: 'a', approve: true }])).status).toBe(409);
 	});
 
-	test('leaves a manual call open when it is denied automatically', async () => {
+	test('leaves a manual call open after an automatic denial', async () => {
 		play({ toolCalls: [pay('a'), call('m', 'by_hand', {})] }, 'Then not.');
 		const id = await createSession('hasty');
 		await allEvents(await send(id, 'go'));
@@ -370,7 +370,7 @@ describe('approval', () => {
 });
 
 describe('step', () => {
-	test('runs one turn with its tools, and the session goes on by steps or to the end', async () => {
+	test('runs one turn with its tools, and the session continues by steps or to the end', async () => {
 		const id = await createSession();
 		play(Object.assign(new Error('no'), { status: 401 }));
 		await allEvents(await send(id, 'go'));

@@ -12,10 +12,10 @@ import { connect } from '../mcp/client.ts';
 import { deliver } from '../wire/protocols/webhooks/deliver.ts';
 import { said } from './family.ts';
 
-/** What the policy of the agents was asked. */
+/** The requests to the policy of the agents. */
 const asked: ApprovalRequest[] = [];
 
-/** Whoever asked may not decide. */
+/** An asker may not decide. */
 const others = (request: ApprovalRequest) => {
 	asked.push(request);
 	return !request.askers.some((asker) => isSamePerson(asker, request.by));
@@ -35,7 +35,7 @@ interface State {
 	readonly toolCalls?: readonly object[];
 }
 
-/** Keys of two people of one owner, and further keys of it. */
+/** Creates keys of two people of an owner, and further keys. */
 async function createKeys(...more: readonly Partial<KeyRecord>[]) {
 	const create = async (about: Partial<KeyRecord>) => {
 		const { id, key } = makeKey();
@@ -65,7 +65,7 @@ async function createKeys(...more: readonly Partial<KeyRecord>[]) {
 
 const call = (id: string, amount = 5) => ({ id, name: 'pay', input: { amount } });
 
-/** A session of `guarded` that waits for the approval of these calls, asked for by a key. */
+/** A session of `guarded` that waits for the approval of these calls, which a key asked for. */
 async function waiting({ ask, ada }: Awaited<ReturnType<typeof createKeys>>, ...calls: ReturnType<typeof call>[]) {
 	play({ toolCalls: calls.length === 0 ? [call('a')] : calls });
 	return (await ask(ada.key, '/v1/sessions', { agent: 'guarded', text: 'go' })).json<Made>();
@@ -112,7 +112,7 @@ test('lets a policy accept or refuse a denial', async () => {
 	expect(await readStatus(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'b' }] });
 });
 
-test('counts everybody whose message the run answers as an asker', async () => {
+test('counts every sender of the run’s messages as an asker', async () => {
 	const keys = await createKeys();
 	const { ada, bob, ask } = keys;
 	play({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which colour?' } }] }, { toolCalls: [call('a')] });
@@ -124,7 +124,7 @@ test('counts everybody whose message the run answers as an asker', async () => {
 	expect(asked.at(-1)?.askers).toEqual([ada.actor, bob.actor]);
 });
 
-test('a token and a link decide as whom they were made for, and without a name as the user of the session', async () => {
+test('a token and a link decide as the person that they name, or else as the user of the session', async () => {
 	const keys = await createKeys();
 	const { ada, bob, ask, readStatus } = keys;
 	const { id } = await waiting(keys, call('a'), call('b'));
@@ -169,16 +169,16 @@ test('a token and a link decide as whom they were made for, and without a name a
 		ada.actor,
 		{ ...ofBob, user: 'boss', via: 'token', id: tokenId },
 		{ ...ofBob, user: 'clerk', via: 'link', id: 'b' },
-		// The link of somebody is used by them.
+		// A link for somebody else acts as that person.
 		{ ...ofBob, user: 'bob', via: 'link', id: 'b' },
-		// It is asked when the links are made, and at the click.
+		// The policy is called when the links are made, and at the click.
 		{ ...ofBob, user: 'boss', via: 'link', id: 'b' },
 		{ ...ofBob, user: 'boss', via: 'link', id: 'b' },
 	]);
 	await expect.poll(() => readStatus(id)).toMatchObject({ status: 'completed' });
 });
 
-test('refuses a click when the policy has changed, and names the policy and the reason', async () => {
+test('refuses a link after the policy has changed, and names the policy and the reason', async () => {
 	const keys = await createKeys();
 	const { ada, bob, ask, readStatus } = keys;
 	const { id } = await waiting(keys, call('a'));
@@ -206,7 +206,7 @@ test('refuses a click when the policy has changed, and names the policy and the 
 	expect(await readStatus(id)).toMatchObject({ toolCalls: [{ id: 'a' }] });
 });
 
-test('whoever asked may not decide by any other way: a second key, a login, a token, a link, or what they made for others', async () => {
+test('an asker may not decide with a second key, a login, a token, a link, or with those made for others', async () => {
 	const keys = await createKeys({ user: 'ada', role: 'admin' });
 	const { ada, bob, rest, bindings, ask, readStatus } = keys;
 	const { id } = await waiting(keys);
@@ -244,7 +244,7 @@ test('whoever asked may not decide by any other way: a second key, a login, a to
 	for (const [way, decide] of Object.entries(tries)) {
 		asked.length = 0;
 		expect((await decide()).status, way).toBe(403);
-		// So a policy that compares the actors in any way of its own finds her, too.
+		// A policy that compares actors in its own way finds her, too.
 		expect(asked, way).toMatchObject([{ by: ada.actor, askers: [ada.actor] }]);
 		expect(asked[0]?.by, way).toEqual(ada.actor);
 	}
@@ -253,7 +253,7 @@ test('whoever asked may not decide by any other way: a second key, a login, a to
 	expect((await ask(await makeToken(bob.key, 'boss'), `${path}/tool-results`, approval)).status).toBe(200);
 });
 
-test('keys of one owner without a user are one person, and no key of another owner is', async () => {
+test('the keys of an owner without a user are one person, and keys of other owners are not', async () => {
 	const keys = await createKeys({}, {});
 	const { bob, rest, ask } = keys;
 	const [one, two] = rest;
@@ -269,7 +269,7 @@ test('keys of one owner without a user are one person, and no key of another own
 	expect(asked.at(-1)).toMatchObject({ by: bob.actor, askers: [one?.actor] });
 });
 
-test('a key without a user asks for the user of the session, and neither that user nor the key may decide', async () => {
+test('a key without a user asks as the user of the session, and neither may decide', async () => {
 	const keys = await createKeys({});
 	const { ada, bob, rest, ask } = keys;
 	const [server] = rest;
@@ -285,7 +285,7 @@ test('a key without a user asks for the user of the session, and neither that us
 	expect((await decide(bob.key)).status).toBe(200);
 });
 
-test('a customer never decides, by whatever way and whatever the policy allows', async () => {
+test('a customer never decides, in any way and under any policy', async () => {
 	const keys = await createKeys({ user: 'eve', role: 'customer' });
 	const { rest, ask, readStatus } = keys;
 	const [eve] = rest;
@@ -330,7 +330,7 @@ test('a customer never decides, by whatever way and whatever the policy allows',
 	expect(await readStatus(parent)).toMatchObject({ status: 'awaiting_user' });
 });
 
-test('a customer who calls a tool over MCP does not allow the call, whatever the policy allows', async () => {
+test('a customer who calls a tool over MCP does not approve the call under any policy', async () => {
 	const { rest, bindings } = await createKeys({ user: 'eve', role: 'customer' }, { user: 'sam', role: 'staff' });
 	policy.allows = () => true;
 	const pay = async (key = '') => {
@@ -367,7 +367,7 @@ test('a page decides as its caller', async () => {
 	await expect.poll(() => readStatus(id)).toMatchObject({ status: 'completed' });
 });
 
-test('the call of a child is decided at its parent, under the policy of the child', async () => {
+test('the policy of a child applies to decisions at its parent', async () => {
 	const { ada, bob, ask } = await createKeys();
 	play({ toolCalls: [{ id: 'w', name: 'guarded', input: { task: 'Pay.' } }] }, { toolCalls: [call('p', 7)] });
 	const { id } = await (await ask(ada.key, '/v1/sessions', { agent: 'boss', text: 'go' })).json<Made>();
@@ -377,11 +377,11 @@ test('the call of a child is decided at its parent, under the policy of the chil
 	expect(asked.at(-1)).toMatchObject({ askers: [ada.actor], approve: true, tool: 'pay', input: { amount: 7 } });
 	play('Paid it.', 'All is paid.');
 	expect(await (await say(bob.key, 'answer', ' Approve ')).json()).toMatchObject({ text: 'All is paid.' });
-	// The child asks its own policy once more.
+	// The child calls its own policy again.
 	expect(asked.map(({ by }) => by)).toEqual([ada.actor, ada.actor, bob.actor, bob.actor]);
 });
 
-test('the policy of an agent between a child and the session that asks holds, too', async () => {
+test('the policy of an agent between a child and the asking session applies', async () => {
 	const { ada, bob, ask } = await createKeys();
 	const give = (id: string, name: string) => ({ toolCalls: [{ id, name, input: { task: 'Pay.' } }] });
 	play(give('m', 'middle'), give('g', 'guarded'), { toolCalls: [call('p', 7)] });
@@ -395,7 +395,7 @@ test('the policy of an agent between a child and the session that asks holds, to
 	expect(await (await approve(bob.key)).json()).toMatchObject({ text: 'All is paid.' });
 });
 
-test('who has a child work in the background has asked for its calls, and for what comes of its answer', async () => {
+test('whoever starts a background child is an asker of its calls, and of calls after its report', async () => {
 	const { ada, bob, ask, readStatus } = await createKeys();
 	const give = (name: string, task: string) => ({ toolCalls: [{ id: 'g', name, input: { task } }] });
 	const answer = (text: string) => {
@@ -413,7 +413,7 @@ test('who has a child work in the background has asked for its calls, and for wh
 	expect((await pay(ada.key)).status).toBe(403);
 	expect(asked.at(-1)?.askers).toEqual([ada.actor]);
 	expect((await pay(bob.key)).status).toBe(200);
-	// Its answer begins a run, which gives work again.
+	// The report begins a run, which starts another child.
 	await expect.poll(() => readStatus(id)).toMatchObject({ status: 'awaiting_user' });
 	await restart(id);
 	const say = (key: string) => ask(key, `/v1/sessions/${id}/answer`, { text: 'approve' });
@@ -422,7 +422,7 @@ test('who has a child work in the background has asked for its calls, and for wh
 	expect((await say(bob.key)).status).toBe(200);
 });
 
-test('whoever sends a webhook has asked', async () => {
+test('the sender of a webhook is an asker', async () => {
 	play({ toolCalls: [call('a')] });
 	const delivered = await deliver({ message: 'Pay me.' }, { agent: 'guarded' });
 	const { sessionId } = await delivered.json<{ sessionId: string }>();
@@ -437,7 +437,7 @@ test('whoever sends a webhook has asked', async () => {
 	]);
 });
 
-test('consent lends no rights: who approves a call may neither read nor write, nor approve the next one by it', async () => {
+test('an approval gives no rights: its author may neither read nor write, nor approve the next call', async () => {
 	const keys = await createKeys();
 	const { bob, ask, readStatus } = keys;
 	const { id } = await waiting(keys);
@@ -457,7 +457,7 @@ test.each<[what: string, allows: (request: ApprovalRequest) => boolean]>([
 			throw new Error('no policy');
 		},
 	],
-	// @ts-expect-error What the types refuse allows nothing.
+	// @ts-expect-error A policy of another type allows nothing.
 	['is asynchronous', async () => true],
 ])('a policy that %s allows nothing', async (_, allows) => {
 	policy.allows = allows;
@@ -468,7 +468,7 @@ test.each<[what: string, allows: (request: ApprovalRequest) => boolean]>([
 	expect(await keys.readStatus(id)).toMatchObject({ toolCalls: [{ id: 'a' }] });
 });
 
-test('a call from outside is asked for by who calls', async () => {
+test('the caller of a tool from outside is its asker', async () => {
 	const keys = await createKeys();
 	const { id } = await waiting(keys);
 	const by: Actor = { ...keys.bob.actor, via: 'mcp' };

@@ -27,7 +27,7 @@ const async = { prefer: 'respond-async' };
 const say = (id: string, text: string, attachments?: readonly object[], headers: Record<string, string> = stream) =>
 	request(`/v1/sessions/${id}/messages`, { text, attachments }, headers);
 const call = (id: string, name: string, input: unknown = {}) => ({ toolCalls: [{ id, name, input }] });
-/** What a model says that wants a skill to see other attachments, another sender. */
+/** The output of a model that tries to give a skill other attachments and another sender. */
 const spoofing = (id: string) =>
 	call(id, 'apply_skill', {
 		name: 'told',
@@ -54,7 +54,7 @@ describe('attachments of a message', () => {
 		expect(await toldTo(id, 'b')).toEqual({ topic: 'mine', ...harness(note('Hello'), image) });
 	});
 
-	test('become files of the workspace once, and replace no file', async () => {
+	test('become files of the workspace once, and never replace a file', async () => {
 		const id = await createSession();
 		const readFiles = async () => {
 			const { files } = await (await request(`/v1/sessions/${id}/files`)).json<{ files: { path: string }[] }>();
@@ -96,7 +96,7 @@ describe('attachments of a message', () => {
 		expect(changes.some(({ callId }) => callId !== undefined)).toBe(false);
 	});
 
-	test('that wait, or that steer a run, are files once their message is taken up', async () => {
+	test('of a queued message become files when a run gets the message', async () => {
 		const id = await createSession('hands');
 		const read = (path: string) => request(`/v1/sessions/${id}/files/attachments/${path}`);
 		const release = Promise.withResolvers<string>();
@@ -114,7 +114,7 @@ describe('attachments of a message', () => {
 		expect(await (await read('steers.txt')).text()).toBe('now');
 	});
 
-	test('of the first message, made with the session, are there as well', async () => {
+	test('of the message that creates the session become files', async () => {
 		play(spoofing('a'), 'Done.');
 		const response = await request('/v1/sessions', { agent: 'equipped', attachments: [image] });
 		const { id } = await response.json<{ id: string }>();
@@ -126,7 +126,7 @@ describe('attachments of a message', () => {
 		]);
 	});
 
-	test('are those of the newest message only', async () => {
+	test('reach tools only from the newest message', async () => {
 		const id = await createSession('equipped');
 		play('One.', spoofing('a'), 'Two.');
 		await allEvents(await say(id, 'first', [image]));
@@ -143,7 +143,7 @@ describe('attachments of a message', () => {
 		expect(await toldTo(id, 'a')).toMatchObject(harness(note('Hello'), image));
 	});
 
-	test('are there in the run that somebody’s results begin', async () => {
+	test('reach the run that begins with results', async () => {
 		const id = await createSession('equipped');
 		play(
 			{ toolCalls: [...call('r', 'read_skill', { name: 'bringing' }).toolCalls] },
@@ -157,7 +157,7 @@ describe('attachments of a message', () => {
 		expect(await toldTo(id, 'a')).toMatchObject(harness(image));
 	});
 
-	test('of an answer to a question are those of the run that it begins', async () => {
+	test('of an answer to a question reach the run of the answer', async () => {
 		const id = await createSession('equipped');
 		play(call('r', 'read_skill', { name: 'asking' }), call('q', 'ask', { question: 'Which?' }), spoofing('a'), 'Done.');
 		await allEvents(await send(id, 'go'));
@@ -168,7 +168,7 @@ describe('attachments of a message', () => {
 });
 
 describe('attachments of a message that comes during a run', () => {
-	/** A session whose first run goes on until `end` is called. */
+	/** A session whose first run waits until `end` is called. */
 	async function busy(...then: readonly ScriptedTurn[]) {
 		const gate = Promise.withResolvers<void>();
 		play(() => gate.promise.then(() => 'One.'), ...then);
@@ -177,7 +177,7 @@ describe('attachments of a message that comes during a run', () => {
 		return { id, first, end: gate.resolve };
 	}
 
-	test('wait with it, over a restart, and are those of its own run', async () => {
+	test('reach the run of that message, also after a restart', async () => {
 		const { id } = await busy('One.', spoofing('a'), 'Two.');
 		expect((await say(id, 'second', [note('Second')], async)).status).toBe(202);
 		await restart(id);
@@ -185,7 +185,7 @@ describe('attachments of a message that comes during a run', () => {
 		expect(await toldTo(id, 'a')).toMatchObject(harness(note('Second')));
 	});
 
-	test('that steers it count from when it is taken up, after a restart too', async () => {
+	test('reach the current run with a steering message, also after a restart', async () => {
 		const { id, first, end } = await busy(spoofing('a'), () => new Promise(() => {}), spoofing('b'), 'Two.');
 		const steering = { text: 'steer', attachments: [note('Steered')], whenBusy: 'steer' };
 		expect((await request(`/v1/sessions/${id}/messages`, steering, async)).status).toBe(202);

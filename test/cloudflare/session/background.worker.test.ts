@@ -19,7 +19,7 @@ import { post } from './stage.ts';
 beforeEach(() => atCrashPoint());
 
 const sendOff = (id: string, task: string) => give(id, task, 'send_off');
-/** Says how many messages of the person's kind it was sent, so that each turn can be told from the others. */
+/** Replies with the number of user messages, so that turns differ. */
 const countAsked: ScriptedFn = ({ messages }) => ({
 	text: `Read ${messages.filter(({ role }) => role === 'user').length}.`,
 	usage: usage(1, 1),
@@ -27,7 +27,7 @@ const countAsked: ScriptedFn = ({ messages }) => ({
 const readAsked = async (id: string) =>
 	(await readHistory(id)).filter(({ role }) => role === 'user').map(({ content }) => String(content));
 
-/** Has a writer wait until it may go on. */
+/** Lets a writer wait until `open` is called. */
 function createGate() {
 	const gate = Promise.withResolvers<void>();
 	const asked = { times: 0 };
@@ -53,13 +53,13 @@ test('returns at once from a call in the background, and begins a run with its r
 	expect(await readAsked(id)).toEqual(['go', `writer (session ${child?.id}) has finished its task:\n\nHere: A poem.`]);
 	expect(await readChildren(id)).toMatchObject([{ spent: { tokens: 70 } }]);
 	expect((await readState(id)).budget.reserved.tokens).toBe(0);
-	// Where its answer is lost, it is told again.
+	// A lost report is repeated.
 	const again = { text: 'Once more.', ofChild: { id: child?.id ?? '', spent: { tokens: 70, usd: 0 } } };
 	expect(await readObject(id).send({ owner: 'local' }, again, { delivery: 'accepted' })).toMatchObject({ ok: true });
 	expect(await readAsked(id)).toHaveLength(2);
 });
 
-test('takes up the result of a child in the next turn of the current run', async () => {
+test('passes the result of a child to the next turn of the current run', async () => {
 	const id = await createEditor();
 	const { write, open } = createGate();
 	const isTold = async () => (await readState(id)).waiting === 1;
@@ -79,7 +79,7 @@ test('takes up the result of a child in the next turn of the current run', async
 	expect(await readState(id)).toMatchObject({ status: 'completed' });
 });
 
-test('reports a failed child, and no child that is cancelled with its parent', async () => {
+test('reports a failed child, and no child that was cancelled with its parent', async () => {
 	const id = await createEditor();
 	cast({
 		editor: [{ toolCalls: [sendOff('a', 'A poem.')] }, countAsked, countAsked],
@@ -97,7 +97,7 @@ test('reports a failed child, and no child that is cancelled with its parent', a
 	await allEvents(await send(other, 'go'));
 	await expect.poll(() => asked.times).toBe(1);
 	const [child] = await readChildren(other);
-	// Nothing of the session itself runs any more.
+	// No run of the session goes on.
 	await (await request(`/v1/sessions/${other}/cancel`, {})).text();
 	await expect.poll(() => readStatusUnlessDead(child?.id ?? '')).toBe('idle');
 	await expect.poll(async () => (await readChildren(other))[0]?.spent).toBeDefined();
@@ -105,7 +105,7 @@ test('reports a failed child, and no child that is cancelled with its parent', a
 	expect(await readAsked(other)).toEqual(['go']);
 });
 
-test('a run that fails leaves its children in the background at work', async () => {
+test('a failed run does not stop its background children', async () => {
 	const id = await createEditor();
 	const { write, open, asked } = createGate();
 	cast({ editor: [{ toolCalls: [sendOff('a', 'A poem.')] }, new Error('no paper'), countAsked], writer: write });
@@ -115,7 +115,7 @@ test('a run that fails leaves its children in the background at work', async () 
 	await expect.poll(async () => (await readHistory(id)).at(-1)?.content).toBe('Read 2.');
 });
 
-/** Lets a minute pass, after which a child that is not there was never begun, and the alarm go off. */
+/** Lets a minute pass, after which a missing child counts as never created, and runs the alarm. */
 async function passMinute(id: string): Promise<void> {
 	vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 70_000 });
 	try {
@@ -126,7 +126,7 @@ async function passMinute(id: string): Promise<void> {
 	}
 }
 
-test('frees the reservation of a refused child in the background', async () => {
+test('frees the reservation of a refused background child', async () => {
 	const made = await request('/v1/sessions', { agent: 'hopeful', budget: { tokens: 10_000 } });
 	const { id } = await made.json<{ id: string }>();
 	play({ toolCalls: [give('a', 'A poem.', 'gone')] }, 'Without it.');
@@ -137,7 +137,7 @@ test('frees the reservation of a refused child in the background', async () => {
 	expect(await readChildren(id)).toMatchObject([{ spent: { tokens: 0 } }]);
 });
 
-test('frees the reservation of a child when it and its parent die until the run is given up', async () => {
+test('frees the reservation of a child after the last attempt of its parent', async () => {
 	const id = await createEditor({ tokens: 10_000 });
 	cast({ editor: [{ toolCalls: [sendOff('a', 'A poem.')] }], writer: () => 'A poem.' });
 	atCrashPoint((at, { session }) =>
@@ -155,7 +155,7 @@ test('frees the reservation of a child when it and its parent die until the run 
 	await passMinute(id);
 });
 
-test('lists a question of a child in the background under the child, and takes the answer there', async () => {
+test('lists the question of a background child under the child, and takes the answer there', async () => {
 	const id = await createEditor();
 	const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
 	cast({
@@ -174,14 +174,14 @@ test('lists a question of a child in the background under the child, and takes t
 	await expect.poll(findWaiting).toMatchObject({ callId: 'p', tool: 'pay', input: { amount: 7 } });
 	await (await request(`${path}/tool-results`, [{ id: 'p', approve: true }])).text();
 	await expect.poll(async () => (await readAsked(id)).at(-1)).toMatch(/has finished its task:\n\nTold: paid 7$/);
-	// Who waits for nobody is changed by the parent alone.
+	// Only its parent changes a child that waits for nobody.
 	expect((await request(`${path}/messages`, { text: 'More.' })).status).toBe(409);
 	expect((await request(path, undefined, {}, 'DELETE')).status).toBe(409);
 	expect((await request(`/v1/sessions/${id}`, undefined, {}, 'DELETE')).status).toBe(204);
 	await expect.poll(async () => (await request(path)).status).toBe(404);
 });
 
-test('takes nothing but answers in a waiting child in the background', async () => {
+test('takes only answers in a waiting background child', async () => {
 	const id = await createEditor({ tokens: 10_000 });
 	const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
 	cast({
@@ -195,11 +195,11 @@ test('takes nothing but answers in a waiting child in the background', async () 
 	const [{ id: child } = { id: '' }] = await readChildren(id);
 	await expect.poll(() => readStatusUnlessDead(child)).toBe('awaiting_tools');
 	const path = `/v1/sessions/${child}`;
-	// As a schedule and a webhook send it: they wait with their message where a session waits for somebody.
+	// Schedules and webhooks send such messages, which wait while a session waits for somebody.
 	const patient = { text: 'And a song.', sender: 'look', transport: 'schedule', isPatient: true };
 	const owner = { owner: 'local' };
 	const sent = await readObject(child).send(owner, patient, { delivery: 'accepted' });
-	// As a page sends it that edits the task.
+	// A page that edits the task sends this.
 	const [task] = await (await request(`${path}/messages`))
 		.json<{ messages: { id: string }[] }>()
 		.then((page) => page.messages);
@@ -240,7 +240,7 @@ test.each([
 	...points.map((point) => ({ who: 'parent', point })),
 	...(['tool-begin', 'tool-end'] as const).map((point) => ({ who: 'parent', point })),
 	...points.map((point) => ({ who: 'child', point })),
-])('what comes of a child is told once where the $who dies at $point', async ({ who, point }) => {
+])('reports the end of a child once after a crash of the $who at $point', async ({ who, point }) => {
 	const day = env.LEDGERS.get(env.LEDGERS.idFromName('local'));
 	const before = (await day.state({})).spent.tokens;
 	const id = await createEditor();
@@ -269,7 +269,7 @@ test.each([
 	await expect.poll(wake, { timeout: 20_000 }).toEqual([2, 'completed']);
 	expect(hasDied).toBe(true);
 	const children = await readChildren(id);
-	// What was lost on the way is charged, too.
+	// The interrupted request is charged, too.
 	const { tokens } = (await readState(children[0]?.id ?? '')).budget.spent;
 	expect(children).toMatchObject([{ spent: { tokens } }]);
 	await restart(id);
@@ -286,7 +286,7 @@ test('waits for the child of a child session', async () => {
 	cast({
 		editor: [
 			{ toolCalls: [give('e', 'Have it edited.', 'edit')] },
-			// The editor below.
+			// The editor's script.
 			{ toolCalls: [sendOff('a', 'A poem.')] },
 			({ messages }) => String(messages.at(-1)?.content),
 			({ messages }) => String(messages.at(-1)?.content),

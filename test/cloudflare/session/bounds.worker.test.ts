@@ -15,7 +15,7 @@ test('runs 200 of 2,000 tool calls in a turn, and ends the run', async () => {
 	expect(events.at(-1)?.type).toBe('done');
 });
 
-test('ends a run as reply_too_large after 400 MB, and the session goes on', async () => {
+test('ends a run as reply_too_large after 400 MB, and the session continues', async () => {
 	const id = await createSession();
 	const piece = 'x'.repeat(1_000_000);
 	play(async ({ options }, onDelta) => {

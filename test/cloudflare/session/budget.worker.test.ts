@@ -24,7 +24,7 @@ const make = async (body: object): Promise<string> => {
 	const response = await request('/v1/sessions', { agent: 'scripted', ...body });
 	return (await response.json<{ id: string }>()).id;
 };
-/** What a provider wants back, with a text of so many characters. */
+/** Provider metadata with a text of this length. */
 const keep = (length: number) => ({ scripted: { content: [{ type: 'text', text: 'word '.repeat(length / 5) }] } });
 const raise = (id: string, budget: object) => request(`/v1/sessions/${id}`, { budget }, {}, 'PATCH');
 const continued = (id: string) => request(`/v1/sessions/${id}/continue`, {}, stream);
@@ -47,7 +47,7 @@ describe('the budget of a session', () => {
 		expect((await readState(id)).budget).toMatchObject(after);
 	});
 
-	test('stops a run before the request that would exceed it; the run continues after a raise', async () => {
+	test('stops a run before a request that would exceed it, and the run continues after a raise', async () => {
 		const id = await make({ budget: { tokens: 200 }, agent: 'thrifty' });
 		const { requests } = play(
 			{ toolCalls: [{ id: 'a', name: 'echo', input: { text: 'hi' } }], usage: usage(60, 60) },
@@ -63,13 +63,13 @@ describe('the budget of a session', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('is in the answer to the first message of a session that then waits', async () => {
+	test('is in the answer to a first message whose run waits', async () => {
 		play({ toolCalls: [{ id: 'm', name: 'by_hand', input: {} }], usage: usage(60, 40) });
 		const created = await request('/v1/sessions', { agent: 'scripted', text: 'go' });
 		expect(await created.json()).toMatchObject({ status: 'awaiting_tools', budget: { spent: { tokens: 100 } } });
 	});
 
-	test('is 402 where the answer is the result', async () => {
+	test('answers 402 without a stream', async () => {
 		const id = await make({ budget: { tokens: 1 } });
 		play('never');
 		const refused = await request(`/v1/sessions/${id}/messages`, { text: 'go' });
@@ -114,7 +114,7 @@ describe('the budget of a session', () => {
 		expect(budget.spent.tokens).toBeLessThanOrEqual(most);
 	});
 
-	test.each([[Number.NaN], [-5], [Number.POSITIVE_INFINITY]])('a cost of %d is none', async (outputTokens) => {
+	test.each([[Number.NaN], [-5], [Number.POSITIVE_INFINITY]])('ignores a cost of %d', async (outputTokens) => {
 		const id = await createSession('thrifty');
 		play({ text: 'done', usage: { inputTokens: outputTokens, outputTokens } });
 		expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('done');
@@ -145,7 +145,7 @@ describe('the budget of a session', () => {
 			await request(`/v1/sessions/${id}/cancel`, {});
 			const { tokens } = (await readState(id)).budget.spent;
 			expect(tokens).toBeGreaterThan(200);
-			// What the tools of the agent cost stands in it.
+			// The cost of the agent's tools is included.
 			expect(tokens).toBeLessThan(2_000);
 		},
 	);
@@ -167,7 +167,7 @@ describe('the budget of a session', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('is charged with a request that a crash cut off, before the model is asked again', async () => {
+	test('is charged for an interrupted request before the model is asked again', async () => {
 		const id = await make({ budget: { tokens: 40_000 } });
 		const { requests } = play(() => new Promise(() => {}), { text: 'done', usage: usage(10, 10) });
 		for await (const event of readEvents(await send(id, 'go'))) if (event.type === 'run.started') break;
@@ -187,7 +187,7 @@ describe('the budget of a session', () => {
 		[{ euros: 1 }, 'budget.euros'],
 		[[], 'budget'],
 		[{ usd: 1e308 }, 'budget.usd'],
-	])('%j is refused with the field, when a session is made and when it is changed', async (budget, field) => {
+	])('refuses %j with the field, for a new and for an existing session', async (budget, field) => {
 		const created = await request('/v1/sessions', { agent: 'scripted', budget });
 		expect(created.status).toBe(400);
 		expect(await created.json()).toMatchObject({ error: { data: { field } } });
@@ -198,7 +198,7 @@ describe('the budget of a session', () => {
 });
 
 describe("the budget of an owner's day", () => {
-	/** With a limit of the day, that the Worker under test has not. */
+	/** With a limit of the day, which the Worker under test does not have. */
 	const limited = async (work: () => Promise<void>, more: object = {}): Promise<void> => {
 		const own = await runInDurableObject(readObject(await createSession()), (one) =>
 			readConfig(Reflect.get(one, 'env')),
@@ -217,14 +217,14 @@ describe("the budget of an owner's day", () => {
 				const { id } = await made.json<{ id: string }>();
 				play({ text: 'done', usage: usage(40, 2) });
 				await allEvents(await send(id, 'go'));
-				// The rest of its lease is given back with the alarm.
+				// The alarm gives back the rest of the lease.
 				await runDurableObjectAlarm(readObject(id));
 				await expect.poll(() => readDay(id)).toBe(tokens);
 				await request(`/v1/sessions/${id}`, {}, {}, 'DELETE');
 			}
 		}));
 
-	test('is not exceeded by twelve runs at once, whose model bills bytes', () =>
+	test('is not exceeded by twelve simultaneous runs whose model bills bytes', () =>
 		limited(async () => {
 			const ids = await Promise.all(Array.from({ length: 12 }, () => createSession('thrifty')));
 			await Promise.all(ids.map((id) => raise(id, { tokens: 1_000_000 })));
@@ -245,7 +245,7 @@ describe("the budget of an owner's day", () => {
 			expect(await readDay(ids[0] ?? '')).toBeLessThanOrEqual(100_000);
 		}));
 
-	test('lets runs wait for an unreachable ledger; they can be read and cancelled, and go on later', () => {
+	test('lets runs wait for an unreachable ledger, which can be read and cancelled, and continue later', () => {
 		let isDown = true;
 		const get = (id: DurableObjectId) => {
 			if (isDown) throw new Error('The ledger is down.');
@@ -270,7 +270,7 @@ describe("the budget of an owner's day", () => {
 		);
 	});
 
-	test('allows 150 runs at once under a million tokens, and is not exceeded', () =>
+	test('allows 150 simultaneous runs under a million tokens, and is not exceeded', () =>
 		limited(
 			async () => {
 				const everyoneIsThere = Promise.withResolvers<void>();
@@ -285,7 +285,7 @@ describe("the budget of an owner's day", () => {
 				const ends = await Promise.all(
 					Array.from({ length: 150 }, async () => {
 						let answer = await request('/v1/sessions', start, stream);
-						// On a machine that is busy the ledger may be behind, which no budget is.
+						// On a busy machine the ledger may be behind, which is no budget error.
 						while (answer.status === 503) answer = await request('/v1/sessions', start, stream);
 						return (await allEvents(answer)).at(-1)?.type;
 					}),

@@ -20,7 +20,7 @@ const say = (id: string, text: string, more: object = {}, headers: Record<string
 const texts = async (id: string): Promise<string[]> =>
 	(await readHistory(id)).map(({ role, content }) => `${role}: ${content}`);
 
-/** A session whose run goes on until `end` is called. */
+/** A session whose run waits until `end` is called. */
 async function busy(...then: readonly ScriptedTurn[]) {
 	const gate = Promise.withResolvers<void>();
 	const script = play(
@@ -35,8 +35,8 @@ async function busy(...then: readonly ScriptedTurn[]) {
 	return { id, first, end: gate.resolve, requests: script.requests };
 }
 
-describe('a message that comes while a run goes on', () => {
-	test('waits for the end of the run and then has its own run, in order', async () => {
+describe('a message during a run', () => {
+	test('begins its own run after the current run, in order', async () => {
 		const { id, first, end } = await busy('two', 'three');
 		const second = await say(id, 'second');
 		const third = await say(id, 'third');
@@ -84,7 +84,7 @@ describe('a message that comes while a run goes on', () => {
 		expect(await texts(id)).toHaveLength(4);
 	});
 
-	test('is dropped when the run is cancelled, and its readers are told', async () => {
+	test('is dropped with a cancelled run, and its readers get a cancelled run', async () => {
 		const { id, first } = await busy('never');
 		const second = await say(id, 'second');
 		await request(`/v1/sessions/${id}/cancel`, {});
@@ -94,7 +94,7 @@ describe('a message that comes while a run goes on', () => {
 		expect(await readState(id)).toMatchObject({ status: 'idle' });
 	});
 
-	test('gets no other run under its key after it was dropped', async () => {
+	test('gets no run under its key after it was dropped', async () => {
 		const { id } = await busy(() => new Promise(() => {}));
 		const key = { ...async, 'idempotency-key': 'dropped' };
 		await say(id, 'dropped', {}, key);
@@ -105,7 +105,7 @@ describe('a message that comes while a run goes on', () => {
 		expect(again.runId).not.toBe(third.runId);
 	});
 
-	test('is listed while it waits, and can be removed; its readers are told', async () => {
+	test('is listed while it waits, and can be removed: its readers get a cancelled run', async () => {
 		const { id, first, end } = await busy('three');
 		const listed = async () =>
 			(await (await request(`/v1/sessions/${id}/waiting`)).json<{ waiting: object[] }>()).waiting;
@@ -136,7 +136,7 @@ describe('a message that comes while a run goes on', () => {
 		expect(await listed()).toEqual([]);
 	});
 
-	test('that steers is listed until the run takes it up', async () => {
+	test('with whenBusy steer is listed until the current run gets it', async () => {
 		const { id, first, end } = await busy('two');
 		const listed = async () => (await request(`/v1/sessions/${id}/waiting`)).json();
 		await say(id, 'and now?', { whenBusy: 'steer' }, async);
@@ -146,7 +146,7 @@ describe('a message that comes while a run goes on', () => {
 		expect(await listed()).toEqual({ waiting: [] });
 	});
 
-	test('does not answer a question of the current run; it waits for the answer', async () => {
+	test('waits for the answer to a question of the current run, and is not the answer', async () => {
 		const gate = Promise.withResolvers<void>();
 		const id = await createSession();
 		play(
@@ -166,7 +166,7 @@ describe('a message that comes while a run goes on', () => {
 		expect(readText(await allEvents(second))).toBe('two');
 	});
 
-	test('is refused when too many messages wait', async () => {
+	test('is refused if too many messages wait', async () => {
 		const { id, end } = await busy(...Array.from({ length: 16 }, () => 'next'));
 		for (let n = 0; n < 16; n++) expect((await say(id, `${n}`, {}, async)).status).toBe(202);
 		const refused = await say(id, 'one too many', {}, async);
@@ -177,7 +177,7 @@ describe('a message that comes while a run goes on', () => {
 	});
 });
 
-test('a waiting message that begins after a cancelled tool does not claim that the tool did not run', async () => {
+test('a queued message after a cancelled tool does not tell the model that the tool did not run', async () => {
 	const id = await createSession();
 	const { requests } = play({ toolCalls: [{ id: 'u', name: 'unsafe', input: {} }] }, 'I will look.');
 	for await (const event of readEvents(await say(id, 'go'))) if (event.type === 'stop') break;
@@ -186,8 +186,8 @@ test('a waiting message that begins after a cancelled tool does not claim that t
 	expect(requests[1]?.messages.at(-2)).toMatchObject({ role: 'tool', content: expect.stringContaining('not known') });
 });
 
-describe('a message that steers', () => {
-	test('is taken up by the current run before its next turn', async () => {
+describe('a steering message', () => {
+	test('reaches the current run before its next turn', async () => {
 		const gate = Promise.withResolvers<void>();
 		const id = await createSession();
 		const { requests } = play(async () => {
@@ -205,7 +205,7 @@ describe('a message that steers', () => {
 		expect(await allEvents(await follow(id))).toEqual(live);
 	});
 
-	test('keeps a run going that would have ended', async () => {
+	test('prevents the end of the current run', async () => {
 		const { id, first, end, requests } = await busy('two');
 		await say(id, 'and now?', { whenBusy: 'steer' }, async);
 		end();
@@ -240,7 +240,7 @@ test('refuses an unknown whenBusy', async () => {
 	expect(await refused.json()).toMatchObject({ error: { data: { field: 'whenBusy' } } });
 });
 
-test('lets a reader of a waiting message leave', async () => {
+test('a reader of a queued message may leave', async () => {
 	const { id, end } = await busy('two');
 	const second = await say(id, 'second');
 	await readEvents(second).return();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { chooseCacheLifetime } from '../../../src/cloudflare/session/run/cache-lifetime.ts';
 import { chat } from '../../../src/core/index.ts';
 
-/** A session whose people wait so many minutes before each message. */
+/** A session with these pauses before its messages, in minutes. */
 function createHistory(...pauses: readonly number[]) {
 	let now = 0;
 	return pauses.flatMap((minutes) => {

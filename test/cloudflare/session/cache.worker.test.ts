@@ -6,7 +6,7 @@ import { type MessageCost, messageStride, toTurnPlace } from '../../../src/cloud
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import type { Message } from '../../../src/core/chat/index.ts';
 
-/** How much of the conversation is read: all, from a place on, and less than there is. */
+/** The parts of the conversation to read: all, from a place on, and less than there is. */
 const reaches = [
 	{ characters: 1e9 },
 	{ from: 3 * messageStride, characters: 1e9 },
@@ -53,11 +53,11 @@ const waiting = { message: { role: 'user', content: 'next' }, inbound: { sender:
 
 const calls = ['a', 'b', 'c'].map((id) => ({ id, name: 'look', input: {} }));
 
-/** Stores a message of the newest run: no other writes any. */
+/** Stores a message of the newest run, the only run that stores messages. */
 const add = (store: SessionStore, message: Message, createdAt: number, cost?: MessageCost) =>
 	store.messages.add(Math.max(store.nextRun - 1, 1), message, createdAt, { cost });
 
-/** Stores a result of the last turn, if it has none of that call. */
+/** Stores a result of the last turn for a call without a result. */
 function answer(store: SessionStore, n: number): void {
 	const [turn, ...results] = store.messages.page({ from: store.messages.lastTurn() }).records;
 	const asked = turn?.message.role === 'assistant' ? (turn.message.toolCalls ?? []) : [];
@@ -66,7 +66,7 @@ function answer(store: SessionStore, n: number): void {
 	if (id !== undefined && !isAnswered) add(store, { role: 'tool', toolCallId: id, content: n }, n);
 }
 
-/** Sums up what stands before the last turn, if anything does, as sessions do: a turn is never summed up in part. */
+/** Summarizes the messages before the last turn, if any. A turn is never summarized in part. */
 function sumUp(store: SessionStore, n: number): void {
 	const all = store.messages.page({ withReplaced: false }).records;
 	const inFrontOf = all.filter(({ seq }) => seq >= store.messages.lastTurn()).length;
@@ -81,7 +81,7 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store, n) => store.runs.markRestarted(store.nextRun - 1, n),
 	(store, n) => store.runs.takeUp(store.nextRun - 1, { boot: `b${n}`, attempt: n, lost: 0, progress: 0, restarts: 0 }),
 	(store, n) => store.runs.end(store.nextRun - 1, 'cancelled', end, n, n % 2 === 0 ? n : undefined),
-	// What is known of a run changes with each write of its row.
+	// Each write of a run's row changes the cached run.
 	(store, n) => {
 		const begun = { ...run, n: store.nextRun, id: `run_${n}`, firstSeq: store.messages.nextPlace() };
 		store.runs.begin(begun);
@@ -90,13 +90,13 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	},
 	(store, n) => add(store, { role: 'user', content: String(n) }, n),
 	(store, n) => add(store, { role: 'assistant', content: '', toolCalls: calls.slice(n % 3) }, n),
-	// The results come in any order, and stand in that of the calls.
+	// Results come in any order, and are placed in the order of the calls.
 	(store, n) => answer(store, n),
 	(store, n) => {
 		add(store, { role: 'assistant', content: '', toolCalls: calls }, n);
 		for (const rank of [2, 0]) answer(store, rank);
 	},
-	// Two rows, of which a live object keeps no more than a few.
+	// Two rows, of which the cache keeps only a few.
 	(store, n) => add(store, { role: 'user', content: 'x'.repeat(n * 100_000) }, n),
 	(store, n) => store.replace(messageStride * n),
 	(store, n) => sumUp(store, n),
@@ -134,7 +134,7 @@ const step = fc.record({
 	how: fc.constantFrom('alone', 'together', 'rolled back'),
 });
 
-test('the cache holds what the rows hold after any writes and rollbacks', async () => {
+test('the cache equals the rows after any writes and rollbacks', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
 			await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
@@ -161,7 +161,7 @@ test('the cache holds what the rows hold after any writes and rollbacks', async 
 	);
 });
 
-test('messages are read once, and newer messages are never read', async () => {
+test('reads each message once, and never a message that it stored itself', async () => {
 	await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
 		const queries: string[] = [];
 		const watched: Storage = {
@@ -190,7 +190,7 @@ test('messages are read once, and newer messages are never read', async () => {
 		expect(all.map(({ message }) => message.content).slice(-2)).toEqual(['9', 'one more']);
 		expect(messages.newest({ from: messageStride * 5, characters: 1e9 })).toHaveLength(7);
 		expect(queries).toEqual([]);
-		// A model's provider is given them as they are kept.
+		// A provider gets the cached messages.
 		expect(all.every((record) => Object.isFrozen(record) && Object.isFrozen(record.message))).toBe(true);
 	});
 });

@@ -1,4 +1,3 @@
-/** What a request is charged where its provider says nothing (docs/budgets.md, "How calls are counted"). */
 import { expect, test } from 'vitest';
 import { computeCost } from '../../../src/cloudflare/session/run/call-cost.ts';
 import type { Charge } from '../../../src/cloudflare/session/store/spending-row.ts';
@@ -18,7 +17,7 @@ test.each([
 	['whole', { isCut: false }],
 	['whole, with a part of its usage', { isCut: false, usage: { inputTokens: 300 } }],
 	['whole, with units alone', { isCut: false, usage: { units: {} } }],
-])('a reply without usage costs no more than was set aside: %s', (_, seen) => {
+])('charges a reply without usage at most the reservation: %s', (_, seen) => {
 	const { tokens, usd } = computeCost(open, { outputTokens: 4_400, ...seen });
 	expect([tokens, usd]).toEqual([open.amount.tokens, open.amount.usd]);
 });
@@ -28,7 +27,7 @@ test('charges the reported cost of a reply, also above the reservation', () => {
 	expect(computeCost(open, { usage, outputTokens: 44, isCut: false })).toEqual({ tokens: 450, usd: 0.004 });
 });
 
-test('a reply that is cut off costs all searches that were set aside, however little its provider has read', () => {
+test('charges an interrupted reply all reserved searches, for any reported input', () => {
 	const amount = { tokens: 9_000, usd: 0.05 };
 	const withSearches = { ...open, amount, estimate: { ...open.estimate, inputTokens: 8_000, unitsUsd: 0.014 } };
 	const usage = { inputTokens: 800, outputTokens: 10 };

@@ -14,7 +14,7 @@ import { callbackSecret, senders } from '../wire/protocols/webhooks/senders.ts';
 const received = v.array(v.object({ headers: v.record(v.string(), v.string()), body: v.string() }));
 const takenBody = v.object({ sessionId: v.string(), runId: v.string() });
 
-/** A place of its own at the receiver, which answers with these statuses first. */
+/** A path at the receiver, which answers with these statuses first. */
 async function place(...statuses: readonly number[]) {
 	const url = `${inject('receiver')}/${crypto.randomUUID()}`;
 	await fetch(url, { method: 'PUT', body: JSON.stringify(statuses) });
@@ -27,12 +27,12 @@ async function begin(message: object): Promise<v.InferOutput<typeof takenBody>> 
 	return v.parse(takenBody, await response.json());
 }
 
-/** What is not delivered yet. */
+/** The callbacks that are not delivered. */
 const pending = (id: string) =>
 	querySession<{ failed: number; due_at: number }>(id, 'SELECT failed, due_at FROM callback');
 const readAlarm = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 
-/** The time of the next attempt comes. */
+/** Lets the time of the next attempt come. */
 async function laterAt(id: string): Promise<void> {
 	await querySession(id, 'UPDATE callback SET due_at = 0');
 	await runDurableObjectAlarm(readObject(id));
@@ -69,7 +69,7 @@ describe('the end of a run that a webhook began', () => {
 			{ question: { question: 'Which?' } },
 		],
 		['run.halted', { toolCalls: [{ id: 'a', name: 'stop', input: {} }] }, { status: 'halted', reason: 'stopped' }],
-	])('is told as %s', async (type, turn, data) => {
+	])('is sent as %s', async (type, turn, data) => {
 		play(turn);
 		const { url, received } = await place();
 		await begin({ text: 'go', callback: url });
@@ -94,7 +94,7 @@ describe('the end of a run that a webhook began', () => {
 		}
 	});
 
-	test('is sent for each run of a session that asks for it', async () => {
+	test('is sent for each run of a session with a callback', async () => {
 		const gate = Promise.withResolvers<void>();
 		play(() => gate.promise.then(() => 'One.'), 'Two.');
 		const [one, two] = [await place(), await place()];
@@ -154,7 +154,7 @@ describe('a callback that is not delivered', () => {
 		},
 	);
 
-	test('is given up after ten attempts, or at once if its receiver is gone', async () => {
+	test('is dropped after ten attempts, or at once if its receiver is gone', async () => {
 		play('Done.', 'Done.');
 		const never = await place(...Array<number>(20).fill(503));
 		const { sessionId } = await begin({ text: 'go', callback: never.url });
@@ -169,13 +169,13 @@ describe('a callback that is not delivered', () => {
 		expect(await readAlarm(other.sessionId)).toBeNull();
 	});
 
-	test('survives restarts while it is sent and between attempts', async () => {
+	test('survives restarts during and between attempts', async () => {
 		play('Done.');
 		const { url, received } = await place(-1, 500);
 		const { sessionId } = await begin({ text: 'go', callback: url });
 		await expect.poll(async () => (await received()).length).toBe(1);
 		await restart(sessionId);
-		// The alarm of the attempt that was cut off comes again.
+		// The alarm of the interrupted attempt is repeated.
 		await runDurableObjectAlarm(readObject(sessionId));
 		await expect.poll(() => pending(sessionId)).toMatchObject([{ failed: 1 }]);
 		await restart(sessionId);
@@ -185,7 +185,7 @@ describe('a callback that is not delivered', () => {
 		expect(await received()).toHaveLength(3);
 	});
 
-	test('of a run that died with its object is sent after the next attempt', async () => {
+	test('is sent after the next attempt of an interrupted run', async () => {
 		const first = play(() => new Promise(() => {}));
 		const { url, received } = await place();
 		const { sessionId, runId } = await begin({ text: 'go', callback: url });
@@ -197,7 +197,7 @@ describe('a callback that is not delivered', () => {
 		expect(JSON.parse((await received())[0]?.body ?? '')).toMatchObject({ data: { runId, text: 'After all.' } });
 	});
 
-	test('is sent for a message that waits when the session expires', async () => {
+	test('is sent for a queued message of an expiring session', async () => {
 		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] }, 'never');
 		const { url, received } = await place();
 		const session = crypto.randomUUID();
@@ -216,7 +216,7 @@ describe('a callback that is not delivered', () => {
 		await expect.poll(async () => (await request(`/v1/sessions/${sessionId}`)).status).toBe(404);
 	});
 
-	test('keeps its session from expiring', async () => {
+	test('prevents the expiry of its session', async () => {
 		play('Done.');
 		const { url } = await place(500);
 		const { sessionId } = await begin({ text: 'go', callback: url });
@@ -232,7 +232,7 @@ describe('a callback that is not delivered', () => {
 	});
 });
 
-test('sends a callback to public addresses, and on a laptop to the laptop; refuses it without a signing secret', async () => {
+test('sends callbacks to public addresses, and locally to this machine; refuses them without a signing secret', async () => {
 	play();
 	for (const callback of [
 		'http://example.com/',
@@ -298,7 +298,7 @@ describe('the answer to somebody in Slack', () => {
 		await expect.poll(() => pending(sessionId)).toEqual([]);
 	});
 
-	test('may be shown to the whole channel, and is tried again by the alarm, but not where the address is used up', async () => {
+	test('may go to the whole channel, and is retried by the alarm unless the address is used up', async () => {
 		play('Later.', 'Never.');
 		const [down, used] = [await place(503, 0), await place(404)];
 		const first = await begin({ text: 'go', responseUrl: down.url, isPublic: true });
@@ -331,7 +331,7 @@ describe('the answer to somebody in Slack', () => {
 		expect((await deliver({ message: { text: 'go', responseUrl } })).status).toBe(500);
 	});
 
-	test('is told to one only', async () => {
+	test('goes to one person only', async () => {
 		const { url } = await place();
 		expect((await deliver({ message: { text: 'go', responseUrl: url, callback: url } })).status).toBe(500);
 	});
@@ -346,9 +346,9 @@ describe('the answer to an issue of GitHub', () => {
 	});
 	const opened = { source: 'github', agent: 'triage', headers: { 'x-github-event': 'issues' } } as const;
 
-	test('is posted as a comment by the agent triage, with the token, and never answered by it', async () => {
+	test('is posted as a comment by the agent triage with the token, which never answers itself', async () => {
 		const about = `you/shop-${crypto.randomUUID()}#7`;
-		// Without a token it stays a draft, in the session that the next event goes on with.
+		// Without a token the comment stays a draft in the session, which the next event continues.
 		const drafted = v.parse(takenBody, await (await deliver(issueEvent(about, 'First.'), opened)).json());
 		await allEvents(await follow(drafted.sessionId));
 		expect(await pending(drafted.sessionId)).toEqual([]);
@@ -382,7 +382,7 @@ describe('the answer to an issue of GitHub', () => {
 		});
 		const { body } = JSON.parse(posted.at(-1)?.body ?? '{}');
 		expect(body).toMatch(/\S\n\n<!-- runlet -->$/);
-		// The comment comes back as an event, by whoever the token belongs to.
+		// The comment comes back as an event of the owner of the token.
 		const comment = { body, user: { login: 'ada', type: 'User' } };
 		const echo = { ...issueEvent(about, 'Second.'), action: 'created', comment };
 		expect((await send(echo, 'issue_comment')).status).toBe(204);
@@ -402,7 +402,7 @@ describe('a run that begins to wait', () => {
 		return JSON.parse((await read())[n]?.body ?? '');
 	};
 
-	test('tells the agent’s callback each time, with links that decide about its approvals', async () => {
+	test('calls the agent’s callback each time, with links that decide about its approvals', async () => {
 		const { url, received } = await place();
 		receiver.callback = url;
 		const id = await wait(pay('a'), manual);
@@ -423,7 +423,7 @@ describe('a run that begins to wait', () => {
 		await expect.poll(() => pending(id)).toEqual([]);
 	});
 
-	test('tells it also after a death of the object, under the same id, and gives no link to what is decided', async () => {
+	test('calls it under the same id after a crash, without links for decided calls', async () => {
 		const { url, received } = await place(500);
 		receiver.callback = url;
 		const id = await wait(pay('a'), pay('b'));
@@ -437,7 +437,7 @@ describe('a run that begins to wait', () => {
 		expect(new Set(ids).size).toBe(1);
 	});
 
-	test('gives its links to the agent’s callback only, and costs a run that waits for nobody nothing', async () => {
+	test('sends links only to the agent’s callback, and costs other runs nothing', async () => {
 		const [own, message] = [await place(), await place()];
 		receiver.callback = own.url;
 		play({ toolCalls: [pay('a')] });

@@ -16,7 +16,7 @@ import { post } from './stage.ts';
 
 type Event = Record<string, unknown> & { readonly type: string };
 
-/** What a reader was shown of each session, by the calls that lead to it: pieces of one text are joined. */
+/** The shown events of each session, by the calls that lead to it, with neighbouring pieces of a text joined. */
 function sortByPath(events: readonly WireEvent[]): Record<string, Event[]> {
 	const found: Record<string, Event[]> = {};
 	const add = (event: Event, path: string): void => {
@@ -40,7 +40,7 @@ function isChildEvent(event: Event): event is Event & { readonly id: string; rea
 const typesOf = (events: readonly Event[] = []) => events.map(({ type }) => type);
 const pieces = Array.from({ length: 60 }, (_, n) => `${n} `);
 
-/** Has writers write a piece each time that they may. */
+/** Lets writers write a piece for each permission. */
 function createPacer() {
 	let allowed = 0;
 	let next = Promise.withResolvers<void>();
@@ -62,13 +62,13 @@ function createPacer() {
 /** A tree whose root has a writer, and an editor who has another writer. */
 const tree = [
 	{ toolCalls: [give('a', 'A', 'writer'), give('b', 'Have it edited.', 'edit')] },
-	// The editor below.
+	// The editor's script.
 	{ toolCalls: [give('c', 'C', 'writer')] },
 	'From below.',
 	'Done.',
 ];
 
-test('a reader of a tree that is cut off 50 times at random sees each event of every session exactly once', async () => {
+test('a reader with 50 random disconnects sees each event of every session of a tree exactly once', async () => {
 	const random = createRandom(711);
 	const { write, allow } = createPacer();
 	cast({ editor: tree, writer: write });
@@ -76,7 +76,7 @@ test('a reader of a tree that is cut off 50 times at random sees each event of e
 	await (await post(id)).text();
 	const seen: WireEvent[] = [];
 	for (let cut = 0; cut < 50; cut++) {
-		// Each writer that works has something new then.
+		// Each working writer has a new piece then.
 		allow(1);
 		const working = Object.values(sortByPath(seen)).filter((events) => typesOf(events).includes('text')).length;
 		let left = random(1, Math.max(1, working));
@@ -97,7 +97,7 @@ test('a reader of a tree that is cut off 50 times at random sees each event of e
 		{ type: 'step' },
 		{ type: 'done' },
 	]);
-	// From anywhere in what is stored, too.
+	// From any event in the store, too.
 	for (let cut = 0; cut < 20; cut++) {
 		const at = random(0, whole.length - 2);
 		const rest = await allEvents(await follow(id, whole[at]?.id));
@@ -105,7 +105,7 @@ test('a reader of a tree that is cut off 50 times at random sees each event of e
 	}
 });
 
-test('a child begins behind the note that names it, and ends before the result of its call', async () => {
+test('the events of a child come between the note that names it and the result of its call', async () => {
 	cast({ editor: tree, writer: (asked) => `${said(asked)}.` });
 	const id = await createEditor();
 	const events = await allEvents(await send(id, 'go'));
@@ -120,7 +120,7 @@ test('a child begins behind the note that names it, and ends before the result o
 	expect(result).toBeGreaterThan(ofA.at(-1) ?? Number.POSITIVE_INFINITY);
 });
 
-test('a reader goes on where the parent or a child was killed, and has the whole text once', async () => {
+test('a reader gets the whole text once after the parent or a child was killed', async () => {
 	for (const who of ['parent', 'child']) {
 		const { write, allow } = createPacer();
 		cast({ editor: [{ toolCalls: [give('a', 'A')] }, 'Done.'], writer: write });
@@ -146,7 +146,7 @@ test('a reader goes on where the parent or a child was killed, and has the whole
 	}
 });
 
-test('a child that asks is read up to its question, and behind it once it is answered', async () => {
+test('a reader gets the events of a child up to its question, and the rest after the answer', async () => {
 	const calls = [{ id: 'q', name: 'ask', input: { question: 'Which colour?' } }];
 	cast({
 		editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.'],
@@ -159,11 +159,11 @@ test('a child that asks is read up to its question, and behind it once it is ans
 	const whole = ['run.started', 'text', 'stop', 'step', 'done'];
 	const rest = await allEvents(await follow(id, asked.at(-1)?.id));
 	expect(typesOf(sortByPath(rest)['/a'])).toEqual(whole);
-	// Who comes only now is shown what belongs to the newest run.
+	// A new reader gets only the newest run.
 	expect(typesOf(sortByPath(await allEvents(await follow(id)))['/a'])).toEqual(whole);
 });
 
-test('a cancelled parent ends its stream at once, and does not wait for its children', async () => {
+test('a cancelled parent ends its stream without waiting for its children', async () => {
 	const { write, allow } = createPacer();
 	cast({ editor: [{ toolCalls: [give('a', 'A')] }], writer: write });
 	const id = await createEditor();
@@ -184,7 +184,7 @@ test.each(['1.end~', '1.end~0', '1.end~0(', '1.end~x(1.end)', '1.end~0(1.end))',
 	},
 );
 
-test('AI SDK pages and OpenAI clients are shown the call and its result, and no event of the child', async () => {
+test('shows AI SDK pages and OpenAI clients the call and its result, and no event of the child', async () => {
 	const script = { editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.'], writer: () => 'Roses are red.' };
 	cast(script);
 	const id = crypto.randomUUID();

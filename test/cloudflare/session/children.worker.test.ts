@@ -19,7 +19,7 @@ beforeEach(() => atCrashPoint());
 
 const answer = (id: string, text: string) => request(`/v1/sessions/${id}/answer`, { text });
 
-describe('a call that another agent carries out', () => {
+describe('a call of another agent', () => {
 	test('has the answer of a child session as its result', async () => {
 		const id = await createEditor();
 		cast({
@@ -38,7 +38,7 @@ describe('a call that another agent carries out', () => {
 		expect((await readHistory(child?.id ?? '')).map(({ role }) => role)).toEqual(['user', 'assistant']);
 	});
 
-	test('is an error for the model when the child fails', async () => {
+	test('is an error for the model if the child fails', async () => {
 		const id = await createEditor();
 		cast({ editor: [{ toolCalls: [give('a', 'A poem.')] }, 'So be it.'], writer: () => new Error('no ink') });
 		expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ type: 'done' });
@@ -52,7 +52,7 @@ describe('a call that another agent carries out', () => {
 		]);
 	});
 
-	test('is carried out by the agent that the model chooses, within the same limits', async () => {
+	test('runs the agent that the model chooses, within the same limits', async () => {
 		const id = await createEditor();
 		const choose = (call: string, agent: string) => ({ id: call, name: 'spawn', input: { agent, task: 'A poem.' } });
 		cast({
@@ -78,12 +78,12 @@ describe('a call that another agent carries out', () => {
 		]);
 	});
 
-	test('is refused beyond the depth, the number at once and the number in all, and the model reads why', async () => {
+	test('is refused with a reason beyond the depth, the number at once and the total number', async () => {
 		const id = await createEditor();
 		cast({
 			editor: [
 				{ toolCalls: [give('d', 'Have it edited.', 'edit')] },
-				// The editor below.
+				// The editor's script.
 				{ toolCalls: [give('d', 'Have it edited.', 'edit')] },
 				'It is the last.',
 				{ toolCalls: ['a', 'b', 'c'].map((one) => give(one, 'A poem.', 'two')) },
@@ -102,7 +102,7 @@ describe('a call that another agent carries out', () => {
 		]);
 	});
 
-	test('belongs to the parent: the owner reads the child, and changes nothing there', async () => {
+	test('creates a child that its owner can read, but not change', async () => {
 		const id = await createEditor();
 		cast({ editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.'], writer: () => 'A poem.' });
 		await allEvents(await send(id, 'go'));
@@ -149,14 +149,14 @@ describe('the budget of a tree', () => {
 		expect(await readChildren(id)).toMatchObject([{ budget: { tokens: 1_000 }, spent: { tokens: 70 } }]);
 	});
 
-	test('is not exceeded by twenty children when it is enough for eight', async () => {
+	test('is not exceeded by twenty children if it suffices for eight', async () => {
 		const id = await createEditor({ tokens: 8_200 });
 		cast({
 			editor: [
 				{ toolCalls: Array.from({ length: 20 }, (_, n) => give(`n${n}`, 'A poem.')), usage: usage(100, 100) },
 				({ messages }) => ({ text: `${messages.length}`, usage: usage(0, 0) }),
 			],
-			// As much as it may.
+			// The longest allowed text.
 			writer: ({ options }) => ({ text: 'A poem.', usage: usage(900, options?.maxOutputTokens ?? 0) }),
 		});
 		await allEvents(await send(id, 'go'));
@@ -172,7 +172,7 @@ describe('the budget of a tree', () => {
 			expect(content).toMatch(/^Not begun: budget_exceeded/);
 	});
 
-	test('is charged to the owner once, by the children themselves', async () => {
+	test('is charged to the owner once, by the children', async () => {
 		const day = env.LEDGERS.get(env.LEDGERS.idFromName('local'));
 		const before = (await day.state({})).spent.tokens;
 		const id = await createEditor();
@@ -185,7 +185,7 @@ describe('the budget of a tree', () => {
 		});
 		await allEvents(await send(id, 'go'));
 		expect((await readState(id)).budget.spent.tokens).toBe(230);
-		// A lease that is kept for the next run is told by the alarm.
+		// The alarm reports a lease that is kept for the next run.
 		for (const one of [id, ...(await readChildren(id)).map((child) => child.id)])
 			await runDurableObjectAlarm(readObject(one));
 		await expect.poll(async () => (await day.state({})).spent.tokens).toBe(before + 230);
@@ -193,7 +193,7 @@ describe('the budget of a tree', () => {
 });
 
 describe('a child that waits for a person', () => {
-	test('has its question, its approval and its manual call answered at the parent', async () => {
+	test('gets answers to its question, its approval and its manual call from the parent', async () => {
 		const id = await createEditor();
 		const calls = [
 			{ id: 'q', name: 'ask', input: { question: 'Which colour?' } },
@@ -216,7 +216,7 @@ describe('a child that waits for a person', () => {
 			question: { callId: 'a', question: 'Which colour?', options: { child: about } },
 			budget: { reserved: { tokens: 1_000 } },
 		});
-		// The inbox has it once, where it is answered.
+		// The inbox lists it once, where it is answered.
 		const waiting = async () => {
 			const page = await request('/v1/approvals?limit=100&agent=editor');
 			const { approvals } = await page.json<{ approvals: readonly { sessionId: string; options?: object }[] }>();
@@ -246,7 +246,7 @@ describe('a child that waits for a person', () => {
 		]);
 	});
 
-	test('is denied an approval by any other answer, which it reads', async () => {
+	test('takes any other answer to an approval as a denial with a reason', async () => {
 		const id = await createEditor();
 		const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
 		cast({
@@ -259,7 +259,7 @@ describe('a child that waits for a person', () => {
 		expect(await readResults(id)).toMatchObject([{ content: 'Told: A person did not allow this call: Not so much.' }]);
 	});
 
-	test('is decided as the call that was shown: an answer that names another one is refused, and changes nothing', async () => {
+	test('refuses an answer that names another call than the shown call', async () => {
 		const id = await createEditor();
 		const turns = [7, 7_000].map((amount) => [{ id: 'p', name: 'pay', input: { amount } }]);
 		cast({
@@ -286,7 +286,7 @@ describe('a child that waits for a person', () => {
 		expect(await readResults(child?.id ?? '')).toMatchObject([{}, { content: 'paid 7000' }]);
 	});
 
-	test('runs an approved call with the arguments of the person; a mistake in them is told, and changes nothing', async () => {
+	test('runs an approved call with the arguments of the person, and refuses invalid arguments', async () => {
 		const id = await createEditor();
 		const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
 		cast({
@@ -332,7 +332,7 @@ describe('a child that waits for a person', () => {
 			return readObject(id).answer({ token }, { text: 'approve' }, how);
 		};
 		expect(await approve('read', 'message')).toMatchObject({ ok: false, error: { code: 'forbidden' } });
-		// A webhook may answer questions, if its agent says so.
+		// A webhook may answer questions if its agent allows it.
 		const webhook = { text: 'approve', isPatient: true, mayAnswer: true };
 		const sent = readObject(id).send({ owner: 'local' }, webhook, { delivery: 'accepted' });
 		expect(await sent).toMatchObject({ ok: true });
@@ -363,7 +363,7 @@ describe('a cancelled tree of three levels', () => {
 		cast({
 			editor: [
 				{ toolCalls: [give('d', 'Have it edited.', 'edit')], usage: usage(30, 10) },
-				// The editor below.
+				// The editor's script.
 				{ toolCalls: [give('a', 'A poem.')], usage: usage(100, 50) },
 				{ text: 'Begun again.', usage: usage(5, 5) },
 			],
@@ -376,7 +376,7 @@ describe('a cancelled tree of three levels', () => {
 	};
 	const cancel = async (id: string) => (await request(`/v1/sessions/${id}/cancel`, {})).json();
 
-	test('answers a cancel with the cost of all levels, and has no tokens reserved', async () => {
+	test('answers a cancel with the cost of all levels, and nothing stays reserved', async () => {
 		const { id, below } = await begin({ tokens: 12_000 });
 		const cost = { spent: { tokens: 260 }, reserved: { tokens: 0 } };
 		expect(await cancel(id)).toMatchObject({ budget: cost, children: [{ id: below, spent: { tokens: 220 } }] });
@@ -420,7 +420,7 @@ describe('a cancelled tree of three levels', () => {
 });
 
 describe('a parent that ends early', () => {
-	test('cancels the children that work', async () => {
+	test('cancels its working children', async () => {
 		const id = await createEditor();
 		let isWorking = false;
 		cast({
@@ -450,7 +450,7 @@ describe('a parent that ends early', () => {
 });
 
 describe('a tree in which objects die', () => {
-	test.each(['parent', 'child'] as const)('goes on where the %s dies while the child works', async (who) => {
+	test.each(['parent', 'child'] as const)('continues after the death of the %s while the child works', async (who) => {
 		const id = await createEditor();
 		let isWorking = false;
 		let lives = 0;
@@ -488,7 +488,7 @@ describe('a tree in which objects die', () => {
 			const before = (await day.state({})).spent.tokens;
 			const id = await createEditor();
 			cast({
-				// A turn that was lost is asked again.
+				// The interrupted turn restarts.
 				editor: Array.from(
 					{ length: 4 },
 					(): ScriptedFn =>

@@ -11,11 +11,11 @@ const idOf = (...name: readonly string[]) =>
 interface Way {
 	readonly id: (name: string) => string;
 	readonly ask: (name: string) => Promise<Response>;
-	/** Whether its session is removed some time after its last activity. */
+	/** Whether the session has a lifetime. */
 	readonly expires?: boolean;
 }
 
-/** The ways by which a session is made on the way, each with the same request for the same name, and the id that it makes. */
+/** The ways to create a session with a request, each with the same request for the same name, and the session's id. */
 const ways: Readonly<Record<string, Way>> = {
 	'a page’s post': {
 		id: (name) => idOf('ui', 'fleeting', name),
@@ -45,7 +45,7 @@ const ways: Readonly<Record<string, Way>> = {
 	},
 };
 
-/** What stands in the session's object. */
+/** The rows in the session's object. */
 const storedIn = (id: string) =>
 	runInDurableObject(readObject(id), async (_, { storage }) => {
 		const has = (table: string) =>
@@ -71,7 +71,7 @@ afterEach(() => {
 	vi.restoreAllMocks();
 });
 
-describe.each(Object.entries(ways))('a session that %s makes', (way, { id: toId, ask, expires = true }) => {
+describe.each(Object.entries(ways))('a session that %s creates', (way, { id: toId, ask, expires = true }) => {
 	test.each([
 		['one write fails', (at: number) => (n: number) => n === at],
 		['no write works any more', (at: number) => (n: number) => n >= at],
@@ -79,7 +79,7 @@ describe.each(Object.entries(ways))('a session that %s makes', (way, { id: toId,
 		'is there whole or not at all, where %s, and the same request sent again succeeds',
 		async (kind, failsAt) => {
 			const names: string[] = [];
-			// Every write up to the first that does not stand between the request and its acceptance, and a few behind it.
+			// Every write up to the first after the acceptance of the request, and a few more.
 			for (let at = 1, accepted = 0; accepted < 3; at++) {
 				const name = `${kind}-${at}-${way}`.replaceAll(/[^a-z0-9]/g, '-');
 				const id = toId(name);
@@ -149,7 +149,7 @@ test('creates no session for a refused request', async () => {
 	expect(rows).toEqual(nothing);
 });
 
-test('the client’s tools of a session stay as they are where the run that they came with could not be stored', async () => {
+test('keeps the earlier tools of the client if their run could not be stored', async () => {
 	const named = (name: string) => [{ type: 'function', function: { name, parameters: { type: 'object' } } }];
 	const headers = { 'runlet-session': 'toolish' };
 	const messages = [{ role: 'user', content: 'go' }];

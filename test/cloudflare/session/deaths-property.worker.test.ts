@@ -12,15 +12,15 @@ import worker from '../../worker.ts';
 interface RandomTurn {
 	readonly text: string;
 	readonly tools: readonly ('echo' | 'noisy' | 'last' | 'again')[];
-	/** Length of the pieces that it is streamed in. */
+	/** The length of its streamed pieces. */
 	readonly piece: number;
-	/** Whether the model takes its time, so that drafts are stored. */
+	/** Whether the model is slow, so that drafts are stored. */
 	readonly isSlow: boolean;
 	/** Whether its first stream drops half-way. */
 	readonly drops: boolean;
 }
 
-/** The object dies at a write: so many of them later than it could, before or after that is durable. */
+/** The object dies at a write: this many writes after the first possible one, before or after it is durable. */
 interface Death {
 	readonly after: number;
 	readonly isDurable: boolean;
@@ -37,7 +37,7 @@ const death: fc.Arbitrary<Death> = fc.record({ after: fc.nat({ max: 7 }), isDura
 interface Scenario {
 	readonly turns: readonly RandomTurn[];
 	readonly deaths: readonly Death[];
-	/** After how many events each reader goes away and comes back, over and over. */
+	/** The numbers of events after which each reader reconnects, repeated. */
 	readonly cuts: readonly number[];
 }
 
@@ -59,7 +59,7 @@ function readCall(name: RandomTurn['tools'][number], n: number): ToolCall {
 	return { id: `${name}-${n}`, name, input: inputs[name] };
 }
 
-/** The model, which answers by the conversation that it is sent: a turn that is asked again is written in other pieces. */
+/** The model, which answers by the conversation: a restarted turn has other pieces. */
 function readModel(turns: readonly RandomTurn[]): ScriptedFn {
 	const asked = new Map<number, number>();
 	return async ({ messages }, onDelta) => {
@@ -79,14 +79,14 @@ function readModel(turns: readonly RandomTurn[]): ScriptedFn {
 }
 const plain: RandomTurn = { text: 'The end.', tools: [], piece: 3, isSlow: false, drops: false };
 
-/** A turn as a reader has it in front of it. */
+/** A turn as a reader sees it. */
 interface ReadTurn {
 	text: string;
 	readonly calls: string[];
 	readonly results: string[];
 }
 
-/** What a reader makes of its events; throws for what no reader may see. */
+/** Builds the turns of a reader from its events. Throws for events that no reader may see. */
 function toTurns(events: readonly WireEvent[]) {
 	const ids = new Set<string | undefined>();
 	const turns: ReadTurn[] = [];
@@ -110,7 +110,9 @@ function toTurns(events: readonly WireEvent[]) {
 	return { turns, open, end };
 }
 
-/** Reads from an id on, event by event, to the end of the run: comes back when it is cut off, and cuts itself off. */
+/**
+ * Reads event by event from an id to the end of the run. Reconnects when it is disconnected, and disconnects by itself.
+ */
 async function read(id: string, cut: number): Promise<WireEvent[]> {
 	const seen: WireEvent[] = [];
 	for (;;) {
@@ -131,7 +133,7 @@ async function read(id: string, cut: number): Promise<WireEvent[]> {
 	}
 }
 
-/** A request, straight to the app; nothing where the object died of it. */
+/** A request directly to the app. Returns nothing if the object died. */
 async function ask(path: string, init: RequestInit = {}): Promise<Response | undefined> {
 	try {
 		return await worker.request(`/v1/sessions${path}`, init, env);
@@ -166,7 +168,7 @@ afterEach(() => {
 	vi.restoreAllMocks();
 });
 
-/** The object dies twice while a turn whose stream dropped is about to be asked for again. */
+/** The object dies twice before the restart of a turn whose stream dropped. */
 const diesBetweenAttempts: Scenario = {
 	turns: [
 		{ text: 'One two.', tools: [], piece: 1, isSlow: false, drops: true },
@@ -208,7 +210,7 @@ test.each([
 				});
 				const id = await begin();
 				for (const cut of cuts) readers.push(read(id, cut));
-				// One more from the middle of things on, in each life.
+				// One more reader from the middle, in each attempt.
 				for (let n = 0; n < 3; n++) {
 					await new Promise((resolve) => real(resolve, 5));
 					readers.push(read(id, cuts[n] ?? 1));
@@ -226,7 +228,7 @@ test.each([
 				for (const { turns: read, open } of all) {
 					const texts = read.map(({ text }) => text);
 					const stored = replies.map(({ content }) => content);
-					// Where a run was given up the turn that it was in may have had no end.
+					// The last turn of a run without a further attempt may have no end.
 					expect(texts).toEqual(end?.type === 'done' ? stored : stored.slice(0, texts.length));
 					expect(read.map(({ calls }) => calls)).toEqual(
 						replies.slice(0, read.length).map(({ toolCalls = [] }) => toolCalls.map((call) => call.id)),

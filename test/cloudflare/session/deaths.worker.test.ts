@@ -30,7 +30,7 @@ import { forever, post, readHalf, readReplies, readTo, readTurns } from './stage
 
 beforeEach(() => atCrashPoint());
 
-/** Has a run stay at the point when it comes there for the first time; waits for that. */
+/** Lets a run hang at its first arrival at the point, and waits for that. */
 function hangAt(name: CrashPointName): () => Promise<void> {
 	let isReached = false;
 	atCrashPoint((point) => {
@@ -38,11 +38,11 @@ function hangAt(name: CrashPointName): () => Promise<void> {
 		isReached = true;
 		return forever();
 	});
-	// Who waits for a promise of the object would be called back in the object, and die with it.
+	// A promise of the object would call its waiter in the object, which dies.
 	return () => expect.poll(() => isReached, { timeout: 30_000 }).toBe(true);
 }
 
-/** Reads until the connection ends, also where the object's death cuts it off. */
+/** Reads until the connection ends, also by the death of the object. */
 async function readUntilCut(response: Response): Promise<WireEvent[]> {
 	const seen: WireEvent[] = [];
 	try {
@@ -53,8 +53,8 @@ async function readUntilCut(response: Response): Promise<WireEvent[]> {
 	return seen;
 }
 
-describe('a turn whose object dies more than once', () => {
-	test('reads as it is stored to a reader of its first life, also where the second one did not ask the model', async () => {
+describe('a turn whose object dies twice', () => {
+	test('is the same live and stored for a reader of the first attempt, also if the second attempt did not ask the model', async () => {
 		const id = await createSession();
 		play(readHalf('Half of the first'), 'The whole answer.');
 		const seen = await readTo(await send(id, 'go'), { text: 'Half of the first' });
@@ -69,7 +69,7 @@ describe('a turn whose object dies more than once', () => {
 		await second.body?.cancel();
 	});
 
-	test('reads as it is stored to a reader of its second life, which did not ask the model', async () => {
+	test('is the same live and stored for a reader of the second attempt, which did not ask the model', async () => {
 		const id = await createSession();
 		play(readHalf('Half'), 'The whole answer.');
 		await readTo(await send(id, 'go'), { text: 'Half' });
@@ -84,13 +84,13 @@ describe('a turn whose object dies more than once', () => {
 	});
 });
 
-describe('a run that kills its object whenever it is taken up', () => {
+describe('a run that kills its object in each attempt', () => {
 	const safe = { what: 'asked in each for calls that may be repeated', more: [], times: 3 };
 	const echo = { id: 'e', name: 'echo', input: { text: 'hi' } };
 	const unsafe = { what: 'asked once for calls of which one may not be', more: [echo], times: 1 };
 	for (const at of ['approval', 'call'] as const)
 		for (const { what, more, times } of [safe, unsafe])
-			test(`ends as interrupted after three lives at its ${at}, ${what}`, async () => {
+			test(`ends as interrupted after three attempts at its ${at}, ${what}`, async () => {
 				const id = await createSession();
 				const toolCalls = [{ id: 'l', name: 'lethal', input: { session: id, at } }, ...more];
 				const { requests } = play(...Array.from({ length: times }, () => ({ toolCalls })), 'Over.');
@@ -99,7 +99,7 @@ describe('a run that kills its object whenever it is taken up', () => {
 					try {
 						return await readState(id);
 					} catch {
-						// The object died of it.
+						// The object died.
 						return undefined;
 					}
 				};
@@ -113,13 +113,13 @@ describe('a run that kills its object whenever it is taken up', () => {
 			});
 });
 
-describe('a turn whose object dies while the next one is about to begin', () => {
+describe('a turn whose object dies before the next turn', () => {
 	const turns = [
 		{ what: 'is lost as a whole and asked again, if its call may be repeated', tool: 'remember', asked: 3, begun: 2 },
 		{ what: 'is kept, and the outcome of its call is unknown, if that may not be', tool: 'echo', asked: 2, begun: 0 },
 	];
 	for (const { what, tool, asked, begun } of turns)
-		test(`${what}: readers are shown it once`, async () => {
+		test(`${what}: readers see the turn once`, async () => {
 			const id = await createSession();
 			const turn = { text: 'I look.', toolCalls: [{ id: 'c', name: tool, input: { key: id, text: 'x' } }] };
 			const { requests } = play(...Array.from({ length: asked - 1 }, () => turn), 'Seen.');
@@ -140,7 +140,7 @@ describe('a turn whose object dies while the next one is about to begin', () => 
 		});
 });
 
-test('shows a turn of calls after it is durable, while the next turn begins', async () => {
+test('shows a turn with calls once it is durable, while the next turn begins', async () => {
 	await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
 		const store = new SessionStore(storage);
 		store.create({ id: 's', agent: 'scripted', owner: 'local', createdAt: 1 });
@@ -196,8 +196,8 @@ test('shows a turn of calls after it is durable, while the next turn begins', as
 	});
 });
 
-describe('a run whose lives are used up in the middle of an answer', () => {
-	test('is over, and the session answers the next message', async () => {
+describe('a run whose last attempt dies during an answer', () => {
+	test('ends, and the session answers the next message', async () => {
 		const id = await createSession();
 		play(readHalf('One'), readHalf('Two'), readHalf('Three'));
 		let response = await send(id, 'go');
@@ -213,7 +213,7 @@ describe('a run whose lives are used up in the middle of an answer', () => {
 		expect(await readState(id)).toMatchObject({ status: 'completed', budget: { reserved: { tokens: 0 } } });
 	});
 
-	test('makes room for a message that waited', async () => {
+	test('lets a queued message begin its run', async () => {
 		const id = await createSession();
 		play(readHalf('One'), readHalf('Two'), readHalf('Three'), 'At last.');
 		let response = await send(id, 'go');
@@ -227,7 +227,7 @@ describe('a run whose lives are used up in the middle of an answer', () => {
 	});
 });
 
-test('five reloads within one turn: while its model writes and while its tools run, the run completes', async () => {
+test('a run completes after five restarts within a turn, during its model and its tools', async () => {
 	const id = await createSession();
 	const again = (n: number) => ({ id: `a${n}`, name: 'once', input: { key: `reload ${id} ${n}`, hangs: n === 1 } });
 	play(
@@ -239,7 +239,7 @@ test('five reloads within one turn: while its model writes and while its tools r
 	const reload = () => restart(id);
 	const seen = await readTo(await send(id, 'go'), { text: 'Half' });
 	await reload();
-	// The first call hangs in its first life.
+	// The first call hangs in the first attempt.
 	const reloads = ['model-end', 'tool-begin', 'tool-end'] as const;
 	for (const name of reloads) {
 		const reached = hangAt(name);
@@ -262,7 +262,7 @@ describe('an approval', () => {
 	const approve = (id: string, call: unknown) =>
 		request(`/v1/sessions/${id}/tool-results`, [{ id: call, approve: true }], { accept: 'text/event-stream' });
 
-	test('that was stored before a crash is shown, and answered once by its id', async () => {
+	test('is shown after a crash, and answered once by its id', async () => {
 		const id = await createSession();
 		const stored = hangAt('ended');
 		play({ toolCalls: [pay] });
@@ -296,7 +296,7 @@ describe('an approval', () => {
 });
 
 describe('a model that never ends', () => {
-	test('does not delay the alarm, and ends by its deadline', async () => {
+	test('does not delay the alarm, and is stopped at its deadline', async () => {
 		const id = await createSession('impatient');
 		const late = Promise.withResolvers<void>();
 		let isStopped = false;

@@ -7,7 +7,7 @@ import type { RunEvent } from '../../../src/core/chat/index.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** The drafts of a run whose model shows what it is told, and when they were stored. */
+/** Collects the drafts of a run with their times. */
 function watchDrafts() {
 	const stored: { readonly at: number; readonly draft: Draft }[] = [];
 	const begun = Date.now();
@@ -22,7 +22,7 @@ function watchDrafts() {
 	};
 	return {
 		stored,
-		/** Shows a text every tenth of a second, for so long. */
+		/** Shows a text every 100 ms, for this time. */
 		write: (text: string, ms: number): void => {
 			for (let at = 0; at < ms; at += 100) {
 				show({ type: 'text', text });
@@ -36,7 +36,7 @@ function watchDrafts() {
 	};
 }
 
-test('a turn of ten seconds has two drafts, and one of forty a draft every seven seconds in the end', () => {
+test('a turn of ten seconds has two drafts, and a turn of forty a draft every seven seconds in the end', () => {
 	const { stored, write } = watchDrafts();
 	write('word ', 10_000);
 	expect(stored.map(({ at }) => at / 1_000)).toEqual([0.8, 3.3]);
@@ -44,7 +44,7 @@ test('a turn of ten seconds has two drafts, and one of forty a draft every seven
 	expect(stored.map(({ at }) => at / 1_000)).toEqual([0.8, 3.3, 10.5, 17.7, 24.9, 32.1, 39.3]);
 });
 
-test('a draft says what was written, for how long, and when the next one comes', () => {
+test('a draft has the output, its duration, and the time until the next draft', () => {
 	const { stored, write } = watchDrafts();
 	write('word ', 4_000);
 	const [first, second] = stored.map(({ draft }) => draft);
@@ -54,7 +54,7 @@ test('a draft says what was written, for how long, and when the next one comes',
 	expect(second?.events).toEqual([{ type: 'text', text: 'word '.repeat(33) }]);
 });
 
-test('a draft comes before its time with 4 KB more of text, but not twice within a second', () => {
+test('stores a draft early after 4 KB of text, but not twice within a second', () => {
 	const { stored, write } = watchDrafts();
 	write('x'.repeat(300), 7_000);
 	expect(stored.map(({ at }) => Math.round(at / 100))).toEqual([8, 21, 35, 49, 63]);
@@ -63,7 +63,7 @@ test('a draft comes before its time with 4 KB more of text, but not twice within
 	expect(fast.stored.map(({ at }) => at / 1_000)).toEqual([0.8, 1.8, 2.8, 3.8, 4.8]);
 });
 
-test('each turn begins with short pauses, and one that is soon over has no draft', () => {
+test('each turn begins with short pauses, and a short turn has no draft', () => {
 	const { stored, write, endTurn } = watchDrafts();
 	write('word ', 4_000);
 	endTurn();

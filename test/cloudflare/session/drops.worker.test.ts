@@ -15,11 +15,11 @@ import { dropAfter, readHalf, readTo, readTurns } from './stage.ts';
 
 const look = { text: 'I look. ', toolCalls: [{ id: 'a', name: 'echo', input: { text: 'hi' } }] };
 
-/** The text that a reader has in front of it, without what was asked again. */
+/** The text that a reader sees, without restarted turns. */
 const readShown = (events: readonly WireEvent[]) => readTurns(events).join('');
 
-describe('a model stream that drops in the middle of an answer', () => {
-	test('is asked again in the same run, with one answer in the history', async () => {
+describe('a model stream that drops during an answer', () => {
+	test('is requested again in the same run, with one answer in the history', async () => {
 		const id = await createSession();
 		const { requests } = play(look, dropAfter('Half', ' of'), 'Whole.');
 		const events = await allEvents(await send(id, 'go'));
@@ -30,7 +30,7 @@ describe('a model stream that drops in the middle of an answer', () => {
 		expect((await readHistory(id)).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
 	});
 
-	test('is told to a reader that comes back behind any event, live and from the store', async () => {
+	test('is shown to a reader that returns behind any event, live and from the store', async () => {
 		const id = await createSession();
 		play(look, dropAfter('Half', ' of'), dropAfter('Nearly'), 'Whole.');
 		const live = await allEvents(await send(id, 'go'));
@@ -49,7 +49,7 @@ describe('a model stream that drops in the middle of an answer', () => {
 		expect(readText(late)).toBe('I look. Whole.');
 	});
 
-	test('and whose object then dies is told once more, to readers of both lives', async () => {
+	test('is shown once more after a crash, to readers of both attempts', async () => {
 		const id = await createSession();
 		const followed = Promise.withResolvers<string>();
 		play(look, dropAfter('Half', ' of'), readHalf('Stal'), () => followed.promise);
@@ -66,7 +66,7 @@ describe('a model stream that drops in the middle of an answer', () => {
 		expect(readShown(await allEvents(await follow(id)))).toBe('I look. Whole.');
 	});
 
-	test('for the last time ends the run as interrupted: what was shown last stays, and it can be continued', async () => {
+	test('ends the run as interrupted the last time, keeps the last shown text, and can be continued', async () => {
 		const id = await createSession();
 		play(dropAfter('One'), dropAfter('Two'), dropAfter('Three'));
 		const live = await allEvents(await send(id, 'go'));

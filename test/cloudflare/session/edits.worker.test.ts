@@ -30,7 +30,7 @@ async function waiting(...calls: readonly { id: string; name: string; input: obj
 const decide = (id: string, ...answers: readonly object[]) => request(`/v1/sessions/${id}/tool-results`, answers);
 const findResults = async (id: string) => (await readHistory(id)).filter(({ role }) => role === 'tool');
 
-test('a message to a session that waits for an approval is refused, and the call is named', async () => {
+test('refuses a message to a session that waits for an approval, and names the call', async () => {
 	const id = await waiting(pay('a'));
 	const refused = await request(`/v1/sessions/${id}/messages`, { text: 'Hi', whenBusy: 'reject' });
 	expect(await refused.json()).toMatchObject({
@@ -38,7 +38,7 @@ test('a message to a session that waits for an approval is refused, and the call
 	});
 });
 
-test('an approved call runs with the arguments of the person, and the model is told what ran', async () => {
+test('an approved call runs with the arguments of the person, and the model gets them', async () => {
 	const id = await waiting(pay('a'));
 	const { requests } = play('Paid.');
 	const done = await decide(id, { id: 'a', approve: true, input: { amount: 3 } });
@@ -74,7 +74,7 @@ test.each<[what: string, input: unknown, field: string]>([
 	expect((await findResults(id)).map(({ content }) => content)).toEqual(['paid 5', 'paid 5']);
 });
 
-test('arguments are for calls that are approved: a denial, a result and a call that has its answer refuse them', async () => {
+test('refuses arguments with a denial, with a result, and for an answered call', async () => {
 	const id = await waiting(pay('a'), { id: 'm', name: 'by_hand', input: {} });
 	const input = { amount: 1 };
 	for (const answer of [
@@ -88,7 +88,7 @@ test('arguments are for calls that are approved: a denial, a result and a call t
 	expect((await readState(id)).status).toBe('awaiting_tools');
 });
 
-test('arguments are kept until the last answer comes, also over a death of the object', async () => {
+test('keeps arguments until the last answer, also after a crash', async () => {
 	const id = await waiting(pay('a'), pay('b'));
 	const body = [{ id: 'a', approve: true, input: { amount: 3 } }];
 	const post = () =>
@@ -110,7 +110,7 @@ const once = (key: string) => ({ id: 'o', name: 'once', input: { key, hangs: fal
 test.each<[point: CrashPointName, runs: string]>([
 	['tool-begin', 'tells the model that it is not known what came of them'],
 	['tool-end', 'goes on behind its result'],
-])('a death at %s after an approval with other arguments %s', async (point) => {
+])('a crash at %s after an approval with other arguments %s', async (point) => {
 	const id = await waiting(once(`asks-${point}`));
 	const { requests } = play('Done.', 'Done.');
 	let deaths = 0;
@@ -132,12 +132,11 @@ test('runlet/client approves with other arguments', async () => {
 	const client = createClient('http://localhost', { fetch: (given, init) => SELF.fetch(new Request(given, init)) });
 	play('Paid.');
 	for await (const _ of client.submitResults(id, [{ id: 'a', approve: true, input: { amount: 2 } }])) {
-		// Until its end.
 	}
 	expect(await findResults(id)).toMatchObject([{ content: 'paid 2' }]);
 });
 
-test('arguments that are nested too deep are refused', async () => {
+test('refuses arguments that are nested too deep', async () => {
 	const id = await waiting(pay('a'));
 	const input = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
 	const response = await SELF.fetch(`http://localhost/v1/sessions/${id}/tool-results`, {

@@ -7,13 +7,13 @@ import { findBlock } from '../../docs.ts';
 
 const code = findBlock('docs/events.md', 'const source = new EventSource');
 
-test('the code in docs/events.md tells a run’s error from the connection’s, and ends with the run', async () => {
+test('the code in docs/events.md separates the errors of a run and of the connection, and ends with the run', async () => {
 	const seen: (string | undefined)[] = [];
 	const server = createServer((request, response) => {
 		const id = request.headers['last-event-id'];
 		seen.push(Array.isArray(id) ? id.join() : id);
 		response.writeHead(200, { 'content-type': 'text/event-stream' });
-		// The first connection is lost behind its event, the second one brings the run's end and stays open.
+		// The first connection is lost behind its event. The second has the run's end and stays open.
 		if (id === undefined) response.end(`retry: 10\n\n${toSse({ type: 'text', text: 'Hello' }, '1')}`);
 		else response.write(toSse({ type: 'error', code: 'timeout', message: 'The run took too long.' }, '2'));
 	}).listen(0, '127.0.0.1');
@@ -21,7 +21,7 @@ test('the code in docs/events.md tells a run’s error from the connection’s, 
 	const address = server.address();
 	const port = typeof address === 'object' ? address?.port : undefined;
 	const own = code.replace('http://127.0.0.1:8787', `http://127.0.0.1:${port}`);
-	// Node does not wait for a source that is about to connect again.
+	// Node does not wait for a source that is about to reconnect.
 	const waits = 'const open = setInterval(() => source.readyState === EventSource.CLOSED && clearInterval(open), 10);';
 	const child = spawn(process.execPath, ['--no-warnings', '--experimental-eventsource', '-e', own + waits]);
 	let printed = '';

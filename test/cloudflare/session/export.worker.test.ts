@@ -14,7 +14,7 @@ interface Exported {
 	readonly messages: readonly { readonly role: string; readonly content: unknown; readonly [more: string]: unknown }[];
 }
 
-/** The files of a session without any. */
+/** The files of a session without files. */
 const noFiles = { readPieces: async function* () {} };
 const call = (id: string, name: string, input: object) => ({ id, name, input: { ...input } });
 const readExport = async (id: string): Promise<Exported> => (await request(`/v1/sessions/${id}/export`)).json();
@@ -89,7 +89,7 @@ test('exports a session without a run', async () => {
 	});
 });
 
-test('an export has waiting messages and interrupted turns, also after a crash', async () => {
+test('exports queued messages and interrupted turns, also after a crash', async () => {
 	const id = await createSession();
 	const search = { type: 'provider_tool', id: 's1', name: 'web_search', input: { query: 'rain' } };
 	const source = { type: 'source', id: 'p1', url: 'https://rain.example/' };
@@ -163,7 +163,7 @@ test('breaks off an export when the session is removed', async () => {
 	});
 });
 
-test('it is saved under the id of the session, and no proxy keeps it', async () => {
+test('names the file of an export after the session, and lets no proxy cache it', async () => {
 	const id = await createSession();
 	const { headers } = await request(`/v1/sessions/${id}/export`);
 	expect(headers.get('content-disposition')).toBe(`attachment; filename="session-${id}.json"`);

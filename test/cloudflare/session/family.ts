@@ -5,10 +5,10 @@ import { play } from '../../script.ts';
 export const usage = (inputTokens: number, outputTokens: number) => ({ inputTokens, outputTokens });
 /** A call that gives a task to an agent. */
 export const give = (id: string, task: string, name = 'writer') => ({ id, name, input: { task } });
-/** What the last message of a request says. */
+/** Returns the last message of a request as a text. */
 export const said: (request: Parameters<ScriptedFn>[0]) => string = ({ messages }) => String(messages.at(-1)?.content);
 
-/** Has each agent play a script of its own. Returns how often each was asked. */
+/** Gives each agent a script. Returns the number of requests of each. */
 export function cast(scripts: { readonly editor: readonly ScriptedTurn[]; readonly writer?: ScriptedFn }) {
 	const asked = { editor: 0, writer: 0 };
 	const next: ScriptedFn = async (request, show) => {
@@ -23,7 +23,7 @@ export function cast(scripts: { readonly editor: readonly ScriptedTurn[]; readon
 	return asked;
 }
 
-/** Creates a session of an agent that has others write. */
+/** Creates a session of an agent whose writers are other agents. */
 export async function createEditor(budget?: object): Promise<string> {
 	const response = await request('/v1/sessions', { agent: 'editor', budget });
 	return (await response.json<{ id: string }>()).id;

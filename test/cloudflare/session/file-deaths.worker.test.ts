@@ -1,4 +1,3 @@
-/** Files of a session whose object dies. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { CrashPointName } from '../../../src/cloudflare/agent/runtime.ts';
 import type { Message, ToolCall } from '../../../src/core/index.ts';
@@ -40,7 +39,7 @@ const patch = `--- a/log.txt
 +new
 `;
 
-/** What the model asks for, a turn each, by the results so far. */
+/** The calls of the model, a turn each, by the results so far. */
 const work: readonly ((results: readonly Record<string, unknown>[]) => Omit<ToolCall, 'id'>)[] = [
 	() => ({ name: 'write_file', input: { path: 'log.txt', text: 'begin\n' } }),
 	() => ({ name: 'edit_file', input: { path: 'log.txt', oldText: 'begin\n', newText: 'begin\nedit\n' } }),
@@ -76,7 +75,7 @@ const changed = [
 	['call-0', 'log.txt', 'created'],
 ];
 
-/** The model decides by what it is sent, because a turn may be asked again. */
+/** The model decides by its input, because a turn may restart. */
 const answer = ({ messages }: { readonly messages: readonly Message[] }) => {
 	const n = messages.filter(({ role }) => role === 'assistant').length;
 	const results = messages.flatMap((one) => (one.role === 'tool' ? [Object(one.content)] : []));
@@ -87,7 +86,7 @@ const answer = ({ messages }: { readonly messages: readonly Message[] }) => {
 const places: readonly ('held' | CrashPointName)[] = ['model-end', 'tool-begin', 'held', 'tool-end'];
 
 describe('files of a session whose object dies', () => {
-	test.each(places)('each change is made exactly once, and undone exactly: deaths at %s', async (place) => {
+	test.each(places)('are changed exactly once, and undone exactly: crash at %s', async (place) => {
 		for (let step = 0; step < work.length; step++) {
 			const id = await createSession('hands');
 			let left = step + 1;

@@ -6,7 +6,7 @@ import type { RunEvent } from '../../../src/core/chat/index.ts';
 const text = 'Ünïcödé 🎈 '.repeat(30_000);
 const step = { type: 'step', iteration: 1, model: 'm', text, toolCalls: [], toolResults: [], usage: {} } as const;
 
-/** A run that is over, with a long reply, and how often its step was written. */
+/** A finished run with a long reply, and the number of times that its step was written. */
 function longRun() {
 	let written = 0;
 	const counted: RunEvent = Object.assign(
@@ -39,7 +39,7 @@ function toText(chunks: readonly Uint8Array[]): string {
 	return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('');
 }
 
-test('a reader takes a large event in pieces, and holds no more of it than it has asked for', async () => {
+test('a reader takes a large event in pieces, and holds only requested bytes', async () => {
 	const chunks = await readChunks(follow(longRun().log));
 	expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThanOrEqual(65_536);
 	const events = toText(chunks)
@@ -53,7 +53,7 @@ test('a reader takes a large event in pieces, and holds no more of it than it ha
 	]);
 });
 
-test('many readers of one large event share what is written of it', async () => {
+test('many readers of a large event share its bytes', async () => {
 	const { log, written } = longRun();
 	const all = await Promise.all(Array.from({ length: 20 }, () => readChunks(follow(log))));
 	expect(written()).toBe(1);
@@ -85,7 +85,7 @@ test('releases the readers of a run whose end cannot be stored', async () => {
 	}
 });
 
-/** A reader on a clock that stands still, and what it was sent since it was last asked. */
+/** A reader on a clock that stands still, and its new bytes. */
 function followSlowly() {
 	vi.useFakeTimers();
 	onTestFinished(() => void vi.useRealTimers());
@@ -118,14 +118,14 @@ test('sends a comment after every 15 s without an event', async () => {
 	await reader.cancel();
 });
 
-/** How many timers were set so far on the clock that stands still: this one, too. */
+/** The number of timers on the clock that stands still, with this one. */
 function countTimers(): number {
 	const timer = setTimeout(() => {});
 	clearTimeout(timer);
 	return Number(timer);
 }
 
-test('a reader has one timer, however often it waits, and none once it has left or all is read', async () => {
+test('a reader has one timer for all its waits, and none after it left or read everything', async () => {
 	const first = followSlowly();
 	const before = countTimers();
 	for (let n = 0; n < 100; n++) {

@@ -1,4 +1,4 @@
-/** A budget that is spent: what would begin a run is refused before anything of it is stored. */
+/** A spent budget: a request that would begin a run is refused before anything is stored. */
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
@@ -37,14 +37,14 @@ function readStored(id: string) {
 	});
 }
 
-/** Spends the budget of a session: its next run is refused. */
+/** Spends the budget of a session, so that its next run is refused. */
 async function spend(id: string, text = 'go'): Promise<void> {
 	await change(id, { tokens: 1 });
 	await allEvents(await send(id, text));
 	expect(await readState(id)).toMatchObject({ status: 'error', error: { code: 'budget_exceeded' } });
 }
 
-/** What a way in answers: its status, or what it is told. */
+/** Sends a request in one way, and returns its status or its error. */
 type Way = (id: string) => Promise<unknown>;
 
 const ways: Readonly<Record<string, Way>> = {
@@ -76,7 +76,7 @@ const ways: Readonly<Record<string, Way>> = {
 };
 
 describe('a session whose budget is spent', () => {
-	test.each(Object.entries(ways))('refuses %s, and stores nothing of it', async (_, enter) => {
+	test.each(Object.entries(ways))('refuses %s, and stores nothing', async (_, enter) => {
 		const id = await createSession();
 		const { requests } = play('never');
 		await spend(id);
@@ -86,7 +86,7 @@ describe('a session whose budget is spent', () => {
 		expect(requests).toHaveLength(0);
 	});
 
-	test('refuses a post of a page, and stores nothing of it', async () => {
+	test('refuses a post of a page, and stores nothing', async () => {
 		const post = (n: number) => request('/v1/ui/scripted', { id: 'poor-page', messages: [said(`m${n}`, large)] });
 		play('Hello.');
 		const first = await post(0);
@@ -98,7 +98,7 @@ describe('a session whose budget is spent', () => {
 		expect(await readStored(id)).toEqual(before);
 	});
 
-	test('refuses a webhook, whose sender sends it again, and stores nothing of it', async () => {
+	test('refuses a webhook so that its sender repeats it, and stores nothing', async () => {
 		const event = (text: string) => deliver({ message: { session: 'poor-hook', text } });
 		play('Hello.');
 		const { sessionId } = await (await event('go')).json<{ sessionId: string }>();
@@ -119,7 +119,7 @@ describe('a session whose budget is spent', () => {
 		expect(await refused.json()).toEqual(run);
 	});
 
-	test('takes the message under the same key once the budget is raised', async () => {
+	test('accepts the message under the same key after the budget is raised', async () => {
 		const id = await createSession();
 		play('never');
 		await spend(id);
@@ -132,7 +132,7 @@ describe('a session whose budget is spent', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('refuses them after its object was restarted, too', async () => {
+	test('refuses messages after a restart of its object', async () => {
 		const id = await createSession();
 		play('never');
 		await spend(id);
@@ -142,7 +142,7 @@ describe('a session whose budget is spent', () => {
 		expect(await readStored(id)).toEqual(before);
 	});
 
-	test('tries another model, a shorter reply or another text, and stores no more than three of them', async () => {
+	test('stores at most three tries with another model, a shorter reply or another text', async () => {
 		const id = await createSession();
 		play('never');
 		await spend(id);
@@ -155,7 +155,7 @@ describe('a session whose budget is spent', () => {
 		expect(after[9]).toEqual(after[2]);
 	});
 
-	test('is continued by who may have changed its agent, and refuses that after three times, until it is raised', async () => {
+	test('accepts three continues, because the agent may have changed, and refuses further ones until the budget is raised', async () => {
 		const id = await createSession();
 		play('never');
 		await spend(id);
@@ -171,7 +171,7 @@ describe('a session whose budget is spent', () => {
 		expect(await (await go()).json()).toMatchObject({ text: 'Hello.' });
 	});
 
-	test('takes answers to what it has asked: a result, and a decision whose run is refused then', async () => {
+	test('accepts results and decisions, although their run is refused afterwards', async () => {
 		const id = await createSession();
 		const toolCalls = [
 			{ id: 'm', name: 'by_hand', input: {} },
@@ -187,7 +187,7 @@ describe('a session whose budget is spent', () => {
 		expect(results).toMatchObject([{ content: 'done' }, { content: 'paid 1' }]);
 	});
 
-	test('refuses a model without a known price, and stores nothing of it', async () => {
+	test('refuses a model without a known price, and stores nothing', async () => {
 		const made = await request('/v1/sessions', { agent: 'scripted', model: 'scripted-unpriced', budget: { usd: 2 } });
 		const { id } = await made.json<{ id: string }>();
 		play('never');
@@ -202,7 +202,7 @@ describe('a session whose budget is spent', () => {
 });
 
 describe("a session whose owner's or user's budget is spent", () => {
-	/** With a limit of the day, that the Worker under test has not. */
+	/** With a limit of the day, which the Worker under test does not have. */
 	const limited = async (work: (setDay: (limit: Limit) => void) => Promise<void>): Promise<void> => {
 		const own = await runInDurableObject(readObject(await createSession()), (one) =>
 			readConfig(Reflect.get(one, 'env')),
@@ -214,13 +214,13 @@ describe("a session whose owner's or user's budget is spent", () => {
 			day = limit;
 		}).finally(() => Object.assign(own, { findDayBudget: before }));
 	};
-	/** The sessions of the list of this machine's owner. */
+	/** The number of sessions in the list of the local owner. */
 	const countSessions = async () => {
 		const { sessions } = await (await request('/v1/sessions?limit=100')).json<{ sessions: unknown[] }>();
 		return sessions.length;
 	};
 
-	test('refuses messages of the day and stores nothing, until the day is raised', () =>
+	test('refuses messages and stores nothing until the budget of the day is raised', () =>
 		limited(async (setDay) => {
 			const id = await createSession('thrifty');
 			setDay({ tokens: 1 });
@@ -237,7 +237,7 @@ describe("a session whose owner's or user's budget is spent", () => {
 			expect(await (await say(id, { text: 'go' })).json()).toMatchObject({ text: 'Hello.' });
 		}));
 
-	test('makes no new session for a first message of the day that its budget refuses', () =>
+	test('creates no session for a first message that the budget of the day refuses', () =>
 		limited(async (setDay) => {
 			setDay({ tokens: 1 });
 			play('never');
@@ -260,7 +260,7 @@ describe("a session whose owner's or user's budget is spent", () => {
 			});
 		}));
 
-	test('refuses messages of a user, until an admin raises that budget', async () => {
+	test('refuses messages of a user until an admin raises their budget', async () => {
 		const raise = (total: Limit) => request('/v1/users/poor/budget', { total }, {}, 'PUT');
 		await raise({ tokens: 1 });
 		const made = await request('/v1/sessions', { agent: 'thrifty', user: 'poor' });
@@ -282,7 +282,7 @@ describe("a session whose owner's or user's budget is spent", () => {
 		expect(await other.json()).toMatchObject({ text: 'Hello.' });
 	});
 
-	test('asks the ledger nothing more while the budget lasts', () =>
+	test('makes no further call to the ledger while the budget lasts', () =>
 		limited(async (setDay) => {
 			setDay({ tokens: 10_000_000 });
 			const id = await createSession('thrifty');

@@ -62,7 +62,7 @@ const readFile = async (id: string, path: string) =>
 const toHex = (bytes: ArrayBufferLike) =>
 	Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-/** A message without what only its own session knows. */
+/** A message without the fields of its session. */
 const plain = ({ role, content, toolCallId, isError }: WireMessage) => ({ role, content, toolCallId, isError });
 
 /** A session with two runs, calls, a long result, an attachment and files. */
@@ -84,7 +84,7 @@ async function createFull(): Promise<string> {
 	return id;
 }
 
-/** A line without what an export says of who did a thing. An import brings none of it, and a fork adds to it. */
+/** A line without the actors of an export. An import has none of them, and a fork adds to them. */
 const withoutOrigin = (line: Line): Line => {
 	if (line.message === undefined) return line;
 	const { sender: _, transport: __, stored, ...message } = line.message;
@@ -107,7 +107,7 @@ test('imports an export as the same session with its own account', async () => {
 	expect(second.slice(0, -1).map(withoutOrigin)).toEqual(first.slice(0, -1).map(withoutOrigin));
 });
 
-test('the arguments that a person put in place of the model’s are imported beside their result', async () => {
+test('imports the edited arguments of a call with its result', async () => {
 	const id = await createSession();
 	play({ toolCalls: [call('a', 'pay', { amount: 5 })] }, 'Paid.');
 	await allEvents(await send(id, 'Pay'));
@@ -117,7 +117,7 @@ test('the arguments that a person put in place of the model’s are imported bes
 	expect(result).toMatchObject({ toolCallId: 'a', content: 'paid 3', ranWith: { amount: 3 } });
 });
 
-/** Keys of people of one owner, and what they ask of the Worker. */
+/** Keys of people of an owner, and their requests to the Worker. */
 async function createPeople() {
 	const owner = 'importers';
 	const { keys, bindings } = await createKeys({
@@ -139,7 +139,7 @@ async function createPeople() {
 	type Document = { session: Record<string, unknown>; messages: Record<string, unknown>[] };
 	const readDocument = async (name: keyof typeof keys, id: string) =>
 		(await ask(name, `/${id}/export`)).json<Document>();
-	/** Who asked for the call that a model makes next, as the policy of the agent is told. */
+	/** The askers of the next call of a model, as the policy of the agent gets them. */
 	const readAskers = async (id: string) => {
 		const seen: ApprovalRequest[] = [];
 		policy.allows = (request) => seen.push(request) < 0;
@@ -152,7 +152,7 @@ async function createPeople() {
 			policy.allows = () => true;
 		}
 	};
-	/** A session of ada, whose last run has failed, so that it can be continued. */
+	/** A session of ada whose last run has failed, so that it can be continued. */
 	const createFailed = async () => {
 		play({ text: 'One it is.', providerMetadata: { sealed: 'thought' } }, new Error('It broke.'));
 		const made = await ask('ada', '', { agent: 'guarded', text: 'One' });
@@ -164,7 +164,7 @@ async function createPeople() {
 }
 const actorOf = (user: string, more: object = {}) => ({ owner: 'importers', user, via: 'key', ...more });
 
-test('an import brings history and no authority: whoever imports it counts as having said all of it', async () => {
+test('an import brings no authority: the importer counts as the author of all its messages', async () => {
 	const { ask, readDocument, readAskers, createFailed } = await createPeople();
 	const document = await readDocument('ada', await createFailed());
 	const forged = { owner: 'importers', user: 'boss', via: 'account', id: 'boss' };
@@ -189,12 +189,12 @@ test('an import brings history and no authority: whoever imports it counts as ha
 	}
 	expect(JSON.stringify(copy)).not.toMatch(/boss|ada|sealed/);
 	expect(await readAskers(id)).toEqual([actorOf('ann')]);
-	// Without a name it is the session of whoever imports it.
+	// Without a name it is a session of the importer.
 	const own = await (await ask('ann', '/import', document)).json<{ user: string }>();
 	expect(own.user).toBe('ann');
 });
 
-test('what a provider said beside a reply is sent to it again from a fork, and never from an import', async () => {
+test('sends provider metadata of a fork to its provider, and never of an import', async () => {
 	const { ask, readDocument, createFailed } = await createPeople();
 	const first = await createFailed();
 	const readSent = async (id: string) => {
@@ -209,7 +209,7 @@ test('what a provider said beside a reply is sent to it again from a fork, and n
 	expect(await readSent(await copy('/import', await readDocument('ada', first)))).not.toContain('sealed');
 });
 
-test('a fork keeps who asked, and whoever made the fork has asked for what comes of it, too', async () => {
+test('a fork keeps its askers, and whoever made it becomes an asker', async () => {
 	const { ask, readDocument, readAskers, createFailed } = await createPeople();
 	const first = await createFailed();
 	// The server speaks for the user of the session.
@@ -228,7 +228,7 @@ test('a fork keeps who asked, and whoever made the fork has asked for what comes
 	expect(await readAskers(again.id)).toEqual([...before, actorOf('bob'), actorOf('ann')]);
 });
 
-test('a fork by somebody who may not raise budgets has the budget of the agent, where the first had more', async () => {
+test('a fork by somebody who may not raise budgets has at most the budget of the agent', async () => {
 	const { ask } = await createPeople();
 	const budget = { tokens: 5_000 };
 	const made = await ask('ann', '', { agent: 'thrifty', budget });
@@ -260,7 +260,7 @@ test('copies the title, the metadata, the model, the budget and the lifetime, or
 	expect(usual).toMatchObject({ title: 'One', budget: { limit: {} } });
 });
 
-test('messages that others took the place of stay so in a copy, and no model is sent them', async () => {
+test('replaced messages stay replaced in a copy, and no model gets them', async () => {
 	const post = (text: string) =>
 		request('/v1/ui/scripted', {
 			id: 'copied',
@@ -297,7 +297,7 @@ test('imports one JSON document like lines', async () => {
 	expect(await readHistory(copy)).toEqual(await readHistory(id));
 });
 
-test('an imported session goes on: the model is sent its history, and it survives a restart', async () => {
+test('an imported session continues with its history, also after a restart', async () => {
 	const id = await createFull();
 	const copy = await readId(await importLines(await readLines(id)));
 	await restart(copy);
@@ -326,7 +326,7 @@ test('copies the history, the files and the state; the copies are independent', 
 	expect(await readFile(copy, 'notes/plan.md')).toBe(toHex(new TextEncoder().encode('# Plan').buffer));
 });
 
-test('a fork at a message has the history up to there, and the results of its calls', async () => {
+test('a fork at a message has the history up to it, with the results of its calls', async () => {
 	const id = await createFull();
 	const { messages } = await (await request(`/v1/sessions/${id}/messages`)).json<{ messages: { id: string }[] }>();
 	const at = (place: number) => fork(id, { at: messages[place]?.id });
@@ -342,13 +342,13 @@ test('a fork at a message has the history up to there, and the results of its ca
 	expect(requests[0]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
 });
 
-test('a fork at a message that is not there, or was replaced, is refused', async () => {
+test('refuses a fork at an unknown or replaced message', async () => {
 	const id = await createFull();
 	expect(await readError(await fork(id, { at: '7' }))).toMatchObject({ status: 400, code: 'invalid_request' });
 	expect((await readError(await fork(id, { at: 'x' }))).message).toMatch(/^at: /);
 });
 
-test('what waits for somebody is cancelled in a fork: its call counts as not run, and stays open in the first', async () => {
+test('a waiting call counts as not run in a fork, and stays open in the original', async () => {
 	const id = await createSession();
 	play({ toolCalls: [call('q', 'ask', { question: 'When?' })] });
 	await allEvents(await send(id, 'Ask'));
@@ -361,7 +361,7 @@ test('what waits for somebody is cancelled in a fork: its call counts as not run
 	expect((await request(`/v1/sessions/${id}/answer`, { text: 'Now' })).status).toBe(200);
 });
 
-test('a fork or an import that is sent again with its key makes one session', async () => {
+test('a repeated fork or import with its key creates one session', async () => {
 	const id = await createFull();
 	const headers = { 'idempotency-key': `fork-${id}` };
 	const first = await readId(await fork(id, {}, headers));
@@ -387,14 +387,14 @@ test.each([
 	['with messages the other way round', (lines: Line[]) => reverseMessages(lines), 'message: stands behind'],
 	['with a file that has a hole', (lines: Line[]) => dropPiece(lines), 'pieces of a file'],
 	['with more behind its end', (lines: Line[]) => [...lines, lines.at(-1)], 'stands behind the last line'],
-])('an export %s is refused with its line, and leaves nothing behind', async (_, change, says) => {
+])('refuses an export %s with its line, and leaves nothing behind', async (_, change, says) => {
 	const lines = await readLines(await createFull());
 	const headers = { 'idempotency-key': crypto.randomUUID() };
 	const refused = await readError(await importLines(change(lines), headers));
 	expect(refused.message).toContain(says);
 	expect(refused.status).toBeGreaterThanOrEqual(400);
 	expect(refused.status).toBeLessThan(500);
-	// Nothing of it is in the way of the whole one.
+	// Nothing of it prevents the complete import.
 	const copy = await readId(await importLines(lines, headers));
 	expect(await readHistory(copy)).toHaveLength(6);
 });
@@ -409,14 +409,14 @@ function dropPiece(lines: readonly Line[]): Line[] {
 	return lines.toSpliced(second, 1);
 }
 
-test('a document of more than 32 MiB and a line of more than 32 million characters are refused, and say how to send it', async () => {
+test('refuses a document over 32 MiB and a line over 32 million characters, with the remedy', async () => {
 	const document = await readError(await importText('['.padEnd(33_554_433), { 'content-type': 'application/json' }));
 	expect(document).toMatchObject({ status: 413, code: 'too_large', message: expect.stringContaining('33554432') });
 	const line = await readError(await importText('['.padEnd(33_554_500)));
 	expect(line).toMatchObject({ status: 413, code: 'too_large', message: expect.stringMatching(/^body: a line/) });
 });
 
-test('a session that expires does so its time after the import, however old its runs are', async () => {
+test('an imported session expires its time after the import, for runs of any age', async () => {
 	const id = await createSession('fleeting');
 	play('Long ago.');
 	await allEvents(await send(id, 'Go'));
@@ -453,7 +453,7 @@ test('hides a session during its import, and removes it after a crash', async ()
 	});
 });
 
-test('keeps an import when the alarm goes off', async () => {
+test('keeps an import during an alarm', async () => {
 	const lines = await readLines(await createFull());
 	const id = env.SESSIONS.newUniqueId();
 	const { readable, writable } = new IdentityTransformStream();
@@ -462,7 +462,7 @@ test('keeps an import when the alarm goes off', async () => {
 		writer.write(new TextEncoder().encode(part.map((line) => `${JSON.stringify(line)}\n`).join('')));
 	const imported = env.SESSIONS.get(id).import({ owner: 'local' }, readable);
 	await write(lines.slice(0, 4));
-	// The object reads the second part only once the first is stored.
+	// The object reads the second part only after it stored the first.
 	await write(lines.slice(4, 5));
 	await runDurableObjectAlarm(readObject(id.toString()));
 	expect(await runInDurableObject(readObject(id.toString()), (_, { storage }) => storage.getAlarm())).not.toBeNull();
@@ -473,7 +473,7 @@ test('keeps an import when the alarm goes off', async () => {
 	expect(await readHistory(id.toString())).toHaveLength(6);
 });
 
-test.each([2, 3, 5])('%i forks or imports at once under one key are all answered with one copy', async (count) => {
+test.each([2, 3, 5])('%i simultaneous forks or imports under one key get one copy', async (count) => {
 	const id = await createFull();
 	const lines = await (
 		await request(`/v1/sessions/${id}/export`, undefined, { accept: 'application/x-ndjson' })

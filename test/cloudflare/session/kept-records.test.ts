@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { KeptRecords, type Sized } from '../../../src/cloudflare/session/store/message-record.ts';
+import { KeptRecords, type SizedRecord } from '../../../src/cloudflare/session/store/message-record.ts';
 
-const toSized = (seq: number, size = 10): Sized<{ readonly seq: number }> => ({ record: { seq }, size });
+const toSized = (seq: number, size = 10): SizedRecord<{ readonly seq: number }> => ({ record: { seq }, size });
 const listPlaces = (kept: KeptRecords<{ readonly seq: number }>): readonly number[] =>
 	kept.read().all.map(({ record }) => record.seq);
 
-/** Keeps the records of a table with these places, and says when that table changes. */
+/** Caches the records of a table with these places. `change` changes that table. */
 function createKept(...places: readonly number[]) {
 	let version = 0;
 	const kept = new KeptRecords<{ readonly seq: number }>(() => version, 40);
@@ -30,7 +30,7 @@ test('keeps a new record at its place among others', () => {
 	expect(listPlaces(kept)).toEqual([1, 3, 5]);
 });
 
-test('over the most characters the oldest are let go, and the place says from where on all are there', () => {
+test('drops the oldest records over the limit, and returns the place from which on it is complete', () => {
 	const { kept } = createKept(1, 2, 3, 4);
 	kept.add(toSized(9));
 	expect(kept.read()).toEqual({ from: 2, all: [2, 3, 4, 9].map((place) => toSized(place)) });
@@ -40,7 +40,7 @@ test('over the most characters the oldest are let go, and the place says from wh
 	expect(kept.read()).toEqual({ from: 2, all: [2, 3, 4, 9].map((place) => toSized(place)) });
 });
 
-test('a record that is longer than all that may be kept leaves nothing, and what follows is kept', () => {
+test('keeps nothing after a record over the limit, and keeps later records', () => {
 	const { kept } = createKept(1, 2);
 	kept.add(toSized(3, 41));
 	expect(kept.read()).toEqual({ from: 4, all: [] });
@@ -48,7 +48,7 @@ test('a record that is longer than all that may be kept leaves nothing, and what
 	expect(kept.read()).toEqual({ from: 4, all: [toSized(4)] });
 });
 
-test('all is forgotten once something else has changed the table', () => {
+test('drops everything after another change of the table', () => {
 	const { kept, change } = createKept(1, 2);
 	change();
 	expect(kept.isCurrent).toBe(false);

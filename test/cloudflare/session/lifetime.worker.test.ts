@@ -24,7 +24,7 @@ const first = async (): Promise<Listed | undefined> => (await listed())[0];
 const readAlarm = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 
 describe('the list of sessions', () => {
-	test('has a session from its creation on, the last active one first, with the beginning of its first message', async () => {
+	test('has a session from its creation on, the newest activity first, with the beginning of its first message', async () => {
 		const [a, b] = [await createSession(), await createSession()];
 		await expect.poll(first).toMatchObject({ id: b });
 		play('done');
@@ -32,7 +32,7 @@ describe('the list of sessions', () => {
 		await expect.poll(first).toMatchObject({ id: a, title: 'How are you today?', agent: 'scripted' });
 	});
 
-	test('is written once a run', async () => {
+	test('is written once per run', async () => {
 		const id = await createSession();
 		await expect.poll(first).toMatchObject({ id });
 		play({ toolCalls: [{ id: 'a', name: 'echo', input: { text: 'hi' } }] }, 'done');
@@ -48,7 +48,7 @@ describe('the list of sessions', () => {
 		expect((await writes()) - before).toBe(1);
 	});
 
-	test('has a session no more that was deleted', async () => {
+	test('does not have a deleted session', async () => {
 		const id = await createSession();
 		await expect.poll(first).toMatchObject({ id });
 		expect((await request(`/v1/sessions/${id}`, {}, {}, 'DELETE')).status).toBe(204);
@@ -56,7 +56,7 @@ describe('the list of sessions', () => {
 	});
 });
 
-test('a message that comes while its session is deleted begins nothing', async () => {
+test('a message during the deletion of its session begins nothing', async () => {
 	const { requests } = play(() => new Promise(() => {}), 'never');
 	const id = await createSession();
 	await request(`/v1/sessions/${id}/messages`, { text: 'go' }, { prefer: 'respond-async' });
@@ -68,7 +68,7 @@ test('a message that comes while its session is deleted begins nothing', async (
 	expect(requests).toHaveLength(1);
 });
 
-test('a session that is read while it is deleted is there or not found, and then not found', async () => {
+test('reading a session during its deletion answers 200 or 404, and then 404', async () => {
 	const id = await createSession();
 	const [during, after] = await runInDurableObject(readObject(id), async (session) => {
 		const call = (method: string) => Reflect.apply(Reflect.get(session, method), session, [{ owner: 'local' }]);
@@ -80,12 +80,12 @@ test('a session that is read while it is deleted is there or not found, and then
 	expect(after).toMatchObject(notFound);
 });
 
-describe('a session that expires', () => {
-	test('is gone, with everything of it, once its time after the last activity is over', async () => {
+describe('an expiring session', () => {
+	test('is removed completely when its time after the last activity is over', async () => {
 		const id = await createSession('fleeting');
 		play('done');
 		await allEvents(await send(id, 'go'));
-		// Until its owner's ledger and list were told.
+		// Until its owner's ledger and list got their reports.
 		await expect.poll(async () => ((await readNextAlarm(id)) ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
 		expect((await request(`/v1/sessions/${id}`)).status).toBe(200);
 		await runInDurableObject(readObject(id), (_, { storage }) =>
@@ -101,7 +101,7 @@ describe('a session that expires', () => {
 		expect((await listed()).map((one) => one.id)).not.toContain(id);
 	});
 
-	test('stays as long again once a message came that waits', async () => {
+	test('stays for its time again after a queued message', async () => {
 		const id = await createSession('fleeting');
 		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] }, 'done', 'and more');
 		await allEvents(await send(id, 'go'));
@@ -121,7 +121,7 @@ describe('a session that expires', () => {
 		await expect.poll(async () => (await readHistory(id)).at(-1)?.content).toBe('and more');
 	});
 
-	test('says so itself where its agent does not', async () => {
+	test('may set its own time if its agent has none', async () => {
 		const response = await request('/v1/sessions', { agent: 'scripted', expiresAfterMs: 60_000 });
 		const { id } = await response.json<{ id: string }>();
 		const left = async () => ((await readNextAlarm(id)) ?? 0) - Date.now();
@@ -131,7 +131,7 @@ describe('a session that expires', () => {
 		expect(await readAlarm(id)).not.toBeNull();
 	});
 
-	test.each([[0], [-1], [1.5], ['soon'], [1e300]])('in %j ms is refused', async (expiresAfterMs) => {
+	test.each([[0], [-1], [1.5], ['soon'], [1e300]])('cannot expire in %j ms', async (expiresAfterMs) => {
 		const refused = await request('/v1/sessions', { agent: 'scripted', expiresAfterMs });
 		expect(refused.status).toBe(400);
 		expect(await refused.json()).toMatchObject({ error: { data: { field: 'expiresAfterMs' } } });

@@ -52,7 +52,7 @@ const run = fc
 		{ type: 'done', text: '', usage: {} },
 	]);
 
-/** The events with neighbouring pieces of one text joined. */
+/** The events with neighbouring pieces of a text joined. */
 function joined(events: readonly RunEvent[]): RunEvent[] {
 	const out: RunEvent[] = [];
 	for (const event of events) {
@@ -66,7 +66,7 @@ function joined(events: readonly RunEvent[]): RunEvent[] {
 	return out;
 }
 
-/** The parts of a run in one order: what two readers agree on when one of them read a stream made again from the store. */
+/** The parts of a run in one order, in which a live stream and a stream from the store agree. */
 function parts(events: readonly RunEvent[]): unknown {
 	const all = (type: 'text' | 'reasoning') =>
 		events.flatMap((event) => (event.type === type ? [event.text] : [])).join('');
@@ -80,7 +80,10 @@ function parts(events: readonly RunEvent[]): unknown {
 	};
 }
 
-/** As the store gives it back: in each turn all reasoning, all text, the calls, the rest; notes and task lists before results. */
+/**
+ * The events as the store returns them: in each turn all reasoning, all text, the calls, the rest; notes and task lists
+ * before results.
+ */
 function rebuilt(events: readonly RunEvent[]): RunEvent[] {
 	const out: RunEvent[] = [];
 	let open: RunEvent[] = [];
@@ -110,7 +113,7 @@ function readAll(log: RunLog, from = toStart(1), limit?: number) {
 	return out;
 }
 
-test('an id survives its text form, and says where the reader stands', () => {
+test('an event id survives its text form, and has the position of the reader', () => {
 	fc.assert(
 		fc.property(run, (events) => {
 			let position = toStart(1);
@@ -122,7 +125,7 @@ test('an id survives its text form, and says where the reader stands', () => {
 	);
 });
 
-test('a reader that is cut off anywhere gets the whole run, for pieces of any size', () => {
+test('a reader that disconnects anywhere gets the whole run, in pieces of any size', () => {
 	fc.assert(
 		fc.property(run, fc.nat(), fc.integer({ min: 1, max: 30 }), (events, at, limit) => {
 			const log = new RunLog(1, events);
@@ -135,7 +138,7 @@ test('a reader that is cut off anywhere gets the whole run, for pieces of any si
 	);
 });
 
-test('an event id of the live stream means the same in the stream that is made again from the store', () => {
+test('an event id means the same in the live stream and in the stream from the store', () => {
 	fc.assert(
 		fc.property(run, fc.nat(), fc.integer({ min: 1, max: 30 }), (events, at, limit) => {
 			const live = readAll(new RunLog(1, events), undefined, limit);
@@ -146,7 +149,7 @@ test('an event id of the live stream means the same in the stream that is made a
 	);
 });
 
-test('readers that keep up, fall behind or come late all read the same run', async () => {
+test('fast, slow and late readers get the same run', async () => {
 	await fc.assert(
 		fc.asyncProperty(run, fc.array(fc.boolean(), { minLength: 1 }), async (events, reads) => {
 			const log = new RunLog(1);
@@ -163,7 +166,7 @@ test('readers that keep up, fall behind or come late all read the same run', asy
 	);
 });
 
-test('an unfinished turn of any number of deltas costs a bounded number of events in memory', () => {
+test('an unfinished turn with any number of deltas has a limited number of events in memory', () => {
 	const log = new RunLog(1);
 	const cursor = log.cursor();
 	let read = 0;
@@ -176,7 +179,7 @@ test('an unfinished turn of any number of deltas costs a bounded number of event
 	expect(log.size).toBeLessThan(10_000);
 });
 
-test('an event of a kind that is not known passes a reader that keeps up, and moves nothing', () => {
+test('an event of an unknown kind reaches a live reader, and changes no position', () => {
 	const log = new RunLog(1, [{ type: 'text', text: 'a' }]);
 	const cursor = log.cursor();
 	log.read(cursor);
@@ -202,7 +205,7 @@ test('a draft has the tools of the provider and the sources, with the beginning 
 	expect(log.draft(50)).toEqual([call]);
 });
 
-test('the stack of a tool has no id and moves nothing: what stands behind it has the ids of a replay, which lacks it', () => {
+test('the stack of a tool has no id: later events have the ids of a replay without the stack', () => {
 	const before: readonly RunEvent[] = [
 		{ type: 'run.started', runId: 'r', attempt: 1 },
 		{ type: 'text', text: 'Let me see.' },
@@ -219,7 +222,7 @@ test('the stack of a tool has no id and moves nothing: what stands behind it has
 	expect(readAll(again, live[2]?.id).map(({ event }) => event)).toEqual(behind);
 });
 
-test('a reader of a turn that was asked again is told so, and gets the new turn from its start', () => {
+test('a reader of a restarted turn sees the restart, and the new turn from its start', () => {
 	const log = new RunLog(1, [
 		{ type: 'run.started', runId: 'r', attempt: 2 },
 		{ type: 'turn.restarted', iteration: 1 },
@@ -237,7 +240,7 @@ function textLength(read: readonly { readonly event: RunEvent }[]): number {
 const readId = (event: RunEvent): string | undefined =>
 	'id' in event && typeof event.id === 'string' ? event.id : undefined;
 
-/** Calls whose pieces come mixed, each call's own in order, with texts between; some calls have no end. */
+/** Calls with mixed pieces, each call's own in order, with texts between. Some calls have no end. */
 const mixed = fc
 	.array(fc.tuple(fc.array(fc.string({ minLength: 1 }), { maxLength: 4 }), fc.boolean()), {
 		minLength: 1,
@@ -263,7 +266,7 @@ const mixed = fc
 		});
 	});
 
-test('calls that are streamed at once come out one after another, and nothing is lost', () => {
+test('calls that are streamed at once come one after another, without loss', () => {
 	fc.assert(
 		fc.property(mixed, fc.integer({ min: 1, max: 5 }), (events, size) => {
 			const inOrder = createCallSorter();
@@ -282,7 +285,7 @@ test('calls that are streamed at once come out one after another, and nothing is
 	);
 });
 
-test('a run without calls passes as it is', () => {
+test('events without calls pass unchanged', () => {
 	const events: RunEvent[] = [{ type: 'text', text: 'a' }];
 	expect(createCallSorter()(events)).toBe(events);
 });

@@ -17,7 +17,7 @@ import { play } from '../../script.ts';
 
 const words = (n: number) => `Fact ${n}: ${'word '.repeat(300)}`;
 
-/** A session that has talked for so many turns, each of some 380 tokens. */
+/** A session with this many turns of some 380 tokens. */
 async function talked(agent: string, turns: number): Promise<string> {
 	const id = await createSession(agent);
 	for (let n = 1; n <= turns; n++) {
@@ -28,7 +28,7 @@ async function talked(agent: string, turns: number): Promise<string> {
 }
 
 describe('a conversation that is over its context', () => {
-	test('fails where the agent does not say otherwise, and keeps everything', async () => {
+	test('fails by default, and keeps everything', async () => {
 		const id = await talked('full-fail', 2);
 		const { requests } = play('never');
 		expect((await allEvents(await send(id, words(3)))).at(-1)).toMatchObject({ data: { code: 'context_overflow' } });
@@ -36,7 +36,7 @@ describe('a conversation that is over its context', () => {
 		expect(await readHistory(id)).toHaveLength(5);
 	});
 
-	test('is cut where the agent says truncate: readers are warned, and the history keeps everything', async () => {
+	test('is truncated for an agent with truncate: readers get a warning, and the history keeps everything', async () => {
 		const id = await talked('full-truncate', 2);
 		const { requests } = play('Noted 3.');
 		const events = await allEvents(await send(id, words(3)));
@@ -46,7 +46,7 @@ describe('a conversation that is over its context', () => {
 		expect(await readHistory(id)).toHaveLength(6);
 	});
 
-	test('is summed up where the agent says compact: the summary stands in the history, is sent instead, and survives', async () => {
+	test('is summarized for an agent with compact: the summary enters the history, replaces it in requests, and survives a restart', async () => {
 		const id = await talked('full-compact', 2);
 		const { requests } = play('The user gave facts 1 and 2.', 'Noted 3.');
 		const live = await allEvents(await send(id, words(3)));
@@ -65,7 +65,7 @@ describe('a conversation that is over its context', () => {
 		expect(await readState(id)).toMatchObject({ status: 'completed' });
 	});
 
-	test('that is summed up again has the newest summary sent, with what came since', async () => {
+	test('sends the newest of two summaries, with the later messages', async () => {
 		const id = await talked('full-compact', 2);
 		play('First summary.', 'Noted 3.');
 		await allEvents(await send(id, words(3)));
@@ -86,7 +86,7 @@ describe('a conversation that is over its context', () => {
 describe('a result over 256 KB', () => {
 	const large = 3_000_000;
 
-	test('goes to the model cut, with a note, also after a restart, and is kept whole beside its message', async () => {
+	test('reaches the model shortened, with a note, also after a restart, and is kept whole', async () => {
 		const id = await createSession();
 		const { requests } = play(
 			{ toolCalls: [{ id: 'l', name: 'long', input: { characters: large } }] },
@@ -109,7 +109,7 @@ describe('a result over 256 KB', () => {
 		expect(result?.data.output).toHaveLength(large);
 	});
 
-	test('is shown whole to a reader that comes after a restart', async () => {
+	test('is shown whole to a reader after a restart', async () => {
 		const id = await createSession();
 		play({ toolCalls: [{ id: 'l', name: 'long', input: { characters: large } }] }, 'Long.');
 		const live = await allEvents(await send(id, 'go'));
@@ -117,7 +117,7 @@ describe('a result over 256 KB', () => {
 		expect(await allEvents(await follow(id))).toEqual(live);
 	});
 
-	test('a message that is not there is not found, and an id that is none is refused', async () => {
+	test('answers 404 for an unknown message, and 400 for an invalid id', async () => {
 		const id = await createSession();
 		expect((await request(`/v1/sessions/${id}/messages/65536`)).status).toBe(404);
 		expect((await request(`/v1/sessions/${id}/messages/first`)).status).toBe(400);
@@ -130,7 +130,7 @@ describe('a result over 256 KB', () => {
 	}
 });
 
-test('a page of the history is bounded in bytes, and its cursor leads through all of it', async () => {
+test('a page of the history has limited bytes, and its cursors lead through the whole history', async () => {
 	const id = await createSession();
 	await runInDurableObject(readObject(id), (_, { storage }) => {
 		for (let n = 1; n <= 40; n++) {

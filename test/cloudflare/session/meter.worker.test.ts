@@ -10,7 +10,7 @@ import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import type { MeteredRequest } from '../../../src/core/chat/index.ts';
 
 const nothing = { tokens: 0, usd: 0 };
-/** A request, made within an object: it holds a signal. */
+/** A request. Call it within an object, which owns the signal. */
 const ask = (more: Partial<MeteredRequest> = {}): MeteredRequest => ({
 	model: 'm',
 	inputTokens: 100,
@@ -20,16 +20,16 @@ const ask = (more: Partial<MeteredRequest> = {}): MeteredRequest => ({
 });
 const record = { n: 1, id: 'run_1' };
 const said = { role: 'assistant', content: 'done' } as const;
-/** A reply that asks for a tool, so that the run goes on. */
+/** A reply that calls a tool, so that the run continues. */
 const calling = { ...said, toolCalls: [{ id: 'a', name: 'echo', input: {} }] };
 
-/** The state of a user who has caps, and of whose budgets so much is spent and reserved. */
+/** The state of a user with caps, spending and reservations. */
 function toUserState(caps: UserCaps, spent: Amount = nothing, reserved: Amount = nothing): UserState {
 	const { daily = {}, total = {} } = caps;
 	return { caps, daily: budgetState(daily, spent, reserved), total: budgetState(total, spent, reserved) };
 }
 
-/** An owner's ledger that answers as it is told, and writes down what it is asked. */
+/** An owner's ledger that records its requests. */
 function createLedger(reserve: LedgerApi['reserve'] = grant, more: Partial<LedgerApi> = {}) {
 	const asked: unknown[] = [];
 	const ledger: LedgerApi = {
@@ -60,11 +60,11 @@ function createLedger(reserve: LedgerApi['reserve'] = grant, more: Partial<Ledge
 	return { asked, stubs, owner };
 }
 
-/** A ledger with plenty, and one with just enough. */
+/** A ledger with plenty, and a ledger that grants just enough. */
 const grant: LedgerApi['reserve'] = async ({ amount, whole }) => ({ ok: true, amount: whole ?? amount });
 const grantLeast: LedgerApi['reserve'] = async ({ amount }) => ({ ok: true, amount });
 
-/** A meter whose messages are stored. */
+/** A meter that stores its messages. */
 type StoringMeter = Omit<SessionMeter, 'settle'> & {
 	readonly settle: (...said: Parameters<SessionMeter['settle']>) => void;
 };
@@ -82,7 +82,7 @@ function storeMessages(meter: SessionMeter, store: SessionStore, run = 1): Stori
 	};
 }
 
-/** A meter over the tables of an object of its own, which has begun its first run. */
+/** A meter over the tables of a new object with its first run. */
 async function withMeter(
 	about: Partial<Parameters<typeof createSessionMeter>[0]>,
 	work: (meter: StoringMeter, store: SessionStore, storage: DurableObjectStorage) => Promise<void>,
@@ -103,13 +103,13 @@ async function withMeter(
 	});
 }
 
-/** What the ledger is still owed. */
+/** The reports that the ledger has not got. */
 const listOwed = (store: SessionStore) =>
 	store
 		.listDue(Number.POSITIVE_INFINITY)
 		.flatMap(({ message }) => (message.to === 'ledger' ? [[message.call, message.amount.tokens]] : []));
 
-/** Lets what waits go on, for as long as that takes. */
+/** Lets timers run for this time. */
 async function waitLong<T>(work: T | PromiseLike<T>, ms = 60_000) {
 	const end = Promise.allSettled([work]);
 	await vi.advanceTimersByTimeAsync(ms);
@@ -123,7 +123,7 @@ afterEach(() => {
 	vi.restoreAllMocks();
 });
 
-test('a request for vectors is no turn that the model was asked for, open or settled', () =>
+test('does not count a request for vectors as an unanswered turn', () =>
 	withMeter({}, async (meter, store) => {
 		await meter.reserve(ask());
 		expect(store.spending.isUnanswered(1)).toBe(true);
@@ -136,8 +136,8 @@ test('a request for vectors is no turn that the model was asked for, open or set
 		expect(store.spending.total().tokens).toBe(107);
 	}));
 
-describe('the lease of a run, whose owner has a limit of a day', () => {
-	test('is asked for once in many calls, and told once, with what they cost together', async () => {
+describe('the lease of a run under a limit of the day', () => {
+	test('is reserved once for many requests, and reported once with their total cost', async () => {
 		const { owner, asked } = createLedger();
 		await withMeter({ owner }, async (meter, store) => {
 			for (let n = 0; n < 5; n++) {
@@ -154,7 +154,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 		});
 	});
 
-	test('is kept for the next run: the ledger is not asked again, and told once, under the id of the first', async () => {
+	test('is kept for the next run, and reported once under the id of the first run', async () => {
 		const { owner, asked } = createLedger();
 		await withMeter({ owner }, async (first, store, storage) => {
 			await first.reserve(ask());
@@ -177,7 +177,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 			closeAccount(store, undefined);
 			expect(asked).toHaveLength(1);
 			expect(listOwed(store)).toEqual([]);
-			// In the next life of the object no lease goes on.
+			// In the next instance of the object no lease continues.
 			const later = new SessionStore(storage);
 			later.reports.lookBack();
 			expect(listOwed(later)).toEqual([['run_1.1', 201]]);
@@ -186,7 +186,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 		});
 	});
 
-	test('lends to all runs together no more than the ledger gave', async () => {
+	test('never exceeds its amount in several runs', async () => {
 		const { owner, asked } = createLedger(async ({ amount }) => ({
 			ok: true,
 			amount: { ...amount, tokens: amount.tokens + 1 },
@@ -194,7 +194,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 		await withMeter({ owner }, async (meter, store) => {
 			await meter.reserve(ask());
 			closeAccount(store, undefined);
-			// 150 of 151 were charged for the call that was lost.
+			// 150 of 151 were charged for the interrupted request.
 			await meter.reserve(ask({ inputTokens: 1, maxOutputTokens: 0 }));
 			expect(asked).toHaveLength(1);
 			await meter.reserve(ask({ inputTokens: 1, maxOutputTokens: 0 }));
@@ -204,7 +204,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 		});
 	});
 
-	test('never lends more than the ledger gave: a request that does not fit asks for another', async () => {
+	test('is replaced for a request that exceeds it', async () => {
 		const { owner, asked } = createLedger(grantLeast);
 		await withMeter({ owner }, async (meter, store) => {
 			await meter.reserve(ask());
@@ -221,7 +221,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 		});
 	});
 
-	test('asks for some more calls like the first, and in dollars, too', async () => {
+	test('covers some further requests, in tokens and in dollars', async () => {
 		const computePrice = (_: string, usage: { inputTokens?: number; outputTokens?: number }) =>
 			((usage.inputTokens ?? 0) + 2 * (usage.outputTokens ?? 0)) / 1e3;
 		let wanted: unknown;
@@ -241,7 +241,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 	test.each([
 		['a minute', '2026-03-01T12:00:00Z', 60_000],
 		['the day', '2026-03-01T23:59:59.500Z', 500],
-	])('is over after %s: the next request asks for another', async (_, moment, ms) => {
+	])('ends after %s, and the next request takes another', async (_, moment, ms) => {
 		useFakeTime().setSystemTime(moment);
 		const { owner, asked } = createLedger();
 		await withMeter({ owner }, async (meter, store) => {
@@ -258,7 +258,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 		});
 	});
 
-	test('ends with its run where the ledger gave just enough: the rest is given back, once', async () => {
+	test('ends with its run if the ledger granted just enough, and gives the rest back once', async () => {
 		const { owner } = createLedger(grantLeast);
 		await withMeter({ owner }, async (meter, store) => {
 			await meter.reserve(ask());
@@ -271,7 +271,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 		});
 	});
 
-	test('that a crash meets before its first use is charged as a call that was lost, and given back', async () => {
+	test('is charged for an interrupted request and given back after a crash before its first use', async () => {
 		const { owner } = createLedger();
 		await withMeter({ owner }, async (meter, store, storage) => {
 			await meter.reserve(ask());
@@ -283,7 +283,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 		});
 	});
 
-	test('is none where the day has no limit: its ledger is not asked, and told once', async () => {
+	test('is not reserved without a limit of the day, and reported once', async () => {
 		const { owner, asked } = createLedger();
 		await withMeter({ owner: { ...owner, findLimit: async () => ({}) } }, async (meter, store) => {
 			for (const message of [calling, calling, said]) {
@@ -298,7 +298,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 });
 
 describe('a ledger', () => {
-	test('that has less than that left makes a reply shorter that the agent does not bound', async () => {
+	test('shortens a reply without a limit to the rest of its budget', async () => {
 		const left = budgetState({ tokens: 1_000 }, { tokens: 700, usd: 0 }, nothing);
 		const { owner, asked } = createLedger(async ({ amount }) =>
 			amount.tokens > 300 ? { ok: false, scope: 'day', state: left } : { ok: true, amount },
@@ -310,7 +310,7 @@ describe('a ledger', () => {
 		});
 	});
 
-	test('refuses what does not fit, and nothing stays set aside', async () => {
+	test('refuses a request that does not fit, and nothing stays reserved', async () => {
 		const full = budgetState({ tokens: 1_000 }, { tokens: 990, usd: 0 }, nothing);
 		const { owner, asked } = createLedger(async () => ({ ok: false, scope: 'day', state: full }));
 		await withMeter({ owner: { ...owner, findLimit: async () => ({ tokens: 1_000 }) } }, async (meter, store) => {
@@ -321,7 +321,7 @@ describe('a ledger', () => {
 		});
 	});
 
-	test('that holds for others what is missing is asked again, until they have given it back', async () => {
+	test('is asked again until others give back their reservations', async () => {
 		useFakeTime();
 		let reserved = { tokens: 900, usd: 0 };
 		const limit = { tokens: 1_000 };
@@ -333,13 +333,13 @@ describe('a ledger', () => {
 		});
 		await withMeter({ owner: { ...owner, findLimit: async () => limit } }, async (meter, store) => {
 			expect(await waitLong(meter.reserve(ask()))).toEqual({ status: 'fulfilled', value: 50 });
-			// A shorter reply was tried once, and then the same again and again.
+			// A shorter reply was tried once, and then the same reply again and again.
 			expect(asked.slice(1)).toEqual([1, 2, 3].map(() => ({ reserve: 150, id: 'run_1.2' })));
 			expect(listOwed(store)).toEqual([['run_1.1', 0]]);
 		});
 	});
 
-	test('that holds for others what is missing for a minute refuses with a code of its own', async () => {
+	test('refuses with budget_reserved while others hold their reservations for a minute', async () => {
 		useFakeTime();
 		const limit = { tokens: 1_000 };
 		const state = budgetState(limit, nothing, { tokens: 999, usd: 0 });
@@ -355,7 +355,7 @@ describe('a ledger', () => {
 		});
 	});
 
-	test('that has only a short reply to spare makes the reply shorter, and says that it may be longer', async () => {
+	test('shortens a reply to what it can spare, and says that a longer reply may be possible', async () => {
 		let grants: (request: LeaseRequest) => Amount = ({ reply }) => ({
 			tokens: (reply?.input.tokens ?? 0) + 70,
 			usd: 0,
@@ -376,7 +376,7 @@ describe('a ledger', () => {
 	test.each([
 		['cannot be reached', {}],
 		['is overloaded', { retryable: true, overloaded: true }],
-	])('that %s is asked again under the same id until it can', async (_, mark) => {
+	])('that %s is asked again under the same id until it answers', async (_, mark) => {
 		useFakeTime();
 		vi.spyOn(console, 'warn').mockImplementation(() => {});
 		let failures = 4;
@@ -390,7 +390,7 @@ describe('a ledger', () => {
 		});
 	});
 
-	test('that cannot be reached for 20 s refuses: no model is asked, and nothing stays set aside', async () => {
+	test('that cannot be reached for 20 s prevents the request, and nothing stays reserved', async () => {
 		useFakeTime();
 		vi.spyOn(console, 'warn').mockImplementation(() => {});
 		const { owner } = createLedger(async () => {
@@ -404,8 +404,8 @@ describe('a ledger', () => {
 		});
 	});
 
-	test('that does not answer is not waited for by a run that is stopped', async () => {
-		// Time stands still: what waits for its end waits for ever.
+	test('that does not answer does not delay a cancelled run', async () => {
+		// The clock stands still, so timers never end.
 		useFakeTime();
 		const { promise: isAsked, resolve } = Promise.withResolvers<void>();
 		const { owner } = createLedger(() => {
@@ -423,7 +423,7 @@ describe('a ledger', () => {
 		});
 	});
 
-	test('whose call failed on its way is asked again at once, on a new stub', async () => {
+	test('is asked again at once on a new stub after a failed call', async () => {
 		let failed = false;
 		const { owner, stubs } = createLedger(async (...how) => {
 			if (failed) return grant(...how);
@@ -438,13 +438,13 @@ describe('a ledger', () => {
 });
 
 describe('the budgets of a user', () => {
-	/** The owner of a ledger that knows the user and has no limit of the day. */
+	/** The owner of a ledger with the user and without a limit of the day. */
 	const ofUser = ({ owner }: ReturnType<typeof createLedger>, user = 'kim') => ({
 		...owner,
 		user,
 		findLimit: async (): Promise<Limit> => ({}),
 	});
-	/** A ledger that keeps the caps of its user, like the real one. Nothing that it grants is settled. */
+	/** A ledger that keeps the caps of its user. Nothing that it grants is settled. */
 	const createUserLedger = (caps: UserCaps, spent: Amount = nothing) => {
 		const reserved = { tokens: 0, usd: 0 };
 		const users: unknown[] = [];
@@ -463,7 +463,7 @@ describe('the budgets of a user', () => {
 	const byPrice = (_: string, { inputTokens = 0, outputTokens = 0 }: { inputTokens?: number; outputTokens?: number }) =>
 		(inputTokens + 2 * outputTokens) / 1e3;
 
-	test('are asked for where the day has no limit, with the user of the session', async () => {
+	test('are reserved without a limit of the day, with the user of the session', async () => {
 		const ledger = createUserLedger({ daily: { tokens: 1_000 } });
 		await withMeter({ owner: ofUser(ledger) }, async (meter) => {
 			expect(await meter.reserve(ask())).toBe(50);
@@ -472,7 +472,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('without a cap are asked for once in a run, and bound no reply and no model without a price', async () => {
+	test('without a cap are reserved once in a run, and limit no reply and no unpriced model', async () => {
 		const ledger = createLedger(async () => ({ ok: true, amount: everything }));
 		await withMeter({ owner: ofUser(ledger), computePrice: () => undefined }, async (meter, store) => {
 			for (const message of [calling, calling, said]) {
@@ -485,7 +485,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('bound a reply that neither the agent nor another budget bounds, for as long as the lease goes on', async () => {
+	test('limit a reply without another limit during the whole lease', async () => {
 		const ledger = createUserLedger({ daily: { tokens: 2_000 } }, { tokens: 500, usd: 0 });
 		await withMeter({ owner: ofUser(ledger) }, async (meter) => {
 			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(1_400);
@@ -499,7 +499,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('shorten a reply to what is left of the day and of all days', async () => {
+	test('shorten a reply to the rest of the day and of the total', async () => {
 		const caps = { daily: { tokens: 3_000 }, total: { usd: 2.5 } };
 		const ledger = createUserLedger(caps, { tokens: 1_000, usd: 0.4 });
 		const session = { limit: () => ({ tokens: 1_000_000 }), computePrice: byPrice };
@@ -578,7 +578,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('that were raised since the last lease allow the longer reply', async () => {
+	test('allow a longer reply after they were raised since the last lease', async () => {
 		useFakeTime();
 		const caps = { daily: { tokens: 1_000 } };
 		const ledger = createUserLedger(caps);
@@ -591,7 +591,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('are kept by a ledger of the owner, which counts what the sessions of the user cost', async () => {
+	test('are kept by the ledger of the owner, which counts the costs of the user’s sessions', async () => {
 		const id = env.LEDGERS.newUniqueId();
 		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (object, { storage }) => {
 			const ledger = env.LEDGERS.get(id);
@@ -628,7 +628,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('are charged with a lease of which the ledger never heard, because its cost names the user', async () => {
+	test('are charged for a lease that the ledger did not know, because its report names the user', async () => {
 		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
 			const store = new SessionStore(storage);
 			store.create({ id: 's', agent: 'scripted', owner: 'local', user: 'kim', createdAt: 1 });
@@ -658,7 +658,7 @@ describe('the budgets of a user', () => {
 	});
 });
 
-test('a request that cost more than was set aside costs what it cost', async () => {
+test('charges the full cost of a request that exceeded its reservation', async () => {
 	await withMeter({}, async (meter, store) => {
 		await meter.reserve(ask());
 		meter.settle({ inputTokens: 5_000, outputTokens: 1 }, said);
@@ -666,11 +666,11 @@ test('a request that cost more than was set aside costs what it cost', async () 
 	});
 });
 
-describe('one call', () => {
+describe('a request', () => {
 	test.each([
 		['that nobody bounds', undefined],
 		['of a client that wants a million tokens', 1_000_000],
-	])('%s never sets a whole day aside', async (_, maxOutputTokens) => {
+	])('%s never reserves a whole day', async (_, maxOutputTokens) => {
 		const { owner, asked } = createLedger();
 		const day = { ...owner, findLimit: async () => ({ tokens: 20_000 }) };
 		await withMeter({ owner: day }, async (meter) => {
@@ -679,7 +679,7 @@ describe('one call', () => {
 		});
 	});
 
-	test('that may write a summary, too, sets both texts aside', async () => {
+	test('that may also write a summary reserves both texts', async () => {
 		const computeMost = () => ({ inputTokens: 100, texts: 1, usd: 0 });
 		await withMeter({ limit: () => ({ tokens: 500 }), computeMost }, async (meter, store) => {
 			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(200);
@@ -687,7 +687,7 @@ describe('one call', () => {
 		});
 	});
 
-	test('sets no more aside than its model can give', async () => {
+	test('reserves at most what its model can write', async () => {
 		const limit = () => ({ tokens: 1_000_000 });
 		await withMeter({ limit, contextWindow: () => 4_096 }, async (meter, store) => {
 			expect(await meter.reserve(ask({ maxOutputTokens: 500_000 }))).toBe(3_996);
@@ -696,8 +696,8 @@ describe('one call', () => {
 	});
 });
 
-describe('a call that was cut off', () => {
-	/** What it is charged, with a budget and without one. */
+describe('an interrupted request', () => {
+	/** The charges with a budget and without one. */
 	const charges = async (
 		work: (meter: StoringMeter, store: SessionStore) => void | Promise<void>,
 		mayThink = false,
@@ -715,7 +715,7 @@ describe('a call that was cut off', () => {
 		return spent;
 	};
 
-	test('is charged its input, what was streamed and what was on its way, the same without a budget', async () => {
+	test('is charged its input, the streamed output and the output in transit, with and without a budget', async () => {
 		expect(await charges((meter) => meter.lost(undefined, true, 200))).toEqual([1_288, 1_288]);
 	});
 
@@ -740,20 +740,20 @@ describe('a call that was cut off', () => {
 		},
 	);
 
-	test('is charged what its model may have thought while nothing came, if it may think in hiding', async () => {
+	test('is charged the hidden thinking during silence, if its model may think without showing it', async () => {
 		const hidden = { silentMs: 10_000, hasReadAgain: false };
 		const stop = (meter: StoringMeter) => meter.lost({ inputTokens: 800, outputTokens: 1 }, true, 200, hidden);
 		expect(await charges(stop, true)).toEqual([800 + 200 + 1_500, 800 + 200 + 1_500]);
 		expect(await charges(stop, false)).toEqual([1_058, 1_058]);
 	});
 
-	test('that ended without a report is charged that thinking, too', async () => {
+	test('that ended without a report is charged the hidden thinking', async () => {
 		const message = { role: 'assistant', content: 'word '.repeat(160) } as const;
 		expect(await charges((meter) => meter.settle(undefined, message, 1_000), true)).toEqual([1_391, 1_391]);
 		expect(await charges((meter) => meter.settle(undefined, message, 1_000), false)).toEqual([1_236, 1_236]);
 	});
 
-	test('by a crash is charged what its model may have thought since it was asked, if it may think in hiding', async () => {
+	test('is charged the hidden thinking since its beginning after a crash, if its model may think without showing it', async () => {
 		vi.useFakeTimers({ toFake: ['Date'] });
 		try {
 			const crash = (_: StoringMeter, store: SessionStore) => {
@@ -767,7 +767,7 @@ describe('a call that was cut off', () => {
 		}
 	});
 
-	test('after its provider used tools is charged what was set aside to read their results', async () => {
+	test('is charged the reservation for results after its provider used tools', async () => {
 		const hidden = { silentMs: 0, hasReadAgain: true };
 		const most = { computeMost: () => ({ inputTokens: 30_000, usd: 0 }) };
 		await withMeter(most, async (meter, store) => {
@@ -777,7 +777,7 @@ describe('a call that was cut off', () => {
 		});
 	});
 
-	test('costs no more than was set aside, as far as nobody said what it cost', async () => {
+	test('costs at most its reservation without a reported cost', async () => {
 		await withMeter({}, async (meter, store) => {
 			await meter.reserve(ask({ inputTokens: 1_000, maxOutputTokens: 50 }));
 			meter.lost(undefined, true, 50);
@@ -785,7 +785,7 @@ describe('a call that was cut off', () => {
 		});
 	});
 
-	test('is charged what its provider had said, where that covers what was streamed', async () => {
+	test('is charged the reported cost if that covers the streamed output', async () => {
 		expect(await charges((meter) => meter.lost({ inputTokens: 800, outputTokens: 210 }, true, 200))).toEqual([
 			1_010, 1_010,
 		]);
@@ -794,18 +794,18 @@ describe('a call that was cut off', () => {
 		]);
 	});
 
-	test('whose provider says zero was not free', async () => {
+	test('is charged although its provider reports zero', async () => {
 		const zero = { inputTokens: 0, outputTokens: 0, totalTokens: 0, costUsd: 0 };
 		expect(await charges((meter) => meter.lost(zero, true, 200))).toEqual([1_288, 1_288]);
 		const message = { role: 'assistant', content: 'word '.repeat(160) } as const;
 		expect(await charges((meter) => meter.settle(zero, message))).toEqual([1_236, 1_236]);
 	});
 
-	test('by a crash is charged what its draft holds, and all that it may lack until the next one', async () => {
+	test('is charged its draft and the possible output until the next draft after a crash', async () => {
 		const events = [{ type: 'text', text: 'some text' }] as const;
 		const draft = { iteration: 1, restarts: 0, events, tokens: 200, ms: 1_000, nextMs: 3_000 };
 		expect(await charges(({ call }, store) => void closeAccount(store, { ...draft, call }))).toEqual([1_854, 1_854]);
-		// The draft of another call says nothing of this one.
+		// The draft of another request does not count.
 		expect(await charges((_, store) => void closeAccount(store, { ...draft, call: 99 }))).toEqual([1_154, 1_154]);
 	});
 
@@ -831,7 +831,7 @@ describe('a call that was cut off', () => {
 		},
 	);
 
-	test('costs dollars by the price of its input and of what was streamed', async () => {
+	test('costs dollars by the price of its input and of the streamed output', async () => {
 		const computePrice = (_: string, usage: { inputTokens?: number; outputTokens?: number }) =>
 			(3 * (usage.inputTokens ?? 0) + 15 * (usage.outputTokens ?? 0)) / 1e6;
 		await withMeter({ computePrice }, async (meter, store) => {

@@ -17,17 +17,17 @@ const step = (iteration: number, of = usage): RunEvent => ({
 });
 const readTally = (...events: RunEvent[]) => new RunCounter(events).tally;
 
-test('a turn counts once, with what its lost tries cost, whether it came to its step or not', () => {
+test('a turn counts once with the cost of its failed tries, with and without a step', () => {
 	const dear = { inputTokens: 25, outputTokens: 2 };
 	expect(readTally(stop, step(1, dear), stop)).toMatchObject({ turns: 2, usage: { inputTokens: 35, outputTokens: 3 } });
 });
 
-test('a turn that is asked again counts once', () => {
+test('a restarted turn counts once', () => {
 	const again: RunEvent = { type: 'turn.restarted', iteration: 1 };
 	expect(readTally(stop, again, stop, step(1))).toMatchObject({ turns: 1, usage });
 });
 
-test('calls that an earlier run left open are no turn of this one', () => {
+test('open calls of an earlier run do not count as a turn', () => {
 	expect(readTally(result, step(0), stop, step(1))).toMatchObject({ turns: 1, toolCalls: 1, usage });
 });
 

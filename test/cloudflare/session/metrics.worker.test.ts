@@ -9,7 +9,7 @@ import { forever, post } from './stage.ts';
 
 const call = (id: string, name: string, input: unknown = {}) => ({ id, name, input });
 
-/** The points that sessions write: Miniflare's dataset forgets them. */
+/** The points of sessions. Miniflare's dataset drops them. */
 const points: DataPoint[] = [];
 let dataset: MockInstance<MetricsDataset['writeDataPoint']>;
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
 	});
 });
 
-test('a run is one point: its owner, agent, model, outcome, tokens, cost, turns and calls', async () => {
+test('a run is one point with its owner, agent, model, outcome, tokens, cost, turns and calls', async () => {
 	const id = await createSession();
 	const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 60, reasoningTokens: 5, costUsd: 0.25 };
 	play({ toolCalls: [call('a', 'echo', { text: 'hi' })], usage }, { text: 'Done.', usage });
@@ -41,7 +41,7 @@ test('a run is one point: its owner, agent, model, outcome, tokens, cost, turns 
 	expect([turns, toolCalls, lives]).toEqual([2, 1, 1]);
 });
 
-test('each outcome is a point, with what was spent until then', async () => {
+test('each outcome is a point with its cost', async () => {
 	const id = await createSession();
 	const usage = { inputTokens: 10, outputTokens: 1, costUsd: 0.01 };
 	play(
@@ -59,7 +59,7 @@ test('each outcome is a point, with what was spent until then', async () => {
 	]);
 });
 
-test('a run that is taken up after a crash is one point, with all its lives and what they spent', async () => {
+test('a resumed run is one point with all its attempts and their cost', async () => {
 	const id = await createSession();
 	const usage = { inputTokens: 10, outputTokens: 1, costUsd: 0.5 };
 	play({ toolCalls: [call('a', 'echo', { text: 'hi' })], usage }, forever, { text: 'Done.', usage });
@@ -71,14 +71,14 @@ test('a run that is taken up after a crash is one point, with all its lives and 
 	expect(points).toHaveLength(1);
 	const [input, , , , usd, , first, turns, toolCalls, lives] = points[0]?.doubles ?? [];
 	expect({ input, first, turns, toolCalls, lives }).toEqual({ input: 20, first: 0, turns: 2, toolCalls: 1, lives: 2 });
-	// The turn that was lost is charged, too.
+	// The interrupted turn is charged, too.
 	expect(usd).toBeGreaterThan(1);
 	await restart(id);
 	await allEvents(await follow(id));
 	expect(points).toHaveLength(1);
 });
 
-test('a run that is given up is one point', async () => {
+test('a run that ends after its last attempt is one point', async () => {
 	const id = await createSession();
 	play(forever, forever, forever);
 	await post(id);
@@ -90,7 +90,7 @@ test('a run that is given up is one point', async () => {
 	expect(points.map(({ blobs }) => [blobs[3], blobs[4]])).toEqual([['error', 'interrupted']]);
 });
 
-test('a run whose point cannot be written ends as any other', async () => {
+test('a run ends normally if its point cannot be written', async () => {
 	const id = await createSession();
 	dataset.mockImplementation(() => {
 		throw new Error('no room');

@@ -1,6 +1,6 @@
 /**
- * A walk over what models cost, always the same one. The long form has other seeds: `npm run endurance -- money --count 10000
- * --seed 7`. A failure names its seed.
+ * A random walk over the costs of models, by default with a fixed seed. The long form has other seeds: `npm run
+ * endurance -- money --count 10000 --seed 7`. A failure names its seed.
  */
 import { expect, test } from 'vitest';
 import { walkOverMoney } from './money/index.ts';
@@ -16,7 +16,7 @@ const { VITE_MONEY_RUNS: runs, VITE_MONEY_SEED: seed } = import.meta.env;
 const [usualRuns, usualSeed] = [100, 9_000];
 const hourMs = 3_600_000;
 
-test('no cap is passed by what providers bill, and no charge is less than their bill', {
+test('the bills of providers exceed neither a cap nor the charges', {
 	timeout: runs === undefined ? 240_000 : 3 * hourMs,
 }, async () => {
 	const figures = await walkOverMoney(Number(seed ?? usualSeed), Number(runs ?? usualRuns));

@@ -17,7 +17,7 @@ const count = fc.integer({ min: 0, max: 12 });
 
 const now = 50_000;
 
-/** Rows as they may stand at any moment: a run is live only where there is one, and what was removed has no rows. */
+/** Any possible rows: only an existing run is live, and a removed session has no rows. */
 const anyFacts: fc.Arbitrary<SessionFacts> = fc
 	.record({
 		session: fc.option(fc.record({ createdAt: time, expiresAfterMs: maybeTime }), { nil: undefined, freq: 8 }),
@@ -56,7 +56,7 @@ const anyFacts: fc.Arbitrary<SessionFacts> = fc
 		};
 	});
 
-/** The rows after what was decided was done. */
+/** Returns the rows after a decided action. */
 function carryOut(facts: SessionFacts, { action }: Next): SessionFacts {
 	const { run, queue } = facts;
 	switch (action.type) {
@@ -96,7 +96,7 @@ function check(promise: (facts: SessionFacts, next: Next) => void): void {
 	);
 }
 
-test('a session comes to rest after a few actions, for any stored rows', () => {
+test('a session needs few actions, for any stored rows', () => {
 	check((given) => {
 		let facts = given;
 		let actions = 0;
@@ -107,7 +107,7 @@ test('a session comes to rest after a few actions, for any stored rows', () => {
 	});
 });
 
-test('a session begins a run only where none is open and nobody is waited for', () => {
+test('a session begins a run only without an open or waiting run', () => {
 	check(({ run, isLive, queue }, { action }) => {
 		if (action.type !== 'begin') return;
 		expect(isLive).toBe(false);
@@ -116,7 +116,7 @@ test('a session begins a run only where none is open and nobody is waited for', 
 	});
 });
 
-test('a message that waits begins its run as soon as it may', () => {
+test('a queued message begins its run as soon as possible', () => {
 	check(({ session, run, isLive, queue }, { action }) => {
 		if (session === undefined || isLive || queue.size === 0) return;
 		if (run !== undefined && ['running', 'awaiting_user', 'awaiting_tools'].includes(run.status)) return;
@@ -124,7 +124,7 @@ test('a message that waits begins its run as soon as it may', () => {
 	});
 });
 
-test('plans the next attempt or the end of a lost run first', () => {
+test('plans the next attempt or the end of an interrupted run first', () => {
 	check(({ session, run, isLive }, { state, action }) => {
 		const isLost = session !== undefined && run?.status === 'running' && !isLive;
 		expect(state === 'lost').toBe(isLost);
@@ -132,7 +132,7 @@ test('plans the next attempt or the end of a lost run first', () => {
 	});
 });
 
-test('a run that comes no further loses three lives, and one that does has ten', () => {
+test('a run has three attempts without progress, and ten with progress', () => {
 	fc.assert(
 		fc.property(fc.array(count, { minLength: 40, maxLength: 40 }), (steps) => {
 			let stored = 0;
@@ -158,7 +158,7 @@ test('a run that comes no further loses three lives, and one that does has ten',
 	);
 });
 
-test('a run for which children work has all of its ten lives, though nothing of it is stored meanwhile', () => {
+test('a run with working children has ten attempts, also without stored messages', () => {
 	const session = { createdAt: 0, expiresAfterMs: undefined };
 	let attempt = { attempt: 1, lost: 0, progress: 4 };
 	for (let lives = 1; ; lives++) {
@@ -179,7 +179,7 @@ test('a run for which children work has all of its ten lives, though nothing of 
 	}
 });
 
-test('a session is removed only when its time is over, nothing runs or may run, and nobody is to be told of an end', () => {
+test('a session is removed only after its time, without a run, a queued message or a callback', () => {
 	check((facts, { action }) => {
 		if (action.type !== 'remove') return;
 		const { session, run, isLive, queue, callbackAt } = facts;
@@ -189,7 +189,7 @@ test('a session is removed only when its time is over, nothing runs or may run, 
 	});
 });
 
-test('the alarm is never too late: before it nothing is to be done or told', () => {
+test('nothing is due before the alarm', () => {
 	fc.assert(
 		fc.property(anyFacts, fc.integer({ min: 0, max: 500_000 }), (facts, wait) => {
 			const { action, wakeAt } = decideNext(facts, now);
@@ -204,7 +204,7 @@ test('the alarm is never too late: before it nothing is to be done or told', () 
 	);
 });
 
-test('the alarm is never in vain: when it goes off something is to be done, told or watched', () => {
+test('something is due at each alarm', () => {
 	check((facts, { wakeAt }) => {
 		if (wakeAt === undefined) return;
 		const at = Math.max(now, wakeAt);
@@ -226,7 +226,7 @@ test('without stored rows there is no action', () => {
 	expect(decideNext(nothing, now)).toEqual({ state: 'missing', action: { type: 'none' } });
 });
 
-test('approvals are denied as soon as their time is over and no run is open, and the alarm comes for it', () => {
+test('the alarm denies approvals after their time, if no run is open', () => {
 	check(({ session, run, isLive, isImporting, approvalEndsAt }, { action, wakeAt, state }) => {
 		if (session === undefined || run === undefined || isLive || isImporting || approvalEndsAt === undefined) return;
 		if (state !== 'waiting') return;

@@ -1,10 +1,9 @@
-/** A session sends older results as references, also in a later life of its object (docs/costs.md). */
 import { expect, test } from 'vitest';
 import { allEvents, request, restart, send } from '../../client.ts';
 import { play } from '../../script.ts';
 import { createSessionFor, createUser } from '../memory/people.ts';
 
-test('results that became references stay so after a restart, and read_result opens one', async () => {
+test('results stay references after a restart, and read_result opens them', async () => {
 	const texts = Array.from({ length: 7 }, (_, n) => `result ${n} `.padEnd(6_000, 'abc '));
 	const calls = texts.map((text, n) => [{ toolCalls: [{ id: `c${n}`, name: 'echo', input: { text } }] }, `Done ${n}.`]);
 	const opens = { toolCalls: [{ id: 'open', name: 'read_result', input: { id: 'c1' } }] };
@@ -20,7 +19,7 @@ test('results that became references stay so after a restart, and read_result op
 	expect(warned).toEqual(['message 5']);
 	const read = (at: number) => JSON.stringify(requests.at(at)?.messages ?? []);
 	expect(read(-4)).toContain('Call read_result with the id');
-	// The run that opens a result, and the one after it, begin with all that the run before was sent.
+	// The run that opens a result, and the next run, begin with the input of the previous run.
 	for (const at of [-3, -2, -1]) expect(read(at).startsWith(read(at - 1).slice(0, -1))).toBe(true);
 	const response = await request(`/v1/sessions/${id}/messages`);
 	const { messages } = await response.json<{ messages: { toolCallId?: string; content?: unknown }[] }>();

@@ -26,11 +26,11 @@ const unavailable = { error: { code: 'storage_unavailable' } };
 
 const patient = { timeout: 30_000 };
 
-/** Waits until somebody has tried to write so often. */
+/** Waits until there were this many attempts to write. */
 const untilWrites = (n: number) => expect.poll(countWrites, patient).toBeGreaterThanOrEqual(n);
 
-describe('a storage that takes no writes for a while', () => {
-	test('ends a run once, told when it is stored, whichever write met it, and the session goes on', {
+describe('a storage that refuses writes for a while', () => {
+	test('ends a run once with a stored end, for any failed write, and the session continues', {
 		timeout: 300_000,
 	}, async () => {
 		const run = async (from: number): Promise<number> => {
@@ -48,7 +48,7 @@ describe('a storage that takes no writes for a while', () => {
 					for await (const event of readEvents(sent)) seen.push(event);
 				})();
 				const isOver = reading.then(() => true);
-				// Either the run came to its end before that write, or somebody tries it again and again.
+				// Either the run ended before that write, or the write is tried again and again.
 				await expect
 					.poll(async () => countWrites() > from + 1 || (await Promise.race([isOver, false])), patient)
 					.toBe(true);
@@ -69,7 +69,7 @@ describe('a storage that takes no writes for a while', () => {
 		for (let from = 1; from <= 24; from++) await run(from);
 	});
 
-	test('is a 503 with Retry-After to who sends a message, and nothing of it is kept', async () => {
+	test('answers a message with 503 and Retry-After, and keeps nothing of it', async () => {
 		const id = await createSession();
 		breakStorage();
 		const refused = await post(id, { key: 'k' });
@@ -83,7 +83,7 @@ describe('a storage that takes no writes for a while', () => {
 		await expect.poll(async () => (await readState(id)).status).toBe('completed');
 	});
 
-	test('lets a run be cancelled: the model is stopped at once, and the answer is 503 until that is stored', async () => {
+	test('stops the model of a cancelled run at once, and answers 503 until the cancel is stored', async () => {
 		const id = await createSession();
 		let isStopped = false;
 		const { requests } = play(({ options }) => {
@@ -105,18 +105,18 @@ describe('a storage that takes no writes for a while', () => {
 		expect((await allEvents(await follow(id))).filter(isEnd)).toMatchObject([{ type: 'cancelled' }]);
 	});
 
-	test('keeps who cancels waiting where it comes back soon, and the run ends as cancelled', async () => {
+	test('delays a cancel until it recovers, and the run ends as cancelled', async () => {
 		const id = await createSession();
 		const { requests } = play(forever);
 		await post(id, { key: 'k' });
 		await expect.poll(() => requests.length).toBe(1);
-		// The queue is empty, so the first write is that of the end.
+		// The queue is empty, so the first write is the end of the run.
 		breakStorage((n) => n < 4);
 		const cancelled = await request(`/v1/sessions/${id}/cancel`, {});
 		expect(await cancelled.json()).toMatchObject({ status: 'idle', run: { status: 'cancelled' } });
 	});
 
-	test('holds up the taking up of a lost run, not for longer than it lasts', async () => {
+	test('delays the next attempt of an interrupted run until it recovers', async () => {
 		const id = await createSession();
 		const { requests } = play(forever, 'Whole.');
 		await post(id, { key: 'k' });
@@ -132,7 +132,7 @@ describe('a storage that takes no writes for a while', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('does not take away the alarm of a lost run: it is taken up though nobody asks for it', async () => {
+	test('keeps the alarm of an interrupted run, which is resumed without a request', async () => {
 		const id = await createSession();
 		const { requests } = play(forever, 'Whole.');
 		await post(id, { key: 'k' });
@@ -147,7 +147,7 @@ describe('a storage that takes no writes for a while', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('has readers of a turn hear that it is asked again where the end of its run was never stored', async () => {
+	test('shows readers a restarted turn if the end of its run was never stored', async () => {
 		const id = await createSession();
 		play(async (_, onDelta) => {
 			await onDelta({ type: 'text', text: 'Half' });
@@ -176,7 +176,7 @@ describe('a session that is created with its first message', () => {
 		request('/v1/sessions', { agent: 'scripted', text: 'go' }, { prefer: 'respond-async', 'idempotency-key': key });
 	let key = '';
 
-	test('is there whole or not at all: the same key works after any write failed', async () => {
+	test('exists completely or not at all, and the same key works after any failed write', async () => {
 		for (let from = 1; from <= 20; from++) {
 			key = `half-way-${from}`;
 			play('Done.', 'Never.');

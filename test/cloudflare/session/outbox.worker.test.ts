@@ -11,7 +11,7 @@ const down = () => {
 	throw new Error('It is down.');
 };
 
-/** The configuration of the Worker under test, changed for a while. */
+/** Changes the configuration of the Worker under test until the returned function is called. */
 async function changed(more: object): Promise<() => void> {
 	const own = await runInDurableObject(readObject(await createSession()), (one) => readConfig(Reflect.get(one, 'env')));
 	const before = Object.getOwnPropertyDescriptors(own);
@@ -19,7 +19,7 @@ async function changed(more: object): Promise<() => void> {
 	return () => void Object.defineProperties(own, before);
 }
 
-/** A namespace whose objects answer as `calls` says, else as they are. */
+/** A namespace whose objects have the methods of `calls`, and otherwise their own. */
 function readNamespace<T extends object>(
 	real: { get(id: DurableObjectId): T; idFromName(name: string): DurableObjectId },
 	calls: object,
@@ -42,23 +42,23 @@ const listed = async (id: string) => {
 	const { sessions } = await (await request('/v1/sessions?limit=100')).json<{ sessions: { id: string }[] }>();
 	return sessions.some((one) => one.id === id);
 };
-/** Comes back for what is owed, as the alarm does when its time has come. */
+/** Runs the alarm as if its time had come. */
 const later = async (id: string) => {
 	await querySession(id, 'UPDATE outbox SET due_at = 0');
 	await runDurableObjectAlarm(readObject(id));
 };
-/** Waits until the alarm, which may meet an attempt that is about to fail, has told the list. */
+/** Waits until the list got its report. The alarm may meet an attempt that is about to fail. */
 const listedInTheEnd = (id: string) =>
 	expect.poll(() => later(id).then(() => listed(id)), { timeout: 30_000 }).toBe(true);
 
 beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => {}));
 afterEach(() => vi.restoreAllMocks());
 
-describe('what a call came to', () => {
+describe('the cost of a request', () => {
 	test.each([
 		['fails', down],
 		['hangs', forever],
-	])('is told again within 12 s, and again, where the ledger %s, until it was told', async (_, settle) => {
+	])('is reported again within 12 s if the ledger %s, until it succeeds', async (_, settle) => {
 		const restore = await changed({ ledgers: readNamespace(env.LEDGERS, { settle }) });
 		const before = (await day()).spent.tokens;
 		const id = await createSession('thrifty');
@@ -83,7 +83,7 @@ describe('what a call came to', () => {
 		expect(await day()).toMatchObject({ spent: { tokens: before + 42 }, reserved: { tokens: 0 } });
 	});
 
-	test('is told though the run gave up, its object died between, and the session was deleted', async () => {
+	test('is reported after a failed run, a crash and the deletion of the session', async () => {
 		const restore = await changed({
 			findDayBudget: () => ({ tokens: 100_000 }),
 			ledgers: readNamespace(env.LEDGERS, { settle: down }),
@@ -119,7 +119,7 @@ describe('what a call came to', () => {
 		expect(await alarmIn(id)).toBe(Number.POSITIVE_INFINITY);
 	});
 
-	test('goes with all else that its ledger is owed in the call that reserves the next request', async () => {
+	test('is reported in the call that reserves the next request', async () => {
 		const failing = await changed({ ledgers: readNamespace(env.LEDGERS, { settle: down }) });
 		const before = (await day()).spent.tokens;
 		const id = await createSession('thrifty');
@@ -165,7 +165,7 @@ describe('what a call came to', () => {
 		expect(await day()).toMatchObject({ spent: { tokens: before + 4 * 42 }, reserved: { tokens: 0 } });
 	});
 
-	test('is told by the next life of its object where it died of the telling, and told twice it counts once', async () => {
+	test('is reported by the next instance after a crash, and counts once if it is reported twice', async () => {
 		const restore = await changed({ ledgers: readNamespace(env.LEDGERS, { settle: forever }) });
 		const before = (await day()).spent.tokens;
 		const id = await createSession('thrifty');
@@ -190,7 +190,7 @@ describe('what a call came to', () => {
 	test.each([
 		['a day', 86_300_000, 2],
 		['more, when its ledger may soon have forgotten it', 86_400_001, 1],
-	])('may be told again by an alarm that is late by %s', async (_, ms, times) => {
+	])('may be reported again by an alarm that is late by %s', async (_, ms, times) => {
 		const told: string[] = [];
 		const settle = async (costs: readonly Cost[]) => void told.push(...costs.map((cost) => cost.id));
 		const restore = await changed({ ledgers: readNamespace(env.LEDGERS, { settle }) });
@@ -212,7 +212,7 @@ describe('what a call came to', () => {
 		}
 	});
 
-	test('of a run whose lease is kept is told with the alarm after it, once, and then none stands', async () => {
+	test('of a kept lease is reported once by the next alarm, and no alarm stays', async () => {
 		const told: string[] = [];
 		const settle = async (costs: readonly Cost[]) => {
 			told.push(...costs.map((cost) => cost.id));
@@ -239,7 +239,7 @@ describe('what a call came to', () => {
 		}
 	});
 
-	test('is not waited for by who looks at the session: a ledger that hangs leaves its day out', async () => {
+	test('does not delay a reader of the session: a ledger that hangs only leaves the day out', async () => {
 		const restore = await changed({
 			dayBudgetOf: () => ({ tokens: 100_000 }),
 			ledgers: readNamespace(env.LEDGERS, { state: forever }),
@@ -258,12 +258,12 @@ describe('the list of sessions', () => {
 	test.each([
 		['fails', down],
 		['hangs', forever],
-	])('has a session in the end, where its directory %s at first', async (_, touch) => {
+	])('has a session in the end if its directory %s at first', async (_, touch) => {
 		const restore = await changed({ directories: readNamespace(env.DIRECTORIES, { touch }) });
 		const id = await createSession('thrifty');
 		try {
 			play({ text: 'done', usage });
-			// A run does not wait for it.
+			// A run does not wait for the report.
 			expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('done');
 			expect(await listed(id)).toBe(false);
 			await restart(id);
@@ -277,15 +277,15 @@ describe('the list of sessions', () => {
 	test.each([
 		['', false],
 		[', also over a death of the object', true],
-	])('is not told again for five minutes once it was told%s', async (_, dies) => {
+	])('gets no further report for five minutes%s', async (_, dies) => {
 		const id = await createSession();
 		play('one', 'two', 'three', 'four');
 		await allEvents(await send(id, 'go'));
 		await later(id);
-		// Its end says when the list was told.
+		// The end of the run has the time of the report.
 		await allEvents(await send(id, 'go on'));
 		let touches = 0;
-		// Other sessions tell the list of theirs meanwhile.
+		// Other sessions report to their list meanwhile.
 		const touch = (entry: { id: string }) => {
 			if (entry.id === id) touches++;
 		};
@@ -305,7 +305,7 @@ describe('the list of sessions', () => {
 		}
 	});
 
-	test('does not lose a session that was made again under the id of a deleted one', async () => {
+	test('keeps a session that was created again under a deleted id', async () => {
 		const make = async () => {
 			const made = await request('/v1/sessions', { agent: 'thrifty' }, { 'idempotency-key': 'made-again' });
 			return (await made.json<{ id: string }>()).id;

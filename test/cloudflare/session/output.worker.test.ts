@@ -22,7 +22,7 @@ describe.each([
 		expect((await allEvents(await follow(id))).at(-1)).toEqual(live.at(-1));
 	});
 
-	test('is asked for again within the same run, twice at most', async () => {
+	test('is requested again within the same run, at most twice', async () => {
 		const id = await createSession(agent);
 		const { requests } = play('Oslo!', '{"city":1}', '{"city":"Oslo"}', 'a', 'b', 'c');
 		expect(await say(id, 'Where?')).toMatchObject({ output: { city } });
@@ -30,7 +30,7 @@ describe.each([
 		expect(await say(id, 'And now?')).toMatchObject({ status: 502, error: { code: 'invalid_output' } });
 	});
 
-	test('may be as long as an answer may be, unless its schema changes it', async () => {
+	test('may have the length of an answer, unless its schema transforms it', async () => {
 		const id = await createSession(agent);
 		const long = JSON.stringify({ city: 'a'.repeat(2_500_000) });
 		play(long);

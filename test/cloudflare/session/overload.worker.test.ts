@@ -1,4 +1,4 @@
-/** Objects that have too much to do: what they refuse, and what comes through. */
+/** Busy objects: the refused and the answered requests. */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
@@ -8,16 +8,16 @@ import { allEvents, createSession, readHistory, readObject, readState, request, 
 import { play } from '../../script.ts';
 
 const busy = { error: { code: 'overloaded' } };
-/** The ledger keeps the budgets of a user, so the runs of a user ask it. */
+/** The ledger keeps the budgets of a user, so the runs of a user ask the ledger. */
 const ofUser = { agent: 'scripted', user: 'kim' };
 
-/** Does something while calls of the owner's ledger hang for five seconds. */
+/** Runs `work` while calls of the owner's ledger hang for five seconds. */
 async function whileBehind(work: () => Promise<void>): Promise<void> {
 	vi.useFakeTimers({ toFake: ['Date'] });
 	const answer = Promise.withResolvers<void>();
 	const ledger = () => env.LEDGERS.get(env.LEDGERS.idFromName('local'));
 	const calls = Array.from({ length: 4 }, () => askLedger(ledger, () => answer.promise, 60_000));
-	// The isolate measures first how late its own timers are.
+	// The isolate first measures the delay of its own timers.
 	await new Promise((resolve) => setTimeout(resolve));
 	vi.setSystemTime(Date.now() + 5_000);
 	try {
@@ -30,8 +30,8 @@ async function whileBehind(work: () => Promise<void>): Promise<void> {
 }
 
 describe('a ledger that is behind', () => {
-	// The first, because a ledger counts as behind for a while.
-	test('hears at the end of a run what its lease cost, which is kept for the next run otherwise', async () => {
+	// This test comes first, because a ledger counts as behind for a while.
+	test('gets the cost of a lease at the end of its run, which otherwise keeps the lease', async () => {
 		const ledger = env.LEDGERS.get(env.LEDGERS.idFromName('local'));
 		await ledger.setUserCaps('lea', { daily: { tokens: 1_000_000 } });
 		const readReserved = async () => (await ledger.userState('lea')).daily.reserved.tokens;
@@ -53,7 +53,7 @@ describe('a ledger that is behind', () => {
 		});
 	});
 
-	test('has new runs refused with Retry-After before anything of them is stored, and other requests answered', async () => {
+	test('refuses new runs with Retry-After and stores nothing, while other requests are answered', async () => {
 		const { id } = await (await request('/v1/sessions', ofUser)).json<{ id: string }>();
 		await whileBehind(async () => {
 			const refused = [
@@ -76,7 +76,7 @@ describe('a ledger that is behind', () => {
 });
 
 describe('a session', () => {
-	test('takes no more than 100 requests that wait to be let in, and is read and cancelled meanwhile', async () => {
+	test('takes at most 100 waiting requests, and can be read and cancelled meanwhile', async () => {
 		const id = await createSession();
 		const owner = { owner: 'local' };
 		const sendOne = () => readObject(id).send(owner, { text: 'go' }, { delivery: 'accepted' });
@@ -101,7 +101,7 @@ describe('a session', () => {
 		expect(await readHistory(id)).toEqual([]);
 	});
 
-	test('refuses a request that it comes to after its deadline, and still cancels', async () => {
+	test('refuses a request after its deadline, except for a cancel', async () => {
 		const id = await createSession();
 		const late = { owner: 'local', deadline: Date.now() - 1 };
 		expect(await readObject(id).state(late)).toMatchObject({ ok: false, ...busy });

@@ -15,7 +15,7 @@ import { play } from '../../script.ts';
 import { breakStorage, mendStorage } from '../../storage.ts';
 import { forever, post } from './stage.ts';
 
-/** A disk that fails for a moment, and a statement that would fail each time. */
+/** A temporary failure of the disk, and a statement that fails each time. */
 const faults = ['SQLITE_IOERR', 'SQLITE_TOOBIG'] as const;
 
 beforeEach(() => {
@@ -26,7 +26,7 @@ afterEach(() => {
 	vi.restoreAllMocks();
 });
 
-/** Has the first tries to store the end of a session's run fail so, one after another. */
+/** Lets the first attempts to store the end of a session's run fail with these errors. */
 function breakEnd(session: string, ...given: readonly string[]): void {
 	const left = [...given];
 	const fails = (_: number, statement: string) =>
@@ -36,7 +36,7 @@ function breakEnd(session: string, ...given: readonly string[]): void {
 
 const alarmOf = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 
-/** The object's alarm fails, and so does setting the next one; then the platform gives it up. */
+/** The object's alarm fails, and so does setting the next alarm. Then the platform drops the alarm. */
 async function loseAlarm(id: string): Promise<void> {
 	breakStorage();
 	const error = await runInDurableObject(readObject(id), async (object) => {
@@ -52,10 +52,10 @@ async function loseAlarm(id: string): Promise<void> {
 	await runInDurableObject(readObject(id), (_, { storage }) => storage.deleteAlarm());
 }
 
-describe('who waits for the result of a run', () => {
+describe('a request that waits for the result of a run', () => {
 	for (const first of faults)
 		for (const second of faults)
-			test(`is told no end but the stored one, where storing it fails by ${first} and then by ${second}`, async () => {
+			test(`gets only the stored end if storing fails by ${first} and then by ${second}`, async () => {
 				const id = await createSession();
 				const { requests } = play('Whole.', 'Never.');
 				breakEnd(id, first, second);
@@ -82,7 +82,7 @@ describe('who waits for the result of a run', () => {
 			});
 });
 
-test('a chat completion without a key whose end cannot be stored is not sent again by its client: its run goes on', async () => {
+test('a client does not repeat a chat completion without a key whose end cannot be stored, and its run continues', async () => {
 	const agent = { model: 'scripted', messages: [{ role: 'user', content: 'Hi' }] };
 	const named = { 'runlet-session': 'unstored' };
 	play('One.', 'Whole.');
@@ -97,8 +97,8 @@ test('a chat completion without a key whose end cannot be stored is not sent aga
 	await expect.poll(async () => (await readState(id)).status).not.toBe('running');
 });
 
-describe('a session whose alarm failed, and could not be set again', () => {
-	test('has its lost run taken up by the next request', async () => {
+describe('a session without an alarm after two failures', () => {
+	test('resumes its interrupted run at the next request', async () => {
 		const id = await createSession();
 		const { requests } = play(forever, 'Whole.');
 		await post(id);
@@ -115,7 +115,7 @@ describe('a session whose alarm failed, and could not be set again', () => {
 	test.each([
 		['the same life of its object', async () => {}],
 		['another life of it', restart],
-	])('expires nevertheless: the next request to %s sets the alarm', async (_, before) => {
+	])('expires, because the next request to %s sets the alarm', async (_, before) => {
 		const id = await createSession('fleeting');
 		await expect.poll(async () => (await readNextAlarm(id)) ?? 0).toBeGreaterThan(Date.now() + 60_000);
 		await runInDurableObject(readObject(id), (__, { storage }) => {
@@ -123,7 +123,7 @@ describe('a session whose alarm failed, and could not be set again', () => {
 				.exec('UPDATE session SET created_at = created_at - 3600001, listed_at = listed_at - 3600001')
 				.toArray();
 		});
-		// The object reads its session again once it has written it.
+		// The object reads its session again after it wrote its row.
 		await request(`/v1/sessions/${id}`, { budget: { tokens: 1_000 } }, {}, 'PATCH');
 		await loseAlarm(id);
 		await before(id);
@@ -132,7 +132,7 @@ describe('a session whose alarm failed, and could not be set again', () => {
 	});
 });
 
-test('a session whose removal failed in its middle stands, or has an alarm for what it owes', async () => {
+test('a session whose removal failed half-way exists, or has an alarm for its outbox', async () => {
 	for (let from = 1, isOver = false; !isOver; from++) {
 		const id = await createSession();
 		await expect.poll(() => readNextAlarm(id)).toBeNull();

@@ -11,7 +11,7 @@ const parts = [
 ] as const;
 const content = 'A dot.\n\n[image:image]\n\n[file:hi.txt]';
 
-test('a result of parts is streamed, stored, replayed, sent again, exported and shown to pages', async () => {
+test('streams, stores, replays, resends, exports and shows a result with parts', async () => {
 	const id = await createSession();
 	const drawn = { toolCalls: [{ id: 'a', name: 'draw', input: { caption: 'A dot.' } }] };
 	play(drawn, 'Drawn.');

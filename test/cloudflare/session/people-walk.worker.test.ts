@@ -1,6 +1,6 @@
 /**
- * A random walk over two owners with three users each, in all roles and by every way in, held against what the walk knows
- * by itself. The long form is `npm run endurance -- people --count 20000 --seed 7`; a failure names its seed.
+ * A random walk over two owners with three users each, in all roles and through all entrances, checked against a model
+ * of the Worker. The long form is `npm run endurance -- people --count 20000 --seed 7`. A failure names its seed.
  */
 import { expect, test } from 'vitest';
 import { walkOn } from './walk/index.ts';
@@ -16,7 +16,7 @@ const { VITE_WALK_STEPS: steps, VITE_WALK_SEED: seed } = import.meta.env;
 const usualSteps = 300;
 const hourMs = 3_600_000;
 
-test('a random walk of two owners and their users shows nobody what belongs to another person', {
+test('a random walk of two owners and their users shows nobody data of another person', {
 	timeout: steps === undefined ? 240_000 : 2 * hourMs,
 }, async () => {
 	const figures = await walkOn(Number(seed ?? Math.floor(Math.random() * 1_000_000)), Number(steps ?? usualSteps));

@@ -1,4 +1,4 @@
-/** A session's requests keep their beginning over its runs and over the lives of its object. */
+/** The requests of a session keep their beginning over its runs and restarts. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ScriptedRequest } from '../../../src/core/providers/scripted.ts';
@@ -29,7 +29,7 @@ const runs = fc.array(
 	{ minLength: 2, maxLength: 4 },
 );
 
-/** Writes a request of the session in the words of an API. */
+/** Writes a request of the session in the format of an API. */
 async function toParts(api: Api, { messages, system, tools, options }: ScriptedRequest): Promise<Parts> {
 	const parts: Parts[] = [];
 	const { chatFn } = api.provider((body) => {
@@ -42,13 +42,13 @@ async function toParts(api: Api, { messages, system, tools, options }: ScriptedR
 	return sent;
 }
 
-test('each request of a random session begins with the whole request before it, also after restarts', async () => {
+test('each request of a random session begins with the whole previous request, also after restarts', async () => {
 	await fc.assert(
 		fc.asyncProperty(runs, async (runs) => {
 			const user = createUser();
 			await putMemory(user, 'pets.md', 'Has a dog.');
 			let ids = 0;
-			// A memory that changes is sent as it is now, so each has a path of its own.
+			// A changed memory is sent in its new form, so each has its own path.
 			const toCall = ([name, input]: readonly [string, object]) => {
 				const id = `c${ids++}`;
 				return { id, name, input: { ...input, ...(name === 'remember' && { path: `${id}.md` }) } };
@@ -69,7 +69,7 @@ test('each request of a random session begins with the whole request before it, 
 				if (restarts) await restart(id);
 			}
 			expect(requests).toHaveLength(script.length);
-			// The key of a cache names the session, and does not tell its id.
+			// The cache key names the session without its id.
 			const keys = new Set(requests.map(({ options }) => options?.cacheKey));
 			expect([...keys]).toEqual([expect.stringMatching(/^[0-9a-z]{11}$/)]);
 			expect(requests.map(({ options }) => options?.cache)).toEqual(requests.map(() => '5m'));
@@ -82,7 +82,7 @@ test('each request of a random session begins with the whole request before it, 
 	);
 });
 
-test('a step of a session says why the cache missed, also in a later life, and so do its messages', async () => {
+test('steps and messages have the reason of a cache miss, also after a restart', async () => {
 	const usage = (cachedInputTokens: number) => ({ inputTokens: 5_000, outputTokens: 1, cachedInputTokens });
 	play({ text: 'One.', usage: usage(0) }, { text: 'Two.', usage: usage(5_000) }, { text: 'Three.', usage: usage(0) });
 	const id = await createSessionFor(createUser(), 'economical');
@@ -98,6 +98,6 @@ test('a step of a session says why the cache missed, also in a later life, and s
 	const response = await request(`/v1/sessions/${id}/messages`);
 	const { messages: history } = await response.json<{ messages: { turn?: { cacheMiss?: string } }[] }>();
 	expect(history.flatMap(({ turn }) => (turn === undefined ? [] : [turn.cacheMiss]))).toEqual(misses);
-	// What a request is compared with stays inside.
+	// The record of a request is not shown.
 	expect(JSON.stringify(history)).not.toContain('"prompt"');
 });

@@ -9,17 +9,17 @@ import { effects } from '../../effects.ts';
 import { play } from '../../script.ts';
 import worker from '../../worker.ts';
 
-/** What happens while a model writes, or a tool works. */
+/** What happens during a model or a tool. */
 type Meanwhile = 'nothing' | 'crash' | 'cancel' | 'queue' | 'steer' | 'forbidden';
 
 interface RandomTurn {
 	readonly reasoning: string;
 	readonly text: string;
 	readonly calls: readonly { readonly id: string; readonly kind: CallKind }[];
-	/** Lengths of the pieces that it is streamed in. */
+	/** The lengths of its streamed pieces. */
 	readonly cuts: readonly number[];
 	readonly fails: boolean;
-	/** What happens once so many of its pieces were streamed. */
+	/** What happens after this many pieces. */
 	readonly pause: { readonly behind: number; readonly meanwhile: Meanwhile } | undefined;
 }
 
@@ -56,11 +56,11 @@ const turn: fc.Arbitrary<RandomTurn> = fc.record({
 
 const scenario = fc.record({
 	turns: fc.array(turn, { minLength: 1, maxLength: 9 }),
-	/** What the person, and chance, choose. */
+	/** The choices of the person and of chance. */
 	choices: fc.array(fc.nat({ max: 1_000 }), { minLength: 8, maxLength: 8 }),
 });
 
-/** A text in pieces of these lengths, over and over. */
+/** A text in pieces of these lengths, repeated. */
 function* pieces(text: string, cuts: readonly number[]): Generator<string> {
 	for (let at = 0, n = 0; at < text.length; n++) {
 		const length = cuts[n % cuts.length] ?? 1;
@@ -88,7 +88,7 @@ function readCall({ id, kind }: RandomTurn['calls'][number]): ToolCall {
 	return { id, name, input: inputs[name] ?? {} };
 }
 
-/** The turn as the scripted model plays it; `pause` is waited for where the turn says so. */
+/** The turn for the scripted model. Calls `pause` at the pause of the turn. */
 function readScript(
 	{ text, reasoning, calls, cuts, fails, pause }: RandomTurn,
 	paused: (what: Meanwhile) => Promise<void>,
@@ -128,10 +128,10 @@ interface State {
 	readonly budget: { readonly reserved: { readonly tokens: number } };
 }
 
-/** A session that is talked to, and a reader of it that comes back whenever it was cut off. */
+/** A session with a person and a reader that reconnects after each disconnect. */
 class Conversation {
 	readonly id: string;
-	/** What the reader got, by run. */
+	/** The reader's events, by run. */
 	readonly seen = new Map<number, WireEvent[]>();
 	readonly #choose: (among: number) => number;
 	#lastEventId: string | undefined;
@@ -144,7 +144,7 @@ class Conversation {
 		this.#choose = choose;
 	}
 
-	/** Called by the model, and by tools that hang: the test does something meanwhile. */
+	/** Called by the model and by tools that hang. The test acts meanwhile. */
 	readonly paused = (what: Meanwhile): Promise<void> => {
 		this.#meanwhileNow = what;
 		return this.#gate.promise;
@@ -158,7 +158,7 @@ class Conversation {
 		return (await fetch(`/${this.id}`)).json();
 	}
 
-	/** One thing that the status allows, done to its end; whether there is anything more to do. */
+	/** Performs one operation that the status allows. Returns whether there is more to do. */
 	async go(): Promise<void> {
 		const { status, question, toolCalls = [] } = await this.state();
 		if (status === 'awaiting_user' && this.#choose(8) > 0)
@@ -170,7 +170,7 @@ class Conversation {
 		await this.#toTheEnd();
 	}
 
-	/** Answers some of the open calls, or all of them. */
+	/** Answers some or all of the open calls. */
 	async #submit(calls: readonly WaitingCall[]): Promise<void> {
 		const keys = calls.map(({ input }) => Reflect.get(Object(input), 'key'));
 		for (const key of keys) expect(effects.began.has(key), `${key} waits`).toBe(false);
@@ -192,11 +192,11 @@ class Conversation {
 		if (status === 'awaiting_tools' && toolCalls?.length === 0) return void (await ok(this.post('continue')));
 		await ok(this.post('cancel'));
 		const events = [...this.seen.values()].at(-1);
-		// That it waited is over, for who reads it later.
+		// A later reader does not see that the run waited.
 		events?.splice(-1, 1, { id: events.at(-1)?.id, type: 'cancelled', data: { type: 'cancelled' } });
 	}
 
-	/** Reads on and does what happens meanwhile, until nothing goes on. */
+	/** Reads and acts until nothing runs. */
 	async #toTheEnd(): Promise<void> {
 		for (;;) {
 			let isRead = false;
@@ -219,7 +219,7 @@ class Conversation {
 		this.#meanwhileNow = undefined;
 		if (what === 'crash') {
 			await this.state();
-			// What a crash ended does not go on.
+			// A run that a crash ended does not continue.
 			return restart(this.id);
 		}
 		if (what === 'cancel') await ok(this.post('cancel'));
@@ -245,7 +245,7 @@ class Conversation {
 		goOn();
 	}
 
-	/** Reads to the end of the newest run; comes back where it was cut off. */
+	/** Reads to the end of the newest run. Reconnects after each disconnect. */
 	async #read(): Promise<void> {
 		for (;;) {
 			const response = await follow(this.id, this.#lastEventId);
@@ -270,7 +270,7 @@ function post(body: unknown): RequestInit {
 	return { method: 'POST', body: JSON.stringify(body), headers };
 }
 
-/** A request about a session, straight to the app: the test's own way to the Worker gets slower with each of them. */
+/** A request about a session, directly to the app, because requests to the Worker get slower. */
 async function fetch(path: string, init?: RequestInit): Promise<Response> {
 	return worker.request(`/v1/sessions${path}`, init, env);
 }
@@ -303,14 +303,14 @@ interface Shown {
 	data: Record<string, unknown>;
 }
 
-/** What a reader has in front of it: neighbouring pieces as one, and nothing of turns that were asked again. */
+/** The events that a reader sees, with neighbouring pieces joined and without restarted turns. */
 function shown(events: readonly WireEvent[]): Shown[] {
 	let out: Shown[] = [];
 	for (const { type, data } of events) {
 		const before = out.at(-1);
 		const field = type === 'tool_use_input' ? 'partialInputJson' : 'text';
 		const isPiece = ['text', 'reasoning', 'tool_use_input'].includes(type);
-		// Of a turn that a crash cut off for the last time nobody has to keep what was shown.
+		// The last turn of a run without a further attempt need not be kept.
 		const isGivenUp = type === 'error' && data.code === 'interrupted';
 		if (type === 'turn.restarted' || isGivenUp) {
 			const done = out.findLastIndex((event) => event.type === 'step' || event.type === 'run.started');
@@ -324,7 +324,7 @@ function shown(events: readonly WireEvent[]): Shown[] {
 	return out;
 }
 
-/** The text of each turn that came to its end. */
+/** The text of each finished turn. */
 function readTexts(events: readonly Shown[]): string[] {
 	const texts: string[] = [];
 	let text = '';
@@ -337,7 +337,7 @@ function readTexts(events: readonly Shown[]): string[] {
 	return texts;
 }
 
-/** What is wrong with the calls of a history: a result that answers nothing, or a second one. */
+/** The errors in the calls of a history: a result without a call, or a second result. */
 function faults(messages: Awaited<ReturnType<typeof readHistory>>): string[] {
 	const found: string[] = [];
 	let open = new Set<string>();
@@ -359,10 +359,10 @@ const ends: Readonly<Record<string, string>> = {
 	error: 'error',
 };
 
-/** A scenario that comes to no end has failed, too. */
+/** A scenario without an end has failed, too. */
 const runs = { numRuns: 30, timeout: 30_000 };
 
-test('any conversation, whatever happens to it, reads the same live and afterwards, and does nothing twice', {
+test('any conversation is the same live and afterwards, and does nothing twice, for any failures', {
 	timeout: 120_000,
 }, async () => {
 	await fc.assert(

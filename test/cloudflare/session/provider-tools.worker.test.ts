@@ -1,4 +1,4 @@
-/** Tools that a provider runs itself, in a session: what it is asked, what readers see, what is stored, what it costs. */
+/** The provider's own tools in a session: the request, the events, the rows and the cost. */
 import { afterEach, expect, test } from 'vitest';
 import { allEvents, createSession, follow, readHistory, readState, request, restart, send } from '../../client.ts';
 import { network } from '../../script.ts';
@@ -51,7 +51,7 @@ const call = { id: 'srv_1', name: 'web_search', input: { query: 'sky' } };
 const found = { ...call, output: [{ url: page.url, title: 'A' }] };
 const source = { id: expect.any(String), url: page.url, title: 'A', quote: 'It is blue.' };
 
-test('a search of the provider is asked for, shown, kept in the message and the step, replayed and charged', async () => {
+test('requests, shows, stores, replays and charges a search of the provider', async () => {
 	const bodies: Readonly<Record<string, unknown>>[] = [];
 	network.fetch = (body) => {
 		bodies.push(body);
@@ -83,11 +83,11 @@ test('a search of the provider is asked for, shown, kept in the message and the 
 	for (const type of ['source', 'step', 'stop', 'done']) expect(of(type, again)).toEqual(of(type));
 
 	await allEvents(await send(id, 'Sure?'));
-	// What only the provider can read goes back to it.
+	// Provider metadata goes back to the provider.
 	expect(JSON.stringify(bodies[1])).toContain('"encrypted_content":"secret"');
 });
 
-test('an image that a model made is a file of its session, and its bytes stand in no message', async () => {
+test('an image of a model becomes a file of the session, and no message has its bytes', async () => {
 	const image = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: dot };
 	const response = {
 		id: 'resp_1',

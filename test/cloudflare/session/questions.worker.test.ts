@@ -31,7 +31,7 @@ async function readResult(id: string) {
 	return (await readHistory(id)).find(({ role }) => role === 'tool');
 }
 
-/** Has the tool ask for a size, and answers that. */
+/** Lets the tool ask for a size, and answers. */
 async function answerSize(id: string): Promise<void> {
 	await allEvents(await send(id, 'A hat, please.'));
 	expect(await readState(id)).toMatchObject({ status: 'awaiting_user', question: { question: 'Which size of hat?' } });
@@ -39,8 +39,8 @@ async function answerSize(id: string): Promise<void> {
 	expect(await readState(id)).toMatchObject({ status: 'awaiting_user', question: { question: 'Which colour?' } });
 }
 
-describe('a question whose answer goes back to the tool', () => {
-	test('is answered over HTTP, and its tool gives the result of the call', async () => {
+describe('a question whose tool takes the answer', () => {
+	test('is answered over HTTP, and its tool returns the result of the call', async () => {
 		const id = await createSession('ordering');
 		const { requests } = play(calls, 'Ordered.');
 		await answerSize(id);
@@ -49,7 +49,7 @@ describe('a question whose answer goes back to the tool', () => {
 		expect(requests.at(-1)?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
 	});
 
-	test('is answered by the next message too, and after the object was evicted', async () => {
+	test('is answered by the next message, also after an eviction of the object', async () => {
 		const id = await createSession('ordering');
 		play(calls, 'Ordered.');
 		await allEvents(await send(id, 'A hat, please.'));
@@ -63,7 +63,7 @@ describe('a question whose answer goes back to the tool', () => {
 		]);
 	});
 
-	test('shows nobody what its tool keeps', async () => {
+	test('shows nobody the data of its tool', async () => {
 		const id = await createSession('ordering');
 		play(calls, 'Ordered.');
 		await answerSize(id);
@@ -76,7 +76,7 @@ describe('a question whose answer goes back to the tool', () => {
 		expect(shown.join('')).not.toContain('kept for the tool');
 	});
 
-	test('takes an answer once: the same request again gets the same run', async () => {
+	test('takes an answer once, and the repeated request gets the same run', async () => {
 		const id = await createSession('ordering');
 		play(calls, 'Ordered.');
 		await answerSize(id);
@@ -88,7 +88,7 @@ describe('a question whose answer goes back to the tool', () => {
 	});
 });
 
-test('an answer may bring a file, and another model for the run; one without any content is refused', async () => {
+test('an answer may have a file and another model, and is refused without content', async () => {
 	const id = await createSession('scripted');
 	const { requests } = play({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which day?' } }] }, 'Noted.');
 	await allEvents(await send(id, 'Go'));
@@ -102,7 +102,7 @@ test('an answer may bring a file, and another model for the run; one without any
 
 describe('an answered call whose object dies', () => {
 	const points: readonly CrashPointName[] = ['accepted', 'tool-begin', 'tool-end', 'ended'];
-	test.each(points)('at %s is carried out at most once, and its run comes to its end', async (point) => {
+	test.each(points)('at %s runs at most once, and its run ends', async (point) => {
 		const id = await createSession('ordering');
 		play(calls, 'Over.', 'Over.');
 		await answerSize(id);
@@ -116,7 +116,7 @@ describe('an answered call whose object dies', () => {
 		else expect([content, ordering.taken]).toEqual([unknown, []]);
 	});
 
-	test('while the tool works is not carried out again: its outcome is unknown', async () => {
+	test('during its tool does not run again, because its outcome is unknown', async () => {
 		const id = await createSession('ordering');
 		play(calls, 'I do not know.');
 		await answerSize(id);

@@ -19,13 +19,13 @@ import { forever, post, readHalf, readTo } from './stage.ts';
 
 const call = (id: string, name: string, input: unknown = {}) => ({ id, name, input });
 
-/** Sends a message and reads the run until an event of that type came. */
+/** Sends a message and reads the run until an event of this type. */
 const until = async (id: string, type: string) => readTo(await send(id, 'go'), { type });
 
 const results = (messages: readonly { role: string }[] = []) => messages.filter(({ role }) => role === 'tool');
 
 describe('a run whose object died', () => {
-	test('goes on when its alarm wakes the object, with the turn that was cut off asked again', async () => {
+	test('is resumed by the alarm, which restarts the interrupted turn', async () => {
 		const id = await createSession();
 		const woken = Promise.withResolvers<string>();
 		const { requests } = play(readHalf('Half of'), () => woken.promise);
@@ -42,7 +42,7 @@ describe('a run whose object died', () => {
 		]);
 	});
 
-	test('tells a reader that comes back to drop the text of that turn, before it shows the new one', async () => {
+	test('shows a returning reader the restart before the new turn', async () => {
 		const id = await createSession();
 		play({ text: 'First.', toolCalls: [call('a', 'echo', { text: 'hi' })] }, readHalf('Half'), 'Second.');
 		const seen = await readTo(await send(id, 'go'), { text: 'Half' });
@@ -62,7 +62,7 @@ describe('a run whose object died', () => {
 			expect(await allEvents(await follow(id, event.id)), `behind ${event.id}`).toEqual(later.slice(at + 1));
 	});
 
-	test('keeps what was shown of the turn on a timer: who comes later sees it in front of the restart', async () => {
+	test('stores drafts of the turn, which a later reader gets before the restart', async () => {
 		const id = await createSession();
 		const followed = Promise.withResolvers<string>();
 		play(readHalf('Half'), () => followed.promise);
@@ -83,7 +83,7 @@ describe('a run whose object died', () => {
 		]);
 	});
 
-	test('runs a safe tool again under the same call id, and answers any other that had begun as unknown', async () => {
+	test('repeats a safe tool under the same call id, and answers other begun calls as unknown', async () => {
 		const id = await createSession();
 		const { requests } = play({ toolCalls: [call('u', 'unsafe'), call('s', 'safe')] }, 'I will look first.');
 		await until(id, 'stop');
@@ -102,7 +102,7 @@ describe('a run whose object died', () => {
 		});
 	});
 
-	test('runs what had not begun: a sequential call behind the one that was cut off', async () => {
+	test('runs a call that had not begun, behind an interrupted sequential call', async () => {
 		const id = await createSession();
 		const { requests } = play({ toolCalls: [call('u', 'unsafe'), call('l', 'last', { text: 'now' })] }, 'Done.');
 		await until(id, 'stop');
@@ -114,7 +114,7 @@ describe('a run whose object died', () => {
 		]);
 	});
 
-	test('asks a person about what nobody allowed, and does not run what may have run without', async () => {
+	test('asks for missing approvals, and does not repeat a call that may have run', async () => {
 		const id = await createSession();
 		const pay = call('p', 'pay', { amount: 5 });
 		play({ toolCalls: [pay, call('n', 'cheap', { amount: 1 })] });
@@ -127,7 +127,7 @@ describe('a run whose object died', () => {
 		expect(results(await readHistory(id))).toMatchObject([{ toolCallId: 'n', isError: true }]);
 	});
 
-	test('ends as done where the last message was stored, without asking the model again', async () => {
+	test('ends as done without a further request if the last message was stored', async () => {
 		const id = await createSession();
 		const { requests } = play('Complete.');
 		await allEvents(await send(id, 'go'));
@@ -136,7 +136,7 @@ describe('a run whose object died', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('stays halted where the result that halts it was stored', async () => {
+	test('stays halted if the halting result was stored', async () => {
 		const id = await createSession();
 		const { requests } = play({ toolCalls: [call('h', 'stop')] });
 		await allEvents(await send(id, 'go'));
@@ -145,7 +145,7 @@ describe('a run whose object died', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('asks its question once more where the tool that asked had said it, without running that again', async () => {
+	test('repeats a stored question without running its tool again', async () => {
 		const id = await createSession();
 		play({ toolCalls: [call('q', 'ask', { question: 'Which?' })] });
 		await allEvents(await send(id, 'go'));
@@ -162,7 +162,7 @@ describe('a run whose object died', () => {
 		).toEqual({ created_at: 1 });
 	});
 
-	test('stops after the turns that it was to have, counted over its lives', async () => {
+	test('stops after its number of turns, counted over all attempts', async () => {
 		const id = await createSession();
 		play(Object.assign(new Error('no'), { status: 401 }));
 		await allEvents(await send(id, 'go'));
@@ -173,7 +173,7 @@ describe('a run whose object died', () => {
 		expect((await allEvents(await follow(id))).at(-1)).toMatchObject({ type: 'awaiting', data: { toolCalls: [] } });
 	});
 
-	test('has three lives without coming further, then ends as interrupted, and is continued by hand', async () => {
+	test('ends as interrupted after three attempts without progress, and can be continued', async () => {
 		const id = await createSession();
 		const { requests } = play(forever, forever, forever, forever);
 		await until(id, 'run.started');
@@ -191,7 +191,7 @@ describe('a run whose object died', () => {
 		expect(readText(await allEvents(continued))).toBe('Back.');
 	});
 
-	test('is followed by a message that waited: its model is told what is not known', async () => {
+	test('is followed by a queued message, whose model gets the unknown results', async () => {
 		const id = await createSession();
 		const { requests } = play({ toolCalls: [call('u', 'unsafe')] }, 'I will look.');
 		await until(id, 'stop');
@@ -204,7 +204,7 @@ describe('a run whose object died', () => {
 		]);
 	});
 
-	test('has ten lives in all, also where each comes further', async () => {
+	test('has ten attempts in all, also with progress', async () => {
 		const id = await createSession();
 		const turn = (n: number) => ({ toolCalls: [call(`e${n}`, 'echo', { text: String(n) }), call(`u${n}`, 'unsafe')] });
 		play(...Array.from({ length: 12 }, (_, n) => turn(n)));
@@ -218,7 +218,7 @@ describe('a run whose object died', () => {
 		expect(await readState(id)).toMatchObject({ status: 'error', error: { code: 'interrupted' } });
 	});
 
-	test('fails with what is wrong where its agent is gone', async () => {
+	test('fails with the reason if its agent is gone', async () => {
 		const id = await createSession();
 		play(forever);
 		await until(id, 'run.started');
@@ -228,7 +228,7 @@ describe('a run whose object died', () => {
 	});
 });
 
-test('the alarm of a run that goes on keeps watch, and comes no more once the run is over', async () => {
+test('the alarm repeats during a run, and not after it', async () => {
 	const end = Promise.withResolvers<void>();
 	play(async () => {
 		await end.promise;
@@ -242,7 +242,7 @@ test('the alarm of a run that goes on keeps watch, and comes no more once the ru
 	expect(await alarm()).not.toBeNull();
 	end.resolve();
 	expect(readText(await allEvents(response))).toBe('done');
-	// Once its owner's ledger was told.
+	// After its owner's ledger got its report.
 	await expect.poll(() => readNextAlarm(id)).toBeNull();
 });
 
@@ -251,7 +251,7 @@ async function readDraft(id: string): Promise<string> {
 	return String(run?.draft);
 }
 
-/** A crash between a run's last message and its end: the end was not written. */
+/** A crash between a run's last message and its end. */
 async function reopen(id: string): Promise<void> {
 	await runInDurableObject(readObject(id), (_, { storage }) =>
 		storage.sql.exec("UPDATE run SET status = 'running', tail = NULL, ended_at = NULL"),

@@ -24,7 +24,7 @@ async function talk() {
 	return { id, first: String(first?.id), second: String(second?.id) };
 }
 
-test('a message in other words takes the place of an earlier one: what stood behind it is kept, and no model is sent it', async () => {
+test('replaces a message and keeps the later messages, which no model gets', async () => {
 	const { id, first } = await talk();
 	const { requests } = play('C1', 'D1');
 	expect(readText(await allEvents(await replace(id, first, { text: 'C' })))).toBe('C1');
@@ -35,7 +35,7 @@ test('a message in other words takes the place of an earlier one: what stood beh
 	expect(requests[1]?.messages.map(({ content }) => content)).toEqual(['C', 'C1', 'D']);
 });
 
-test('without a text the message is asked again, in the same words', async () => {
+test('repeats the message without a new text', async () => {
 	const { id, second } = await talk();
 	const { requests } = play('B2');
 	expect(readText(await allEvents(await replace(id, second)))).toBe('B2');
@@ -43,7 +43,7 @@ test('without a text the message is asked again, in the same words', async () =>
 	expect(toTexts(await readHistory(id))).toEqual(['A', 'A1', 'old B', 'old B1', 'B', 'B2']);
 });
 
-test('a run that goes on is stopped first', async () => {
+test('cancels the current run first', async () => {
 	const { id, second } = await talk();
 	const begun = Promise.withResolvers<void>();
 	play(() => {
@@ -57,7 +57,7 @@ test('a run that goes on is stopped first', async () => {
 	expect(await readState(id)).toMatchObject({ status: 'completed' });
 });
 
-test('what is no message of a person in the history cannot be replaced, and nothing changes', async () => {
+test('refuses to replace anything but a message of a person, and changes nothing', async () => {
 	const { id, first, second } = await talk();
 	const [, answer] = await readHistory(id);
 	play('C1');

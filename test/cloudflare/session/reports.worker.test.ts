@@ -27,7 +27,7 @@ const onStore = (work: (store: SessionStore, readRows: ReturnType<typeof counted
 
 const listTold = (store: SessionStore) => store.reports.list().map(({ id }) => id);
 
-test('extends a session by an activity without a run, stored at most once a minute', () =>
+test('an activity without a run extends a session, stored at most once a minute', () =>
 	onStore((store, readRows) => {
 		store.runs.end(1, 'completed', { before: [], draft: [], steps: 0, event: { type: 'cancelled' } }, 1);
 		readRows();
@@ -41,7 +41,7 @@ test('extends a session by an activity without a run, stored at most once a minu
 		expect(readRows().written).toBe(1);
 	}));
 
-test('the end of a lease is told while the run that began it goes on', () =>
+test('reports an ended lease during the run that began it', () =>
 	onStore((store, readRows) => {
 		store.runs.end(1, 'cancelled', { before: [], draft: [], steps: 0, event: { type: 'cancelled' } }, 1);
 		readRows();
@@ -89,7 +89,7 @@ test('reports the cost of each model at the end of a lease, also of failed reque
 		]);
 	}));
 
-test('the end of a lease is told as long as it is neither told nor undone, and costs no row of its own', () =>
+test('reports an ended lease until it is delivered or rolled back, without a row', () =>
 	onStore((store, readRows) => {
 		store.markReported(store.listDue(0));
 		store.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);
@@ -109,7 +109,7 @@ test('the end of a lease is told as long as it is neither told nor undone, and c
 		expect(readRows().written).toBe(1);
 	}));
 
-test('the cost of a message stands in its row alone, and counts in every sum', () =>
+test('the cost of a message is only in its row, and counts in every sum', () =>
 	onStore((store, readRows) => {
 		const ask = (run: number) => store.spending.reserve({ run, model: 'm', amount: ten, owed: true, estimate }, 1);
 		const reply = (call: number, tokens: number) =>
@@ -155,7 +155,7 @@ test('the cost of a message stands in its row alone, and counts in every sum', (
 		]);
 	}));
 
-test('what could not be told has a row, and is not told beside it', () =>
+test('a failed report has a row, and is not listed twice', () =>
 	onStore((store) => {
 		store.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);
 		store.spending.settle(1, ten);
@@ -168,7 +168,7 @@ test('what could not be told has a row, and is not told beside it', () =>
 		]);
 	}));
 
-test('what a removed session has not told its ledger has a row, also where another life of its object removes it', async () => {
+test('an undelivered cost of a removed session has a row, also if another instance removes the session', async () => {
 	for (const isNext of [false, true])
 		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) => {
 			const first = createStore(storage);
@@ -181,7 +181,7 @@ test('what a removed session has not told its ledger has a row, also where anoth
 		});
 });
 
-test('a lease is told although one of the session before it, under the same id, was being told when that was removed', () =>
+test('reports a lease although a lease of a removed session with this id was being reported', () =>
 	onStore((store) => {
 		const begin = (id: string) => {
 			store.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);

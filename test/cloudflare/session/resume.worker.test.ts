@@ -5,7 +5,7 @@ import { play } from '../../script.ts';
 
 const call = (id: string, name: string, input: unknown) => ({ id, name, input });
 
-/** Events with neighbouring pieces of one text joined: what two readers must agree on, however their streams were cut. */
+/** Events with neighbouring pieces of a text joined, in which two readers agree for any disconnects. */
 function joined(events: readonly WireEvent[]): unknown[] {
 	const out: { type: string; data: Record<string, unknown> }[] = [];
 	for (const { type, data } of events) {
@@ -56,7 +56,7 @@ const script = [
 	},
 ];
 
-test('a reader that comes back gets exactly what it missed, wherever it was cut', async () => {
+test('a returning reader gets exactly the missed events, from any position', async () => {
 	const end = Promise.withResolvers<void>();
 	play(...script, { text: '', toolCalls: [call('d', 'echo', { text: 'more' })] }, async () => {
 		await end.promise;
@@ -80,7 +80,7 @@ test('a reader that comes back gets exactly what it missed, wherever it was cut'
 	}
 });
 
-test('the same holds when the object was restarted and the stream is made from the store', async () => {
+test('a returning reader gets exactly the missed events from the store after a restart', async () => {
 	const id = await createSession();
 	play(...script, { text: 'That is all.', deltas: ['That ', 'is ', 'all.'].map((text) => ({ type: 'text', text })) });
 	const whole = await allEvents(await send(id, 'go'));
@@ -96,7 +96,7 @@ test('the same holds when the object was restarted and the stream is made from t
 	}
 });
 
-test('a reader that comes back in the middle of a run gets what it missed, then the rest', async () => {
+test('a reader that returns during a run gets the missed events, then the rest', async () => {
 	const middle = Promise.withResolvers<void>();
 	const end = Promise.withResolvers<void>();
 	play(async (_, onDelta) => {
@@ -121,7 +121,7 @@ test('a reader that comes back in the middle of a run gets what it missed, then 
 	);
 });
 
-test('a reader that comes back before the first token gets everything once', async () => {
+test('a reader that returns before the first token gets everything once', async () => {
 	const open = Promise.withResolvers<void>();
 	play(async () => {
 		await open.promise;
@@ -138,7 +138,7 @@ test('a reader that comes back before the first token gets everything once', asy
 	expect(events.filter(({ type }) => type === 'run.started')).toHaveLength(0);
 });
 
-test('a returning reader gets the text that a cancelled turn had shown', async () => {
+test('a returning reader gets the shown text of a cancelled turn', async () => {
 	play(async (_, onDelta) => {
 		await onDelta({ type: 'reasoning', text: 'Hm.' });
 		for (const text of ['Once ', 'upon ', 'a time']) await onDelta({ type: 'text', text });
@@ -162,7 +162,7 @@ test('a returning reader gets the text that a cancelled turn had shown', async (
 	]);
 });
 
-test('a position in a tool input means the same when the model wrote its JSON in its own way, or several at once', async () => {
+test('a position in a tool input means the same for any format of its JSON, and for simultaneous calls', async () => {
 	const id = await createSession();
 	const piece = (call: string, partialInputJson: string) => ({ type: 'tool_use_input', id: call, partialInputJson });
 	play(
@@ -193,7 +193,7 @@ test('a position in a tool input means the same when the model wrote its JSON in
 	expect(inputs(await allEvents(await follow(id)))).toBe(inputs(joinedInputs(whole)));
 });
 
-test('a run that began with an answer is streamed again as it was', async () => {
+test('a run that began with an answer is replayed unchanged', async () => {
 	const id = await createSession();
 	play({ toolCalls: [call('q', 'ask', { question: 'Which?' }), call('e', 'echo', { text: 'x' })] });
 	await allEvents(await send(id, 'go'));
@@ -205,7 +205,7 @@ test('a run that began with an answer is streamed again as it was', async () => 
 	}
 });
 
-test('there is nothing to follow where no run was started, and behind the last event', async () => {
+test('there is nothing to follow without a run, and behind the last event', async () => {
 	const id = await createSession();
 	expect((await follow(id)).status).toBe(204);
 	play('done');
@@ -222,7 +222,7 @@ test('a reader that has seen the end of a run continues with the next run', asyn
 	expect(readText(await allEvents(await follow(id, first[0]?.id)))).toBe('one');
 });
 
-test('a Last-Event-ID that is none is refused', async () => {
+test('refuses an invalid Last-Event-ID', async () => {
 	const id = await createSession();
 	play('done');
 	await allEvents(await send(id, 'go'));
@@ -235,7 +235,7 @@ test('a Last-Event-ID that is none is refused', async () => {
 	}
 });
 
-test('a reader that does not read holds back neither the model nor other readers', async () => {
+test('a reader that does not read delays neither the model nor other readers', async () => {
 	const size = 5_000;
 	const piece = 'x'.repeat(1_000);
 	play({ text: piece.repeat(size), deltas: Array.from({ length: size }, () => ({ type: 'text', text: piece })) });

@@ -1,4 +1,3 @@
-/** The bytes that a session, an owner and a user may hold. */
 import { env, runInDurableObject, SELF } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
 import { type Config, readConfig } from '../../../src/cloudflare/config/config.ts';
@@ -13,7 +12,7 @@ const large = 'word '.repeat(100_000);
 const readOwn = (id: string): Promise<Config> =>
 	runInDurableObject(readObject(id), (one) => readConfig(Reflect.get(one, 'env')));
 
-/** With other limits of bytes than the Worker under test has. */
+/** With other limits of bytes than the Worker under test. */
 async function limited(limits: RoomLimits, work: () => Promise<void>): Promise<void> {
 	const { roomLimits } = await readOwn(await createSession());
 	const before = { ...roomLimits };
@@ -43,14 +42,14 @@ const full = (scope: keyof RoomLimits) => ({
 		data: { field: 'storage', scope, limit: expect.any(Number), used: expect.any(Number) },
 	},
 });
-/** The bytes that an owner, or one of its users, holds as its list knows it. */
+/** The bytes of an owner or a user in the owner's list. */
 const readHeld = (owner = 'local', user?: string) => {
 	const directory = env.DIRECTORIES.get(env.DIRECTORIES.idFromName(owner));
 	return directory.readHeld(user);
 };
 
-describe('a session that is full', () => {
-	test('refuses messages, and stores nothing of them; reading and deleting work', () =>
+describe('a full session', () => {
+	test('refuses messages and stores nothing, while reading and deleting work', () =>
 		limited({ session: 1_900_000 }, async () => {
 			const id = await createSession();
 			play('One.', 'Two.', 'Three.', 'Four.', 'Five.');
@@ -70,7 +69,7 @@ describe('a session that is full', () => {
 			expect((await remove(id)).status).toBe(204);
 		}));
 
-	test('refuses a first message that is larger than a session, and makes none', () =>
+	test('refuses a first message over its limit, and is not created', () =>
 		limited({ session: mebibyte / 2 }, async () => {
 			play('never');
 			const headers = { 'idempotency-key': 'large-first' };
@@ -82,7 +81,7 @@ describe('a session that is full', () => {
 			expect(await again.json()).toMatchObject({ text: 'Hello.' });
 		}));
 
-	test('refuses files of people and of its agent; what is deleted makes room', () =>
+	test('refuses files of people and of its agent, and deletions free room', () =>
 		limited({ session: 2 * mebibyte }, async () => {
 			const id = await createSession('hands');
 			expect((await put(id, 'a.txt', mebibyte)).status).toBe(201);
@@ -102,7 +101,7 @@ describe('a session that is full', () => {
 			expect((await put(id, 'b.txt', mebibyte / 2)).status).toBe(201);
 		}));
 
-	test('counts files in the bucket, and frees what is deleted there', () =>
+	test('counts files in the bucket, and frees deleted files', () =>
 		limited({ session: 4 * mebibyte }, async () => {
 			const id = await createSession();
 			expect((await put(id, 'a.txt', 3 * mebibyte)).status).toBe(201);
@@ -115,7 +114,7 @@ describe('a session that is full', () => {
 			expect((await put(id, 'b.txt', 3 * mebibyte)).status).toBe(201);
 		}));
 
-	test('is not imported, whatever its messages hold', () =>
+	test('is not imported, for any kind of messages', () =>
 		limited({}, async () => {
 			const id = await createSession();
 			play('One.');
@@ -128,7 +127,7 @@ describe('a session that is full', () => {
 			});
 		}));
 
-	test('is not imported, and nothing of it is left', () =>
+	test('is not imported, and leaves nothing behind', () =>
 		limited({}, async () => {
 			const id = await createSession();
 			play('One.');
@@ -149,7 +148,7 @@ describe('a session that is full', () => {
 		}));
 });
 
-describe.each(['owner', 'user'] as const)('an %s that is full', (scope) => {
+describe.each(['owner', 'user'] as const)('a full %s', (scope) => {
 	const body = scope === 'user' ? { user: 'hoarder' } : {};
 	const make = async () => {
 		const made = await request('/v1/sessions', { agent: 'scripted', ...body });
@@ -157,7 +156,7 @@ describe.each(['owner', 'user'] as const)('an %s that is full', (scope) => {
 	};
 	const held = async () => (await readHeld('local', 'hoarder'))[scope] ?? 0;
 
-	test('refuses messages, sessions, files and imports, until something is deleted', async () => {
+	test('refuses messages, sessions, files and imports until a deletion', async () => {
 		const [one, other] = [await make(), await make()];
 		play('One.');
 		await say(other.id, 'hi');
@@ -184,7 +183,7 @@ describe.each(['owner', 'user'] as const)('an %s that is full', (scope) => {
 	});
 });
 
-test('an owner who has room pays no call for that, and a small turn tells its list nothing', async () => {
+test('an owner with room costs no call, and a small turn reports no bytes', async () => {
 	const id = await createSession();
 	play('One.', 'Two.');
 	await allEvents(await send(id, 'tell me'));
@@ -195,7 +194,7 @@ test('an owner who has room pays no call for that, and a small turn tells its li
 	expect(count()).toEqual([]);
 });
 
-test('the limits are read from the environment, and anything but a number or none is refused with the remedy', () => {
+test('reads the limits from the environment, and refuses anything but a number or none with the remedy', () => {
 	const read = (more: object) => readConfig({ ...env, ...more }).roomLimits;
 	expect(read({ SESSION_BYTES: '5', OWNER_BYTES: 7, USER_BYTES: 'none' })).toEqual({ session: 5, owner: 7 });
 	for (const name of ['SESSION_BYTES', 'OWNER_BYTES', 'USER_BYTES'])
@@ -203,7 +202,7 @@ test('the limits are read from the environment, and anything but a number or non
 			expect(() => read({ [name]: value })).toThrow(new RegExp(`${name}: must be a whole number of bytes.*none`));
 });
 
-test('GET /v1/usage shows what an owner and a user hold, and the limits', async () => {
+test('GET /v1/usage shows the bytes of an owner and a user, and the limits', async () => {
 	const made = await request('/v1/sessions', { agent: 'scripted', user: 'shown' });
 	const { id } = await made.json<{ id: string }>();
 	await put(id, 'a.txt', 2 * mebibyte);

@@ -17,7 +17,7 @@ import { countWork } from '../../rows.ts';
 import { play } from '../../script.ts';
 
 const call = (id: string, name: string, input: unknown) => ({ id, name, input });
-test('a run streams as server-sent events, each with an id, the last one terminal', async () => {
+test('streams a run as server-sent events with ids, the last event terminal', async () => {
 	play({ text: 'Let me see.', toolCalls: [call('a', 'echo', { text: 'hi' })] }, 'Done.');
 	const response = await send(await createSession(), 'go');
 	expect(response.headers.get('content-type')).toBe('text/event-stream');
@@ -31,7 +31,7 @@ test('a run streams as server-sent events, each with an id, the last one termina
 	expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
 });
 
-test('the first event arrives before the last one is produced', async () => {
+test('streams the first event before the last exists', async () => {
 	const last = Promise.withResolvers<void>();
 	play(async (_, onDelta) => {
 		await onDelta({ type: 'text', text: 'first' });
@@ -46,7 +46,7 @@ test('the first event arrives before the last one is produced', async () => {
 	expect(readText(await Array.fromAsync(events))).toBe(' last');
 });
 
-test('a run goes on when its reader has gone', async () => {
+test('a run continues without its reader', async () => {
 	const gone = Promise.withResolvers<void>();
 	play(async (_, onDelta) => {
 		await onDelta({ type: 'text', text: 'before' });
@@ -64,7 +64,7 @@ test('a run goes on when its reader has gone', async () => {
 	expect(events.at(-1)?.type).toBe('done');
 });
 
-test('cancel stops a run at once, the call to the model included', async () => {
+test('cancel stops a run and its call to the model at once', async () => {
 	const started = Promise.withResolvers<void>();
 	let aborted = false;
 	play(({ options }) => {
@@ -85,7 +85,7 @@ test('cancel stops a run at once, the call to the model included', async () => {
 	expect(readText(await allEvents(await send(id, 'and now?')))).toBe('again');
 });
 
-test('cancel does nothing where nothing runs', async () => {
+test('cancel does nothing without a run', async () => {
 	const id = await createSession();
 	expect(await (await request(`/v1/sessions/${id}/cancel`, {})).json()).toMatchObject({ status: 'idle' });
 });
@@ -104,7 +104,7 @@ test('several readers may follow one run', async () => {
 	expect(readers[2]).toEqual(readers[0]);
 });
 
-test('a reader who comes after the end gets the outcome', async () => {
+test('a reader after the end gets the outcome', async () => {
 	play({ text: 'Hello', toolCalls: [call('a', 'noisy', { times: 2 })] }, 'World');
 	const id = await createSession();
 	const live = await allEvents(await send(id, 'go'));
@@ -112,7 +112,7 @@ test('a reader who comes after the end gets the outcome', async () => {
 	expect(late).toEqual(live);
 });
 
-test('a message while a run goes on is refused where it asks for that, and changes nothing', async () => {
+test('refuses a message with whenBusy reject during a run, and changes nothing', async () => {
 	const open = Promise.withResolvers<void>();
 	play(async () => {
 		await open.promise;
@@ -129,7 +129,7 @@ test('a message while a run goes on is refused where it asks for that, and chang
 	expect(messages).toHaveLength(2);
 });
 
-test('without a stream the answer is the result', async () => {
+test('answers with the result without a stream', async () => {
 	play('All done.');
 	const id = await createSession();
 	const result = await (await request(`/v1/sessions/${id}/messages`, { text: 'go' })).json();
@@ -137,7 +137,7 @@ test('without a stream the answer is the result', async () => {
 	expect(await readState(id)).toMatchObject({ status: 'completed' });
 });
 
-test('with respond-async the answer is that the run was accepted', async () => {
+test('answers 202 with respond-async', async () => {
 	const open = Promise.withResolvers<void>();
 	play(async () => {
 		await open.promise;
@@ -152,7 +152,7 @@ test('with respond-async the answer is that the run was accepted', async () => {
 	expect(readText(await allEvents(await follow(id)))).toBe('later');
 });
 
-test('a session may begin with its first message, in one request', async () => {
+test('creates a session with its first message in one request', async () => {
 	play('Hello');
 	const response = await request('/v1/sessions', { agent: 'scripted', text: 'hi' }, { accept: 'text/event-stream' });
 	expect(response.status).toBe(201);
@@ -161,14 +161,14 @@ test('a session may begin with its first message, in one request', async () => {
 	expect(await (await request(location)).json()).toMatchObject({ agent: 'scripted', status: 'completed' });
 });
 
-test('a session that begins with a message and waits for the result says one status, the last', async () => {
+test('a request that creates a session and waits for its result gets the last status', async () => {
 	play('Hello');
 	const created = await request('/v1/sessions', { agent: 'scripted', text: 'hi' });
 	expect(created.status).toBe(201);
 	expect(await created.json()).toMatchObject({ status: 'completed', run: { status: 'completed' }, text: 'Hello' });
 });
 
-test('a failure of the model is the error event, the error response, and the status', async () => {
+test('a failure of the model is in the error event, the error response and the status', async () => {
 	const id = await createSession();
 	play(Object.assign(new Error('no such key'), { status: 401 }));
 	expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ type: 'error', data: { code: 'auth' } });
@@ -179,7 +179,7 @@ test('a failure of the model is the error event, the error response, and the sta
 	expect(await failed.json()).toMatchObject({ error: { code: 'auth' } });
 });
 
-test('a question stops the run, and the next message is its answer', async () => {
+test('a question stops the run, and the next message answers it', async () => {
 	const id = await createSession();
 	play({ toolCalls: [call('q', 'ask', { question: 'Which one?' })] });
 	expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({
@@ -192,7 +192,7 @@ test('a question stops the run, and the next message is its answer', async () =>
 	expect(requests[0]?.messages.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'q', content: 'The red one.' });
 });
 
-test('a manual tool stops the run; a message is refused until it is cancelled, and then the conversation goes on', async () => {
+test('a manual tool stops the run: messages are refused until a cancel', async () => {
 	const id = await createSession();
 	play({ toolCalls: [call('m', 'by_hand', {})] });
 	expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({
@@ -215,7 +215,7 @@ test('a halt ends the run and keeps the result', async () => {
 	expect(await readState(id)).toMatchObject({ status: 'completed', run: { status: 'halted' } });
 });
 
-test('a run ends and the session goes on, however much its tools said at the end', async () => {
+test('a run ends after any amount of notes from its tools', async () => {
 	const id = await createSession();
 	const question = 'Which? '.repeat(500_000);
 	play({ toolCalls: [call('n', 'noisy', { times: 150_000 }), call('q', 'ask', { question })] });
@@ -225,10 +225,10 @@ test('a run ends and the session goes on, however much its tools said at the end
 	expect(readText(await allEvents(await send(id, 'this one')))).toBe('Thank you.');
 });
 
-test('the rows that a turn writes do not depend on the number of deltas', async () => {
+test('a turn writes the same rows for any number of deltas', async () => {
 	const written = async (deltas: number): Promise<number> => {
 		const id = await createSession();
-		// What is owed to others is told in its own time, and counts.
+		// Reports to other objects come later, and count.
 		await expect.poll(() => readNextAlarm(id)).toBeNull();
 		const takeWork = countWork(id);
 		play({ text: 'x'.repeat(deltas), deltas: Array.from({ length: deltas }, () => ({ type: 'text', text: 'x' })) });
@@ -242,18 +242,18 @@ test('the rows that a turn writes do not depend on the number of deltas', async 
 	expect(few).toBeLessThanOrEqual(8);
 });
 
-/** Counts what others are not told yet. */
+/** Counts the reports that are not delivered. */
 const countOwed = (id: string) => querySession(id, 'SELECT 1 FROM outbox').then((rows) => rows.length);
 
 test.each([
 	['', false],
-	[', also where its object is gone', true],
-])('a turn of an existing session writes at most eight rows in all objects, besides drafts%s', async (_, dies) => {
+	[', also after a restart', true],
+])('a turn of an existing session writes at most eight rows in all objects without drafts%s', async (_, dies) => {
 	const id = await createSession();
 	play('One.', 'Two.', 'Three.');
 	for (const text of ['go', 'go on']) {
 		await allEvents(await send(id, text));
-		// Only then its list and its ledger were told.
+		// After its list and its ledger got their reports.
 		await expect.poll(() => readNextAlarm(id)).toBeNull();
 	}
 	if (dies) await restart(id);
@@ -267,7 +267,7 @@ test.each([
 	).toBeLessThanOrEqual(8);
 });
 
-test('a session that begins with a message is one row, whatever is known of it', async () => {
+test('writes the row of a new session once, with its title and its token', async () => {
 	play('done');
 	const takeWork = countWork();
 	const created = await request('/v1/sessions', { agent: 'scripted', text: 'go', metadata: { user: 'ada' } });
@@ -280,7 +280,7 @@ test('a session that begins with a message is one row, whatever is known of it',
 	expect(headers.get('content-type')).toContain('json');
 });
 
-test('a live object asks its storage for what it does not know, and no more: few statements a turn', async () => {
+test('a live object needs few statements for a turn', async () => {
 	const again = (key: string) => ({ text: 'So.', toolCalls: [call(key, 'again', { key, hangs: false })] });
 	const id = await createSession();
 	play('One.', 'Two.', again('a'), again('b'), again('c'), 'Three.');
@@ -289,7 +289,7 @@ test('a live object asks its storage for what it does not know, and no more: few
 		['a turn', 8],
 		['three turns of a tool, and one more', 18],
 	] as const) {
-		// What comes behind the end of a run tells others of it.
+		// Reports follow the end of a run.
 		await expect.poll(() => readNextAlarm(id)).toBeNull();
 		const takeWork = countWork(id);
 		await allEvents(await send(id, text));
@@ -300,10 +300,10 @@ test('a live object asks its storage for what it does not know, and no more: few
 	}
 });
 
-test('a session that nobody uses has no alarm in the end', async () => {
+test('an idle session has no alarm in the end', async () => {
 	const id = await createSession();
 	play('done');
 	await allEvents(await send(id, 'go'));
-	// Once its owner's ledger and list were told.
+	// After its owner's ledger and list got their reports.
 	await expect.poll(() => readNextAlarm(id)).toBeNull();
 });

@@ -17,14 +17,14 @@ beforeEach(async () => {
 
 afterEach(() => vi.restoreAllMocks());
 
-/** What was told of skills: why, and of which. */
+/** The logged problems of skills, with their names. */
 const told = () =>
 	written.flatMap((line) => {
 		const { event, ...fields } = JSON.parse(line);
 		return event === 'skills.problem' ? [[fields['error.type'], fields['runlet.skill.name']]] : [];
 	});
 
-test('a warning about a skill names the skill, wherever skills are listed', async () => {
+test('each warning about a skill names the skill', async () => {
 	await indexed(entry('tone'), { name: 'broken', hash: 7 }, entry('tone'));
 	for (const path of ['/v1/skills', '/v1/skills?query=tone', '/v1/skills/tone', '/v1/agents']) {
 		written.length = 0;
@@ -34,13 +34,13 @@ test('a warning about a skill names the skill, wherever skills are listed', asyn
 	}
 });
 
-test('an agent that names a skill which is not published says which one', async () => {
+test('an agent reports the name of a skill that is not published', async () => {
 	await indexed(entry('tone'));
 	await request('/v1/agents');
 	expect(told()).toEqual(expect.arrayContaining([['not_published', 'published']]));
 });
 
-test('a skill whose text is missing is named to who reads it, and in the log', async () => {
+test('the reader and the log get the name of a skill without a text', async () => {
 	await indexed(entry('tone'));
 	const response = await request('/v1/skills/tone');
 	expect(response.status).toBe(503);
@@ -48,7 +48,7 @@ test('a skill whose text is missing is named to who reads it, and in the log', a
 	expect(told()).toEqual([['text_missing', 'tone']]);
 });
 
-test('a name that is no name of a skill does not reach the log', async () => {
+test('an invalid name of a skill does not reach the log', async () => {
 	await indexed({ name: 'a\nb "c"', hash: 7 });
 	await request('/v1/skills');
 	expect(told()).toEqual([['entry_invalid', 'redacted']]);

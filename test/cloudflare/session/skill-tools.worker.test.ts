@@ -28,7 +28,7 @@ const results = (messages: readonly WireMessage[]) =>
 	);
 const run = async (id: string, text = 'go') => allEvents(await send(id, text));
 
-/** An equipped session whose model has read the skill. */
+/** A session of `equipped` whose model has read the skill. */
 async function equipped(agent = 'equipped'): Promise<string> {
 	const id = await createSession(agent);
 	play(read('r'), 'Read.');
@@ -42,8 +42,8 @@ beforeAll(async () => {
 	await env.SKILLS.put('skill:body:p1', JSON.stringify({ body: 'Text.', files: { 'references/a.md': 'A.' } }));
 });
 
-describe('the tools of a skill that was read', () => {
-	test('are callable from the next turn on, in the runs after it, and after a restart', async () => {
+describe('the tools of a read skill', () => {
+	test('are callable from the next turn on, in later runs, and after a restart', async () => {
 		const id = await createSession('equipped');
 		const first = play(read('r'), calls(call('a', 'bundled')), 'Done.');
 		expect(readText(await run(id))).toBe('Done.');
@@ -55,7 +55,7 @@ describe('the tools of a skill that was read', () => {
 		expect(results(await readHistory(id))).toMatchObject({ a: 'from the skill', b: 'from the skill' });
 	});
 
-	test('that were cut off are answered as unknown, or run again where they may', async () => {
+	test('are answered as unknown or run again after a crash', async () => {
 		const id = await equipped();
 		const { requests } = play(
 			calls(call('u', 'unsafe'), call('s', 'slow'), call('l', 'bundled')),
@@ -100,7 +100,7 @@ describe('the tools of a skill that was read', () => {
 		expect(results(await readHistory(id))).toMatchObject({ q: 'This.' });
 	});
 
-	test('stay callable when the reading was summed up, after a restart too, and the summary names the skill', async () => {
+	test('stay callable after a summary, which names the skill, also after a restart', async () => {
 		const id = await equipped('equipped-compact');
 		play('Well.');
 		await run(id, 'y'.repeat(6_000));
@@ -114,7 +114,7 @@ describe('the tools of a skill that was read', () => {
 		expect(results(await readHistory(id))).toMatchObject({ a: 'from the skill', b: 'from the skill' });
 	});
 
-	test('are gone when the reading is left out for its length, until it is read again', async () => {
+	test('are missing after the skill was truncated from the request, until it is read again', async () => {
 		const id = await equipped('equipped-truncate');
 		play('Well.', 'Well.');
 		await run(id, 'y'.repeat(7_000));
@@ -133,7 +133,7 @@ describe('the tools of a skill that was read', () => {
 });
 
 describe('a published skill', () => {
-	test('makes the tools callable that it names and the agent has for skills', async () => {
+	test('makes the skill tools of the agent callable that it names', async () => {
 		const id = await createSession('publishing');
 		const { requests } = play(read('r', 'published'), calls(call('l', 'last', { text: 'now' })), 'Done.');
 		await run(id);
@@ -144,7 +144,7 @@ describe('a published skill', () => {
 		});
 	});
 
-	test('has its files read by path, as one that is written in the agent', async () => {
+	test('has files that are read by path, like a skill of the agent', async () => {
 		const id = await createSession('publishing');
 		const file = (id: string, name: string, path: string) => call(id, 'read_skill_file', { name, path });
 		const tries = [file('a', 'published', 'references/a.md'), file('b', 'bringing', 'references/how.md')];

@@ -12,7 +12,7 @@ beforeAll(async () => {
 	await env.SKILLS.put('skill:body:h1', JSON.stringify({ body: 'Be warm.' }));
 });
 
-test('an agent reads a published skill whose trigger a message has', async () => {
+test('an agent reads a published skill whose trigger is in a message', async () => {
 	const events = await allEvents(await send(await createSession('skilled'), 'Reply to this customer, please.'));
 	const read = events.find(({ type }) => type === 'tool_result');
 	expect(read?.data).toMatchObject({ output: 'Be warm.', isError: false });
@@ -20,7 +20,7 @@ test('an agent reads a published skill whose trigger a message has', async () =>
 	expect(events.at(-1)?.type).toBe('done');
 });
 
-test('a skill whose text is missing is unknown to the model, and the run goes on', async () => {
+test('a skill without a text is unknown to the model, and the run continues', async () => {
 	const events = await allEvents(await send(await createSession('skilled'), 'Where has it gone?'));
 	expect(events.find(({ type }) => type === 'tool_result')?.data).toMatchObject({
 		output: 'Unknown skill: broken',

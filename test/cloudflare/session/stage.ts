@@ -3,7 +3,7 @@ import { readEvents, readHistory, request, type WireEvent } from '../../client.t
 /** A model, a tool or another object that never answers. */
 export const forever = () => new Promise<never>(() => {});
 
-/** How a scripted turn shows what its model writes. */
+/** Shows the output of a scripted turn. */
 type Show = (delta: { readonly type: string; readonly text: string }) => unknown;
 
 /** A turn that shows these pieces and never ends. */
@@ -21,7 +21,7 @@ export const dropAfter =
 		for (const text of pieces) await show({ type: 'text', text });
 	};
 
-/** Sends a message whose run nobody waits for; under a key it may be sent again. */
+/** Sends a message without waiting for its run. With a key it may be sent again. */
 export function post(id: string, { text = 'go', key }: { readonly text?: string; readonly key?: string } = {}) {
 	const headers = { prefer: 'respond-async', ...(key !== undefined && { 'idempotency-key': key }) };
 	return request(`/v1/sessions/${id}/messages`, { text }, headers);
@@ -30,7 +30,7 @@ export function post(id: string, { text = 'go', key }: { readonly text?: string;
 /** Whether an event ends a run. */
 export const isEnd = ({ type }: WireEvent) => ['done', 'awaiting', 'halted', 'cancelled', 'error'].includes(type);
 
-/** Reads until an event of that type came, or a text that is just this, then goes away. */
+/** Reads until an event of this type or with this text, then leaves. */
 export async function readTo(response: Response, last: { readonly type?: string; readonly text?: string }) {
 	const seen: WireEvent[] = [];
 	for await (const event of readEvents(response)) {
@@ -40,7 +40,7 @@ export async function readTo(response: Response, last: { readonly type?: string;
 	return seen;
 }
 
-/** The text of each turn that a reader has in front of it: of one that was asked again what came last. */
+/** The text of each turn that a reader sees. Of a restarted turn it is the last text. */
 export function readTurns(events: readonly WireEvent[]): string[] {
 	const turns = [''];
 	for (const { type, data } of events) {
@@ -51,7 +51,7 @@ export function readTurns(events: readonly WireEvent[]): string[] {
 	return turns.filter((text) => text !== '');
 }
 
-/** What the model has said, as it is stored. */
+/** The stored replies of the model. */
 export async function readReplies(id: string): Promise<unknown[]> {
 	return (await readHistory(id)).filter(({ role }) => role === 'assistant').map(({ content }) => content);
 }

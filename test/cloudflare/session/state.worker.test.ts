@@ -25,8 +25,8 @@ const readKept = async (id: string) => {
 const readResults = async (id: string) =>
 	(await readHistory(id)).flatMap(({ role, content, isError }) => (role === 'tool' && !isError ? [content] : []));
 
-describe('what the tools of a session remember', () => {
-	test('lasts over runs and restarts, is exported, and is gone with the session', async () => {
+describe('the state of a session’s tools', () => {
+	test('survives runs and restarts, is exported, and is removed with the session', async () => {
 		const id = await createSession();
 		play({ toolCalls: [call('a', 'visits')] }, 'One.', { toolCalls: [call('b', 'visits')] }, 'Two.');
 		await say(id, 'go');
@@ -40,7 +40,7 @@ describe('what the tools of a session remember', () => {
 		expect((await request(`/v1/sessions/${id}/export`)).status).toBe(404);
 	});
 
-	test('is kept with a question, whose call does not run again when it is answered', async () => {
+	test('is stored with a question, and the answered call does not run again', async () => {
 		const id = await createSession();
 		play({ toolCalls: [call('a', 'asked', 'asks')] }, 'Fine.');
 		expect(await say(id, 'go')).toMatchObject({ status: 'awaiting_user' });
@@ -49,7 +49,7 @@ describe('what the tools of a session remember', () => {
 		expect(await readKept(id)).toEqual([{ key: 'asked', value: 1 }]);
 	});
 
-	test('is as it was before the call when a crash cuts the call off, which then runs again', async () => {
+	test('is unchanged after a crash during a call, which runs again', async () => {
 		const id = await createSession();
 		play({ toolCalls: [call('a', 'count')] }, { toolCalls: [call('b', 'count')] }, 'Done.');
 		const begun = remembering.begun;
@@ -65,8 +65,8 @@ describe('what the tools of a session remember', () => {
 	});
 });
 
-describe('the name of a call for effects outside', () => {
-	test('is that of no other call, also where the ids of calls are the same', async () => {
+describe('the key of a call for effects outside', () => {
+	test('is unique, also for calls with the same id', async () => {
 		remembering.keys.length = 0;
 		for (let session = 0; session < 2; session++) {
 			const id = await createSession();
@@ -95,16 +95,16 @@ const points: readonly CrashPointName[] = ['model-end', 'tool-begin', 'tool-end'
 const step = fc.record({
 	key: fc.constantFrom('a', 'b'),
 	how: fc.constantFrom<How>(undefined, undefined, 'fails', 'deletes'),
-	/** Where the object dies during this call, if it does. */
+	/** Where the object dies during this call. */
 	dies: fc.option(fc.constantFrom('within', ...points), { nil: undefined }),
 	isDurable: fc.boolean(),
 });
 
-test('each change is made exactly once, wherever the object dies between the change and its result', async () => {
+test('makes each change exactly once, for a crash anywhere between the change and its result', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 4 }), async (steps) => {
 			const id = await createSession();
-			/** The steps whose death is still to come. */
+			/** The steps at which the object will still die. */
 			const dying = new Set(steps.filter(({ dies }) => dies !== undefined));
 			const dieAt = (place: string, at: number): Promise<never> | undefined => {
 				const planned = steps[at];
@@ -115,7 +115,7 @@ test('each change is made exactly once, wherever the object dies between the cha
 			let turns = 0;
 			atCrashPoint((point, { session }) => (session === id ? dieAt(point, turns - 1) : undefined));
 			remembering.hold = async () => dieAt('within', await at());
-			// The model answers by what it is sent, as its turn may be asked again.
+			// The model answers by its input, because its turn may restart.
 			const turn = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) => {
 				const n = messages.filter(({ role }) => role === 'assistant').length;
 				turns = n + 1;
@@ -140,7 +140,7 @@ test('each change is made exactly once, wherever the object dies between the cha
 	);
 });
 
-test('tools are given the variables of the Worker', async () => {
+test('tools get the variables of the Worker', async () => {
 	const id = await createSession();
 	play({ toolCalls: [{ id: 'a', name: 'reveal', input: { name: 'LOCAL' } }] }, 'Done.');
 	await say(id, 'go');

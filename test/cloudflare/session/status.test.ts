@@ -30,7 +30,7 @@ const routes: Readonly<Record<Operation, string>> = {
 };
 
 for (const status of Object.keys(table) as Status[]) {
-	test(`a session that is ${status} allows ${table[status].join(', ')} and refuses the rest as a conflict that says so`, () => {
+	test(`a session that is ${status} allows ${table[status].join(', ')} and refuses the rest with the allowed operations`, () => {
 		for (const operation of operations) {
 			if (table[status].includes(operation)) {
 				expect(() => assertAllowed(status, operation)).not.toThrow();
@@ -46,7 +46,7 @@ for (const status of Object.keys(table) as Status[]) {
 	});
 }
 
-test('a refusal names the calls that wait for an approval or a result, and no more than five of each', () => {
+test('a refusal names at most five calls that wait for an approval, and five that wait for a result', () => {
 	const results = Array.from({ length: 7 }, (_, n) => ({ id: `r${n}` }));
 	expect(() => assertAllowed('awaiting_tools', 'reply', [{ id: 'pay', kind: 'approval' }, ...results])).toThrow(
 		'Possible: POST tool-results, POST cancel. Waiting for the approval of "pay". Waiting for the result of "r0", "r1", "r2", "r3", "r4" and 2 more.',
@@ -56,7 +56,7 @@ test('a refusal names the calls that wait for an approval or a result, and no mo
 	);
 });
 
-test('a run ends with the status that its last event says, and the session follows', () => {
+test('the last event of a run decides its status and the status of the session', () => {
 	expect(sessionStatus(toRunStatus({ type: 'done', text: '', usage: {} }))).toBe('completed');
 	expect(sessionStatus(toRunStatus({ type: 'awaiting', status: 'awaiting_user' }))).toBe('awaiting_user');
 	expect(sessionStatus(toRunStatus({ type: 'awaiting', status: 'awaiting_tools' }))).toBe('awaiting_tools');

@@ -14,7 +14,7 @@ const reply = 'A reply of some length. '.repeat(40);
 describe('a session of one turn takes at most 32 KB of SQLite', () => {
 	const readBytes = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.sql.databaseSize);
 
-	test('where it was created first', async () => {
+	test('that was created first', async () => {
 		const id = await createSession();
 		play(reply);
 		await allEvents(await send(id, 'go'));
@@ -24,7 +24,7 @@ describe('a session of one turn takes at most 32 KB of SQLite', () => {
 		expect(bytes).toBeLessThanOrEqual(32_768);
 	});
 
-	test('where a page sends its first message', async () => {
+	test('that a page creates with its first message', async () => {
 		play(reply);
 		const message = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'go' }] };
 		const chunks = await (await request('/v1/ui/scripted', { id: 'chat', messages: [message] })).text();
@@ -35,8 +35,8 @@ describe('a session of one turn takes at most 32 KB of SQLite', () => {
 	});
 });
 
-describe('a table that was not made yet', () => {
-	test('reads as empty, and nothing in it is changed', () =>
+describe('a missing table', () => {
+	test('reads as empty, and ignores changes', () =>
 		inObject((storage) => {
 			const { sql } = makeTables(storage, rareTables);
 			const read = (query: string, ...values: number[]) => sql.exec(query, ...values).toArray();
@@ -59,7 +59,7 @@ describe('a table that was not made yet', () => {
 			expect(read(tables).map(({ name }) => name)).toEqual(['session', 'run', 'message', 'spending']);
 		}));
 
-	test('is made with its first row and its indexes, and once more after a transaction that made it was rolled back', () =>
+	test('is created with its first row and its indexes, also again after a rollback', () =>
 		inObject((storage) => {
 			const { sql, transactionSync } = makeTables(storage, rareTables);
 			const add = () => sql.exec("INSERT INTO file (path, folder) VALUES ('a', '')");
@@ -79,7 +79,7 @@ describe('a table that was not made yet', () => {
 			expect(made).toEqual([{ type: 'table' }, { type: 'index' }]);
 		}));
 
-	test('is made again after everything was removed', () =>
+	test('is created again after everything was removed', () =>
 		inObject(async (storage) => {
 			const tables = makeTables(storage, rareTables);
 			const add = () => tables.sql.exec("INSERT INTO state (key, value) VALUES ('a', '1')");

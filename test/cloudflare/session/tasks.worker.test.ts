@@ -19,8 +19,8 @@ const after = { ...before, tasks: [{ id: 'task-1', text: 'build', outcome: 'done
 const readLists = (events: readonly { type: string; data: object }[]) =>
 	events.flatMap(({ type, data }) => (type === 'tasks' ? [data] : []));
 
-describe('a run that changes lists of tasks', () => {
-	test('shows each change as an event, which readers that come back get exactly once', async () => {
+describe('a run that changes task lists', () => {
+	test('shows each change as an event, which returning readers get exactly once', async () => {
 		const id = await createSession('planner');
 		play({ toolCalls: [create] }, { toolCalls: [resolve] }, 'Begun.');
 		const events = await allEvents(await send(id, 'go'));
@@ -37,7 +37,7 @@ describe('a run that changes lists of tasks', () => {
 		}
 	});
 
-	test('makes each change once, and tells it once, where its object dies behind it', async () => {
+	test('makes and shows each change once after a crash', async () => {
 		const id = await createSession('planner');
 		play({ toolCalls: [create] }, () => forever(), { toolCalls: [resolve, call('c', 'show_tasks', {})] }, 'Begun.');
 		const seen = await readTo(await send(id, 'go'), { type: 'step' });
@@ -49,7 +49,7 @@ describe('a run that changes lists of tasks', () => {
 		]);
 	});
 
-	test('shows a list once where its object dies between the change and the result', async () => {
+	test('shows a list once after a crash between the change and the result', async () => {
 		const id = await createSession('planner');
 		play({ toolCalls: [call('s', 'stuck', {})] }, 'Over.');
 		const seen = await readTo(await send(id, 'go'), { type: 'tasks' });
@@ -61,7 +61,7 @@ describe('a run that changes lists of tasks', () => {
 		expect(readLists(whole)).toEqual(readLists(seen));
 	});
 
-	test('keeps the list that it has shown where it is stopped before the result of the call', async () => {
+	test('keeps a shown list after a cancel before the result of the call', async () => {
 		const id = await createSession('planner');
 		play({ toolCalls: [call('s', 'stuck', {})] });
 		const seen = await readTo(await send(id, 'go'), { type: 'tasks' });
@@ -74,7 +74,7 @@ describe('a run that changes lists of tasks', () => {
 		}
 	});
 
-	test('is a run like any other to an OpenAI client, which sees no list', async () => {
+	test('shows no list to an OpenAI client', async () => {
 		play({ toolCalls: [create] }, 'Begun.');
 		const body = { model: 'planner', stream: true, messages: [{ role: 'user', content: 'go' }] };
 		const text = await (await request('/v1/chat/completions', body)).text();
@@ -82,7 +82,7 @@ describe('a run that changes lists of tasks', () => {
 		expect(text).not.toContain('Release');
 	});
 
-	test('is a message with data-tasks parts to a page of the AI SDK, also when it is loaded again', async () => {
+	test('shows data-tasks parts to a page of the AI SDK, also after a reload', async () => {
 		play({ toolCalls: [create] }, { toolCalls: [resolve] }, 'Begun.');
 		const chat = crypto.randomUUID();
 		const parts = [{ type: 'text', text: 'go' }];
@@ -98,7 +98,7 @@ describe('a run that changes lists of tasks', () => {
 	});
 });
 
-describe('a copy of a session with lists of tasks', () => {
+describe('a copy of a session with task lists', () => {
 	const begin = async () => {
 		const id = await createSession('planner');
 		play({ toolCalls: [create] }, { toolCalls: [resolve] }, 'Begun.');
@@ -107,7 +107,7 @@ describe('a copy of a session with lists of tasks', () => {
 	};
 	const readTasks = async (id: string) => (await request(`/v1/sessions/${id}/tasks`)).json();
 
-	test('has the lists after a fork and after an import, and the model can change them', async () => {
+	test('has the lists in a fork and an import, and the model can change them', async () => {
 		const id = await begin();
 		const exported = await (await request(`/v1/sessions/${id}/export`)).json();
 		const copies = [

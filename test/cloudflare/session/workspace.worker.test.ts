@@ -16,7 +16,7 @@ interface Setting {
 	readonly quota?: Partial<Quota>;
 }
 
-/** A session in an object of its own. Each call reads what is stored, as if it were the first of a life. */
+/** A session in a new object. Each call reads the rows, like the first call of an instance. */
 async function createSession({ bucket, quota }: Setting = {}) {
 	const object = env.SESSIONS.get(env.SESSIONS.newUniqueId());
 	const config = () => ({ files: bucket, workspaceQuota: { ...usualQuota, ...quota }, roomLimits: {} });
@@ -28,13 +28,13 @@ async function createSession({ bucket, quota }: Setting = {}) {
 	await use((store) => store.create({ id: object.id.toString(), agent: 'scripted', owner: 'local', createdAt: 1 }));
 	let turn = 0;
 	const store: WorkspaceStore = {
-		// Each call of a test is one of a later turn.
+		// Each call of a test belongs to a later turn.
 		nameStep: (callId) => nameStep(turn++, callId),
 		find: (path) => use((_, files) => files.find(path)),
 		list: (query) => use((_, files) => files.list(query)),
 		read: (file, from, to) => use((_, files) => files.read(file, from, to)),
 		findLine: (file, line) => use((_, files) => files.findLine(file, line)),
-		// A signal belongs to the object that made it.
+		// A signal belongs to its object.
 		change: (edits, caller, result) => use((_, files) => files.change(edits, withoutSignal(caller), result)),
 		undo: (steps, caller) => use((_, files) => files.undo(steps, withoutSignal(caller))),
 		changes: (limit, before) => use((_, files) => files.changes(limit, before)),
@@ -61,7 +61,7 @@ describeWorkspace('in a session', createIn({ bucket: env.FILES }));
 describeWorkspace('in a session without a bucket', createIn({}));
 
 describe('the workspace of a session', () => {
-	test('list, stat and read cost what they return, among 10,000 files of 200 MB', async () => {
+	test('reads only the returned rows and bytes among 10,000 files of 200 MB', async () => {
 		const { use } = await createSession({ bucket: env.FILES });
 		const content = new Uint8Array(20_000).fill(120);
 		for (let n = 0; n < 10_000; n += 1_000)
@@ -83,7 +83,7 @@ describe('the workspace of a session', () => {
 				await work();
 				return rows().read;
 			};
-			// A file's row, that of its content, and that of the index.
+			// The row of a file, of its content, and of the index.
 			expect(await cost(() => large.list({ path: 'd7', limit: 10 }))).toBeLessThanOrEqual(40);
 			expect(await cost(() => large.list({ limit: 10 }))).toBeLessThanOrEqual(40);
 			expect(await cost(() => large.list({ recursive: true, limit: 10 }))).toBeLessThanOrEqual(30);
@@ -101,7 +101,7 @@ describe('the workspace of a session', () => {
 		});
 	});
 
-	test('a call that runs again in its turn recalls its change; the same id in a later turn is another call', async () => {
+	test('a repeated call recalls its change, and the same id in a later turn is another call', async () => {
 		const { use } = await createSession();
 		const ask = (role: 'user' | 'assistant') =>
 			use((store) => store.messages.add(1, role === 'user' ? { role, content: 'go' } : { role, content: 'yes' }, 1));
@@ -119,7 +119,7 @@ describe('the workspace of a session', () => {
 		expect([await call(), await call()]).toEqual([undefined, { size: 1 }]);
 	});
 
-	test('what the bucket has and no file needs is removed from it', async () => {
+	test('removes unneeded contents from the bucket', async () => {
 		const { use } = await createSession({ bucket: env.FILES, quota: { bytes: 3_000_000 } });
 		const large = new Uint8Array(2_000_000);
 		const prefix = await use((store) => store.bucketFolder);
@@ -134,18 +134,18 @@ describe('the workspace of a session', () => {
 		// The journal keeps it for a while.
 		await use((_, files) => files.change([{ type: 'write', path: 'a', content: new Uint8Array(10) }]));
 		expect([await count(), await due()]).toEqual([1, 0]);
-		// Two of them are more than the quota.
+		// Two of them exceed the quota.
 		await use((_, files) => files.change([{ type: 'write', path: 'a', content: large }]));
 		await use((_, files) => files.change([{ type: 'write', path: 'a', content: new Uint8Array(10) }]));
 		expect([await count(), await due()]).toEqual([2, 1]);
-		// A change that is refused leaves nothing.
+		// A refused change leaves nothing.
 		const refused = await use((_, files) =>
 			refusal(files.change([{ type: 'write', path: 'a', content: large, ifVersion: -1 }])),
 		);
 		expect([refused.code, await count(), await due()]).toEqual(['conflict', 2, 1]);
 	});
 
-	test('the journal keeps a thousand changes, and what they need', async () => {
+	test('the journal keeps a thousand changes with their contents', async () => {
 		const { use } = await createSession();
 		await use(async (store, files) => {
 			for (let n = 0; n < 1_010; n++)
@@ -157,7 +157,7 @@ describe('the workspace of a session', () => {
 		expect(contents).toBe(1_001);
 	});
 
-	test('a quota is kept, and without a bucket a file has 4 MB', async () => {
+	test('keeps the quota, and limits files to 4 MB without a bucket', async () => {
 		const { workspace } = await createSession({ quota: { files: 2, bytes: 100, fileBytes: 60 } });
 		expect((await refusal(workspace.write('a', 'x'.repeat(61)))).message).toMatch(/a file at most 60/);
 		await workspace.write('a', 'x'.repeat(60));

@@ -18,7 +18,7 @@ export interface Lease {
 	watch(wake: () => void): () => void;
 }
 
-export interface Joined {
+export interface FollowOptions {
 	readonly lease?: Lease;
 	readonly join?: (own: EventSource) => EventSource;
 	readonly reader?: Reader;
@@ -33,7 +33,7 @@ export function follow(
 	run: RunLog | Promise<RunLog>,
 	from?: EventId,
 	protocol: Protocol = createProtocol(undefined),
-	{ lease, join, reader: who = { isOperator: false, id: undefined } }: Joined = {},
+	{ lease, join, reader: who = { isOperator: false, id: undefined } }: FollowOptions = {},
 ): ReadableStream<Uint8Array> {
 	let reader: { readonly source: EventSource; readonly writer: RunWriter } | undefined;
 	const open = (log: RunLog): void => {
@@ -114,7 +114,6 @@ export function follow(
 
 const encoder = new TextEncoder();
 
-/** The most bytes of a piece of the stream. */
 const pieceBytes = 65_536;
 
 /** Returns the next piece of the stream. A byte stream transfers its buffer, so shared bytes are copied. */

@@ -220,7 +220,6 @@ function isProvided({ type }: RunEvent): boolean {
 	return type === 'provider_tool' || type === 'source';
 }
 
-/** Shortens the output of a provider's tool to the beginning of its JSON. */
 function shortenOutput(event: RunEvent): RunEvent {
 	if (event.type !== 'provider_tool') return event;
 	const output = JSON.stringify(event.output) ?? '';

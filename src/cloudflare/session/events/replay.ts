@@ -167,9 +167,9 @@ function callEvents({ id, name, input }: ToolCall, streamed: Readonly<Record<str
 }
 
 /** The logs of finished runs. Simultaneous readers share a log. */
-const logs = new WeakMap<SessionStore, Map<number, Shared>>();
+const logs = new WeakMap<SessionStore, Map<number, SharedLog>>();
 
-interface Shared {
+interface SharedLog {
 	/** The status of a waiting run may still change. */
 	readonly status: RunRecord['status'];
 	readonly log: WeakRef<RunLog>;
@@ -178,7 +178,7 @@ interface Shared {
 export function createPastLog(store: SessionStore, n: number): RunLog {
 	const run = store.runs.get(n);
 	if (run === undefined) return new RunLog(n);
-	const known = logs.get(store) ?? new Map<number, Shared>();
+	const known = logs.get(store) ?? new Map<number, SharedLog>();
 	logs.set(store, known);
 	const shared = known.get(n);
 	const log = shared?.status === run.status ? shared.log.deref() : undefined;

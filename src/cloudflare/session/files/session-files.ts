@@ -20,7 +20,6 @@ import type { SessionStore } from '../store/store.ts';
 import { readObject, receiveContent } from './bucket.ts';
 import { FileStore } from './file-store.ts';
 
-/** The most names that are tried for an attachment. */
 const mostNames = 1_000;
 
 /** Bytes that a reader of a file gets at a time. */

@@ -9,13 +9,13 @@ import { assertMayDecide } from '../run/may-decide.ts';
 import { listAskers } from '../store/askers.ts';
 import { findPending } from '../store/calls.ts';
 import type { Principal } from './authorization.ts';
-import type { InboxContext, InboxTransaction, Stored } from './transaction.ts';
+import type { InboxContext, InboxTransaction, StoreResult } from './transaction.ts';
 
 /**
  * Stores answers to open calls, all or none, or a decision about the call of a child. The id of a decision is the
  * child's call, or the call of this session for which the child works.
  */
-export function submitAnswers(tx: InboxTransaction, answers: readonly CallAnswer[]): Stored {
+export function submitAnswers(tx: InboxTransaction, answers: readonly CallAnswer[]): StoreResult {
 	const [answer] = answers;
 	const { askedCall, pending } = tx;
 	const isDecision = answers.length === 1 && answer !== undefined && 'approve' in answer;
@@ -31,7 +31,7 @@ export function storeAnswers(
 	tx: InboxTransaction,
 	answers: readonly CallAnswer[],
 	{ model }: Pick<BeginOptions, 'model'> = {},
-): Stored {
+): StoreResult {
 	tx.allow('submit');
 	const { store, by, pending, opened, session } = tx;
 	const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(tx.context.runtime.agents, session.agent);
@@ -63,7 +63,7 @@ export function decideForChild(
 	{ call, agent, through }: AskedCall,
 	decision: Decision,
 	about: Omit<BeginOptions, 'once'> = {},
-): Stored {
+): StoreResult {
 	const { by } = tx;
 	const { asking } = tx.pending;
 	const { approve, input = call.input } = decision;

@@ -82,7 +82,6 @@ async function importSession(options: ImportOptions, owner: ImportOwner, lines: 
 	runner.tellOwner();
 }
 
-/** A file that is not complete. */
 interface OpenFile extends Pick<ImportedFile, 'path' | 'size'> {
 	at: number;
 	readonly writer: WritableStreamDefaultWriter<Uint8Array>;

@@ -30,7 +30,6 @@ export function mayHaveBudget(role: ImportOwner['role'], budget: Limit | undefin
 	return isWithinLimit(budget, usual);
 }
 
-/** Returns the stored end of an imported run. An open or waiting run is cancelled. */
 export function toRunEnd(end: ImportedRun['stored']['end'], isOver: boolean): RunEnd {
 	const { before = [], draft = [], restarts, steps = 0, event, isOutputText } = end ?? {};
 	const about = { before, draft, restarts, steps };

@@ -18,7 +18,13 @@ import type { Outcome } from '../store/requests.ts';
 import { checkArguments } from './answers.ts';
 import type { Principal } from './authorization.ts';
 import { assertNewFunds, readFunds } from './funds.ts';
-import { type InboxContext, InboxTransaction, type Opened, type Stored, type Upcoming } from './transaction.ts';
+import {
+	type InboxContext,
+	InboxTransaction,
+	type OpenedRequest,
+	type StoreResult,
+	type UpcomingRun,
+} from './transaction.ts';
 
 /** A request that may begin a run. */
 export interface Request {
@@ -37,10 +43,10 @@ export interface Request {
 /** Adds the events of a session's children to its own, for a reader who has come to a place. */
 export type JoinChildren = (own: EventSource, from?: TreePlace) => EventSource;
 
-export type StoreRequest = (tx: InboxTransaction) => Stored;
+export type StoreRequest = (tx: InboxTransaction) => StoreResult;
 
-export interface Accepted extends Pick<Principal, 'by' | 'lease' | 'isOperator'> {
-	readonly run: LiveRun | Upcoming | undefined;
+export interface AcceptedRequest extends Pick<Principal, 'by' | 'lease' | 'isOperator'> {
+	readonly run: LiveRun | UpcomingRun | undefined;
 	readonly isReplay: boolean;
 	readonly join?: JoinChildren;
 }
@@ -61,7 +67,7 @@ export class Inbox {
 	 * Handles a request. A repeated request changes nothing and gets the run of the first request. Throws `overloaded` if
 	 * the session has too many requests.
 	 */
-	async take(request: Request, store: StoreRequest): Promise<Accepted> {
+	async take(request: Request, store: StoreRequest): Promise<AcceptedRequest> {
 		if (this.#waiting >= mostWaiting) throw createBusy('This session');
 		this.#waiting++;
 		try {
@@ -121,7 +127,7 @@ export class Inbox {
 	}
 
 	/** The first step, which may wait: authorizes the caller, checks arguments, and reads budgets. */
-	async #open(request: Request): Promise<Opened> {
+	async #open(request: Request): Promise<OpenedRequest> {
 		const { store, runner, authorization } = this.#context;
 		const config = this.#context.config();
 		const { caller, once, answers } = request;
@@ -152,8 +158,7 @@ export class Inbox {
 		return principal;
 	}
 
-	/** The second step: stores the request in a transaction. */
-	#transaction(request: Request, opened: Opened, store: StoreRequest) {
+	#transaction(request: Request, opened: OpenedRequest, store: StoreRequest) {
 		return this.#context.store.transaction(() => {
 			this.#createMissing(request, opened.config);
 			const tx = new InboxTransaction(this.#context, opened);
@@ -168,7 +173,7 @@ export class Inbox {
 	}
 
 	/** The third step, after the commit: begins the run, or tells the owner's directory of a change. */
-	#start(stored: Stored): LiveRun | Upcoming | undefined {
+	#start(stored: StoreResult): LiveRun | UpcomingRun | undefined {
 		const { runner } = this.#context;
 		if (stored.type === 'run') return runner.start(stored.work);
 		if (stored.type === 'join') return stored.run;

@@ -20,7 +20,7 @@ import {
 	readRepeatedInput,
 	repeatInbound,
 } from './posted.ts';
-import type { InboxTransaction, Stored } from './transaction.ts';
+import type { InboxTransaction, StoreResult } from './transaction.ts';
 
 /** The most queued messages. */
 const longestQueue = 16;
@@ -29,7 +29,7 @@ type IncomingMessage = ReturnType<typeof toInbound>;
 
 type About = Omit<BeginOptions, 'once'>;
 
-export function createSession(tx: InboxTransaction, { input, ...create }: CreateInput): Stored {
+export function createSession(tx: InboxTransaction, { input, ...create }: CreateInput): StoreResult {
 	const { by } = tx;
 	if (input !== undefined) tx.allow('reply', {});
 	tx.context.authorization.tokens.addFirst(by, create.for);
@@ -41,13 +41,13 @@ export function createSession(tx: InboxTransaction, { input, ...create }: Create
 	return { type: 'change' };
 }
 
-export function visit({ store }: InboxTransaction): Stored {
+export function visit({ store }: InboxTransaction): StoreResult {
 	store.noteVisit(Date.now());
 	return { type: 'change' };
 }
 
 /** Stores a message: it begins its run, is queued, or answers the session's question. */
-export function sendMessage(tx: InboxTransaction, input: Input): Stored {
+export function sendMessage(tx: InboxTransaction, input: Input): StoreResult {
 	const { ofChild } = input;
 	if (ofChild !== undefined) {
 		const { children } = tx.store.calls;
@@ -64,7 +64,7 @@ export function sendMessage(tx: InboxTransaction, input: Input): Stored {
 	return replaceMessage(tx, { record, isEdited, incoming }, { model, callback });
 }
 
-export function answerQuestion(tx: InboxTransaction, input: Input): Stored {
+export function answerQuestion(tx: InboxTransaction, input: Input): StoreResult {
 	tx.allow('answer');
 	assertMeant(input, tx);
 	const { message, inbound } = tx.toInbound(input);
@@ -72,14 +72,14 @@ export function answerQuestion(tx: InboxTransaction, input: Input): Stored {
 }
 
 /** Answers the question of a call that waits for a login. Stores nothing without such a question. */
-export function finishLogin(tx: InboxTransaction, server: string): Stored {
+export function finishLogin(tx: InboxTransaction, server: string): StoreResult {
 	const { kind, server: waitsFor } = tx.pending.question?.options ?? {};
 	if (tx.status !== 'awaiting_user' || kind !== 'login' || waitsFor !== server) return { type: 'join' };
 	return answerQuestion(tx, { text: 'Logged in.', transport: 'mcp' });
 }
 
 /** Stores the new part of a conversation of which the client sends everything. */
-export function converse(tx: InboxTransaction, update: ConversationUpdate): Stored {
+export function converse(tx: InboxTransaction, update: ConversationUpdate): StoreResult {
 	const { input, clientTools, model, maxOutputTokens, toolChoice, terms } = update;
 	const operation = chooseOperation(tx, update);
 	const asked = { model, maxOutputTokens, isContinued: operation === 'continue' };
@@ -91,14 +91,13 @@ export function converse(tx: InboxTransaction, update: ConversationUpdate): Stor
 	return incoming === undefined ? tx.storeRun(results, about) : storeReply(tx, results, incoming.message, about);
 }
 
-/** Stores a run that continues a failed run, or a run that stopped after a step. */
-export function continueRun(tx: InboxTransaction, operation: 'continue' | 'step'): Stored {
+export function continueRun(tx: InboxTransaction, operation: 'continue' | 'step'): StoreResult {
 	tx.allow(operation, { isContinued: true });
 	return tx.storeRun([], { stopAfter: operation === 'step' ? 1 : undefined });
 }
 
 /** Stores what a page posts. Its run may have begun before. There is no run if the page posts nothing new. */
-export function storePost(tx: InboxTransaction, post: PagePost): Stored {
+export function storePost(tx: InboxTransaction, post: PagePost): StoreResult {
 	const { input, model, answers = [], isAgain = false, messageId } = post;
 	if (input === undefined) return storePostedAnswers(tx, answers, model);
 	const incoming = tx.toInbound(input);
@@ -115,7 +114,11 @@ export function storePost(tx: InboxTransaction, post: PagePost): Stored {
 }
 
 /** Stores answers that a page posts, without those that it has posted before. */
-function storePostedAnswers(tx: InboxTransaction, answers: readonly CallAnswer[], model: string | undefined): Stored {
+function storePostedAnswers(
+	tx: InboxTransaction,
+	answers: readonly CallAnswer[],
+	model: string | undefined,
+): StoreResult {
 	const { live } = tx.runner;
 	if (live !== undefined) return { type: 'join', run: live };
 	const open = tx.findOpenAnswers(answers);
@@ -124,7 +127,7 @@ function storePostedAnswers(tx: InboxTransaction, answers: readonly CallAnswer[]
 	return { type: 'join', run: isOver ? createPastRun(tx.store, tx.store.nextRun - 1) : undefined };
 }
 
-function storeMessage(tx: InboxTransaction, incoming: IncomingMessage, input: Input): Stored {
+function storeMessage(tx: InboxTransaction, incoming: IncomingMessage, input: Input): StoreResult {
 	const { whenBusy = 'queue', isPatient = false, mayAnswer = false, model, callback, ofChild } = input;
 	const { status } = tx;
 	// A child would repeat a refused report. The number of children bounds the reports.
@@ -151,7 +154,7 @@ interface Replacement {
 }
 
 /** Replaces a message by a new or repeated message. The current run has to be cancelled first. */
-function replaceMessage(tx: InboxTransaction, { record, isEdited, incoming }: Replacement, about: About): Stored {
+function replaceMessage(tx: InboxTransaction, { record, isEdited, incoming }: Replacement, about: About): StoreResult {
 	if (tx.runner.live !== undefined || !canTakeNext(tx.status)) return { type: 'cancel' };
 	const messages = readRepeatedInput(tx.store, record, isEdited ? incoming.message : undefined);
 	const inbound = isEdited ? incoming.inbound : repeatInbound(record, incoming.inbound);
@@ -160,7 +163,12 @@ function replaceMessage(tx: InboxTransaction, { record, isEdited, incoming }: Re
 }
 
 /** Stores a message behind the results that came with it. If the session has a question, the message is its answer. */
-function storeReply(tx: InboxTransaction, results: readonly ToolMessage[], message: UserMessage, about: About): Stored {
+function storeReply(
+	tx: InboxTransaction,
+	results: readonly ToolMessage[],
+	message: UserMessage,
+	about: About,
+): StoreResult {
 	const { by, askedCall } = tx;
 	if (results.length > 0 || tx.status !== 'awaiting_user' || tx.pending.question === undefined)
 		return tx.storeRun([...results, message], about);
@@ -180,7 +188,11 @@ function storeReply(tx: InboxTransaction, results: readonly ToolMessage[], messa
 	return tx.storeRun([answer], about);
 }
 
-function queueMessage(tx: InboxTransaction, incoming: IncomingMessage, { whenBusy, model, callback }: Input): Stored {
+function queueMessage(
+	tx: InboxTransaction,
+	incoming: IncomingMessage,
+	{ whenBusy, model, callback }: Input,
+): StoreResult {
 	const { queue } = tx.store;
 	if (queue.size >= longestQueue) {
 		const text = `whenBusy: ${longestQueue} messages wait already. Send it when a run has ended, or cancel.`;

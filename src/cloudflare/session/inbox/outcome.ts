@@ -13,15 +13,14 @@ import type {
 import { createProtocol, type ProtocolContext } from '../../wire/protocols/format.ts';
 import { showError } from '../../wire/shown-error.ts';
 import { createNoSuchEvent, isEnd, parseEventId, toStart } from '../events/event-id.ts';
-import { follow, type Joined } from '../events/follow.ts';
+import { type FollowOptions, follow } from '../events/follow.ts';
 import { createPastLog } from '../events/replay.ts';
 import type { LiveRun } from '../run/run.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Principal } from './authorization.ts';
-import type { Accepted, JoinChildren } from './inbox.ts';
-import type { Upcoming } from './transaction.ts';
+import type { AcceptedRequest, JoinChildren } from './inbox.ts';
+import type { UpcomingRun } from './transaction.ts';
 
-/** Shows the session in an answer. */
 type Show =
 	/** With the answer: the session was just created. */
 	| { readonly created: () => NewSession; readonly session?: undefined }
@@ -30,7 +29,7 @@ type Show =
 
 /** Answers a request in the requested form: with events, with the result of the run, or at once. */
 export async function toRunOutcome(
-	{ run, isReplay, lease, join, isOperator }: Accepted,
+	{ run, isReplay, lease, join, isOperator }: AcceptedRequest,
 	how: Pick<Handling, 'delivery' | 'format'>,
 	{ created, session }: Show,
 ): Promise<RunOutcome> {
@@ -83,13 +82,13 @@ export function streamEvents(
 }
 
 export function streamRun(
-	run: LiveRun | Upcoming,
+	run: LiveRun | UpcomingRun,
 	format: Handling['format'],
 	{
 		protocol,
 		isOperator,
 		...joined
-	}: Omit<Joined, 'reader'> & Pick<Principal, 'isOperator'> & { readonly protocol?: ProtocolContext },
+	}: Omit<FollowOptions, 'reader'> & Pick<Principal, 'isOperator'> & { readonly protocol?: ProtocolContext },
 ): RunStream {
 	const reader = { isOperator, id: run.record.id };
 	const log = 'begun' in run ? run.begun.then((live) => live.log) : run.log;

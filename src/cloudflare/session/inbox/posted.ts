@@ -64,11 +64,10 @@ export function toListedId(place: number): string {
 	return `in_${place}`;
 }
 
-export interface Posted {
+export interface PostedMessage {
 	readonly message: UserMessage;
 	readonly ownId: string | undefined;
 	readonly isAgain: boolean;
-	/** The id of the message that is edited or repeated. */
 	readonly messageId: string | undefined;
 }
 
@@ -78,7 +77,7 @@ export interface Posted {
  */
 export function findPlace(
 	store: SessionStore,
-	{ message, ownId, isAgain, messageId }: Posted,
+	{ message, ownId, isAgain, messageId }: PostedMessage,
 ): { readonly run: number } | { readonly record: MessageRecord; readonly isEdited: boolean } | undefined {
 	const own = findMessage(store, ownId);
 	const meant = findMessage(store, messageId) ?? own;
@@ -145,7 +144,6 @@ export function findNewResults(
 	return messages;
 }
 
-/** Whether the last turn has all these results. */
 export function hasResults(store: SessionStore, results: readonly ToolMessage[]): boolean {
 	const { records } = store.messages.page({ from: store.messages.lastTurn() });
 	const taken = new Set(records.map(({ message }) => (message.role === 'tool' ? message.toolCallId : undefined)));

@@ -30,21 +30,21 @@ export interface InboxContext {
 }
 
 /** The run of a waiting message. */
-export interface Upcoming {
+export interface UpcomingRun {
 	readonly record: { readonly n: number; readonly id: string };
 	readonly begun: Promise<LiveRun>;
 }
 
 /** What a request has stored. After the commit a run begins, and the owner's directory is told of a change. */
-export type Stored =
+export type StoreResult =
 	| { readonly type: 'run'; readonly work: Work }
 	/** The request gets a run that began before or that waits, if any. */
-	| { readonly type: 'join'; readonly run?: LiveRun | Upcoming }
+	| { readonly type: 'join'; readonly run?: LiveRun | UpcomingRun }
 	| { readonly type: 'change' }
 	/** The current run has to be cancelled. Then the request is tried again. */
 	| { readonly type: 'cancel' };
 
-export interface Opened {
+export interface OpenedRequest {
 	readonly caller: Caller;
 	readonly principal: Principal;
 	readonly config: Config;
@@ -57,7 +57,7 @@ export interface Opened {
 
 export class InboxTransaction {
 	readonly context: InboxContext;
-	readonly opened: Opened;
+	readonly opened: OpenedRequest;
 	readonly store: SessionStore;
 	readonly runner: Runner;
 	readonly session: SessionRecord;
@@ -66,7 +66,7 @@ export class InboxTransaction {
 	#isAllowed = false;
 	#asksModel = false;
 
-	constructor(context: InboxContext, opened: Opened) {
+	constructor(context: InboxContext, opened: OpenedRequest) {
 		this.context = context;
 		this.opened = opened;
 		this.store = context.store;
@@ -121,7 +121,7 @@ export class InboxTransaction {
 		if (this.#asksModel) this.#assertRoom();
 	}
 
-	storeRun(messages: readonly Message[], options: Omit<BeginOptions, 'once'> = {}): Stored {
+	storeRun(messages: readonly Message[], options: Omit<BeginOptions, 'once'> = {}): StoreResult {
 		const { once, config } = this.opened;
 		return { type: 'run', work: this.runner.storeRun(messages, { ...options, once }, config) };
 	}
@@ -135,12 +135,12 @@ export class InboxTransaction {
 		return toInbound(input, this.session, this.by);
 	}
 
-	joinWaiting({ id, runId }: { readonly id: number; readonly runId: string }, n = 0): Stored {
+	joinWaiting({ id, runId }: { readonly id: number; readonly runId: string }, n = 0): StoreResult {
 		return { type: 'join', run: { record: { n, id: runId }, begun: this.runner.waiting.wait(id) } };
 	}
 
 	/** Returns the run of an earlier request: live, stored, or the run of its queued message. */
-	join({ run, waiting }: Outcome): Stored {
+	join({ run, waiting }: Outcome): StoreResult {
 		const waits = waiting === undefined ? undefined : this.store.queue.get(waiting);
 		if (waits !== undefined) return this.joinWaiting(waits);
 		const { live } = this.runner;

@@ -15,7 +15,7 @@ import type { SessionFiles } from '../files/session-files.ts';
 import { type CallReply, findOpenCalls, findPending, type OpenCall } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/message-record.ts';
-import type { Waiting } from '../store/requests.ts';
+import type { QueuedMessage } from '../store/requests.ts';
 import { shortenRunEnd } from '../store/run-end.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { canTakeNext, isWaiting, sessionStatus, toRunStatus } from '../store/status.ts';
@@ -44,7 +44,7 @@ export interface BeginOptions extends Pick<RunRecord, 'stopAfter' | 'maxOutputTo
 	/** The URL that gets the end of the run. */
 	readonly callback?: string;
 	/** The queued message that the run begins with. */
-	readonly waited?: Waiting;
+	readonly waited?: QueuedMessage;
 }
 
 interface RunHost {
@@ -111,7 +111,6 @@ export function toDecided(
 	return { decidedBy: by, ...(denied.includes(toolCallId) && { isDenied: true }) };
 }
 
-/** Stores that a person has approved calls, with edited arguments. */
 export function noteApproved(
 	{ calls, messages }: SessionStore,
 	{ approved, edits, by }: Pick<ReadAnswers, 'approved' | 'edits'> & { readonly by?: Actor },
@@ -126,7 +125,7 @@ export function noteApproved(
 /** Stores a queued message that cannot begin a run, with a failed run: the message was accepted. */
 export function storeFailedRun(
 	store: SessionStore,
-	waited: Waiting,
+	waited: QueuedMessage,
 	event: TerminalEvent,
 	{ boot, files }: RunHost,
 ): RunRecord {

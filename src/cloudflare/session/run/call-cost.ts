@@ -6,10 +6,10 @@ import type { Charge } from '../store/spending-row.ts';
 export const fastPace = 0.15;
 
 /** The observed part of a request, and the milliseconds without any output. */
-type Seen = Omit<EndedCall, 'inputTokens' | 'hiddenTokens'> & { readonly silentMs?: number };
+type ObservedCall = Omit<EndedCall, 'inputTokens' | 'hiddenTokens'> & { readonly silentMs?: number };
 
 /** Computes the cost of a request from its observed part. An estimate never exceeds the reservation. */
-export function computeCost(open: Charge, seen: Seen): Amount {
+export function computeCost(open: Charge, seen: ObservedCall): Amount {
 	const amount = toAmount(open, seen);
 	const isBounded = open.amount.tokens > open.estimate.inputTokens;
 	if (!isBounded) return amount;
@@ -22,7 +22,7 @@ export function computeCost(open: Charge, seen: Seen): Amount {
 }
 
 /** Computes the cost of a request without the bound of its reservation. */
-function toAmount({ estimate, amount: most, mayThink }: Charge, seen: Seen): Amount {
+function toAmount({ estimate, amount: most, mayThink }: Charge, seen: ObservedCall): Amount {
 	const { inputTokens: expected, inputUsd, outputUsd, unitsUsd = 0 } = estimate;
 	const hiddenTokens = mayThink === true ? (seen.silentMs ?? 0) * fastPace : 0;
 	const { inputTokens, outputTokens, costUsd } = toCharge({ ...seen, inputTokens: expected, hiddenTokens });

@@ -54,7 +54,7 @@ export function hasRoom({ granted, before, endsAt }: Lease, amount: Amount, spen
 	return now < endsAt && tokens <= granted.tokens && usd <= granted.usd;
 }
 
-export interface Wanted {
+export interface LeaseNeeds {
 	readonly id: string;
 	/** The most that the next request may cost. An unknown part is infinite. */
 	readonly amount: Amount;
@@ -70,7 +70,7 @@ export interface Wanted {
  */
 async function takeLease(
 	{ ledger, tellWith, owner, user }: OwnerLedger,
-	{ estimate, ...wanted }: Wanted,
+	{ estimate, ...wanted }: LeaseNeeds,
 	patience: Patience,
 ): Promise<Reserved> {
 	if (!isBounded(wanted.limit) && user === undefined) return { ok: true, amount: everything };
@@ -89,7 +89,7 @@ async function takeLease(
  */
 export async function waitForLease(
 	owner: OwnerLedger,
-	wanted: Wanted,
+	wanted: LeaseNeeds,
 	amount: Amount,
 	{ budgets, patience }: { readonly budgets: KnownBudgets; readonly patience: Patience },
 ): Promise<Amount | undefined> {

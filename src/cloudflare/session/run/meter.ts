@@ -152,7 +152,6 @@ interface LeaseFunds {
 	readonly patience: Patience;
 }
 
-/** Whether a provider reported the usage of a request. */
 function isReported({ inputTokens, outputTokens, totalTokens }: ChatUsage = {}): boolean {
 	return inputTokens !== undefined || outputTokens !== undefined || totalTokens !== undefined;
 }

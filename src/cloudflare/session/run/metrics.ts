@@ -6,7 +6,7 @@ import type { DataPoint } from '../../config/env.ts';
 import { findVariable, type LogFields, log, toFailureFields } from '../../log.ts';
 import { replay } from '../events/replay.ts';
 import type { RunRecord } from '../store/runs.ts';
-import { type RunStatus, toRunStatus } from '../store/status.ts';
+import { toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 
 /** The totals of a run's events. */
@@ -69,27 +69,6 @@ export class RunCounter {
 	}
 }
 
-/** The report of a run that has ended. */
-export interface RunReport extends RunTally {
-	readonly session: string;
-	readonly run: string;
-	readonly owner: string;
-	readonly agent: string;
-	readonly model: string;
-	/** Runlet's name of the provider. */
-	readonly provider: string;
-	readonly status: RunStatus;
-	readonly event: TerminalEvent;
-	readonly transport: string;
-	/** The charge to the budgets, in US dollars. */
-	readonly usd: number;
-	/** The number of attempts, several after a crash. */
-	readonly lives: number;
-	readonly durationMs: number;
-	/** The time until the model's first event. Missing after a crash and without such an event. */
-	readonly firstEventMs: number | undefined;
-}
-
 /** OpenTelemetry's names of providers that differ from ours (semantic conventions, "gen_ai.provider.name"). */
 const providerNames: Readonly<Record<string, string>> = {
 	xai: 'x_ai',
@@ -97,69 +76,8 @@ const providerNames: Readonly<Record<string, string>> = {
 	mistral: 'mistral_ai',
 };
 
-function toLogLine(run: RunReport): LogFields {
-	const { usage } = run;
-	return {
-		'gen_ai.operation.name': 'invoke_agent',
-		'gen_ai.agent.name': run.agent,
-		'gen_ai.conversation.id': run.session,
-		'gen_ai.provider.name': providerNames[run.provider] ?? run.provider,
-		'gen_ai.request.model': run.model,
-		'gen_ai.usage.input_tokens': usage.inputTokens,
-		'gen_ai.usage.output_tokens': usage.outputTokens,
-		'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
-		'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
-		'runlet.run.id': run.run,
-		'runlet.run.status': run.status,
-		'error.type': getErrorCode(run.event),
-		'runlet.variable': run.event.type === 'error' ? findVariable(run.event) : undefined,
-		'runlet.owner': run.owner,
-		'runlet.transport': run.transport,
-		'runlet.cost.usd': run.usd,
-		'runlet.duration_ms': run.durationMs,
-		'runlet.first_event_ms': run.firstEventMs,
-		'runlet.run.turns': run.turns,
-		'runlet.run.tool_calls': run.toolCalls,
-		'runlet.run.lives': run.lives,
-	};
-}
-
-/**
- * Formats a run as a row of the dataset. The columns have numbers, which docs/deploy.md names, and rows stay for three
- * months: append columns, never change one. An unknown number is 0, an unknown text ''.
- */
-function toPoint(run: RunReport): DataPoint {
-	const { usage } = run;
-	return {
-		indexes: [run.owner.slice(0, 96)],
-		blobs: [
-			run.agent,
-			run.model,
-			providerNames[run.provider] ?? run.provider,
-			run.status,
-			getErrorCode(run.event) ?? '',
-			run.transport,
-		],
-		doubles: [
-			usage.inputTokens ?? 0,
-			usage.outputTokens ?? 0,
-			usage.cachedInputTokens ?? 0,
-			usage.reasoningTokens ?? 0,
-			run.usd,
-			run.durationMs,
-			run.firstEventMs ?? 0,
-			run.turns,
-			run.toolCalls,
-			run.lives,
-		],
-	};
-}
-
-function getErrorCode(event: TerminalEvent): string | undefined {
-	return event.type === 'error' ? event.code : undefined;
-}
-
-export interface Ended {
+/** The end of a run for its report. */
+export interface EndedRun {
 	readonly event: TerminalEvent;
 	readonly tally: RunTally;
 	readonly transport: string | undefined;
@@ -177,29 +95,89 @@ export interface ReportOptions {
  * Reports a run whose end is stored, as a line of the log and a point in Analytics Engine. After a crash there may be
  * no report, or two. Never throws: a run does not fail because its report fails.
  */
-export function reportRun(
-	{ store, runtime, config: readConfig }: ReportOptions,
-	{ n, id: run, model = '', attempt: lives, createdAt }: RunRecord,
-	{ event, tally, transport, firstAt }: Ended,
-): void {
+export function reportRun(options: ReportOptions, run: RunRecord, ended: EndedRun): void {
 	try {
-		const { id: session, owner, agent } = store.session();
-		const config = readConfig();
-		const named = resolveRegistration({ model, providers: runtime.providers(config) })?.variant;
-		const facts = { session, run, owner, agent, model, status: toRunStatus(event), event, lives };
-		const firstEventMs = lives > 1 || firstAt === undefined ? undefined : firstAt - createdAt;
-		const times = { durationMs: Date.now() - createdAt, firstEventMs };
-		const provider = tally.usage.provider ?? named ?? '';
-		const { usd } = store.spending.getRun(n);
-		const report = { ...facts, ...times, ...tally, provider, usd, transport: transport ?? 'http' };
+		const config = options.config();
+		const report = createReport(options, config, run, ended);
 		log('info', 'run', toLogLine(report));
 		config.metrics?.writeDataPoint(toPoint(report));
 	} catch (cause) {
-		log('warn', 'run.not_reported', { 'runlet.run.id': run, ...toFailureFields(cause) });
+		log('warn', 'run.not_reported', { 'runlet.run.id': run.id, ...toFailureFields(cause) });
 	}
 }
 
-/** Reports a run that ended after a crash. */
+type RunReport = ReturnType<typeof createReport>;
+
+function createReport(
+	{ store, runtime }: ReportOptions,
+	config: Config,
+	{ n, id: run, model = '', attempt, createdAt }: RunRecord,
+	{ event, tally, transport = 'http', firstAt }: EndedRun,
+) {
+	const { id: session, owner, agent } = store.session();
+	const named = resolveRegistration({ model, providers: runtime.providers(config) })?.variant;
+	const provider = tally.usage.provider ?? named ?? '';
+	return {
+		...{ ...tally, session, run, owner, agent, model, event, transport, attempts: attempt },
+		provider: providerNames[provider] ?? provider,
+		status: toRunStatus(event),
+		errorCode: event.type === 'error' ? event.code : undefined,
+		usd: store.spending.getRun(n).usd,
+		durationMs: Date.now() - createdAt,
+		firstEventMs: attempt > 1 || firstAt === undefined ? undefined : firstAt - createdAt,
+	};
+}
+
+function toLogLine(run: RunReport): LogFields {
+	const { usage } = run;
+	return {
+		'gen_ai.operation.name': 'invoke_agent',
+		'gen_ai.agent.name': run.agent,
+		'gen_ai.conversation.id': run.session,
+		'gen_ai.provider.name': run.provider,
+		'gen_ai.request.model': run.model,
+		'gen_ai.usage.input_tokens': usage.inputTokens,
+		'gen_ai.usage.output_tokens': usage.outputTokens,
+		'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
+		'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
+		'runlet.run.id': run.run,
+		'runlet.run.status': run.status,
+		'error.type': run.errorCode,
+		'runlet.variable': run.event.type === 'error' ? findVariable(run.event) : undefined,
+		'runlet.owner': run.owner,
+		'runlet.transport': run.transport,
+		'runlet.cost.usd': run.usd,
+		'runlet.duration_ms': run.durationMs,
+		'runlet.first_event_ms': run.firstEventMs,
+		'runlet.run.turns': run.turns,
+		'runlet.run.tool_calls': run.toolCalls,
+		'runlet.run.lives': run.attempts,
+	};
+}
+
+/**
+ * Formats a run as a row of the dataset. The columns have numbers, which docs/deploy.md names, and rows stay for three
+ * months: append columns, never change one. An unknown number is 0, an unknown text ''.
+ */
+function toPoint({ usage, ...run }: RunReport): DataPoint {
+	return {
+		indexes: [run.owner.slice(0, 96)],
+		blobs: [run.agent, run.model, run.provider, run.status, run.errorCode ?? '', run.transport],
+		doubles: [
+			usage.inputTokens ?? 0,
+			usage.outputTokens ?? 0,
+			usage.cachedInputTokens ?? 0,
+			usage.reasoningTokens ?? 0,
+			run.usd,
+			run.durationMs,
+			run.firstEventMs ?? 0,
+			run.turns,
+			run.toolCalls,
+			run.attempts,
+		],
+	};
+}
+
 export function reportLostRun(options: ReportOptions, { n, firstSeq }: RunRecord): void {
 	const { store } = options;
 	const record = store.runs.get(n);

@@ -32,7 +32,6 @@ export interface SessionFacts {
 	readonly hasTables: boolean;
 	readonly isImporting?: boolean;
 	readonly run?: Pick<RunRecord, 'status' | 'attempt' | 'lost' | 'progress' | 'createdAt' | 'endedAt'> & {
-		/** The number of stored messages of an interrupted run. */
 		readonly stored: number;
 		/** Whether children work for an interrupted run. */
 		readonly hasChildren?: boolean;

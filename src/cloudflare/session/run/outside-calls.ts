@@ -241,7 +241,6 @@ function toAnsweredEnd(waited: WaitingCallRecord, answer: OutsideAnswer): Outsid
 	return waited.for === 'approval' ? undefined : { type: 'result', output: answer.value, isError: false };
 }
 
-/** Returns the answer for the tool of a call that has asked a question. */
 function toToolAnswer(waited: WaitingCallRecord | undefined, answer: OutsideAnswer | undefined) {
 	if (waited?.resume === undefined || answer === undefined) return undefined;
 	const text = answer.isRefused ? 'decline' : String(answer.value);

@@ -34,7 +34,7 @@ import { Journal } from './journal.ts';
 import type { OwnerLedger } from './lease.ts';
 import { createMemory, createRecall, createToolLoader, type SessionRecall } from './load-tools.ts';
 import { closeAccount, createSessionMeter, type SessionMeter } from './meter.ts';
-import { type Ended, RunCounter } from './metrics.ts';
+import { type EndedRun, RunCounter } from './metrics.ts';
 import { findLedger } from './owner.ts';
 import type { Work } from './run.ts';
 
@@ -155,7 +155,7 @@ export interface RunContext extends Pick<OptionsSources, 'runtime' | 'config' | 
 	readonly ledger: OwnerLedger;
 	readonly atCrashPoint: AtCrashPoint;
 	readonly onSteered: (id: number) => void;
-	readonly onEnded: (ended: Ended) => void;
+	readonly onEnded: (ended: EndedRun) => void;
 }
 
 /**
@@ -286,7 +286,6 @@ function readHistory(
 	return store.messages.newest({ from: store.summary, characters });
 }
 
-/** Returns more characters than fit into a number of tokens, for any tokenizer. */
 function toCharacters(tokens = 1_000_000): number {
 	return Math.min(mostCharacters, 16 * tokens);
 }

@@ -65,7 +65,6 @@ export interface Work extends Pick<JournalOptions, 'store' | 'record' | 'sync' |
 	readonly resume?: Resumption;
 	/** Completes the last event before it is stored. */
 	readonly lastEvent: (event: TerminalEvent) => TerminalEvent;
-	/** Called in the transaction that stores the end. */
 	readonly onEnd: (event: TerminalEvent) => void;
 	/** Called when the end is durable. `firstAt` is the time of the model's first event, in milliseconds since 1970. */
 	readonly onEnded: (event: TerminalEvent, firstAt: number | undefined) => void;
@@ -81,7 +80,7 @@ export function carryOut(work: Work): LiveRun {
 	const { record, log, stop } = work;
 	const save = (draft: Draft): void => work.store.runs.draft(record.n, draft);
 	const drafts = createDrafts({ ...work, save }, log, work.journal);
-	const shown: Shown = { sides: [] };
+	const shown: ShownEvents = { sides: [] };
 	const end = new RunEnding(work, shown);
 	const ended = followLoop(work, drafts, shown)
 		.catch((cause: unknown) => {
@@ -100,7 +99,7 @@ export function carryOut(work: Work): LiveRun {
 }
 
 /** What readers have seen and no message holds. */
-interface Shown {
+interface ShownEvents {
 	readonly sides: SideEvent[];
 	/** The time of the model's first event, in milliseconds since 1970. */
 	firstAt?: number;
@@ -110,7 +109,7 @@ interface Shown {
 async function followLoop(
 	{ log, journal, counter, resume, sync, atCrashPoint, options, history }: Work,
 	drafts: ReturnType<typeof createDrafts>,
-	shown: Shown,
+	shown: ShownEvents,
 ): Promise<TerminalEvent> {
 	if (resume !== undefined) {
 		await sync();
@@ -149,12 +148,12 @@ const patienceMs = 3_000;
 /** Stores the end of a run, without a time limit. The end is shown once it is durable. */
 class RunEnding {
 	readonly #work: Work;
-	readonly #shown: Shown;
+	readonly #shown: ShownEvents;
 	/** The cancelling requests, and when each began to wait. */
 	readonly #waiting = new Map<(error: RunletError) => void, number>();
 	#tryNow = (): void => {};
 
-	constructor(work: Work, shown: Shown) {
+	constructor(work: Work, shown: ShownEvents) {
 		this.#work = work;
 		this.#shown = shown;
 	}

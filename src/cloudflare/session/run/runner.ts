@@ -18,7 +18,7 @@ import { Callbacks } from './callbacks.ts';
 import { leaveChildren } from './children.ts';
 import { Connections } from './connections.ts';
 import { endLeaseEarly } from './lease.ts';
-import { type Ended, RunCounter, reportLostRun, reportRun } from './metrics.ts';
+import { type EndedRun, RunCounter, reportLostRun, reportRun } from './metrics.ts';
 import { Alarm, type Attempt, alarmAgainMs, decideNext, type Next, readFacts } from './next.ts';
 import { OutsideCalls } from './outside-calls.ts';
 import { Owner, runInBackground } from './owner.ts';
@@ -259,7 +259,7 @@ export class Runner {
 			ledger: this.owner.ledger(session, config),
 			atCrashPoint: createCrashPoints(runtime.crashPoint, session.id, run.n),
 			onSteered: (id: number) => this.#live && this.waiting.show(id, this.#live),
-			onEnded: (ended: Ended) => {
+			onEnded: (ended: EndedRun) => {
 				void this.alarm.set();
 				if (ended.event.type === 'error') noteShortage(store, config.shortages);
 				reportRun(this.#options, run, ended);

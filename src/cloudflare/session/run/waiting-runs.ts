@@ -1,6 +1,6 @@
 import { RunletError } from '../../../core/base/errors.ts';
 import { createDeferred, type Deferred } from '../../../core/base/promises.ts';
-import type { Waiting } from '../store/requests.ts';
+import type { QueuedMessage } from '../store/requests.ts';
 import type { SessionStore } from '../store/store.ts';
 import { createUnbegunRun, type LiveRun } from './run.ts';
 
@@ -27,7 +27,7 @@ export class WaitingRuns {
 	}
 
 	/** Finds the message that will begin a run. Throws `not_found` if there is none. */
-	find(runId: string): Waiting {
+	find(runId: string): QueuedMessage {
 		const waiting = this.#store.queue.all().find((waiting) => waiting.runId === runId);
 		if (waiting !== undefined) return waiting;
 		throw new RunletError('not_found', 'This message does not wait: a run has taken it up, or it was removed.');
@@ -37,7 +37,7 @@ export class WaitingRuns {
 	 * Drops messages within a transaction, by default all. Call the returned function after the commit: it passes
 	 * cancelled runs to the waiting requests.
 	 */
-	drop(dropped: readonly Waiting[] = this.#store.queue.all()): () => void {
+	drop(dropped: readonly QueuedMessage[] = this.#store.queue.all()): () => void {
 		const { queue, runs, callbacks } = this.#store;
 		const n = runs.get()?.n ?? 1;
 		for (const waiting of dropped) {

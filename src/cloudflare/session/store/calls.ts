@@ -111,7 +111,6 @@ export class CallRows {
 		return row === undefined || row.inbound === null ? undefined : JSON.parse(row.inbound);
 	}
 
-	/** Returns the record of a call with the same arguments. */
 	find(turn: number, call: ToolCall): CallRecord | undefined {
 		type Row = { state: CallRecord['state']; arguments: string } & Record<
 			'question' | 'resume' | 'answer' | 'input' | 'inbound' | 'decision' | 'decided_by',
@@ -138,7 +137,6 @@ export class CallRows {
 	}
 }
 
-/** The calls or the question for which a session waits. */
 export interface Pending extends PendingCalls {
 	readonly question: Question | undefined;
 	/** The call of the question, if its tool takes the answer. */
@@ -188,7 +186,6 @@ export function createCallKey(session: Pick<SessionRecord, 'id' | 'createdAt'>, 
 	return [session.id, session.createdAt.toString(36), turn, hashText(callId)].join('-');
 }
 
-/** Lists the ids of the approved calls. */
 export function listApprovedCalls(open: readonly OpenCall[]): readonly string[] {
 	return open.flatMap(({ call, noted }) => (noted === undefined || noted.state === 'asked' ? [] : [call.id]));
 }

@@ -38,7 +38,6 @@ export class ChildRows {
 		return this.#all().find((child) => child.turn === turn && child.callId === callId);
 	}
 
-	/** Stores a child and reserves its budget. */
 	add({ turn, callId, id, agent, budget, isBackground, createdAt }: Omit<ChildRecord, 'cost' | 'isLeft'>): void {
 		// The order of the list does not depend on the clock.
 		const at = Math.max(createdAt, 1 + (this.#all().at(-1)?.createdAt ?? 0));

@@ -18,10 +18,8 @@ export interface ContentRef {
 
 export type SessionFile = StoredFile<ContentRef>;
 
-/** The bytes of a new content, or their key in the bucket. */
 export type NewContent = ContentInfo & ({ readonly bytes: Uint8Array } | { readonly key: string });
 
-/** The columns of a content for a join. */
 const contentColumns = 'content.id, content.size, content.lines, content.bucket_key, content.modified_at AS modified';
 
 type ContentRow = {
@@ -172,7 +170,6 @@ export class FileRows implements Files<ContentRef> {
 		});
 	}
 
-	/** Lists the files behind a path, without folders, sorted by path. */
 	listFiles(after: string, limit: number): readonly PlacedFile[] {
 		const query = `${select} WHERE file.path > ? AND file.content IS NOT NULL ORDER BY file.path LIMIT ?`;
 		const rows = this.#sql.exec<Row>(query, after, limit).toArray();

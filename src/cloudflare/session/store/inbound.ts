@@ -14,7 +14,6 @@ export interface Inbound {
 	/** The first senders of a forwarded message, the newest last. */
 	readonly askers?: readonly Actor[];
 	readonly attachments?: readonly StoredAttachment[];
-	/** The sender's id of the message. */
 	readonly messageId?: string;
 }
 

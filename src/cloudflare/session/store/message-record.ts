@@ -44,7 +44,6 @@ export interface CostDetail extends Partial<Pick<CostPart, 'inputTokens' | 'cach
 	readonly isUnpriced?: boolean;
 }
 
-/** The cost of the request to the model that wrote a message. */
 export interface MessageCost extends Amount, CostDetail {
 	readonly call: number;
 }
@@ -56,7 +55,7 @@ export type Body = Omit<MessageRecord, 'seq' | 'run' | 'stored' | 'isReplaced' |
 
 export type Row = { seq: number; run: number; stored: number; replaced: number; body: string; created_at: number };
 
-export function toSized(row: Row): Sized<MessageRecord> {
+export function toSized(row: Row): SizedRecord<MessageRecord> {
 	return { record: toRecord(row), size: row.body.length };
 }
 
@@ -86,7 +85,7 @@ export function findNextPlace(last: number): number {
 }
 
 /** A record, and the number of characters of its row. */
-export interface Sized<R> {
+export interface SizedRecord<R> {
 	readonly record: R;
 	readonly size: number;
 }
@@ -100,7 +99,7 @@ export class KeptRecords<R extends { readonly seq: number }> {
 	readonly #most: number;
 	#version: number | undefined;
 	#from = Number.POSITIVE_INFINITY;
-	#all: Sized<R>[] = [];
+	#all: SizedRecord<R>[] = [];
 	#size = 0;
 
 	/**
@@ -118,7 +117,7 @@ export class KeptRecords<R extends { readonly seq: number }> {
 	}
 
 	/** Returns the cached records, and the place from which on they are complete. */
-	read(): { readonly from: number; readonly all: readonly Sized<R>[] } {
+	read(): { readonly from: number; readonly all: readonly SizedRecord<R>[] } {
 		if (!this.isCurrent) {
 			[this.#all, this.#size, this.#from] = [[], 0, Number.POSITIVE_INFINITY];
 			this.#version = this.#readVersion();
@@ -127,14 +126,14 @@ export class KeptRecords<R extends { readonly seq: number }> {
 	}
 
 	/** Adds all records between a place and the cached records. Call it after `read`. */
-	addOlder(from: number, older: readonly Sized<R>[]): void {
+	addOlder(from: number, older: readonly SizedRecord<R>[]): void {
 		this.#all = [...older, ...this.#all];
 		this.#from = from;
 		this.#grow(older);
 	}
 
 	/** Adds a record that was just stored. Call it only if the cache was current before. */
-	add(sized: Sized<R>): void {
+	add(sized: SizedRecord<R>): void {
 		this.#version = this.#readVersion();
 		const { seq } = sized.record;
 		if (seq < this.#from) return;
@@ -143,7 +142,7 @@ export class KeptRecords<R extends { readonly seq: number }> {
 		this.#grow([sized]);
 	}
 
-	#grow(more: readonly Sized<R>[]): void {
+	#grow(more: readonly SizedRecord<R>[]): void {
 		this.#size += more.reduce((sum, { size }) => sum + size, 0);
 		let gone = 0;
 		for (const { record, size } of this.#all) {

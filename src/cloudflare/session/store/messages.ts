@@ -9,7 +9,7 @@ import {
 	messageStride,
 	type Row,
 	restated,
-	type Sized,
+	type SizedRecord,
 	toRecord,
 	toSized,
 	toTurnPlace,
@@ -41,7 +41,6 @@ const mostKept = 2_000_000;
 export class MessageRows {
 	readonly #sql: CachingSql;
 	readonly #lastPlace: Cached<number>;
-	/** The number of rows of the last turn. */
 	readonly #lastRows: Cached<number>;
 	readonly #newestCost: Cached<MessageCost | undefined>;
 	/** The newest messages, without replaced ones. */
@@ -160,7 +159,7 @@ export class MessageRows {
 	newest({ from = 0, characters }: { readonly from?: number; readonly characters: number }): readonly MessageRecord[] {
 		let start = from;
 		let read = 0;
-		const isBeyond = ({ record, size }: Sized<MessageRecord>): boolean => {
+		const isBeyond = ({ record, size }: SizedRecord<MessageRecord>): boolean => {
 			if (record.seq < start) return true;
 			read += size;
 			if (read > characters) start = Math.max(from, toTurnPlace(record.seq));
@@ -169,7 +168,7 @@ export class MessageRows {
 		const kept = this.#kept.read();
 		const before = kept.all.findLastIndex(isBeyond);
 		const newer = kept.all.slice(before + 1);
-		const older: Sized<MessageRecord>[] = [];
+		const older: SizedRecord<MessageRecord>[] = [];
 		if (before === -1 && start < kept.from) {
 			for (const sized of this.#readBackwards(from, kept.from)) {
 				if (isBeyond(sized)) break;
@@ -181,7 +180,7 @@ export class MessageRows {
 	}
 
 	/** Reads the messages between two places, the newest first, without replaced messages. */
-	*#readBackwards(from: number, to: number): Generator<Sized<MessageRecord>> {
+	*#readBackwards(from: number, to: number): Generator<SizedRecord<MessageRecord>> {
 		const rows = this.#sql.exec<Row>(
 			`SELECT seq, run, stored, replaced, body, created_at FROM message
 			WHERE seq >= ? AND seq < ? AND replaced = 0 ORDER BY seq DESC, part DESC`,
@@ -278,7 +277,6 @@ export class MessageRows {
 	}
 }
 
-/** Finds the last assistant message up to a run. */
 export function findLastReply(records: readonly MessageRecord[], run: number): Message | undefined {
 	return records.findLast(({ message, run: n }) => n <= run && message.role === 'assistant')?.message;
 }

@@ -17,7 +17,6 @@ export interface Outcome {
 }
 
 interface Delivery extends Outcome {
-	/** A hash of the request. */
 	readonly request: string;
 }
 
@@ -73,13 +72,12 @@ export class DeliveryRows {
 	}
 }
 
-export interface Waiting {
+export interface QueuedMessage {
 	readonly id: number;
 	/** The id of the run that the message will begin. */
 	readonly runId: string;
 	readonly message: Message;
 	readonly inbound?: Inbound;
-	/** The model of its run and of all later runs. */
 	readonly model?: string;
 	/** Whether the message may steer the current run. */
 	readonly steers: boolean;
@@ -107,10 +105,10 @@ export class QueueRows {
 	}
 
 	add(
-		{ inbound, ...waiting }: Omit<Waiting, 'id' | 'key'> & { readonly inbound: Inbound },
+		{ inbound, ...waiting }: Omit<QueuedMessage, 'id' | 'key'> & { readonly inbound: Inbound },
 		once: Once | undefined,
 		createdAt: number,
-	): Waiting {
+	): QueuedMessage {
 		const { last } = this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(id), 0) AS last FROM queue').one();
 		const id = last + 1;
 		if (once !== undefined) this.#deliveries.add(once, { waiting: id }, createdAt);
@@ -120,34 +118,33 @@ export class QueueRows {
 	}
 
 	/** Replaces a message. Its position and its run stay the same. */
-	edit(waiting: Waiting, editedAt: number): void {
+	edit(waiting: QueuedMessage, editedAt: number): void {
 		this.#remove(waiting.id);
 		this.#insert(waiting, editedAt);
 	}
 
-	first(): Waiting | undefined {
+	first(): QueuedMessage | undefined {
 		return this.#read('id = (SELECT MIN(id) FROM queue)')[0];
 	}
 
-	/** Returns the next message after an id. */
-	after(id: number): Waiting | undefined {
+	after(id: number): QueuedMessage | undefined {
 		return this.#read('id = (SELECT MIN(id) FROM queue WHERE id > ?)', id)[0];
 	}
 
-	findNamed(id: string | undefined): Waiting | undefined {
+	findNamed(id: string | undefined): QueuedMessage | undefined {
 		return id === undefined ? undefined : this.#read('TRUE').find(({ inbound }) => inbound?.messageId === id);
 	}
 
-	get(id: number): Waiting | undefined {
+	get(id: number): QueuedMessage | undefined {
 		return this.#read('id = ?', id)[0];
 	}
 
 	/** Returns the messages that may steer the current run. */
-	steering(): Waiting[] {
+	steering(): QueuedMessage[] {
 		return this.#read('steers = 1');
 	}
 
-	all(): Waiting[] {
+	all(): QueuedMessage[] {
 		return this.#read('TRUE');
 	}
 
@@ -164,7 +161,7 @@ export class QueueRows {
 	 * Takes a message out of the queue, for a run or for none. Its id may be used again, so its request gets the run
 	 * instead.
 	 */
-	take({ id, key }: Pick<Waiting, 'id' | 'key'>, run: number | undefined): void {
+	take({ id, key }: Pick<QueuedMessage, 'id' | 'key'>, run: number | undefined): void {
 		this.#remove(id);
 		if (key !== undefined) this.#deliveries.endWaiting(key, run);
 	}
@@ -173,7 +170,7 @@ export class QueueRows {
 		this.#sql.write('queue', 'DELETE FROM queue WHERE id = ?', id);
 	}
 
-	#insert({ id, ...waiting }: Waiting, createdAt: number): Waiting {
+	#insert({ id, ...waiting }: QueuedMessage, createdAt: number): QueuedMessage {
 		for (const [part, text] of splitRows(JSON.stringify(waiting)).entries())
 			this.#sql.write(
 				'queue',
@@ -183,7 +180,7 @@ export class QueueRows {
 		return { id, ...waiting };
 	}
 
-	#read(where: string, ...values: number[]): Waiting[] {
+	#read(where: string, ...values: number[]): QueuedMessage[] {
 		if (this.size === 0) return [];
 		type Row = { id: number; body: string };
 		const bodies = new Map<number, string>();
@@ -193,7 +190,7 @@ export class QueueRows {
 		))
 			bodies.set(id, (bodies.get(id) ?? '') + body);
 		return [...bodies].map(([id, body]) => {
-			const waiting: Omit<Waiting, 'id'> = JSON.parse(body);
+			const waiting: Omit<QueuedMessage, 'id'> = JSON.parse(body);
 			return { id, ...waiting };
 		});
 	}

@@ -46,7 +46,6 @@ export function dropText(event: TerminalEvent): StoredEvent {
 	return { ...event, toolCalls: event.toolCalls.map((call) => ({ ...call, input: null })) };
 }
 
-/** Removes an output that is the JSON of the text. */
 function dropOutput(event: StoredEvent & { readonly type: 'done' }, text: string): StoredEvent {
 	const { output, ...rest } = event;
 	return output !== undefined && JSON.stringify(output) === toCompactJson(text)

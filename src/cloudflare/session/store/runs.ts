@@ -162,7 +162,6 @@ export class RunRows {
 		return row && toRecord(row);
 	}
 
-	/** Returns the oldest run after a number. */
 	after(n: number): RunRecord | undefined {
 		const [row] = this.#sql.exec<Row>('SELECT * FROM run WHERE n > ? ORDER BY n LIMIT 1', n).toArray();
 		return row && toRecord(row);

@@ -12,7 +12,6 @@ import type { CachingSql } from './tables.ts';
 export interface SessionRecord {
 	readonly id: string;
 	readonly agent: string;
-	/** The tenant. It never changes. */
 	readonly owner: string;
 	/** The person of the tenant. It never changes. */
 	readonly user?: string;
@@ -26,7 +25,6 @@ export interface SessionRecord {
 	readonly budget?: Limit;
 	/** The time from the last activity to the removal, in milliseconds. The default is the agent's. */
 	readonly expiresAfterMs?: number;
-	/** Further tools, which the client carries out. */
 	readonly clientTools?: readonly ClientTool[];
 	/** By default the beginning of the first message. */
 	readonly title?: string;

@@ -9,7 +9,6 @@ export interface Charge {
 	readonly amount: Amount;
 	/** Whether the owner's ledger gets the cost. */
 	readonly owed: boolean;
-	/** The number of the first request of its lease. */
 	readonly lease: number;
 	readonly estimate: Estimate;
 	/** Whether the request is for vectors. It has no message. */

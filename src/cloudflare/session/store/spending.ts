@@ -26,8 +26,6 @@ export class SpendingRows {
 	readonly #messages: Pick<MessageRows, 'newestCost'>;
 	/** The last request whose lease is reported. Missing while this instance does not report. */
 	#told: number | undefined;
-	/** The newest run with a request in this instance, and the spending before it. */
-	#run: { readonly n: number; readonly before: Amount } | undefined;
 	/** The current lease. Only memory has it: the leases of an earlier instance have ended. */
 	#lease: Lease | undefined;
 	/** The number of sessions that were removed in this instance. */
@@ -53,7 +51,6 @@ export class SpendingRows {
 		const call = (last?.call ?? 0) + 1;
 		const { lease = call } = charge;
 		const total = this.total();
-		if (last?.run !== run) this.#run = { n: run, before: total };
 		const row: Row = {
 			...{ call, run, model, tokens, usd, total_tokens: total.tokens, total_usd: total.usd, settled: 0 },
 			...{ owed: owed ? 1 : 0, created_at: at, input_tokens: estimate.inputTokens, input_usd: estimate.inputUsd },
@@ -189,7 +186,6 @@ export class SpendingRows {
 	forget(): void {
 		this.#told = undefined;
 		this.#lease = undefined;
-		this.#run = undefined;
 		this.#generation++;
 	}
 
@@ -224,7 +220,6 @@ export class SpendingRows {
 
 	/** Returns the spending from the beginning of a run on. */
 	getRun(run: number): Amount {
-		if (this.#run?.n === run) return minus(this.total(), this.#run.before);
 		const [first] = this.#sql
 			.exec<{ tokens: number; usd: number }>(
 				`SELECT ${before('a', 'tokens')} AS tokens, ${before('a', 'usd')} AS usd FROM spending AS a

@@ -68,7 +68,6 @@ export function isWaiting(status: Status): boolean {
 	return status === 'awaiting_user' || status === 'awaiting_tools';
 }
 
-/** Returns the status of a session by the status of its newest run. */
 export function sessionStatus(run: RunStatus | undefined): Status {
 	switch (run) {
 		case undefined:
@@ -81,7 +80,6 @@ export function sessionStatus(run: RunStatus | undefined): Status {
 	}
 }
 
-/** Returns the status of a run by its last event. */
 export function toRunStatus(event: TerminalEvent): RunStatus {
 	switch (event.type) {
 		case 'done':

@@ -106,7 +106,6 @@ export class SessionStore {
 		return this.#storage.version() > 0;
 	}
 
-	/** The bytes of the tables, and of the files in the bucket. */
 	get bytes(): number {
 		return this.hasTables ? this.#storage.sql.databaseSize + this.workspace.bucketBytes : 0;
 	}

@@ -15,12 +15,10 @@ import { showMessage } from './show.ts';
 
 type Exported = Shown<typeof exportedSession>;
 
-/** A record of an export with its kind. */
 type Entry = {
 	[K in keyof Exported]: readonly [kind: K, value: Exported[K] extends readonly (infer T)[] ? T : Exported[K]];
 }[keyof Exported];
 
-/** The form of an export: a JSON document, or a line of JSON for each record. */
 export type ExportForm = 'json' | 'ndjson';
 
 const atOnce = 200;

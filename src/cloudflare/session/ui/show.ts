@@ -83,7 +83,6 @@ export async function showTasks(
 	return { lists: await readTaskLists({ state: createRunState(state), workspace }) };
 }
 
-/** Shows the queued messages, the oldest first. */
 export function showWaiting({ queue }: SessionStore): Shown<typeof waitingMessages> {
 	const waiting = queue.all().map(({ runId, message, inbound, steers }) => {
 		const parts = 'parts' in message ? message.parts : undefined;
@@ -100,7 +99,6 @@ export function showWholeMessage(store: SessionStore, seq: number): Shown<typeof
 	return showMessage(store.messages.whole(record), store.runs.get(record.run)?.id);
 }
 
-/** Shows a message without the data for its provider. */
 export function showMessage(record: MessageRecord, runId: string | undefined): Shown<typeof shownMessage> {
 	const { seq, message, input, inbound, turn, isCut, isReplaced, createdAt } = record;
 	const { providerMetadata: _, ...shown } = { providerMetadata: undefined, ...message };

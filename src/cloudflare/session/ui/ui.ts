@@ -104,7 +104,6 @@ function listEarlierRuns(store: SessionStore, runs: readonly number[]): EarlierR
 	});
 }
 
-/** Lists the calls for which a run asked for approval. */
 function listAskedApprovals({ end }: RunRecord): ReadonlySet<string> {
 	const asked = end?.event.type === 'awaiting' ? (end.event.toolCalls ?? []) : [];
 	return new Set(asked.flatMap(({ id, kind }) => (kind === 'approval' ? [id] : [])));

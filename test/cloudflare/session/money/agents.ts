@@ -1,4 +1,4 @@
-/** The agents of the walk over money: each has other choices of what is billed. */
+/** The agents of the walk over money. Each has other choices that are billed. */
 import * as v from 'valibot';
 import { agentTool } from '../../../../src/cloudflare/agent/agent-tool.ts';
 import { type AgentDefinition, defineAgent } from '../../../../src/cloudflare/agent/define.ts';
@@ -11,7 +11,7 @@ const shared = {
 	system: 'You are one of many who spend money.',
 	maxIterations: 5,
 	maxRetries: 1,
-	// Of the clock of the walk, which is fast.
+	// By the clock of the walk, which is fast.
 	timeouts: { firstEventMs: 60_000, idleMs: 10_000 },
 } satisfies Partial<AgentDefinition>;
 

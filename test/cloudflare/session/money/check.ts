@@ -1,4 +1,4 @@
-/** What has to hold of the money of an owner: no cap is passed, and nobody pays less than was billed. */
+/** Checks the money of an owner: no cap is exceeded, and nobody pays less than was billed. */
 import type { Limit } from '../../../../src/cloudflare/objects/budget.ts';
 import { type Bill, market, toTokens, toUsd } from './provider.ts';
 import { ask, readSession, type World } from './world.ts';
@@ -8,7 +8,7 @@ export interface Money {
 	readonly usd: number;
 }
 
-/** A millionth of a dollar: what the sheet and a sum of ours may differ by. */
+/** A millionth of a dollar: the tolerance between the price sheet and our sums. */
 const least = 0.000_001;
 
 export function sumUp(bills: readonly Bill[]): Money {
@@ -32,11 +32,11 @@ function holdCap(name: string, cap: Limit, bills: readonly Bill[]): void {
 	if (cap.usd !== undefined && usd > cap.usd + least / 1_000) fail(`${name}: $${usd} of $${cap.usd} are billed`, bills);
 }
 
-/** Holds the caps at any moment. */
+/** Checks the caps at any moment. */
 export function checkCaps({ payers, userCaps, dayCap }: World): void {
 	const labels = new Map(payers.map((payer) => [payer.label, payer]));
 	const all = market.bills;
-	// What a child could not do is a message that says no session, and memories are searched by it.
+	// A failed child is a message without a session, by which memories are searched.
 	const lost = all.filter(({ label, isVectors }) => !labels.has(label) && !isVectors);
 	if (lost.length > 0) fail('A request says no session', lost);
 	for (const { label, cap } of payers)
@@ -64,8 +64,8 @@ export function checkCaps({ payers, userCaps, dayCap }: World): void {
 }
 
 /**
- * Holds what is charged against what is billed, when nothing runs. Returns what is charged. Vectors are paid for by the
- * session in a run, and by the owner outside of one.
+ * Compares charges and bills when nothing runs. Returns the charges. The session pays for vectors in a run, and the
+ * owner outside of a run.
  */
 export async function checkCharges({ owner, payers }: World): Promise<Money> {
 	let charged: Money = { tokens: 0, usd: 0 };
@@ -98,7 +98,7 @@ interface Usage {
 	}[];
 }
 
-/** Holds the ledger against the sessions: the same in sum, also by agent, model, user and unit, and nothing reserved. */
+/** Compares the ledger and the sessions: the same sums, also by agent, model, user and unit, and nothing reserved. */
 export async function checkLedger({ owner, payers }: World, charged: Money): Promise<void> {
 	for (const by of ['agent', 'model', 'user', 'agent,model,user', 'unit']) {
 		const answer = await ask(owner, `/v1/usage?owner=${owner}&by=${by}`);
@@ -125,13 +125,13 @@ export async function checkLedger({ owner, payers }: World, charged: Money): Pro
 	}
 }
 
-/** Holds the units against the bills: all tokens, and no search less than was billed. */
+/** Compares units and bills: all tokens, and at least the billed searches. */
 function checkUnits(groups: NonNullable<Usage['groups']>, charged: Money, payers: World['payers']): void {
 	const count = (...units: readonly string[]): number =>
 		groups.reduce((total, one) => total + (units.includes(one.unit ?? '') ? (one.count ?? 0) : 0), 0);
 	const tokens = count('input_tokens', 'output_tokens');
 	if (tokens !== charged.tokens) fail(`by unit there are ${tokens} of ${charged.tokens} tokens`, market.bills);
-	// What a crash has lost is an estimate, without units.
+	// An interrupted request is charged by an estimate without units.
 	const calm = new Set(payers.flatMap(({ label, isDisturbed }) => (isDisturbed ? [] : [label])));
 	const said = market.bills.filter(({ label, isSaid }) => isSaid && calm.has(label));
 	for (const unit of ['web_searches', 'searched_prompts', 'containers']) {

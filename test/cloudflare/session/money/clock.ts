@@ -1,7 +1,7 @@
-/** The clock of the walk over money: time runs many times as fast, in clocks and in timers alike, and a day can pass at once. */
+/** The clock of the walk over money: clocks and timers are fast, and a day can pass at once. */
 import { vi } from 'vitest';
 
-/** How many milliseconds of the walk go by in one. */
+/** The milliseconds of the walk in a real millisecond. */
 const speed = 10;
 const dayMs = 86_400_000;
 
@@ -28,7 +28,7 @@ export function readRealTime(): number {
 	return realNow();
 }
 
-/** Waits a moment of the real clock, in which others go on. */
+/** Waits a moment of the real clock, in which others continue. */
 export function waitShortly(ms = 0): Promise<void> {
 	return new Promise((resolve) => realTimeout(resolve, ms));
 }

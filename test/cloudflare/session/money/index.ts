@@ -1,6 +1,6 @@
 /**
- * A random walk over what models cost: owners, users and sessions with caps of all kinds, at the real adapters, with
- * providers that bill by their price sheets. It throws where a promise of docs/budgets.md is broken.
+ * A random walk over the costs of models: owners, users and sessions with caps of all kinds, the real adapters, and
+ * providers that bill by their price sheets. Throws for a broken promise of docs/budgets.md.
  */
 import { vi } from 'vitest';
 import { atCrashPoint, die } from '../../../crash.ts';
@@ -12,12 +12,12 @@ import { market } from './provider.ts';
 import { begin, cancel, copy, createCap, pick, raise, say } from './steps.ts';
 import { capDays, listFamily, setDayCap, settle, setUserCaps, type World, wake } from './world.ts';
 
-/** The messages that an owner's part of the walk has, about. */
+/** The approximate messages of an owner's part of the walk. */
 const messagesOfPart = 10;
 
 const counts = { messages: 0, calls: 0, kills: 0, owners: 0, midnights: 0, 'broken writes': 0 };
 
-/** Walks until so many messages were sent. Returns what it did. */
+/** Walks until this many messages were sent. Returns the counts of its steps. */
 export async function walkOverMoney(seed: number, messages: number) {
 	Object.assign(counts, { messages: 0, calls: 0, kills: 0, owners: 0, midnights: 0, 'broken writes': 0 });
 	let [billed, charged] = [0, 0];
@@ -95,7 +95,7 @@ async function copyOne(world: World): Promise<void> {
 	if (payer !== undefined) await copy(world, payer);
 }
 
-/** Lets an object die, once or twice, or a write of it fail. */
+/** Kills an object once or twice, or lets a write fail. */
 function plan(world: World): void {
 	const { random } = world;
 	for (const payer of world.payers) payer.isDisturbed = true;
@@ -118,13 +118,13 @@ function plan(world: World): void {
 	});
 }
 
-/** Holds everything when nothing is left to do. */
+/** Checks everything when nothing is left to do. */
 async function finish(world: World) {
 	const all = await listFamily(world);
 	for (let n = 0; n < 3; n++) for (const id of all) await wake(id);
 	checkCaps(world);
 	const charged = await checkCharges(world);
-	// The ledger is told again of what it could not be told at once.
+	// The ledger gets the reports that failed at first.
 	for (let tries = 1; ; tries++) {
 		try {
 			await checkLedger(world, charged);

@@ -1,10 +1,10 @@
-/** What a provider of the walk does with a request: how it answers, and where that breaks off. */
+/** The behaviour of a provider for a request: its answer, and where that breaks off. */
 import type { Random } from '../../../endurance/random.ts';
 
-/** A use of a tool that the provider runs itself. */
+/** A use of a tool that the provider runs. */
 export interface Use {
 	readonly kind: 'web_search' | 'web_fetch' | 'code_execution';
-	/** The tokens that its result adds to the input. */
+	/** The tokens of its result. */
 	readonly tokens: number;
 }
 
@@ -15,11 +15,11 @@ export interface Call {
 }
 
 export interface Plan {
-	/** The share of the most tokens that its tokenizer makes of a text. */
+	/** The tokens of the tokenizer, as a share of the most. */
 	readonly share: number;
 	/** The share of the input that comes from its cache. */
 	readonly cachedShare: number;
-	/** The tokens of thinking that nobody sees. */
+	/** The tokens of hidden thinking. */
 	readonly thinking: number;
 	readonly thought: string;
 	readonly pieces: readonly string[];
@@ -27,18 +27,18 @@ export interface Plan {
 	readonly calls: readonly Call[];
 	/** The status of a refusal. */
 	readonly status?: number;
-	/** How it ends, after so many of its events. */
+	/** How the stream ends, after this many events. */
 	readonly end: 'done' | 'drops' | 'fails' | 'hangs';
 	readonly after: number;
 	readonly usage: 'said' | 'none' | 'zero';
 }
 
-/** What a request offers. */
+/** The offers of a request. */
 export interface Offer {
 	readonly tools: readonly string[];
 	readonly uses: Readonly<Record<Use['kind'], number>>;
 	readonly label: string;
-	/** The user messages of the conversation, and the results that came since the last. */
+	/** The user messages of the conversation, and the results since the last. */
 	readonly depth: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The providers of the walk: a `fetch` behind the real adapters. It bills what it is really sent and what really leaves its
- * stream, by the sheet.
+ * The providers of the walk: a `fetch` behind the real adapters. It bills the real requests and the bytes that really
+ * leave the stream, by the price sheet.
  */
 
 import { isRecord } from '../../../../src/core/base/json.ts';
@@ -18,27 +18,27 @@ import { createPlan, type Plan } from './plan.ts';
 import { countSent } from './sent.ts';
 import { bill, createTally, type Tally } from './sheet.ts';
 
-/** A request and what its provider billed for it. */
+/** A request and its bill. */
 export interface Bill {
-	/** Which session of the walk asked, or whose child did. */
+	/** The session of the walk that asked, or whose child did. */
 	readonly label: string;
 	readonly model: string;
 	/** The UTC day of the request, counted from 1970. */
 	readonly day: number;
 	readonly tally: Tally;
 	readonly terms: readonly string[];
-	/** Whether all of it left, and the provider said what it cost. */
+	/** Whether the whole reply left, with its usage. */
 	isSaid: boolean;
 	readonly isVectors: boolean;
 }
 
-/** What stands between the walk and its providers. */
+/** The state between the walk and its providers. */
 export const market = {
-	/** Whether models of the providers are sold. Other tests know none of them. */
+	/** Whether the providers offer their models. Other tests do not know them. */
 	isOpen: false,
 	seed: 0,
 	bills: [] as Bill[],
-	/** The requests so far, by label. */
+	/** The numbers of requests, by label. */
 	asked: new Map<string, number>(),
 	isCalm: false,
 };
@@ -48,7 +48,7 @@ export const toTokens = ({ tally }: Bill): number => tally.input + tally.output;
 
 const dayMs = 86_400_000;
 
-/** The labels that a request names: the newest is that of the session that asks. */
+/** The labels in a request. The newest is that of the asking session. */
 function readLabel(text: string): string {
 	return [...text.matchAll(/#in ([\w-]+)/g)].at(-1)?.[1] ?? 'nobody';
 }
@@ -79,7 +79,7 @@ const sell: typeof fetch = async (input, init) => {
 	const one: Bill = { ...about, terms: api.readTerms(body), isVectors: false };
 	market.bills.push(one);
 	const calm: Plan = market.isCalm ? { ...plan, end: 'done', usage: 'said' } : plan;
-	// Whoever asks for a whole reply cannot read this stream, nor the usage in it.
+	// A reader of a whole reply cannot read this stream, nor its usage.
 	const isRead = body.stream === true || url.includes(':stream');
 	return stream(api, isRead ? calm : { ...calm, usage: 'none' }, body, one, init?.signal ?? undefined);
 };
@@ -98,16 +98,16 @@ function sellVectors(body: Json, one: Bill, share: number): Response {
 	return Response.json({ data, usage: { prompt_tokens: one.tally.input, total_tokens: one.tally.input } });
 }
 
-/** How many tokens a model thinks in a millisecond, at most. */
+/** The most thinking tokens in a millisecond. */
 const thinkingPace = 0.14;
 
-/** What a reply writes, and how long that takes. */
+/** The output of a reply, and its duration. */
 interface Written {
 	readonly events: readonly Json[];
 	readonly ms?: number;
 }
 
-/** What happens in a reply, one after the other: what it bills, then what it writes. */
+/** Runs a reply step by step: bills, then writes. */
 function* happen(api: Api, plan: Plan, body: Json, one: Bill): Generator<Written> {
 	const { model, tally, terms } = one;
 	const sent = countSent(model, body, plan.share * (model.startsWith('claude') ? 1.35 : 1));
@@ -115,7 +115,7 @@ function* happen(api: Api, plan: Plan, body: Json, one: Bill): Generator<Written
 	let isFull = false;
 	const most = api.readMost(body) ?? Number.POSITIVE_INFINITY;
 	const about = () => ({ model, body, plan, terms, text, tally, isFull });
-	/** Has the model read everything again, with what was added. */
+	/** Lets the model read everything again, with an addition. */
 	const read = (more: number): void => {
 		const tokens = sent.tokens + more;
 		const cached = sent.audio > 0 ? 0 : Math.floor(tokens * plan.cachedShare);
@@ -127,7 +127,7 @@ function* happen(api: Api, plan: Plan, body: Json, one: Bill): Generator<Written
 		tally.hour += kept === '1h' ? written : 0;
 		tally.audio += sent.audio;
 	};
-	/** Writes so many tokens, if they fit. */
+	/** Writes tokens, if they fit. */
 	const write = (tokens: number): boolean => {
 		isFull ||= tally.output + tokens > most;
 		if (!isFull) tally.output += tokens;
@@ -162,7 +162,7 @@ function* happen(api: Api, plan: Plan, body: Json, one: Bill): Generator<Written
 	one.isSaid = plan.usage === 'said';
 }
 
-/** Units that are billed once a reply. */
+/** Units that are billed once per reply. */
 const once = new Set(['containers', 'container_minutes', 'searched_prompts']);
 
 function stream(api: Api, plan: Plan, body: Json, one: Bill, signal: AbortSignal | undefined): Response {
@@ -194,7 +194,7 @@ function stream(api: Api, plan: Plan, body: Json, one: Bill, signal: AbortSignal
 				}
 				const { events, ms } = next.value;
 				if (ms !== undefined) await new Promise((resolve) => setTimeout(resolve, ms));
-				// A chunk of nothing would be no pull again.
+				// An empty chunk would cause no further pull.
 				controller.enqueue(encoder.encode(events.map(toText).join('') || ': nothing\n\n'));
 				return undefined;
 			},
@@ -218,7 +218,7 @@ function hash(text: string): number {
 const shared = { apiKey: 'k', fetch: sell };
 const ownPrice = { '*': { input: 1, output: 4, cachedInput: 0.5, cacheWrite: 2 } };
 
-/** The providers, for the Worker under test. Their models are there while the market is open. */
+/** The providers for the Worker under test. Their models exist while the market is open. */
 export const sellers: readonly ProviderRegistration[] = [
 	providers.anthropic(shared),
 	providers.openai(shared),

@@ -1,15 +1,15 @@
-/** What a provider is really sent, counted by its own rules. */
+/** Counts the real input of a provider by its own rules. */
 
 import { isRecord } from '../../../../src/core/base/json.ts';
 import { estimateTokens } from '../../../../src/core/chat/tokens.ts';
 
 export interface Sent {
 	readonly tokens: number;
-	/** Those of the tokens that are audio. */
+	/** The audio tokens. */
 	readonly audio: number;
 }
 
-/** Fields that say how a text is meant, and are no text of the prompt. */
+/** Fields that describe a text, and are no text of the prompt. */
 const form = new Set(
 	`model type role detail status stream store include strict media_type mimeType mime_type cache_control max_tokens url
 	image_url file_data file_url fileUri document_url prompt_cache_key safety_identifier user metadata format service_tier
@@ -30,7 +30,7 @@ function countImage(model: string, width: number, height: number): number {
 }
 const perPage = (model: string): number => (model.startsWith('gemini') ? 560 : 3_000);
 
-/** Counts a body. `share` is how many of the most tokens this provider's tokenizer makes of a text. */
+/** Counts a body. `share` is the share of the most tokens that the provider's tokenizer makes of a text. */
 export function countSent(model: string, body: unknown, share: number): Sent {
 	const sum = { texts: 0, media: 0, audio: 0 };
 	const countMedia = (mime: string, base64: string): void => {

@@ -1,12 +1,12 @@
 /**
- * What the providers of the walk bill, in US dollars for a million tokens, written by hand as of 2026-11-24:
+ * The prices of the providers of the walk, in US dollars for a million tokens, written by hand as of 2026-11-24:
  * platform.claude.com/docs/en/about-claude/pricing, developers.openai.com/api/docs/pricing,
- * ai.google.dev/gemini-api/docs/pricing. That of `acme` is our own.
+ * ai.google.dev/gemini-api/docs/pricing. The prices of `acme` are our own.
  */
 
-/** What a reply has cost until now. */
+/** The billed units of a reply until now. */
 export interface Tally {
-	/** All input, with what came from a cache, was written to one, or is audio. */
+	/** All input, with cached, written and audio input. */
 	input: number;
 	cached: number;
 	written: number;
@@ -26,7 +26,7 @@ interface Line {
 	readonly written?: number;
 	readonly hour?: number;
 	readonly audio?: number;
-	/** For one piece. */
+	/** The price of a unit. */
 	readonly pieces?: Readonly<Record<string, number>>;
 }
 
@@ -45,7 +45,7 @@ const lines: Readonly<Record<string, Line>> = {
 	m: { input: 1, output: 4, cached: 0.5, written: 2 },
 };
 
-/** What all tokens of a reply are multiplied by. */
+/** The factor for all tokens of a reply. */
 const factors: Readonly<Record<string, number>> = {
 	'claude-sonnet-5 us': 1.1,
 	'claude-opus-4-8 us': 1.1,

@@ -1,4 +1,4 @@
-/** What people do in the walk over money. */
+/** The steps of people in the walk over money. */
 import { payerNames } from './agents.ts';
 import { waitShortly } from './clock.ts';
 import { createPdf, createPng, createWav } from './media.ts';
@@ -8,7 +8,7 @@ import { ask, type Payer, setDayCap, setUserCaps, type World } from './world.ts'
 const chance = ({ random }: World, percent: number): boolean => random(1, 100) <= percent;
 export const pick = <T>({ random }: World, list: readonly T[]): T | undefined => list[random(0, list.length - 1)];
 
-/** A cap in tokens, in dollars, or in both: some allow a call, some many. */
+/** A cap in tokens, in dollars, or in both. Some allow one request, some many. */
 export function createCap(world: World): { tokens?: number; usd?: number } {
 	const { random } = world;
 	const tokens = random(1, 60) ** 3 * 10 + 1_000;
@@ -20,7 +20,7 @@ let labels = 0;
 
 const isBounded = (cap: object): boolean => Object.keys(cap).length > 0;
 
-/** Begins a session, of a user or of nobody. */
+/** Begins a session, with or without a user. */
 export async function begin(world: World): Promise<void> {
 	const user = pick(world, [undefined, 'ann', 'bob']);
 	const agent = pick(world, payerNames) ?? '';
@@ -61,7 +61,7 @@ function createParts(world: World, { label, agent }: Payer): object[] {
 	return parts;
 }
 
-/** Sends a message. Nobody waits for its run. */
+/** Sends a message without waiting for its run. */
 export async function say(world: World, payer: Payer): Promise<void> {
 	const model = chance(world, 20) ? pick(world, models[payer.agent] ?? []) : undefined;
 	const whenBusy = chance(world, 30) ? 'steer' : 'queue';
@@ -69,14 +69,14 @@ export async function say(world: World, payer: Payer): Promise<void> {
 	await ask(world.owner, `/v1/sessions/${payer.id}/messages`, body, 'POST', { prefer: 'respond-async' });
 }
 
-/** Stops what runs, a moment after it began. */
+/** Cancels a run a moment after its beginning. */
 export async function cancel(world: World, payer: Payer): Promise<void> {
 	payer.isDisturbed = true;
 	await waitShortly(world.random(0, 12));
 	await ask(world.owner, `/v1/sessions/${payer.id}/cancel`, {});
 }
 
-/** Makes a session of another one's history, or of one with much that only its provider reads. */
+/** Creates a session from another session's history, or with much provider metadata. */
 export async function copy(world: World, payer: Payer): Promise<void> {
 	const { owner } = world;
 	const { agent, user, cap } = payer;
@@ -98,7 +98,7 @@ export async function copy(world: World, payer: Payer): Promise<void> {
 	addPayer(world, id, { agent, user, cap: budget?.limit ?? {} });
 }
 
-/** Adds to a message what providers want back. */
+/** Adds provider metadata to a message. */
 function fatten(world: World, message: { stored?: { providerMetadata?: object } }): void {
 	const { random } = world;
 	const length = random(1, chance(world, 30) ? 6_000 : 100);
@@ -117,7 +117,7 @@ function fatten(world: World, message: { stored?: { providerMetadata?: object } 
 	message.stored = { ...message.stored, providerMetadata: kinds };
 }
 
-/** Raises a cap: of the session, of the day, or of a user. */
+/** Raises the cap of the session, of the day, or of a user. */
 export async function raise(world: World, payer: Payer): Promise<void> {
 	const more = (cap: { tokens?: number; usd?: number }) => ({
 		...(cap.tokens !== undefined && { tokens: cap.tokens + world.random(1, 20_000) }),

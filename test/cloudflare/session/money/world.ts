@@ -1,4 +1,4 @@
-/** One part of the walk: an owner of its own with users, caps and sessions, and what the walk may do there. */
+/** A part of the walk: an owner with users, caps and sessions, and the possible steps. */
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import type { Authenticate } from '../../../../src/cloudflare/auth/account.ts';
 import { type Config, readConfig } from '../../../../src/cloudflare/config/config.ts';
@@ -15,9 +15,9 @@ export interface Payer {
 	readonly label: string;
 	readonly user: string | undefined;
 	readonly agent: string;
-	/** The most that it may spend, as it was raised last. */
+	/** The session's newest cap. */
 	cap: Limit;
-	/** Whether it died, was stopped or had an error, so that estimates may stand in its account. */
+	/** Whether the session died, was cancelled or had an error, so that its account may have estimates. */
 	isDisturbed: boolean;
 }
 
@@ -25,12 +25,12 @@ export interface World {
 	readonly owner: string;
 	readonly random: Random;
 	readonly payers: Payer[];
-	/** The most of a day of the owner, of a user, and of a user in all. */
+	/** The caps of the owner's day, of a user's day, and of a user in total. */
 	dayCap: Limit;
 	readonly userCaps: Map<string, { daily?: Limit; total?: Limit }>;
 }
 
-/** The caps of owners' days, which stand in the place of those of keys. */
+/** The caps of owners' days, which replace those of keys. */
 const dayCaps = new Map<string, Limit>();
 
 const authenticate: Authenticate = (request) => {
@@ -41,7 +41,7 @@ const authenticate: Authenticate = (request) => {
 const app = createApp({ ...runtime, authenticate }, plugins);
 const bindings = { ...env, LOCAL: 'false', RATE_LIMITER: undefined };
 
-/** Asks the Worker as the admin of an owner. Without an answer an object has died. */
+/** Asks the Worker as the admin of an owner. Returns nothing if an object has died. */
 export async function ask(
 	owner: string,
 	path: string,
@@ -66,7 +66,7 @@ export async function ask(
 	}
 }
 
-/** Lets owners' days have the caps of the walk. Returns the end of that. */
+/** Applies the caps of the walk to owners' days. Returns a function that ends that. */
 export async function capDays(): Promise<() => void> {
 	const one = env.SESSIONS.get(env.SESSIONS.newUniqueId());
 	const own: Config[] = [readConfig(bindings)];
@@ -91,7 +91,7 @@ export async function wake(id: string): Promise<void> {
 	await runDurableObjectAlarm(readObject(id)).catch(() => false);
 }
 
-/** The ids of all sessions: those that the walk made, and those that work for them. */
+/** The ids of all sessions of the walk, and of their children. */
 export async function listFamily({ owner, payers }: World): Promise<string[]> {
 	const all: string[] = [];
 	const open = payers.map(({ id }) => id);
@@ -113,7 +113,7 @@ interface Session {
 	readonly waiting?: number;
 }
 
-/** Reads a session, however often its object dies of it. */
+/** Reads a session, again after each death of its object. */
 export async function readSession(owner: string, id: string): Promise<Session | undefined> {
 	for (let tries = 0; tries < 50; tries++) {
 		const answer = await ask(owner, `/v1/sessions/${id}`);
@@ -124,10 +124,10 @@ export async function readSession(owner: string, id: string): Promise<Session | 
 	throw new Error(`The session ${id} cannot be read`);
 }
 
-/** How long runs may take to end on a machine that is busy, in milliseconds of the real clock. */
+/** How long runs may take to end on a busy machine, in milliseconds of the real clock. */
 const patienceMs = 100_000;
 
-/** Waits until nothing runs any more. */
+/** Waits until nothing runs. */
 export async function settle(world: World): Promise<void> {
 	let quiet = 0;
 	const late = readRealTime() + patienceMs;
@@ -136,7 +136,7 @@ export async function settle(world: World): Promise<void> {
 		const states = await Promise.all(all.map((id) => readSession(world.owner, id)));
 		const isQuiet = states.every((one) => one === undefined || one.status !== 'running');
 		quiet = isQuiet ? quiet + 1 : 0;
-		// A background child tells its parent by its alarm.
+		// A background child reports by its alarm.
 		for (const id of all) if (isQuiet || tries % 10 === 9) await wake(id);
 		if (quiet > 2) return;
 		await waitShortly(isQuiet ? 0 : 2);

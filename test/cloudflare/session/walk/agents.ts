@@ -1,4 +1,4 @@
-/** The agents of the walk. They do what a message says, and keep what their tools and their model were told. */
+/** The agents of the walk. They do what a message says, and record the input of their tools and their model. */
 import * as v from 'valibot';
 import { agentTool } from '../../../../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../../../../src/cloudflare/agent/define.ts';
@@ -9,42 +9,47 @@ import type { ScriptedFn } from '../../../../src/core/providers/index.ts';
 import type { ToolContext } from '../../../../src/core/tool/index.ts';
 import { areOne, listMarks, toName, users } from './persons.ts';
 
-/** What somebody was told of a session: a tool, a policy, or the model by its system prompt. */
-export interface Told {
+/** The input of a tool, a policy, or a model by its system prompt, about a session. */
+export interface Observation {
 	readonly what: string;
 	readonly sessionId?: string;
 	readonly owner?: string;
 	readonly user?: string;
 	readonly metadata?: Readonly<Record<string, string>>;
 	readonly askedBy?: Actor;
-	/** What went wrong with the call before, as the model is told. */
+	/** The error of the previous call, as the model gets it. */
 	readonly error?: string;
-	/** The marks in the arguments, or in all that the model was sent. */
+	/** The marks in the arguments, or in the whole input of the model. */
 	readonly marks: readonly string[];
 }
 
-/** What a policy was asked. */
-export interface Asked extends Told {
+/** The request to a policy. */
+export interface PolicyObservation extends Observation {
 	readonly by: Actor;
 	readonly askers: readonly Actor[];
 	readonly approve: boolean;
 }
 
-/** What happened since somebody looked last. */
-export const seen: { tools: Told[]; models: Told[]; policies: Asked[]; skills: Told[] } = create();
+/** The records since the last `takeSeen`. */
+export const seen: {
+	tools: Observation[];
+	models: Observation[];
+	policies: PolicyObservation[];
+	skills: Observation[];
+} = create();
 
 function create() {
 	return { tools: [], models: [], policies: [], skills: [] };
 }
 
-/** Takes what was seen. */
+/** Returns and clears the records. */
 export function takeSeen(): Readonly<typeof seen> {
 	const taken = { ...seen };
 	Object.assign(seen, create());
 	return taken;
 }
 
-/** The tokens that the model has reported, by the name of the person whose mark it was sent. */
+/** The tokens that the model has reported, by the person whose mark it got. */
 export const spent = new Map<string, number>();
 
 type Context = Partial<Pick<ToolContext, 'sessionId' | 'owner' | 'user' | 'metadata' | 'askedBy'>>;
@@ -94,7 +99,7 @@ const order = define('order', {
 	},
 });
 
-/** The calls that a command leads to, one in a turn. */
+/** The calls of a command, one per turn. */
 const plans: Readonly<Record<string, readonly string[]>> = {
 	plain: [],
 	witness: ['witness'],
@@ -130,7 +135,7 @@ function toInput(name: string, what: string, mark: string, more: string): object
 		case 'send_off':
 			return { task };
 		default:
-			// A model may claim whatever it likes.
+			// A model may claim anything.
 			return { mark, owner: 'walk-b', user: 'max' };
 	}
 }
@@ -138,7 +143,7 @@ function toInput(name: string, what: string, mark: string, more: string): object
 const failed = new Set<string>();
 let calls = 0;
 
-/** The model: carries out the last command of a conversation, a call in a turn, and then says that it has. */
+/** The model: carries out the last command of a conversation, a call per turn, and then reports that. */
 export const walkingModel: ScriptedFn = ({ messages, system = '{}' }) => {
 	const said = messages.map((message) => JSON.stringify(message));
 	const { sessionId, owner, user, metadata, askedBy } = JSON.parse(system.split('\n')[0] ?? '{}');
@@ -182,7 +187,7 @@ const helper = defineAgent({
 	tools: [witness, pay, quiz, order],
 });
 
-/** Whom the agent's own schedules wake. Each text has a mark of that person. */
+/** The people whom the agent's own schedules wake. Each text has a mark of that person. */
 export const dawns = (['walk-a', 'walk-b'] as const).flatMap((owner) =>
 	[undefined, ...users.slice(0, 2)].map((user) => ({
 		owner,
@@ -192,7 +197,7 @@ export const dawns = (['walk-a', 'walk-b'] as const).flatMap((owner) =>
 	})),
 );
 
-/** The message that a webhook brings, as the walk wrote it. */
+/** The message of a webhook, as the walk wrote it. */
 const message = v.custom<WebhookMessage>(() => true);
 
 export const walkers = [

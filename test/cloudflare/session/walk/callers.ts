@@ -1,4 +1,4 @@
-/** The Worker of the walk, and everybody with a key or a login for it. */
+/** The Worker of the walk, with keys and logins for everybody. */
 import { env } from 'cloudflare:test';
 import type { Authenticate } from '../../../../src/cloudflare/auth/account.ts';
 import { hashKey, type KeyRecord, makeKey } from '../../../../src/cloudflare/auth/key.ts';

@@ -1,4 +1,4 @@
-/** What has to be true of everything at once: lists are whole, each person has what is theirs, and was charged for it. */
+/** Checks everything at once: lists are complete, and each person has their own sessions and charges. */
 import { runDurableObjectAlarm } from 'cloudflare:test';
 import { readObject } from '../../../client.ts';
 import { spent } from './agents.ts';
@@ -8,7 +8,7 @@ import type { Walk } from './walk.ts';
 
 const tenants = ['walk-a', 'walk-b'] as const;
 
-/** Holds all lists, exports and charges against what is known. */
+/** Compares all lists, exports and charges with the model. */
 export async function checkAll(walk: Walk): Promise<void> {
 	for (const session of walk.sessions.filter(({ isGone }) => !isGone))
 		await runDurableObjectAlarm(readObject(session.id));
@@ -22,7 +22,7 @@ export async function checkAll(walk: Walk): Promise<void> {
 	}
 }
 
-/** Tries it until it is so: what sessions tell others may be a moment late. Throws the last failure. */
+/** Repeats a check until it passes, because reports may be late. Throws the last failure. */
 async function inTime(walk: Walk, check: () => Promise<void>): Promise<void> {
 	for (let tries = 0; ; tries++) {
 		try {
@@ -38,7 +38,7 @@ async function inTime(walk: Walk, check: () => Promise<void>): Promise<void> {
 const reader = (walk: Walk, owner: string) =>
 	walk.people.find((one) => one.owner === owner && one.role === 'admin' && one.user === undefined) ?? walk.operator;
 
-/** The ids of the sessions of an owner that are listed: those of nobody's task, and those that work in the background. */
+/** The ids of the listed sessions of an owner: those without a parent, and background children. */
 const isListed = (owner: string) => (one: Session) =>
 	!one.isGone && one.owner === owner && (one.parent === undefined || one.isBackground === true);
 

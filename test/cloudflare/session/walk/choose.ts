@@ -1,4 +1,4 @@
-/** Who tries something, and in which session. */
+/** Chooses a caller and a session. */
 import { env } from 'cloudflare:test';
 import {
 	type Caller,
@@ -12,7 +12,7 @@ import {
 } from './truth.ts';
 import type { Target, Walk } from './walk.ts';
 
-/** Chooses who tries something, and in which session. Of three times it is once somebody who may. */
+/** Chooses a caller and a session. In a third of the cases the caller has the right. */
 export function pickTrying(walk: Walk, needs: Needs, isRight: (one: Session) => boolean = () => true) {
 	const session = walk.chance(35) ? walk.pick(walk.sessions.filter((one) => !one.isGone && isRight(one))) : undefined;
 	const known = session && walk.pick(listCallers(walk, session).filter((one) => judgeIn(one, session, needs) === 'ok'));
@@ -21,7 +21,7 @@ export function pickTrying(walk: Walk, needs: Needs, isRight: (one: Session) => 
 	return { caller, target: pickTarget(walk, caller, isRight) };
 }
 
-/** Chooses who asks: somebody with a key or a login, with a token, or nobody. */
+/** Chooses a caller: with a key or a login, with a token, or nobody. */
 export function pickCaller(walk: Walk): Caller {
 	const chance = walk.random(1, 100);
 	if (chance <= 4) return makeStranger(walk);
@@ -36,7 +36,7 @@ export function pickPerson(walk: Walk, fits: (one: PersonCaller) => boolean = ()
 	return walk.pick(fitting) ?? walk.pick(walk.people.filter(fits)) ?? walk.operator;
 }
 
-/** Lists those who may have business in a session: the people of its owner, operators, and whoever has a token of it. */
+/** Lists the possible callers of a session: the people of its owner, operators, and holders of its tokens. */
 function listCallers(walk: Walk, session: Session): readonly Caller[] {
 	const people = walk.people.filter((one) => one.owner === session.owner || isOperator(one));
 	return [...people, ...walk.tokens.filter((one) => one.session === session).map((one) => toCaller(one, false))];
@@ -63,8 +63,8 @@ function makeTokenCaller(walk: Walk): Caller {
 }
 
 /**
- * Chooses a session for somebody: often their own, else that of a colleague, of another owner, or none. Mostly it is one
- * that is as it has to be for what they try, whether they may or not.
+ * Chooses a session for a caller: often their own, else that of a colleague, of another owner, or none. It mostly is in
+ * the state that the request needs, with or without the right.
  */
 export function pickTarget(walk: Walk, caller: Caller, isRight: (one: Session) => boolean = () => true): Target {
 	const alive = walk.sessions.filter(({ isGone }) => !isGone);
@@ -82,13 +82,13 @@ export function pickTarget(walk: Walk, caller: Caller, isRight: (one: Session) =
 	return session === undefined ? { id: env.SESSIONS.newUniqueId().toString() } : walk.toTarget(session);
 }
 
-/** Makes the caller who has a token, as it is or with another signature. */
+/** Creates the caller with a token, unchanged or with another signature. */
 export function toCaller(token: Token, isForged: boolean): TokenCaller {
 	const text = isForged ? forge(token.text) : token.text;
 	return { kind: 'token', token, isForged, headers: { authorization: `Bearer ${text}` } };
 }
 
-/** Changes a sign in the middle of what signs a token or a link, so that it has the same form. */
+/** Changes a character in the middle of a signature, so that it keeps its form. */
 export function forge(text: string): string {
 	const at = text.length - 20;
 	return `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`;

@@ -1,4 +1,4 @@
-/** A random walk over people, roles and ways in, which throws where a promise of docs/keys.md is broken. */
+/** A random walk over people, roles and entrances. Throws for a broken promise of docs/keys.md. */
 import { setClock } from '../../../clock.ts';
 import { play } from '../../../script.ts';
 import { spent, takeSeen, walkingModel } from './agents.ts';
@@ -24,13 +24,13 @@ const ways: readonly Way[] = [
 	{ name: 'restart an object', weight: 4, go: restartSome },
 ];
 
-/** Steps between two looks at everything. */
+/** The steps between two checks of everything. */
 const between = 400;
-/** Sessions that are there at a time, about, and how long they become. */
+/** The approximate number of sessions at a time, and the length of each. */
 const most = 50;
 const longest = 60;
 
-/** Walks so many steps. Returns what it did. */
+/** Walks this many steps. Returns their counts. */
 export async function walkOn(seed: number, steps: number) {
 	const walk = new Walk(seed, await createWorld());
 	takeSeen();
@@ -50,7 +50,7 @@ export async function walkOn(seed: number, steps: number) {
 	return { seed, steps, sessions: walk.made, ...Object.fromEntries(counts) };
 }
 
-/** Tells what was asked, and of which step and seed, where something is wrong. */
+/** Adds the request, the step and the seed to a failure. */
 async function orTell(walk: Walk, where: string, work: () => Promise<void>): Promise<void> {
 	walk.said.length = 0;
 	try {
@@ -61,7 +61,7 @@ async function orTell(walk: Walk, where: string, work: () => Promise<void>): Pro
 	}
 }
 
-/** Does one thing that fits. */
+/** Takes a possible step. */
 async function takeStep(walk: Walk): Promise<void> {
 	tick(walk);
 	await clear(walk);
@@ -74,7 +74,7 @@ async function takeStep(walk: Walk): Promise<void> {
 	}
 }
 
-/** Deletes a session where there are many, or a long one. */
+/** Deletes a session if there are many, or a long one. */
 async function clear(walk: Walk): Promise<void> {
 	const alive = walk.sessions.filter(({ isGone, parent }) => !isGone && parent === undefined);
 	const old = alive.find(({ length }) => length > longest) ?? (alive.length > most ? walk.pick(alive) : undefined);

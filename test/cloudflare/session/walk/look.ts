@@ -1,13 +1,13 @@
-/** What an operator sees of a session, held against what is known. */
+/** Compares a session that an operator reads with the model. */
 import { restart } from '../../../client.ts';
 import { isEqual, toName } from './persons.ts';
 import { isIdle, type Session, type Waiting } from './truth.ts';
 import type { Target, Walk } from './walk.ts';
 
-/** How often the walk looks before it gives up: a machine that is busy is slow. */
+/** The most reads before the walk fails, for a busy machine. */
 export const mostTries = 5_000;
 
-/** The state of a session, as an operator reads it. */
+/** The state of a session that an operator reads. */
 export interface State {
 	readonly owner: string;
 	readonly user?: string;
@@ -28,7 +28,7 @@ interface StateOfChild {
 	readonly spent?: object;
 }
 
-/** Reads a session as an operator, and holds it against what is known. */
+/** Reads a session as an operator, and compares it with the model. */
 export async function look(walk: Walk, session: Session): Promise<State> {
 	const answer = await walk.ask(walk.operator, `/v1/sessions/${session.id}`, { isForOperators: true });
 	walk.check(answer.status === 200, `The session ${session.id} is not there: ${answer.text}`);
@@ -57,7 +57,7 @@ function addChild(walk: Walk, parent: Session, { id, agent, background: isBackgr
 	walk.add({ ...about, isGone: false, status: 'running', calls: [], length: 2, naps: new Map() });
 }
 
-/** Waits until nothing goes on in a session and in those that work for it. */
+/** Waits until nothing runs in a session and its children. */
 export async function settle(walk: Walk, session: Session): Promise<void> {
 	for (let tries = 0; ; tries++) {
 		const { status, children = [], waiting = 0 } = await look(walk, session);
@@ -65,7 +65,7 @@ export async function settle(walk: Walk, session: Session): Promise<void> {
 		for (const { id, spent } of children) {
 			const child = walk.find(id);
 			if (child === undefined || child.isGone || (spent !== undefined && isIdle(child))) continue;
-			// A parent lists a child before the child is made.
+			// A parent lists a child before the child is created.
 			if (spent === undefined && !(await exists(walk, child))) {
 				isBusy = true;
 				continue;
@@ -79,18 +79,18 @@ export async function settle(walk: Walk, session: Session): Promise<void> {
 	}
 }
 
-/** Ends the object of a session like a crash: what is stored stays, what is remembered is lost. */
+/** Kills the object of a session: the rows stay, the memory is lost. */
 export async function restartSome(walk: Walk): Promise<boolean> {
 	const session = walk.pick(walk.sessions.filter(({ isGone }) => !isGone));
 	if (session === undefined) return false;
 	await restart(session.id);
-	// A request that reaches it while it dies may be lost.
+	// A request may be lost while the object dies.
 	await look(walk, session);
 	walk.count('restart an object', true);
 	return true;
 }
 
-/** What a session is, to see whether somebody has changed it. */
+/** Returns the state of a session, to see changes. */
 export async function peek(walk: Walk, { id }: Target): Promise<string> {
 	const read = (path: string) => walk.ask(walk.operator, `/v1/sessions/${id}${path}`, { isForOperators: true });
 	const [state, messages, files] = [await read(''), await read('/messages?order=desc&limit=3'), await read('/files')];

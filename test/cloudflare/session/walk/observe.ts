@@ -1,17 +1,17 @@
-/** What tools, models, policies and resolvers were told, held against what is known. */
-import { type Asked, type Told, takeSeen } from './agents.ts';
+/** Compares the records of tools, models, policies and resolvers with the model of the walk. */
+import { type Observation, type PolicyObservation, takeSeen } from './agents.ts';
 import { look, type State } from './look.ts';
 import { isEqual, type Person, toName } from './persons.ts';
 import { remembers, type Session } from './truth.ts';
 import type { Walk } from './walk.ts';
 
-/** What tools and models were told in a step. */
+/** The records of tools and models in a step. */
 export interface Seen {
-	readonly tools: readonly Told[];
-	readonly models: readonly Told[];
+	readonly tools: readonly Observation[];
+	readonly models: readonly Observation[];
 }
 
-/** Holds what was told since the last time against what is known. */
+/** Compares the new records with the model. */
 export async function observe(walk: Walk): Promise<Seen> {
 	const { tools, models, policies, skills } = takeSeen();
 	const sessions = new Set<Session>();
@@ -26,8 +26,8 @@ export async function observe(walk: Walk): Promise<Seen> {
 	return { tools, models };
 }
 
-/** Somebody was told whose session it is, and no text of anybody else. */
-function checkTold(walk: Walk, told: Told, session: Session): void {
+/** Checks that a record has the person of its session, and no text of anybody else. */
+function checkTold(walk: Walk, told: Observation, session: Session): void {
 	const whose = toName(session);
 	const facts = `${told.what} in ${session.id}`;
 	const isWhose = told.owner === session.owner && told.user === session.user;
@@ -39,14 +39,14 @@ function checkTold(walk: Walk, told: Told, session: Session): void {
 	walk.check(isExpected(told.error, session), `${facts}: ${told.error}`);
 }
 
-function checkAsker(walk: Walk, { what, sessionId = '', askedBy }: Told): void {
+function checkAsker(walk: Walk, { what, sessionId = '', askedBy }: Observation): void {
 	const expected = walk.find(sessionId)?.askedBy;
 	const said = `${what} in ${sessionId}: asked by ${JSON.stringify(askedBy)}`;
 	walk.check(isEqual(askedBy, expected), `${said} in place of ${JSON.stringify(expected)}`);
 }
 
-/** A policy was told of all who have asked, and of nobody of another owner. */
-function checkPolicy(walk: Walk, { what, by, askers, sessionId = '' }: Asked): void {
+/** Checks that a policy got all askers, and nobody of another owner. */
+function checkPolicy(walk: Walk, { what, by, askers, sessionId = '' }: PolicyObservation): void {
 	const session = walk.find(sessionId);
 	const missing = session?.askers.filter((asker) => !askers.some((one) => isEqual(one, asker))) ?? [];
 	const told = `The policy of ${what} was told of ${JSON.stringify(askers)}`;
@@ -55,8 +55,8 @@ function checkPolicy(walk: Walk, { what, by, askers, sessionId = '' }: Asked): v
 	walk.check(isTheirs, `The policy of ${what} was told of another owner: ${JSON.stringify([by, askers])}`);
 }
 
-/** A resolver was told whose session it is, or who calls over MCP: a client is served the skills of the caller. */
-function checkSkills(walk: Walk, told: Told, sessions: ReadonlySet<Session>): void {
+/** Checks that a resolver got the person of the session, or the caller over MCP, whose skills a client gets. */
+function checkSkills(walk: Walk, told: Observation, sessions: ReadonlySet<Session>): void {
 	const { askedBy } = told;
 	const isTold = ({ owner, user }: Person) => told.owner === owner && told.user === user;
 	const isKnown = sessions.size === 0 || [...sessions].some(isTold) || (askedBy?.via === 'mcp' && isTold(askedBy));
@@ -64,8 +64,8 @@ function checkSkills(walk: Walk, told: Told, sessions: ReadonlySet<Session>): vo
 	walk.check(isOwners && isKnown, `The resolver was told ${JSON.stringify(told)}`);
 }
 
-/** Finds the session that somebody was told of. One that works for another one is found with that one. */
-async function findTold(walk: Walk, { sessionId = '', what }: Told): Promise<Session> {
+/** Finds the session of a record. A child is found with its parent. */
+async function findTold(walk: Walk, { sessionId = '', what }: Observation): Promise<Session> {
 	const known = walk.find(sessionId);
 	if (known !== undefined) return known;
 	const answer = await walk.ask(walk.operator, `/v1/sessions/${sessionId}`, { isForOperators: true });
@@ -74,7 +74,7 @@ async function findTold(walk: Walk, { sessionId = '', what }: Told): Promise<Ses
 	return walk.find(sessionId) ?? walk.fail(`${what} ran in ${sessionId}, which nobody has made: ${answer.text}`);
 }
 
-/** Whether a call may have failed so: somebody has said no, or nothing is remembered of nobody. */
+/** Whether a call may have failed like this: somebody denied it, or the session has no memory. */
 function isExpected(error: string | undefined, session: Session): boolean {
 	if (error === undefined || error.startsWith('A person did not allow')) return true;
 	return error.startsWith('There is no tool named remember') && !remembers(session);

@@ -1,13 +1,13 @@
-/** The people of the walk, the marks in their texts, and the credentials that they come with. */
+/** The people of the walk, the marks in their texts, and their credentials. */
 import type { Actor } from '../../../../src/core/base/actor.ts';
 
-/** Two tenants, and one for operators, who have the scope `admin`. */
+/** Two tenants, and one for operators with the scope `admin`. */
 export const owners = ['walk-a', 'walk-b', 'walk-o'] as const;
 
-/** People of the same names in both tenants. */
+/** The people, with the same names in both tenants. */
 export const users = ['kim', 'lee', 'max'] as const;
 
-/** A person in a tenant; the tenant itself where no user is named. */
+/** A person in a tenant, or the tenant itself without a user. */
 export interface Person {
 	readonly owner: string;
 	readonly user?: string;
@@ -18,11 +18,11 @@ export function toName({ owner, user }: Person): string {
 	return `${owner.at(-1)}-${user ?? 'non'}`;
 }
 
-/** Marks of one length, so that one can take the place of another in an export. */
+/** Marks of one length, so that a mark can replace another in an export. */
 const marks = /zq-([abox]-(?:kim|lee|max|non))-[0-9a-z]{5}/g;
 let made = 0;
 
-/** Makes a mark: a word that names the person whose text it stands in, and that comes only once. */
+/** Creates a mark: a unique word with the name of the person whose text it marks. */
 export function makeMark(person: Person | undefined): string {
 	const name = person === undefined ? 'x-non' : toName(person);
 	return `zq-${name}-${(made++).toString(36).padStart(5, '0')}`;
@@ -38,14 +38,14 @@ export function listNames(text: string): readonly string[] {
 	return [...new Set(listMarks(text).map((mark) => mark.slice(3, 8)))];
 }
 
-/** Puts a mark in the place of all marks in a text. */
+/** Replaces all marks in a text. */
 export function replaceMarks(text: string, mark: string): string {
 	return text.replace(marks, mark);
 }
 
 /**
  * Returns the names under which an actor counts as a person (docs/keys.md, "Actors"): a token or a link also counts as
- * whoever made it, and an owner's keys and accounts without a user are one person.
+ * its maker, and an owner's keys and accounts without a user are one person.
  */
 function listPersons({ madeBy, ...actor }: Actor): readonly string[] {
 	const makers = madeBy === undefined ? [] : listPersons(madeBy);
@@ -56,12 +56,12 @@ function listPersons({ madeBy, ...actor }: Actor): readonly string[] {
 	];
 }
 
-/** Whether two actors are one person, as the documents say it. */
+/** Whether two actors are one person by the documentation. */
 export function areOne(one: Actor, other: Actor): boolean {
 	return listPersons(one).some((name) => listPersons(other).includes(name));
 }
 
-/** Whether two values are the same JSON, whatever the order of their fields. */
+/** Whether two values are the same JSON, with fields in any order. */
 export function isEqual(one: unknown, other: unknown): boolean {
 	return toText(one) === toText(other);
 }

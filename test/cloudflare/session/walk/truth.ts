@@ -1,4 +1,4 @@
-/** What the walk knows by itself, without asking the Worker: who there is, whose each session is, and who may do what. */
+/** The model of the walk: the people, the sessions, their owners, and the rights, without asking the Worker. */
 import type { Role, TokenScope } from '../../../../src/cloudflare/auth/rights.ts';
 import type { Actor } from '../../../../src/core/base/actor.ts';
 import { areOne, type Person, toName } from './persons.ts';
@@ -8,12 +8,12 @@ export interface PersonCaller extends Person {
 	readonly kind: 'person';
 	readonly role: Role;
 	readonly scopes: readonly string[];
-	/** Who their messages come from. */
+	/** The actor of their messages. */
 	readonly actor: Actor;
 	readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A token of a session, as it was made. */
+/** A token of a session. */
 export interface Token {
 	readonly id: string;
 	readonly text: string;
@@ -24,7 +24,7 @@ export interface Token {
 	isRevoked: boolean;
 }
 
-/** Somebody with the token of a session. */
+/** The holder of a session's token. */
 export interface TokenCaller {
 	readonly kind: 'token';
 	readonly token: Token;
@@ -33,7 +33,7 @@ export interface TokenCaller {
 	readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Somebody without a credential that holds. */
+/** A caller without a valid credential. */
 export interface Stranger {
 	readonly kind: 'stranger';
 	readonly headers: Readonly<Record<string, string>>;
@@ -41,7 +41,7 @@ export interface Stranger {
 
 export type Caller = PersonCaller | TokenCaller | Stranger;
 
-/** A call that waits for somebody, as the session shows it. */
+/** A call that waits for somebody. */
 export interface Waiting {
 	readonly id: string;
 	readonly name: string;
@@ -55,13 +55,13 @@ export interface Session extends Person {
 	readonly agent: string;
 	readonly metadata: Readonly<Record<string, string>>;
 	readonly createdBy?: Actor;
-	/** The session that it works for. */
+	/** The session for which it works. */
 	readonly parent?: Session;
-	/** Whether nobody waits for what it does. */
+	/** Whether nobody waits for its result. */
 	readonly isBackground?: boolean;
 	/** Who sent the newest message, or asked for it. */
 	askedBy?: Actor;
-	/** Those whose messages led to what waits now. */
+	/** The askers of the waiting call. */
 	askers: readonly Actor[];
 	isGone: boolean;
 	status: string;
@@ -71,14 +71,14 @@ export interface Session extends Person {
 		readonly question: string;
 		readonly options?: Readonly<Record<string, unknown>>;
 	};
-	/** Messages in its history, about. */
+	/** The approximate number of messages. */
 	length: number;
-	/** The marks of the wake-ups that stand. */
+	/** The marks of its wake-ups. */
 	readonly naps: Map<string, Nap>;
-	/** The id and the mark of its newest message, if that asked for a witness only. */
+	/** The id and the mark of its newest message, if that only called the witness. */
 	lastId?: string;
 	lastMark?: string;
-	/** The mark in its file, if it has one. */
+	/** The mark in its file. */
 	file?: string;
 }
 
@@ -94,7 +94,7 @@ export interface Link {
 	readonly approve: boolean;
 	readonly session: Session;
 	readonly callId: string;
-	/** What the link is about: a call is decided once. */
+	/** The call of the link, which is decided once. */
 	readonly about: string;
 	readonly by: Actor;
 }
@@ -131,7 +131,7 @@ export function isOperator(caller: Caller): boolean {
 	return caller.kind === 'person' && caller.scopes.includes('admin');
 }
 
-/** What comes of a request that needs a right, before any session is asked. */
+/** The outcome of a request that needs a right, before a session is asked. */
 export function judge(caller: Caller, right: Right, isForOperators = false): Outcome {
 	if (caller.kind === 'stranger') return 401;
 	if (caller.kind === 'token') return table[right].length > 1 ? 'ok' : 403;
@@ -139,30 +139,30 @@ export function judge(caller: Caller, right: Right, isForOperators = false): Out
 	return caller.scopes.includes('run') && hasRight(caller.role, right) ? 'ok' : 403;
 }
 
-/** What a request to a session needs. */
+/** The needs of a request to a session. */
 export interface Needs {
 	readonly right: Right;
-	/** What the route asks for, if that is another right: it does not know what the session finds in the body. */
+	/** The right that the route needs, if it differs: the route does not know the body. */
 	readonly route?: Right;
-	/** What it needs once it is known what it is about. */
+	/** Further rights, which depend on the body. */
 	readonly also?: readonly Right[];
 	readonly isForOperators?: boolean;
 	/** Whether the route is one of the session, as `/v1/sessions/:id` is. */
 	readonly isInRoute?: boolean;
 	/**
-	 * What a session that works for another one refuses with 409: a change and a link once the right is known, and whatever may
-	 * begin a run before that. One that works in the background and waits for somebody refuses changes only.
+	 * Which requests a child session refuses with 409: a change and a link after the check of rights, and a request that
+	 * may begin a run before that check. A background child that waits for somebody refuses only changes.
 	 */
 	readonly refusal?: 'change' | 'link' | 'run';
 }
 
-/** What comes of a request to a session. */
+/** The outcome of a request to a session. */
 export function judgeIn(
 	caller: Caller,
 	session: Session | undefined,
 	{ right, route = right, also = [], isForOperators = false, isInRoute = true, refusal }: Needs,
 ): Outcome {
-	// What a token may do is known to its session only.
+	// Only its session knows the rights of a token.
 	const before = caller.kind === 'token' && isInRoute ? 'ok' : judge(caller, route, isForOperators);
 	if (before !== 'ok') return before;
 	const isThere = session !== undefined && !session.isGone;
@@ -170,7 +170,7 @@ export function judgeIn(
 	if (caller.kind === 'token') {
 		const { token, isForged } = caller;
 		if (token.session.id !== session?.id || !isThere) return 404;
-		// Another session may have come under the id of one that was removed.
+		// Another session may have the id of a removed session.
 		if (isForged || token.isRevoked || token.session !== session) return 401;
 		const scopes: readonly string[] = token.scopes;
 		has = (one) => scopes.includes(table[one].at(1) ?? '');
@@ -194,7 +194,7 @@ function isAsking({ isBackground, status }: Session): boolean {
 	return isBackground === true && status.startsWith('awaiting');
 }
 
-/** Whether somebody may read what has the mark of a person, by its name. */
+/** Whether a caller may read texts with the mark of a person. */
 export function maySee(caller: Caller, name: string, isForOperators: boolean): boolean {
 	if (name === 'x-non') return true;
 	if (caller.kind === 'stranger') return false;
@@ -205,7 +205,7 @@ export function maySee(caller: Caller, name: string, isForOperators: boolean): b
 		: name.startsWith(toName({ owner: caller.owner })[0] ?? '');
 }
 
-/** Who a caller's message in a session comes from. */
+/** The actor of a caller's message in a session. */
 export function toSpeaker(caller: Caller, { owner, user }: Person): Actor {
 	const actor = toActor(caller, { owner, user });
 	// A key without a user speaks for the person of the session.
@@ -213,7 +213,7 @@ export function toSpeaker(caller: Caller, { owner, user }: Person): Actor {
 	return speaks ? { ...actor, user, madeBy: actor } : actor;
 }
 
-/** Who a caller is. */
+/** The actor of a caller. */
 export function toActor(caller: Caller, { owner, user: own }: Person): Actor {
 	if (caller.kind === 'person') return caller.actor;
 	if (caller.kind === 'stranger') throw new Error('A stranger did something.');
@@ -222,7 +222,7 @@ export function toActor(caller: Caller, { owner, user: own }: Person): Actor {
 	return { owner, ...(user !== undefined && { user }), via: 'token', id, madeBy };
 }
 
-/** What the policy of the agents says: anybody may say no, and nobody who has asked may say yes. */
+/** The policy of the agents: anybody may deny, and no asker may approve. */
 export function judgeDecision({ askers }: Session, by: Actor, approve: boolean): Outcome {
 	return approve && askers.some((asker) => areOne(asker, by)) ? 403 : 'ok';
 }
@@ -233,12 +233,12 @@ export function findChildCall({ question }: Session): { readonly id: string; rea
 	return kind === 'approval' ? (call as { id: string; input: unknown }) : undefined;
 }
 
-/** Whether nothing goes on in a session, and it waits for nobody. */
+/** Whether nothing runs in a session, and it waits for nobody. */
 export function isIdle({ status }: Session): boolean {
 	return ['idle', 'completed', 'error'].includes(status);
 }
 
-/** Whether what an agent remembers of the session's person is used there. */
+/** Whether the memory of the session's person is used there. */
 export function remembers({ user, createdBy }: Session): boolean {
 	return user !== undefined || createdBy?.via === 'account';
 }

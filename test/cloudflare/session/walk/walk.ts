@@ -1,4 +1,4 @@
-/** The walk: asks the Worker as somebody, holds the answer against what is known, and looks at what it did. */
+/** The walk: sends requests as somebody, compares the answers with the model, and checks the effects. */
 import type { Actor } from '../../../../src/core/base/actor.ts';
 import { createRandom, type Random } from '../../../endurance/random.ts';
 import type { createWorld } from './callers.ts';
@@ -17,12 +17,12 @@ import {
 /** A request of the walk. */
 export interface Asking {
 	readonly method?: string;
-	/** A text goes as it is, anything else as JSON. */
+	/** A text is sent unchanged, anything else as JSON. */
 	readonly body?: unknown;
 	readonly headers?: Readonly<Record<string, string>>;
-	/** Whether an operator may read all owners by it. */
+	/** Whether an operator may read all owners with it. */
 	readonly isForOperators?: boolean;
-	/** The one person whose marks may be in the answer. */
+	/** The only person whose marks may be in the answer. */
 	readonly only?: Person;
 }
 
@@ -30,17 +30,17 @@ export interface Answer {
 	readonly status: number;
 	readonly text: string;
 	readonly headers: Headers;
-	/** The body as JSON, as what the walk reads there. */
+	/** Returns the body as JSON. */
 	json<T>(): T;
 }
 
-/** A session that a request names: of the walk, or none. */
+/** The session of a request, of the walk or unknown. */
 export interface Target {
 	readonly id: string;
 	readonly session?: Session;
 }
 
-/** What a break of a promise throws. */
+/** The error of a broken promise. */
 class Broken extends Error {}
 
 export class Walk {
@@ -50,17 +50,17 @@ export class Walk {
 	readonly sessions: Session[] = [];
 	readonly tokens: Token[] = [];
 	readonly links: Link[] = [];
-	/** The marks of what is remembered of a person, by its name. */
+	/** The marks in the memory of a person, by name. */
 	readonly memories = new Map<string, Set<string>>();
-	/** Who said what has a mark. */
+	/** The senders of marks. */
 	readonly sayers = new Map<string, readonly Actor[]>();
-	/** Ids of sessions by the name that somebody gave them. */
+	/** The ids of sessions by the names that people gave them. */
 	readonly names = new Map<string, string>();
-	/** How often something was done, and refused. */
+	/** The numbers of accepted and refused steps. */
 	readonly counts = new Map<string, { ok: number; refused: number }>();
-	/** How many sessions there were. */
+	/** The number of created sessions. */
 	made = 0;
-	/** What was done in this step, for the message of a failure. */
+	/** The requests of this step, for the message of a failure. */
 	readonly said: string[] = [];
 	/** How far the clock of the Worker is ahead, in milliseconds. */
 	ahead = 0;
@@ -108,7 +108,7 @@ export class Walk {
 		if (!isTrue) this.fail(what);
 	}
 
-	/** Asks the Worker. No answer may have a mark of somebody whom the caller may not see. */
+	/** Asks the Worker. The answer may only have marks of people whom the caller may see. */
 	async ask(caller: Caller, path: string, asking: Asking = {}): Promise<Answer> {
 		const { method = asking.body === undefined ? 'GET' : 'POST', body, headers, isForOperators = false, only } = asking;
 		const isText = typeof body === 'string';
@@ -136,12 +136,12 @@ export class Walk {
 		return { status: response.status, text, headers: response.headers, json: () => JSON.parse(text) };
 	}
 
-	/** Sends the request of a client that is not the walk's own. */
+	/** Sends the request of another client. */
 	fetch(request: Request): Promise<Response> {
 		return this.#request(request);
 	}
 
-	/** Holds the status of an answer against what had to come of it. */
+	/** Compares the status of an answer with the expected outcome. */
 	expect(way: string, { status, text }: Answer, outcome: Outcome | number): void {
 		const isRight = outcome === 'ok' ? status >= 200 && status < 300 : status === outcome;
 		this.check(isRight, `${way}: answered ${status} in place of ${outcome}: ${text.slice(0, 600)}`);
@@ -155,7 +155,7 @@ export class Walk {
 		else count.refused++;
 	}
 
-	/** Names a session, or whatever is there now in its place. */
+	/** Returns a session as a target, or the session that has its id now. */
 	toTarget({ id }: Session): Target {
 		return { id, session: this.#byId.get(id) };
 	}
@@ -164,7 +164,7 @@ export class Walk {
 		return this.#byId.get(id);
 	}
 
-	/** Adds a session that somebody has made. An earlier one under its id is gone. */
+	/** Adds a new session. It replaces an earlier session with its id. */
 	add(session: Session): Session {
 		const before = this.#byId.get(session.id);
 		this.check(before === undefined || before.isGone, `The new session ${session.id} is one that is there`);
@@ -174,13 +174,13 @@ export class Walk {
 		return session;
 	}
 
-	/** Notes that a session is gone, with those that work for it. */
+	/** Removes a session and its children. */
 	drop(session: Session): void {
 		session.isGone = true;
 		for (const one of this.sessions) if (one.parent === session) one.isGone = true;
 	}
 
-	/** Forgets what is gone, but for a few. */
+	/** Forgets most of the removed sessions. */
 	forget(): void {
 		const gone = this.sessions.filter(({ isGone }) => isGone);
 		for (const one of gone.slice(0, -20)) this.sessions.splice(this.sessions.indexOf(one), 1);

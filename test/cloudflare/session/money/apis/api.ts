@@ -1,30 +1,29 @@
-/** What the walk knows of an API, to answer by it as its provider does. */
+/** The facts of an API by which the walk answers like its provider. */
 import { getNumber, getObjects, getString, type Json } from '../../../../../src/core/providers/adapter/json.ts';
 import type { Call, Offer, Plan, Use } from '../plan.ts';
 import type { Tally } from '../sheet.ts';
 
-/** A reply, as far as its events say it. */
+/** The content of a reply for its events. */
 export interface About {
 	readonly model: string;
 	readonly body: Json;
 	readonly plan: Plan;
 	readonly terms: readonly string[];
-	/** The text that was written. */
 	readonly text: string;
 	readonly tally: Tally;
-	/** Whether the longest reply that was asked for was reached. */
+	/** Whether the reply has reached its longest length. */
 	readonly isFull: boolean;
 }
 
 export interface Api {
 	readonly readOffer: (body: Json) => Omit<Offer, 'label'>;
-	/** The longest reply that is asked for. */
+	/** Returns the longest requested reply. */
 	readonly readMost: (body: Json) => number | undefined;
-	/** The terms that decide about the price. */
+	/** Returns the terms that decide about the price. */
 	readonly readTerms: (body: Json) => readonly string[];
-	/** How long what is sent stays in the cache that it is written to. */
+	/** Returns how long the input stays in the cache. */
 	readonly readCache: (body: Json) => 'none' | '5m' | '1h';
-	/** The pieces that a use bills. */
+	/** Returns the billed units of a use. */
 	readonly unitOf: (use: Use, model: string) => Readonly<Record<string, number>>;
 	readonly begin: (about: About) => readonly Json[];
 	readonly use: (use: Use, n: number) => readonly Json[];
@@ -32,13 +31,12 @@ export interface Api {
 	readonly text: (piece: string) => readonly Json[];
 	readonly call: (call: Call, n: number) => readonly Json[];
 	readonly end: (about: About) => readonly Json[];
-	/** An error within a stream. */
 	readonly error: Json;
-	/** What follows the last event. */
+	/** The text after the last event. */
 	readonly last?: string;
 }
 
-/** What the provider says of the usage: all, nothing, or that there was none. */
+/** Returns the reported usage: all, nothing, or none. */
 export function say({ usage }: Plan, counts: Json): Json | undefined {
 	if (usage === 'none') return undefined;
 	return usage === 'said' ? counts : toZero(counts);
@@ -66,7 +64,7 @@ export function findUses(body: Json, most: number): Offer['uses'] {
 	};
 }
 
-/** Counts the entries behind the last that fits. */
+/** Counts the entries behind the last match. */
 export function countSince(list: readonly Json[], fits: (one: Json) => boolean): number {
 	return list.length - 1 - list.findLastIndex(fits);
 }

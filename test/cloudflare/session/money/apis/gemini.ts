@@ -7,7 +7,7 @@ import {
 } from '../../../../../src/core/providers/adapter/json.ts';
 import { type Api, countSince, say } from './api.ts';
 
-/** The most queries of a reply: nothing limits them, and a model makes a few. */
+/** The most queries of a reply. Nothing limits them, and a model makes a few. */
 const mostQueries = 5;
 
 /** Google's `generateContent`. */

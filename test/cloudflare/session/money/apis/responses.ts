@@ -78,7 +78,7 @@ function toItem({ id, name, input }: Call): Json {
 	return { type: 'function_call', id: `fc_${id}`, call_id: id, name, arguments: JSON.stringify(input) };
 }
 
-/** Tools that share a number of uses have no more than that together. */
+/** Limits tools that share a number of uses. */
 function share({ web_search, code_execution }: Offer['uses'], most: number): Offer['uses'] {
 	const codes = Math.min(code_execution, most);
 	return { web_search: Math.min(web_search, most - codes), web_fetch: 0, code_execution: codes };

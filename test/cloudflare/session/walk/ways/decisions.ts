@@ -17,12 +17,12 @@ import {
 import type { Answer, Target, Walk } from '../walk.ts';
 import { isFree, refused, remember, type SessionWay, type Way } from './way.ts';
 
-/** A call that somebody may decide about. */
+/** A call to decide about. */
 interface Pending {
 	readonly id: string;
 	readonly name: string;
 	readonly input: unknown;
-	/** The call of the session that waits: the same one, or that which a child works for. */
+	/** The waiting call of the session: the same call, or the call for which a child works. */
 	readonly waiting: string;
 	readonly isOfChild: boolean;
 }
@@ -37,10 +37,10 @@ function findPending(session: Session | undefined): Pending | undefined {
 }
 
 const decides: Needs = { route: 'sendMessage', right: 'decide', refusal: 'run' };
-/** A text is a message, whatever it says. */
+/** Any text is a message. */
 const says: Needs = { right: 'sendMessage', also: ['decide'], refusal: 'run' };
 
-/** How somebody decides. */
+/** A way to decide. */
 interface Deciding {
 	readonly walk: Walk;
 	readonly caller: Caller;
@@ -49,7 +49,7 @@ interface Deciding {
 	readonly approve: boolean;
 }
 
-/** Makes a way to decide in a session. */
+/** Creates a way to decide in a session. */
 function toDeciding(
 	name: string,
 	weight: number,
@@ -80,22 +80,22 @@ function toDeciding(
 	return { name, weight, go };
 }
 
-/** Says who has asked, and who decides. */
+/** Describes the askers and the decider. */
 function describePolicy({ askers }: Session, by: Actor): string {
 	return `  asked by ${JSON.stringify(askers)}, decided by ${JSON.stringify(by)}`;
 }
 
-/** Whether the session that another one works for can be told at once what came of it. */
+/** Whether a child can report to its parent at once. */
 function canReport(session: Session | undefined): boolean {
 	return session?.parent === undefined || isFree(session.parent);
 }
 
-/** Waits for what a decision leads to: what was approved runs, as whoever has asked for it. */
+/** Waits for the effects of a decision: an approved call runs for its askers. */
 async function followDecision(walk: Walk, session: Session, { name, input }: Pending, approve: boolean): Promise<void> {
 	await settle(walk, session);
 	const { parent, askedBy, askers } = session;
 	if (parent !== undefined) {
-		// What a child in the background has come to is a message of those who asked for it.
+		// The report of a background child is a message of its askers.
 		Object.assign(parent, { askedBy, askers, lastId: undefined });
 		await settle(walk, parent);
 	}
@@ -124,13 +124,13 @@ export const deciding: readonly Way[] = [
 	),
 ];
 
-/** The message by which a page says what its person has decided. */
+/** The message of a page for a decision. */
 function toDecision({ id: toolCallId, name }: Pending, approved: boolean): object {
 	const approval = { id: 'a', approved };
 	return { role: 'assistant', parts: [{ type: `tool-${name}`, toolCallId, state: 'approval-responded', approval }] };
 }
 
-/** Links to decide: who may make them. */
+/** The links to decide, and who may make them. */
 export const linking: readonly SessionWay[] = [
 	{
 		name: 'make links',
@@ -158,7 +158,7 @@ export const linking: readonly SessionWay[] = [
 	},
 ];
 
-/** Whoever decides by a link, as its maker asked for it. */
+/** The person of a link, as its maker named them. */
 function toHolder(caller: Caller, session: Session, body: unknown): Actor {
 	const madeBy = toActor(caller, session);
 	const user = Object(body).for ?? madeBy.user;
@@ -166,7 +166,7 @@ function toHolder(caller: Caller, session: Session, body: unknown): Actor {
 	return { owner: session.owner, ...(user !== undefined && { user }), via: 'link', id, madeBy };
 }
 
-/** Says what comes of a link. */
+/** Returns the outcome of a link. */
 function judgeLink({ session, about, by, approve }: Link, isForged: boolean, how: 'GET' | 'POST'): Outcome {
 	if (session.isGone || isForged) return 404;
 	if (findPending(session)?.id !== about) return 409;
@@ -187,7 +187,7 @@ export const following: readonly Way[] = [
 			const { session } = link;
 			const pending = findPending(session);
 			const path = isForged ? forge(link.url) : link.url;
-			// Whoever has a link sees its call, so the answer is held against the person of the session.
+			// The holder of a link sees its call, so the answer is compared with the person of the session.
 			const token = { id: '', text: '', session, scopes: [], madeBy: link.by, isRevoked: false };
 			const reader: Caller = { kind: 'token', token, isForged: false, headers: {} };
 			const ask = () => walk.ask(reader, path, { method: how, only: session });

@@ -1,4 +1,4 @@
-/** Decisions over MCP: a client asks its person, who has asked for the call, and so may only say no. */
+/** Decisions over MCP: the person of the client has asked for the call, and so may only deny it. */
 import { connect } from '../../../mcp/client.ts';
 import { seen } from '../agents.ts';
 import { pickPerson, pickTarget } from '../choose.ts';
@@ -44,7 +44,7 @@ interface Calling {
 	readonly approve: boolean;
 }
 
-/** Calls a tool with a client whose person says yes or no to whatever is asked. */
+/** Calls a tool with a client whose person accepts or declines everything. */
 async function callAs(walk: Walk, caller: PersonCaller, place: string, { call, approve }: Calling): Promise<void> {
 	walk.said.push(`MCP ${place} ${JSON.stringify(call)}, which says ${approve}, as ${caller.owner}/${caller.user}`);
 	const client = await connect(`/mcp/walker?session=${encodeURIComponent(place)}`, {
@@ -64,7 +64,7 @@ interface Decided {
 	readonly approve: boolean;
 }
 
-/** A run waits on where its asker says yes, and where a customer says anything. */
+/** A run keeps waiting if its asker approves, and if a customer decides. */
 async function seeRun(walk: Walk, session: Session, { caller, mark, approve }: Decided): Promise<void> {
 	const actor = { ...caller.actor, via: 'mcp' } as const;
 	noteSaid(walk, session, mark, [toSpeaker({ ...caller, actor }, session)]);
@@ -76,7 +76,7 @@ async function seeRun(walk: Walk, session: Session, { caller, mark, approve }: D
 	walk.check(!tools.some(({ what }) => what === 'pay'), 'Whoever has asked over MCP has approved the call');
 }
 
-/** A call from outside of a run does not run where whoever calls allows it. */
+/** A call from outside of a run does not run if its caller approves it. */
 async function seeCall(walk: Walk, session: Session, { caller }: Decided): Promise<void> {
 	const { askedBy, askers } = session;
 	const actor = { ...caller.actor, via: 'mcp' } as const;

@@ -44,7 +44,7 @@ const create: Way = {
 	},
 };
 
-/** Keys that several people use, and what each of them has sent under theirs. */
+/** Keys that several people use, and the requests of each person under them. */
 const sent = new WeakMap<Walk, Map<string, { readonly body: object; readonly session: Session }>>();
 
 const repeat: Way = {

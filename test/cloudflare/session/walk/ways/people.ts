@@ -8,7 +8,7 @@ import { type Caller, isOperator, judge, type Outcome, type PersonCaller, type R
 import type { Answer, Walk } from '../walk.ts';
 import { addSession, follow, noteSaid, refused, remember, toPerson, type Way, write } from './way.ts';
 
-/** Says what comes of a request that may name a user or another owner. */
+/** Returns the outcome of a request that may name a user or another owner. */
 function judgeList(
 	caller: Caller,
 	right: Right,
@@ -25,7 +25,7 @@ interface Listing {
 	readonly weight: number;
 	readonly right: Right;
 	readonly path: string;
-	/** Whether the request may name all owners at once. */
+	/** Whether the request may name all owners. */
 	readonly takesAll?: boolean;
 	readonly see?: (
 		walk: Walk,
@@ -34,7 +34,7 @@ interface Listing {
 	) => void;
 }
 
-/** Makes the way of a list, with or without a user and an owner. */
+/** Creates the way of a list, with or without a user and an owner. */
 function toListing({ name, weight, right, path, takesAll = false, see }: Listing): Way {
 	const go = async (walk: Walk) => {
 		const caller = pickCaller(walk);
@@ -62,7 +62,7 @@ interface Entry {
 	readonly sessionId?: string;
 }
 
-/** Sees that each entry of a list is that of a session whose person is meant, and may be seen. */
+/** Checks that each entry of a list belongs to a session of the named person, and may be seen. */
 function seeEntries(
 	walk: Walk,
 	entries: readonly Entry[],
@@ -70,7 +70,7 @@ function seeEntries(
 ): void {
 	for (const { id, sessionId = id ?? '', user } of entries) {
 		const session = walk.find(sessionId);
-		// What was removed may be listed for a moment.
+		// A removed session may be listed for a moment.
 		if (session === undefined) continue;
 		const { owner, user: own } = session;
 		walk.check(user === own, `${sessionId} of ${own} is listed as that of ${user}`);
@@ -80,14 +80,14 @@ function seeEntries(
 	}
 }
 
-/** What was spent on a day. */
+/** The spending of a day. */
 interface Spending {
 	readonly owner: string;
 	readonly user?: string;
 	readonly spent: { readonly tokens: number };
 }
 
-/** The tokens that the model was paid for a person, or for all of an owner. */
+/** The tokens that the model got for a person, or for an owner. */
 function sumPaid({ owner = '', user }: Partial<Person>): number {
 	if (user !== undefined) return spent.get(toName({ owner, user })) ?? 0;
 	const ofOwner = [...spent].filter(([name]) => name[0] === owner.at(-1));
@@ -121,7 +121,7 @@ const listings: readonly Listing[] = [
 			const { usage } = answer.json<{ usage: Spending[] }>();
 			for (const { owner, user } of usage)
 				walk.check(owner === person.owner && user === person.user, `Spending of ${owner}/${user} is shown`);
-			// What a run has just spent may come a moment later, and never is it more than was paid.
+			// The cost of a run may be reported a moment later, and never exceeds the bill.
 			const shown = usage.reduce((sum, day) => sum + day.spent.tokens, 0);
 			const paid = sumPaid(person);
 			walk.check(shown <= paid, `${person.owner}/${person.user} is shown ${shown} tokens, and paid ${paid}`);
@@ -208,7 +208,7 @@ const others: readonly Way[] = [
 			const caller = pickCaller(walk);
 			const user = walk.choose(...users);
 			const outcome = judge(caller, 'manageUsers');
-			// Few may, and it takes much away.
+			// Few callers may do this, and it removes much.
 			if (outcome === 'ok' && !walk.chance(50)) return false;
 			const ask = () => walk.ask(caller, `/v1/users/${user}`, { method: 'DELETE' });
 			if (outcome !== 'ok') await refused(walk, 'erase a person', undefined, outcome, ask);
@@ -235,7 +235,7 @@ async function erase(walk: Walk, person: Person, ask: () => Promise<Answer>): Pr
 	for (const session of walk.sessions.filter((one) => !one.isGone)) await look(walk, session);
 }
 
-/** Sets a budget of a person of which nothing is left: it stops that person, and nobody else. */
+/** Spends the whole budget of a person. It stops that person, and nobody else. */
 async function cap(walk: Walk): Promise<boolean> {
 	const caller = pickCaller(walk);
 	const user = walk.choose(...users);

@@ -19,13 +19,13 @@ import type { Answer, Target, Walk } from '../walk.ts';
 import { chats, findNamed, said } from './named.ts';
 import { addSession, isFree, type Message, noteSaid, refused, toPerson, type Way, write } from './way.ts';
 
-/** Whom a message over OpenAI's protocol speaks for: whomever the body names, if the caller may speak for others. */
+/** The person of a message over OpenAI's protocol: the named user, if the caller may speak for others. */
 function toUser(caller: Caller, asked: string | undefined): string | undefined {
 	if (caller.kind !== 'person') return undefined;
 	return (hasRight(caller.role, 'nameUser') ? asked : undefined) ?? caller.user;
 }
 
-/** Returns what a protocol's way does once it knows where the message goes. */
+/** Returns the effect of a protocol's way, once its session is known. */
 async function send(
 	walk: Walk,
 	way: string,
@@ -100,7 +100,7 @@ const resend: Way = {
 	go: async (walk) => {
 		const pick = () => pickPerson(walk, ({ scopes }) => scopes.includes('run'));
 		const [one, other] = [pick(), pick()];
-		// It has no mark: two people say the same.
+		// The message has no mark, because two people send the same.
 		const messages = [{ role: 'user', content: `Hello, for the ${walk.random(0, 1_000_000)}th time.` }];
 		const ask = async (caller: PersonCaller, tries: number) => {
 			const headers = { 'x-stainless-retry-count': String(tries) };
@@ -119,7 +119,7 @@ const resend: Way = {
 		};
 		const first = await ask(one, 0);
 		const second = await ask(other, 1);
-		// Logins of one person are one, and each key is one.
+		// All logins of a person are one, and each key is one.
 		const isSame = toName(one) === toName(other) && [one, other].every(({ actor }) => actor.via === 'account');
 		walk.check((second.id === first.id) === (other === one || isSame), `${second.id} is the session of both`);
 		const third = await ask(one, 1);
@@ -145,7 +145,7 @@ const page: Way = {
 		if (outcome === 'ok' && target === undefined && caller.kind === 'token') outcome = 403;
 		else if (outcome === 'ok' && target !== undefined) {
 			outcome = judgeIn(caller, session, { right: 'sendMessage', refusal: 'run' });
-			// Whoever may enter a session of another agent does not find it there.
+			// A caller does not find a session of another agent there.
 			if (session?.agent !== 'walker' && outcome !== 401) outcome = 404;
 		}
 		if (outcome === 'ok' && session !== undefined && !isFree(session)) return false;
@@ -178,7 +178,7 @@ const readPage: Way = {
 		const isForToken = caller.kind === 'token' && target !== undefined;
 		if (isForToken && outcome !== 401 && session?.agent !== 'walker') outcome = 404;
 		walk.expect('read a chat of useChat', answer, outcome);
-		// Whoever may not enter a chat sees what they would see of one that does not exist.
+		// A caller without access to a chat gets the answer for a missing chat.
 		const sees =
 			outcome === 'ok' && judgeIn(caller, session, { right: 'readSession' }) === 'ok' && session?.agent === 'walker';
 		if (!sees && outcome === 'ok')
@@ -254,7 +254,7 @@ const mcp: Way = {
 	},
 };
 
-/** Looks at a call from outside of a run: whoever calls asks for it, and for nothing else. */
+/** Checks a call from outside of a run, whose only asker is its caller. */
 async function witnessed(walk: Walk, session: Session, by: Actor, { mark }: Message): Promise<void> {
 	const { askedBy } = session;
 	session.askedBy = by;

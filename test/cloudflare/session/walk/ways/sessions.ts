@@ -76,7 +76,7 @@ export const talking: readonly SessionWay[] = [
 				session === undefined || person !== session ? 'witness' : undefined,
 				session?.agent,
 			);
-			// A run that fails is answered as its failure.
+			// The answer has the failure of a failed run.
 			const headers: Record<string, string> = message.command === 'fail' ? { prefer: 'respond-async' } : {};
 			return { path: toPath(target.id, '/messages'), body: { text: message.text }, headers, message };
 		},
@@ -158,7 +158,7 @@ export const talking: readonly SessionWay[] = [
 		}),
 		after: async ({ walk, caller, session }) => {
 			const mark = session.lastMark ?? '';
-			// Whoever asks again has asked for it, too.
+			// Whoever repeats a message becomes an asker.
 			const askers = [...(walk.sayers.get(mark) ?? []), toSpeaker(caller, session)];
 			noteSaid(walk, session, mark, askers);
 			await follow(walk, session, { command: 'witness', mark, text: '' });
@@ -195,7 +195,7 @@ interface Listed {
 	readonly messages: readonly { readonly id: string; readonly role: string; readonly content: unknown }[];
 }
 
-/** Notes the id of the newest message, so that it can be asked once more. */
+/** Notes the id of the newest message, so that it can be repeated. */
 async function noteLast(walk: Walk, session: Session, mark: string): Promise<void> {
 	const path = toPath(session.id, '/messages?order=desc&limit=10');
 	const { messages } = (await walk.ask(walk.operator, path, { isForOperators: true })).json<Listed>();

@@ -1,4 +1,4 @@
-/** What wakes sessions, and copies that come from exports. */
+/** Wake-ups of sessions, and copies from exports. */
 import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { readConfig } from '../../../../../src/cloudflare/config/config.ts';
 import { askDirectory } from '../../../../../src/cloudflare/objects/directory/api.ts';
@@ -17,7 +17,7 @@ import { addSession, addToken, noteSaid, refused, type SessionWay, toPerson, typ
 const hour = 3_600_000;
 const tenants = ['walk-a', 'walk-b'] as const;
 
-/** Tells the tenants of the schedules of the agents, which another test may have told them at another time. */
+/** Gives the tenants the schedules of the agents, which another test may have changed. */
 export async function arm(): Promise<void> {
 	const config = readConfig({ ...env });
 	for (const owner of tenants)
@@ -96,7 +96,7 @@ const list: Way = {
 	},
 };
 
-/** Lets an hour pass: whoever is to be woken is, and nobody else. */
+/** Lets an hour pass, which wakes exactly the sessions that are due. */
 const pass: Way = {
 	name: 'let time pass',
 	weight: 6,
@@ -104,7 +104,7 @@ const pass: Way = {
 		const known = dawns.flatMap((dawn) => findDawn(walk, dawn) ?? []);
 		const asleep = walk.sessions.filter(({ isGone, naps }) => !isGone && naps.size > 0);
 		if (![...asleep, ...known].every(isIdle)) return false;
-		// Of two messages at once nobody knows which one comes last.
+		// The order of two simultaneous messages is unknown.
 		for (const session of known) await cancelNaps(walk, session, 0);
 		for (const session of asleep) await cancelNaps(walk, session, 1);
 		const sleeping = asleep.filter(({ naps }) => naps.size > 0);
@@ -130,7 +130,7 @@ const pass: Way = {
 	},
 };
 
-/** Cancels all wake-ups of a session but so many. */
+/** Cancels all but some wake-ups of a session. */
 async function cancelNaps(walk: Walk, { id, owner, naps }: Session, kept: number): Promise<void> {
 	for (const [mark, { name }] of [...naps].slice(kept)) {
 		const answer = await walk.ask(findAdmin(walk, owner), `/v1/schedules/session.${id}.${name}`, { method: 'DELETE' });
@@ -165,7 +165,7 @@ async function noteDawns(walk: Walk, owner: (typeof tenants)[number]): Promise<v
 	}
 }
 
-/** Imports the export of any session, for a person: it brings history, and nothing of whom it was from. */
+/** Imports the export of any session for a person: it has a history, and nothing of its first owner. */
 const bring: Way = {
 	name: 'import a session',
 	weight: 4,
@@ -205,7 +205,7 @@ const bring: Way = {
 		session.askers = [caller.actor];
 		addToken(walk, answer, session, caller.actor);
 		await settle(walk, session);
-		// Its run fails once more, since its text is a new one.
+		// Its run fails once more, because its text is new.
 		for (let tries = 0; tries < 2 && session.status === 'error'; tries++) {
 			const headers = { prefer: 'respond-async' };
 			await walk.ask(caller, `/v1/sessions/${session.id}/continue`, { method: 'POST', headers, only: person });
@@ -216,7 +216,7 @@ const bring: Way = {
 	},
 };
 
-/** Makes an export say that all of it is from somebody else, with the texts of whom it is for. */
+/** Changes the actors of an export to somebody else, with texts of the importer. */
 function disguise(lines: string, mark: string): string {
 	const by = { owner: 'walk-b', user: 'max', via: 'key', id: 'forged' };
 	return lines

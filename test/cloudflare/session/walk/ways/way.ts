@@ -1,4 +1,4 @@
-/** Something that somebody may try: how it is asked, what has to come of it, and what it changes. */
+/** A step of the walk: its request, its expected outcome, and its effects. */
 import type { Actor } from '../../../../../src/core/base/actor.ts';
 import { seen } from '../agents.ts';
 import { pickTrying } from '../choose.ts';
@@ -19,11 +19,11 @@ import {
 } from '../truth.ts';
 import type { Answer, Asking, Target, Walk } from '../walk.ts';
 
-/** Something to try, and how often. */
+/** A step, and its frequency. */
 export interface Way {
 	readonly name: string;
 	readonly weight: number;
-	/** Tries it as somebody. Gives `false`, and does nothing, where it does not fit. */
+	/** Tries the step. Returns `false` if it is not possible. */
 	readonly go: (walk: Walk) => Promise<boolean>;
 }
 
@@ -31,21 +31,21 @@ export interface Way {
 export interface SessionWay extends Needs {
 	readonly name: string;
 	readonly weight: number;
-	/** Whether the session is one for it. It is not asked where the request is refused. */
+	/** Whether the session is in the needed state. Not called for a refused request. */
 	readonly when?: (session: Session) => boolean;
-	/** What is asked. `person` is whose text it brings: the session's, or that of somebody who has no business there. */
+	/** Creates the request. `person` is the author of its text: the session's, or somebody without access. */
 	readonly make: (about: Trying) => Made | undefined;
-	/** Looks at what came of it, where it is allowed. */
+	/** Checks the effects of an allowed request. */
 	readonly after?: (about: Tried) => Promise<void>;
-	/** What comes of it where it is allowed, if that is no success. */
+	/** The outcome of an allowed request that fails. */
 	readonly fails?: Outcome;
-	/** What comes of a request that its caller may make. */
+	/** Returns the outcome of an allowed request. */
 	readonly judge?: (trying: Trying, asked: Made) => Outcome;
-	/** Whether its body is refused before any session is asked. */
+	/** Whether the body is refused before a session is asked. */
 	readonly isInvalid?: boolean;
 }
 
-/** A request, and what its way remembers of it. */
+/** A request, and the data of its way. */
 export interface Made extends Asking {
 	readonly path: string;
 	readonly message?: Message;
@@ -57,7 +57,7 @@ export interface Trying {
 	readonly walk: Walk;
 	readonly caller: Caller;
 	readonly target: Target;
-	/** The session, where there is one. */
+	/** Missing without a session. */
 	readonly session: Session | undefined;
 	readonly person: Person | undefined;
 }
@@ -71,7 +71,7 @@ export interface Tried extends Omit<Trying, 'session'> {
 /** The path of a session, or of something in it. */
 export const toPath = (id: string, rest = '') => `/v1/sessions/${id}${rest}`;
 
-/** Makes the way of a request to a session. What is refused changes nothing. */
+/** Creates the way of a request to a session. A refused request changes nothing. */
 export function toWay(way: SessionWay): Way {
 	const go = async (walk: Walk) => {
 		const { caller, target } = pickTrying(walk, way, way.when);
@@ -97,7 +97,7 @@ export function toWay(way: SessionWay): Way {
 	return { name: way.name, weight: way.weight, go };
 }
 
-/** Asks for what is refused, and sees that nothing has changed and nobody was told anything. */
+/** Sends a request that is refused, and checks that nothing has changed and nobody got anything. */
 export async function refused(
 	walk: Walk,
 	way: string,
@@ -117,13 +117,13 @@ export async function refused(
 	return answer;
 }
 
-/** Whose texts a caller brings to where they have no business. */
+/** The author of a caller's texts in a session without access. */
 export function toPerson(caller: Caller): Person | undefined {
 	if (caller.kind === 'person') return caller;
 	return caller.kind === 'token' ? caller.token.session : undefined;
 }
 
-/** What a message may have an agent do, and how often. */
+/** The commands in messages, and their frequency. */
 const commands = [
 	{ name: 'witness', weight: 30 },
 	{ name: 'plain', weight: 8 },
@@ -172,7 +172,7 @@ export function write(walk: Walk, person: Person | undefined, given?: Command, a
 	return { command, mark, text: `I like green tea. #${command} ${mark}${command === 'wake' ? ` ${at}` : ''}` };
 }
 
-/** Notes that somebody said something new in a session. */
+/** Notes a new message of somebody in a session. */
 export function noteSaid(walk: Walk, session: Session, mark: string, askers: readonly Actor[]): void {
 	session.askedBy = askers.at(-1);
 	session.askers = askers;
@@ -181,7 +181,7 @@ export function noteSaid(walk: Walk, session: Session, mark: string, askers: rea
 	walk.sayers.set(mark, askers);
 }
 
-/** Waits for what a message leads to, and holds it against what is known. */
+/** Waits for the effects of a message, and compares them with the model. */
 export async function follow(walk: Walk, session: Session, { command, mark }: Message): Promise<void> {
 	await settle(walk, session);
 	const { tools, models } = await observe(walk);
@@ -204,13 +204,13 @@ export async function follow(walk: Walk, session: Session, { command, mark }: Me
 	if (command === 'wake') session.naps.set(mark, { name: `nap-${mark.slice(9)}`, askers: session.askers });
 }
 
-/** Notes that something is remembered of the session's person. */
+/** Notes a memory of the session's person. */
 export function remember(walk: Walk, person: Person, mark: string): void {
 	const name = toName(person);
 	walk.memories.set(name, (walk.memories.get(name) ?? new Set()).add(mark));
 }
 
-/** Notes the session that an answer shows. */
+/** Notes the session of an answer. */
 export function addSession(
 	walk: Walk,
 	id: string,
@@ -221,26 +221,26 @@ export function addSession(
 	return walk.add({ ...known, id, isGone: false, status: 'idle', length: 0, naps: new Map() });
 }
 
-/** What an answer says of a token. */
+/** The token in an answer. */
 interface WithToken {
 	readonly token: string;
 	readonly tokenId: string;
 	readonly tokenScopes: Token['scopes'];
 }
 
-/** Notes the token that an answer has. */
+/** Notes the token of an answer. */
 export function addToken(walk: Walk, answer: Answer, session: Session, madeBy: Actor, holder?: string): void {
 	const { token: text, tokenId: id, tokenScopes: scopes } = answer.json<WithToken>();
 	if (walk.tokens.some((one) => one.session === session && one.id === id)) return;
 	walk.tokens.push({ id, text, session, scopes, holder, madeBy, isRevoked: false });
 }
 
-/** Whether a session waits for the answer to a question of its own, or for a child's that decides nothing. */
+/** Whether a session waits for the answer to a question that decides nothing. */
 export function hasQuestion(session: Session): boolean {
 	return session.status === 'awaiting_user' && findChildCall(session) === undefined;
 }
 
-/** Whether a session is one that somebody may simply send a message. */
+/** Whether a session takes a plain message. */
 export function isFree(session: Session): boolean {
 	return isIdle(session) && session.parent === undefined;
 }
