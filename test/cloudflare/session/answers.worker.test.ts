@@ -229,11 +229,11 @@ describe('the operations of a status', () => {
 	} as const;
 	const rows = Object.entries(sessions).flatMap(([status, [make, allowed]]) =>
 		Object.keys(bodies).map(
-			(operation) => [status, operation, allowed.some((one) => one === operation), make] as const,
+			(operation) => [status, operation, allowed.some((name) => name === operation), allowed, make] as const,
 		),
 	);
 
-	test.each(rows)('%s, %s: %s', async (status, operation, isAllowed, make) => {
+	test.each(rows)('%s, %s: %s', async (status, operation, isAllowed, allowed, make) => {
 		const id = await make();
 		const before = { state: await readState(id), history: await readHistory(id) };
 		expect(before.state.status).toBe(status);
@@ -246,7 +246,9 @@ describe('the operations of a status', () => {
 		} else {
 			expect(response.status).toBe(409);
 			const { error } = await response.json<{ error: { code: string; message: string } }>();
-			expect(error).toMatchObject({ code: 'conflict', message: expect.stringContaining(status) });
+			const possible = [...allowed, 'cancel'].map((name) => `POST ${name}`).join(', ');
+			const message = `The session is ${status}: POST ${operation} is not possible now. Possible: ${possible}.`;
+			expect(error).toMatchObject({ code: 'conflict', message: expect.stringContaining(message) });
 			expect({ state: await readState(id), history: await readHistory(id) }).toEqual(before);
 		}
 		await post(id, 'cancel');

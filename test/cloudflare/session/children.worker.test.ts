@@ -246,7 +246,8 @@ describe('a child that waits for a person', () => {
 		]);
 	});
 
-	test('takes any other answer to an approval as a denial with a reason', async () => {
+	/** A session whose child waits for the approval of a payment. */
+	async function askToPay(): Promise<string> {
 		const id = await createEditor();
 		const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
 		cast({
@@ -255,6 +256,11 @@ describe('a child that waits for a person', () => {
 				calls.length > 0 ? { toolCalls: calls.splice(0), usage: usage(1, 1) } : `Told: ${said(asked)}`,
 		});
 		await allEvents(await send(id, 'go'));
+		return id;
+	}
+
+	test('takes any other answer to an approval as a denial with a reason', async () => {
+		const id = await askToPay();
 		await (await answer(id, 'Not so much.')).text();
 		expect(await readResults(id)).toMatchObject([{ content: 'Told: A person did not allow this call: Not so much.' }]);
 	});
@@ -287,14 +293,7 @@ describe('a child that waits for a person', () => {
 	});
 
 	test('runs an approved call with the arguments of the person, and refuses invalid arguments', async () => {
-		const id = await createEditor();
-		const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
-		cast({
-			editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.'],
-			writer: (asked) =>
-				calls.length > 0 ? { toolCalls: calls.splice(0), usage: usage(1, 1) } : `Told: ${said(asked)}`,
-		});
-		await allEvents(await send(id, 'go'));
+		const id = await askToPay();
 		const [child] = await readChildren(id);
 		for (const text of [
 			'approve {"amount": 3',
@@ -318,14 +317,7 @@ describe('a child that waits for a person', () => {
 	});
 
 	test('refuses an approval without the right to decide', async () => {
-		const id = await createEditor();
-		const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
-		cast({
-			editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.'],
-			writer: (asked) =>
-				calls.length > 0 ? { toolCalls: calls.splice(0), usage: usage(1, 1) } : `Told: ${said(asked)}`,
-		});
-		await allEvents(await send(id, 'go'));
+		const id = await askToPay();
 		const approve = async (...scopes: string[]) => {
 			const { token } = await (await request(`/v1/sessions/${id}/token`, { scopes })).json<{ token: string }>();
 			const how = { delivery: 'result' } as const;

@@ -82,6 +82,11 @@ function storeMessages(meter: SessionMeter, store: SessionStore, run = 1): Stori
 	};
 }
 
+const toOptions = (store: SessionStore) => {
+	const free = { limit: () => ({}), computePrice: () => 0, atCrashPoint: () => {} };
+	return { store, agent: 'scripted', record, ...free };
+};
+
 /** A meter over the tables of a new object with its first run. */
 async function withMeter(
 	about: Partial<Parameters<typeof createSessionMeter>[0]>,
@@ -91,15 +96,7 @@ async function withMeter(
 		const store = new SessionStore(storage);
 		store.create({ id: 's', agent: 'scripted', owner: 'local', createdAt: 1 });
 		store.runs.begin({ ...record, boot: 'one', firstSeq: 1, createdAt: 1 });
-		const options = {
-			store,
-			agent: 'scripted',
-			record,
-			limit: () => ({}),
-			computePrice: () => 0,
-			atCrashPoint: () => {},
-		};
-		await work(storeMessages(createSessionMeter({ ...options, ...about }), store), store, storage);
+		await work(storeMessages(createSessionMeter({ ...toOptions(store), ...about }), store), store, storage);
 	});
 }
 
@@ -163,15 +160,7 @@ describe('the lease of a run under a limit of the day', () => {
 			expect(listOwed(store)).toEqual([]);
 			const next = { n: 2, id: 'run_2' };
 			store.runs.begin({ ...next, boot: 'one', firstSeq: 2, createdAt: 2 });
-			const options = {
-				store,
-				agent: 'scripted',
-				record: next,
-				limit: () => ({}),
-				computePrice: () => 0,
-				atCrashPoint: () => {},
-			};
-			const second = storeMessages(createSessionMeter({ ...options, owner }), store, 2);
+			const second = storeMessages(createSessionMeter({ ...toOptions(store), record: next, owner }), store, 2);
 			await second.reserve(ask());
 			second.settle({ inputTokens: 90, outputTokens: 11 }, said);
 			closeAccount(store, undefined);
@@ -602,16 +591,8 @@ describe('the budgets of a user', () => {
 			const ledgers = { idFromName: () => id, get: () => ledger };
 			const config = { ...readConfig(Reflect.get(object, 'env')), ledgers };
 			const owner = new Owner(store, () => config);
-			const options = {
-				store,
-				agent: 'scripted',
-				record,
-				limit: () => ({}),
-				computePrice: () => 0,
-				atCrashPoint: () => {},
-			};
 			const meter = storeMessages(
-				createSessionMeter({ ...options, owner: owner.ledger(store.session(), config) }),
+				createSessionMeter({ ...toOptions(store), owner: owner.ledger(store.session(), config) }),
 				store,
 			);
 			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(900);
@@ -634,15 +615,7 @@ describe('the budgets of a user', () => {
 			store.create({ id: 's', agent: 'scripted', owner: 'local', user: 'kim', createdAt: 1 });
 			store.runs.begin({ ...record, boot: 'one', firstSeq: 1, createdAt: 1 });
 			const { owner } = createLedger();
-			const options = {
-				store,
-				agent: 'scripted',
-				record,
-				limit: () => ({}),
-				computePrice: () => 0,
-				atCrashPoint: () => {},
-			};
-			const meter = storeMessages(createSessionMeter({ ...options, owner }), store);
+			const meter = storeMessages(createSessionMeter({ ...toOptions(store), owner }), store);
 			await meter.reserve(ask());
 			meter.settle({ inputTokens: 90, outputTokens: 10 }, said);
 			const listUsers = () =>

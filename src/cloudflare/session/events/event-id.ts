@@ -27,7 +27,6 @@ export interface EventId {
 	readonly ends: number;
 }
 
-/** The number of fields of a sent id. */
 const idNumbers = 10;
 const ended = 'end';
 
@@ -65,7 +64,6 @@ export function createNoSuchEvent(): RunletError {
 	);
 }
 
-/** Returns the position behind an event. */
 export function advance(id: EventId, event: RunEvent): EventId {
 	switch (event.type) {
 		case 'text':

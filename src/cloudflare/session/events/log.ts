@@ -12,7 +12,6 @@ export interface LogEntry {
 
 export interface Cursor {
 	seen: EventId;
-	/** The index of the next event in the log. */
 	index: number;
 	/** The position of that event. */
 	at: EventId;
@@ -183,7 +182,6 @@ function isUnplaced(event: RunEvent, cursor: Cursor): boolean {
 	return before;
 }
 
-/** Adds an event. Joins it with the last event if both are pieces of a text. */
 function push(out: LogEntry[], next: LogEntry): void {
 	const event = joinPieces(out.at(-1)?.event, next.event);
 	if (event === undefined) out.push(next);
@@ -226,7 +224,6 @@ function shortenOutput(event: RunEvent): RunEvent {
 	return output.length <= longestOutput ? event : { ...event, output: `${truncateText(output, longestOutput)}…` };
 }
 
-/** The most characters of an output in a draft. */
 const longestOutput = 10_000;
 
 /**

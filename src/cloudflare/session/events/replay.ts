@@ -54,7 +54,6 @@ export function replayCutOff(run: RunRecord, records: readonly MessageRecord[], 
 	return { events, draft, asking, resume: { iteration, usage, last } };
 }
 
-/** A turn without its `step` event. */
 interface OpenTurn {
 	readonly calls: readonly ToolCall[];
 	readonly results: ToolResult[];
@@ -145,7 +144,6 @@ function toStep({ run, iteration, last }: Replay, { calls, results }: OpenTurn):
 	return { type: 'step', ...step, ...(cacheMiss !== undefined && { cacheMiss }) };
 }
 
-/** Finds the open calls of an earlier run with which a run began. */
 function findLeftOpen({ n }: RunRecord, records: readonly MessageRecord[]): OpenTurn | undefined {
 	const inOrder = sortByStoring(records);
 	const begins = inOrder.findIndex(({ run, input }) => run > n || (run === n && input !== true));

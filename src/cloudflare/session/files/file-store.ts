@@ -144,7 +144,6 @@ export class FileStore implements WorkspaceStore {
 		return this.#store.workspace.recall(String(step));
 	}
 
-	/** Makes a change. Its large contents are in the bucket. */
 	commit(edits: readonly CheckedEdit[], how: Omit<ChangeOptions, 'quota'> = {}): readonly ChangedFile[] {
 		const { workspace } = this.#store;
 		return this.#transact(how.caller, (quota) => {

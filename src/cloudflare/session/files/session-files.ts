@@ -22,7 +22,6 @@ import { FileStore } from './file-store.ts';
 
 const mostNames = 1_000;
 
-/** Bytes that a reader of a file gets at a time. */
 const bytesAtOnce = 262_144;
 
 export interface FilePiece {
@@ -75,7 +74,6 @@ export class SessionFiles {
 		}
 	}
 
-	/** Opens a file. The download has no body if the reader knows this version. */
 	async read(name: string, { range, known = [], isHead }: FileRequest): Promise<FileDownload> {
 		const path = checkPath(name);
 		const file = this.#find(path);

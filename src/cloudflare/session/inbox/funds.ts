@@ -22,7 +22,6 @@ import { toInbound } from '../store/inbound.ts';
 import type { SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/** The facts of a request that decide what its model may cost. */
 export interface ModelRequest {
 	readonly model?: string;
 	readonly maxOutputTokens?: number;
@@ -138,14 +137,12 @@ function isSimilar(
 	return isModel && !isEdit && maxOutputTokens >= (run.maxOutputTokens ?? Infinity);
 }
 
-/** Less than any request needs. */
 const least: Amount = { tokens: 1, usd: 1e-12 };
 
 function isSame(a: Limit, b: Limit): boolean {
 	return a.tokens === b.tokens && a.usd === b.usd;
 }
 
-/** The characters of the first request of a new session. */
 function toSize(create: CreateInput, input: Input): number {
 	return toCharacters([...(create.history ?? []), toInbound(input, create, create.by).message]);
 }

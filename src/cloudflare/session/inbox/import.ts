@@ -85,7 +85,6 @@ async function importSession(options: ImportOptions, owner: ImportOwner, lines: 
 interface OpenFile extends Pick<ImportedFile, 'path' | 'size'> {
 	at: number;
 	readonly writer: WritableStreamDefaultWriter<Uint8Array>;
-	/** Resolves when the file is stored. */
 	readonly stored: Promise<unknown>;
 }
 
@@ -93,10 +92,8 @@ class Intake {
 	readonly #options: ImportOptions;
 	readonly #owner: ImportOwner;
 	readonly #counts = { runs: 0, spending: 0, state: 0, notes: 0, waiting: 0, files: 0, messages: 0 };
-	/** The numbers of the runs, by their ids. */
 	readonly #runs = new Map<string, number>();
 	#file: OpenFile | undefined;
-	/** The places of the newest run and the newest message. */
 	#lastRun = 0;
 	#lastMessage = 0;
 	#isEnded = false;

@@ -26,7 +26,6 @@ import {
 	type UpcomingRun,
 } from './transaction.ts';
 
-/** A request that may begin a run. */
 export interface Request {
 	readonly caller: Caller;
 	readonly rights: readonly Right[] | ((tx: InboxTransaction) => readonly Right[]);

@@ -43,11 +43,6 @@ export class Lifecycle {
 		});
 	}
 
-	/**
-	 * Answers a caller with these rights.
-	 *
-	 * @param agent the agent that a page names
-	 */
 	enter<T>(
 		caller: Caller,
 		rights: readonly Right[],
@@ -76,7 +71,6 @@ export class Lifecycle {
 		}
 	}
 
-	/** Handles the object's alarm. Sets it again after a failure. */
 	async handleAlarm(): Promise<void> {
 		const { runner, store } = this.#options;
 		store.alarm.noteGone();

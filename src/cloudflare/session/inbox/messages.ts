@@ -22,7 +22,6 @@ import {
 } from './posted.ts';
 import type { InboxTransaction, StoreResult } from './transaction.ts';
 
-/** The most queued messages. */
 const longestQueue = 16;
 
 type IncomingMessage = ReturnType<typeof toInbound>;
@@ -71,14 +70,12 @@ export function answerQuestion(tx: InboxTransaction, input: Input): StoreResult 
 	return storeReply(tx, [], message, { model: input.model, inbound });
 }
 
-/** Answers the question of a call that waits for a login. Stores nothing without such a question. */
 export function finishLogin(tx: InboxTransaction, server: string): StoreResult {
 	const { kind, server: waitsFor } = tx.pending.question?.options ?? {};
 	if (tx.status !== 'awaiting_user' || kind !== 'login' || waitsFor !== server) return { type: 'join' };
 	return answerQuestion(tx, { text: 'Logged in.', transport: 'mcp' });
 }
 
-/** Stores the new part of a conversation of which the client sends everything. */
 export function converse(tx: InboxTransaction, update: ConversationUpdate): StoreResult {
 	const { input, clientTools, model, maxOutputTokens, toolChoice, terms } = update;
 	const operation = chooseOperation(tx, update);
@@ -113,7 +110,6 @@ export function storePost(tx: InboxTransaction, post: PagePost): StoreResult {
 	return 'run' in found ? tx.join(found) : replaceMessage(tx, { ...found, incoming }, { model });
 }
 
-/** Stores answers that a page posts, without those that it has posted before. */
 function storePostedAnswers(
 	tx: InboxTransaction,
 	answers: readonly CallAnswer[],

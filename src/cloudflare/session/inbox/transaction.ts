@@ -49,7 +49,6 @@ export interface OpenedRequest {
 	readonly principal: Principal;
 	readonly config: Config;
 	readonly once?: Once;
-	/** The budgets of the owner and the user, if they refused a run lately. */
 	readonly funds?: KnownFunds;
 	/** The turn of the calls whose edited arguments were checked. */
 	readonly checkedIn?: number;

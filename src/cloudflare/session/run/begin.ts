@@ -29,7 +29,6 @@ export interface BeginOptions extends Pick<RunRecord, 'stopAfter' | 'maxOutputTo
 	/** The model of this run and of all later runs. */
 	readonly model?: string;
 	readonly once?: Once;
-	/** Who gives the answers that the run begins with. */
 	readonly by?: Actor;
 	readonly denied?: readonly string[];
 	readonly approved?: readonly ToolCall[];
@@ -37,11 +36,9 @@ export interface BeginOptions extends Pick<RunRecord, 'stopAfter' | 'maxOutputTo
 	readonly edits?: readonly CallEdit[];
 	/** The answer for the tool of a call. */
 	readonly answered?: CallReply;
-	/** The origin of the last message. */
 	readonly inbound?: Inbound;
 	/** The place of the first replaced message. All messages behind it are replaced, too. */
 	readonly replaces?: number;
-	/** The URL that gets the end of the run. */
 	readonly callback?: string;
 	/** The queued message that the run begins with. */
 	readonly waited?: QueuedMessage;
@@ -54,7 +51,6 @@ interface RunHost {
 
 interface NewRunHost extends RunHost {
 	readonly model: string;
-	/** Whether the session has no title yet. */
 	readonly isNew: boolean;
 }
 
@@ -175,7 +171,6 @@ export function takeUp(store: SessionStore, run: RunRecord, attempt: Attempt, bo
 	return { record: { ...run, ...next }, events: [...events, ...again], resume };
 }
 
-/** Ends a run that cannot continue. Keeps what its readers were shown. */
 export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent): void {
 	const isAsking = store.spending.isUnanswered(run.n);
 	closeAccount(store, run.draft);
@@ -206,7 +201,6 @@ function createUnknownResults(open: readonly OpenCall[]): readonly ToolMessage[]
 	);
 }
 
-/** Lists the results of calls that had begun when the newest run failed or was cancelled. */
 function listUnknownResults(store: SessionStore): readonly Message[] {
 	const run = store.runs.get();
 	if (run === undefined || !canTakeNext(sessionStatus(run.status))) return [];

@@ -102,7 +102,6 @@ export class KnownBudgets {
 		for (const [scope, limit] of userLimits) this.#states.set(scope, budgetState(limit, nothing, nothing));
 	}
 
-	/** The states without the reservations of others. */
 	get states(): readonly BudgetState[] {
 		return [...this.#states.values()].map(({ limit, spent }) => budgetState(limit, spent, nothing));
 	}
@@ -166,7 +165,6 @@ export type RefusedBudget = v.InferOutput<typeof budget>;
 /** A run that ended because a budget refused its request, or because its model has no price. */
 export interface RefusedRun extends Pick<RunRecord, 'n' | 'model' | 'maxOutputTokens' | 'boot'> {
 	readonly error: RunletError;
-	/** Missing if the model has no known price. */
 	readonly budget?: RefusedBudget;
 	readonly endedAt: number;
 }

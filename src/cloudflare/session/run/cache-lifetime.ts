@@ -15,7 +15,6 @@ export function chooseCacheLifetime(
 	history: readonly { readonly message: Message; readonly createdAt: number }[],
 ): '5m' | '1h' {
 	let [forMinutes, forAnHour] = [0, 0];
-	/** The number of messages of the previous request. */
 	let cached = 0;
 	let answeredAt: number | undefined;
 	for (const [count, { message, createdAt }] of history.entries()) {

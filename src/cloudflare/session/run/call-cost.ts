@@ -21,7 +21,6 @@ export function computeCost(open: Charge, seen: ObservedCall): Amount {
 	return { tokens: Math.min(amount.tokens, most.tokens), usd: Math.min(amount.usd, most.usd) };
 }
 
-/** Computes the cost of a request without the bound of its reservation. */
 function toAmount({ estimate, amount: most, mayThink }: Charge, seen: ObservedCall): Amount {
 	const { inputTokens: expected, inputUsd, outputUsd, unitsUsd = 0 } = estimate;
 	const hiddenTokens = mayThink === true ? (seen.silentMs ?? 0) * fastPace : 0;

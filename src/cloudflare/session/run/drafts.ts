@@ -92,7 +92,6 @@ function createTurn(now: () => number = Date.now) {
 		get pauseMs(): number {
 			return pauseMs;
 		},
-		/** Whether the next draft is due because of its length. */
 		get isLong(): boolean {
 			return unstored >= mostCharacters && now() - storedAt >= soonestMs;
 		},

@@ -84,7 +84,6 @@ export class Embeddings {
 		this.#stop.abort();
 	}
 
-	/** Returns the account for one request at a time. */
 	#takeTurns(account: SessionMeter): Meter {
 		let leave = (): void => {};
 		return {
@@ -117,7 +116,6 @@ function createTooLate(): RunletError {
 	return new RunletError('cancelled', 'The vectors come too late for this turn.');
 }
 
-/** Creates the account of requests outside of a run, one after another. */
 function createOwnerMeter({ providers, owner }: EmbeddingOptions): Meter {
 	const { ledger, findLimit, user } = owner;
 	let reserved: { readonly id: string; readonly model: string; readonly tokens: number } | undefined;

@@ -18,7 +18,6 @@ export type JournalHooks = {
 export interface JournalOptions {
 	readonly store: SessionStore;
 	readonly record: Pick<RunRecord, 'n' | 'id' | 'boot' | 'attempt' | 'restarts'>;
-	/** Where an interrupted run continues. */
 	readonly resume?: Resumption;
 	/** Resolves when everything that was written is durable. */
 	readonly sync: () => Promise<void>;
@@ -158,7 +157,6 @@ export class Journal {
 		await this.sync();
 	}
 
-	/** Stores the waiting messages that steer the run, and returns them. */
 	#takeWaiting(): readonly Message[] {
 		const { store, record, inbound: context, files, onSteered } = this.#options;
 		store.runs.assertOpen(record);

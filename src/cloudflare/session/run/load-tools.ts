@@ -51,7 +51,6 @@ interface MemoryOptions {
 	readonly store: SessionStore | undefined;
 }
 
-/** Creates the memory tools and the recall of an agent. Returns no tools for an agent without memory. */
 export function createMemory(
 	{ agents, memory }: Pick<Runtime, 'agents' | 'memory'>,
 	{ config, embeddings, session, store }: MemoryOptions,

@@ -12,7 +12,6 @@ interface Decision {
 	readonly call: ToolCall;
 	readonly approve: boolean;
 	readonly by: Actor;
-	/** Lists those whose messages led to the call, for a policy. */
 	readonly askers: () => readonly Actor[];
 	/** The agent of the child that made the call, and the agents between. */
 	readonly children?: readonly string[];

@@ -175,7 +175,6 @@ interface ModelFacts {
 }
 
 interface Reservation {
-	/** The longest reply that the reservation covers. */
 	readonly cap: number | undefined;
 	readonly amount: Amount;
 	/**
@@ -190,7 +189,6 @@ interface Reservation {
 interface Bounds {
 	readonly states: readonly BudgetState[];
 	readonly dayLimit: Limit;
-	/** Whether the session has a user, who may have caps. */
 	readonly hasUser: boolean;
 }
 

@@ -12,13 +12,11 @@ import type { SessionStore } from '../store/store.ts';
 /** The totals of a run's events. */
 export interface RunTally {
 	readonly usage: ChatUsage;
-	/** Finished turns of the model. */
 	readonly turns: number;
 	/** Results of tools. */
 	readonly toolCalls: number;
 }
 
-/** Counts the events of a run, with those of its earlier attempts. */
 export class RunCounter {
 	#usage: ChatUsage = {};
 	/** The usage of a turn without a `step` event yet. */
@@ -76,7 +74,6 @@ const providerNames: Readonly<Record<string, string>> = {
 	mistral: 'mistral_ai',
 };
 
-/** The end of a run for its report. */
 export interface EndedRun {
 	readonly event: TerminalEvent;
 	readonly tally: RunTally;

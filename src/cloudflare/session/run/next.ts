@@ -13,10 +13,8 @@ import type { SessionStore } from '../store/store.ts';
  */
 const watchMs = 12_000;
 
-/** Attempts that a run may lose in a row without progress. */
 const mostLost = 3;
 
-/** Attempts that a run may have in all. */
 const mostAttempts = 10;
 
 /** The facts that decide what a session does next. Times are in milliseconds since 1970. */
@@ -25,7 +23,6 @@ export interface SessionFacts {
 		/** The time from the last activity to the removal, in milliseconds. */
 		readonly expiresAfterMs?: number;
 		readonly createdAt: number;
-		/** The last activity without a run. */
 		readonly visitedAt?: number;
 	};
 	/** Whether there are tables: those of a session, or the outbox of a removed session. */
@@ -33,7 +30,6 @@ export interface SessionFacts {
 	readonly isImporting?: boolean;
 	readonly run?: Pick<RunRecord, 'status' | 'attempt' | 'lost' | 'progress' | 'createdAt' | 'endedAt'> & {
 		readonly stored: number;
-		/** Whether children work for an interrupted run. */
 		readonly hasChildren?: boolean;
 	};
 	readonly isLive: boolean;
@@ -41,7 +37,6 @@ export interface SessionFacts {
 	readonly queue: { readonly size: number; readonly newestAt?: number };
 	readonly approvalEndsAt?: number;
 	readonly callbackAt?: number;
-	/** When the next message to the owner's ledger or directory is due. */
 	readonly outboxAt?: number;
 }
 

@@ -57,7 +57,6 @@ export class Outbox {
 		await Promise.all(receivers.map((receiver) => this.sendTo(receiver, now)));
 	}
 
-	/** Delivers the outbox of a removed session, then clears the object's storage. */
 	async sendRest(): Promise<void> {
 		await this.send();
 		if (this.#store.exists()) return;
@@ -193,7 +192,6 @@ const childLimitMs = 10_000;
 /** How long the request that creates a child may be in transit, in milliseconds. */
 const transitMs = 60_000;
 
-/** Keys that a bucket removes in one call. */
 const keysAtOnce = 1_000;
 
 async function removeFolder(bucket: FileBucket, prefix: string): Promise<void> {

@@ -160,7 +160,6 @@ export class OutsideCalls {
 		return this.#toEnd(outcome, { hash, callId: call.id, canAsk });
 	}
 
-	/** Waits for the other calls of sequential tools. */
 	#runAlone<T>(work: () => Promise<T>): Promise<T> {
 		const next = this.#alone.then(work);
 		this.#alone = next.catch(() => {});
@@ -254,7 +253,6 @@ function addNote(event: RunEvent, add: (line: OutsideLine) => void): undefined {
 	add({ type: 'note', label, detail });
 }
 
-/** Creates the queue of lines from a call to its only reader. */
 function createLines() {
 	const encoder = new TextEncoder();
 	const waiting: OutsideLine[] = [];

@@ -26,7 +26,6 @@ export function findLedger(
 	return { findLimit, ledger, owner, user };
 }
 
-/** A session's access to the ledger and the directory of its owner. */
 export class Owner {
 	readonly outbox: Outbox;
 	readonly #store: SessionStore;

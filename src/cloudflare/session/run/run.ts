@@ -57,11 +57,9 @@ export interface Work extends Pick<JournalOptions, 'store' | 'record' | 'sync' |
 	/** The conversation, frozen at any depth. */
 	readonly history: readonly Message[];
 	readonly journal: Journal;
-	/** The run's events, with those of its earlier attempts. */
 	readonly log: RunLog;
 	readonly counter: RunCounter;
 	readonly stop: AbortController;
-	/** Where an interrupted run continues. */
 	readonly resume?: Resumption;
 	/** Completes the last event before it is stored. */
 	readonly lastEvent: (event: TerminalEvent) => TerminalEvent;
@@ -98,7 +96,6 @@ export function carryOut(work: Work): LiveRun {
 	return { record, log, ended, cancel };
 }
 
-/** What readers have seen and no message holds. */
 interface ShownEvents {
 	readonly sides: SideEvent[];
 	/** The time of the model's first event, in milliseconds since 1970. */

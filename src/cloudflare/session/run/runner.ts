@@ -33,7 +33,6 @@ export class Runner {
 	readonly files: SessionFiles;
 	readonly outside: OutsideCalls;
 	readonly waiting: WaitingRuns;
-	/** Identifies this instance of the object. */
 	readonly boot = crypto.randomUUID();
 	readonly #options: RunnerOptions;
 	readonly #store: SessionStore;

@@ -4,10 +4,8 @@ import type { QueuedMessage } from '../store/requests.ts';
 import type { SessionStore } from '../store/store.ts';
 import { createUnbegunRun, type LiveRun } from './run.ts';
 
-/** The queued messages, and the requests that wait for their runs. */
 export class WaitingRuns {
 	readonly #store: SessionStore;
-	/** The requests by the queue id of their message. */
 	readonly #readers = new Map<number, Deferred<LiveRun>>();
 
 	constructor(store: SessionStore) {

@@ -17,7 +17,6 @@ import type { RunRows } from './runs.ts';
 import type { SessionRecord } from './session-row.ts';
 import type { CachingSql } from './tables.ts';
 
-/** How far a call has come. A call without a record has not begun. */
 export interface CallRecord {
 	/**
 	 * `asked`: a person has to decide. `allowed`: a person approved the call. `begun`: the tool may have run. `answered`:
@@ -29,7 +28,6 @@ export interface CallRecord {
 	readonly resume?: ResumeData;
 	/** The answer for such a tool. */
 	readonly answer?: string;
-	/** The decision about the call of a child, if the question asked for it. */
 	readonly decision?: Decision;
 	/** The origin of the answer. */
 	readonly inbound?: Inbound;
@@ -49,17 +47,14 @@ interface CallNote extends Pick<CallRecord, 'question' | 'resume' | 'ranWith'> {
 export interface CallReply {
 	readonly call: ToolCall;
 	readonly text: string;
-	/** The decision about the call of a child, if the question asked for it. */
 	readonly decision?: Decision;
 	readonly by?: Actor;
 	/** The origin of a text. A decision has none, because whoever approves a call does not ask for it. */
 	readonly inbound?: Inbound;
 }
 
-/** The most characters of a question in a row. */
 const longestQuestion = 100_000;
 
-/** The states of calls, which the history does not have. */
 export class CallRows {
 	readonly outside: WaitingCallRows;
 	readonly children: ChildRows;
@@ -139,7 +134,6 @@ export class CallRows {
 
 export interface Pending extends PendingCalls {
 	readonly question: Question | undefined;
-	/** The call of the question, if its tool takes the answer. */
 	readonly asking?: ToolCall;
 }
 
@@ -221,7 +215,6 @@ export async function hashCall(tool: string, input: unknown): Promise<string> {
 	return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
 }
 
-/** Hashes the tool and the arguments of a call, to compare them with a stored call. */
 function hashArguments({ name, input }: ToolCall): string {
 	return hashText(JSON.stringify([name, input]));
 }
@@ -233,7 +226,6 @@ const longestMs = 600_000;
 const mostWaiting = 100;
 
 export interface WaitingCallRecord {
-	/** An id that nobody can guess. */
 	readonly id: string;
 	readonly callId: string;
 	readonly for: WaitsFor;

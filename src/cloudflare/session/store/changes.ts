@@ -106,7 +106,6 @@ export class ChangeRows {
 		return found;
 	}
 
-	/** Removes the oldest change. Returns the ids of its contents. */
 	removeOldest(): readonly number[] {
 		const [oldest] = this.#sql.exec<{ id: number | null }>('SELECT MIN(change) AS id FROM change').toArray();
 		if (oldest === undefined || oldest.id === null) return [];

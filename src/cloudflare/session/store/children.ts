@@ -4,7 +4,6 @@ import { toJsonText } from '../../objects/storage.ts';
 import type { CachingSql } from './tables.ts';
 
 export interface ChildRecord extends Child {
-	/** The place of the turn of its call. */
 	readonly turn: number;
 	/** The whole cost. Missing until it is known. */
 	readonly cost?: Amount;
@@ -24,7 +23,6 @@ export class ChildRows {
 		);
 	}
 
-	/** Lists all children, the oldest first. */
 	list(): readonly ChildRecord[] {
 		return this.#all();
 	}
@@ -41,11 +39,8 @@ export class ChildRows {
 	add({ turn, callId, id, agent, budget, isBackground, createdAt }: Omit<ChildRecord, 'cost' | 'isLeft'>): void {
 		// The order of the list does not depend on the clock.
 		const at = Math.max(createdAt, 1 + (this.#all().at(-1)?.createdAt ?? 0));
-		this.#sql.write(
-			'child',
-			'INSERT INTO child (turn, call, id, agent, budget, background, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-			...[turn, JSON.stringify(callId), id, agent, toJsonText(budget), isBackground ? 1 : null, at],
-		);
+		const about = { budget: toJsonText(budget), background: isBackground ? 1 : null };
+		this.#sql.insert('child', { turn, call: JSON.stringify(callId), id, agent, ...about, created_at: at });
 	}
 
 	/** Stores that nobody needs the result of a background child any more. */
@@ -57,7 +52,6 @@ export class ChildRows {
 		this.#sql.write('child', 'UPDATE child SET tokens = ?, usd = ? WHERE id = ?', tokens, usd, id);
 	}
 
-	/** Returns the sums of the known costs, and of the other children's reservations. */
 	sum(): { readonly spent: Amount; readonly reserved: Amount } {
 		const addUp = (amounts: readonly Amount[]): Amount => amounts.reduce(plus, nothing);
 		return {

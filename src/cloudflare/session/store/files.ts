@@ -191,7 +191,6 @@ export class FileRows implements Files<ContentRef> {
 		this.#sql.exec('UPDATE file SET content = ? WHERE path = ?', content, path);
 	}
 
-	/** Removes a file and its empty folders. */
 	remove(path: string): void {
 		this.#sql.exec('DELETE FROM file WHERE path = ?', path);
 		for (const folder of listFolders(path).toReversed()) {

@@ -19,7 +19,6 @@ export interface Inbound {
 
 type Whose = Pick<Actor, 'owner' | 'user'>;
 
-/** Converts a message from outside to a message of the history and its origin. */
 export function toInbound(received: Input, session: Whose, from?: Actor) {
 	const { sender, askers = [], transport = 'http', messageId, ...input } = received;
 	const { message, attachments } = withAttachments(input, input.attachments);
@@ -65,7 +64,6 @@ export class InboundContext {
 	#askedBy: Actor | undefined;
 	readonly #owner: string;
 
-	/** @param session the default sender */
 	constructor(records: readonly { readonly message: Message; readonly inbound?: Inbound }[], session: Whose) {
 		this.#owner = session.owner;
 		this.#current = { sender: session.user ?? session.owner, transport: 'http', attachments: [] };
@@ -81,7 +79,6 @@ export class InboundContext {
 		return this.#askedBy;
 	}
 
-	/** Takes a newer message. Ignores a message without an origin. */
 	accept(message: Message, inbound: Inbound | undefined): void {
 		if (inbound === undefined) return;
 		const { sender, transport, attachments } = inbound;
@@ -94,7 +91,6 @@ export class InboundContext {
 /** A stored attachment. Its content is in a part of the message. */
 export interface StoredAttachment extends Pick<Attachment, 'name' | 'type' | 'size'> {
 	readonly part: number;
-	/** The range of a text within the part. */
 	readonly text?: readonly [from: number, to: number];
 }
 

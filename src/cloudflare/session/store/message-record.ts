@@ -7,7 +7,6 @@ import type { CostPart } from '../../objects/ledger/api.ts';
 import type { Inbound } from './inbound.ts';
 
 export interface MessageRecord {
-	/** The place in the conversation. */
 	readonly seq: number;
 	readonly run: number;
 	/** The rank among the messages of its turn, in the order of storing. */
@@ -16,7 +15,6 @@ export interface MessageRecord {
 	/** Whether the run began with the message, or got it later. */
 	readonly input?: boolean;
 	readonly inbound?: Inbound;
-	/** Who gave this result of a call, or denied the call. */
 	readonly decidedBy?: Actor;
 	readonly isDenied?: boolean;
 	readonly turn?: Turn;
@@ -24,7 +22,6 @@ export interface MessageRecord {
 	readonly prompt?: PromptRecord;
 	/** How often the turn restarted because the object did. */
 	readonly restarts?: number;
-	/** Why this tool result stops the run. */
 	readonly haltedReason?: string;
 	/** Notes and warnings since the message that was stored before. */
 	readonly before?: readonly SideEvent[];
@@ -59,7 +56,6 @@ export function toSized(row: Row): SizedRecord<MessageRecord> {
 	return { record: toRecord(row), size: row.body.length };
 }
 
-/** Freezes the record, because it may be cached. */
 export function toRecord({ seq, run, stored, replaced, body, created_at: createdAt }: Row): MessageRecord {
 	const parsed: Body = JSON.parse(body);
 	const about = { ...(replaced > 0 && { isReplaced: true }), ...(replaced === restated && { isRestated: true }) };
@@ -74,7 +70,6 @@ export function toTurnPlace(seq: number): number {
 	return seq - (seq % messageStride);
 }
 
-/** Sorts messages by the time of storing. */
 export function sortByStoring(records: readonly MessageRecord[]): MessageRecord[] {
 	return records.toSorted((a, b) => toTurnPlace(a.seq) - toTurnPlace(b.seq) || a.stored - b.stored);
 }
@@ -84,7 +79,6 @@ export function findNextPlace(last: number): number {
 	return toTurnPlace(last) + messageStride;
 }
 
-/** A record, and the number of characters of its row. */
 export interface SizedRecord<R> {
 	readonly record: R;
 	readonly size: number;
@@ -116,7 +110,6 @@ export class KeptRecords<R extends { readonly seq: number }> {
 		return this.#version === this.#readVersion();
 	}
 
-	/** Returns the cached records, and the place from which on they are complete. */
 	read(): { readonly from: number; readonly all: readonly SizedRecord<R>[] } {
 		if (!this.isCurrent) {
 			[this.#all, this.#size, this.#from] = [[], 0, Number.POSITIVE_INFINITY];

@@ -43,7 +43,6 @@ export class MessageRows {
 	readonly #lastPlace: Cached<number>;
 	readonly #lastRows: Cached<number>;
 	readonly #newestCost: Cached<MessageCost | undefined>;
-	/** The newest messages, without replaced ones. */
 	readonly #kept: KeptRecords<MessageRecord>;
 
 	constructor(sql: CachingSql) {
@@ -78,7 +77,6 @@ export class MessageRows {
 		return this.#newestCost();
 	}
 
-	/** Stores a message of another session at its place. */
 	restore({ seq, run, createdAt, isReplaced, isRestated, isCut: _, ...body }: Omit<MessageRecord, 'stored'>): void {
 		this.#addAt(seq, run, createdAt, body);
 		const replaced = isRestated === true ? restated : isReplaced === true ? 1 : 0;
@@ -113,7 +111,6 @@ export class MessageRows {
 		return this.page({ from: seq, to: seq + 1 }).records[0];
 	}
 
-	/** Returns a message with its whole tool result. */
 	whole(record: MessageRecord): MessageRecord {
 		const { message, isCut } = record;
 		if (isCut !== true || message.role !== 'tool') return record;
@@ -179,7 +176,6 @@ export class MessageRows {
 		return [...older, ...newer].map(({ record }) => record);
 	}
 
-	/** Reads the messages between two places, the newest first, without replaced messages. */
 	*#readBackwards(from: number, to: number): Generator<SizedRecord<MessageRecord>> {
 		const rows = this.#sql.exec<Row>(
 			`SELECT seq, run, stored, replaced, body, created_at FROM message
@@ -248,11 +244,8 @@ export class MessageRows {
 		const parts = splitRows(whole);
 		const insert = () => {
 			for (const [part, text] of parts.entries()) {
-				this.#sql.write(
-					'message',
-					'INSERT INTO message (seq, part, run, stored, body, created_at, cost) VALUES (?, ?, ?, ?, ?, ?, ?)',
-					...[seq, part, run, stored, text, createdAt, part === 0 ? toJsonText(cost) : null],
-				);
+				const ofFirst = { cost: part === 0 ? toJsonText(cost) : null };
+				this.#sql.insert('message', { seq, part, run, stored, body: text, created_at: createdAt, ...ofFirst });
 			}
 			const name = body.inbound?.messageId;
 			if (name !== undefined) this.#sql.exec('INSERT INTO message_name (name, seq) VALUES (?, ?)', name, seq);

@@ -120,12 +120,10 @@ export class OutboxRows {
 		this.#written.delete(key);
 	}
 
-	/** Stores that a file needs the content under a key. */
 	keepKey(key: string): void {
 		this.remove(toKeyId(key));
 	}
 
-	/** Stores that no file needs the content under a key any more. */
 	dropKey(key: string, now: number): void {
 		this.#put(toKeyId(key), { to: 'bucket', key }, now);
 	}
@@ -161,7 +159,6 @@ export class OutboxRows {
 		);
 	}
 
-	/** Removes a delivered message, unless a newer message replaced it. */
 	markReported({ id, body }: Outgoing): void {
 		if (body !== undefined) this.#sql.write('outbox', 'DELETE FROM outbox WHERE id = ? AND body = ?', id, body);
 	}
@@ -171,11 +168,7 @@ export class OutboxRows {
 	}
 
 	#put(id: string, content: OutboxMessage, now: number, { failed = 0, delayMs = firstRetryMs } = {}): void {
-		this.#sql.write(
-			'outbox',
-			'INSERT OR REPLACE INTO outbox (id, body, failed, due_at) VALUES (?, ?, ?, ?)',
-			...[id, JSON.stringify(content), failed, now + delayMs],
-		);
+		this.#sql.insert('outbox', { id, body: JSON.stringify(content), failed, due_at: now + delayMs }, 'REPLACE');
 	}
 }
 
@@ -205,11 +198,8 @@ export class CallbackRows {
 	}
 
 	add({ url, run, runId }: Pick<Callback, 'url' | 'run' | 'runId'>): void {
-		this.#sql.write(
-			'callback',
-			'INSERT INTO callback (id, run, run_id, url, failed, due_at) VALUES (?, ?, ?, ?, 0, 0)',
-			...[`msg_${crypto.randomUUID()}`, run, runId, url],
-		);
+		const id = `msg_${crypto.randomUUID()}`;
+		this.#sql.insert('callback', { id, run, run_id: runId, url, failed: 0, due_at: 0 });
 	}
 
 	listDue(now: number, most: number): Callback[] {
@@ -219,7 +209,6 @@ export class CallbackRows {
 		return rows.toArray().map(({ run_id: runId, id, run, url, failed }) => ({ id, run, runId, url, failed }));
 	}
 
-	/** Returns when the next callback of an ended run is due. */
 	nextAt(): number | undefined {
 		if (!this.#hasAny()) return undefined;
 		return this.#sql.exec<{ at: number | null }>(`SELECT MIN(due_at) AS at ${ended}`).one().at ?? undefined;

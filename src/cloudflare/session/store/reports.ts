@@ -41,11 +41,9 @@ export class PendingReports {
 	readonly #rows: Rows;
 	readonly #sql: Sql;
 	#activity: Activity | undefined;
-	/** The time of the newest reported activity. */
 	#listedAt: number | undefined;
 	/** The bytes in the owner's list, or at the start of this instance. */
 	#listedBytes = 0;
-	/** Whether this instance has reported activities. */
 	#isLooking = false;
 
 	constructor(sql: Sql, findSession: () => SessionRow | undefined, rows: Rows) {
@@ -85,14 +83,12 @@ export class PendingReports {
 		this.#activity ??= this.#findActivity();
 	}
 
-	/** Repeats the reports that an earlier instance may not have delivered. */
 	lookBack(): void {
 		if (this.#findSession() === undefined) return;
 		this.#rows.spending.lookBack();
 		if (!this.#isLooking) this.noteWait();
 	}
 
-	/** Whether this instance knows of nothing to report. */
 	get isEmpty(): boolean {
 		return this.#findSession() === undefined || (this.#activity === undefined && !this.#rows.spending.hasUnreported);
 	}
@@ -116,7 +112,6 @@ export class PendingReports {
 		return [...leases, { id: 'list', message, failed: 0, activity }];
 	}
 
-	/** Notes a delivered message. */
 	markReported(outgoing: Outgoing): void {
 		const { message } = outgoing;
 		if (message.to === 'list') this.#listedAt = Math.max(message.activeAt, this.#listedAt ?? 0);
@@ -149,7 +144,6 @@ export class PendingReports {
 	}
 }
 
-/** Adds the billed parts to the cost of a request. */
 export function withDetail(cost: MessageCost | undefined, usage: ChatUsage | undefined): MessageCost | undefined {
 	if (cost === undefined) return undefined;
 	const { inputTokens, cachedInputTokens, units, costUsd, unpriced } = usage ?? {};

@@ -52,12 +52,10 @@ export class DeliveryRows {
 		return row && { request: row.request, run: row.run ?? undefined, waiting: row.waiting ?? undefined };
 	}
 
-	/** Stores that a message has left the queue: for its run, or without a run. */
 	endWaiting(key: string, run: number | undefined): void {
 		this.#sql.exec('UPDATE delivery SET run = ?, waiting = NULL WHERE key = ?', run ?? null, key);
 	}
 
-	/** Removes old requests, once per instance of the object. */
 	#prune(now: number): void {
 		if (this.#isPruned) return;
 		this.#isPruned = true;
@@ -74,15 +72,12 @@ export class DeliveryRows {
 
 export interface QueuedMessage {
 	readonly id: number;
-	/** The id of the run that the message will begin. */
 	readonly runId: string;
 	readonly message: Message;
 	readonly inbound?: Inbound;
 	readonly model?: string;
-	/** Whether the message may steer the current run. */
 	readonly steers: boolean;
 	readonly key?: string;
-	/** The URL that gets the end of its run. */
 	readonly callback?: string;
 }
 
@@ -139,7 +134,6 @@ export class QueueRows {
 		return this.#read('id = ?', id)[0];
 	}
 
-	/** Returns the messages that may steer the current run. */
 	steering(): QueuedMessage[] {
 		return this.#read('steers = 1');
 	}
@@ -152,7 +146,6 @@ export class QueueRows {
 		return this.#about().size;
 	}
 
-	/** Returns the time of the newest message or edit. */
 	newestAt(): number | undefined {
 		return this.#about().at ?? undefined;
 	}
@@ -172,11 +165,7 @@ export class QueueRows {
 
 	#insert({ id, ...waiting }: QueuedMessage, createdAt: number): QueuedMessage {
 		for (const [part, text] of splitRows(JSON.stringify(waiting)).entries())
-			this.#sql.write(
-				'queue',
-				'INSERT INTO queue (id, part, steers, body, created_at) VALUES (?, ?, ?, ?, ?)',
-				...[id, part, waiting.steers ? 1 : 0, text, createdAt],
-			);
+			this.#sql.insert('queue', { id, part, steers: waiting.steers ? 1 : 0, body: text, created_at: createdAt });
 		return { id, ...waiting };
 	}
 

@@ -9,7 +9,6 @@ export type StoredEvent = TerminalEvent & {
 /** The end of a run, with everything that was shown after its last message. */
 export interface RunEnd {
 	readonly before: readonly SideEvent[];
-	/** The shown deltas of an interrupted turn. */
 	readonly draft: readonly RunEvent[];
 	/** The number of restarts of the last turn. */
 	readonly restarts?: number;
@@ -21,7 +20,6 @@ export interface RunEnd {
 /** Characters of each part of a stored end. All parts, escaped as JSON, fit a row of 2 MB. */
 export const longestPart = 100_000;
 
-/** Shortens the end of a run so that it fits a row. */
 export function shortenRunEnd({ before, event, ...rest }: RunEnd): RunEnd {
 	let room = longestPart;
 	const kept = before.filter((side) => {

@@ -10,12 +10,10 @@ export interface RunRecord {
 	readonly n: number;
 	readonly id: string;
 	readonly status: RunStatus;
-	/** The model. Missing for a run that could not begin. */
 	readonly model?: string;
 	/** The number of model turns after which the run stops. */
 	readonly stopAfter?: number;
 	readonly maxOutputTokens?: number;
-	/** The tool that the client wants called first. */
 	readonly toolChoice?: ChatOptions['toolChoice'];
 	readonly terms?: RunTerms;
 	/** The instance of the object that carries out the run. Without that instance the run is interrupted. */
@@ -42,13 +40,11 @@ export interface RunRecord {
 /** The time from a turn's first token to its first draft, in milliseconds. */
 export const draftMs = 800;
 
-/** A turn that the model is writing. */
 export interface Draft {
 	readonly iteration: number;
 	readonly restarts: number;
 	readonly events: readonly RunEvent[];
 	readonly call?: number;
-	/** The estimated tokens of the turn. */
 	readonly tokens?: number;
 	/** Milliseconds since the first token. */
 	readonly ms?: number;
@@ -64,7 +60,6 @@ export type NewRun = Pick<
 export type PastRun = Pick<RunRecord, 'n' | 'id' | 'status' | 'model' | 'boot' | 'attempt' | 'firstSeq' | 'createdAt'> &
 	Required<Pick<RunRecord, 'end' | 'endedAt'>>;
 
-/** The runs of a session, one row each. */
 export class RunRows {
 	readonly #sql: CachingSql;
 	readonly #newest: Cached<RunRecord | undefined>;
@@ -80,14 +75,14 @@ export class RunRows {
 	begin(run: NewRun): RunRecord {
 		const record: RunRecord = { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0 };
 		this.#newest.change(
-			() => this.#save(record, 'INSERT'),
+			() => this.#sql.insert('run', toRow(record)),
 			() => record,
 		);
 		return record;
 	}
 
 	restore(run: PastRun): void {
-		this.#save({ ...run, lost: 0, progress: 0, restarts: 0 });
+		this.#sql.insert('run', toRow({ ...run, lost: 0, progress: 0, restarts: 0 }), 'REPLACE');
 	}
 
 	get hasRestored(): boolean {
@@ -120,7 +115,6 @@ export class RunRows {
 		this.#change(n, { recalled });
 	}
 
-	/** Lists the sources of the memories before the messages of runs, from a run on. */
 	listRecalled(from: number): ReadonlyMap<number, Pick<Recalled, 'sources'>> {
 		const rows = this.#sql.exec<{ n: number; recalled: string }>(
 			"SELECT n, recalled FROM run WHERE n >= ? AND recalled LIKE '{%'",
@@ -138,18 +132,8 @@ export class RunRows {
 		if (run === undefined) return;
 		const changed = { ...run, ...change };
 		this.#newest.change(
-			() => this.#save(changed),
+			() => this.#sql.insert('run', toRow(changed), 'REPLACE'),
 			(newest) => (newest?.n === n ? changed : newest),
-		);
-	}
-
-	#save(run: RunRecord, insert = 'INSERT OR REPLACE'): void {
-		const row = toRow(run);
-		const columns = Object.keys(row);
-		this.#sql.write(
-			'run',
-			`${insert} INTO run (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
-			...Object.values(row),
 		);
 	}
 

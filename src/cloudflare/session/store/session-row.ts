@@ -13,7 +13,6 @@ export interface SessionRecord {
 	readonly id: string;
 	readonly agent: string;
 	readonly owner: string;
-	/** The person of the tenant. It never changes. */
 	readonly user?: string;
 	readonly createdBy?: Actor;
 	/** Whether the history was imported, so that the origin of its texts is unknown. */
@@ -26,7 +25,6 @@ export interface SessionRecord {
 	/** The time from the last activity to the removal, in milliseconds. The default is the agent's. */
 	readonly expiresAfterMs?: number;
 	readonly clientTools?: readonly ClientTool[];
-	/** By default the beginning of the first message. */
 	readonly title?: string;
 	/** The session for which a child session works. */
 	readonly parent?: ParentRecord;
@@ -39,7 +37,6 @@ export interface ParentRecord {
 	readonly depth: number;
 	/** Whether the child reports its end by itself. Then it is in the owner's list, and people answer it there. */
 	readonly isBackground?: boolean;
-	/** The agents above the child, the nearest last. */
 	readonly agents?: readonly string[];
 }
 
@@ -69,7 +66,6 @@ export function createSessionReader(sql: CachingSql): () => SessionRow | undefin
 	});
 }
 
-/** Inserts the row of a new session, with a new key for its tokens. */
 export function insertSession(
 	sql: CachingSql,
 	session: SessionRecord,
@@ -77,16 +73,13 @@ export function insertSession(
 ): void {
 	const { user, createdBy, isImported = false } = session;
 	const { id, agent, owner, model, metadata, budget, expiresAfterMs, clientTools, title, createdAt, parent } = session;
-	sql.write(
-		'session',
-		`INSERT INTO session (
-			id, agent, owner, model, metadata, budget, expires_after, client_tools, title, created_at, importing, parent,
-			token_key, user, created_by, imported
-		) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		...[id, agent, owner, model ?? null, toJsonText(metadata), toJsonText(budget), expiresAfterMs ?? null],
-		...[toJsonText(clientTools), title ?? null, createdAt, isImporting ? 1 : null, toJsonText(parent), makeTokenKey()],
-		...[user ?? null, toJsonText(createdBy), isImported ? 1 : null],
-	);
+	sql.insert('session', {
+		...{ id, agent, owner, model: model ?? null, metadata: toJsonText(metadata), budget: toJsonText(budget) },
+		...{ expires_after: expiresAfterMs ?? null, client_tools: toJsonText(clientTools), title: title ?? null },
+		...{ created_at: createdAt, importing: isImporting ? 1 : null, parent: toJsonText(parent) },
+		...{ token_key: makeTokenKey(), user: user ?? null, created_by: toJsonText(createdBy) },
+		imported: isImported ? 1 : null,
+	});
 }
 
 type Row = {

@@ -1,6 +1,5 @@
 import type { Amount } from '../../objects/budget.ts';
 
-/** A request to a model and its cost. */
 export interface Charge {
 	readonly call: number;
 	readonly run: number;
@@ -21,7 +20,6 @@ export interface Charge {
 export interface Estimate {
 	readonly inputTokens: number;
 	readonly inputUsd: number;
-	/** The cost of all searches, containers and files that the request may use. */
 	readonly unitsUsd?: number;
 	readonly outputUsd: number;
 	/** Whether the price is unknown. Then the dollars are 0. */

@@ -8,14 +8,12 @@ import type { Cached, CachingSql } from './tables.ts';
 export interface Lease {
 	/** The number of its first request. */
 	readonly call: number;
-	/** The amount that the ledger has reserved. */
 	readonly granted: Amount;
 	/** The spending of the session before the lease. */
 	readonly before: Amount;
 	/** In milliseconds since 1970, at the latest the end of the day. */
 	readonly endsAt: number;
 	readonly isKept: boolean;
-	/** The caps of the session's user that were known at the beginning of the lease. */
 	readonly userLimits?: ReadonlyMap<UserScope, Limit>;
 }
 
@@ -31,7 +29,6 @@ export class SpendingRows {
 	/** The number of sessions that were removed in this instance. */
 	#generation = 0;
 
-	/** @param messages has the costs of requests with a message */
 	constructor(sql: CachingSql, messages: Pick<MessageRows, 'newestCost'>) {
 		this.#sql = sql;
 		this.#messages = messages;
@@ -64,20 +61,13 @@ export class SpendingRows {
 				unpriced: estimate.isUnpriced === true ? 1 : null,
 			},
 		};
-		const columns = Object.keys(row);
 		this.#newest.change(
-			() =>
-				this.#sql.write(
-					'spending',
-					`INSERT INTO spending (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
-					...Object.values(row),
-				),
+			() => this.#sql.insert('spending', row),
 			() => row,
 		);
 		return { call, run, model, amount, owed, estimate, lease, isEmbedding, mayThink };
 	}
 
-	/** Reduces the reservation of the current request. */
 	shorten(charge: Charge, { tokens, usd }: Amount): Charge {
 		const amount = { tokens, usd };
 		this.#newest.change(
@@ -88,7 +78,6 @@ export class SpendingRows {
 		return { ...charge, amount };
 	}
 
-	/** Returns the request that is not settled. */
 	open(): (Charge & { readonly createdAt: number }) | undefined {
 		const row = this.#last();
 		return row === undefined || row.settled === 1 ? undefined : { ...toCharge(row), createdAt: row.created_at };
@@ -171,7 +160,6 @@ export class SpendingRows {
 		if (generation === this.#generation) this.#told = Math.max(lastCall, this.#told ?? 0);
 	}
 
-	/** Repeats the reports that an earlier instance may not have delivered. */
 	lookBack(): void {
 		this.#told ??= this.#toldCall;
 	}
@@ -248,7 +236,6 @@ export interface EndedLease {
 
 export type NewCharge = Omit<Charge, 'call' | 'lease'> & Partial<Pick<Charge, 'lease'>>;
 
-/** Returns the SQL of the sum before the request of a row. */
 function before(row: string, unit: 'tokens' | 'usd'): string {
 	return `(${row}.total_${unit} - ${row}.settled * ${row}.${unit})`;
 }

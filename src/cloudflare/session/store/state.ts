@@ -31,7 +31,6 @@ export class StateRows implements StateStore {
 		return rows.map(({ key }) => key);
 	}
 
-	/** Stores the changes of a call, in the transaction that stores its result or its question. */
 	change(changes: StateChanges): void {
 		for (const [key, value] of changes) {
 			if (value === undefined) this.delete(key);

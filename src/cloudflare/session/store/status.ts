@@ -29,7 +29,6 @@ const routes: Readonly<Record<Operation, string>> = {
 	cancel: 'POST cancel',
 };
 
-/** A call that waits for a result or, with a kind, for an approval. */
 type OpenCall = { readonly id: string; readonly kind?: 'approval' };
 
 /** Throws `conflict` if the status does not allow the operation. The message lists the allowed operations. */
@@ -59,7 +58,6 @@ function describeWaiting(calls: readonly OpenCall[]): string {
 	return `${say('the approval', approvals)}${say('the result', results)}`;
 }
 
-/** Whether a queued message may begin its run. */
 export function canTakeNext(status: Status): boolean {
 	return status === 'idle' || status === 'completed' || status === 'error';
 }

@@ -72,7 +72,6 @@ export class SessionStore {
 		if (this.hasTables) this.transaction(() => migrate(this.#storage.sql, schema));
 	}
 
-	/** Removes everything, also the tables. */
 	clear(): Promise<void> {
 		return this.#storage.deleteAll();
 	}
@@ -82,7 +81,6 @@ export class SessionStore {
 		return this.#storage.sync();
 	}
 
-	/** The reports without a row in the outbox. */
 	get reports(): PendingReports {
 		return this.#storage.reports;
 	}
@@ -96,7 +94,6 @@ export class SessionStore {
 		return this.#findRow()?.isImporting === false;
 	}
 
-	/** Whether a session is being imported here. */
 	get isImporting(): boolean {
 		return this.#findRow()?.isImporting === true;
 	}
@@ -129,24 +126,20 @@ export class SessionStore {
 		this.reports.forget();
 	}
 
-	/** Stores an activity without a run, at most once a minute. */
 	noteVisit(now: number): void {
 		if (now - (this.visitedAt ?? 0) < visitedForMs) return;
 		this.#set('listed_at', now);
 		this.reports.noteActivity(false, now);
 	}
 
-	/** The last activity without a run, to the minute. */
 	get visitedAt(): number | undefined {
 		return this.#row.visitedAt;
 	}
 
-	/** Lists the due messages to other objects. The newest message with an id comes first. */
 	listDue(now: number): readonly Outgoing[] {
 		return [...this.reports.list(), ...this.outbox.listDue(now)];
 	}
 
-	/** Whether this instance knows of nothing to deliver. */
 	get owesNothing(): boolean {
 		return this.reports.isEmpty && this.outbox.nextAt() === undefined;
 	}
@@ -231,7 +224,6 @@ export class SessionStore {
 		this.#storage.sql.write('session', `UPDATE session SET ${column} = ?`, value);
 	}
 
-	/** Changes the title, or the model and the client's tools of later runs. */
 	update({ title, model, clientTools }: Partial<Pick<SessionRecord, 'title' | 'model' | 'clientTools'>>): void {
 		if (title !== undefined) this.#set('title', title);
 		if (model !== undefined) this.#set('model', model);
@@ -249,7 +241,6 @@ export class SessionStore {
 		if (isSummary && record.isReplaced !== true) this.#set('summary', record.seq);
 	}
 
-	/** Stores a summary of everything before the newest `inFrontOf` messages. */
 	addSummary(run: number, message: Message, createdAt: number, inFrontOf: number): void {
 		const place = this.messages.addSummary(run, message, createdAt, inFrontOf);
 		this.#set('summary', place);
@@ -265,7 +256,6 @@ export class SessionStore {
 		this.#set('summary', this.messages.summaryBefore(place));
 	}
 
-	/** Changes the budget or the title. Another title is an activity for the owner's list. */
 	change({ budget, title }: SessionChange, now: number): void {
 		if (budget !== undefined) this.#set('budget', toJsonText(budget));
 		if (title === undefined) return;

@@ -4,7 +4,6 @@ import type { Storage } from '../../objects/storage.ts';
 /** The beginning of a statement that creates a table or its index, with the name of the table. */
 const making = /^\s*CREATE (?:TABLE|INDEX \w+ ON) (\w+)/;
 
-/** A column and its type in a CREATE TABLE statement. */
 const column = /\b(\w+) (?:TEXT|INTEGER|REAL|BLOB)\b/g;
 
 /**
@@ -82,7 +81,6 @@ export function makeTables(storage: Storage, tables: string): Storage {
 	};
 }
 
-/** Returns a query with the columns of a table and no rows. */
 function selectNothing(statement: string): string {
 	const columns = [...statement.matchAll(column)].map(([, name = '']) => `NULL AS ${name}`);
 	return `SELECT ${columns.join(', ')} WHERE FALSE`;
@@ -98,6 +96,8 @@ export interface Cached<T> {
 export interface CachingSql extends Sql {
 	/** Runs a statement that writes a table with cached readers. */
 	readonly write: (table: string, ...statement: Parameters<Sql['exec']>) => ReturnType<Sql['exec']>;
+	/** Inserts a row by its columns. */
+	readonly insert: (table: string, row: Readonly<Record<string, string | number | null>>, or?: 'REPLACE') => void;
 	/** Creates a reader of a table that reads again only after a `write`, or after the cache was cleared. */
 	readonly cached: <T>(table: string, read: () => T) => Cached<T>;
 	/** Returns another number after each `write` of a table, and after the cache was cleared. */
@@ -117,13 +117,19 @@ export function cacheReads(storage: Storage): CachingStorage {
 		cleared++;
 	};
 	const version = (table: string): number => cleared + (writes.get(table) ?? 0);
+	const write: CachingSql['write'] = (table, ...statement) => {
+		writes.set(table, (writes.get(table) ?? 0) + 1);
+		return storage.sql.exec(...statement);
+	};
 	return {
 		...storage,
 		sql: {
 			exec: storage.sql.exec,
-			write: (table, ...statement) => {
-				writes.set(table, (writes.get(table) ?? 0) + 1);
-				return storage.sql.exec(...statement);
+			write,
+			insert: (table, row, or) => {
+				const names = Object.keys(row);
+				const into = `INSERT${or === undefined ? '' : ` OR ${or}`} INTO ${table} (${names.join(', ')})`;
+				write(table, `${into} VALUES (${names.map(() => '?').join(', ')})`, ...Object.values(row));
 			},
 			version,
 			get databaseSize() {

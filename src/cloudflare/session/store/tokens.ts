@@ -9,7 +9,6 @@ export interface TokenRecord {
 	/** The API key that made the token. The token ends with the key. */
 	readonly keyId: string;
 	readonly scopes: readonly TokenScope[];
-	/** The holder whom the maker named. */
 	readonly holder?: string;
 	readonly madeBy?: Actor;
 	/** Whether the token was created with the session, so that a repeated request gets it again. */
@@ -38,7 +37,6 @@ export class TokenRows {
 		return this.#read('id = ?', id);
 	}
 
-	/** Returns the valid token that a key got when the session was created. */
 	first(keyId: string, now: number): TokenRecord | undefined {
 		return this.#read('is_first = 1 AND key_id = ? AND expires_at > ?', keyId, now);
 	}

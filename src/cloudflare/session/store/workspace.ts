@@ -10,7 +10,6 @@ import { type ContentRef, ContentRows, FileRows, type NewContent, type SessionFi
 import type { OutboxRows } from './outbox.ts';
 import type { CachingSql } from './tables.ts';
 
-/** The most changes in the journal. */
 const mostChanges = 1_000;
 /** The most characters of a note as JSON. */
 const longestNote = 16_000_000;
@@ -24,7 +23,6 @@ export interface ChangeOptions {
 	readonly uploads?: ReadonlyMap<CheckedEdit, NewContent>;
 }
 
-/** The totals of the workspace, and the last ids. */
 type Totals = {
 	readonly files: number;
 	readonly bytes: number;
@@ -120,7 +118,6 @@ export class WorkspaceRows {
 		return this.#sql.exec('SELECT 1 FROM content WHERE bucket_key IS NOT NULL LIMIT 1').toArray().length > 0;
 	}
 
-	/** Bytes of all contents in the bucket, also of those that only the journal needs. */
 	get bucketBytes(): number {
 		return this.#bucketBytes();
 	}

@@ -23,10 +23,8 @@ export type ExportForm = 'json' | 'ndjson';
 
 const atOnce = 200;
 
-/** The approximate characters that are written at a time. */
 const pieceLength = 65_536;
 
-/** Bytes of a file in one record. */
 const fileBytes = 262_144;
 
 interface ExportOptions {

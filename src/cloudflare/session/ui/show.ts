@@ -16,7 +16,6 @@ import type { MessageRecord } from '../store/message-record.ts';
 import { createRunState } from '../store/state.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/** The approximate characters of the messages in a page of the history. */
 const pageBytes = 4_000_000;
 
 interface Showing extends Pick<Reader, 'isOperator'> {
@@ -25,7 +24,6 @@ interface Showing extends Pick<Reader, 'isOperator'> {
 	readonly config: () => Pick<Config, 'model'>;
 }
 
-/** Shows the state of a session, what it waits for, and its budget. */
 export function showSession(
 	store: SessionStore,
 	{ runner, runtime: { agents }, config, isOperator }: Showing,

@@ -11,7 +11,6 @@ import { type MessageRecord, messageStride } from '../store/message-record.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/** The approximate number of characters of the history that a page gets. */
 const shownCharacters = 4_000_000;
 
 /** Creates the head of the message that a run writes. All runs that answer a message write the same UI message. */
@@ -91,7 +90,6 @@ function findEarlyAnswers(store: SessionStore, run: RunRecord): ReceivedResult[]
 	return toGiven({ n, firstSeq }, store.findRunMessages(n, firstSeq), listAskedApprovals(run));
 }
 
-/** Lists the stored parts of consecutive runs. An open run has only its input. */
 function listEarlierRuns(store: SessionStore, runs: readonly number[]): EarlierRun[] {
 	let approvals: ReadonlySet<string> = new Set();
 	return runs.flatMap((n) => {
@@ -129,7 +127,6 @@ function toGiven(
 		}));
 }
 
-/** @param name the id of a message without a sender's id */
 function toUserMessage({ message, inbound }: Pick<MessageRecord, 'message' | 'inbound'>, name: string): UiMessage {
 	const parts = 'parts' in message ? message.parts : undefined;
 	const attached = inbound?.attachments ?? [];
