@@ -12,7 +12,6 @@ import { fn, RunletError, toolbox } from '../../../src/core/index.ts';
 const add = fn({ name: 'add', params: [['x', v.number()]] }, (x) => x);
 const given: AgentDefinition = { name: 'host', description: 'Takes reservations.' };
 
-/** What `defineAgent` refuses a definition with. */
 function refusal(definition: object): RunletError {
 	try {
 		defineAgent({ ...given, ...definition });

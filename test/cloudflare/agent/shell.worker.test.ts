@@ -1,4 +1,4 @@
-/** `run_shell` in an isolate of its own. Only the files' home is the library's. */
+/** `run_shell` in its isolate. Only the store of the files is fake. */
 import { env } from 'cloudflare:test';
 import { describe, expect, inject, test } from 'vitest';
 import { createShell } from '../../../src/cloudflare/agent/shell.ts';
@@ -82,7 +82,7 @@ describe('a command', () => {
 
 	test('makes its changes once if it runs again after a crash', async () => {
 		const files = workspace.inMemory(someFiles);
-		// The store knows the call again, as one that outlives the process does.
+		// The store recognises a repeated call, like a store that outlives the process.
 		const own = files.forCall('same');
 		const again = () =>
 			tool.dispatch(

@@ -6,7 +6,7 @@ const jwt =
 	'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U';
 const awsSecret = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY';
 
-/** By its parts, so that no scanner of repositories takes one for real. */
+/** In pieces, so that no secret scanner reports it. */
 const secrets: Readonly<Record<string, string>> = {
 	'a classic token of GitHub': `ghp_${'a1B2'.repeat(9)}`,
 	'an OAuth token of GitHub': `gho_${'a1B2'.repeat(9)}`,

@@ -74,7 +74,7 @@ describe('a token', () => {
 	});
 });
 
-/** The rows of the first table behind a heading of docs/keys.md, without links and marks. */
+/** The rows of the first table after a heading of docs/keys.md, as plain text. */
 function readTable(heading: string): string[][] {
 	const text = readFileSync(join(import.meta.dirname, '../../../docs/keys.md'), 'utf8');
 	const [, section = ''] = text.split(`\n## ${heading}\n`);
@@ -90,7 +90,7 @@ function readTable(heading: string): string[][] {
 	return rows.filter((row) => !row.every((cell) => /^-*$/.test(cell)));
 }
 
-/** Which rights each row of the table in docs/keys.md, "Roles", is about. */
+/** The rights of each row of the table in docs/keys.md, "Roles". */
 const rowsOfRoles: Readonly<Record<string, readonly Right[]>> = {
 	'see agents and models': ['seeAgents'],
 	'create, list and read sessions, send messages, answer questions, give results, continue, stop, files': [

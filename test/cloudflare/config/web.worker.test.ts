@@ -1,4 +1,3 @@
-/** What the tools that read the web may reach in a Worker. */
 import { env } from 'cloudflare:test';
 import { expect, inject, test } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';

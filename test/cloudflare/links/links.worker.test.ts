@@ -15,7 +15,6 @@ interface Links {
 
 const call = (id: string, amount: number) => ({ id, name: 'pay', input: { amount } });
 
-/** A session that waits for the approval of these calls. */
 async function waiting(...calls: ReturnType<typeof call>[]): Promise<string> {
 	const id = await createSession();
 	play({ toolCalls: calls });
@@ -26,7 +25,7 @@ async function waiting(...calls: ReturnType<typeof call>[]): Promise<string> {
 const askLinks = (id: string, callId: string, more: object = {}) =>
 	request(`/v1/sessions/${id}/links`, { callId, ...more });
 const makeLinks = async (id: string, callId: string) => (await askLinks(id, callId)).json<Links>();
-/** Opens a link as a browser does, or clicks its button. */
+/** Opens a link like a browser, or clicks its button. */
 const open = (link: string, method = 'GET') =>
 	SELF.fetch(link.replace('https://runlet.example.com', 'http://localhost'), { method });
 const click = (link: string) => open(link, 'POST');
@@ -35,7 +34,6 @@ const openIds = async (id: string) => {
 	return toolCalls.map((one) => one.id);
 };
 
-/** What a link claims, which is no secret. */
 function readClaims(link: string) {
 	const claims = readLink(link.split('/').at(-1) ?? '');
 	if (claims === undefined) throw new Error('That is no link.');
@@ -109,7 +107,6 @@ test('a link decides only about its call: no other call, turn, argument or sessi
 	const { approve } = await makeLinks(id, 'a');
 	await request(`/v1/sessions/${id}/cancel`, {});
 	expect((await click(approve)).status).toBe(409);
-	// The model calls the same tool with the same arguments in a later turn.
 	play({ toolCalls: [call('a2', 5)] });
 	await allEvents(await send(id, 'again'));
 	expect((await click(approve)).status).toBe(409);

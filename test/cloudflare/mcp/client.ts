@@ -1,18 +1,17 @@
 import { SELF } from 'cloudflare:test';
 import { Client, type ElicitResult, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 
-/** How a client connects. */
 export interface ConnectOptions {
-	/** The revision; the newest one if it is missing. */
+	/** The newest revision by default. */
 	readonly revision?: '2025-11-25' | '2026-07-28';
-	/** Answers what a person is asked. A client without it cannot ask one. */
+	/** Answers the questions for a person. A client without it cannot ask a person. */
 	readonly elicit?: (asked: { readonly message: string; readonly [more: string]: unknown }) => ElicitResult;
 	readonly headers?: Readonly<Record<string, string>>;
-	/** Sends the requests; the Worker under test if it is missing. */
+	/** Sends the requests: to the Worker under test by default. */
 	readonly fetch?: (request: Request) => Promise<Response> | Response;
 }
 
-/** Connects the SDK's client to an agent of the Worker under test. */
+/** Connects the SDK’s client to an agent of the Worker under test. */
 export async function connect(
 	path: string,
 	{ revision = '2026-07-28', elicit, headers, fetch = (request) => SELF.fetch(request) }: ConnectOptions = {},
@@ -33,7 +32,6 @@ export async function connect(
 	return client;
 }
 
-/** The texts of a result. */
 export function readText({ content }: { readonly content: readonly object[] }): string {
 	return content.map((block) => ('text' in block ? String(block.text) : '')).join('');
 }

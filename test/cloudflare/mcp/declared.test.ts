@@ -1,4 +1,3 @@
-/** The field `mcp` of an agent. */
 import { describe, expect, test } from 'vitest';
 import { type Agent, defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { mcp } from '../../../src/cloudflare/mcp/index.ts';

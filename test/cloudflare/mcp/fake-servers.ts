@@ -1,25 +1,23 @@
 import { createMcpHandler, Server } from '@modelcontextprotocol/server';
 import { vi } from 'vitest';
 
-/** A tool of a fake server. */
 interface FakeTool {
 	readonly description?: string;
 	readonly inputSchema?: Readonly<Record<string, unknown>>;
 	readonly call: (input: Readonly<Record<string, unknown>>, request: Request) => unknown;
 }
 
-/** A fake MCP server. Its tools may be changed while it is used. */
+/** A fake MCP server. Tests may change its tools. */
 export interface FakeServer {
 	tools: Record<string, FakeTool>;
-	/** All requests that came, with their headers. */
 	readonly requests: Request[];
-	/** Answers a request in its place, if it gives an answer. */
+	/** Answers a request instead of the server, if it returns a response. */
 	refuse: (request: Request) => Response | Promise<Response> | undefined;
 }
 
 const sites = new Map<string, (request: Request) => Response | Promise<Response>>();
 
-/** Puts fake sites in the place of the web, until `vi.restoreAllMocks`. Others fail like a name that there is not. */
+/** Replaces the web until `vi.restoreAllMocks`. Unknown names fail like an unknown host. */
 export function fakeTheWeb(): void {
 	sites.clear();
 	const real = globalThis.fetch;
@@ -33,12 +31,10 @@ export function fakeTheWeb(): void {
 	});
 }
 
-/** Puts a site at a name. */
 export function serveSite(host: string, answer: (request: Request) => Response | Promise<Response>): void {
 	sites.set(host, answer);
 }
 
-/** Puts an MCP server at `https://HOST/mcp`. */
 export function serveTools(host: string, tools: Record<string, FakeTool>): FakeServer {
 	const fake: FakeServer = { tools, requests: [], refuse: () => undefined };
 	serveSite(host, async (request) => {
@@ -66,25 +62,25 @@ function createServer(fake: FakeServer, request: Request): Server {
 	return server;
 }
 
-/** A fake provider of logins (OAuth 2.1), for one MCP server. */
+/** A fake OAuth 2.1 provider for one MCP server. */
 export interface FakeLogin {
-	/** Tokens that the server takes. */
+	/** Tokens that the server accepts. */
 	readonly valid: Set<string>;
-	/** How often the tokens were refreshed. */
+	/** The number of refreshes. */
 	refreshed: number;
-	/** What was registered. */
+	/** The registered clients. */
 	readonly registered: Record<string, unknown>[];
-	/** Refresh tokens that came a second time. */
+	/** Refresh tokens that were used twice. */
 	reused: number;
-	/** Whether clients may be addresses of documents. */
+	/** Whether a client id may be the URL of a document. */
 	takesDocuments: boolean;
-	/** What the token page was asked. */
+	/** The requests for tokens. */
 	readonly asked: URLSearchParams[];
-	/** Logs a person in at a link, as a browser would. Returns the address to which the person is sent back. */
+	/** Logs a person in at a link, like a browser. Returns the URL of the redirect. */
 	logIn(link: string): URL;
 }
 
-/** Lets an MCP server take only requests with a login. */
+/** Makes an MCP server require a login. */
 export function requireLogin(server: FakeServer, host: string, loginHost: string): FakeLogin {
 	const resource = `https://${host}/mcp`;
 	const issuer = `https://${loginHost}`;

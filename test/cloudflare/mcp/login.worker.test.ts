@@ -1,4 +1,4 @@
-/** Logins to MCP servers (OAuth 2.1), one for each owner and server. */
+/** Logins to MCP servers (OAuth 2.1). */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readHistory, readState, request } from '../../client.ts';
@@ -30,7 +30,7 @@ afterEach(async () => {
 	await runInDurableObject(directory(), (_: unknown, { storage }) => void storage.sql.exec('DELETE FROM entry'));
 });
 
-/** Follows a link to the login page, and comes back as a browser does. */
+/** Follows a link to the login page and back, like a browser. */
 async function logIn(link: string): Promise<Response> {
 	const { pathname, search } = login.logIn(link);
 	return request(`${pathname}${search}`);
@@ -148,7 +148,7 @@ describe('a login outside of a run', () => {
 
 describe('a run whose call needs a login', () => {
 	test('stops with the link, continues after the login, and makes the call once', async () => {
-		// The tools are known from before, so that one of them is what meets the login.
+		// The tools are already known, so a call meets the login.
 		await logIn(await startLogin());
 		play('Hello.');
 		await run();

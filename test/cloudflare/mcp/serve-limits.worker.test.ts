@@ -1,4 +1,4 @@
-/** `/mcp/:agent`: who may use it, and what hostile clients get. */
+/** `/mcp/:agent`: access, and hostile clients. */
 import { env, SELF } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';

@@ -1,4 +1,4 @@
-/** `/mcp/:agent`: agents as MCP servers, asked by the SDK's own client. */
+/** `/mcp/:agent` with the SDK’s client. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { createSession, request } from '../../client.ts';
 import { play } from '../../script.ts';
@@ -6,7 +6,7 @@ import { dot, remembering } from '../../worker.ts';
 import { type ConnectOptions, connect, readText } from './client.ts';
 
 let counter = 0;
-/** A session of its own for each test. */
+/** A new session for each test. */
 const path = (agent = 'scripted') => `/mcp/${agent}?session=test-${counter++}`;
 const revisions = ['2025-11-25', '2026-07-28'] as const;
 

@@ -1,4 +1,4 @@
-/** The tool `memory`: the commands of Anthropic's tool of that name, on what is remembered (docs/memory.md). */
+/** The tool `memory` with the commands of Anthropic’s memory tool (docs/memory.md). */
 import { beforeEach, expect, test } from 'vitest';
 import type { ScriptedFn } from '../../../src/core/providers/scripted.ts';
 import { readHistory } from '../../client.ts';
@@ -12,7 +12,7 @@ const toCalls = (...inputs: readonly object[]) => ({
 	toolCalls: inputs.map((input, index) => ({ id: `m${index}`, name: 'memory', input: { ...input } })),
 });
 
-/** Carries out commands one after another, and returns what each of them said. */
+/** Runs commands in sequence, and returns their results. */
 async function command(user: string, ...inputs: readonly object[]): Promise<unknown[]> {
 	play(toCalls(...inputs), 'Done.');
 	const id = await createSessionFor(user);

@@ -1,4 +1,4 @@
-/** Whose memory a session has (docs/memory.md, "Whose it is"). */
+/** The holder of a session’s memories (docs/memory.md, "Whose it is"). */
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { type Account, createRunlet } from '../../../src/cloudflare/runlet/index.ts';
@@ -19,7 +19,6 @@ type Ask = (
 	more?: { readonly headers?: object; readonly method?: string },
 ) => Promise<Response>;
 
-/** Asks the Worker under test with a key. */
 const createAsk =
 	(key: string, bindings: object): Ask =>
 	async (path, body, { headers, method = body === undefined ? 'GET' : 'POST' } = {}) =>
@@ -33,7 +32,7 @@ const createAsk =
 			bindings,
 		);
 
-/** Has a model answer once. Returns what it was told: the names of its tools of memory, and whether it was told the secret. */
+/** Runs the model once. Returns the names of its memory tools, and whether it got the secret. */
 async function readTold(work: () => Promise<unknown>) {
 	const { requests } = play('Yes.');
 	await work();
@@ -49,7 +48,7 @@ async function readTold(work: () => Promise<unknown>) {
 const nothing = { tools: [], knows: false };
 const everything = { tools: ['remember', 'recall', 'forget', 'memory'], knows: true };
 
-/** A key of an owner that has a memory of its own, and a user of it who has one. */
+/** A key of an owner with memories, and a user of it with memories. */
 async function createOwner() {
 	const owner = `owner-${crypto.randomUUID()}`;
 	const user = createUser();
@@ -64,7 +63,7 @@ type Owner = Awaited<ReturnType<typeof createOwner>>;
 const said = [{ role: 'user', content: question }];
 const page = { id: 'chat', messages: [{ role: 'user', parts: [{ type: 'text', text: question }] }] };
 
-/** The ways in which a key begins a session that names nobody. */
+/** The ways in which a key creates a session without a user. */
 const ways: Readonly<Record<string, (owner: Owner) => Promise<unknown>>> = {
 	'POST /v1/sessions': ({ ask }) => ask('/v1/sessions', { agent: 'keeper', text: question }),
 	'POST /v1/sessions with a user in its metadata': ({ ask, user }) =>
@@ -92,7 +91,7 @@ test.each(Object.entries(ways))(
 	},
 );
 
-/** The ways in which a session is that of a user. */
+/** The ways in which a session gets a user. */
 const naming: Readonly<Record<string, (owner: Owner) => Promise<unknown>>> = {
 	'POST /v1/sessions': ({ ask, user }) => ask('/v1/sessions', { agent: 'keeper', text: question, user }),
 	'POST /v1/sessions by a key of theirs': ({ keys, bindings }) =>
@@ -125,7 +124,6 @@ test.each(Object.entries(naming))(
 		expect(await readTold(() => begin(owner))).toEqual(everything);
 		const { bindings, keys } = owner;
 		const ask = createAsk(keys.server, bindings);
-		// The same for another user of the owner finds nothing.
 		const other = { agent: 'keeper', text: question, user: createUser() };
 		expect(await readTold(() => ask('/v1/sessions', other))).toEqual({ ...everything, knows: false });
 	},
@@ -155,7 +153,7 @@ test('a fork uses the memory of its source, whoever makes the fork', async () =>
 	}
 });
 
-/** A product whose requests all come from one account, and what that account asks of it. */
+/** A product whose requests all come from one account. */
 function createProduct(account: Account) {
 	const keeper = agents.filter(({ name }) => name === 'keeper');
 	const product = createRunlet({ agents: keeper, plugins, authenticate: () => account });

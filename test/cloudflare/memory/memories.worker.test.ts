@@ -1,4 +1,4 @@
-/** What is remembered of a person: `/v1/memories`, and the tools of agents. */
+/** `/v1/memories`, and the memory tools of agents. */
 import { expect, test } from 'vitest';
 import { readHistory, request } from '../../client.ts';
 import { createKeys } from '../../credentials.ts';
@@ -178,7 +178,6 @@ test('no owner or user finds another’s memories in 1,000 tries', async () => {
 		const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
 		return worker.request(`https://runlet.example.com/v1/memories${path}?${query}`, init, bindings);
 	};
-	// No number is the beginning of another.
 	const toSecret = (holder: Holder) => `secret${1_000 + holders.indexOf(holder)}`;
 	const toText = (holder: Holder) => `shared word, ${toSecret(holder)}`;
 	for (const holder of holders)

@@ -1,6 +1,5 @@
 import { request } from '../../client.ts';
 
-/** A memory as the API shows it. */
 export interface WireMemory {
 	readonly path: string;
 	readonly text: string;
@@ -10,7 +9,7 @@ export interface WireMemory {
 	readonly updatedAt: string;
 }
 
-/** A person of whom no other test knows anything. */
+/** A new user for each test. */
 export const createUser = (): string => `user ${crypto.randomUUID()}`;
 
 const toAddress = (user: string, path = '', more: Record<string, string> = {}) =>
@@ -22,34 +21,28 @@ export const getMemory = (user: string, path: string) => request(toAddress(user,
 export const deleteMemory = (user: string, path = '', headers: Record<string, string> = {}) =>
 	request(toAddress(user, path), undefined, headers, 'DELETE');
 
-/** Lists or searches memories. */
 export async function listMemories(user: string, more: Record<string, string> = {}): Promise<readonly WireMemory[]> {
 	return (await (await request(toAddress(user, '', more))).json<{ memories: WireMemory[] }>()).memories;
 }
 
-/** The texts of all memories of a user, by path. */
 export const readTexts = async (user: string): Promise<Record<string, string>> =>
 	Object.fromEntries((await listMemories(user)).map(({ path, text }) => [path, text]));
 
-/** Creates a session of a user. */
 export async function createSessionFor(user: string, agent = 'keeper'): Promise<string> {
 	const { id } = await (await request('/v1/sessions', { agent, user })).json<{ id: string }>();
 	return id;
 }
 
-/** What a run came to. */
 export interface Ended {
 	readonly status: string;
 	readonly text?: string;
 	readonly toolCalls?: readonly { readonly id: string; readonly name: string; readonly kind?: string }[];
 }
 
-/** Sends a message and waits for the end of its run. */
 export async function say(id: string, text = 'Go.', more: object = {}): Promise<Ended> {
 	return (await request(`/v1/sessions/${id}/messages`, { text, ...more })).json();
 }
 
-/** Answers an approval, and waits for the end of the run. */
 export async function decide(id: string, call: string, approve: boolean): Promise<Ended> {
 	return (await request(`/v1/sessions/${id}/tool-results`, [{ id: call, approve }])).json();
 }

@@ -1,4 +1,4 @@
-/** What fits a message of a person is sent with it, without a call of the model (docs/memory.md). */
+/** Memories that fit a message are sent with it (docs/memory.md). */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import type { Message } from '../../../src/core/chat/index.ts';
@@ -13,7 +13,6 @@ const newest = (messages: readonly Message[] = []) => {
 	const found = messages.findLast(({ role }) => role === 'user');
 	return found === undefined ? '' : messageText(found);
 };
-/** All rows of all tables of a session's object, as text. */
 const readRows = (id: string): Promise<string> =>
 	runInDurableObject(readObject(id), (_, { storage: { sql } }) => {
 		type Table = { name: string };
@@ -24,7 +23,7 @@ const readRows = (id: string): Promise<string> =>
 		const rows = tables.flatMap(({ name }) => sql.exec(`SELECT * FROM "${name}"`).toArray());
 		return JSON.stringify(rows.map((row) => Object.values(row).map(toText)));
 	});
-/** The notes that a model was told of, without what stands around them. */
+/** The memories in a request, without the text around them. */
 const readNotes = (messages: readonly Message[] = []): { readonly path: string; readonly text: string }[] =>
 	newest(messages)
 		.split('\n')
@@ -132,7 +131,7 @@ test('a run that resumes after a restart has the same memories in their present 
 	);
 	const id = await createSessionFor(user);
 	const first = await readTo(await send(id, 'Which answers do I like?'), { text: 'Half' });
-	// The changed text has no word of the message any more. The new text has, and was not recalled before.
+	// The changed text has no word of the message any more. The new text has one, and was not recalled before.
 	await putMemory(user, 'style.md', 'Prefers prose.');
 	await putMemory(user, 'new.md', 'Likes answers in verse.');
 	await restart(id);
@@ -182,7 +181,7 @@ test('a session stores no text of a memory, and a waiting call continues without
 	const id = await createSessionFor(user);
 	const { toolCalls: [asked] = [] } = await say(id, 'Which answers do I like?');
 	expect(newest(requests[0]?.messages)).toContain('Esperanto');
-	// The request to the model had the text; no row has it, before the erasure or after it.
+	// Only the request to the model had the text, never a row.
 	const rows = await readRows(id);
 	expect(rows).toContain('style.md');
 	expect(rows).not.toContain('Esperanto');

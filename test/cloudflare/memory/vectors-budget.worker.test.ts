@@ -1,4 +1,4 @@
-/** What vectors cost is reserved, charged and capped (docs/budgets.md, "Vectors"). */
+/** The cost of vectors (docs/budgets.md, "Vectors"). */
 import { env } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Limit } from '../../../src/cloudflare/objects/budget.ts';
@@ -81,7 +81,7 @@ describe('in a run', () => {
 	});
 });
 
-/** A provider of vectors that answers when it is let. */
+/** A provider of vectors that answers when the test lets it. */
 function createVectors(answer: () => Promise<readonly (readonly number[])[]>) {
 	const asked: (readonly string[])[] = [];
 	const provider: ProviderRegistration = {

@@ -1,4 +1,4 @@
-/** Memories are found by meaning where the agent names a model for it (docs/memory.md, "By meaning"). */
+/** Finding memories by meaning (docs/memory.md, "By meaning"). */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
 import type { Message } from '../../../src/core/chat/index.ts';
@@ -7,7 +7,7 @@ import { readHistory } from '../../client.ts';
 import { embedding, play } from '../../script.ts';
 import { createSessionFor, createUser, deleteMemory, putMemory, say } from './people.ts';
 
-/** Texts about one subject are near each other, whatever their words are. */
+/** Texts about the same subject have near vectors. */
 const subjects = [/car|automobile|sedan/i, /meat|vegetarian|beans/i, /bern|capital/i];
 const toVector = (text: string) => subjects.map((one) => (one.test(text) ? 1 : 0));
 let embedded: string[][] = [];
@@ -22,7 +22,6 @@ beforeEach(() => {
 
 const readMemory = (user: string) => env.MEMORIES.get(env.MEMORIES.idFromName(JSON.stringify(['local', user])));
 
-/** The paths that the model is told of for a message. */
 async function recall(user: string, text: string, agent = 'keeper-near'): Promise<string[]> {
 	const { requests } = play('Yes.');
 	expect(await say(await createSessionFor(user, agent), text)).toMatchObject({ status: 'completed' });

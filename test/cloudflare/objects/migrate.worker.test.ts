@@ -4,7 +4,7 @@ import { migrate, readVersion } from '../../../src/cloudflare/objects/migrate.ts
 
 type SqlStorage = DurableObjectStorage['sql'];
 
-/** Works in the object of a session that has no tables. */
+/** Runs in the object of a session without tables. */
 const inObject = <T>(work: (sql: SqlStorage) => T) =>
 	runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) =>
 		storage.transactionSync(() => work(storage.sql)),

@@ -63,12 +63,11 @@ describe('a call to another object', () => {
 			throw marked('retryable');
 		};
 		const fail = () => reach(call, { what: 'It', isSafe: true }).catch(() => {});
-		// The first calls use up what may be retried at once.
+		// The first calls use up the retries that are allowed at once.
 		for (let n = 0; n < 50; n++) await fail();
 		calls = 0;
 		for (let n = 0; n < 20; n++) await fail();
 		expect(calls).toBe(22);
-		// Others are not to have none.
 		for (let n = 0; n < 500; n++) await reach(async () => {}, { what: 'It', isSafe: true });
 	});
 
@@ -137,7 +136,7 @@ describe('every route', () => {
 			for (const [path, init] of routes) {
 				const bindings = { ...env, SESSIONS: objects, DIRECTORIES: objects };
 				const response = await worker.request(`http://localhost${path}`, init, bindings);
-				// Clients of OpenAI's protocol ask again by themselves: what may have begun is not to be begun twice.
+				// OpenAI’s clients retry by themselves: a run that may have begun must not begin twice.
 				const isLost = path === '/v1/chat/completions' && mark !== 'overloaded';
 				expect([path, response.status]).toEqual([path, isLost ? 406 : 503]);
 				expect(response.headers.get('retry-after')).toBe(isLost ? null : '5');

@@ -36,7 +36,6 @@ interface Sent {
 	readonly body?: string;
 }
 
-/** Somebody who asks. */
 interface Actor {
 	readonly role: Role;
 	readonly scopes: readonly Scope[];
@@ -45,7 +44,7 @@ interface Actor {
 
 const owner = 'alice';
 
-/** A product whose accounts say in a header who they are. */
+/** A product that reads its accounts from a header. */
 const product = createApp(
 	{ ...runtime, authenticate: (request) => JSON.parse(request.headers.get('x-account') ?? 'null') },
 	plugins,
@@ -107,7 +106,6 @@ beforeAll(async () => {
 	};
 });
 
-/** Creates a session, by whoever may. */
 async function createSession({ role, scopes, ask: send }: Actor): Promise<string> {
 	const sent = { method: 'post', type: 'application/json', body: '{"agent":"scripted"}' };
 	const creator = scopes.includes('run') ? send : actors['a key with the role admin']?.ask;
@@ -116,14 +114,13 @@ async function createSession({ role, scopes, ask: send }: Actor): Promise<string
 	return (await response?.json<{ id: string }>())?.id ?? '';
 }
 
-/** Bodies that need no further right than their operation. */
+/** Bodies that need no other right than their operation. */
 const plain: Readonly<Record<string, string>> = {
 	createSession: '{"agent":"scripted"}',
 	changeSession: '{"title":"A title"}',
 	submitResults: '[{"id":"call_1","output":1}]',
 };
 
-/** Asks an operation about a session. */
 function askOperation(
 	{ id: name, method, path, json, examples = {}, body }: NamedOperation,
 	session: string,
@@ -143,7 +140,6 @@ function askOperation(
 
 const isRight = (access: Access): access is Right => access in rights;
 
-/** Whether an operation is open to a person. */
 function isOpenTo({ access, adminToo }: Operation, { role, scopes }: Omit<Actor, 'ask'>): boolean {
 	if (access === 'anybody' || access === 'sender' || (adminToo && scopes.includes('admin'))) return true;
 	if (access === 'admin' || access === 'keys') return scopes.includes(access);
@@ -151,7 +147,6 @@ function isOpenTo({ access, adminToo }: Operation, { role, scopes }: Omit<Actor,
 	return hasRight(role, access) && (!needsRun || scopes.includes('run'));
 }
 
-/** Whether an operation is open to a token of its session. */
 function isOpenToToken({ access }: Operation, scope: (typeof tokenScopes)[number]): boolean {
 	if (access === 'anybody' || access === 'sender') return true;
 	return access !== 'admin' && access !== 'keys' && findTokenScope(access) === scope;
@@ -188,7 +183,7 @@ describe('every operation follows the table of rights', () => {
 				await response.body?.cancel();
 				continue;
 			}
-			// The refusal says what is missing: the scope of the key, or the role.
+			// The refusal names the missing scope or role.
 			const text = await response.text();
 			if (isRight(access) && actor.scopes.includes('run')) expect(text, where).toContain(rights[access].role);
 			else expect(text, where).toContain('scope');

@@ -17,14 +17,14 @@ type OperationId = keyof typeof operations;
 const byId: Readonly<Record<OperationId, Operation>> = operations;
 const call = (id: string, name: string, input: unknown) => ({ id, name, input });
 
-/** What was answered, by operation and status. */
+/** The answers by operation and status. */
 const seen = new Set<string>();
 
-/** Calls an operation and checks the answer against its record: every field, and no other. */
+/** Calls an operation, and checks that the answer has exactly the fields of its record. */
 async function ask(
 	name: OperationId,
 	given: {
-		/** The path, for an operation whose path `id` and `path` do not fill. */
+		/** The path, for an operation with other parameters than `id` and `path`. */
 		at?: string;
 		id?: string;
 		path?: string;
@@ -80,7 +80,7 @@ function fits(schema: v.GenericSchema, value: unknown, where: string): Record<st
 	return Object.fromEntries(Object.entries(Object(value)));
 }
 
-/** Asks what there is of MCP servers. The logins that come back are in `test/cloudflare/mcp`. */
+/** Calls the operations of MCP servers. `test/cloudflare/mcp` tests the logins. */
 async function askOfServers(): Promise<void> {
 	fakeTheWeb();
 	const server = serveTools('mcp.example.com', { search: { call: () => 'found' } });
@@ -321,7 +321,6 @@ test('the document describes the answers of the routes of AI SDK pages', async (
 	});
 	await askChat('resumeChat', 'told');
 	const held = post('held');
-	// It is there once something is being written.
 	await expect.poll(async () => (await request('/v1/ui/scripted/held/stream')).status).toBe(200);
 	const resumed = askChat('resumeChat', 'held');
 	await askChat('stopChat', 'held');
@@ -360,7 +359,6 @@ test('the document describes skills, agents, tools, memories and MCP servers', a
 	for (const name of ['listAgents', 'getHealth', 'getUsage'] as const) await ask(name);
 });
 
-/** Exports and erases a person who has something of each kind, and sets what they may spend. */
 async function askOfUsers(): Promise<void> {
 	const path = { path: 'ada' };
 	play({ text: 'yes', usage: { inputTokens: 3, outputTokens: 2 } });
@@ -390,7 +388,6 @@ async function askOfSchedules(): Promise<void> {
 	await ask('cancelSchedule', { id: String(id) });
 }
 
-/** Makes, lists and revokes a key, where keys are stored. */
 async function askOfKeys(): Promise<void> {
 	const bindings = { ...env, STORED_KEYS: 'on' };
 	const fetch = async (url: string, init: RequestInit) => worker.request(url, init, bindings);

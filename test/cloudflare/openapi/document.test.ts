@@ -22,7 +22,6 @@ const document = createDocument();
 const listed = Object.entries<Operation>(operations);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** Every place of the document, with its path. */
 function* walk(value: unknown, path = '#'): Generator<readonly [path: string, value: Record<string, unknown>]> {
 	if (typeof value !== 'object' || value === null) return;
 	if (!Array.isArray(value)) yield [path, Object.fromEntries(Object.entries(value))];
@@ -35,13 +34,11 @@ const at = (ref: string): unknown =>
 		.split('/')
 		.reduce<unknown>((value, key) => Object(value)[key], document);
 
-/** What is wrong with a value, by a schema of the document. */
 function mistakes(schema: unknown, value: unknown): string[] {
 	const rooted: Schema = { ...Object(schema), components: document.components };
 	return new Validator(rooted, '2020-12', false).validate(value).errors.map(({ error }) => error);
 }
 
-/** Every operation of the document. */
 const specs = Object.entries(document.paths).flatMap(([path, item]) =>
 	Object.entries(item).map(([method, spec]) => ({ path, method, spec })),
 );

@@ -1,4 +1,4 @@
-/** The agents of these tests: a shop whose tools act for whoever is the customer. `test/worker.ts` serves them. */
+/** The agents of these tests: a shop whose tools act for the customer. `test/worker.ts` serves them. */
 import * as v from 'valibot';
 import { agentTool } from '../../../src/cloudflare/agent/agent-tool.ts';
 import type { ApprovalRequest } from '../../../src/cloudflare/agent/approvers.ts';
@@ -8,7 +8,6 @@ import type { WebhookMessage } from '../../../src/cloudflare/agent/webhook-mappi
 import { type Actor, askUser, isSamePerson, tool, toolbox } from '../../../src/core/index.ts';
 import type { ToolContext } from '../../../src/core/tool/index.ts';
 
-/** What a tool is told of who speaks. */
 export interface Told {
 	readonly owner?: string;
 	readonly user?: string;
@@ -23,41 +22,32 @@ const toTold = ({ owner, user, metadata, askedBy, skillContext }: Partial<ToolCo
 	return { owner, user, metadata: metadata ?? {}, askedBy, sender, transport };
 };
 
-/** A payment that a call has made, and for whom. */
 export interface Paid extends Told {
 	readonly amount: number;
 	readonly noteLength: number;
 }
 
-/** What has happened to all of these agents. */
+/** The recorded events of all agents. */
 export const happened = {
-	/** What tools were told that look who speaks. */
 	looked: [] as Told[],
-	/** What was paid. */
 	paid: [] as Paid[],
-	/** What `needsApproval` was told. */
 	weighed: [] as Told[],
-	/** What `system` was told. */
 	prompted: [] as Told[],
-	/** What the functions of skills and schedules were told. */
 	resolved: [] as Told[],
 	woken: [] as Omit<WakeEvent, 'env' | 'listSessions'>[],
-	/** What the policies were asked. */
 	asked: [] as ApprovalRequest[],
 };
 
-/** As docs/people.md has it: anybody may say no, and only somebody who has not asked may say yes. */
+/** The example of docs/people.md: anybody may deny, and only others than the askers may approve. */
 export const fourEyes = ({ approve, askers, by }: ApprovalRequest): boolean =>
 	!approve || !askers.some((asker) => isSamePerson(asker, by));
 
-/** Who may decide about the calls of the agents with a policy. */
 export const decides: { by: (request: ApprovalRequest) => boolean } = { by: fourEyes };
 const approvers = (request: ApprovalRequest) => {
 	happened.asked.push(request);
 	return decides.by(request);
 };
 
-/** Orders of the shop, by their numbers. */
 const orders: Readonly<Record<string, { readonly user: string; readonly item: string }>> = {
 	'A-1': { user: 'ada', item: 'green tea' },
 	'B-1': { user: 'ben', item: 'black tea' },
@@ -134,18 +124,14 @@ const system = (about: Partial<ToolContext>) => {
 	return 'You serve.';
 };
 
-/** The message that the payload of an event holds. */
 const mapping = ({ payload: { message } }: { readonly payload: Readonly<Record<string, unknown>> }) =>
 	v.parse(
 		v.custom<WebhookMessage | undefined>(() => true),
 		message,
 	);
 
-/** Works for others, under the policy. */
 const hand = defineAgent({ name: 'hand', description: 'Pays.', model, tools: own, approvers });
-/** The same without a policy. */
 const loose = defineAgent({ name: 'loose', description: 'Pays.', model, tools: own });
-/** Has others work for it, without a policy of its own. */
 const mid = defineAgent({
 	name: 'mid',
 	description: 'Has others pay.',

@@ -1,4 +1,4 @@
-/** Nobody is taken for another by a name, an id, a key of a request, or the order in which things happen. */
+/** Similar names, ids, keys and races never confuse two people. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Account } from '../../../src/cloudflare/auth/account.ts';
@@ -41,7 +41,7 @@ import {
 
 beforeEach(begin);
 
-/** People who are to be told apart, each by owner and user. */
+/** People with similar owners and users. */
 const lookAlikes: readonly Account[] = [
 	{ owner: 'shop', user: 'ada' },
 	{ owner: 'shop', user: 'Ada' },
@@ -80,7 +80,7 @@ const lookAlikes: readonly Account[] = [
 	{ owner: 'null' },
 ];
 
-/** How each of them makes a session under a name that all of them use. */
+/** The ways in which each of them creates a session with the same name. */
 const named: Readonly<Record<string, (who: Account, name: string) => Promise<string>>> = {
 	'an Idempotency-Key': async (who, name) => (await create(who, { text: 'Hello' }, { 'idempotency-key': name })).id,
 	'the name of a chat': async (who, name) => (await postPage(who, name, 'Hello')).headers.get('runlet-session') ?? '',
@@ -205,7 +205,6 @@ test('people with similar names have separate memories, and so do an owner and a
 		const told = new Set(JSON.stringify(requests()[before]?.messages).match(/Number \d+/g));
 		expect([who, [...told]]).toEqual([who, [`Number ${index}`]]);
 	}
-	// Who is erased takes nobody along.
 	expect((await ask(boss, '/v1/users/ada', undefined, { method: 'DELETE' })).status).toBe(200);
 	for (const [index, { owner, user }] of lookAlikes.entries())
 		if (index > 0)
@@ -393,7 +392,6 @@ describe('the asker and the decider', () => {
 		).toEqual(['kim', 'lea']);
 		expect((await decide(boss, id, callId)).status).toBe(200);
 		await (await joined).text();
-		// A run of its own has an asker of its own.
 		await (await say(ada, id, payment(7))).text();
 		expect((await approve(kim, id)).status).toBe(200);
 		expect(happened.paid.map(({ amount }) => amount)).toEqual([80, 7]);
@@ -405,7 +403,6 @@ describe('the asker and the decider', () => {
 		const waitingOne = say(kim, id, payment(9));
 		await (await running).text();
 		await waitFor(id, 'awaiting_tools');
-		// The message of kim waits, and kim has not asked for what ada asked.
 		expect(happened.asked).toEqual([]);
 		expect((await approve(kim, id)).status).toBe(200);
 		await (await waitingOne).text();
@@ -561,7 +558,7 @@ describe('spending', () => {
 		return total.spent.tokens;
 	};
 
-	/** Everything that one customer spends by. */
+	/** The ways in which a customer spends. */
 	const ways: Readonly<Record<string, (user: string) => Promise<unknown>>> = {
 		'a login': (user) => create({ owner: 'shop', user }, { text: 'Hello' }),
 		'the key of the server': (user) => create(keys.shop, { user, text: 'Hello' }),

@@ -1,4 +1,4 @@
-/** What a customer may do with a login, a key or a token, and what not (docs/keys.md, "Roles"). */
+/** The rights of a customer with a login, a key or a token (docs/keys.md, "Roles"). */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { restart } from '../../client.ts';
 import { happened } from './agents.ts';
@@ -37,17 +37,17 @@ import {
 
 beforeEach(begin);
 
-/** Ways in which a customer comes whose login says no more than docs/customers.md has. */
+/** The ways to reach the app for a customer with the login of docs/customers.md. */
 const customers: Readonly<Record<string, Credential>> = {
 	'a cookie': ada,
 	'a cookie that says customer': { ...ada, role: 'customer' },
 	'a key of a customer': keys.ofAda,
 };
 
-/** Agents whose calls a customer would like to allow, with and without a policy. */
+/** Agents with calls that wait for an approval, with and without a policy. */
 const agents = ['till', 'open-till'] as const;
 
-/** How a customer tries to allow what they have asked for. */
+/** The ways in which a customer tries to approve their own call. */
 const attempts: Readonly<
 	Record<string, (who: Credential, id: string, callId: string, agent: string) => Promise<unknown>>
 > = {
@@ -121,7 +121,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 		});
 	});
 
-	/** Bodies of a new session that a customer may not send, with the field that the answer names. */
+	/** Refused bodies of a new session, with the named field. */
 	const bodies: readonly [string, object, string][] = [
 		['for another customer', { user: 'ben' }, 'user'],
 		['for a name that looks like theirs', { user: 'аda' }, 'user'],
@@ -162,7 +162,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 		expect((await ask(who, `/v1/sessions/${id}/cancel`, {})).status).toBe(200);
 	});
 
-	/** What is of the staff, in a session of their own. */
+	/** Operations of the staff, in the customer’s own session. */
 	const managing: readonly [string, string, (id: string) => object | undefined][] = [
 		['PATCH', '', () => ({ budget: { tokens: 50_000_000 } })],
 		['PATCH', '', () => ({ budget: { tokens: 1 } })],
@@ -186,7 +186,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 		expect((await look(keys.root, id)).budget.limit).toEqual({ tokens: 50_000 });
 	});
 
-	/** What is of the shop. */
+	/** Operations of the shop. */
 	const ofShop: readonly [string, string, object?][] = [
 		['GET', '/v1/approvals'],
 		['GET', '/v1/approvals?user=ada'],
@@ -260,7 +260,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 	});
 });
 
-/** Everything that is asked of a session that belongs to somebody else. */
+/** All operations of another person’s session. */
 const routes: readonly [string, string, unknown?][] = [
 	['GET', ''],
 	['PATCH', '', { title: 'x' }],
@@ -306,7 +306,7 @@ describe.each<[string, Credential]>([
 			expect([403, 404]).toContain(refused.status);
 			const text = await refused.text();
 			const unknown = await at('0'.repeat(64));
-			// Nobody learns whether there is such a session.
+			// The answer does not reveal whether the session exists.
 			expect([unknown.status, await unknown.text()]).toEqual([refused.status, text]);
 			expect((await look(keys.root, id)).status).toBe('awaiting_tools');
 		},
@@ -370,7 +370,6 @@ test('a customer with a link decides as the link’s person, but not about a cal
 	await expect.poll(() => happened.paid.length).toBe(1);
 });
 
-/** The roles that are no more than those of the staff. */
 test.each<[string, Credential]>([
 	['a colleague', kim],
 	['the desk', keys.desk],

@@ -1,4 +1,4 @@
-/** Webhooks and schedules work for whom their mapping or their definition names, and for nobody else. */
+/** Webhooks and schedules work only for the user of their mapping or definition. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { armSchedules } from '../../../src/cloudflare/schedules/arm.ts';
@@ -38,7 +38,7 @@ beforeEach(begin);
 const looking = `${call('find_order', { id: 'A-1' })}\n${call('find_order', { id: 'B-1' })}\n${call('who')}`;
 const none = 'no such order of this customer';
 
-/** Who sees a session of ada in the shop, and who does not. */
+/** People who see ada’s session in the shop, and people who do not. */
 async function expectOfAda(id: string): Promise<void> {
 	for (const who of [ada, keys.ofAda, kim, boss, keys.shop, keys.desk])
 		expect((await ask(who, `/v1/sessions/${id}`)).status).toBe(200);
@@ -47,7 +47,7 @@ async function expectOfAda(id: string): Promise<void> {
 }
 
 describe('a webhook', () => {
-	/** What a mapping may give besides, which names nobody. */
+	/** Fields of a mapping that name no user. */
 	const besides: Readonly<Record<string, object>> = {
 		nothing: {},
 		'a sender of another name': { sender: 'ben' },
@@ -175,7 +175,6 @@ describe('a schedule of an agent', () => {
 		setClock('2034-05-01T00:00:00Z');
 		await armSchedules(runtime.agents, () => readConfig(bindings as never));
 	};
-	/** Its session, as it is listed. */
 	const findSession = async (who: Credential, query: string) => {
 		const { schedules } = await read<{
 			schedules: { id: string; last?: { sessionId?: string; outcome: string; reason?: string } }[];

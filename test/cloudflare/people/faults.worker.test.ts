@@ -1,4 +1,4 @@
-/** Who reads what of a failure that only the operator can mend (docs/keys.md, "Roles"). */
+/** The readers of errors that only the operator can fix (docs/keys.md, "Roles"). */
 import { beforeEach, describe, expect, inject, test } from 'vitest';
 import { RunletError } from '../../../src/core/base/errors.ts';
 import { play } from '../../script.ts';
@@ -24,7 +24,7 @@ import {
 
 beforeEach(begin);
 
-/** What a provider says that refuses the key, as an adapter passes it on. */
+/** A provider’s refusal of the key, as an adapter returns it. */
 const refused = () =>
 	new RunletError('auth', 'house (house/big): Incorrect API key provided: abc-house. Check HOUSE_KEY.', {
 		model: 'house/big',
@@ -37,7 +37,7 @@ const refused = () =>
 const secret = /house|abc-|HOUSE_KEY|API key|invalid_api_key/i;
 const runId = /run_[\w-]{36}/;
 
-/** Everything that a way in shows of a run whose provider refuses the key. */
+/** The visible parts of a run whose provider refuses the key, by each way to the app. */
 const ways: Readonly<
 	Record<string, (who: Credential) => Promise<{ readonly status?: number; readonly text: string }>>
 > = {
@@ -83,7 +83,7 @@ describe('a provider that refuses the Worker’s key', () => {
 				expect(text).not.toMatch(secret);
 				expect(text).toMatch(/provider_error|cannot be used now/);
 				expect(text).toMatch(runId);
-				// Clients of Chat Completions repeat a request after 5xx, which would begin a second run.
+				// Clients of chat completions retry after 5xx, which would start a second run.
 				expect([502, 406]).toContain(status);
 			}
 		},

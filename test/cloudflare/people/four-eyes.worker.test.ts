@@ -1,4 +1,4 @@
-/** Who decides is the person, not the way they came: nobody allows what they have asked for (docs/people.md). */
+/** Nobody approves a call that they asked for, by any way of deciding (docs/people.md). */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { restart } from '../../client.ts';
 import { happened } from './agents.ts';
@@ -38,17 +38,16 @@ import {
 
 beforeEach(begin);
 
-/** A session of ada, which the server of the shop has made. */
+/** A session of ada, which the shop’s server created. */
 const makeSession = async (agent = 'till'): Promise<string> => (await create(keys.shop, { agent, user: 'ada' })).id;
 
-/** What is to be done, by the session or by those who work for it. */
 const works: Readonly<Record<string, string>> = {
 	'a call of the session': payment(),
 	'a call of a child': call('hand', { task: payment() }),
 	'a call of a grandchild': call('mid', { task: call('hand', { task: payment() }) }),
 };
 
-/** How kim, who is of the staff, has something asked. Each gives the session. */
+/** The ways in which kim, of the staff, asks for a call. Each returns the session. */
 const asking: Readonly<Record<string, (text: string) => Promise<string>>> = {
 	'with a cookie': async (text) => {
 		const id = await makeSession();
@@ -151,7 +150,7 @@ const asking: Readonly<Record<string, (text: string) => Promise<string>>> = {
 	},
 };
 
-/** How kim tries to allow it. Each gives the status of the answer. */
+/** The ways in which kim tries to approve the call. Each returns the status of the answer. */
 const deciding: Readonly<Record<string, (id: string, callId: string) => Promise<Response>>> = {
 	'a cookie': (id, callId) => decide(kim, id, callId),
 	'a cookie, with other arguments': (id, callId) =>
@@ -223,7 +222,6 @@ describe('a call of a background child', () => {
 	);
 });
 
-/** Everybody but those who asked. */
 const others: Readonly<Record<string, Credential>> = {
 	'a colleague with a cookie': lea,
 	'the boss with a cookie': boss,
@@ -242,7 +240,7 @@ test.each(Object.entries(others))(
 	},
 );
 
-/** Those who count as the customer whose server has asked, or who are not of the shop, with what they are told. */
+/** Identities that count as the customer, or do not belong to the shop, with the refusal. */
 const refused: Readonly<Record<string, readonly [Credential, number]>> = {
 	'the server that made the token': [keys.shop, 403],
 	'another key of the server': [keys.shop2, 403],
@@ -329,12 +327,11 @@ test.each(Object.entries(works))(
 			const decided = decide(lea, id, callId).catch(() => undefined);
 			for (let n = 0; n < times; n++) await restart(id);
 			await decided;
-			// Where the answer was lost before it was stored, it is given again.
+			// A lost answer is sent again.
 			if ((await look(keys.root, id)).status.startsWith('awaiting')) {
 				for (const who of [ada, keys.ofAda]) expect((await decide(who, id, callId)).status).toBe(403);
 				await decide(lea, id, callId);
 			}
-			// A run that dies too often is over, and says so.
 			await expect.poll(async () => (await look(keys.root, id)).status).toMatch(/^(completed|error)$/);
 			expect(happened.paid.length).toBeLessThanOrEqual(1);
 			for (const told of happened.paid) expect(told).toMatchObject({ user: 'ada', askedBy: { user: 'ada' } });

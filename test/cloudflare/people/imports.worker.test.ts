@@ -1,4 +1,4 @@
-/** An import and a fork bring history, and no authority (docs/keys.md, "Actors"). */
+/** An import and a fork copy history, but no authority (docs/keys.md, "Actors"). */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { restart } from '../../client.ts';
 import { happened } from './agents.ts';
@@ -38,12 +38,11 @@ beforeEach(begin);
 
 const bossActor = { owner: 'shop', user: 'chief', via: 'account', id: 'chief' };
 
-/** Makes an export whose newest run failed, with a message that has something paid. */
+/** Makes an export whose newest run failed, with a message that asks for a payment. */
 async function makeDocument(change: (document: Exported) => void = () => {}): Promise<Exported> {
 	const { id } = await create(boss, { text: payment() });
 	const document = await exportOf(boss, id);
 	const [run] = document.runs;
-	// The run is to be continued.
 	Object.assign(run ?? {}, {
 		status: 'error',
 		stored: {
@@ -65,7 +64,7 @@ const setInbound = (change: (inbound: Record<string, unknown>) => object) => (do
 	}
 };
 
-/** How the maker of an import says that somebody else has asked. */
+/** Forged senders in an import. */
 const claims: Readonly<Record<string, (document: Exported) => void>> = {
 	'as it was exported': () => {},
 	'whose message is by the chief': setInbound((inbound) => ({ ...inbound, by: bossActor })),
@@ -132,7 +131,7 @@ test('nobody can approve an open call of an import before its run continues', as
 	expect(happened.paid).toEqual([]);
 });
 
-/** What an export may say that an import does not believe. */
+/** Fields of an export that an import ignores. */
 const brought: Readonly<Record<string, readonly [(document: Exported) => void, object]>> = {
 	'a user of its own': [({ session }) => Object.assign(session, { user: 'ben' }), { user: 'boss' }],
 	'an owner of its own': [({ session }) => Object.assign(session, { owner: 'rival', user: 'ben' }), { user: 'boss' }],
@@ -207,7 +206,6 @@ test('an import for a customer belongs to the customer, and its importer is the 
 	expect(imported.user).toBe('ada');
 	expect((await ask(ada, `/v1/sessions/${imported.id}`)).status).toBe(200);
 	expect((await ask(ben, `/v1/sessions/${imported.id}`)).status).toBe(404);
-	// Also where the customer has it continued.
 	expect((await ask(ada, `/v1/sessions/${imported.id}/continue`, {})).status).toBe(200);
 	const callId = await findOpen(imported.id);
 	for (const who of [boss, keys.ofBoss]) expect((await decide(who, imported.id, callId)).status).toBe(403);
@@ -216,7 +214,7 @@ test('an import for a customer belongs to the customer, and its importer is the 
 });
 
 describe('a fork', () => {
-	/** Who forks, and who asked in the session. */
+	/** The person who forks, and the asker in the session. */
 	const forkers: readonly [string, Credential, Credential][] = [
 		['a colleague of a session of the customer', kim, ada],
 		['a colleague, with a key, of a session of the customer', keys.ofKim, ada],

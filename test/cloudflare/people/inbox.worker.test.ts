@@ -1,4 +1,4 @@
-/** Staff see and decide what waits in all sessions of their owner, and of nobody else (docs/people.md, "The inbox"). */
+/** Staff see and decide the waiting calls of all sessions of their owner only (docs/people.md, "The inbox"). */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { happened } from './agents.ts';
 import {
@@ -49,13 +49,13 @@ async function listInbox(who: Credential, query = ''): Promise<readonly Entry[]>
 	}
 	return found;
 }
-/** What waits in a session, as the list has it by then. */
+/** The waiting call of a session, when the list has it. */
 async function findEntry(who: Credential, id: string, query = ''): Promise<Entry | undefined> {
 	return (await listInbox(who, query)).find(({ sessionId }) => sessionId === id);
 }
 const waitForEntry = (id: string) => expect.poll(() => findEntry(kim, id)).toBeDefined();
 
-/** What waits in a session of a customer, and how it was made. */
+/** Waiting calls in a customer’s session, by the way it was created. */
 const waiting: Readonly<Record<string, readonly [() => Promise<string>, string]>> = {
 	'a call of a customer with a cookie': [async () => (await create(ada, { text: payment() })).id, 'approval'],
 	'a call of a customer with a key': [async () => (await create(keys.ofAda, { text: payment() })).id, 'approval'],
@@ -185,7 +185,6 @@ test.each(odd)('lists a customer called %j by exactly that name', async (user) =
 	expect(await findEntry(kim, other.id, `&${query}`)).toBeUndefined();
 	const own = await read<{ sessions: { id: string }[] }>({ owner: 'shop', user }, '/v1/sessions?limit=100');
 	expect(own.sessions.map((one) => one.id)).toEqual([id]);
-	// The server has asked for the customer: nobody of that name allows it, and a colleague does.
 	expect((await approve({ owner: 'shop', user, role: 'staff' }, id)).status).toBe(403);
 	expect((await approve(kim, id)).status).toBe(200);
 	expect(happened.paid).toMatchObject([{ owner: 'shop', user }]);

@@ -1,4 +1,4 @@
-/** What tokens and links are good for, as whom they decide, and when they end (docs/keys.md, docs/people.md). */
+/** The rights, the people and the end of tokens and links (docs/keys.md, docs/people.md). */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { formatKeys, parseKeys } from '../../../src/cloudflare/auth/key.ts';
@@ -45,13 +45,13 @@ const storing = { ...bindings, STORED_KEYS: 'on' };
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** Lets time pass for the keys that were read. */
+/** Lets the cached keys expire. */
 function passTime(ms: number): void {
 	const at = Date.now() + ms;
 	vi.spyOn(Date, 'now').mockImplementation(() => at);
 }
 
-/** Lets the sessions know the keys of an environment, as those of a deployed Worker do. */
+/** Gives the sessions the keys of an environment, like a deployed Worker. */
 async function tellSessions(given: object): Promise<() => void> {
 	const session = env.SESSIONS.get(env.SESSIONS.newUniqueId());
 	const own: Config = await runInDurableObject(session, (one) => readConfig(Reflect.get(one, 'env')));
@@ -84,7 +84,7 @@ describe('a revoked stored key', () => {
 		passTime(60_000);
 	};
 
-	/** What it has made before. Each gives what is tried afterwards. */
+	/** Credentials of the revoked key. Each returns an attempt to use it. */
 	const legacies: Readonly<Record<string, (id: string, callId: string) => Promise<() => Promise<Response>>>> = {
 		'a link to approve': async (id, callId) => {
 			const { approve: link } = await (await asMade(`/v1/sessions/${id}/links`, { callId })).json<{
@@ -201,7 +201,7 @@ test('links of a removed or replaced key decide nothing', async () => {
 	}
 });
 
-/** Who makes a token or a link, and whom it is for, with who is told to decide. */
+/** The maker of a token or link, its person, and the recorded decider. */
 const makers: readonly [string, Credential, object, object][] = [
 	['a colleague for nobody', kim, {}, { owner: 'shop', user: 'kim' }],
 	['a colleague for another one', kim, { for: 'lea' }, { owner: 'shop', user: 'lea' }],
@@ -213,7 +213,7 @@ const makers: readonly [string, Credential, object, object][] = [
 test.each(makers)(
 	'a link that %s makes decides as that person, and its maker is recorded',
 	async (_, maker, more, by) => {
-		// The session was asked for by a customer of their own, so that nobody of the staff has.
+		// The asker is a customer, so nobody of the staff has asked.
 		const { id } = await create(ada, { text: payment() });
 		await clickNew(maker, id, more);
 		const [request] = happened.asked;
@@ -229,7 +229,6 @@ test.each(makers)(
 		const { id } = await create(ada, { text: payment() });
 		const { token } = await makeToken(maker, id, { ...more, scopes: ['approve'] });
 		const decided = await decide(token, id, await findOpen(id));
-		// For nobody it speaks for the customer, who has asked.
 		expect(decided.status).toBe('for' in more ? 200 : 403);
 		expect(happened.asked[0]?.by.user).toBe('for' in more ? 'lea' : 'ada');
 	},
@@ -408,7 +407,6 @@ describe('an MCP client', () => {
 	test('decides as the colleague who sees its form, under the policy', async () => {
 		const elicit = () => ({ action: 'accept' as const, content: { approve: true } });
 		const client = await openMcp(keys.ofKim, '/mcp/till', { elicit });
-		// What the colleague has asked there, they do not allow.
 		await client.callTool({ name: 'ask', arguments: { text: payment() } }).catch(() => {});
 		await client.callTool({ name: 'disburse', arguments: { amount: 5 } }).catch(() => {});
 		expect(happened.paid).toEqual([]);
@@ -503,7 +501,7 @@ test('the token of a parent neither opens a child nor makes a token for it', asy
 	expect((await approve(lea, child)).status).toBe(200);
 });
 
-/** What is done in a session, and the scope of a token that it needs. */
+/** Actions in a session, and the token scope that each needs. */
 const needs: readonly [scope: string, method: string, path: string, body?: unknown][] = [
 	['read', 'GET', ''],
 	['read', 'GET', '/messages'],
@@ -535,7 +533,6 @@ test.each(['read', 'message', 'approve'] as const)(
 			const { status } = await ask(token, `/v1/sessions/${id}${path}`, body, { method, ...raw });
 			expect([needed, method, path, status === 403]).toEqual([needed, method, path, needed !== scope]);
 		}
-		// Those of its page likewise.
 		for (const path of ['messages', 'stream'])
 			expect((await ask(token, `/v1/ui/till/${id}/${path}`)).status === 403).toBe(scope !== 'read');
 		expect(happened.paid).toEqual([]);

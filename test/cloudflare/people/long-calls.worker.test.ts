@@ -1,4 +1,4 @@
-/** What a child asks is decided about with its exact arguments, whatever their length, or by nobody (docs/people.md). */
+/** A child’s call is decided with its exact arguments, at any length (docs/people.md). */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { restart } from '../../client.ts';
 import { happened } from './agents.ts';
@@ -33,17 +33,16 @@ import {
 
 beforeEach(begin);
 
-/** A note of so many characters. */
 const note = (length: number, sign = 'x') => sign.repeat(length / sign.length);
 
-/** Has a child, or a grandchild, asked for a payment with a long note. */
+/** Makes a child, or a grandchild, ask for a payment with a long note. */
 const levels: Readonly<Record<string, (text: string) => string>> = {
 	'a child': (text) => call('hand', { task: text }),
 	'a child without a policy': (text) => call('loose', { task: text }),
 	'a grandchild': (text) => call('mid', { task: call('hand', { task: text }) }),
 };
 
-/** Notes that make too much JSON to decide about. */
+/** Notes whose JSON exceeds the limit of a decision. */
 const tooLong: Readonly<Record<string, string>> = {
 	'100,000 characters': note(100_000),
 	'just too many characters': note(90_000),
@@ -52,7 +51,7 @@ const tooLong: Readonly<Record<string, string>> = {
 	'a long article, without malice': note(120_000, 'It was a dark and stormy night. '),
 };
 
-/** Everything by which the holder of a token that may read and write tries to allow it. */
+/** All attempts to approve with a token that may read and write. */
 const attempts: Readonly<Record<string, (token: string, id: string) => Promise<Response>>> = {
 	'a message': (token, id) => say(token, id, 'approve'),
 	'an answer': (token, id) => answer(token, id, 'approve'),
@@ -76,7 +75,6 @@ describe.each(Object.entries(levels))('%s', (_, give) => {
 				JSON.stringify(messages.at(-1)).includes('too long for a person'),
 			);
 			expect(told).toHaveLength(1);
-			// The session goes on as after any other denial.
 			expect(await readResults(id)).toEqual([expect.anything(), expect.objectContaining({ user: 'ada' })]);
 		},
 	);

@@ -1,4 +1,4 @@
-/** What is remembered of a person reaches nobody else, and what was erased reaches no model (docs/memory.md). */
+/** Memories of a person reach nobody else, and erased ones reach no model (docs/memory.md). */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { restart } from '../../client.ts';
@@ -57,7 +57,7 @@ beforeEach(async () => {
 		await ask(owner, '/v1/memories/style.md', { text: 'Likes answers in Latin.' }, { method: 'PUT' });
 });
 
-/** What the model was sent since, as text. */
+/** The recent requests to the model, as text. */
 const sent = (from = 0) =>
 	JSON.stringify(
 		requests()
@@ -68,7 +68,7 @@ const languages = ['Esperanto', 'Klingon', 'Quenya', 'Latin'];
 const told = (from = 0) => languages.filter((language) => sent(from).includes(language));
 const waitForRequest = (count = 1) => expect.poll(() => requests().length).toBeGreaterThanOrEqual(count);
 
-/** Ways that name a person, with what is remembered of that one. */
+/** The ways that name a person, with the person’s memory. */
 const named: Readonly<Record<string, readonly [() => Promise<unknown>, readonly string[]]>> = {
 	'a customer with a cookie': [() => create(ada, { agent, text: question }), ['Esperanto']],
 	'a customer with a key': [() => create(keys.ofAda, { agent, text: question }), ['Esperanto']],
@@ -161,7 +161,7 @@ test.each(Object.entries(named))(
 	},
 );
 
-/** Ways that name nobody. */
+/** The ways that name nobody. */
 const nameless: Readonly<Record<string, () => Promise<unknown>>> = {
 	'the key of the server': () => create(keys.shop, { agent, text: question }),
 	'the key of the server, with metadata': () => create(keys.shop, { agent, metadata: { user: 'ada' }, text: question }),
@@ -268,13 +268,13 @@ describe('two customers of one key', () => {
 	});
 });
 
-/** Makes a session with a text from outside, as an export. */
+/** Makes an export of a session with text from outside. */
 async function makeTainted(): Promise<Exported> {
 	const { id } = await create(boss, { agent, text: call('read_letter') });
 	return exportOf(boss, id);
 }
 
-/** What somebody takes out of an export so that nobody sees where its text came from. */
+/** Changes of an export that hide the source of its text. */
 const washed: Readonly<Record<string, (document: Exported) => void>> = {
 	nothing: () => {},
 	'the result of the tool': (document) => {
@@ -358,7 +358,7 @@ test.each(['a fork', 'a fork of a fork'])(
 	},
 );
 
-/** How a run waits for somebody, and goes on. */
+/** The ways in which a run waits for a person and continues. */
 const waits: Readonly<Record<string, readonly [string, (id: string) => Promise<Response>]>> = {
 	'the answer to a question': [call('inquire', { question: 'Sure?' }), (id) => answer(ada, id, 'Yes.')],
 	'an answer that a tool takes': [call('confirm', { question: 'Sure?' }), (id) => answer(ada, id, 'Yes.')],
@@ -367,7 +367,7 @@ const waits: Readonly<Record<string, readonly [string, (id: string) => Promise<R
 	'a result': [call('hand_work'), async (id) => decide(ada, id, await findOpen(id), { output: 'Done.' })],
 };
 
-/** How it is erased meanwhile. */
+/** The ways to erase the memory meanwhile. */
 const erasing: Readonly<Record<string, () => Promise<unknown>>> = {
 	'erased with all others': () => ask(boss, '/v1/memories?user=ada', undefined, { method: 'DELETE' }),
 	'erased by its path': () => ask(boss, '/v1/memories/style.md?user=ada', undefined, { method: 'DELETE' }),
@@ -387,7 +387,6 @@ describe.each(Object.entries(erasing))('a memory that is %s', (_, erase) => {
 		expect((await goOn(id)).status).toBe(200);
 		expect(requests().length).toBeGreaterThan(before);
 		expect(sent(before)).not.toContain('Esperanto');
-		// Nor does any row of the session keep it.
 		const tables = await readRows(
 			id,
 			"SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'",
@@ -399,7 +398,7 @@ describe.each(Object.entries(erasing))('a memory that is %s', (_, erase) => {
 });
 
 test('memories for one person’s message are not sent with another person’s message', async () => {
-	// The memory is the session's: also what a colleague says there is answered with it, and nothing of the colleague's.
+	// The session’s user decides: a colleague’s message gets the same memories.
 	await putMemory(boss, 'kim', 'style.md', 'Likes answers in Volapük.');
 	const { id } = await create(ada, { agent });
 	await say(kim, id, question);
@@ -419,7 +418,6 @@ test('an erased person who returns has no memories', async () => {
 	const exported = JSON.stringify(await read(kim, '/v1/users/ada'));
 	expect(exported).not.toContain('Esperanto');
 	expect(exported).not.toContain(id);
-	// Others keep theirs.
 	expect(await readMemories(boss, 'ben')).toEqual({ 'style.md': ofBen });
 	expect(await readMemories(otherBoss, 'ada')).toEqual({ 'style.md': 'Likes answers in Quenya.' });
 });

@@ -1,4 +1,4 @@
-/** Attacks that succeeded once: each test says what has to hold. */
+/** Earlier vulnerabilities. */
 import { runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { restart } from '../../client.ts';
@@ -74,7 +74,6 @@ describe('2. The arguments of a person', () => {
 	])('%s reach the call of a grandchild', async (_, allow) => {
 		const { id } = await create(ada, { text: call('mid', { task: call('hand', { task: payment(80) }) }) });
 		expect((await allow(id, await findOpen(id))).status).toBe(200);
-		// The policy was asked about the arguments of the person, who is told that these ran.
 		expect(happened.asked.at(-1)?.input).toEqual({ amount: 79 });
 		expect(happened.paid.map(({ amount }) => amount)).toEqual([79]);
 	});

@@ -1,4 +1,4 @@
-/** People of two shops, who come to the app by every way that there is. Only the model is played. */
+/** People of two shops, with all ways to reach the app. Only the model is fake. */
 import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { expect } from 'vitest';
 import type { Account, Authenticate } from '../../../src/cloudflare/auth/account.ts';
@@ -14,7 +14,7 @@ import { type ConnectOptions, connect } from '../mcp/client.ts';
 import { senders } from '../wire/protocols/webhooks/senders.ts';
 import { decides, fourEyes, happened } from './agents.ts';
 
-/** What a request comes with: an account's cookie, or a key or a token. */
+/** The credential of a request: an account’s cookie, a key or a token. */
 export type Credential = Account | string;
 
 const authenticate: Authenticate = (request) => {
@@ -25,17 +25,15 @@ const authenticate: Authenticate = (request) => {
 /** The app with accounts. Its sessions run in the Worker under test. */
 const app = createApp({ ...runtime, authenticate }, plugins);
 
-/** The people, as they are signed in. */
 export const ada: Account = { owner: 'shop', user: 'ada' };
 export const ben: Account = { owner: 'shop', user: 'ben' };
 export const kim: Account = { owner: 'shop', user: 'kim', role: 'staff' };
 export const lea: Account = { owner: 'shop', user: 'lea', role: 'staff' };
 export const boss: Account = { owner: 'shop', user: 'boss', role: 'admin' };
-/** One of the same name, elsewhere. */
+/** A user with the same name in another shop. */
 export const otherAda: Account = { owner: 'rival', user: 'ada' };
 export const otherBoss: Account = { owner: 'rival', user: 'boss', role: 'admin' };
 
-/** The keys of the secret, by names. */
 const wanted = {
 	shop: { owner: 'shop' },
 	shop2: { owner: 'shop' },
@@ -61,7 +59,6 @@ for (const [name, about] of Object.entries(wanted)) {
 	records.push({ id, scopes: ['run'], hash: await hashKey(key), ...about });
 }
 
-/** The environment of the app: it knows these keys. */
 export const bindings = { ...env, LOCAL: 'false', RATE_LIMITER: undefined, API_KEYS: JSON.stringify(records) };
 
 export interface Asked {
@@ -71,7 +68,7 @@ export interface Asked {
 	readonly given?: object;
 }
 
-/** Asks the app as somebody; as nobody without a credential. */
+/** Sends a request to the app with a credential, or without one. */
 export async function ask(
 	who: Credential | undefined,
 	path: string,
@@ -93,7 +90,6 @@ export async function ask(
 	return app.request(path.replace(/^https:\/\/[^/]+/, ''), init, given);
 }
 
-/** The same, and reads the answer as JSON. */
 export async function read<T = Answer>(...given: Parameters<typeof ask>): Promise<T> {
 	return (await ask(...given)).json<T>();
 }
@@ -128,7 +124,6 @@ export interface WaitingCall {
 
 let calls = 0;
 
-/** The text of a message. */
 const toText = ({ content }: Message): string => (typeof content === 'string' ? content : JSON.stringify(content));
 
 /**
@@ -150,11 +145,10 @@ const obey: ScriptedFn = ({ messages }) => {
 	return said.length > 0 ? said.join('\n') : 'Done.';
 };
 
-/** What the model was sent last. */
 let provider = play();
 export const requests = () => provider.requests;
 
-/** Lets a test begin with nothing that an earlier one has left. Each file does so before each of its tests. */
+/** Removes the state of earlier tests. Each file calls it before each test. */
 export function begin(): void {
 	for (const list of Object.values(happened)) list.length = 0;
 	decides.by = fourEyes;
@@ -162,11 +156,11 @@ export function begin(): void {
 	provider = play(...Array.from({ length: 3_000 }, () => obey));
 }
 
-/** What is said to a model so that it calls a tool. */
+/** The message that makes the model call a tool. */
 export const call = (name: string, input: object = {}): string => `call ${name} ${JSON.stringify(input)}`;
 export const payment = (amount = 80, note?: string): string => call('disburse', { amount, ...(note && { note }) });
 
-/** Creates a session, maybe with a first message, and waits for the end of its run. */
+/** Creates a session, with or without a first message, and waits for the end of its run. */
 export async function create(
 	who: Credential,
 	{ agent = 'till', ...more }: Record<string, unknown> = {},
@@ -186,12 +180,11 @@ export const decide = (who: Credential, id: string, callId: string, more: object
 	ask(who, `/v1/sessions/${id}/tool-results`, [{ id: callId, ...more }]);
 export const look = (who: Credential, id: string) => read(who, `/v1/sessions/${id}`);
 
-/** Decides about the one call that waits in a session, or whose approval a child asks there. */
+/** Decides the only waiting call of a session or its child. */
 export async function approve(who: Credential, id: string, more: object = { approve: true }): Promise<Response> {
 	return decide(who, id, await findOpen(id), more);
 }
 
-/** Returns the id of the call that waits. */
 export async function findOpen(id: string): Promise<string> {
 	const { toolCalls = [], question } = await look(keys.root, id);
 	return toolCalls[0]?.id ?? question?.options?.call?.id ?? question?.callId ?? '';
@@ -205,7 +198,7 @@ export async function waitFor(id: string, status: string): Promise<Answer> {
 export const makeToken = async (who: Credential, id: string, more: object = {}): Promise<Answer> =>
 	read(who, `/v1/sessions/${id}/token`, more);
 
-/** Makes the links of the call that waits. */
+/** Makes the links of the waiting call. */
 export async function makeLinks(who: Credential, id: string, more: object = {}) {
 	const { toolCalls = [], question } = await look(keys.root, id);
 	const callId = toolCalls[0]?.id ?? question?.callId;
@@ -214,7 +207,7 @@ export async function makeLinks(who: Credential, id: string, more: object = {}) 
 export async function findLink(who: Credential, id: string, more: object = {}): Promise<string> {
 	return (await (await makeLinks(who, id, more)).json<{ approve: string }>()).approve;
 }
-/** Makes a link and clicks it. Returns the refusal where none is made. */
+/** Makes a link and opens it. Returns the refusal if no link is made. */
 export async function clickNew(who: Credential, id: string, more: object = {}): Promise<Response> {
 	const made = await makeLinks(who, id, more);
 	return made.ok ? click((await made.json<{ approve: string }>()).approve) : made;
@@ -229,20 +222,18 @@ interface ShownMessage {
 	readonly isError?: boolean;
 }
 
-/** Returns the results of the session's calls. */
 export const readResults = async (id: string) =>
 	(await readMessages(id)).filter(({ role }) => role === 'tool').map(({ content }) => content);
 
 export const readObject = (id: string) => env.SESSIONS.get(env.SESSIONS.idFromString(id));
 const findDirectory = (owner: string) => env.DIRECTORIES.get(env.DIRECTORIES.idFromName(owner));
 
-/** Lets the schedules of an owner come to a time. */
+/** Runs the due schedules of an owner at a time. */
 export async function passTo(owner: string, moment: string): Promise<void> {
 	setClock(moment);
 	await runDurableObjectAlarm(findDirectory(owner));
 }
 
-/** Reads rows of a session's object. */
 export function readRows(id: string, query: string): Promise<Record<string, unknown>[]> {
 	return querySession(id, query);
 }
@@ -258,7 +249,6 @@ export const exportOf = (who: Credential, id: string): Promise<Exported> => read
 export const importAs = (who: Credential, document: object, query = '') =>
 	ask(who, `/v1/sessions/import${query}`, document);
 
-/** Memories of a person. */
 export const putMemory = (who: Credential, user: string, path: string, text: string) =>
 	ask(who, `/v1/memories/${path}?${new URLSearchParams({ user })}`, { text }, { method: 'PUT' });
 export async function readMemories(who: Credential, user?: string): Promise<Record<string, string>> {
@@ -267,7 +257,6 @@ export async function readMemories(who: Credential, user?: string): Promise<Reco
 	return Object.fromEntries(memories.map(({ path, text }) => [path, text]));
 }
 
-/** Connects an MCP client as somebody. */
 export function openMcp(who: Credential, path: string, more: Omit<ConnectOptions, 'headers' | 'fetch'> = {}) {
 	const headers: Record<string, string> =
 		typeof who === 'string'
@@ -276,16 +265,14 @@ export function openMcp(who: Credential, path: string, more: Omit<ConnectOptions
 	return connect(path, { headers, fetch: async (request) => app.fetch(request, bindings), ...more });
 }
 
-/** Posts a message of a page of the AI SDK. */
+/** Posts a message like a page of the AI SDK. */
 export async function postPage(who: Credential, id: string, text: string, agent = 'till'): Promise<Response> {
 	const messages = [{ id: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }] }];
 	const response = await ask(who, `/v1/ui/${agent}`, { id, messages });
-	// The run is over once its answer is read.
 	const body = await response.text();
 	return new Response(body, response);
 }
 
-/** Decides by a page of the AI SDK. */
 export const decideOnPage = (who: Credential, id: string, callId: string, approved = true, agent = 'till') =>
 	ask(who, `/v1/ui/${agent}`, {
 		id,
@@ -304,7 +291,6 @@ export const decideOnPage = (who: Credential, id: string, callId: string, approv
 		],
 	});
 
-/** Asks by OpenAI's Chat Completions. */
 export const complete = (
 	who: Credential,
 	text: string,
@@ -320,10 +306,9 @@ export const complete = (
 		{ model: agent, messages: [{ role: 'user', content: text }], ...more },
 		{ headers: session === undefined ? {} : { 'runlet-session': session } },
 	);
-/** The session of an answer. */
 export const sessionOf = (response: Response): string => response.headers.get('runlet-session') ?? '';
 
-/** Delivers an event whose mapping gives this message, to a Worker with keys. Returns the session. */
+/** Delivers an event that is mapped to this message. Returns the session. */
 export async function deliverTo(agent: string, message: object): Promise<string> {
 	const body = JSON.stringify({ message });
 	const { secret, headers: sign } = senders.hmac;
@@ -337,5 +322,4 @@ export async function deliverTo(agent: string, message: object): Promise<string>
 	return (await response.json<{ sessionId: string }>()).sessionId;
 }
 
-/** The id of the session that works for another one. */
 export const findChild = async (id: string): Promise<string> => (await look(keys.root, id)).children?.at(-1)?.id ?? '';

@@ -1,4 +1,4 @@
-/** Tools see whose session it is and who asked, by whatever way that came, and nothing that a model chose (docs/tools.md). */
+/** Tools get the session’s user and the asker, never a name that a model chose (docs/tools.md). */
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { restart } from '../../client.ts';
 import { setClock } from '../../clock.ts';
@@ -38,20 +38,19 @@ import {
 } from './stage.ts';
 
 beforeEach(begin);
-// Other files have the same clock.
 afterAll(() => setClock());
 
-/** What the model tries with each of these: to read the order of ada, whose session it is, and that of ben. */
+/** The model tries to read the orders of ada, the user of the session, and of ben. */
 const looking = `${call('find_order', { id: 'A-1' })}\n${call('find_order', { id: 'B-1' })}\n${call('who')}`;
 const none = 'no such order of this customer';
 
 const makeSession = async (agent = 'till'): Promise<string> => (await create(keys.shop, { agent, user: 'ada' })).id;
 const waitForLooks = (count: number) => expect.poll(() => happened.looked.length, { timeout: 10_000 }).toBe(count);
 
-/** Checks what was told: ada's session, and nobody else’s name. */
+/** Checks that the tool got ada’s session and no other name. */
 function expectAda(told: Told | undefined, askedBy: object = { owner: 'shop', user: 'ada' }): void {
 	expect(told).toMatchObject({ owner: 'shop', user: 'ada', askedBy });
-	// Of a webhook it is the name of its source, if the mapping gives none.
+	// Without a sender in the mapping it is the name of the source.
 	expect([told?.askedBy?.user, 'shop', ...(told?.askedBy?.via === 'webhook' ? ['hmac'] : [])]).toContain(told?.sender);
 }
 
@@ -145,7 +144,7 @@ describe('a schedule', () => {
 	});
 });
 
-/** Who has a child work, and what its tools and those of its parent are told. */
+/** The askers of a child’s work, and the people that the tools of child and parent get. */
 const workers: Readonly<Record<string, readonly [Credential, object]>> = {
 	'a customer with a cookie': [ada, { user: 'ada', via: 'account' }],
 	'a customer with a key': [keys.ofAda, { user: 'ada', via: 'key' }],
@@ -224,7 +223,7 @@ describe('a child', () => {
 	});
 });
 
-/** Every way in which something is said in a session of ada's, with who asks then. */
+/** All ways to send a message in ada’s session, with the asker of each. */
 const said: Readonly<Record<string, readonly [(text: string) => Promise<unknown>, object]>> = {
 	'a cookie': [(text) => create(ada, { text }), { user: 'ada', via: 'account', id: 'ada' }],
 	'a key of the customer': [(text) => create(keys.ofAda, { text }), { user: 'ada', via: 'key', id: keyIds.ofAda }],
@@ -385,7 +384,6 @@ test('metadata names nobody, whatever its content', async () => {
 	await create(keys.shop, { metadata, text: looking });
 	expect(happened.looked[1]).toMatchObject({ owner: 'shop', metadata, sender: 'shop' });
 	expect(happened.looked[1]?.user).toBeUndefined();
-	// A child has it, too.
 	await say(ada, id, call('hand', { task: call('who') }));
 	expect(happened.looked[2]).toMatchObject({ owner: 'shop', user: 'ada', metadata });
 });
@@ -401,7 +399,6 @@ test('each run knows the sender of its message if several people share a session
 		['ada', 'ada'],
 		['ada', 'ada'],
 	]);
-	// The messages that wait do so, too, each with who sent it.
 	happened.looked.length = 0;
 	const sent = [ada, kim, token, lea].map((who) => say(who, id, call('who')));
 	for (const one of sent) await (await one).text();

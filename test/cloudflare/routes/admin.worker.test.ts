@@ -1,4 +1,4 @@
-/** What a key with the scope admin may do with sessions of all owners, and nobody else. */
+/** The rights of a key with the scope admin in sessions of all owners. */
 import { beforeAll, expect, test } from 'vitest';
 import { readObject } from '../../client.ts';
 import { createKeys } from '../../credentials.ts';
@@ -30,7 +30,6 @@ interface Listed {
 	readonly lastActivityAt: string;
 }
 
-/** A session of somebody, with a run that is over. */
 async function made(name: Named): Promise<{ readonly id: string; readonly token: string }> {
 	play(`The answer for ${name}.`);
 	const body = { agent: 'scripted', text: `Asked by ${name}.` };
@@ -140,7 +139,6 @@ test('a key with the scope admin exports a user of another owner, and cannot era
 	await expect.poll(() => readExport(keys.boss)).toMatchObject({ owner: 'ann', user: 'kim', sessions });
 	expect(await readExport(keys.admin)).toMatchObject({ owner: 'ann', user: 'kim', sessions });
 	expect((await askUser(keys.ben, 'kim?owner=ann')).status).toBe(403);
-	// Of its own owner, where nobody is called so.
 	expect(await (await askUser(keys.boss, 'kim', 'DELETE')).json()).toMatchObject({ sessions: 0 });
 	for (const [path, method] of [
 		['kim?owner=ann', 'DELETE'],

@@ -21,7 +21,7 @@ interface Page {
 	readonly cursor?: string;
 }
 
-/** Reads what the list has of a session. Other tests have sessions of the same owner. */
+/** Reads a session’s entries of the list. Other tests have sessions of the same owner. */
 async function listOf(id: string, query = ''): Promise<readonly Listed[]> {
 	const found: Listed[] = [];
 	for (let cursor: string | undefined = ''; cursor !== undefined; ) {
@@ -37,7 +37,6 @@ const callIds = async (id: string) => (await listOf(id)).map(({ callId }) => cal
 const call = (id: string, name: string, input: unknown = {}) => ({ id, name, input });
 const submit = (id: string, answers: unknown) => request(`/v1/sessions/${id}/tool-results`, answers);
 
-/** A session whose model calls these tools. */
 async function begin(toolCalls: ReturnType<typeof call>[], agent?: string): Promise<string> {
 	const id = await createSession(agent);
 	play({ toolCalls });
@@ -169,7 +168,6 @@ test('pages list the calls of one session once and in order, whatever the page s
 	}
 });
 
-/** Two owners, and people of one of them. */
 const createPeople = async () => {
 	const [shop, other] = [`shop-${crypto.randomUUID()}`, `other-${crypto.randomUUID()}`];
 	const { keys, bindings } = await createKeys({
@@ -260,7 +258,6 @@ test('refuses an unknown parameter and a wrong value with the name of the field'
 	}
 });
 
-/** A directory of its own. */
 const onDirectory = (work: (store: DirectoryStore, rows: ReturnType<typeof counted>['rows']) => void) =>
 	runInDurableObject(env.DIRECTORIES.get(env.DIRECTORIES.newUniqueId()), (_, { storage }) => {
 		const { storage: counting, rows } = counted(storage);
@@ -318,7 +315,7 @@ test('a wait writes eight rows at its begin and six at its end, with indexes, an
 			store.touch({ ...told, wait });
 			expect(rows().written).toBe(written);
 		}
-		// An earlier version says nothing of waits.
+		// An earlier version does not send waiting calls.
 		store.touch(told);
 		expect(store.listWaiting({ limit: 1 }).entries).toHaveLength(1);
 		store.touch({ ...told, wait: null });

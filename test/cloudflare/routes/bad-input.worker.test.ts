@@ -41,7 +41,7 @@ test('a body that is not JSON is refused', () =>
 
 test('a fork without a body has the whole history', async () => {
 	const fork = `/v1/sessions/${await createSession()}/fork`;
-	// An empty stream is a body, as the proxy of npm start sends it.
+	// The proxy of npm start sends an empty stream as a body.
 	for (const body of [null, new ReadableStream({ start: (controller) => controller.close() })]) {
 		const response = await SELF.fetch(`http://localhost${fork}`, { method: 'POST', body });
 		expect(response.status, await response.text()).toBe(201);

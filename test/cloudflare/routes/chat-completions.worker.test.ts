@@ -27,7 +27,6 @@ const callsWeather = { text: 'Let me see.', toolCalls: [{ id: 'w1', name: 'weath
 const weatherCall = { id: 'w1', type: 'function' as const, function: { name: 'weather', arguments: '{"at":"Oslo"}' } };
 const usage = { inputTokens: 10, outputTokens: 4, cachedInputTokens: 3, reasoningTokens: 2 };
 
-/** A request with a session of the client's, and the answer with its headers. */
 async function inSession(name: string, messages: ChatCompletionMessageParam[], more: object = {}) {
 	const { data, response } = await completions
 		.create({ model, messages, ...more, stream: false }, { headers: { 'Runlet-Session': name }, maxRetries: 0 })
@@ -39,7 +38,6 @@ async function inSession(name: string, messages: ChatCompletionMessageParam[], m
 	};
 }
 
-/** What is thrown. */
 async function thrown(work: Promise<unknown>): Promise<unknown> {
 	return work.then(
 		() => expect.unreachable('nothing was thrown'),
@@ -429,7 +427,7 @@ describe('a session of the header', () => {
 		expect(await thrown(inSession('busy', ask('2')))).toMatchObject({ status: 409 });
 		const named = { 'runlet-session': 'busy' };
 		const refused = await request('/v1/chat/completions', { model, messages: ask('2') }, named);
-		// A client that is refused is told which session it was.
+		// A refused client gets the id of the session.
 		expect([refused.status, refused.headers.get('runlet-session')]).toEqual([
 			409,
 			expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -464,7 +462,7 @@ describe('a request without a session', () => {
 		const id = first.response.headers.get('runlet-session') ?? '';
 		expect(second.response.headers.get('runlet-session')).not.toBe(id);
 		expect(await readState(id)).toMatchObject({ status: 'completed', agent: model });
-		// The alarm that watched the run is left: it goes off, and asks what is next.
+		// The alarm of the run is left, and does nothing.
 		await runDurableObjectAlarm(readObject(id));
 		const alarm = await runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 		expect((alarm ?? 0) - Date.now()).toBeGreaterThan(3_500_000);

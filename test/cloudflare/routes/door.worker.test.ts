@@ -1,19 +1,19 @@
-/** What holds for every route that the app has, also for those that are not written yet. */
+/** Rules for every route of the app, also for new ones. */
 import { env } from 'cloudflare:test';
 import { beforeAll, expect, test } from 'vitest';
 import { createKeys } from '../../credentials.ts';
 import worker from '../../worker.ts';
 
-/** Routes that anybody may ask; each is a decision. */
+/** Routes without authentication. Each is a decision. */
 const open = [
 	/^\/(app\.js|style\.css|theme\.css)?$/,
 	/^\/healthz$/,
 	/^\/openapi\.json$/,
 	/^\/docs/,
 	/^\/v1\/webhooks\//,
-	// A server's login page asks for the first, and sends a browser to the second with a link that is checked.
+	// A login server reads the first, and redirects a browser to the second with a checked state.
 	/^\/v1\/mcp\/(client\.json|callback)$/,
-	// The link is the credential, for one call.
+	// The link is the credential for a call.
 	/^\/v1\/decisions\//,
 ];
 
@@ -68,7 +68,7 @@ test('every route has security headers, and answers no page of another host', as
 			const { headers } = response;
 			const where = `${method} ${at} ${response.status}`;
 			expect(headers.get('x-content-type-options'), where).toBe('nosniff');
-			// A browser says where the form of a decision was only under a policy that lets it.
+			// With `no-referrer` a browser sends no usable origin with the form of a decision.
 			const policy = at.startsWith('/v1/decisions/') ? 'same-origin' : 'no-referrer';
 			expect(headers.get('referrer-policy'), where).toBe(policy);
 			expect(headers.get('x-frame-options'), where).toBe('DENY');

@@ -1,4 +1,3 @@
-/** The files of a session over HTTP. */
 import { env, runInDurableObject, SELF } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';

@@ -7,7 +7,7 @@ async function sent(path: string, given: unknown) {
 	return { status: response.status, body: await response.json<Record<string, unknown>>() };
 }
 
-/** Asks with a tool of that schema; the model calls it with that input. */
+/** Sends a request with a tool of the schema. The model calls it with the input. */
 async function ask(parameters: unknown, input: unknown = {}, more: readonly unknown[] = []) {
 	play({ toolCalls: [{ id: 'c1', name: 'mine', input }] }, { text: 'Over.' });
 	const tool = (name: string, schema: unknown) => ({ type: 'function', function: { name, parameters: schema } });
@@ -27,7 +27,7 @@ describe('a schema of a client', () => {
 			const { status, body } = await ask(of({ type: 'string', pattern }), { a: `${'a'.repeat(34)}!` });
 			expect(status).toBe(200);
 			expect(body).toMatchObject({ choices: [{ finish_reason: expect.any(String) }] });
-			// Tried in every way it takes minutes; so the limit may be generous.
+			// Backtracking would take minutes, so the limit may be generous.
 			expect(performance.now() - begun).toBeLessThan(10_000);
 		}
 	});

@@ -4,7 +4,7 @@ import { hashKey, type KeyRecord, makeKey } from '../../../src/cloudflare/auth/k
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import worker from '../../worker.ts';
 
-/** Requests to a Worker with three keys: two owners, and one who may change skills only. */
+/** Requests to a Worker with three keys: two owners, and a key that only writes skills. */
 let bindings: Record<string, unknown>;
 const keys: Record<'alice' | 'bob' | 'admin', string> = { alice: '', bob: '', admin: '' };
 
@@ -154,7 +154,7 @@ test('the keys of an owner cap its day, and an owner without a key cannot spend'
 	const record = { id, hash: await hashKey(key), budget: { tokens: 1 } };
 	const another = { ...record, id: 'another1', owner: id, budget: { tokens: 5, usd: 2 } };
 	const loose = { id: 'loosekey', owner: 'loose', hash: record.hash, budget: { tokens: 7 } };
-	// The session's object has the test's own environment, so the configuration itself is asked.
+	// The session’s object has the test’s environment, so this reads the configuration itself.
 	const { findDayBudget, knowsKey } = readConfig({
 		...env,
 		DAY_BUDGET_USD: '9',
@@ -313,7 +313,6 @@ test('a page on another port of this machine cannot write in the local mode, unl
 	expect(refused.status).toBe(403);
 	expect(await refused.text()).toContain('CORS_ORIGINS');
 	expect((await put({ 'sec-fetch-site': 'same-site' })).status).toBe(403);
-	// It is let in, and then told what is wrong with its skill.
 	const own: Record<string, string>[] = [{}, { origin: 'http://127.0.0.1:8787' }, { 'sec-fetch-site': 'same-origin' }];
 	for (const headers of own) expect((await put(headers)).status).toBe(400);
 	expect((await put({ origin }, { CORS_ORIGINS: origin })).status).toBe(400);

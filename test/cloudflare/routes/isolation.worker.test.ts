@@ -1,4 +1,4 @@
-/** Owners see nothing of each other, and neither do the customers of one owner. */
+/** Owners see nothing of each other, and neither do the customers of an owner. */
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeTokenKey, signToken } from '../../../src/cloudflare/auth/token.ts';
@@ -36,7 +36,6 @@ interface Session {
 	readonly token: string;
 }
 
-/** A session; with a text, one whose first run has come as far as it does. */
 const create = async (key: string, more: object = {}): Promise<Session> =>
 	(await ask(key, { path: '/v1/sessions', method: 'POST', body: { agent: 'scripted', ...more } })).json();
 
@@ -50,7 +49,7 @@ beforeAll(async () => {
 	}));
 });
 
-/** Every operation of a session, with what it takes; a route that is new here has to be added. */
+/** Every operation of a session, with its input. A new route must be added. */
 const operations: Readonly<Record<string, { readonly body?: unknown; readonly needsKey?: true }>> = {
 	'GET /': {},
 	'PATCH /': { body: { budget: { tokens: 1_000_000 } }, needsKey: true },
@@ -96,14 +95,12 @@ test('the tests cover every operation of a session', () => {
 	expect(new Set(routes)).toEqual(new Set(Object.keys(operations)));
 });
 
-/** All that an answer shows. */
 async function seen(response: Response) {
 	const { 'x-request-id': id, ...headers } = Object.fromEntries(response.headers);
 	expect(id).toMatch(/^req_/);
 	return { status: response.status, headers, body: await response.text() };
 }
 
-/** All that the owner sees of sessions. */
 async function shown(key: string, sessions: readonly Session[]) {
 	const paths = sessions.flatMap(({ id }) => [`/v1/sessions/${id}`, `/v1/sessions/${id}/messages`]);
 	return Promise.all(['/v1/sessions', ...paths].map(async (path) => (await ask(key, { path })).text()));
@@ -130,7 +127,7 @@ test('a thousand requests of strangers to a session get 404 and change nothing',
 	const before = await shown(keys.alice, mine);
 	const model = play('must never be said');
 
-	// A customer of the same owner is a stranger, too, and so is whoever has the token of a customer.
+	// Another customer of the owner is a stranger, too, and so is the holder of a customer’s token.
 	const strangers = [keys.bob, bobs.token, keys.eve, eves.token];
 	const hex = () => Array.from({ length: 64 }, () => random(0, 15).toString(16)).join('');
 	const unknown = () =>
@@ -166,7 +163,7 @@ test('a thousand requests of strangers to a session get 404 and change nothing',
 		const [foreign, none] = await Promise.all([at(session.id), at(unknown())]);
 		const where = `try ${n} of seed ${seed}: ${operation} ${JSON.stringify(sent)}`;
 		expect(foreign, where).toEqual(none);
-		// What no customer may do is refused before anybody looks for the session.
+		// Operations that no customer may use are refused before the session is read.
 		if (needsKey && stranger === keys.eve) expect(foreign.status, where).toBe(403);
 		else if (sent === body)
 			expect([foreign.status, foreign.body], where).toEqual([
@@ -196,7 +193,7 @@ describe('a wrong credential', () => {
 		const forged = [
 			await signToken({ session: id, id: tokenId, expiresAt: expiresAt + 1_000 }, makeTokenKey()),
 			await signToken({ session: id, id: tokenId, expiresAt: expiresAt + 1_000 }, id),
-			// Signed as it should be, and given to nobody.
+			// Signed correctly, but given to nobody.
 			await signToken({ session: id, id: '0'.repeat(16), expiresAt: expiresAt + 1_000 }, tokenKey),
 			`rls_${id}_${tokenId}_${expiry}_${bobs.token.split('_').slice(4).join('_')}`,
 			`rls_${id}_${tokenId}_zzzzzzz_${token.slice(-43)}`,
@@ -307,11 +304,10 @@ test('the spending of an owner is separate, and hidden from other owners, custom
 	try {
 		const readDay = async (credential: string, id: string) =>
 			Object(await (await ask(credential, { path: `/v1/sessions/${id}` })).json()).dayBudget?.spent?.tokens;
-		// What the tests before spent is told a moment later, too.
 		const [earlier, bobsEarlier] = [await readDay(keys.alice, alices.id), await readDay(keys.bob, bobs.id)];
 		play({ text: 'done', usage: { inputTokens: 40, outputTokens: 2 } });
 		await ask(keys.alice, { path: `/v1/sessions/${alices.id}/messages`, method: 'POST', body: { text: 'go' } });
-		// The rest of its lease is given back with the alarm.
+		// The alarm returns the rest of the lease.
 		expect(await runDurableObjectAlarm(readObject(alices.id))).toBe(true);
 		await expect.poll(() => readDay(keys.alice, alices.id)).toBe(earlier + 42);
 		expect(await readDay(keys.bob, bobs.id)).toBe(bobsEarlier);
@@ -409,7 +405,6 @@ test('two users of one owner get two sessions for the same Idempotency-Key, name
 		await post('/v1/chat/completions', completion, { 'idempotency-key': 'the-other' });
 		await post('/v1/chat/completions', completion, { 'x-stainless-retry-count': '0' });
 		await post('/v1/ui/scripted', chat);
-		// A request that is sent again reaches the session of whoever sent it.
 		await note(
 			ask(keys[name], {
 				path: '/v1/chat/completions',
@@ -421,13 +416,11 @@ test('two users of one owner get two sessions for the same Idempotency-Key, name
 		expect(ids.at(-1)).toBe(ids.at(-3));
 		ids.pop();
 	}
-	// A server speaks for each of its users in sessions of their own.
 	for (const user of ['kim', 'eve', 'lee']) {
 		play('Hi.', 'Hi.');
 		const post = (headers: Record<string, string>) =>
 			note(ask(keys.alice, { path: '/v1/chat/completions', method: 'POST', body: { ...completion, user }, headers }));
 		await post({ 'runlet-session': 'the same' });
-		// Its own name for a session of a user is the name that the user has for it, too.
 		expect(ids.filter((id) => id === ids.at(-1))).toHaveLength(user === 'lee' ? 1 : 2);
 		if (user !== 'lee') ids.pop();
 	}

@@ -12,7 +12,7 @@ interface List {
 
 const mine = env.DIRECTORIES.get(env.DIRECTORIES.idFromName('lister'));
 const id = (n: number) => String(n).padStart(64, '0');
-/** The list of an owner whom no other test knows. */
+/** The list of a new owner. */
 let list: (query?: string) => Promise<List>;
 beforeAll(async () => {
 	const { keys, bindings } = await createKeys({ lister: ['run'] });
@@ -51,7 +51,6 @@ test('GET /v1/sessions lists the sessions of the owner by last activity, a page 
 });
 
 describe('GET /v1/sessions with a filter', () => {
-	/** Asks as an owner whom no other test knows. */
 	let ask: (path: string, body?: unknown) => Promise<Response>;
 	beforeAll(async () => {
 		const { keys, bindings } = await createKeys({ filterer: ['run'] });
@@ -63,7 +62,6 @@ describe('GET /v1/sessions with a filter', () => {
 	});
 	const list = async (query: string) => (await ask(query)).json<List>();
 	const ids = async (query: string) => (await list(query)).sessions.map((session) => session.id);
-	/** A session whose model answers so. */
 	const begin = async (reply: ScriptedTurn, agent = 'scripted') => {
 		play(reply);
 		return (await (await ask('', { agent, text: 'go' })).json<{ id: string }>()).id;
@@ -109,7 +107,6 @@ describe('GET /v1/sessions with a filter', () => {
 describe('GET /v1/sessions by people of one owner', () => {
 	type Name = 'kim' | 'lee' | 'nameless' | 'sam' | 'server' | 'stranger';
 	let ask: (name: Name, path: string, body?: unknown) => Promise<Response>;
-	/** The sessions, by whose they are. */
 	const own: Record<string, string> = {};
 	beforeAll(async () => {
 		const owner = 'people-lister';
@@ -133,7 +130,6 @@ describe('GET /v1/sessions by people of one owner', () => {
 		own.nobody = await create('server', { metadata: { user: 'kim' } });
 		own.stranger = await create('stranger');
 	});
-	/** Whose sessions a list has, sorted, and the user that it names of each. */
 	const whose = async (name: Name, query = '?limit=100') => {
 		const { sessions } = await (await ask(name, query)).json<{ sessions: { id: string; user?: string }[] }>();
 		const nameOf = (id: string) => Object.keys(own).find((one) => own[one] === id);

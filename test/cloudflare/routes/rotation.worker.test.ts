@@ -1,4 +1,4 @@
-/** A key that was rotated: until its end both are good, then the second alone. */
+/** Until its end a rotated key works beside the new one. */
 import { beforeEach, expect, test, vi } from 'vitest';
 import { isOver } from '../../../src/cloudflare/auth/key.ts';
 import { findConfigProblems, readConfig } from '../../../src/cloudflare/config/config.ts';
@@ -20,7 +20,6 @@ beforeEach(async () => {
 	for (const record of records) if (record.owner !== 'admin') record.owner = 'shop';
 });
 
-/** A request to a Worker whose first key ends at a time. */
 const ask = (expiresAt: string, credential: string, path = '/v1/sessions', init: RequestInit = {}) =>
 	worker.request(
 		`https://runlet.example.com${path}`,
@@ -60,7 +59,7 @@ test('its daily cap expires with it, and an owner whose last key expired cannot 
 	const alone = JSON.stringify([{ ...first, expiresAt: at(-1_000) }]);
 	const last = readConfig({ ...known, API_KEYS: alone } as never);
 	expect(last.findDayBudget('shop')).toEqual({ tokens: 0 });
-	// A Worker whose keys have all ended answers nobody, this machine neither.
+	// A Worker whose keys have all expired answers nobody, not even this machine.
 	expect(last.keys).toHaveLength(1);
 	const response = await worker.request('http://127.0.0.1/v1/agents', {}, { ...known, LOCAL: 'true', API_KEYS: alone });
 	expect(response.status).toBe(401);

@@ -38,7 +38,6 @@ test('a new session has a location, and is idle', async () => {
 	expect([tokenId, tokenScopes]).toEqual([expect.stringMatching(/^[0-9a-f]{16}$/), ['read', 'message']]);
 	expect(session).toMatchObject({ agent: 'scripted', model: 'scripted', status: 'idle', metadata: { customer: '42' } });
 	expect(response.headers.get('location')).toBe(`/v1/sessions/${session.id}`);
-	// Whoever is at this machine is an admin, who is told whose a session is.
 	const shown = await (await request(`/v1/sessions/${session.id}`)).json();
 	expect(shown).toEqual({ ...session, owner: 'local' });
 });

@@ -4,7 +4,7 @@ import type { RouteEnv } from '../../../src/cloudflare/routes/identity.ts';
 import { shedFairly } from '../../../src/cloudflare/routes/shed.ts';
 import { toResponse } from '../../../src/core/base/errors.ts';
 
-/** A Worker that works on two requests of an owner, or one of each of two, and answers when it is told. */
+/** A Worker with two open requests, of one owner or of two, that answers when the test lets it. */
 function createWorker(most: number) {
 	const gate = Promise.withResolvers<void>();
 	const app = new Hono<RouteEnv>();

@@ -34,7 +34,7 @@ async function refused(response: Response, status: number, code: string, message
 	return error.data;
 }
 
-/** As `npm run skills` publishes: some skills, with the keys that are there. */
+/** Publishes skills like `npm run skills`. */
 async function publishFolder(skills: Parameters<typeof planSkills>[1]['skills'], now = Date.now()) {
 	const keys = (await env.SKILLS.list({ prefix: 'skill:' })).keys.map(({ name }) => name);
 	const [index, retired] = await Promise.all([env.SKILLS.get('skill:index'), env.SKILLS.get('skill:retired')]);

@@ -1,4 +1,4 @@
-/** What was spent by agent, model, user and unit: what staff read of it, and what is known of the price. */
+/** The spending by agent, model, user and unit. */
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { createKeys } from '../../credentials.ts';
 import { play } from '../../script.ts';
@@ -98,7 +98,6 @@ describe('GET /v1/usage?by=', () => {
 			{ model: 'scripted-unpriced', spent: { usd: null }, unpricedTokens: 1_100, cachedShare: 0, units: {} },
 		]);
 		expect(groups[0]).not.toHaveProperty('unpricedTokens');
-		// What is known of a sum stands beside what is not.
 		expect(await readGroups('?by=agent')).toMatchObject([
 			{ agent: 'scripted', spent: { usd: 0.25 }, unpricedTokens: 1_100 },
 			{ agent: 'prompted', spent: { usd: 1.05 } },

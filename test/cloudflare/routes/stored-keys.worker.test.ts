@@ -1,4 +1,4 @@
-/** Keys that the Worker stores in objects, beside those of its secret (docs/keys.md, "Many keys"). */
+/** Keys that the Worker stores in objects (docs/keys.md, "Many keys"). */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createKey, type KeyRecord } from '../../../src/cloudflare/auth/key.ts';
@@ -25,7 +25,7 @@ interface Made {
 	readonly owner: string;
 }
 
-/** Asks a Worker. Another environment is another isolate, as far as keys are concerned. */
+/** Sends a request to a Worker. Another environment has another cache of keys. */
 const ask = (credential: string, path: string, init: RequestInit = {}, isolate = bindings) =>
 	worker.request(
 		`https://runlet.example.com/v1/${path}`,
@@ -40,7 +40,7 @@ const make = async (body: object = {}): Promise<Made> => {
 };
 const revoke = (id: string) => ask(keys.boss, `keys/${id}`, { method: 'DELETE' });
 
-/** Lets the sessions know the keys as the Worker of this test does, which has variables of its own. */
+/** Gives the sessions the keys of this test’s Worker. */
 async function storeKeysInSessions(): Promise<() => void> {
 	const session = env.SESSIONS.get(env.SESSIONS.newUniqueId());
 	const own = await runInDurableObject(session, (one) => readConfig(Reflect.get(one, 'env')));
@@ -50,7 +50,7 @@ async function storeKeysInSessions(): Promise<() => void> {
 	return () => void Object.defineProperties(own, before);
 }
 
-/** Lets time pass for the keys that were read. */
+/** Lets the cached keys expire. */
 function passTime(ms: number): void {
 	const at = Date.now() + ms;
 	vi.spyOn(Date, 'now').mockImplementation(() => at);
@@ -113,7 +113,7 @@ describe('a stored key', () => {
 		expect((await revoke(id)).status).toBe(204);
 		const here = await ask(key, 'agents');
 		expect(here.status).toBe(401);
-		// What was read before is still used there, for half a minute.
+		// The cached key is used for half a minute.
 		expect((await ask(key, 'agents', {}, elsewhere)).status).toBe(200);
 		passTime(59_999);
 		const refused = await ask(key, 'agents', {}, elsewhere);
@@ -177,7 +177,7 @@ describe('a stored key', () => {
 });
 
 describe('unknown keys', () => {
-	/** Stored keys that count what they read, over directories that may fail, at a time that the test sets. */
+	/** Stored keys with counted reads and failing directories, at a time of the test. */
 	const watch = () => {
 		const clock = { now: 0 };
 		const reads: string[] = [];
@@ -247,7 +247,6 @@ describe('unknown keys', () => {
 
 const record: KeyRecord = { id: 'abcdefgh1234', owner: 'ann', hash: 'h'.repeat(43), scopes: ['run'] };
 const entry = { name: record.id, version: '1', definition: JSON.stringify(record), createdAt: 1, updatedAt: 1 };
-/** A registry that has one key, whoever asks. */
 const fullRegistry = {
 	putEntry: async () => 'stored' as const,
 	getEntry: async () => entry,

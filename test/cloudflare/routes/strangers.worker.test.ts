@@ -1,4 +1,4 @@
-/** Who cannot say who they are: what they are told, and how often. */
+/** Requests without a valid credential. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createKeys } from '../../credentials.ts';
 import worker from '../../worker.ts';
@@ -64,7 +64,7 @@ describe('a refused request has WWW-Authenticate', () => {
 });
 
 describe('callers without a valid credential are counted by address', () => {
-	/** A limiter that allows so many of each key. */
+	/** A limiter that allows this number for each key. */
 	function readLimiter(most: number) {
 		const asked = new Map<string, number>();
 		const limit = async ({ key }: { key: string }) => {
@@ -117,7 +117,7 @@ describe('callers without a valid credential are counted by address', () => {
 		const statuses: number[] = [];
 		for (let n = 0; n < 3; n++) {
 			const token = `rls_${id}_${String(n).repeat(16)}_zzzzzz_${'A'.repeat(43)}`;
-			// Each from its own session would be counted for itself.
+			// A new limiter for each token, so that only the address counts them together.
 			const { own: fresh } = readLimiter(9);
 			const limit = (request: { key: string }) =>
 				request.key.startsWith('address') ? own.RATE_LIMITER.limit(request) : fresh.RATE_LIMITER.limit(request);

@@ -27,7 +27,6 @@ const calls = (...names: readonly string[]) => ({
 	toolCalls: names.map((name, index) => ({ id: `c${index}`, name, input: { at: 'Oslo' } })),
 });
 
-/** What is thrown. */
 async function thrown(work: Promise<unknown>): Promise<unknown> {
 	return work.then(
 		() => expect.unreachable('nothing was thrown'),

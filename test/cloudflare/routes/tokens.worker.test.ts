@@ -38,7 +38,7 @@ const revoke = (id: string, tokenId: string, credential = keys.alice) =>
 	ask(credential, `/v1/sessions/${id}/token/${tokenId}`, undefined, {}, 'DELETE');
 const streamed = { accept: 'text/event-stream' };
 
-/** What a token may ask for: by the scope that it needs. */
+/** Requests by the scope that they need. */
 const requests = (id: string): Readonly<Record<string, readonly (readonly [string, unknown?, string?])[]>> => ({
 	read: [
 		[`/v1/sessions/${id}`],
@@ -110,7 +110,7 @@ describe('the scopes of a token', () => {
 		const refused = await ask(token, `/v1/sessions/${id}/tool-results`, approval);
 		expect(refused.status).toBe(403);
 		expect(await refused.json()).toMatchObject({ error: { code: 'forbidden', data: { scope: 'approve' } } });
-		// Nor does it by the way of AI SDK pages, which post all that they hold.
+		// AI SDK pages post all messages, which gives no more rights.
 		const part = {
 			type: 'tool-pay',
 			toolCallId: 'a',
@@ -177,7 +177,7 @@ describe('a revoked token', () => {
 	test('opens nothing after its key was revoked, even if the owner has another key', async () => {
 		const { id, token } = await create();
 		const { token: second } = await makeToken(id);
-		// The session's object has the test's own environment, in which no key was revoked.
+		// The session’s object has the test’s environment, in which no key is revoked.
 		const own = await runInDurableObject(readObject(id), (object) => readConfig(Reflect.get(object, 'env')));
 		const { knowsKey } = own;
 		const keyId = keys.alice.split('_')[1];
@@ -193,7 +193,7 @@ describe('a revoked token', () => {
 });
 
 describe('a stream that is read with a token', () => {
-	/** A session with a run that goes on, and its streams: of the message, of its events, of an AI SDK page. */
+	/** A session with an active run, and its streams: of the message, of the events, of an AI SDK page. */
 	async function running(asked: object = {}) {
 		const { id } = await create();
 		const made = await makeToken(id, asked);
@@ -208,7 +208,6 @@ describe('a stream that is read with a token', () => {
 		return { ...made, id, streams, gate };
 	}
 
-	/** What the three streams end with, once they do. */
 	async function endsOf(streams: readonly Response[]): Promise<readonly string[]> {
 		return Promise.all(streams.map(async (stream) => (await stream.text()).slice(-400)));
 	}
@@ -231,7 +230,7 @@ describe('a stream that is read with a token', () => {
 	test('ends when the token expires, also without events', async () => {
 		const { id, streams, gate } = await running();
 		const expiresAt = Math.floor(Date.now() / 1_000) + 2;
-		// The API makes none for so short a time.
+		// The API makes no token with so short a time.
 		const short = await runInDurableObject(readObject(id), async (_, { storage }) => {
 			const tokenKey = String(storage.sql.exec('SELECT token_key FROM session').one().token_key);
 			const tokenId = '0123456789abcdef';
@@ -292,7 +291,7 @@ test('an Idempotency-Key of a page differs from the same key of its server', asy
 	const { requests: asked } = play('To the page.', 'To the server.');
 	const byPage = await ask(token, path, { text: 'Whatever' }, once);
 	expect(byPage.status).toBe(202);
-	// The server's own request is neither refused nor answered with the page's run.
+	// The server’s own request is neither refused nor answered with the page’s run.
 	const byServer = await ask(keys.alice, path, { text: 'Ship order 1042.' }, once);
 	expect(byServer.status).toBe(202);
 	expect(byServer.headers.has('idempotent-replayed')).toBe(false);

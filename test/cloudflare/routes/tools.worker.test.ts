@@ -1,4 +1,4 @@
-/** The HTTP tools that an owner defines: `/v1/tools`, and the runs that call them. */
+/** The HTTP tools of an owner: `/v1/tools`, and runs that call them. */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { readHistory, request } from '../../client.ts';
@@ -45,7 +45,6 @@ async function refused(response: Response, status: number, field: string, messag
 	expect(error.message).toMatch(message);
 }
 
-/** What came at a path of the receiver. */
 async function readEchoed(
 	name: string,
 ): Promise<{ readonly headers: Record<string, string>; readonly body: string }[]> {
@@ -55,7 +54,7 @@ async function readEchoed(
 let count = 0;
 const newName = () => `t${++count}`;
 
-/** Defines a tool, lets a scripted model call it, and returns the result that the model gets. */
+/** Defines a tool, makes a scripted model call it, and returns the result. */
 async function callTool(
 	body: object,
 	input: unknown,
@@ -505,7 +504,6 @@ describe('a secret', () => {
 		const body = withToken(`${receiver}/echo/${name}`);
 		const called = await callTool(body, {}, { name, define: async (...given) => as(secretsKeys.older)(...given) });
 		expect(called.isError).toBe(false);
-		// Only the newest key is left, and a definition without the secret keeps it.
 		const { secrets: _, ...again } = body;
 		expect((await as(secretsKeys.newest)(name, again)).status).toBe(200);
 		expect((await readEchoed(name))[0]?.headers.authorization).toBe(`Bearer ${token}`);

@@ -38,7 +38,6 @@ async function readText(response: Response): Promise<string> {
 
 const echo = { id: 'e1', name: 'echo', input: { text: 'x' } };
 
-/** A turn that ends when the test says so. */
 function gated(text: string) {
 	const { promise, resolve } = Promise.withResolvers<void>();
 	const turn: ScriptedTurn = async () => {
@@ -75,7 +74,7 @@ test('tools of the provider and sources are in the stream, in a resumed stream a
 		sourcePart,
 	]);
 
-	// Some pages post the whole answer with the next message, or by itself. Nothing of it is an answer to a call.
+	// Some pages post the whole answer with the next message, or alone. It answers no call.
 	const { requests } = play('Yes.');
 	const posted = await post('scripted', 'provided', [{ ...answer, role: 'assistant' }]);
 	expect(posted.status).toBe(200);

@@ -1,4 +1,3 @@
-/** What an admin reads of spending, and what may be spent where nobody says. */
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';

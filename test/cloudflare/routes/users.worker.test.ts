@@ -1,4 +1,3 @@
-/** A person of an owner: what is exported and erased of them, and what they may spend. */
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { hashKey, type KeyRecord, makeKey } from '../../../src/cloudflare/auth/key.ts';
 import { createKeys } from '../../credentials.ts';

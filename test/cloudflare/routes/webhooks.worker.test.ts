@@ -20,9 +20,9 @@ import { senders } from '../wire/protocols/webhooks/senders.ts';
 const unique = () => crypto.randomUUID();
 const taken = async (response: Pick<Response, 'json'>): Promise<Taken> => v.parse(takenBody, await response.json());
 const takenBody = v.object({ sessionId: v.string(), runId: v.string() });
-/** Waits until the run of a delivery is over, so that it asks nothing of the next test's model. */
+/** Waits for the end of a delivery’s run, so that it does not use the next test’s model. */
 const ended = async (response: Pick<Response, 'json'>) => allEvents(await follow((await taken(response)).sessionId));
-/** What a delivery of each source needs so that it can be told from others. */
+/** The fields that make a delivery of each source unique. */
 const readPayload = (id: string, message: unknown) => ({ id, event_id: id, message });
 
 describe('a delivery', () => {
@@ -94,7 +94,7 @@ describe('a delivery', () => {
 		expect((await readHistory(first.sessionId)).map(({ content }) => content)).toEqual(['a', 'One.', 'b', 'Two.']);
 		expect(await readState(first.sessionId)).toMatchObject({ metadata });
 		const alone = await taken(await deliver({ message: 'c' }));
-		// The same key of another source is another session's.
+		// The same id from another source means another delivery.
 		const other = await taken(await deliver({ message: { text: 'd', session } }, { source: 'github' }));
 		expect(new Set([first, alone, other].map(({ sessionId }) => sessionId)).size).toBe(3);
 		for (const { sessionId } of [alone, other]) await allEvents(await follow(sessionId));
@@ -114,7 +114,7 @@ describe('a delivery', () => {
 		expect(await refused.json()).toMatchObject({ error: { code: 'overloaded' } });
 		gate.resolve();
 		await expect.poll(async () => (await readHistory(sessionId)).length).toBe(34);
-		// It was not stored, so it is new when it comes again.
+		// It was not stored, so it is new if it comes again.
 		play('Late.');
 		const again = await send('one too many', late);
 		expect(again.status).toBe(202);
@@ -143,7 +143,6 @@ describe('a delivery', () => {
 		await age(old, 29.9);
 		await age(older, 30.1);
 		await restart(sessionId);
-		// Whatever comes next clears away; the two are asked for behind it.
 		expect((await send(unique())).status).toBe(202);
 		await allEvents(await follow(sessionId));
 		expect((await send(old)).status).toBe(200);
@@ -348,13 +347,12 @@ describe('who may deliver', () => {
 		expect(response.status).toBe(202);
 		const { sessionId } = await taken(response);
 		expect((await ask(`/v1/sessions/${sessionId}`, { headers: byKey })).status).toBe(200);
-		// This machine is told what was thrown, a sender on the web is not.
+		// This machine gets the thrown message, a sender on the web does not.
 		const failing = JSON.stringify({ throws: 'secret-in-a-mapping' });
 		const signed = { ...headers(failing, { id: unique(), at: 0, secrets: [secret] }) };
 		const failed = { method: 'POST', body: failing, headers: signed };
 		expect(await (await ask(path, failed)).text()).not.toContain('secret-in-a-mapping');
 		expect(await (await deliver({ throws: 'secret-in-a-mapping' })).text()).toContain('secret-in-a-mapping');
-		// Another owner does not see it, and a Worker without keys answers nobody.
 		const other = await createKeys({ bob: ['run'] });
 		const byBob = { authorization: `Bearer ${other.keys.bob}` };
 		expect((await ask(`/v1/sessions/${sessionId}`, { headers: byBob }, other.bindings)).status).toBe(404);
@@ -364,7 +362,7 @@ describe('who may deliver', () => {
 });
 
 describe('a delivery that is not authentic', () => {
-	/** A body that never ends, and whether anybody waits for it. */
+	/** A body that never ends, and whether it is still read. */
 	function endless() {
 		let read = 0;
 		const body = new ReadableStream<Uint8Array>(
@@ -379,10 +377,9 @@ describe('a delivery that is not authentic', () => {
 		const now = Math.floor(Date.now() / 1_000);
 		const signed = { ...headers('{}', { id: unique(), at: now, secrets: [secret] }) };
 		const old = { ...headers('{}', { id: unique(), at: now - 301, secrets: [secret] }) };
-		// A slow machine takes seconds until it is asked.
+		// A slow machine takes seconds.
 		const early = { ...headers('{}', { id: unique(), at: now + 360, secrets: [secret] }) };
 		const without = signedHeaders.map((name) => ({ ...signed, [name]: '' }));
-		// Any text may be an id.
 		const formed = signedHeaders.filter((name) => name !== 'webhook-id');
 		const garbled = formed.map((name) => ({ ...signed, [name]: 'x' }));
 		for (const wrong of [{}, ...without, ...garbled, ...(isTimed ? [old, early] : [])]) {
@@ -414,7 +411,7 @@ describe('a delivery that is not authentic', () => {
 		};
 		expect([await send(undefined, '203.0.113.7'), await send(otherSecret, '203.0.113.7')]).toEqual([401, 401]);
 		expect([await send(undefined, '203.0.113.7'), await send(otherSecret, '203.0.113.7')]).toEqual([429, 429]);
-		// Senders share addresses: who signs is not shut out by who does not.
+		// Senders share addresses: unsigned requests do not lock out signed ones.
 		expect(await send(secret, '203.0.113.7')).toBe(204);
 		expect(await send(undefined, '203.0.113.8')).toBe(401);
 		const nearby = [await send(undefined, '2001:db8::1'), await send(undefined, '2001:db8::2')];
@@ -459,7 +456,6 @@ describe('an agent with its own secret', () => {
 		expect((await send('hooked-wide', general)).status).toBe(401);
 		expect((await send('hooked', general)).status).toBe(204);
 		expect((await send('hooked', own)).status).toBe(401);
-		// Another source of the same agent has the general one, as it has none of its own.
 		expect((await deliver({ other: true }, { agent: 'hooked-wide', source: 'github' })).status).toBe(204);
 	});
 
@@ -557,7 +553,6 @@ describe('an event for a session with an open question', () => {
 			const said = async () =>
 				(await readHistory(sessionId)).slice(2).map(({ role, content }) => `${role}: ${content}`);
 			const own = ['tool: Friday.', 'assistant: On Friday.', 'user: Spam.', 'assistant: And more.'];
-			// One that steers is taken up by the run that goes on.
 			const steered = ['tool: Friday.', 'user: Spam.', 'assistant: On Friday.'];
 			await expect.poll(said).toEqual(whenBusy === 'steer' ? steered : own);
 		}
@@ -596,10 +591,8 @@ describe('the immediate answer of a source', () => {
 		const command = form({ command: '/ask', text: 'hello', trigger_id: unique(), message: 'go' });
 		const response = await deliver(command, { source: 'slack' });
 		expect([response.status, await response.text()]).toEqual([200, '']);
-		// An event is not shown to anybody, and its sender comes again.
 		const event = { type: 'event_callback', event_id: unique(), event: { type: 'app_mention' }, message: 'go' };
 		expect((await deliver(event, { source: 'slack' })).status).toBe(202);
-		// What fails in time is told.
 		expect((await deliver(interactive({ type: 'shortcut', throws: 'x' }), { source: 'slack' })).status).toBe(500);
 	});
 
@@ -641,7 +634,7 @@ describe('the immediate answer of a source', () => {
 	});
 });
 
-/** What GitHub sent to others. */
+/** Published signatures of GitHub. */
 const events = v.parse(
 	v.array(v.object({ name: v.string(), examples: v.array(v.looseObject({ action: v.optional(v.string()) })) })),
 	'default' in examples ? examples.default : examples,
@@ -688,13 +681,13 @@ describe('the agent triage', () => {
 	});
 });
 
-/** Another text: a letter or a digit of it is another one. */
+/** Changes one letter or digit of a text. */
 function altered(text: string, random: (low: number, high: number) => number): string {
 	for (;;) {
 		const at = random(0, text.length - 1);
 		const letter = text[at] ?? '';
 		if (!/[0-9a-z]/i.test(letter)) continue;
-		// Of a sender's other schemes nothing counts.
+		// Other schemes in the header are ignored.
 		if (text.includes(',') && text.startsWith('v0=', text.lastIndexOf(',', at) + 1)) continue;
 		const digits = '0123456789abcdef';
 		return `${text.slice(0, at)}${digits[(digits.indexOf(letter.toLowerCase()) + 1) % 16]}${text.slice(at + 1)}`;

@@ -13,7 +13,7 @@ import { counted } from '../../rows.ts';
 import { play } from '../../script.ts';
 import { runtime, writing } from '../../worker.ts';
 
-/** The environment of the objects under test. It is read once. */
+/** The environment of the objects under test. */
 const environment = { ...env };
 const begin = '2030-03-04T06:00:00.000Z';
 beforeEach(() => setClock(begin));
@@ -25,7 +25,6 @@ afterEach(() => {
 const findDirectory = (owner = 'local') => env.DIRECTORIES.get(env.DIRECTORIES.idFromName(owner));
 const readAlarm = (owner = 'local') => runInDurableObject(findDirectory(owner), (_, { storage }) => storage.getAlarm());
 
-/** Lets the alarm of an owner go off at a moment. */
 async function passTo(moment: string, owner = 'local'): Promise<void> {
 	setClock(moment);
 	await runDurableObjectAlarm(findDirectory(owner));
@@ -51,13 +50,11 @@ interface Exported {
 	readonly stored?: object;
 }
 
-/** The texts that a session was sent. */
 const readInputs = async (id: string) =>
 	(await readHistory(id)).filter(({ role }) => role === 'user').map(({ content }) => content);
 
 const call = (name: string, input: object) => ({ toolCalls: [{ id: name, name, input: { ...input } }] });
 
-/** Waits until a session has ended so many runs. */
 async function waitForRuns(id: string, count: number): Promise<void> {
 	await expect
 		.poll(
@@ -84,7 +81,7 @@ describe('a session with wake-ups', () => {
 			nextAt: '2030-03-04T07:00:00.000Z',
 			last: { outcome: 'ran', at: '2030-03-04T06:30:00.000Z', runId: expect.any(String), sessionId: id },
 		});
-		// What was missed comes once.
+		// Missed times come once.
 		await passTo('2030-03-04T11:10:00.000Z');
 		await waitForRuns(id, 3);
 		expect(await readInputs(id)).toEqual(['Look every half hour', 'Look again.', 'Look again.']);
@@ -119,7 +116,7 @@ describe('a session with wake-ups', () => {
 		play('Looked.');
 		const due = Date.parse('2030-03-04T06:30:00Z');
 		await passTo('2030-03-04T06:30:00.000Z');
-		// As if the object had died before it stored what became of this time.
+		// As if the object had restarted before it stored the outcome.
 		await runInDurableObject(findDirectory(), async (_, { storage }) => {
 			storage.sql.exec('UPDATE schedule SET due_at = ?1, try_at = ?1 WHERE target = ?2', due, `session ${id}`);
 			await storage.setAlarm(due);
@@ -370,7 +367,6 @@ describe('the schedules of an agent', () => {
 		const [told = ''] = await readInputs(session);
 		expect(told).toMatch(/^What happened since yesterday:\n/);
 		expect(told).toContain(', scripted: Where is my order?');
-		// Two days later nothing has happened since.
 		morning.setUTCDate(morning.getUTCDate() + 2);
 		await passTo(morning.toISOString());
 		expect((await find('each-morning'))?.last).toMatchObject({ outcome: 'skipped' });
@@ -386,7 +382,7 @@ describe('the schedules of an agent', () => {
 	}
 });
 
-/** Lets an owner's schedules be carried out with a part of the environment replaced. */
+/** Runs an owner’s schedules with a changed environment. */
 function withConfig<T>(
 	owner: string,
 	more: Partial<Config>,

@@ -51,9 +51,9 @@ test.each<WakeupTime>([
 test('a cron follows the clock of its time zone through both clock changes', () => {
 	const time = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
 	expect(next(time, '2026-03-28T00:00:00Z')).toBe('2026-03-28T01:30:00.000Z');
-	// There is no half past two on this day: it is three.
+	// Half past two does not exist on this day: the time is three.
 	expect(next(time, '2026-03-28T12:00:00Z')).toBe('2026-03-29T01:00:00.000Z');
-	// It is half past two twice on this day: once is enough.
+	// Half past two exists twice on this day: the time comes once.
 	expect(next(time, '2026-10-24T12:00:00Z')).toBe('2026-10-25T00:30:00.000Z');
 	expect(next(time, '2026-10-25T00:30:00Z')).toBe('2026-10-26T01:30:00.000Z');
 });

@@ -14,7 +14,6 @@ const body = {
 	maxResponseBytes: 1_000,
 };
 
-/** Places that nobody may be led to. */
 const forbidden = [
 	'http://127.0.0.1:8080/',
 	'http://localhost/',
@@ -36,7 +35,7 @@ const forbidden = [
 	'//127.0.0.1/',
 ];
 
-/** Calls a tool whose server answers as given, and notes each request. */
+/** Calls a tool with a fake server, and records each request. */
 async function call(answer: (url: string) => Response, definition = body) {
 	const seen: { url: string; headers: Record<string, string> }[] = [];
 	const stored = toStoredTool('look', definition, { secrets: { KEY: secret }, allowLoopback: false });

@@ -9,7 +9,7 @@ import { counted } from '../../../rows.ts';
 
 afterEach(() => setClock());
 
-/** A directory of its own for each test. */
+/** A new directory for each test. */
 function newDirectory() {
 	return env.DIRECTORIES.get(env.DIRECTORIES.newUniqueId());
 }
@@ -18,7 +18,7 @@ function entry(id: string, activeAt: number, more: Partial<Listed> = {}): Listed
 	return { id, agent: 'assistant', createdAt: 1_000, activeAt, ...more };
 }
 
-/** Every page of a list, `between` being called with the number of the page that was read. */
+/** Yields every page of a list. Calls `between` with the number of the page. */
 function allPages(store: DirectoryStore, limit: number, between: (page: number) => void = () => {}): Listed[] {
 	const seen: Listed[] = [];
 	let page: DirectoryPage = { sessions: [] };
@@ -134,7 +134,7 @@ test('pages through 1,000 changing sessions list each unchanged session once, in
 	await runInDurableObject(newDirectory(), (_, { storage }) => {
 		const store = new DirectoryStore(storage);
 		const id = (n: number) => `s${String(n).padStart(4, '0')}`;
-		// Ten of them at each time, so that pages end between equal ones.
+		// Ten sessions at each time, so that pages end between equal times.
 		for (let n = 0; n < 1_000; n++) store.touch(entry(id(n), 10_000 + Math.floor(n / 10)));
 		const changed = new Set<string>();
 		const change = (one: string, work: () => void) => {
@@ -155,7 +155,6 @@ test('pages through 1,000 changing sessions list each unchanged session once, in
 	});
 });
 
-/** Some of the same hour, and some of others. */
 const anyTime = fc.nat(15).map((n) => n * 1_200_000);
 const happening = fc.record({
 	kind: fc.constantFrom('touch', 'remove'),
@@ -231,7 +230,7 @@ test('lists waiting sessions by activity until they continue', async () => {
 		]);
 		store.touch({ ...entry('a', 5), wait: { ...wait, calls: wait.calls.slice(1) } });
 		store.touch({ ...entry('b', 6), wait: null });
-		// An earlier version does not tell whether it waits.
+		// An earlier version does not send whether the session waits.
 		store.touch(entry('c', 7));
 		store.remove('d', 8);
 		expect(readWaiting()).toEqual([

@@ -5,13 +5,13 @@ import { DirectoryStore } from '../../../../src/cloudflare/objects/directory/sto
 import { type WaitKind, waitKinds } from '../../../../src/cloudflare/objects/directory/wait.ts';
 import { counted } from '../../../rows.ts';
 
-/** With 1_000_000 the test takes 17 s, and its figure is the same. */
+/** With 1_000_000 the test takes 17 s and reads the same number of rows. */
 const sessions = 10_000;
 
 const agents = [undefined, 'assistant', 'rare', 'unknown'];
 const users = [undefined, null, 'ada', 'rare', 'unknown'];
 
-/** Stores sessions of one hour, ten at each time. Of agent and user, some have nearly all, some one in a thousand. */
+/** Stores sessions of one hour, ten at each time, with frequent and rare agents and users. */
 function fill(sql: SqlStorage, rows: number): void {
 	const agent = "CASE WHEN n % 1000 = 7 THEN 'rare' ELSE 'assistant' END";
 	const user = "CASE WHEN n % 1000 = 3 THEN 'rare' WHEN n % 2 = 0 THEN 'ada' END";
@@ -37,7 +37,7 @@ test(`a page of 50 of any list of ${sessions} sessions or waiting calls reads at
 		fill(storage.sql, sessions);
 		rows();
 		const read = new Map<string, number>();
-		/** Reads the first page, the one behind it, and one far behind, which begins between equal times. */
+		/** Reads the first page, the next one, and a late one that begins between equal times. */
 		const readPages = (about: object, far: string, list: (cursor?: string) => { readonly cursor?: string }) => {
 			const { cursor } = list();
 			for (const at of [undefined, cursor, far]) {

@@ -1,4 +1,4 @@
-/** Alerts at 50, 80 and 100 % of a budget: once each, also after restarts and repeats, and delivered at least once. */
+/** Alerts at 50, 80 and 100 % of a budget. */
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import * as fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
@@ -35,7 +35,7 @@ afterEach(() => {
 const toWords = ({ scope, user, percent }: SpendingAlert) =>
 	[scope, user, percent].filter((word) => word !== undefined).join(' ');
 
-/** Delivers all that is due, and gives what was told since the last time. */
+/** Delivers all due alerts, and returns those since the last call. */
 async function takeTold(ledger: Stub): Promise<readonly string[]> {
 	while ((await countOutgoing(ledger)) > 0) {
 		await runInDurableObject(ledger, (_, { storage }) => storage.sql.exec('UPDATE outgoing SET due_at = 0').toArray());
@@ -47,7 +47,6 @@ async function takeTold(ledger: Stub): Promise<readonly string[]> {
 const countOutgoing = (ledger: Stub) =>
 	runInDurableObject(ledger, (_, { storage }) => storage.sql.exec('SELECT 1 FROM outgoing').toArray().length);
 
-/** Spends tokens by a lease of its own. */
 async function spend(
 	ledger: Stub,
 	id: string,
@@ -70,12 +69,10 @@ test('sends one alert for each share of a day, with the spending and the limit',
 		.poll(() => told)
 		.toEqual([{ owner: 'shop', scope: 'day', percent: 50, day: '2026-11-22', spent: { tokens: 500, usd: 0 }, limit }]);
 	expect(await takeTold(ledger)).toEqual(['day 50']);
-	// Several at once, and none for what comes after the last.
 	await spend(ledger, 'c', 500, { limit });
 	expect(await takeTold(ledger)).toEqual(['day 100', 'day 80']);
 	await ledger.settle([{ id: 'd', amount: { tokens: 100, usd: 9 } }]);
 	expect(await takeTold(ledger)).toEqual([]);
-	// The next day begins anew.
 	setClock('2026-11-23');
 	await spend(ledger, 'e', 600, { limit });
 	expect(await takeTold(ledger)).toEqual(['day 50']);
@@ -126,17 +123,16 @@ test('a higher limit arms the shares that are no longer reached; the same limit 
 	await spend(ledger, 'a', 80, { limit: { tokens: 100 } });
 	expect(await takeTold(ledger)).toEqual(['day 50', 'day 80']);
 	await spend(ledger, 'b', 5, { limit: { tokens: 160 } });
-	// More than half of the new one is spent already, which is known.
+	// More than half of the new limit is already spent.
 	expect(await takeTold(ledger)).toEqual([]);
 	await spend(ledger, 'c', 45, { limit: { tokens: 160 } });
 	expect(await takeTold(ledger)).toEqual(['day 80']);
-	// Somebody who still knows the old limit tells nothing but what it was never told of.
+	// A request with the old limit sends only new alerts.
 	await spend(ledger, 'd', 1, { limit: { tokens: 100 } });
 	expect(await takeTold(ledger)).toEqual(['day 100']);
 	await spend(ledger, 'e', 1, { limit: { tokens: 160 } });
 	await spend(ledger, 'f', 1, { limit: { tokens: 100 } });
 	expect(await takeTold(ledger)).toEqual([]);
-	// One lease may raise it and pass it.
 	await spend(ledger, 'g', 400, { limit: { tokens: 1_000 } });
 	expect(await takeTold(ledger)).toEqual(['day 50']);
 });
@@ -312,7 +308,7 @@ test('in any order, sends each share’s alert exactly once for its day and limi
 			expect(new Set(names).size).toBe(names.length);
 			for (const { spent, limit, percent } of told)
 				expect(spent.tokens * 100).toBeGreaterThanOrEqual((limit.tokens ?? Infinity) * percent);
-			// Whatever was spent of the largest limit on a day is told for some limit.
+			// Spending that reached the largest limit of a day causes an alert for some limit.
 			for (const { day: on, spent } of await ledger.days(30))
 				for (const percent of [50, 80, 100].filter((one) => spent.tokens * 100 >= 200 * one))
 					expect(names.some((name) => name.startsWith(`${on} ${percent} `))).toBe(true);

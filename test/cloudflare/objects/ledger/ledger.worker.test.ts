@@ -11,12 +11,12 @@ import { counted } from '../../../rows.ts';
 
 afterEach(() => setClock());
 
-/** A ledger of its own for each test. */
+/** A new ledger for each test. */
 function newLedger() {
 	return env.LEDGERS.get(env.LEDGERS.newUniqueId());
 }
 
-/** The names of a ledger's leases, in the rows of days and in rows of their own. */
+/** The ids of a ledger’s leases, in the rows of days and in their own rows. */
 function calls(ledger: ReturnType<typeof newLedger>): Promise<unknown[]> {
 	return runInDurableObject(ledger, (_, { storage }) =>
 		storage.sql
@@ -249,7 +249,6 @@ test('a lease is the whole request until half of the day’s rest is reserved, t
 		ok: false,
 		state: { left: { tokens: 0 } },
 	});
-	// What is given back is there for others, and what is spent makes leases smaller.
 	await ledger.settle(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((id) => ({ id, amount: { tokens: 8, usd: 0 } })));
 	expect(await ledger.reserve({ id: 'h', amount: ten, limit, whole })).toEqual({ ok: true, amount: ten });
 	expect(await ledger.reserve({ id: 'i', amount: ten, limit, whole: { tokens: 12, usd: 0.2 } })).toEqual({
@@ -260,7 +259,7 @@ test('a lease is the whole request until half of the day’s rest is reserved, t
 
 describe('beyond half of the rest of the day', () => {
 	const limit = { tokens: 100_000 };
-	/** A request for a reply of at most 16,384 tokens, which costs 1,000 tokens more. */
+	/** A request for a reply of at most 16,384 tokens and 1,000 tokens of input. */
 	const ask = (id: string, more: Partial<LeaseRequest> = {}): LeaseRequest => ({
 		...{ id, amount: { tokens: 17_384, usd: 0 }, limit },
 		reply: { agent: 'a', model: 'm', input: { tokens: 1_000, usd: 0 }, perToken: { tokens: 1, usd: 0 } },
@@ -270,7 +269,6 @@ describe('beyond half of the rest of the day', () => {
 		const answer = await ledger.reserve(request);
 		return answer.ok ? answer.amount.tokens : answer.scope;
 	};
-	/** What a lease came to whose longest reply had so many tokens. */
 	const came = (id: string, longestReply: number, agent = 'a') => {
 		const amount = { tokens: 1_000 + longestReply, usd: 0 };
 		const part = { ...amount, model: 'm', unpricedTokens: 0, inputTokens: 1_000, cachedInputTokens: 0, longestReply };
@@ -287,7 +285,7 @@ describe('beyond half of the rest of the day', () => {
 		expect(await reserve(ledger, ask('first'))).toBe(1_000 + 2_048);
 		await ledger.settle([came('first', 400)]);
 		expect(await reserve(ledger, ask('second'))).toBe(1_000 + 500);
-		// A longer reply counts at once, and shorter ones little by little.
+		// A longer reply counts at once, shorter replies gradually.
 		await ledger.settle([came('second', 4_000)]);
 		expect(await reserve(ledger, ask('third'))).toBe(1_000 + 5_000);
 		await ledger.settle([came('third', 800)]);
@@ -325,7 +323,6 @@ test.each([
 	const owed = [{ id: 'a', amount: { tokens: 8, usd: 0 } }];
 	expect(await ledger.reserve({ id: 'b', amount: ten, limit, owed })).toMatchObject({ ok });
 	expect(await ledger.state({})).toMatchObject({ spent: { tokens: 8 }, reserved: ok ? ten : nothing });
-	// A repeat counts once.
 	await ledger.reserve({ id: 'b', amount: ten, limit, owed });
 	expect((await ledger.state({})).spent.tokens).toBe(8);
 });
@@ -361,20 +358,20 @@ test('a lease writes two rows, or four if many are open, and reads a constant nu
 	});
 });
 
-/** What happens to a ledger, with ids that come again and days that pass. */
+/** Random changes of a ledger, with repeated ids and passing days. */
 const happening = fc.oneof(
 	fc.record({
 		kind: fc.constantFrom('reserve', 'settle'),
 		id: fc.nat(49).map(String),
 		tokens: fc.nat(12),
 		usd: fc.double({ min: 0, max: 0.12, noNaN: true }),
-		/** How much more a whole lease is. */
+		/** The whole lease minus the needed one. */
 		times: fc.integer({ min: 1, max: 4 }),
 	}),
 	fc.constantFrom({ kind: 'restart' }, { kind: 'midnight' }),
 );
 
-/** Dollars as whole numbers, so that the model's sums are exact. */
+/** Dollars as integers, so that the model’s sums are exact. */
 const exact = (usd: number): bigint => BigInt(Math.round(usd * 1e12));
 
 interface ModelCall {
@@ -384,7 +381,6 @@ interface ModelCall {
 	readonly settled: boolean;
 }
 
-/** The sums of a day's calls. */
 function sums(known: ReadonlyMap<string, ModelCall>, day: number) {
 	const sum = (settled: boolean) => {
 		const found = [...known.values()].filter((call) => call.day === day && call.settled === settled);
@@ -433,7 +429,7 @@ test('in any order, with repetitions, restarts and midnights: no reservation pas
 							continue;
 						}
 						known.set(id, { day: today, ...got, settled: false });
-						// A unit of dollars may be lost where something is halved.
+						// Halving may lose a unit of dollars.
 						const isPlenty = (units: bigint) =>
 							2 * (reserved.tokens + whole.tokens) <= limit.tokens - spent.tokens &&
 							2n * (reserved.usd + exact(whole.usd)) <= exact(limit.usd) - spent.usd + units;

@@ -1,4 +1,4 @@
-/** What was spent by agent, model, user and unit: counted once, bounded, and without the names of those who were erased. */
+/** The spending by agent, model, user and unit. */
 import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
@@ -14,7 +14,6 @@ const part = (tokens: number, more: Partial<CostPart> = {}): CostPart => ({
 	...more,
 });
 
-/** What a lease with one part came to. */
 const cost = (id: string, tokens: number, more: Partial<Cost> = {}, ofPart: Partial<CostPart> = {}): Cost => ({
 	...{ id, amount: { tokens, usd: tokens / 1_000 }, agent: 'a', parts: [part(tokens, ofPart)] },
 	...more,
@@ -22,7 +21,6 @@ const cost = (id: string, tokens: number, more: Partial<Cost> = {}, ofPart: Part
 
 const all = ['agent', 'model', 'user'] as const;
 
-/** The tokens of each part on all days, by the names of the part. */
 async function readTokens(ledger: Pick<LedgerApi, 'parts'>): Promise<Record<string, number>> {
 	const sums: Record<string, number> = {};
 	for (const { agent, model, user = '', tokens } of await ledger.parts(all, 90)) {
@@ -44,7 +42,7 @@ test('counts a lease once by agent, model, user and unit, however often it is se
 		await ledger.settle([told, told]);
 		await evictDurableObject(ledger);
 	}
-	// One that was never reserved, and one whose lease was stored among others.
+	// A cost without a reservation, and a lease in a row of its own.
 	await ledger.settle([cost('two', 7, {}, { units: { web_searches: 1 } })]);
 	await ledger.reserve({ id: 'three', amount: { tokens: 1, usd: 0 }, limit: { tokens: 1_000 } });
 	await ledger.settle([told]);
@@ -85,7 +83,7 @@ test('a day has a bounded number of users and models, and sums up the others', a
 	expect(tokens['a m *']).toBeGreaterThan(400);
 	expect(tokens['* * *']).toBeGreaterThan(100);
 	expect(Object.values(tokens).reduce((sum, one) => sum + one, 0)).toBe(1_500);
-	// Who is known already still counts by name.
+	// Known names still count separately.
 	await ledger.settle([cost('more', 10, { user: 'user-1' })]);
 	expect((await readTokens(ledger))['a m user-1']).toBe(11);
 });
@@ -131,7 +129,6 @@ test('erasing a user removes the name from all parts, also of open leases, and k
 	const tokens = await readTokens(ledger);
 	expect(tokens['a m *']).toBe(112);
 	expect(tokens['a m u1']).toBe(1);
-	// Numbers that bills rest on stay.
 	expect((await ledger.userState('kim')).total.spent.tokens).toBe(112);
 });
 

@@ -10,7 +10,7 @@ import { counted } from '../../../rows.ts';
 
 afterEach(() => setClock());
 
-/** A ledger of its own for each test. */
+/** A new ledger for each test. */
 function newLedger() {
 	return env.LEDGERS.get(env.LEDGERS.newUniqueId());
 }
@@ -175,7 +175,7 @@ describe('the spending of a user', () => {
 			{ day: '2026-03-02', spent: nothing, reserved: ten },
 			{ day: '2026-03-01', spent: { tokens: 4, usd: 0 }, reserved: ten },
 		]);
-		// Nobody settled two of them before their days were forgotten.
+		// Two leases stayed open until their days were removed.
 		setClock('2026-03-10T12:00:00Z');
 		expect((await ledger.userState('kim')).total).toMatchObject({ spent: { tokens: 24 }, reserved: nothing });
 	});
@@ -273,7 +273,7 @@ test('the lease of a user writes four rows, and reads a constant number', async 
 			store.settle(today, [{ id, amount: ten, user }]);
 		};
 		const readCost = (id: string) => {
-			// The first lease of a day writes the row of the day, in the index, too.
+			// The first lease of a day also writes the index of the day’s row.
 			lend(`first ${id}`, 1_000, 'kim');
 			rows();
 			lend(id, 1_000, 'kim');
@@ -299,7 +299,7 @@ const happening = fc.oneof(
 			user: fc.constantFrom(...users),
 			tokens: fc.nat(12),
 			usd: fc.double({ min: 0, max: 0.12, noNaN: true }),
-			/** How much more a whole lease is. */
+			/** The whole lease minus the needed one. */
 			times: fc.integer({ min: 1, max: 4 }),
 		}),
 	},
@@ -314,11 +314,10 @@ const happening = fc.oneof(
 	{ weight: 1, arbitrary: fc.constantFrom({ kind: 'midnight' as const }, { kind: 'back' as const }) },
 );
 
-/** Dollars as whole numbers, so that the model's sums are exact. */
+/** Dollars as integers, so that the model’s sums are exact. */
 const exact = (usd: number): bigint => BigInt(Math.round(usd * 1e12));
 const toExact = ({ tokens, usd }: Amount) => ({ tokens, usd: exact(usd) });
 
-/** A lease in the model. */
 interface Entry {
 	readonly user: string | undefined;
 	readonly day: number;
@@ -334,7 +333,7 @@ function sum(entries: readonly Entry[]) {
 	};
 }
 
-/** All leases that a model ledger ever had, and those that it can still tell from new ones. */
+/** All leases of a model ledger, and those that it still knows. */
 class ModelLedger {
 	readonly caps = new Map<string, UserCaps>();
 	readonly #entries = new Set<Entry>();
@@ -359,7 +358,6 @@ class ModelLedger {
 		return [...this.#entries].filter(isWanted);
 	}
 
-	/** The leases that each budget counts, with the limit of the budget. */
 	budgets(user: string | undefined, today: number, limit: UserCaps['daily']) {
 		const { daily = {}, total = {} } = this.caps.get(user ?? '') ?? {};
 		const ofDay = this.select(({ day }) => day === today);
@@ -374,7 +372,6 @@ class ModelLedger {
 		];
 	}
 
-	/** Lists what users spent since a day, as a ledger does. */
 	listDays(first: number): UserDay[] {
 		const all = this.select(({ day, user }) => user !== undefined && day >= first);
 		const names = new Set(all.map(({ day, user }) => JSON.stringify([formatDay(day), user])));
@@ -390,7 +387,6 @@ class ModelLedger {
 	}
 }
 
-/** Compares the sums of a ledger with those of the model. */
 function assertSums(store: LedgerStore, model: ModelLedger, today: number, first: number): void {
 	for (const user of ['kim', 'lee']) {
 		const { caps, daily, total } = store.users.state(user, today);
@@ -438,7 +434,7 @@ test('in any order, with repetitions, changed caps and other days: no reservatio
 					let newest = first;
 					for (const what of happenings) {
 						if (what.kind === 'midnight') newest = Math.max(newest, ++today);
-						// A clock may go back over midnight.
+						// A clock may return to the previous day.
 						else if (what.kind === 'back') today = Math.max(first, newest - 1);
 						else if (what.kind === 'caps') {
 							const { daily, total } = what.caps;
@@ -460,7 +456,6 @@ test('in any order, with repetitions, changed caps and other days: no reservatio
 
 type Act = Extract<typeof happening extends fc.Arbitrary<infer T> ? T : never, { readonly id: string }>;
 
-/** Reserves or settles a lease in a ledger and in the model. */
 function act(store: LedgerStore, model: ModelLedger, today: number, what: Act, limit: object): void {
 	const { kind, id, tokens, times, user } = what;
 	const usd = exact(what.usd);
@@ -468,7 +463,7 @@ function act(store: LedgerStore, model: ModelLedger, today: number, what: Act, l
 	if (kind === 'settle') {
 		store.settle(today, [{ id, amount: what, user }]);
 		if (before?.settled === true) return;
-		// A lease without a user becomes the payer's.
+		// A lease without a user gets the user of its cost.
 		const payer = before?.user ?? user;
 		model.put(id, { user: payer, day: before?.day ?? today, tokens, usd, settled: true });
 		return;

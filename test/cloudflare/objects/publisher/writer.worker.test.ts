@@ -13,7 +13,7 @@ const markdown = (name: string, body = 'Text', description = `About ${name}`) =>
 const put = (name: string, ...more: string[]) => ({ name, markdown: markdown(name, ...more), condition: {} });
 const readEtag = (outcome: Outcome) => ('etag' in outcome ? (outcome.etag ?? '') : '');
 
-/** A KV in memory, that can serve old reads and break writes. */
+/** A KV in memory that can return old reads and fail at writes. */
 function memoryKv() {
 	const values = new Map<string, string>();
 	const written: string[] = [];
@@ -39,7 +39,7 @@ function memoryKv() {
 	return { kv, values, written, control, names };
 }
 
-/** In an object of its own; `open` makes a writer as a restart does. */
+/** Runs in a new object. `open` makes a writer like a restart. */
 async function within(
 	work: (open: (kv: SkillsNamespace, trustMs?: number) => SkillWriter, store: PublisherStore) => Promise<void>,
 ) {

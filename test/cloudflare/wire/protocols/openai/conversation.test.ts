@@ -11,7 +11,7 @@ const user = text.map((content): ClientMessage[] => [{ role: 'user', content }])
 const system = fc
 	.tuple(fc.constantFrom('system' as const, 'developer' as const), text)
 	.map(([role, content]): ClientMessage[] => [{ role, content }]);
-/** A turn with calls and their results, in any order. */
+/** A turn with calls, and their results in any order. */
 const called = fc
 	.tuple(text, fc.shuffledSubarray(['a', 'b', 'c'], { minLength: 1 }))
 	.map(([content, ids]): ClientMessage[] => [

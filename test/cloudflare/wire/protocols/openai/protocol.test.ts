@@ -29,14 +29,13 @@ function streamed(events: readonly RunEvent[]): string {
 	return events.map((event) => writer.event(event, undefined)).join('') + writer.end();
 }
 
-/** The whole answer of a run. */
 function complete(events: readonly RunEvent[]): Completion {
 	const whole = protocol.result?.(events);
 	if (whole === undefined || 'error' in whole) throw new Error('There is no answer.');
 	return whole.completion;
 }
 
-/** The response to a run that gave no answer. */
+/** The response to a run without an answer. */
 function fail(events: readonly RunEvent[]): Response {
 	const whole = protocol.result?.(events);
 	if (whole === undefined || 'completion' in whole) throw new Error('There is an answer.');
@@ -51,7 +50,6 @@ function shown(events: readonly RunEvent[]): unknown[] {
 	});
 }
 
-/** What the client library makes of bytes. */
 function readCompletion(body: string) {
 	const response = () => Promise.resolve(new Response(body, { headers: { 'content-type': 'text/event-stream' } }));
 	const client = new OpenAI({ apiKey: 'any', fetch: response });
@@ -64,7 +62,7 @@ const callOf = fc.record({
 	input: fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }),
 });
 
-/** A turn's deltas: what it thinks and says, in pieces; broken off and begun again a few times. */
+/** The deltas of a turn with reasoning and text, restarted a few times. */
 const turn = fc
 	.record({
 		sources: fc.array(fc.record({ id: text, url: fc.webUrl(), title: text }), { maxLength: 3 }),

@@ -3,7 +3,7 @@ import * as ai6 from 'ai6';
 import * as ai7 from 'ai7';
 import type { UiChunk } from '../../../../../src/cloudflare/wire/protocols/ui/chunk.ts';
 
-/** A message as a client holds it, as far as tests look into it. */
+/** The fields of a client’s message that tests use. */
 export interface SeenMessage {
 	readonly id: string;
 	readonly role: string;
@@ -11,7 +11,7 @@ export interface SeenMessage {
 	readonly parts: readonly (Readonly<Record<string, unknown>> & { readonly type: string })[];
 }
 
-/** What the published client of one version makes of chunks: throws where it does not accept one, or stumbles over it. */
+/** Builds the message with a published version of the client. Throws if it refuses a chunk. */
 type Reading = (chunks: readonly UiChunk[]) => Promise<SeenMessage | undefined>;
 
 export const readings: Readonly<Record<5 | 6 | 7, Reading>> = {
@@ -37,7 +37,6 @@ interface Schema<C> {
 	readonly validate?: (value: unknown) => Validation<C> | PromiseLike<Validation<C>>;
 }
 
-/** The chunks as the schema of a client's own transport gives them. */
 async function accepted<C>(
 	{ uiMessageChunkSchema }: { readonly uiMessageChunkSchema: Schema<C> | (() => Schema<C>) },
 	chunks: readonly UiChunk[],

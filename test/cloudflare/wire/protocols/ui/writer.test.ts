@@ -448,7 +448,7 @@ describe('for random events', () => {
 		);
 	});
 
-	/** Parts but for the marks between steps, and for calls that an end has settled and a later run took up again. */
+	/** Parts without the step marks and the details of calls. */
 	function readParts(message: SeenMessage | undefined) {
 		return slim(message)
 			?.parts.filter(({ type }) => type !== 'step-start')
@@ -456,13 +456,13 @@ describe('for random events', () => {
 	}
 });
 
-/** What a page shows of a message: without what is undefined, and what only the client itself needs. */
+/** The visible message: without undefined fields and the client’s internal ones. */
 function slim(message: { readonly parts: readonly object[] } | undefined): SeenMessage | undefined {
 	if (message === undefined) return undefined;
 	const shown: SeenMessage = JSON.parse(JSON.stringify(message));
 	const parts = shown.parts.map(({ rawInput: _, ...part }) => {
 		const { id: __, ...reasoning } = part;
-		// The versions do not agree on whether an input that was not complete is kept.
+		// The versions differ in whether they keep an incomplete input.
 		const { input: ___, ...failed } = part;
 		return part.type === 'reasoning' ? reasoning : part.state === 'output-error' ? failed : part;
 	});

@@ -94,9 +94,9 @@ describe.each(sourceNames)('%s', (name) => {
 					return;
 				}
 				const value = Buffer.from(tampered).toString('latin1');
-				// What cannot be in a header, what is trimmed from it, and another way to write the same digits.
+				// Characters that a header cannot have or that are trimmed, and another spelling of the digits.
 				fc.pre(/^[\x20-\x7e]*$/.test(value) && value.trim().toLowerCase() !== signed[place]?.toLowerCase());
-				// Stripe sends several fields, of which some may be wrong or unknown.
+				// Stripe sends several fields. Some may be wrong or unknown.
 				const isSignedStill = name === 'stripe' && hasFieldsOf(signed[place] ?? '', value);
 				expect(
 					await isAuthentic(source, delivery(text, { ...signed, [place]: value }), { secrets: [secret], now }),
@@ -127,7 +127,7 @@ describe.each(sourceNames)('%s', (name) => {
 	});
 });
 
-/** Whether a Stripe-Signature has the one time of another, and one of its signatures. */
+/** Whether a Stripe-Signature has the same single time and one of the same signatures. */
 function hasFieldsOf(original: string, changed: string): boolean {
 	const [had, has] = [original, changed].map((header) => header.split(',').map((field) => field.trim().toLowerCase()));
 	const times = has?.filter((field) => /^t(=|$)/.test(field)) ?? [];
@@ -244,7 +244,7 @@ describe('the content of a delivery', () => {
 		const signed = headers(text, { id, at, secrets: [secret] });
 		const signature = signed['webhook-signature'] ?? '';
 		const next = (letter: string) => String.fromCharCode(letter.charCodeAt(0) + 1);
-		// Its last letter but one stands for four bits, and two that mean nothing.
+		// The last letter but one has four significant bits and two unused ones.
 		const other = signature.replace(/.=$/, ([letter = '']) => `${next(letter)}=`);
 		expect(Buffer.from(other.slice(3), 'base64')).toEqual(Buffer.from(signature.slice(3), 'base64'));
 		const given = delivery(text, { ...signed, 'webhook-signature': other });

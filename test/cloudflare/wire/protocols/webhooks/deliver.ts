@@ -3,18 +3,14 @@ import type { SourceName } from '../../../../../src/cloudflare/wire/protocols/we
 import worker from '../../../../worker.ts';
 import { senders } from './senders.ts';
 
-/** A delivery to an agent of the Worker under test. */
 export interface Given {
 	readonly source?: SourceName;
 	readonly agent?: string;
 	readonly id?: string;
-	/** Further headers, or others. */
 	readonly headers?: Readonly<Record<string, string>>;
-	/** Variables that the Worker does not have. */
 	readonly without?: readonly string[];
 }
 
-/** Signs a payload as its source does, and delivers it. */
 export function deliver(
 	payload: unknown,
 	{ source = 'hmac', agent = 'hooked', id = crypto.randomUUID(), headers = {}, without = [] }: Given = {},
@@ -25,7 +21,7 @@ export function deliver(
 	return post(`/v1/webhooks/${agent}/${source}`, body, { ...signed, ...headers }, without);
 }
 
-/** Posts a body with these headers, and no others. */
+/** Posts a body with only these headers. */
 export async function post(
 	path: string,
 	body: BodyInit,
@@ -36,7 +32,6 @@ export async function post(
 	return worker.request(`http://localhost${path}`, { method: 'POST', body, headers: { ...headers } }, bindings);
 }
 
-/** What a delivery that was taken is answered with. */
 export interface Taken {
 	readonly sessionId: string;
 	readonly runId: string;

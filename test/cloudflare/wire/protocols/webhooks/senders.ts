@@ -2,15 +2,14 @@ import { createHmac } from 'node:crypto';
 import type { RawDelivery, SourceName } from '../../../../../src/cloudflare/wire/protocols/webhooks/index.ts';
 import { joinBytes } from '../../../../../src/core/base/bytes.ts';
 
-/** A delivery as its sender makes it: signed by `node:crypto`, not by what is under test. */
+/** A delivery signed by `node:crypto`, not by the code under test. */
 export interface Sender {
 	readonly secret: string;
 	readonly otherSecret: string;
-	/** Whether it signs a time. */
 	readonly isTimed: boolean;
-	/** The headers that are signed, or sign. */
+	/** The headers with the signature or under it. */
 	readonly signedHeaders: readonly string[];
-	/** The headers of a body that it sends at that time, in seconds since 1970, signed with each of the secrets. */
+	/** The headers of a body at a time in seconds since 1970, signed with each secret. */
 	headers(
 		body: string,
 		about: { readonly id: string; readonly at: number; readonly secrets: readonly string[] },
@@ -19,12 +18,11 @@ export interface Sender {
 	};
 }
 
-/** What the Worker under test signs its callbacks with. */
+/** The secret of the callbacks of the Worker under test. */
 export const callbackSecret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
 
 const hex = (secret: string, content: string) => createHmac('sha256', secret).update(content).digest('hex');
 
-/** One sender for each source. */
 export const senders: Readonly<Record<SourceName, Sender>> = {
 	standard: {
 		secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
