@@ -1,14 +1,12 @@
 import type { Actor } from '../../core/base/actor.ts';
 
-/** A decision about a call. */
 export interface ApprovalRequest {
-	/** Who decides. An asker is the same actor, by whatever way they came. */
+	/** The person who decides. An asker is the same actor, by whatever way they come. */
 	readonly by: Actor;
-	/** Who sent the message that the run answers, or a later one. */
+	/** The senders of the message that the run answers, and of later ones. */
 	readonly askers: readonly Actor[];
 	readonly approve: boolean;
 	readonly tool: string;
-	/** The arguments of the call. */
 	readonly input: unknown;
 	readonly sessionId: string;
 	readonly owner: string;

@@ -16,7 +16,7 @@ function createRefusal(path: string, why: string): RunletError {
 	return createFieldError('invalid_request', path === '' ? 'input' : `input.${path}`, why);
 }
 
-/** Characters of the JSON of arguments. Nobody decides about arguments that are not shown whole. */
+/** Characters of the JSON of arguments. Longer ones cannot be shown whole, so nobody decides about them. */
 const longestInput = 20_000;
 
 export function isTooLongToShow(input: unknown): boolean {

@@ -38,9 +38,7 @@ class Tree {
 	readonly #own: EventSource;
 	readonly #options: TreeOptions;
 	readonly #followed = new Map<number, Followed>();
-	/** Own events that are not shown yet. */
 	#held: ShownEvent[] = [];
-	/** The last own event that was shown. */
 	#ownId: string;
 	#changed: Deferred<void> | undefined;
 	#isWatching = false;
@@ -92,7 +90,6 @@ class Tree {
 		this.#own.leave();
 	}
 
-	/** Whether children have events that come before this own event. */
 	#hasToWait(event: RunEvent): boolean {
 		switch (event.type) {
 			case 'note': {

@@ -19,7 +19,6 @@ export interface Children {
 	/** The number of sessions above this one. */
 	readonly depth: number;
 	readonly caller: Caller;
-	/** The people whose messages led to the run. */
 	readonly askers: () => readonly Actor[];
 	readonly budget: () => BudgetState;
 	/** `open` counts children that have not ended. */
@@ -30,14 +29,12 @@ export interface Children {
 	readonly add: (child: Omit<Child, 'id'>) => Promise<Child>;
 	/** Lets the outbox cancel a child and settle its cost: one that could not begin, or that has running children. */
 	readonly drop: (child: Child) => void;
-	/** Stores the cost of a child. The rest of its reservation is free again. */
 	readonly settle: (child: Child, cost: Amount) => void;
 	readonly toCreate: (child: Child) => CreateInput;
 	/** Returns a new stub for each attempt, because a failed stub stays broken. */
 	readonly reach: (child: Child) => SessionApi;
 }
 
-/** The work of a tool whose calls go to other agents. */
 export interface ChildWork {
 	readonly agents: readonly string[];
 	readonly begin: (input: unknown, context: ToolContext, children: Children) => unknown;
@@ -61,7 +58,6 @@ export function findChildWork({ fn }: Tool): ChildWork | undefined {
 	return fn && works.get(fn);
 }
 
-/** Gives tools the children of their session. */
 export function connectChildren(tools: readonly Tool[], children: () => Children): readonly Tool[] {
 	return tools.map((tool) => {
 		const work = findChildWork(tool);

@@ -205,7 +205,6 @@ export function defineAgent(given: AgentDefinition): Agent {
 	}
 }
 
-/** Adds the name of an agent to the error of a check. */
 export function blameAgent(name: string, check: () => void): void {
 	try {
 		check();
@@ -228,7 +227,6 @@ function toAgent(given: AgentDefinition): Agent {
 	return { ...given, tools, skillTools, skills };
 }
 
-/** Throws `duplicate_tool` for a tool with the name of a memory tool. */
 function assertNoMemoryTool(given: Pick<AgentDefinition, 'memory'>, tools: readonly Tool[]): void {
 	const taken = listMemoryTools(given).find((name) => tools.some((tool) => tool.name === name));
 	if (taken === undefined) return;
@@ -236,7 +234,6 @@ function assertNoMemoryTool(given: Pick<AgentDefinition, 'memory'>, tools: reado
 	throw new RunletError('duplicate_tool', message, { name: taken });
 }
 
-/** Throws `invalid_agent` for two agents of one name. */
 export function assertNoNamesakes(agents: readonly Agent[]): void {
 	const names = agents.map(({ name }) => name);
 	const at = names.findIndex((name, index) => names.indexOf(name) !== index);
@@ -271,7 +268,6 @@ export function findAgent(agents: readonly Agent[], name: string): Agent {
 	throw createFieldError('not_found', 'agent', `there is no agent named "${name}". Known: ${known}.`);
 }
 
-/** Throws `duplicate_skill` for two skills of one name, whether written here or published. */
 function assertSkills(skills: readonly (string | AnyFn | Skill)[]): void {
 	const all = skills.map((entry) => {
 		if (typeof entry === 'string') return { name: entry, description: '' };

@@ -17,7 +17,6 @@ export interface EventSource {
 	readonly isLeft: () => boolean;
 	/** Resolves when there may be more events. */
 	readonly change: () => Promise<unknown>;
-	/** Releases everything that the reader holds. */
 	readonly leave: () => void;
 }
 

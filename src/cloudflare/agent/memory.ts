@@ -12,7 +12,6 @@ const memoryTools = [...usualTools, 'memory'] as const;
 
 export type MemoryToolName = (typeof memoryTools)[number];
 
-/** How an agent remembers. */
 export interface MemoryOptions {
 	/** The agent's memory tools: `remember`, `recall` and `forget` by default. `memory` has Anthropic's commands. */
 	readonly tools?: readonly MemoryToolName[];

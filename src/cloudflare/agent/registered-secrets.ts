@@ -8,7 +8,6 @@ export type Secrets = Readonly<Record<string, string>>;
 
 const schema = v.record(v.string(), v.string());
 
-/** The entry that secrets belong to. */
 export interface Registered {
 	readonly owner: string;
 	readonly kind: EntryKind;

@@ -22,7 +22,6 @@ export function createResolver(agent: Agent, reader: Reader): SkillResolver | un
 	return joinSkills(agent, (names) => findGiven(agent, names, reader));
 }
 
-/** Joins the skills in an agent's code with those that it names, or all. */
 export function joinSkills(
 	{ skills, skillResolver }: Agent,
 	findGiven: (names: readonly string[] | undefined) => SkillResolver | undefined,

@@ -6,7 +6,6 @@ import type { MemorySupport } from './memory.ts';
 import type { ScheduleConnector } from './schedule-connector.ts';
 import type { SkillSource } from './skill-source.ts';
 
-/** The agents and providers of a Worker. */
 export interface Runtime {
 	readonly agents: readonly Agent[];
 	readonly providers: (config: Config) => readonly ProviderRegistration[];
@@ -42,7 +41,6 @@ export type CrashPoint = (
 
 export type AtCrashPoint = (point: CrashPointName) => void | Promise<void>;
 
-/** Creates the function that reports the moments of one run. */
 export function createCrashPoints(report: CrashPoint | undefined, session: string, run: number): AtCrashPoint {
 	return report === undefined ? () => {} : (point) => report(point, { session, run });
 }

@@ -1,17 +1,14 @@
 import type { Env } from '../../core/base/env.ts';
 import type { WakeupTime } from '../../core/tool/index.ts';
 
-/** A session of a schedule's owner. */
 export interface ActiveSession {
 	readonly id: string;
 	readonly agent: string;
 	readonly title?: string;
 	readonly createdAt: Date;
-	/** Its last activity. */
 	readonly activeAt: Date;
 }
 
-/** The input of a schedule's function. */
 export interface WakeEvent {
 	/** The due time, also of a late call. */
 	readonly at: Date;

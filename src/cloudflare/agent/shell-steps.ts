@@ -29,7 +29,6 @@ const over = Promise.withResolvers<'over'>();
 /** Resolves after too many steps. Code that still runs throws at its next step. */
 export const stopped = over.promise;
 
-/** Counts a round of a loop. Throws after too many steps. */
 export function step(): void {
 	if (--leftAtOnce < 0) stop();
 }

@@ -17,7 +17,6 @@ const mostCpuMs = 30_000;
 const [longestStartMs, checkMs] = [500, 10];
 
 interface Isolate extends Rpc.WorkerEntrypointBranded {
-	/** Resolves once the code is loaded. */
 	start(): Promise<void>;
 	run(request: ShellRequest): Promise<ShellOutcome>;
 }

@@ -10,7 +10,7 @@ export interface SkillReader {
 	/** The user of the session. */
 	readonly user?: string;
 	readonly metadata: Readonly<Record<string, string>>;
-	/** Who sent the message of the run. Missing outside of a run, such as in the list of agents. */
+	/** The sender of the run's message. Missing outside of a run, such as in the list of agents. */
 	readonly askedBy?: Actor;
 }
 

@@ -30,7 +30,6 @@ export type Authenticate = (
 /** The key id of all accounts. Ids of API keys are longer. */
 export const accountKeyId = 'account';
 
-/** The key of an actor. All that the actor makes ends with it. */
 export function findKeyId({ via, id }: Actor): string {
 	return via === 'account' ? accountKeyId : id;
 }

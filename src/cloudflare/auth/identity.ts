@@ -20,7 +20,6 @@ export type Identity =
 	/** Only the session can verify it. */
 	| { readonly kind: 'token'; readonly session: string; readonly token: string };
 
-/** This machine, in the local mode. */
 export const localIdentity = {
 	kind: 'person',
 	by: { owner: 'local', via: 'key', id: 'local' },

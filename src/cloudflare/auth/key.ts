@@ -147,7 +147,6 @@ export async function createKey(options: KeyOptions = {}): Promise<NewKey> {
 	return { key, record: checked };
 }
 
-/** Formats the variable `API_KEYS` for `parseKeys`. */
 export function formatKeys(records: readonly KeyRecord[]): string {
 	return JSON.stringify(
 		records.map(({ id, owner, user, role, hash, scopes, budget, rate, expiresAt }) => ({

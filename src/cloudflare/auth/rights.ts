@@ -72,7 +72,6 @@ export interface Granted {
 	readonly scopes?: readonly TokenScope[];
 }
 
-/** Throws `forbidden`, which names the lowest role or the scope. */
 export function assertMay({ role, scopes }: Granted, right: Right): void {
 	if (role !== undefined) assertRight(role, right);
 	if (scopes === undefined) return;

@@ -24,7 +24,6 @@ export function makeTokenId(): string {
 	return Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** The same claims and key make the same token. */
 export async function signToken(claims: TokenClaims, tokenKey: string): Promise<string> {
 	const { session, id, expiresAt } = claims;
 	const mac = await crypto.subtle.sign('HMAC', await toHmacKey(tokenKey), toSignedBytes(claims));
@@ -54,7 +53,6 @@ export async function verifyToken(token: string, tokenKey: string | undefined, n
 	return claims;
 }
 
-/** Creates the error for a token that is no longer valid. */
 export function refuseToken(why: string): RunletError {
 	return new RunletError(
 		'auth',

@@ -3,7 +3,6 @@ import type { SkillsNamespace } from '../../core/skill/kv/layout.ts';
 import { reach, usualLimitMs } from '../objects/reach.ts';
 import type { WorkerEnv } from './env.ts';
 
-/** A binding, and how `wrangler.toml` makes it. */
 interface Kind {
 	readonly what: string;
 	/** Methods that other kinds do not have. */
@@ -83,7 +82,6 @@ export function findBinding<N extends BindingName>(
 	throw new RunletError('not_configured', `${own}: this binding is not ${what}. In wrangler.toml: ${toml(own)}.`);
 }
 
-/** Throws `not_configured` for a binding that is missing or of another kind. */
 export function readBinding<N extends BindingName>(
 	env: WorkerEnv,
 	name: N,

@@ -52,7 +52,6 @@ import {
 	variables,
 } from './variables.ts';
 
-/** The checked environment. */
 export interface Config {
 	/** The environment under the project's names. */
 	readonly env: Env;
@@ -61,7 +60,6 @@ export interface Config {
 	readonly directories: DirectoryNamespace;
 	readonly skills: SkillsNamespace;
 	readonly publishers: PublisherNamespace;
-	/** Throws `not_configured` if it is not bound. */
 	readonly memories: MemoryNamespace;
 	/**
 	 * The most that an owner may spend on a UTC day: the smallest cap of its keys, else `dayBudget`. Zero after its last
@@ -82,7 +80,6 @@ export interface Config {
 	readonly keys: readonly KeyRecord[];
 	/** The keys in objects, with `STORED_KEYS`. */
 	readonly storedKeys: StoredKeys | undefined;
-	/** Origins of other pages that may call. */
 	readonly corsOrigins: readonly string[];
 	readonly rateLimiter: RateLimiter | undefined;
 	readonly local: LocalMode | undefined;
@@ -90,7 +87,6 @@ export interface Config {
 	readonly findEndpoint: (name: EndpointName) => Endpoint;
 	/** The bucket of files above 1 MB. Without it they are in the sessions' objects, and may have 4 MB. */
 	readonly files: FileBucket | undefined;
-	/** The limits of a session's workspace. */
 	readonly workspaceQuota: Quota;
 	/** Prices that replace those of the lists. */
 	readonly prices: ModelPrices;
@@ -112,9 +108,7 @@ export interface Config {
 	readonly findSecretsBox: () => SecretsBox;
 	/** Reads a variable of an agent. Throws `not_configured` if it is not set. */
 	readonly readText: (name: string) => string;
-	/** The address of this Worker for people. */
 	readonly publicUrl: string | undefined;
-	/** Throws `not_configured` if it is not set. */
 	readonly findPublicUrl: () => string;
 	/** The limits of tools that read the web. */
 	readonly web: WebAccess;
@@ -269,7 +263,6 @@ function listRequired(hasOwnSkills: boolean): readonly BindingName[] {
 /** Owners without a key: this machine, schedules, and senders of webhooks. */
 const keyless: ReadonlySet<string> = new Set([localIdentity.by.owner, scheduleOwner, webhookOwner]);
 
-/** Lists the valid keys of an owner. */
 function listOwnerKeys({ keys, storedKeys }: Pick<Config, 'keys' | 'storedKeys'>, owner: string): readonly KeyRecord[] {
 	return [...keys.filter((key) => key.owner === owner), ...(storedKeys?.listOfOwner(owner) ?? [])].filter(isGood);
 }

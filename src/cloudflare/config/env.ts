@@ -25,7 +25,7 @@ export type EndpointName = (typeof endpointNames)[number];
 
 type EndpointVariables = { readonly [N in EndpointName as `${N}_API_KEY` | `${N}_BASE_URL`]?: string };
 
-/** Several secrets, with spaces or commas, while a sender changes its secret. */
+/** Several secrets with spaces or commas, while a sender changes its secret. */
 type WebhookVariables = { readonly [S in SourceName as `${Uppercase<S>}_WEBHOOK_SECRET`]?: string } & {
 	/** The secret of one agent: its name in capitals, with underscores for hyphens. */
 	readonly [own: `${Uppercase<SourceName>}_WEBHOOK_SECRET_${string}`]: string | undefined;
@@ -34,13 +34,10 @@ type WebhookVariables = { readonly [S in SourceName as `${Uppercase<S>}_WEBHOOK_
 /** The bindings of `wrangler.toml` and the variables, under Runlet's names. */
 export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly SESSIONS?: SessionNamespace;
-	/** The spending of each owner. */
 	readonly LEDGERS?: LedgerNamespace;
-	/** The sessions of each owner. */
 	readonly DIRECTORIES?: DirectoryNamespace;
 	/** Published skills. */
 	readonly SKILLS?: SkillsNamespace;
-	/** Writes skills over HTTP. */
 	readonly PUBLISHERS?: PublisherNamespace;
 	/** The memories of each person. */
 	readonly MEMORIES?: MemoryNamespace;

@@ -2,7 +2,6 @@ import type { Env } from '../../core/base/env.ts';
 import type { BindingNames } from './bindings.ts';
 import type { WorkerEnv } from './env.ts';
 
-/** The settings of `createRunlet` for the environment. */
 export interface EnvironmentSettings {
 	readonly bindings?: BindingNames;
 	/** Whether an owner may be an account without a key. */

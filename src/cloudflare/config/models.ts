@@ -45,7 +45,6 @@ export function createProviders(config: Config): readonly ProviderRegistration[]
 	return priced;
 }
 
-/** Replaces the prices of providers. */
 export function withPrices(
 	providers: readonly ProviderRegistration[],
 	{ prices }: Pick<Config, 'prices'>,

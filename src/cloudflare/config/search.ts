@@ -47,7 +47,6 @@ function readBody(text: string | undefined): Readonly<Record<string, unknown>> |
 	throw createMistake('SEARCH_BODY', 'must be a JSON object, such as {"q": "{query}", "num": "{limit}"}');
 }
 
-/** Reads `LIST: TITLE, URL, SNIPPET`. */
 function readFields(text: string | undefined): Pick<SearchService, 'results' | 'fields'> {
 	if (text === undefined) return {};
 	const name = String.raw`\s{0,9}([\w.-]{1,99})\s{0,9}`;

@@ -170,7 +170,6 @@ const url = v.pipe(
 	v.check((value) => value === undefined || URL.canParse(value), 'must be a URL, such as https://gateway.example.com'),
 );
 
-/** Reads a variable that may be missing. Throws `not_configured`. */
 export function readOptional(env: WorkerEnv, name: string): string | undefined {
 	return check(v.object({ [name]: optionalText }), env, name, 'not_configured')[name];
 }
@@ -252,7 +251,6 @@ export function readText(env: object, name: string): string {
 	throw new RunletError('not_configured', `${name}: not set, and an MCP server of an agent needs it. Set it: ${how}.`);
 }
 
-/** Throws `not_configured` if the Worker does not know its address. */
 export function assertPublicBase(url: string | undefined): string {
 	if (url !== undefined) return url;
 	throw new RunletError(
@@ -261,7 +259,6 @@ export function assertPublicBase(url: string | undefined): string {
 	);
 }
 
-/** Throws `not_configured` if there is no secret. */
 export function assertSet(secrets: readonly string[], name: string): readonly string[] {
 	if (secrets.length > 0) return secrets;
 	const how = `npx wrangler secret put ${name}, or on your machine a line in .dev.vars`;

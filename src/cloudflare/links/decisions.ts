@@ -43,7 +43,7 @@ export class Decisions implements SessionLinks {
 		const { claims, call, shown } = await this.#open(link);
 		const { owner } = store.session();
 		await inbox.take({ caller: { owner, by: toActor(claims, owner) }, rights: [] }, (tx) => {
-			// It may have been decided since.
+			// Somebody may have decided meanwhile.
 			if (assertOpen(store, tx.pending, claims).id !== call.id) throw createDecided();
 			return submitAnswers(tx, [toDecision(call, claims)]);
 		});

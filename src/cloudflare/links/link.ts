@@ -11,7 +11,7 @@ const claims = v.strictObject({
 	/** A hash of the tool and the arguments. */
 	hash: v.string(),
 	approve: v.boolean(),
-	/** Who decides. */
+	/** The person who decides. */
 	for: v.optional(v.string()),
 	/** The actor who made it. Missing for the agent's definition. */
 	madeBy: v.optional(v.unknown()),
@@ -24,7 +24,6 @@ export type LinkClaims = v.InferOutput<typeof claims>;
 
 const form = /^([\w-]{1,4000})\.([\w-]{42}[AEIMQUYcgkosw048])$/;
 
-/** The same claims and key make the same link. */
 export async function signLink(link: LinkClaims, tokenKey: string): Promise<string> {
 	const body = toBase64Url(joinBytes(JSON.stringify(link)));
 	const mac = await crypto.subtle.sign('HMAC', await toHmacKey(tokenKey), toSignedBytes(body));

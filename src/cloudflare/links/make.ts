@@ -11,7 +11,6 @@ import { findPending, hashCall, type Pending } from '../session/store/calls.ts';
 import type { SessionStore } from '../session/store/store.ts';
 import { signLink } from './link.ts';
 
-/** A call that a link can decide about. */
 export interface Decidable extends ToolCall {
 	/** The waiting call of this session: the same call, or that of the child. */
 	readonly waiting: string;
@@ -35,9 +34,9 @@ const callbackMs = 86_400_000;
 interface LinkTerms {
 	/** Milliseconds since 1970. */
 	readonly expiresAt: number;
-	/** Who decides. */
+	/** The person who decides. */
 	readonly for?: string;
-	/** Who made them. Missing for the agent's definition. */
+	/** The actor who made them. Missing for the agent's definition. */
 	readonly madeBy?: Actor;
 }
 

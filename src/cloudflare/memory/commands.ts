@@ -138,7 +138,6 @@ async function edit(
 	return answer;
 }
 
-/** Whether this call has changed a memory before a restart of its run. */
 function isDone({ source }: MemoryAccess, memory: MemoryRecord): boolean {
 	return JSON.stringify(memory.source) === JSON.stringify(source);
 }
@@ -162,7 +161,6 @@ function toMemory(path: string): string {
 	return place;
 }
 
-/** The call that changed a memory. */
 export function createSource(
 	{ agent }: Pick<RememberingSession, 'agent'>,
 	{ sessionId, runId, callId }: Pick<ToolContext, 'sessionId' | 'runId' | 'callId'>,

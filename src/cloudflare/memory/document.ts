@@ -34,7 +34,6 @@ export function formatFolder(path: string, place: string, memories: readonly Mem
 	return `Here're the files and directories up to ${mostLevels} levels deep in ${base}:\n${lines.join('\n')}`;
 }
 
-/** Throws unless the old text is there exactly once. */
 export function replaceOnce(path: string, text: string, old: string, next: string): string {
 	const pieces = old === '' ? [text] : text.split(old);
 	if (pieces.length === 1)
@@ -70,7 +69,6 @@ function formatSize(characters: number): string {
 	return characters < 1_024 ? String(characters) : `${(characters / 1_024).toFixed(1)}K`;
 }
 
-/** Creates the error for the model. */
 export function refuse(message: string): RunletError {
 	return new RunletError('invalid_argument', message);
 }

@@ -71,7 +71,6 @@ function readPath(c: Ctx): string {
 	return checkPath(c.req.param('memory') ?? '');
 }
 
-/** A page at a time. */
 function exportLines(c: Ctx, holder: MemoryHolder): Response {
 	const encoder = new TextEncoder();
 	let cursor: string | undefined;

@@ -41,7 +41,6 @@ interface Load {
 	betweenMs: number;
 }
 
-/** The load of other objects, as the calls of this isolate show it. */
 export class Loads {
 	readonly #known = new Map<string, Load>();
 	/** Milliseconds that a timer of this isolate was late. */
@@ -122,7 +121,6 @@ export const loads = new Loads();
 /** A tenth of all calls may be retries, and 50 at once. */
 const [share, mostSaved] = [0.1, 50];
 
-/** The retries that this isolate may make. Each call earns a tenth of a retry. */
 export class RetryBudget {
 	#saved = mostSaved;
 

@@ -19,7 +19,6 @@ export function plus(a: Amount, b: Amount): Amount {
 	return { tokens: a.tokens + b.tokens, usd: roundDollars(a.usd + b.usd) };
 }
 
-/** Never less than nothing. */
 export function minus(a: Amount, b: Amount): Amount {
 	return { tokens: Math.max(0, a.tokens - b.tokens), usd: Math.max(0, roundDollars(a.usd - b.usd)) };
 }
@@ -28,7 +27,6 @@ export function lesser(a: Amount, b: Amount): Amount {
 	return { tokens: Math.min(a.tokens, b.tokens), usd: Math.min(a.usd, b.usd) };
 }
 
-/** Removes the error of binary fractions. */
 function roundDollars(sum: number): number {
 	return Math.round(sum * 1e12) / 1e12;
 }
@@ -59,7 +57,6 @@ export function budgetState(limit: Limit, spent: Amount, reserved: Amount): Budg
 	return { limit, spent, reserved, left };
 }
 
-/** Whether an amount would pass the limit. Reaching it exactly is allowed. */
 export function exceedsLimit({ limit, spent, reserved }: Omit<BudgetState, 'left'>, amount: Amount): boolean {
 	const { tokens, usd } = plus(plus(spent, reserved), amount);
 	return isPast(tokens, limit.tokens) || isPast(usd, limit.usd);

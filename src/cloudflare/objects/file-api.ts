@@ -14,7 +14,6 @@ export type FileRange = { readonly from: number; readonly to?: number } | { read
 
 export interface FileRequest {
 	readonly range?: FileRange;
-	/** Entity tags. */
 	readonly known?: readonly string[];
 	/** Whether the body is left out. */
 	readonly isHead?: boolean;

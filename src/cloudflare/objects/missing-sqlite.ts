@@ -1,6 +1,5 @@
 import { RunletError, toMessageText } from '../../core/base/errors.ts';
 
-/** The platform's errors in an object of a class without SQLite. */
 const noSqlite = /SQL is not enabled for this Durable Object|Durable Object is not backed by SQL/;
 
 const field = 'new_sqlite_classes';

@@ -1,4 +1,3 @@
-/** Identifies a request that may be repeated. */
 export interface Once {
 	readonly key: string;
 	readonly request: string;

@@ -17,7 +17,6 @@ export interface ReachOptions {
 export const usualLimitMs = 5_000;
 
 const mostTries = 3;
-/** For all objects. */
 const retries = new RetryBudget();
 /** Seconds until a client should try again. */
 const retryAfter = 5;

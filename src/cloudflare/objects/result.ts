@@ -25,7 +25,6 @@ export function takeValue<T>(result: RpcResult<T>): T {
 	throw toError(result.error);
 }
 
-/** Bytes between an object and the client. The Worker passes them on without reading them. */
 export type Bytes = ReadableStream<Uint8Array>;
 
 export function toByteStream(text: string): Bytes {

@@ -18,7 +18,7 @@ export interface NewSchedule {
 	readonly time: WakeupTime;
 	/** Missing if the agent's definition has the message. */
 	readonly text?: string;
-	/** Who asked for it. Missing if the agent's definition did. */
+	/** The people who asked for it. Missing for an agent's definition. */
 	readonly askers?: readonly Actor[];
 }
 

@@ -22,7 +22,6 @@ A request has an API key as \`Authorization: Bearer\` (or alone, as \`x-api-key\
 
 A run continues without its reader: a client that is cut off connects again with \`Last-Event-ID\`. A \`POST\` that is repeated with the same \`Idempotency-Key\` takes effect once. An error is \`{ "error": { "code", "message", "data"? } }\`, and its message says what to do. Routes of another protocol have the error form of that protocol.`;
 
-/** The order of the page. */
 const tags = [
 	{ name: 'Agents', description: 'The agents of this Worker.' },
 	{ name: 'Sessions', description: 'Durable conversations.' },
@@ -90,7 +89,6 @@ export function createDocument(): Document {
 	};
 }
 
-/** Returns the operations by path, in the usual order of methods. */
 function describePaths(): Document['paths'] {
 	const paths: Record<string, Record<string, Spec>> = {};
 	const ordered = Object.entries<Operation>(operations).toSorted(([, one], [, other]) => compareOperations(one, other));

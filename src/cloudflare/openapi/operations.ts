@@ -2,5 +2,4 @@ import * as api from '../wire/operations/index.ts';
 import * as webhooks from '../wire/operations/webhooks.ts';
 import * as openai from '../wire/protocols/openai/operations.ts';
 
-/** All operations of the API, by their `operationId`. */
 export const operations = { ...api, ...webhooks, ...openai };

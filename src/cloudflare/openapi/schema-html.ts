@@ -6,7 +6,6 @@ type Html = ReturnType<typeof html>;
 
 const named = '#/components/schemas/';
 
-/** Describes a schema in a few words. A named schema becomes a link. */
 export function typeHtml(schema: JsonSchema): Html {
 	const { $ref, anyOf, oneOf, allOf, items, type, enum: values, const: value, format, additionalProperties } = schema;
 	if (typeof $ref === 'string') return linkTo($ref.slice(named.length));

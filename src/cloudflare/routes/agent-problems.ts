@@ -59,7 +59,6 @@ function findModelProblems(agent: Agent, { runtime, config }: Setup): Problem[] 
 	});
 }
 
-/** Each check throws its problem. */
 function* listChecks(agent: Agent, { runtime, config, isDeployed }: Setup): Generator<() => unknown> {
 	const { name, onWaiting, webhooks = {}, mcp = [], tools, skillTools } = agent;
 	const allowLoopback = config.local !== undefined && !isDeployed;

@@ -42,7 +42,6 @@ export function createAgentRoutes(runtime: Runtime) {
 	];
 }
 
-/** Adds the schemas of what people enter for its calls. */
 function describeTool({ name, description, manual, needsApproval = false, inputSchema, outputSchema }: Tool) {
 	return {
 		name,

@@ -94,7 +94,6 @@ function listRoutes(runtime: Runtime): readonly Route[] {
 	];
 }
 
-/** Whether a route answers callers that have no key. */
 function isOpen({ operation: { access } }: Route): boolean {
 	return access === 'anybody' || access === 'sender';
 }

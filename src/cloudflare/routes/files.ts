@@ -46,7 +46,6 @@ const inert =
 	/^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|audio\/[\w.+-]+|video\/[\w.+-]+|font\/[\w.+-]+|application\/(?:json|pdf|zip|gzip))$/;
 const inertText = /^text\/(?:plain|csv|markdown|tab-separated-values)$|^application\/json$/;
 
-/** Returns a harmless media type for a file: its own, `text/plain` or `application/octet-stream`. */
 function toServedType(mime: string): string {
 	if (inertText.test(mime)) return `${mime}; charset=utf-8`;
 	if (inert.test(mime)) return mime;

@@ -32,7 +32,6 @@ export function createHealthRoutes(runtime: Checked) {
 
 export type Checked = Runtime & { readonly links?: object };
 
-/** `npm start`, the dry run of a deployment and `/healthz?deep` report them. */
 async function findProblems(runtime: Checked, env: WorkerEnv, isDeployed: boolean): Promise<readonly Problem[]> {
 	const wrong = findConfigProblems(env);
 	const problems = [...wrong, ...findNamesakes(runtime.agents)];

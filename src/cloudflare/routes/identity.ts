@@ -41,7 +41,6 @@ export function setOptions({ basePath = '', authenticate }: RouteOptions): Middl
 	};
 }
 
-/** Whether the Worker has neither accounts nor keys, and so answers this machine only. */
 export function isOnlyLocal(c: Context<RouteEnv>): boolean {
 	return c.var.accounts === undefined && readDoor(c.env).keys.length === 0;
 }
@@ -222,7 +221,6 @@ export function isAdmin(c: Context<RouteEnv>): boolean {
 	return identity?.kind === 'person' && identity.scopes.includes('admin');
 }
 
-/** Whether a request comes through `npm start`. */
 export function isHere(c: Context<RouteEnv>): boolean {
 	const { local } = readDoor(c.env);
 	return !isFromWebTool(c) && local !== undefined && isFromThisMachine(local, c.req.url, c.req.header(localHeader));
@@ -236,7 +234,6 @@ export async function hasAdminKey(c: Context<RouteEnv>): Promise<boolean> {
 	return identity.kind === 'person' && identity.role === 'admin';
 }
 
-/** The actor of a key or an account with any scope. Throws `forbidden` for a session token. */
 export function getActor(c: Context<RouteEnv>): Actor {
 	return findPerson(c).by;
 }

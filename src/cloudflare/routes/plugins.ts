@@ -4,7 +4,6 @@ import { createMissing, type PluginName } from '../objects/missing.ts';
 import type { RouteEnv } from './identity.ts';
 import type { Route } from './mount.ts';
 
-/** The routes of a plugin. */
 export interface RoutePlugin {
 	readonly name: PluginName;
 	/** Lists its routes of the API. */

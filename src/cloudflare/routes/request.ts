@@ -34,7 +34,6 @@ export async function jsonBody<S extends v.GenericSchema>(
 	return check(schema, parseJson(text), 'body');
 }
 
-/** Creates the error for a body of another type than expected. */
 export function createWrongType(expected: string, type: string): RunletError {
 	return createFieldError('unsupported_media_type', 'content-type', `expected ${expected}, got ${type || 'none'}.`);
 }
@@ -48,7 +47,6 @@ export async function markdownBody(request: Request): Promise<string> {
 	return readText(request, maxMarkdown);
 }
 
-/** Returns the media type of a body in lower case, or an empty text. */
 export function readMediaType(request: Request): string {
 	return request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
 }
@@ -58,7 +56,6 @@ export function accepts(c: Context, mediaType: string): boolean {
 	return types.some((type) => type.split(';')[0]?.trim() === mediaType && !/;\s*q=0(\.0*)?\s*$/.test(type));
 }
 
-/** Returns the delivery that the `Accept` and `Prefer` headers ask for (docs/api.md). */
 function readDelivery(c: Context): Delivery {
 	if (/\brespond-async\b/i.test(c.req.header('prefer') ?? '')) return 'accepted';
 	return accepts(c, 'text/event-stream') ? 'stream' : 'result';
@@ -164,7 +161,6 @@ export function readCondition(c: Context): Condition {
 	};
 }
 
-/** Whether the client has the version with this entity tag. */
 export function isFresh(c: Context, etag: string): boolean {
 	const header = c.req.header('if-none-match');
 	if (header === undefined) return false;

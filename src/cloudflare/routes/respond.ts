@@ -6,7 +6,6 @@ import type { RunOutcome } from '../objects/session-api.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Marks the answer of a repeated request. */
 const replayed = 'idempotent-replayed';
 
 interface RunResponse {
@@ -43,7 +42,7 @@ export function toRunResponse(
 	}
 }
 
-/** Returns a response with an event stream. Its headers keep proxies from buffering it. */
+/** Its headers keep proxies from buffering the stream. */
 export function toEventStream(body: Bytes, headers: Headers = {}, status = 200): Response {
 	const own = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
 	return new Response(body, { status, headers: { ...own, ...headers } });
@@ -53,7 +52,6 @@ export function toJson(body: Bytes, headers: Headers = {}): Response {
 	return new Response(body, { headers: { 'content-type': 'application/json', ...headers } });
 }
 
-/** Makes a small page of the API. */
 export function writePage(content: unknown) {
 	return html`<!doctype html>
 <html lang="en">

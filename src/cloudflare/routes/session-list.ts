@@ -93,7 +93,6 @@ export async function askOwners<E extends object>(
 	return { entries, next: isCut || found.length > entries.length ? entries.at(-1) : undefined };
 }
 
-/** Asks for the entries of each owner, a few owners at a time. */
 export async function askAll<T>(
 	owners: readonly string[],
 	ask: (owner: string) => Promise<readonly T[]>,

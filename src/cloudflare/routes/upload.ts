@@ -24,7 +24,6 @@ export async function passBody<T>(request: Request, limit: number, send: (body: 
 	return sent;
 }
 
-/** Writes a body until its receiver stops, and discards the rest. */
 async function pump(body: Bytes | null, writer: WritableStreamDefaultWriter<Uint8Array>): Promise<void> {
 	const reader = body?.getReader();
 	let isRead = true;

@@ -34,7 +34,6 @@ async function askDays<T extends { readonly day: string }>(
 	return found.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
 }
 
-/** Returns all owners for the scope admin, else the caller's own. */
 async function findSpenders(c: Context<RouteEnv>, asked: string | undefined): Promise<readonly string[]> {
 	if (asked !== undefined || !isAdmin(c)) return [getListedOwner(c, asked)];
 	const local = isOnlyLocal(c) ? [localIdentity.by.owner] : [];

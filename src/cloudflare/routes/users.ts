@@ -190,7 +190,6 @@ function toId(c: Ctx, id: string): DurableObjectId {
 	return readConfig(c.env).sessions.idFromString(id);
 }
 
-/** Writes entries as JSON with commas in between. */
 async function* joined<T>(list: AsyncIterable<T>, write: (one: T) => string): AsyncGenerator<string> {
 	let isFirst = true;
 	for await (const one of list) {

@@ -121,16 +121,14 @@ async function show(c: Context<RouteEnv>, work: Promise<Response>): Promise<Resp
 	}
 }
 
-/** Does nothing outside of Workers. */
 function keepAlive(c: Context<RouteEnv>, work: Promise<unknown>): void {
 	try {
 		c.executionCtx.waitUntil(work);
 	} catch {
-		// There is no execution context.
+		// Outside of Workers there is no execution context.
 	}
 }
 
-/** Checks what the agent's function returns. */
 async function mapEvent(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOptions, event: WebhookEvent) {
 	try {
 		const given = await map(event);

@@ -3,14 +3,12 @@ import type { LastWake } from '../../core/tool/index.ts';
 import { toActors } from '../auth/actor.ts';
 import type { ScheduleQuery, StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
 
-/** A schedule for the alarm. */
 export interface DueSchedule extends StoredSchedule {
 	readonly dueAt: number;
 	/** Failed attempts. */
 	readonly failed: number;
 }
 
-/** The state of a schedule after a due time. */
 export interface Settled {
 	readonly last: LastWake;
 	/** Missing after the last time. */
@@ -57,7 +55,6 @@ export class ScheduleRows {
 		return this.#storage.sql.exec<{ n: number }>(`SELECT count(*) AS n FROM schedule ${where}`, ...values).one().n;
 	}
 
-	/** Returns whether there was a schedule. */
 	remove(target: WakeTarget, name: string): boolean {
 		const key = toKey(target);
 		const rows = this.#storage.sql.exec('DELETE FROM schedule WHERE target = ? AND name = ? RETURNING 1', key, name);
@@ -83,7 +80,6 @@ export class ScheduleRows {
 		);
 	}
 
-	/** Returns the time of the next attempt. */
 	nextAt(): number | undefined {
 		return (
 			this.#storage.sql.exec<{ at: number | null }>('SELECT MIN(try_at) AS at FROM schedule').one().at ?? undefined

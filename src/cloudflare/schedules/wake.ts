@@ -36,7 +36,6 @@ function findDefinition({ target, name }: DueSchedule, agents: SchedulerOptions[
 	return agents.find((one) => one.name === target.agent)?.schedules?.find((one) => one.name === name);
 }
 
-/** Returns the spent budget of the owner's day or of the user. */
 async function findSpent(
 	{ owner, user }: Pick<DueSchedule, 'owner' | 'user'>,
 	{ ledgers, storedKeys, findDayBudget }: Config,
@@ -71,7 +70,6 @@ async function findText(
 	}
 }
 
-/** The newest first. */
 async function listActive(directories: Config['directories'], owner: string, since: Date): Promise<ActiveSession[]> {
 	const { sessions } = await askDirectory(directories, owner, (one) => one.list({ limit: mostListed }));
 	return sessions

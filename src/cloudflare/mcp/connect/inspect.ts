@@ -55,7 +55,6 @@ export async function acceptOffered(
 	await createAcceptance(config, server).replace(Object.fromEntries(seen));
 }
 
-/** Throws the problem of the server. */
 async function listOffered(config: Config, server: FoundServer): Promise<AcceptedTools> {
 	let offered: AcceptedTools = {};
 	let problem: string | undefined;

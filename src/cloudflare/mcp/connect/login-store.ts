@@ -27,14 +27,12 @@ const tokens = v.looseObject({
 
 const discovery = v.looseObject({ authorizationServerUrl: v.string(), resourceMetadataUrl: optionalText });
 
-/** A login whose link was given out. */
 const begun = v.object({
 	/** The single-use part of the link's `state`. */
 	id: v.string(),
 	verifier: v.string(),
 	/** The authorization server of the link, from which the answer must come. */
 	discovery: v.optional(discovery),
-	/** The session that waits for the login. */
 	session: v.optional(v.string()),
 	/** Milliseconds since 1970. */
 	expiresAt: v.number(),
@@ -45,7 +43,6 @@ const loginState = v.object({
 	url: v.string(),
 	/** This Worker at the provider. */
 	client: v.optional(client),
-	/** The callback of the registration. */
 	callback: optionalText,
 	tokens: v.optional(tokens),
 	begun: v.array(begun),

@@ -30,11 +30,9 @@ export interface LoginOptions {
 	readonly server: FoundServer;
 	/** The person; the owner itself if it is missing. */
 	readonly user?: string;
-	/** The session that waits for the login. */
 	readonly session?: string;
 	/** Whether a login may begin, or only an existing one is used. */
 	readonly mayBegin?: boolean;
-	/** The login that returns from its page. */
 	readonly begun?: BegunLogin;
 }
 
@@ -45,7 +43,6 @@ export interface LoginOptions {
 export class OwnerLogin implements OAuthClientProvider {
 	readonly #options: LoginOptions;
 	readonly #store: LoginStore;
-	/** Distinguishes logins of several sessions. */
 	readonly #by = crypto.randomUUID();
 	#linkId = '';
 	#verifier = '';
@@ -59,7 +56,6 @@ export class OwnerLogin implements OAuthClientProvider {
 		this.#store = new LoginStore(options.config, { owner, user, name, url });
 	}
 
-	/** The last page for a person. */
 	get link(): URL | undefined {
 		return this.#link;
 	}

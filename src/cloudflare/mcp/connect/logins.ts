@@ -14,7 +14,6 @@ type FindServer = (owner: string, name: string) => Promise<FoundServer | undefin
 export type FinishedLogin =
 	/** The sessions wait for the login. */
 	| { readonly server: string; readonly owner: string; readonly sessions: readonly string[] }
-	/** For the person. */
 	| { readonly problem: string };
 
 /** Returns the page of a login outside of a run. Undefined if the stored login is valid. */
@@ -51,7 +50,6 @@ export async function endLogin(config: Config, query: URLSearchParams, findServe
 	}
 }
 
-/** Returns the login of a valid link, and all that were begun. */
 async function takeLink(store: LoginStore, id: string) {
 	let begun: BegunLogin | undefined;
 	let all: readonly BegunLogin[] = [];

@@ -71,7 +71,6 @@ function describeCall({ tool, input }: ClientQuestion): string {
 	return `${tool} ${JSON.stringify(input) ?? ''}`;
 }
 
-/** The form of an answer. */
 export type AnswerKind = WaitsFor | 'form' | 'link';
 
 export function toAnswerKind({ for: waitsFor, options }: Pick<ClientQuestion, 'for' | 'options'>): AnswerKind {
@@ -84,7 +83,7 @@ export function toAnswerKey({ options }: Pick<ClientQuestion, 'options'>): strin
 	return (v.is(form, options) ? options.name : undefined) ?? 'answer';
 }
 
-/** Reads the answer to a question. Undefined if the person closed it, or was not asked. */
+/** Undefined if the person closed the question, or was not asked. */
 export function readAnswer({ mcpReq }: ServerContext, key: string, kind: AnswerKind): OutsideAnswer | undefined {
 	const given = inputResponse(mcpReq.inputResponses, key);
 	if (given.kind !== 'elicit' || given.action === 'cancel') return undefined;

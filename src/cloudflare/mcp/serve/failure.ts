@@ -11,7 +11,6 @@ function toProtocolError(thrown: unknown, reader: Reader): ProtocolError {
 	return new ProtocolError(rpcCode, message, { ...data, code });
 }
 
-/** Creates the error for a missing name, or a field of a wrong form. */
 export function createInvalid(message: string): RunletError {
 	return new RunletError('invalid_request', message);
 }

@@ -30,7 +30,6 @@ export function servePrompts({ server }: McpServer, resolver: SkillResolver, rea
 	);
 }
 
-/** The limit of the protocol. */
 const mostChoices = 100;
 
 /** The argument of a skill without parameters. */
@@ -59,7 +58,6 @@ async function writePrompt(skill: Skill, given: Readonly<Record<string, string>>
 	return { description: skill.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
 }
 
-/** The values of an argument: those of its schema, or the names of the skills. */
 async function listChoices(
 	{ ref, argument }: CompleteRequestParams,
 	find: (name: string) => Promise<Skill>,

@@ -47,7 +47,6 @@ function toContentBlock({ kind, text = '', mime, data, url, name }: MessagePart,
 	return { type: 'resource', resource: { uri, blob: data, ...(mime && { mimeType: mime }) } };
 }
 
-/** Reports the progress of a request. */
 export type Tell = (label: string, detail?: string) => Promise<void>;
 
 /** Reports notes of a tool as progress, if the client has asked for it, and as messages of the log. */

@@ -16,7 +16,6 @@ const further = v.optional(
 	),
 );
 
-/** The state of a run, for a client. */
 export const runShown = v.object({
 	sessionId: v.pipe(v.string(), v.description('The conversation, to go on with')),
 	runId: v.optional(v.string()),
@@ -38,7 +37,6 @@ const readOnly = { readOnlyHint: true, openWorldHint: false };
 
 export type RunOperation = 'ask' | 'start' | 'get' | 'cancel';
 
-/** A tool for the agent as a whole. */
 export interface RunTool {
 	readonly operation: RunOperation;
 	readonly tool: Tool;

@@ -19,7 +19,6 @@ type Answer = CallToolResult | InputRequiredResult;
 
 const given = v.object({ text: v.optional(v.string(), ''), session: v.optional(v.string()) });
 
-/** The events of a run, as lines. */
 const stream: Handling = { delivery: 'stream', format: { type: 'mcp' } };
 
 /** Wrong arguments become a result that says what to change. */
@@ -112,7 +111,6 @@ async function goOn(served: ServedAgent, state: string, tool: string, ctx: Serve
 }
 
 interface Following {
-	/** The tool that the client called. */
 	readonly tool: string;
 	readonly ctx: ServerContext;
 }
@@ -128,7 +126,6 @@ async function followRun(
 	return toAnswer(await readRun(session.id, outcome.stream, ctx.mcpReq.signal, createTell(ctx, tool)), session, ctx);
 }
 
-/** A run with its open calls. */
 interface Followed extends RunShown {
 	readonly question?: Question;
 	readonly toolCalls?: readonly WaitingCall[];
@@ -234,7 +231,6 @@ async function look(served: ServedAgent, session: ServedSession, { mcpReq }: Ser
 	};
 }
 
-/** As text and as structured content. */
 function toResult(shown: RunShown, text = describeRun(shown)): CallToolResult {
 	const structuredContent = Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
 	return { ...textResult(text, shown.status === 'error'), structuredContent };

@@ -11,7 +11,6 @@ export interface ServedAgent {
 	readonly skills: SkillResolver | undefined;
 	readonly caller: PersonCaller;
 	readonly reader: Reader;
-	/** The parsed body of the request. */
 	readonly body?: unknown;
 	/** From the address. */
 	readonly sessionName?: string;

@@ -3,7 +3,6 @@ import type { SkillSource } from '@modelcontextprotocol/server/ext/skills';
 import { loadBody, type Skill, type SkillResolver, toMarkdown } from '../../../core/skill/index.ts';
 import { SkillsExtension } from './sdk.ts';
 
-/** Lists the skills of a run. */
 export async function listSkills(resolver: SkillResolver): Promise<readonly Skill[]> {
 	return resolver.listFn({ messages: [], model: '' });
 }

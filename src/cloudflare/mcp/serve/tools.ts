@@ -65,10 +65,8 @@ export function describeTool({
 	};
 }
 
-/** The names of the protocol. */
 const allowedName = /^[\w.-]{1,128}$/;
 
-/** Returns the tool's own name, or its name for providers. */
 function toToolName(name: string): string {
 	return allowedName.test(name) ? name : providerName(name);
 }
@@ -150,7 +148,6 @@ function toQuestion(
 	return askClient({ [key]: asked }, `${toAnswerKind(asked)}.${key}.${waiting}`);
 }
 
-/** For a client that cannot show a form. */
 function describeRefusal({ for: waitsFor, question }: Waits, name: string): string {
 	const why = {
 		approval: `${name} was not run: a person has to allow it`,

@@ -12,7 +12,6 @@ import { readStoredServer } from './definition.ts';
 /** The confidential part of each request. */
 export interface ServerSecrets {
 	readonly headers: Readonly<Record<string, string>>;
-	/** With the secrets in it. */
 	readonly url: string;
 	/** The secret of `auth.clientId`. */
 	readonly clientSecret?: string;
@@ -20,7 +19,6 @@ export interface ServerSecrets {
 	readonly texts: readonly string[];
 }
 
-/** A server of agents, or of an owner. */
 export interface FoundServer extends Omit<AgentMcpServer, 'headers'> {
 	readonly owner: string;
 	/** Whether it may be on this machine. */
@@ -42,7 +40,6 @@ export async function findServers(
 	return [...declared, ...own.flatMap((entry) => readOrLeave(config, owner, entry))];
 }
 
-/** Finds a server of the agents, else of the owner. */
 export async function findServer(
 	name: string,
 	{ config, agents, owner }: { readonly config: Config; readonly agents: readonly Agent[]; readonly owner: string },

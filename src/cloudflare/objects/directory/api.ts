@@ -6,7 +6,7 @@ import type { ScheduleApi } from '../schedule-api.ts';
 import type { RegistryApi } from './registry.ts';
 import type { Wait, WaitingPage, WaitingQuery } from './wait.ts';
 
-/** A listed session. Times are milliseconds since 1970. */
+/** Times are milliseconds since 1970. */
 export interface Listed {
 	readonly id: string;
 	readonly agent: string;
@@ -17,9 +17,9 @@ export interface Listed {
 }
 
 export interface SessionReport extends Listed {
-	/** `null` for nothing. Missing if it did not change. */
+	/** `null` for none. Missing if it did not change. */
 	readonly wait?: Wait | null;
-	/** The bytes that it holds. Missing if they did not change. */
+	/** Missing if they did not change. */
 	readonly bytes?: number;
 }
 
@@ -85,7 +85,6 @@ export function askDirectory<T>(
 	return reach(call, { what: 'The list of sessions', isSafe: true, timeoutMs: usualLimitMs });
 }
 
-/** The cursor after a session. */
 export function createCursor({ activeAt, id }: Pick<Listed, 'activeAt' | 'id'>): string {
 	return `${activeAt}.${id}`;
 }

@@ -20,7 +20,6 @@ import { DirectoryStore } from './store.ts';
 import type { WaitingPage, WaitingQuery } from './wait.ts';
 
 export interface DirectoryOptions {
-	/** Throws `not_configured` if the directories are not bound. */
 	readonly directories: () => DirectoryNamespace;
 	readonly now?: () => number;
 	/** Missing if the Worker has no schedules. */

@@ -43,7 +43,6 @@ export interface RegistryApi {
 	putEntry(change: EntryChange): Promise<EntryOutcome>;
 	getEntry(kind: EntryKind, name: string): Promise<Entry | undefined>;
 	listEntries(kind: EntryKind): Promise<Entry[]>;
-	/** Returns whether there was an entry. */
 	removeEntry(kind: EntryKind, name: string): Promise<boolean>;
 }
 
@@ -62,7 +61,6 @@ export function askRegistry<T>(
 	return reach(call, { what: 'The registry of this owner', isSafe: true, timeoutMs: usualLimitMs });
 }
 
-/** What an owner has of each kind, in errors. */
 const plurals: Readonly<Record<EntryKind, string>> = {
 	tool: 'tools',
 	mcp: 'servers',

@@ -162,12 +162,10 @@ type Row = {
 	bytes: number;
 };
 
-/** Whether a report is older than the row. */
 function isOld({ createdAt, activeAt }: Listed, row: Row): boolean {
 	return row.state === removed ? createdAt <= row.created_at : activeAt < row.active_at;
 }
 
-/** Whether the row has all of a report. */
 function isKnown({ agent, title, createdAt, activeAt }: Listed, row: Row): boolean {
 	const isSame = agent === row.agent && (title ?? null) === row.title && createdAt === row.created_at;
 	return activeAt === row.active_at && isSame;

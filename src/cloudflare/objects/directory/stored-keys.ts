@@ -15,7 +15,6 @@ const mostRemembered = 1_000;
 
 interface Read {
 	readonly keys: ReadonlyMap<string, KeyRecord>;
-	/** The start of the reading. */
 	readonly at: number;
 }
 

@@ -41,7 +41,6 @@ export interface WaitingQuery {
 	readonly user?: string;
 }
 
-/** The cursor after a waiting call. */
 export function createWaitingCursor({ since, session, place }: WaitingEntry): string {
 	return `${since}.${session}.${place}`;
 }

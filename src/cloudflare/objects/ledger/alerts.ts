@@ -14,7 +14,7 @@ export interface Spending {
 	readonly user?: string;
 	readonly limit: Limit;
 	readonly spent: Amount;
-	/** The amount that was added last. */
+	/** The last addition. */
 	readonly amount: Amount;
 	/** Whether the input of a refused call does not fit. */
 	readonly isOver?: boolean;

@@ -83,13 +83,13 @@ export interface DayPart extends SpentPart {
 
 export type PartField = 'agent' | 'model' | 'user';
 
-/** The spending of a UTC day, such as `2026-11-22`. */
+/** The UTC day, such as `2026-11-22`. */
 export interface Day {
 	readonly day: string;
 	readonly spent: Amount;
 	/** Tokens without a known price. Missing if there are none. */
 	readonly unpricedTokens?: number;
-	/** Reserved for runs that go on. */
+	/** Reserved for active runs. */
 	readonly reserved: Amount;
 }
 

@@ -48,7 +48,6 @@ export function toCounted({ tokens, usd }: Amount): Amount {
 	return createAmount({ tokens: tokens === everything.tokens ? 0 : tokens, usd: usd === everything.usd ? 0 : usd });
 }
 
-/** Makes the infinite parts of the request infinite again. */
 export function withInfinite({ tokens, usd }: Amount, asked: Amount): Amount {
 	return {
 		tokens: asked.tokens === everything.tokens ? asked.tokens : tokens,

@@ -21,7 +21,6 @@ import type { AlertSender } from './spending-alert.ts';
 import { LedgerStore } from './store.ts';
 
 export interface LedgerOptions {
-	/** Milliseconds since 1970. */
 	readonly now?: () => number;
 	/** Undefined if nobody wants alerts. Throws `not_configured`. */
 	readonly findAlertSender?: () => AlertSender | undefined;

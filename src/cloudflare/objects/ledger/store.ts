@@ -206,7 +206,6 @@ export class LedgerStore {
 		this.#storage.transactionSync(() => this.#days.erase(user));
 	}
 
-	/** Removes the days before `first`, and their calls, a bounded number at a time. */
 	#forget(first: number): void {
 		if (this.#keptFrom === first) return;
 		const { sql } = this.#storage;

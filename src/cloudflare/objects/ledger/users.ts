@@ -4,7 +4,6 @@ import { type Amount, type BudgetState, budgetState, isBounded, type Limit, minu
 import { type Day, daysByUserLimit, type UserCaps, type UserDay, type UserDayPlace, type UserState } from './api.ts';
 import { formatDay, keptDays, parseDay } from './day.ts';
 
-/** A change of a lease in the sums of its user. */
 export interface Change {
 	readonly spend?: Amount;
 	readonly reserve?: Amount;
@@ -132,7 +131,6 @@ const inOrder = 'ORDER BY day DESC, user LIMIT ?';
 const storedLimit = v.object({ tokens: v.optional(v.number()), usd: v.optional(v.number()) });
 const storedCaps = v.object({ daily: v.optional(storedLimit), total: v.optional(storedLimit) });
 
-/** Returns undefined for a limit without a cap. */
 function keepLimit(limit: Limit | undefined): Limit | undefined {
 	return limit !== undefined && isBounded(limit) ? limit : undefined;
 }

@@ -3,7 +3,6 @@ import type { Shown } from '../../wire/operation.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 import { type RpcResult, takeValue } from '../result.ts';
 
-/** A call of a session, or a request over HTTP. */
 export type MemorySource = Shown<typeof shownMemory>['source'];
 
 /** Times are milliseconds since 1970. */

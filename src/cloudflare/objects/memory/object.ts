@@ -12,7 +12,6 @@ import type {
 } from './api.ts';
 import { MemoryStore } from './store.ts';
 
-/** The Durable Object of the memories of a holder. */
 export class Memory extends DurableObject<Env> implements MemoryApi {
 	readonly #storage: DurableObjectStorage;
 	readonly #store: MemoryStore;

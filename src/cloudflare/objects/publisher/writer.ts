@@ -29,7 +29,6 @@ export interface Change {
 
 export interface WriterOptions {
 	readonly prefix: string;
-	/** Milliseconds between two writes of the index. */
 	readonly paceMs: number;
 	/** Milliseconds for which its own copy counts after its last write: KV's reads may be a minute old. */
 	readonly trustMs?: number;
@@ -40,7 +39,6 @@ interface Waiting {
 	readonly answer: (outcome: Outcome) => void;
 }
 
-/** The skills after the changes so far, and the new texts. */
 interface Draft {
 	readonly entries: Map<string, Entry>;
 	readonly put: Map<string, PreparedSkill>;
