@@ -157,6 +157,11 @@ function parseJson(text: string): unknown {
 	}
 }
 
+/** Throws `not_configured`. */
+function readVariable<S extends v.GenericSchema>(env: WorkerEnv, name: string, schema: S) {
+	return check(v.object({ [name]: schema }), env, name, 'not_configured')[name];
+}
+
 /** An empty variable is not set: a `.dev.vars` may have lines that wait for their keys. */
 const optionalText = v.optional(
 	v.pipe(
@@ -171,11 +176,7 @@ const url = v.pipe(
 );
 
 export function readOptional(env: WorkerEnv, name: string): string | undefined {
-	return check(v.object({ [name]: optionalText }), env, name, 'not_configured')[name];
-}
-
-function readUrl(env: WorkerEnv, name: string): string | undefined {
-	return check(v.object({ [name]: url }), env, name, 'not_configured')[name];
+	return readVariable(env, name, optionalText);
 }
 
 /** `byDefault` if neither is set. */
@@ -205,21 +206,20 @@ function isOrigin(text: string): boolean {
 }
 
 export function readEndpoint(env: WorkerEnv, name: EndpointName): Endpoint {
-	const base = `${name}_BASE_URL`;
 	return {
 		apiKey: readOptional(env, `${name}_API_KEY`),
-		baseURL: check(v.object({ [base]: v.pipe(optionalText, v.optional(baseURL)) }), env, base, 'not_configured')[base],
+		baseURL: readVariable(env, `${name}_BASE_URL`, v.pipe(optionalText, v.optional(baseURL))),
 	};
 }
 
 export function readGithub(env: WorkerEnv): { readonly token: string | undefined; readonly baseURL: string } {
-	const base = readUrl(env, 'GITHUB_API_URL') ?? 'https://api.github.com';
+	const base = readVariable(env, 'GITHUB_API_URL', url) ?? 'https://api.github.com';
 	return { token: readOptional(env, 'GITHUB_TOKEN'), baseURL: base.replace(/\/$/, '') };
 }
 
 /** Throws `not_configured` for a URL without a secret that signs the alerts. */
 export function readSpendingCallback(env: WorkerEnv, secrets: readonly string[]): string | undefined {
-	const found = readUrl(env, 'SPENDING_CALLBACK');
+	const found = readVariable(env, 'SPENDING_CALLBACK', url);
 	if (found !== undefined) assertSet(secrets, 'CALLBACK_SECRET');
 	return found;
 }

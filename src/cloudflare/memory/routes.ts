@@ -5,6 +5,7 @@ import { readConfig } from '../config/config.ts';
 import {
 	askMemory,
 	changeMemory,
+	listAllMemories,
 	type MemoryApi,
 	type MemoryHolder,
 	type MemoryRecord,
@@ -13,12 +14,10 @@ import {
 import { getListedOwner, getOwner, type RouteEnv } from '../routes/identity.ts';
 import { mount } from '../routes/mount.ts';
 import { accepts, readCondition } from '../routes/request.ts';
+import { toStream } from '../routes/respond.ts';
 import * as operations from '../wire/operations/memories.ts';
 
 type Ctx = Context<RouteEnv>;
-
-/** Memories of a page of an export. */
-const atOnce = 100;
 
 /** `/v1/memories`: the memories of an owner and its users (docs/memory.md). */
 export const memoryRoutes = [
@@ -72,21 +71,7 @@ function readPath(c: Ctx): string {
 }
 
 function exportLines(c: Ctx, holder: MemoryHolder): Response {
-	const encoder = new TextEncoder();
-	let cursor: string | undefined;
-	let isDone = false;
-	const body = new ReadableStream<Uint8Array>({
-		pull: async (controller) => {
-			if (isDone) return controller.close();
-			const page = await ask(c, holder, (one) => one.list({ cursor, limit: atOnce }));
-			cursor = page.cursor;
-			isDone = cursor === undefined;
-			if (page.memories.length === 0) return controller.close();
-			const lines = page.memories.map((memory) => `${JSON.stringify(showMemory(memory))}\n`);
-			controller.enqueue(encoder.encode(lines.join('')));
-		},
-	});
-	return new Response(body, {
+	return new Response(toStream(writeLines(c, holder)), {
 		headers: {
 			'content-type': 'application/x-ndjson',
 			'content-disposition': 'attachment; filename="memories.ndjson"',
@@ -94,6 +79,11 @@ function exportLines(c: Ctx, holder: MemoryHolder): Response {
 			vary: 'accept',
 		},
 	});
+}
+
+async function* writeLines(c: Ctx, holder: MemoryHolder) {
+	const all = listAllMemories(readConfig(c.env).memories, holder);
+	for await (const memory of all) yield `${JSON.stringify(showMemory(memory))}\n`;
 }
 
 function toTag({ version }: MemoryRecord): { readonly etag: string } {

@@ -111,23 +111,16 @@ function createHandling(c: Context<RouteEnv>, body: CompletionRequest, { outputS
 	return { ...readHandling(c, body), delivery: body.stream ? 'stream' : 'result', format };
 }
 
-interface Place {
-	readonly id: DurableObjectId;
-	readonly isNew: boolean;
-	/** Whether the request may be retried and nothing would lead the retry to this session. */
-	readonly isUnknown?: boolean;
-}
-
 /**
  * Returns the session of a request: the one that the header names, by its id or by a name of the client, or a session
- * of its own. A retry gets the session of the first try.
+ * of its own. A retry gets the session of the first try. `isUnknown`: nothing leads a retry to it yet.
  */
 async function findSession(
 	c: Context<RouteEnv>,
 	{ caller, user, agent: { name } }: Pick<Known, 'caller' | 'user' | 'agent'>,
 	how: Handling,
 	resend: Once | undefined,
-): Promise<Place> {
+): Promise<{ readonly id: DurableObjectId; readonly isNew: boolean; readonly isUnknown?: boolean }> {
 	const { sessions } = readConfig(c.env);
 	const { owner } = caller;
 	const given = c.req.header(sessionHeader);

@@ -61,3 +61,16 @@ export function writePage(content: unknown) {
 ${content}
 </html>`;
 }
+
+/** Makes each piece when the reader pulls. */
+export function toStream(pieces: AsyncGenerator<string | Uint8Array>): ReadableStream<Uint8Array> {
+	const encoder = new TextEncoder();
+	return new ReadableStream({
+		pull: async (controller) => {
+			const { done, value } = await pieces.next();
+			if (done) controller.close();
+			else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value);
+		},
+		cancel: async () => void (await pieces.return(undefined)),
+	});
+}

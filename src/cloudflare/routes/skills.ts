@@ -125,12 +125,14 @@ async function wireEntry(entry: Entry): Promise<Shown<typeof listedSkill>> {
 
 function answer(c: Ctx, result: Outcome, { ifMatch }: Condition, violations: readonly Violation[] = []): Response {
 	const warnings = violations.length > 0 ? { warnings: violations.slice(0, mostViolations) } : {};
-	if (result.outcome === 'created' || result.outcome === 'replaced') c.header('etag', `"${result.etag}"`);
 	switch (result.outcome) {
 		case 'created':
-			return c.json({ name: c.req.param('name'), etag: result.etag, ...warnings }, 201);
 		case 'replaced':
-			return c.json({ name: c.req.param('name'), etag: result.etag, ...warnings });
+			c.header('etag', `"${result.etag}"`);
+			return c.json(
+				{ name: c.req.param('name'), etag: result.etag, ...warnings },
+				result.outcome === 'created' ? 201 : 200,
+			);
 		case 'removed':
 			return c.body(null, 204);
 		case 'missing':

@@ -7,14 +7,15 @@ import { readConfig } from '../config/config.ts';
 import { askDirectory } from '../objects/directory/api.ts';
 import { askRegistry, isEntryOf } from '../objects/directory/registry.ts';
 import { askLedger, type LedgerApi } from '../objects/ledger/api.ts';
-import { askMemory, showMemory } from '../objects/memory/api.ts';
-import { takeValue } from '../objects/result.ts';
+import { askMemory, listAllMemories, showMemory } from '../objects/memory/api.ts';
+import { type Bytes, takeValue } from '../objects/result.ts';
 import { showSchedule } from '../objects/schedule-api.ts';
 import type { Caller } from '../objects/session-api.ts';
 import * as operations from '../wire/operations/users.ts';
 import { askSession, orGone } from './ask-session.ts';
 import { getActor, getListedOwner, getOwner, getPerson, isAdmin, type RouteEnv } from './identity.ts';
 import { mount } from './mount.ts';
+import { toStream } from './respond.ts';
 import { showPart } from './usage.ts';
 
 type Ctx = Context<RouteEnv>;
@@ -78,17 +79,21 @@ async function* writeExport(c: Ctx, person: Person, parts: Parts): AsyncGenerato
 	const head = { owner, user, budget, usage, spending, schedules: await listSchedules(c, person, parts) };
 	yield JSON.stringify(head).slice(0, -1);
 	yield ',"memories":[';
-	yield* joined(listMemories(c, person, parts), (memory) => JSON.stringify(memory));
+	yield* separate(writeMemories(c, person, parts));
 	yield '],"sessions":[';
-	let isFirst = true;
-	for await (const id of listSessions(c, person)) {
-		const body = await exportSession(c, id);
-		if (body === undefined) continue;
-		if (!isFirst) yield ',';
-		isFirst = false;
-		yield* body;
-	}
+	yield* separate(writeSessions(c, person));
 	yield ']}\n';
+}
+
+/** Puts commas between entries. */
+async function* separate(entries: AsyncIterable<string | Bytes>): AsyncGenerator<string | Uint8Array> {
+	let separator = '';
+	for await (const entry of entries) {
+		if (separator !== '') yield separator;
+		separator = ',';
+		if (typeof entry === 'string') yield entry;
+		else yield* entry;
+	}
 }
 
 /** Yields the sessions of a person and their child sessions, each once. */
@@ -116,8 +121,11 @@ async function listChildren(c: Ctx, id: string): Promise<readonly string[]> {
 	return state?.children?.map((child) => child.id) ?? [];
 }
 
-function exportSession(c: Ctx, id: string): Promise<ReadableStream<Uint8Array> | undefined> {
-	return orGone(askSession(c, toId(c, id), (one) => one.export(getReader(c), 'json'), true));
+async function* writeSessions(c: Ctx, person: Person): AsyncGenerator<Bytes> {
+	for await (const id of listSessions(c, person)) {
+		const body = await orGone(askSession(c, toId(c, id), (one) => one.export(getReader(c), 'json'), true));
+		if (body !== undefined) yield body;
+	}
 }
 
 /** A key with the scope admin may read the sessions of all owners. */
@@ -131,16 +139,10 @@ async function listSchedules(c: Ctx, { owner, user }: Person, { schedules }: Par
 	return all.filter((one) => one.user === user).map(showSchedule);
 }
 
-async function* listMemories(c: Ctx, person: Person, { memory }: Parts) {
+async function* writeMemories(c: Ctx, person: Person, { memory }: Parts) {
 	if (memory === undefined) return;
-	let cursor: string | undefined;
-	do {
-		const at = cursor;
-		const { memories } = readConfig(c.env);
-		const page = await askMemory(memories, person, (one) => one.list({ cursor: at, limit: atOnce }), true);
-		yield* page.memories.map(showMemory);
-		cursor = page.cursor;
-	} while (cursor !== undefined);
+	const all = listAllMemories(readConfig(c.env).memories, person);
+	for await (const one of all) yield JSON.stringify(showMemory(one));
 }
 
 /** A request to a Worker makes a limited number of calls. */
@@ -188,25 +190,4 @@ async function eraseLogins(c: Ctx, { owner, user }: Person): Promise<void> {
 
 function toId(c: Ctx, id: string): DurableObjectId {
 	return readConfig(c.env).sessions.idFromString(id);
-}
-
-async function* joined<T>(list: AsyncIterable<T>, write: (one: T) => string): AsyncGenerator<string> {
-	let isFirst = true;
-	for await (const one of list) {
-		yield `${isFirst ? '' : ','}${write(one)}`;
-		isFirst = false;
-	}
-}
-
-/** Makes each piece when the reader pulls. */
-function toStream(pieces: AsyncGenerator<string | Uint8Array>): ReadableStream<Uint8Array> {
-	const encoder = new TextEncoder();
-	return new ReadableStream({
-		pull: async (controller) => {
-			const { done, value } = await pieces.next();
-			if (done) controller.close();
-			else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value);
-		},
-		cancel: async () => void (await pieces.return(undefined)),
-	});
 }

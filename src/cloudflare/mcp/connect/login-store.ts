@@ -74,26 +74,24 @@ const longest = 200_000;
 export class LoginStore {
 	readonly #config: Config;
 	readonly #place: LoginPlace;
+	readonly #entry: { readonly owner: string; readonly kind: 'mcp-login'; readonly name: string };
 
 	constructor(config: Config, place: LoginPlace) {
 		this.#config = config;
 		this.#place = place;
+		this.#entry = { owner: place.owner, kind: 'mcp-login', name: toEntryName(place) };
 	}
 
 	async read(): Promise<LoginState> {
-		const { owner } = this.#place;
-		const name = toEntryName(this.#place);
-		return this.#open(
-			await askRegistry(this.#config.directories, owner, (registry) => registry.getEntry('mcp-login', name)),
-		);
+		const { owner, kind, name } = this.#entry;
+		return this.#open(await askRegistry(this.#config.directories, owner, (one) => one.getEntry(kind, name)));
 	}
 
 	/** Changes the newest login, and is called again if another change comes first. Undefined changes nothing. */
 	async change(change: (state: LoginState) => LoginState | undefined): Promise<LoginState> {
-		const { owner } = this.#place;
-		const place = { kind: 'mcp-login', name: toEntryName(this.#place), most: mostLogins } as const;
+		const place = { ...this.#entry, most: mostLogins };
 		let state: LoginState = emptyLogin(this.#place);
-		await changeEntry(this.#config.directories, owner, place, async (entry) => {
+		await changeEntry(this.#config.directories, place.owner, place, async (entry) => {
 			const before = await this.#open(entry);
 			const next = change(before);
 			state = next ?? before;
@@ -103,21 +101,18 @@ export class LoginStore {
 	}
 
 	async #open(entry: Entry | undefined): Promise<LoginState> {
-		const { owner, url } = this.#place;
-		const about = { owner, kind: 'mcp-login', name: toEntryName(this.#place) } as const;
-		const opened = entry && (await openSecrets(this.#config, about, entry));
+		const opened = entry && (await openSecrets(this.#config, this.#entry, entry));
 		const stored = opened?.login === undefined ? undefined : v.parse(loginState, JSON.parse(opened.login));
-		return stored?.url === url ? stored : emptyLogin(this.#place);
+		return stored?.url === this.#place.url ? stored : emptyLogin(this.#place);
 	}
 
 	async #seal(state: LoginState) {
-		const { owner, url } = this.#place;
+		const { url } = this.#place;
 		const login = JSON.stringify(state);
 		if (login.length > longest)
 			throw new RunletError('too_large', `The login to ${this.#place.name} has more than ${longest} characters.`);
-		const about = { owner, kind: 'mcp-login', name: toEntryName(this.#place) } as const;
 		const head: v.InferOutput<typeof loginHead> = { url, isLoggedIn: state.tokens !== undefined };
-		return { definition: JSON.stringify(head), sealed: await sealSecrets(this.#config, about, { login }) };
+		return { definition: JSON.stringify(head), sealed: await sealSecrets(this.#config, this.#entry, { login }) };
 	}
 }
 

@@ -34,10 +34,14 @@ export function createServerRoutes(runtime: Runtime) {
 		if (server === undefined) throw noSuchServer();
 		return server;
 	};
-	const showDetails = async (c: Ctx, name: string): Promise<Shown<typeof shownServerDetails>> => {
-		const server = await find(c, name);
+	const show = async (c: Ctx, name: string) => {
 		const shown = (await listShown(c, agents)).find((one) => one.name === name);
 		if (shown === undefined) throw noSuchServer();
+		return shown;
+	};
+	const showDetails = async (c: Ctx, name: string): Promise<Shown<typeof shownServerDetails>> => {
+		const server = await find(c, name);
+		const shown = await show(c, name);
 		const { inspectServer } = await import('../connect/inspect.ts');
 		const inspected = await inspectServer(readConfig(c.env), server);
 		if ('problem' in inspected) return { ...shown, problem: showError(inspected.problem, getReader(c)).message };
@@ -54,9 +58,7 @@ export function createServerRoutes(runtime: Runtime) {
 			assertServerName(name);
 			assertOwn(runtime, name);
 			const isNew = await putServer(c, name, c.req.valid('json'));
-			const shown = (await listShown(c, agents)).find((one) => one.name === name);
-			if (shown === undefined) throw noSuchServer();
-			return c.json(shown, isNew ? 201 : 200);
+			return c.json(await show(c, name), isNew ? 201 : 200);
 		}),
 		mount(operations.deleteServer, async (c) => {
 			const name = c.req.param('name');
@@ -111,8 +113,7 @@ async function putServer(c: Ctx, name: string, body: ServerBody): Promise<boolea
 	const config = readConfig(c.env);
 	const about = { owner: getOwner(c), kind: 'mcp', name } as const;
 	let isNew = false;
-	const place = { kind: 'mcp', name, most: mostServers } as const;
-	await changeEntry(config.directories, about.owner, place, async (before) => {
+	await changeEntry(config.directories, about.owner, { ...about, most: mostServers }, async (before) => {
 		isNew = before === undefined;
 		const stored = before && readStoredServer(before);
 		const wanted = stored === undefined ? [] : listKeptServerSecrets(stored, body);
@@ -134,12 +135,8 @@ async function listShown(c: Ctx, agents: Runtime['agents']): Promise<Shown<typeo
 	]);
 	const login = (server: { readonly name: string; readonly url: string; readonly auth?: unknown }) => {
 		if (server.auth === undefined) return {};
-		return {
-			isLoggedIn: isLoggedIn(
-				logins.find(({ name }) => name === server.name),
-				server,
-			),
-		};
+		const entry = logins.find(({ name }) => name === server.name);
+		return { isLoggedIn: isLoggedIn(entry, server) };
 	};
 	const declared = new Map(agents.flatMap(({ mcp = [] }) => mcp).map((server) => [server.name, server]));
 	// A path, a query or a header in the code of an agent may hold a secret.

@@ -7,8 +7,8 @@ import { readArguments } from '../../../core/tool/invoke.ts';
 import { isTooLongToShow } from '../../agent/arguments.ts';
 import { findAskedCall } from '../../agent/child-decision.ts';
 import { readLines } from '../../objects/outside-call.ts';
-import type { Bytes } from '../../objects/result.ts';
-import type { Handling, RunOutcome, SessionState } from '../../objects/session-api.ts';
+import type { Bytes, RpcResult } from '../../objects/result.ts';
+import type { Handling, RunOutcome, SessionApi, SessionState } from '../../objects/session-api.ts';
 import { askClient, type ClientQuestion, canElicit, readAnswer, toAnswerKind } from './elicit.ts';
 import { createInvalid } from './failure.ts';
 import { createTell, type Tell, textResult } from './result.ts';
@@ -74,8 +74,7 @@ async function ask(
 	if (state !== undefined) return goOn(served, state, tool, ctx);
 	const session = await openSession(served, name);
 	const input = { text, transport: 'mcp', create: session.create };
-	const outcome = await session.ask((one) => one.send(caller, input, stream), false);
-	return followRun(served, session, outcome, { tool, ctx });
+	return followRun(served, session, (one) => one.send(caller, input, stream), { tool, ctx });
 }
 
 /** The session and the run of a question. Both are checked again for the same owner. */
@@ -95,8 +94,7 @@ async function goOn(served: ServedAgent, state: string, tool: string, ctx: Serve
 		if (said === undefined) return toResult(await look(served, session, ctx));
 		const text = said.isRefused ? 'decline' : String(said.value);
 		const answer = { text, transport: 'mcp' };
-		const outcome = await session.ask((one) => one.answer(caller, answer, stream), false);
-		return followRun(served, session, outcome, { tool, ctx });
+		return followRun(served, session, (one) => one.answer(caller, answer, stream), { tool, ctx });
 	}
 	const answers = Object.entries(asked).flatMap(([key, { for: waitsFor }]): readonly CallAnswer[] => {
 		const said = readAnswer(ctx, key, waitsFor);
@@ -106,22 +104,17 @@ async function goOn(served: ServedAgent, state: string, tool: string, ctx: Serve
 		return [said.isRefused ? refused : { id: key, output: said.value }];
 	});
 	if (answers.length === 0) return toResult(await look(served, session, ctx));
-	const outcome = await session.ask((one) => one.submit(caller, answers, stream), false);
-	return followRun(served, session, outcome, { tool, ctx });
-}
-
-interface Following {
-	readonly tool: string;
-	readonly ctx: ServerContext;
+	return followRun(served, session, (one) => one.submit(caller, answers, stream), { tool, ctx });
 }
 
 /** Follows a run to its end and reports its progress. The run continues without the client. */
 async function followRun(
 	served: ServedAgent,
 	session: ServedSession,
-	outcome: RunOutcome,
-	{ tool, ctx }: Following,
+	begin: (one: SessionApi) => Promise<RpcResult<RunOutcome>>,
+	{ tool, ctx }: { readonly tool: string; readonly ctx: ServerContext },
 ): Promise<Answer> {
+	const outcome = await session.ask(begin, false);
 	if (outcome.kind !== 'stream') return toResult(await look(served, session, ctx));
 	return toAnswer(await readRun(session.id, outcome.stream, ctx.mcpReq.signal, createTell(ctx, tool)), session, ctx);
 }

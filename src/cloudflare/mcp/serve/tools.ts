@@ -33,7 +33,7 @@ export function createAgentTools(
 	return {
 		list,
 		call: async (params, ctx) => {
-			const end = await begin({ agent: agent.name, caller, session }, params, ctx);
+			const end = await begin({ agent, caller }, session, params, ctx);
 			if (end.type === 'failed') throw new RunletError(end.code, end.message, end.data);
 			if (end.type === 'waits') return toQuestion(end, params, ctx);
 			const tool = await findTool(params.name, { agent, list });
@@ -77,15 +77,10 @@ async function findTool(name: string, { agent, list }: Pick<ServedAgent, 'agent'
 	return agent.tools.find(isNamed) ?? (await list()).find(isNamed) ?? { name, outputSchema: undefined };
 }
 
-interface Place {
-	readonly agent: string;
-	readonly caller: ServedAgent['caller'];
-	readonly session: ServedSession;
-}
-
 /** Reports the notes of a call until its end. */
 async function begin(
-	{ agent, caller, session }: Place,
+	{ agent, caller }: Pick<ServedAgent, 'agent' | 'caller'>,
+	session: ServedSession,
 	{ name, arguments: input = {} }: CallToolRequestParams,
 	ctx: ServerContext,
 ): Promise<OutsideEnd> {
@@ -94,7 +89,7 @@ async function begin(
 	if (state !== undefined && answer === undefined)
 		return { type: 'result', output: 'Not run: nobody has answered.', isError: true };
 	const call = {
-		agent,
+		agent: agent.name,
 		tool: name,
 		input,
 		canAsk: canElicit(ctx),

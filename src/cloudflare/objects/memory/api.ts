@@ -90,6 +90,19 @@ export function askMemory<T>(
 	return reach(call, { what: 'The memory', isSafe, timeoutMs: usualLimitMs });
 }
 
+/** Memories of a page of an export. */
+const atOnce = 100;
+
+export async function* listAllMemories(memories: MemoryNamespace, holder: MemoryHolder): AsyncGenerator<MemoryRecord> {
+	let cursor: string | undefined;
+	do {
+		const at = cursor;
+		const page = await askMemory(memories, holder, (one) => one.list({ cursor: at, limit: atOnce }), true);
+		yield* page.memories;
+		cursor = page.cursor;
+	} while (cursor !== undefined);
+}
+
 /** Like `askMemory`, but throws the failure of the answer. */
 export async function changeMemory<T>(
 	memories: MemoryNamespace,
