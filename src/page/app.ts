@@ -7,7 +7,7 @@ import { createPanelView, panels } from './panels.ts';
 import { parseAddress } from './parts/address.ts';
 import { find } from './parts/element.ts';
 import { readKey } from './parts/failure.ts';
-import { createPace, createWindows } from './parts/live.ts';
+import { createPolling, createWindows } from './parts/live.ts';
 import { createTraceDrawer, toCurl } from './trace/drawer.ts';
 
 // The API is beside this script, whatever path the page is at.
@@ -16,20 +16,20 @@ const server = {
 	apiKey: readKey,
 	fetch: createWindows((session) => {
 		look(session === parseAddress(location.hash).session);
-		pace.begin();
+		poll();
 	}),
 };
 const client = createClient(server);
-const pace = createPace(look);
+const poll = createPolling(look);
 const menu = createMenu(client, panels, (changed) => {
 	if (changed.has(parseAddress(location.hash).session ?? '')) chat.look();
 	panelView.look();
-	pace.begin();
+	poll();
 });
 const chat = new Chat(createClient({ ...server, onRetry: () => chat.showRetry() }), () => {
 	void menu.refresh();
 	showTrace();
-	pace.begin();
+	poll();
 });
 const trace = createTraceDrawer(client, (session) => toCurl(server.baseUrl, session, readKey() !== undefined));
 const panelView = createPanelView(find('#panel', HTMLElement), client, menu.refresh);
@@ -72,5 +72,8 @@ addEventListener('offline', showOffline);
 showOffline();
 
 addEventListener('hashchange', show);
-menu.onNewChat(show);
+// During a new chat a click on the link does not change the address.
+find('#new', HTMLElement).addEventListener('click', () => {
+	if (/^#?\/?$/.test(location.hash)) show();
+});
 show();

@@ -176,12 +176,24 @@ function showEvent(canvas: Canvas, event: RunEvent) {
 			if (words) canvas.addLine('warning', words);
 			return canvas.endTurn();
 		}
-		case 'done':
+		case 'done': {
+			const words = describeUsage(event.usage);
+			if (words) canvas.addLine('usage', words);
+			return canvas.end();
+		}
 		case 'awaiting':
+			for (const { id } of event.toolCalls ?? []) calls.get(id)?.wait();
+			calls.get(event.question?.callId ?? '')?.wait();
+			canvas.addLine('question', describeAwaiting(event));
+			return canvas.end();
 		case 'halted':
+			canvas.addLine('warning', describeHalt(event.reason));
+			return canvas.end();
 		case 'cancelled':
+			canvas.addLine('note', 'Stopped.');
+			return canvas.end();
 		case 'error':
-			showEnd(canvas, event);
+			canvas.addLine('failure', event.message, ' ', element('code', 'about', event.code));
 			return canvas.end();
 	}
 }
@@ -189,27 +201,6 @@ function showEvent(canvas: Canvas, event: RunEvent) {
 /** The detail of a note about a child is the id of the child session. */
 function createDetail(detail = ''): Node | string {
 	return /^[0-9a-f]{64}$/.test(detail) ? link('', toSessionAddress(detail), 'open') : detail;
-}
-
-type EndEvent = Extract<RunEvent, { type: 'done' | 'awaiting' | 'halted' | 'cancelled' | 'error' }>;
-
-function showEnd({ calls, addLine }: Canvas, event: EndEvent) {
-	switch (event.type) {
-		case 'done': {
-			const words = describeUsage(event.usage);
-			return words ? addLine('usage', words) : undefined;
-		}
-		case 'awaiting':
-			for (const { id } of event.toolCalls ?? []) calls.get(id)?.wait();
-			calls.get(event.question?.callId ?? '')?.wait();
-			return addLine('question', describeAwaiting(event));
-		case 'halted':
-			return addLine('warning', describeHalt(event.reason));
-		case 'cancelled':
-			return addLine('note', 'Stopped.');
-		case 'error':
-			return addLine('failure', event.message, ' ', element('code', 'about', event.code));
-	}
 }
 
 export function* toEvents(message: Message): Generator<RunEvent> {

@@ -75,14 +75,6 @@ export function createMenu(client: Client, panels: readonly Panel[], onNews: (ch
 			const changed = [...before.keys(), ...now.keys()].filter((id) => before.get(id) !== now.get(id));
 			if (changed.length > 0) onNews(new Set(changed));
 		},
-
-		/** Calls `start` for a click on the link during a new chat, which does not change the address. */
-		onNewChat(start: () => void): void {
-			newChat.addEventListener('click', () => {
-				const { panel, session } = parseAddress(location.hash);
-				if (panel === undefined && session === undefined) start();
-			});
-		},
 	};
 
 	function showWaiting(count: number, isMore: boolean): void {

@@ -9,18 +9,10 @@ export interface Address {
 /** Reads an address such as `#/inbox` or `#/sessions/ID`. */
 export function parseAddress(hash: string): Address {
 	const [name = '', id = ''] = hash.replace(/^#?\/?/, '').split('/');
-	if (name === 'sessions' && id !== '') return { session: decode(id) };
-	return name === '' ? {} : { panel: decode(name) };
+	if (name === 'sessions' && id !== '') return { session: id };
+	return name === '' ? {} : { panel: name };
 }
 
 export function toSessionAddress(id: string): string {
-	return `#/sessions/${encodeURIComponent(id)}`;
-}
-
-function decode(text: string): string {
-	try {
-		return decodeURIComponent(text);
-	} catch {
-		return text;
-	}
+	return `#/sessions/${id}`;
 }

@@ -30,8 +30,11 @@ const firstMs = 2_500;
 /** The list shows a running session every five minutes, so the session itself is read until then. */
 const longestMs = 320_000;
 
-/** `look` gets whether to read the open session, too. After some time without changes its entry in the list is enough. */
-export function createPace(look: (asksSession: boolean) => void) {
+/**
+ * Returns a function that starts frequent polling, because a change may be followed by others. `look` gets whether to read the
+ * open session, too. After some time without changes its entry in the list is enough.
+ */
+export function createPolling(look: (asksSession: boolean) => void): () => void {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	let delayMs = firstMs;
 	let hasBegun = false;
@@ -65,10 +68,7 @@ export function createPace(look: (asksSession: boolean) => void) {
 	addEventListener('focus', lookNow);
 	addEventListener('online', lookNow);
 
-	return {
-		/** Polls often again, because a change may be followed by others. */
-		begin,
-	};
+	return begin;
 }
 
 const changing: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
