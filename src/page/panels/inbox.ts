@@ -3,10 +3,10 @@
 import { type Agent, type Approval, type CallAnswer, type Client, ClientError } from '../../client/index.ts';
 import { createAnsweredError, findAnswered, findChildCall, isWaitingFor } from '../../client/waits.ts';
 import { toSessionAddress } from '../parts/address.ts';
-import { button, element, link } from '../parts/element.ts';
+import { element, link } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import { createKeptForms, createOpenCall, type FindSchema, findCallSchema } from '../parts/open-call.ts';
-import type { Panel, Place } from '../parts/panel.ts';
+import { createPages, type Panel, type Place } from '../parts/panel.ts';
 import { createQuestion } from '../parts/question.ts';
 import { createAge, describeAge } from '../parts/time.ts';
 
@@ -20,8 +20,6 @@ export const inbox: Panel = {
 	about: 'What waits for a person in all sessions, the oldest first.',
 	async open(root, place) {
 		const list = element('ul', 'cards');
-		const more = button('more', 'Show more', () => void showMore());
-		let cursor: string | undefined;
 		let agents: readonly Agent[] | undefined;
 		const entries = new Map<string, Entry>();
 		const toFindSchema = (of: string): FindSchema => {
@@ -39,14 +37,11 @@ export const inbox: Panel = {
 			}
 		}
 
-		async function showMore(): Promise<void> {
-			more.disabled = true;
-			const page = await place.client.listApprovals({ limit: pageLength, cursor, signal: place.signal });
-			cursor = page.cursor;
-			await add(page.approvals);
-			more.disabled = false;
-			more.hidden = cursor === undefined;
-		}
+		const pages = createPages(
+			place,
+			(cursor) => place.client.listApprovals({ limit: pageLength, cursor, signal: place.signal }),
+			(page) => add(page.approvals),
+		);
 
 		/** Adds new entries, and marks entries that no longer wait. */
 		async function lookAgain(): Promise<void> {
@@ -56,12 +51,12 @@ export const inbox: Panel = {
 			const shown = [...entries.values()];
 			if (page.cursor === undefined) for (const entry of shown) if (!waiting.some(entry.asks)) entry.leave();
 			const isShown = (key: string) => entries.has(key) || shown.some((entry) => entry.asks(key));
-			if (cursor === undefined) await add(page.approvals.filter((approval) => !isShown(toKey(approval))));
+			if (pages.isComplete()) await add(page.approvals.filter((approval) => !isShown(toKey(approval))));
 		}
 
-		await showMore();
+		await pages.load();
 		place.onNews(lookAgain);
-		root.append(element('p', 'nothing', 'Nothing waits for you.'), list, more);
+		root.append(element('p', 'nothing', 'Nothing waits for you.'), list, pages.more, pages.failures);
 	},
 };
 

@@ -5,7 +5,7 @@ import { toSessionAddress } from '../parts/address.ts';
 import { button, configure, element, link, save } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import { createAction, createCardForm, createRemoval, createSearchField } from '../parts/form.ts';
-import type { Panel, Place } from '../parts/panel.ts';
+import { createPages, type Panel, type Place } from '../parts/panel.ts';
 import { createAge } from '../parts/time.ts';
 
 const pageLength = 50;
@@ -16,57 +16,32 @@ export const memory: Panel = {
 	about: 'What agents remember beyond a session: yours, or that of a user of a session.',
 	async open(root, place) {
 		const list = element('ul', 'cards');
-		const more = button('more', 'Show more', () => void showMore().catch(fail));
-		const failures = element('div');
 		const user = configure(createSearchField('User', 'Whose: yours'), { name: 'user' });
 		const words = configure(createSearchField('Search memories', 'Search words'), { name: 'search' });
-		let cursor: string | undefined;
-		let reading = new AbortController();
-
 		const whose = () => (user.value.trim() === '' ? {} : { user: user.value.trim() });
-		function fail(error: unknown): void {
-			if (!place.signal.aborted) failures.replaceChildren(createFailure(error, place.again));
-		}
-		function show(memories: readonly Memory[], next?: string): void {
-			list.append(...memories.map((entry) => createEntry(entry, { ...place, holder: whose() })));
-			cursor = next;
-			more.hidden = next === undefined;
-		}
-		async function showMore(): Promise<void> {
-			more.disabled = true;
-			const page = await place.client.listMemories({ ...whose(), limit: pageLength, cursor, signal: place.signal });
-			more.disabled = false;
-			show(page.memories, page.cursor);
-		}
-		/** Reads the memories that match the two fields. Ignores the answer to an earlier search. */
-		async function look(): Promise<void> {
-			reading.abort();
-			reading = new AbortController();
-			const { signal } = reading;
-			const query = words.value.trim();
-			const { memories, cursor } =
-				query === ''
-					? await place.client.listMemories({ ...whose(), limit: pageLength, signal: place.signal })
-					: {
-							memories: await place.client.searchMemories(query, { ...whose(), signal: place.signal }),
-							cursor: undefined,
-						};
-			if (signal.aborted || place.signal.aborted) return;
-			failures.replaceChildren();
-			list.replaceChildren();
-			show(memories, cursor);
-		}
-		const lookAgain = () => void look().catch(fail);
-		for (const field of [user, words]) field.addEventListener('input', lookAgain);
+		const { more, failures, load, reload, fail } = createPages(
+			place,
+			async (cursor) => {
+				const { client, signal } = place;
+				const query = words.value.trim();
+				if (query === '') return client.listMemories({ ...whose(), limit: pageLength, cursor, signal });
+				return { memories: await client.searchMemories(query, { ...whose(), signal }), cursor: undefined };
+			},
+			({ memories }, isFirst) => {
+				if (isFirst) list.replaceChildren();
+				list.append(...memories.map((entry) => createEntry(entry, { ...place, holder: whose() })));
+			},
+		);
+		for (const field of [user, words]) field.addEventListener('input', reload);
 
-		await showMore();
+		await load();
 		const add = button('', 'New…', () => {
 			const about = { ...place, holder: whose() };
-			list.prepend(element('li', 'card', createEditor(undefined, about, { onSaved: lookAgain, onLeft: lookAgain })));
+			list.prepend(element('li', 'card', createEditor(undefined, about, { onSaved: reload, onLeft: reload })));
 			list.querySelector('input')?.focus();
 		});
 		const download = button('', 'Export', () => void exportAll(place, whose()).catch(fail));
-		const eraseAll = () => void place.client.eraseMemories({ ...whose(), signal: place.signal }).then(lookAgain, fail);
+		const eraseAll = () => void place.client.eraseMemories({ ...whose(), signal: place.signal }).then(reload, fail);
 		const erase = createRemoval('of them', eraseAll, 'Erase all');
 		const nothing = element('p', 'nothing', 'Nothing is remembered here.');
 		root.append(element('div', 'tools', words, user, add, download, erase), failures, nothing, list, more);

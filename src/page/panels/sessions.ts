@@ -6,7 +6,7 @@ import { toSessionAddress } from '../parts/address.ts';
 import { button, configure, createTable, element, link, save } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import { createAction, createForm, createRemoval, createSearchField, createTextField } from '../parts/form.ts';
-import type { Panel, Place } from '../parts/panel.ts';
+import { createPages, type Panel, type Place } from '../parts/panel.ts';
 import { createAge } from '../parts/time.ts';
 
 /** Sessions of a page. The status and cost of each shown session are a request of their own. */
@@ -22,24 +22,24 @@ export const sessions: Panel = {
 		const columns = ['Title', 'Agent', 'Status', 'Cost', 'Active', ''];
 		const table = createTable('sessions', columns, []);
 		const [rows = element('tbody')] = table.tBodies;
-		const nothing = element('p', 'nothing', 'No session was found.');
-		const more = button('more', 'Show more', () => void showMore().catch(fail));
 		const search = createSearchField('Search sessions', 'Search titles and agents');
-		let cursor: string | undefined;
-		let searching = new AbortController();
+		const readWords = () => search.value.trim().toLowerCase();
 		/** The entries of the shown sessions, as JSON. */
 		const known = new Map<string, string>();
+		const pages = createPages(
+			place,
+			async (cursor) => {
+				const words = readWords();
+				if (words !== '') return { sessions: await searchSessions(place, words), cursor: undefined };
+				return place.client.listSessions({ limit: pageLength, cursor, signal: place.signal });
+			},
+			({ sessions }, isFirst) => {
+				if (isFirst) rows.replaceChildren();
+				rows.append(...sessions.map(toRow));
+			},
+		);
+		search.addEventListener('input', pages.reload);
 
-		const readWords = () => search.value.trim().toLowerCase();
-		search.addEventListener('input', () => void find(readWords()).catch(fail));
-		function fail(error: unknown): void {
-			if (!place.signal.aborted) root.append(createFailure(error, place.again));
-		}
-		function show(sessions: readonly ListedSession[], next: string | undefined): void {
-			rows.append(...sessions.map(toRow));
-			cursor = next;
-			more.hidden = next === undefined;
-		}
 		const findRow = (id: string) => rows.querySelector<HTMLElement>(`[data-session="${CSS.escape(id)}"]`);
 		/** Returns the row of a session: the shown row if nothing has changed or a person writes in it. */
 		function toRow(session: ListedSession): HTMLElement {
@@ -62,28 +62,11 @@ export const sessions: Panel = {
 			// The page lists all sessions, so the others were removed.
 			if (page.cursor === undefined) for (const id of known.keys()) if (!listed.has(id)) findRow(id)?.remove();
 		}
-		async function showMore(): Promise<void> {
-			more.disabled = true;
-			const page = await place.client.listSessions({ limit: pageLength, cursor, signal: place.signal });
-			more.disabled = false;
-			show(page.sessions, page.cursor);
-		}
-		async function find(words: string): Promise<void> {
-			searching.abort();
-			searching = new AbortController();
-			const { signal } = searching;
-			const { sessions, cursor } =
-				words === ''
-					? await place.client.listSessions({ limit: pageLength, signal: place.signal })
-					: { sessions: await searchSessions(place, words), cursor: undefined };
-			if (signal.aborted || place.signal.aborted) return;
-			rows.replaceChildren();
-			show(sessions, cursor);
-		}
 
-		await showMore();
+		await pages.load();
 		place.onNews(lookAgain);
-		root.append(element('div', 'tools', search, createImport(place)), table, nothing, more);
+		const nothing = element('p', 'nothing', 'No session was found.');
+		root.append(element('div', 'tools', search, createImport(place)), table, nothing, pages.more, pages.failures);
 	},
 };
 

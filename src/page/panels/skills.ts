@@ -11,7 +11,7 @@ import {
 	createSearchField,
 	createTextArea,
 } from '../parts/form.ts';
-import type { Panel, Place } from '../parts/panel.ts';
+import { createPages, type Panel, type Place } from '../parts/panel.ts';
 
 const example = `---
 name: my-skill
@@ -28,18 +28,13 @@ export const skills: Panel = {
 	async open(root, place) {
 		const list = element('ul', 'cards');
 		const search = createSearchField('Search skills');
-		let newest = 0;
-
-		async function find(): Promise<void> {
-			newest += 1;
-			const own = newest;
-			const query = search.value.trim();
-			const page = await place.client.listSkills({ query: query || undefined, limit: 100, signal: place.signal });
-			if (own !== newest || place.signal.aborted) return;
-			list.replaceChildren(...page.skills.map((skill) => createEntry(skill, place)));
-		}
-		search.addEventListener('input', () => void find().catch(() => {}));
-		await find();
+		const pages = createPages(
+			place,
+			() => place.client.listSkills({ query: search.value.trim() || undefined, limit: 100, signal: place.signal }),
+			({ skills }) => list.replaceChildren(...skills.map((skill) => createEntry(skill, place))),
+		);
+		search.addEventListener('input', pages.reload);
+		await pages.load();
 		const adding = element('details', 'adding', element('summary', '', 'Publish a skill'), createNew(place));
 		root.append(element('div', 'tools', search), adding, element('p', 'nothing', 'No skill was found.'), list);
 	},

@@ -1,4 +1,8 @@
+/** What panels share: their interface, and lists that are read in pages. */
+
 import type { Client } from '../../client/index.ts';
+import { button, element } from './element.ts';
+import { createFailure } from './failure.ts';
 
 /** What a panel gets each time it is shown. */
 export interface Place {
@@ -20,4 +24,41 @@ export interface Panel {
 	readonly about: string;
 	/** Fills the empty `root`. If it throws, the page shows the error with a retry button. */
 	open(root: HTMLElement, place: Place): Promise<void>;
+}
+
+/** Reads a list in pages: the first by `load`, and the next by the button `more`. `failures` shows why a page is missing. */
+export function createPages<Page extends { readonly cursor?: string }>(
+	{ signal, again }: Place,
+	read: (cursor: string | undefined) => Promise<Page>,
+	show: (page: Page, isFirst: boolean) => Promise<void> | void,
+) {
+	const failures = element('div');
+	const more = button('more', 'Show more', () => void load(cursor).catch(fail));
+	let cursor: string | undefined;
+	let newest = 0;
+
+	function fail(error: unknown): void {
+		if (!signal.aborted) failures.replaceChildren(createFailure(error, again));
+	}
+
+	/** Ignores the page if another read has begun since. */
+	async function load(from?: string): Promise<void> {
+		newest += 1;
+		const own = newest;
+		more.disabled = true;
+		const page = await read(from);
+		if (own !== newest || signal.aborted) return;
+		failures.replaceChildren();
+		await show(page, from === undefined);
+		cursor = page.cursor;
+		more.hidden = cursor === undefined;
+		more.disabled = false;
+	}
+
+	return {
+		...{ more, failures, fail },
+		load: () => load(),
+		reload: () => void load().catch(fail),
+		isComplete: () => cursor === undefined,
+	};
 }
