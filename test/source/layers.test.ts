@@ -75,7 +75,7 @@ test.each([
 	['cloudflare/routes/sessions.ts', '../objects/session-api.ts'],
 	['cloudflare/wire/protocols/format.ts', '../../../core/chat/index.ts'],
 	['cloudflare/wire/protocols/format.ts', './openai/protocol.ts'],
-	['cloudflare/wire/protocols/webhooks/source.ts', '../../body.ts'],
+	['cloudflare/wire/protocols/webhooks/github.ts', '../../body.ts'],
 	['core/chat/loop.ts', './turn.ts'],
 	['command/chat.ts', '../client/index.ts'],
 	['command/keys.ts', '../cloudflare/auth/key.ts'],

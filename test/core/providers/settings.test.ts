@@ -88,12 +88,12 @@ describe('timeouts', () => {
 			await exchange.write(first);
 			for (let n = 0; n < 10; n++) {
 				await exchange.write(sign);
-				await new Promise((resolve) => setTimeout(resolve, 80));
+				await new Promise((resolve) => setTimeout(resolve, 200));
 			}
 			await exchange.write(rest.join(''));
 			exchange.end();
 		};
-		const timeouts = { idleMs: 600 };
+		const timeouts = { idleMs: 1_500 };
 		for (const sign of ['event: ping\ndata: {"type":"ping"}\n\n', ': still here\n']) {
 			server.play((exchange) => signs(exchange, sign));
 			expect(await stream(made({ timeouts }))).toMatchObject({ text: 'Hi' });
