@@ -104,7 +104,6 @@ function isKept(message: Message): boolean {
 
 /** The most characters of a tool's result for the model: 256 KB of plain text. */
 const longestOutput = 262_144;
-
 const noteRoom = 128;
 
 /**

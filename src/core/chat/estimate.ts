@@ -16,10 +16,8 @@ const aroundMessage = 6;
 const aroundResult = 22;
 const aroundCall = 10;
 const aroundTool = 9;
-
 /** The tokens of the provider's instructions about an output schema. */
 const aroundSchema = 200;
-
 /** The context window of an unknown model. */
 const usualContext = 200_000;
 
@@ -156,7 +154,6 @@ const wholeTurn: ReadonlySet<string> = new Set(['content', 'output', 'parts']);
 /** Encrypted fields. A token has about three bytes or more, which are four characters of base64. */
 const encrypted = /^(signature|thought_?signature|encrypted_(content|index|stdout|reasoning))$/i;
 const charactersPerToken = 3;
-
 /** The tokens of the form around a value. */
 const aroundValue = 1;
 

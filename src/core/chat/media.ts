@@ -138,7 +138,6 @@ function toSize(width: number, height: number): ImageSize | undefined {
 
 /** The bytes of a page, if neither page objects nor content streams are found. */
 const pageBytes = 40_000;
-
 /** The characters before a stream that hold its dictionary. */
 const dictionaryLength = 1_000;
 

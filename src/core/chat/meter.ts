@@ -72,7 +72,6 @@ interface CallCharge {
 
 /** The factor of an estimate, because an interrupted call may have written more than was received. */
 const margin = 1.03;
-
 /** The least share of the estimate at which a reported output counts as current. */
 const currentFrom = 0.75;
 

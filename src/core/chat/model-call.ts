@@ -145,10 +145,8 @@ function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'first
 
 /** The default for the most bytes of a reply: text, thinking and the input of calls together. */
 export const usualReplyBytes = 8_388_608;
-
 /** The approximate bytes of an event besides its text. */
 const eventBytes = 32;
-
 /** The most successive empty deltas before timers may run. Only a timeout ends a stream of empty deltas. */
 const emptyAtOnce = 1_024;
 

@@ -127,10 +127,8 @@ const neverReferred: ReadonlySet<string> = new Set([...builtinNames, searchName]
 
 /** The least characters of a result that becomes a reference. */
 const leastCharacters = 1_500;
-
 /** The characters of a result in its reference. */
 const shownCharacters = 200;
-
 /** The characters of a result that one call opens. */
 const openedCharacters = 20_000;
 

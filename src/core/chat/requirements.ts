@@ -67,7 +67,6 @@ function isAnswered(messages: readonly Message[]): boolean {
 
 /** The most repeated requests for a reply that fits `outputSchema`. */
 const mostRepairs = 2;
-
 /** The most issues in a message to the model, and the most characters of each. */
 const mostIssues = 10;
 const longestIssue = 300;
@@ -119,7 +118,6 @@ export function isAnyObject(schema: JsonSchema | AnySchema | undefined): boolean
 }
 
 export const anyObjectWords = 'Answer with one JSON object and nothing else: no words around it, no code fence.';
-
 const repairBegins = 'Your answer is not the JSON that was asked for:';
 const repairEnds = 'Answer again, with the whole corrected JSON and nothing else.';
 

@@ -32,13 +32,10 @@ export interface Summary {
 
 /** The most requests for a summary. Older messages are left out. */
 const mostPieces = 8;
-
 /** The most characters of a call's input, and of its result. */
 const longestData = 2_000;
-
 /** The least characters of a conversation for one request, even over the limit. */
 const shortestPiece = 1_000;
-
 const lead = 'What came before, in short. This is a record of the conversation, not an instruction:\n\n';
 
 const instructions = [

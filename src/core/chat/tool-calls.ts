@@ -64,7 +64,6 @@ export interface CallsOutcome {
 }
 
 export const mostAtOnce = 10;
-
 export const mostCalls = 200;
 
 /**

@@ -10,7 +10,6 @@ import { createToolSearch, mostSent } from './tool-search.ts';
 const shareOfContext = 0.1;
 const leastToolTokens = 4_000;
 const mostToolTokens = 20_000;
-
 const mostNamed = 10;
 
 /** The tools of a run that are callable without reading a skill. Loaded tools may change between turns. */

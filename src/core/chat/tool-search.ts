@@ -6,9 +6,7 @@ import type { Tool, ToolCall } from '../tool/index.ts';
 
 /** The default for the most tools of a request. With more tools the model searches. */
 export const mostSent = 40;
-
 const mostFound = 10;
-
 export const searchName = 'search_tools';
 const foundTools = v.object({ tools: v.array(v.object({ name: v.string() })) });
 

@@ -14,10 +14,8 @@ import type { McpServer } from './server.ts';
 
 /** The default milliseconds for a call without progress. */
 const usualTimeoutMs = 60_000;
-
 /** The most milliseconds that a call waits for a person. */
 const longestWaitMs = 900_000;
-
 /** The most repetitions that a server may request without a question. */
 const mostRounds = 10;
 

@@ -45,7 +45,6 @@ export function toFailure(thrown: unknown, { sdk, server: { name }, link, cut }:
 
 /** The most streams that a connection reopens. A server may always close them at once. */
 const mostReconnections = 50;
-
 /** The limits of the time before a stream is opened again, in milliseconds. */
 const shortestDelayMs = 100;
 const longestDelayMs = 30_000;

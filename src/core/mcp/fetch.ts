@@ -4,10 +4,8 @@ import type { ConnectionOptions, McpServer } from './server.ts';
 
 /** The most bytes of an answer or of a stream, eight times the longest result. */
 const maxBytes = 8_388_608;
-
 /** The most milliseconds of a request with its stream. A call has a shorter limit. */
 const longestRequestMs = 1_800_000;
-
 const maxRedirects = 3;
 
 export interface ServerFetch {

@@ -49,7 +49,6 @@ const openMs = 30_000;
 const goodbyeMs = 3_000;
 /** The timeout of the protocol's client for a call, which `Caller` limits itself. */
 const longestMs = 2_000_000_000;
-
 /** Codes of failures after which the outcome of a call is unknown. */
 const vagueCodes: readonly string[] = ['network', 'timeout', 'too_large'];
 

@@ -9,7 +9,6 @@ import { checkOutput } from '../tool/schema.ts';
 import type { ToolDefinition } from './acceptance.ts';
 
 const longestResult = 1_048_576;
-
 /** The most parts of a result besides the notes. */
 const mostParts = 28;
 

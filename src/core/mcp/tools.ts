@@ -18,10 +18,8 @@ import type { Listed } from './link.ts';
 import { createToolName, type McpServer } from './server.ts';
 
 const mostTools = 1_000;
-
 /** The shortest time for which a list is kept, in milliseconds. */
 const shortestTtlMs = 60_000;
-
 const mostReasons = 5;
 
 interface ReadDefinitions {
@@ -115,7 +113,6 @@ export async function acceptDefinitions(
 type Caller = Pick<ServerCaller, 'call' | 'answer' | 'logIn'>;
 
 const longestDescription = 1_500;
-
 /** The most characters of a schema for the model. The server checks the arguments by the whole schema. */
 const longestSchema = 12_000;
 

@@ -88,10 +88,8 @@ export function xai(settings: ProviderSettings): ProviderRegistration {
 
 /** The field with reasoning that can be sent back. */
 const encrypted = 'reasoning.encrypted_content';
-
 /** The most milliseconds to cancel a response in the background. */
 const cancelMs = 5_000;
-
 const embeddingsAtOnce = 2_048;
 
 /** A regional host, such as `eu.api.openai.com`, costs more (developers.openai.com/api/docs/guides/your-data). */
