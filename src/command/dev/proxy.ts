@@ -14,11 +14,10 @@ import {
 } from 'node:http';
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { finished, pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { localHeader } from '../../cloudflare/auth/local.ts';
-import { maxLines } from '../../cloudflare/wire/import.ts';
-import { bodyTooLarge } from '../../cloudflare/wire/limits.ts';
 import { RunletError, toResponse } from '../../core/base/errors.ts';
 import { toCommand } from '../project.ts';
 import type { Address } from './dev-server.ts';
@@ -38,8 +37,6 @@ export interface ProxyOptions {
 	readonly onAnswer?: (line: AnswerLine) => void;
 	/** A certificate and its key, for an https address. */
 	readonly tls?: ServerOptions;
-	/** Milliseconds that the sender of a body may be silent. 30,000 by default. */
-	readonly silenceMs?: number;
 }
 
 /** Makes the server. It does not listen yet. */
@@ -128,13 +125,12 @@ async function forward(
 	req: IncomingMessage,
 	res: ServerResponse,
 	address: Address,
-	{ secret, translate, silenceMs = 30_000 }: ProxyOptions,
+	{ secret, translate }: ProxyOptions,
 	report: Report,
 ): Promise<void> {
 	const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
 	// The Worker closes the connection under an upload of unknown length that it refuses, and its answer may get lost.
-	const isChunked = req.headers['transfer-encoding'] !== undefined;
-	const body = isChunked ? await readWhole(req, silenceMs) : undefined;
+	const body = req.headers['transfer-encoding'] === undefined ? undefined : await buffer(req);
 	const outgoing = request({
 		...{ host: '127.0.0.1', port: address.port, method: req.method, path: req.url, setHost: false },
 		// Each request has a connection of its own: workerd closes idle connections, and loses a request that comes then.
@@ -148,7 +144,6 @@ async function forward(
 	const sendBody = () => {
 		if (body !== undefined) return outgoing.end(body);
 		if (!req.complete) outgoing.flushHeaders();
-		watchSilence(req, silenceMs, reject);
 		return req.pipe(outgoing);
 	};
 	// Until it is connected the request can be sent again.
@@ -187,30 +182,6 @@ async function send(
 	// Closing the connection at once would lose the answer.
 	if (!req.complete) await Promise.race([finished(req.resume()), pause(lateMs)]).catch(() => {});
 	res.end();
-}
-
-/** Refuses a body whose sender is silent for too long, except while the Worker does not read it. */
-function watchSilence(req: IncomingMessage, ms: number, refuse: (error: RunletError) => void): void {
-	const words = `The upload stopped: nothing came for ${ms / 1_000} seconds. Send the whole body, as long as Content-Length says.`;
-	const timer = setTimeout(() => (req.isPaused() ? timer.refresh() : refuse(new RunletError('timeout', words))), ms);
-	req.on('data', () => timer.refresh());
-	for (const event of ['end', 'close']) req.once(event, () => clearTimeout(timer));
-}
-
-/** Reads a body. Throws if it breaks off, or is longer than any that the Worker takes. */
-async function readWhole(req: IncomingMessage, silenceMs: number): Promise<Buffer> {
-	const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-	const chunks: Buffer[] = [];
-	let length = 0;
-	req.on('data', (chunk: Buffer) => {
-		length += chunk.length;
-		if (length > maxLines) reject(bodyTooLarge(maxLines));
-		else chunks.push(chunk);
-	});
-	req.once('end', () => resolve(Buffer.concat(chunks)));
-	req.once('close', () => reject(new Error('broken off')));
-	watchSilence(req, silenceMs, reject);
-	return promise;
 }
 
 /** The headers of a connection, which are not passed on (RFC 9110, 7.6.1). */
