@@ -1,4 +1,4 @@
-/** `npm run bench`: measures what Runlet costs, beside loops by hand, in one run. */
+/** `npm run bench`: measures the costs of Runlet and of hand-written loops in one run. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseOptions } from '../src/command/options.ts';
@@ -25,7 +25,7 @@ const usage = `npm run bench: measures what Runlet costs in workerd beside a loo
   --rounds NUMBER           how often each figure of turns is measured; the median counts (3)
   --help                    this text`;
 
-/** Prepares a part, and returns a function that prints its table and returns the bars of what was measured. */
+/** Prepares a part. Returns a function that prints its table and returns its bars. */
 type Part = (stage: Stage, rounds: number) => Promise<() => Promise<readonly Bar[]>>;
 
 /** Makes a part that needs no preparation. */
@@ -57,7 +57,7 @@ const staged: Readonly<Record<string, Part>> = {
 		};
 	},
 };
-/** Parts that run in Node, Miniflare or Chromium, in a process each, so that none warms up the next. */
+/** Parts that run in a process of their own (Node, Miniflare or Chromium), so that none warms up the next. */
 const alone = ['providers', 'skills', 'context', 'page'];
 
 async function runStaged(parts: readonly string[], rounds: number): Promise<void> {

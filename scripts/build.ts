@@ -38,12 +38,12 @@ async function build(): Promise<void> {
 	process.exitCode = failures.length > 0 ? 1 : 0;
 }
 
-/** Makes all of the package. Gives what is wrong with it. */
+/** Builds the whole package. Returns its mistakes. */
 async function buildAll(): Promise<readonly string[]> {
 	return compile() ? finish() : ['tsc found errors'];
 }
 
-/** Compiles the sources. The library comes last, because it is without the types of any platform. */
+/** Compiles the sources. The library comes last, because it must not have the types of any platform. */
 function compile(): boolean {
 	const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 	const options = ['--singleThreaded', ...(process.argv.includes('--no-check') ? ['--noCheck'] : [])];
@@ -74,7 +74,7 @@ async function finish(): Promise<readonly string[]> {
 }
 
 async function checkExports(exports: v.InferOutput<typeof manifest>['exports']): Promise<string[]> {
-	// Node has nothing of Cloudflare.
+	// Node cannot load Cloudflare's modules.
 	const platform = 'data:text/javascript,export class DurableObject {}';
 	registerHooks({
 		resolve: (name, context, next) => next(name === 'cloudflare:workers' ? platform : name, context),

@@ -1,4 +1,4 @@
-/** `npm run check`: runs all checks that only read the sources, and prints what they found in the same order. */
+/** `npm run check`: runs all checks that only read the sources, and prints their results in a fixed order. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -9,7 +9,7 @@ import { isAsked } from './usage.ts';
 const usage = `npm run check: format, lint, one-way imports, current prices, what nobody uses, and types; changes nothing (npm run fix does)
   --help              this text`;
 
-/** With one thread it does half of the work: several of them check the same types each. */
+/** One thread does half of the work: several threads would each check the same types. */
 const tsc = ['typescript/bin/tsc', '--singleThreaded'] as const;
 const checks: readonly (readonly [string, ...string[]])[] = [
 	['@biomejs/biome/bin/biome', 'check', '.'],
@@ -25,7 +25,7 @@ const checks: readonly (readonly [string, ...string[]])[] = [
 	[...tsc, '-p', 'tsconfig.worker.json', '--noEmit'],
 ];
 
-/** Runs a check, and returns whether it passed and what it said. */
+/** Runs a check, and returns whether it passed and its output. */
 async function run([tool, ...args]: readonly [string, ...string[]]) {
 	const child = spawn(process.execPath, [join(root, 'node_modules', tool), ...args], {
 		cwd: root,

@@ -40,7 +40,7 @@ function expecting(baseline: string): readonly string[] {
 	return ['--expected-failures', join(folder, baseline)];
 }
 
-/** Runs a suite and prints its summary. A scenario that fails and is not expected to is the failure of this script. */
+/** Runs a suite and prints its summary. This script fails if a scenario fails unexpectedly. */
 async function run(suite: string, args: readonly string[]): Promise<void> {
 	const all = ['exec', '--yes', `--package=${suite}`, '--', 'conformance', ...args];
 	const child = spawn('npm', all, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -86,6 +86,6 @@ function endGroup({ pid, exitCode }: ChildProcess): void {
 	try {
 		process.kill(-pid, 'SIGTERM');
 	} catch {
-		// It has ended meanwhile.
+		// It has already ended.
 	}
 }

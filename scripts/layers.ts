@@ -57,7 +57,7 @@ const innerLayers: Readonly<Record<string, readonly (readonly string[])[]>> = {
 	'cloudflare/session': [['store'], ['events', 'files'], ['run'], ['inbox'], ['ui'], ['object.ts']],
 };
 
-/** The only modules that a part of `src` may import, where they are fewer than all lower layers. */
+/** Parts of `src` that may import only these modules, and not all lower layers. */
 const only: Readonly<Record<string, readonly string[]>> = {
 	core: ['core'],
 	'cloudflare/agent/shell-isolate.ts': ['core/tool', 'cloudflare/agent/shell-steps.ts'],
@@ -70,10 +70,10 @@ const only: Readonly<Record<string, readonly string[]>> = {
 	'worker.ts': ['agents'],
 };
 
-/** Files of the user import the package by its name, as a project does, so that each file can be copied. */
+/** Files that import the package by its name, as a project does, so that a user can copy them. */
 const byName: readonly string[] = ['agents', 'worker.ts'];
 
-/** The modules from which a part of `src` imports types only, so that it bundles none of their code. */
+/** Parts of `src` that may import only types from these modules, so that they bundle none of their code. */
 const typesOnly: Readonly<Record<string, readonly string[]>> = { client: ['cloudflare'] };
 
 /** Returns the violations in a folder with a `src`, one line each. */
@@ -154,7 +154,7 @@ interface Import {
 	readonly specifier: string;
 	/** Whether the import is an `import type` or `export type`. */
 	readonly isType: boolean;
-	/** What it names, or `*`. */
+	/** The imported names, or `*`. */
 	readonly names: readonly string[];
 }
 

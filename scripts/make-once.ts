@@ -13,15 +13,14 @@ const kept = v.object({ sources: v.array(v.string()), hash: v.string(), texts: v
 const coarseMs = 100;
 
 /**
- * Makes texts, and keeps them in a file: while all that they are made of is as it was, they are not made again, because
- * every start asks for them.
+ * Makes texts, and keeps them in a file until one of their sources changes, because every start asks for them.
  */
 export function makeOnce(file: string, make: () => Made): Made['texts'] {
 	const known = readKept(file);
 	if (known !== undefined && hash(known.sources) === known.hash) return known.texts;
 	const begun = Date.now();
 	const { texts, sources } = make();
-	// What was saved since it began may be missing in them.
+	// The texts may lack what was saved while they were made.
 	const isWhole = sources.every((path) => statSync(join(root, path)).mtimeMs < begun - coarseMs);
 	if (isWhole) writeChanged(file, Buffer.from(JSON.stringify({ sources, hash: hash(sources), texts })));
 	return texts;
@@ -31,7 +30,7 @@ function readKept(file: string): v.InferOutput<typeof kept> | undefined {
 	try {
 		return v.parse(kept, JSON.parse(readFileSync(file, 'utf8')));
 	} catch {
-		// There is none, or one of another version.
+		// The file is missing, or of another version.
 		return undefined;
 	}
 }

@@ -18,7 +18,7 @@ const usage = `npm run build:page: makes the page and the API's documents in bui
 
 const source = join(root, 'src/page');
 
-/** The licences of what the page's script has from others. */
+/** The licences of the packages in the page's script. */
 const notice = `// marked and lowlight, under the MIT License; highlight.js, under the BSD 3-Clause License:
 // https://www.npmjs.com/package/marked, https://www.npmjs.com/package/lowlight, https://www.npmjs.com/package/highlight.js`;
 
@@ -41,7 +41,7 @@ const bundles: readonly BuildOptions[] = [
 	},
 ];
 
-/** The programs of the shell. What they match names with takes time that nobody can count, so another one stands there. */
+/** The programs of the shell. Their package for globs takes unbounded time, so another one replaces it. */
 const programs: BuildOptions = {
 	...small,
 	minify: false,
@@ -63,7 +63,7 @@ const shell: BuildOptions = {
 	banner: { js: '// just-bash, under the Apache License 2.0: https://www.npmjs.com/package/just-bash' },
 };
 
-/** What the documents are made by. They are not bundled: only their sources are looked for. */
+/** The modules that make the documents. Bundling them only finds their sources. */
 const documents: BuildOptions = {
 	entryPoints: [join(root, 'src/cloudflare/openapi/document.ts'), join(root, 'src/cloudflare/openapi/page.ts')],
 	bundle: true,
@@ -71,7 +71,7 @@ const documents: BuildOptions = {
 	outdir: root,
 };
 
-/** What else decides how they are made. */
+/** Other files that the documents depend on. */
 const makers = ['scripts/page.ts', 'scripts/pack/count-steps.ts', 'package.json', 'package-lock.json', 'tsconfig.json'];
 
 /** Builds the page into a folder. Throws if its modules have an error; the other files are built all the same. */

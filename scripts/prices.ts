@@ -18,7 +18,7 @@ const usage = `npm run prices: writes the prices of models, from the package @py
   --check             changes nothing, and fails if they are not those of the package
   --help              this text`;
 
-/** The name of a provider in the package, and the file of its models. */
+/** The name of each provider in the package, and the file of its models. */
 const files = {
 	anthropic: 'anthropic',
 	cloudflare: 'cloudflare',
@@ -53,7 +53,7 @@ if (isAsked('npm run prices', usage, ['check']))
 	for (const [id, name] of Object.entries(files))
 		keep(join(root, 'src/core/providers/prices', `${name}.ts`), await write(id, name));
 
-/** Writes a file, or says that it is old. */
+/** Writes a file, or only reports that it is old. */
 function keep(file: string, text: string): void {
 	if (!process.argv.includes('--check')) writeFileSync(file, text);
 	else if (readFileSync(file, 'utf8') !== text) {
@@ -79,7 +79,7 @@ function toLine({ match, context_window: window = 0, prices }: ModelInfo): strin
 	return fields.join(' ');
 }
 
-/** The last condition that holds decides, and the first prices are for when none does. */
+/** The last condition that holds decides. If none holds, the first prices count. */
 function toCondition(
 	{ constraint, prices }: ConditionalPrice,
 	index: number,
@@ -113,7 +113,7 @@ function toPrices(prices: ModelPrice): readonly string[] {
 	});
 }
 
-/** Returns a regular expression that holds for the same names, which are in lower case. */
+/** Returns a regular expression for the same names, in lower case. */
 function toPattern(match: MatchLogic): string {
 	if ('or' in match) return match.or.map(toPattern).join('|');
 	if ('and' in match) return `^${match.and.map((one) => `(?=.*(?:${toPattern(one)}))`).join('')}`;

@@ -1,6 +1,6 @@
 import { parseOptions } from '../src/command/options.ts';
 
-/** Parses the options of a script that has no others than these flags. Returns false if it should only print its usage. */
+/** Parses the options of a script that has only these flags. Returns false if it should only print its usage. */
 export function isAsked(command: string, usage: string, flags: readonly string[] = []): boolean {
 	try {
 		const { help } = parseOptions(`${command} -- --help`, {

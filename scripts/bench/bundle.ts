@@ -8,7 +8,7 @@ import { wrangler } from '../../src/command/wrangler.ts';
 import { copyOptions } from '../pack/copies.ts';
 import { root } from '../root.ts';
 
-/** What the repository's configuration says of every Worker's code. */
+/** The part of the repository's configuration that counts for every Worker. */
 const configSchema = v.object({
 	compatibility_date: v.string(),
 	compatibility_flags: v.optional(v.array(v.string()), []),

@@ -13,11 +13,11 @@ import * as core from '../../src/core/index.ts';
 import { createTools } from '../../src/core/mcp/tools.ts';
 import { root } from '../root.ts';
 import { apis } from './context/apis.ts';
-import { type Cost, type Library, playSession, type Use } from './context/replay.ts';
+import { type Cost, createCost, type Library, playSession, type Use } from './context/replay.ts';
 import { createSession } from './context/sessions.ts';
 import { toTable } from './table.ts';
 
-/** The commit in front of all that is measured here. */
+/** The commit before the measured changes. */
 const commit = 'a4c28d56';
 const sessions = 50;
 
@@ -34,10 +34,10 @@ async function loadBefore(folder: string): Promise<Library> {
 	return { core: before, createTools: create };
 }
 
-/** What is measured, each with all that stands above it. */
+/** The measured states, each with the changes of those before it. */
 function listUses(before: Library): readonly (readonly [cause: string, use: Use])[] {
 	const library: Library = { core, createTools, chooseCache: chooseCacheLifetime };
-	// Nothing of tools is cut.
+	// So long that no schema is cut.
 	const whole = { maxToolTokens: 10_000_000 };
 	const first = { library, remote: before, keepsRecalled: false, keepsFound: false };
 	const kept = { ...first, keepsRecalled: true };
@@ -58,16 +58,10 @@ async function measure(count: number): Promise<void> {
 	const folder = mkdtempSync(join(tmpdir(), 'runlet-context-'));
 	try {
 		const uses = listUses(await loadBefore(folder));
-		const costs: Cost[][] = [];
-		for (const [, use] of uses) {
-			const row: Cost[] = [];
-			for (const api of apis) {
-				let sum: Cost = { usd: 0, requests: 0, input: 0, read: 0, summaries: 0, steps: 0, opened: 0 };
-				for (let seed = 0; seed < count; seed++) sum = add(sum, await playSession(api, createSession(seed), use));
-				row.push(sum);
-			}
-			costs.push(row);
-		}
+		const costs = uses.map(() => apis.map(createCost));
+		for (const [at, [, use]] of uses.entries())
+			for (const [n, api] of apis.entries())
+				for (let seed = 0; seed < count; seed++) await playSession(api, createSession(seed), use, costs[at]?.[n]);
 		print(
 			uses.map(([cause]) => cause),
 			costs,
@@ -76,18 +70,6 @@ async function measure(count: number): Promise<void> {
 	} finally {
 		rmSync(folder, { recursive: true, force: true });
 	}
-}
-
-function add(one: Cost, other: Cost): Cost {
-	return {
-		usd: one.usd + other.usd,
-		requests: one.requests + other.requests,
-		input: one.input + other.input,
-		read: one.read + other.read,
-		summaries: one.summaries + other.summaries,
-		steps: one.steps + other.steps,
-		opened: one.opened + other.opened,
-	};
 }
 
 function print(causes: readonly string[], costs: readonly (readonly Cost[])[], count: number): void {

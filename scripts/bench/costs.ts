@@ -49,7 +49,7 @@ export async function startCosts({ start }: Stage): Promise<() => Promise<Costs>
 	const talks = await Promise.all(Array.from({ length: sessions }, () => session.begin(server.url)));
 	const measure = async (): Promise<Turn> => {
 		const readings = await Promise.all(talks.map((talk) => talk(tenSeconds)));
-		// What is told to the other objects follows the end of a run.
+		// The other objects hear of a run after its end.
 		await pause(3_000);
 		const { rows, rowsRead, requests, callMs } = await takeBill();
 		const each = Object.entries(rows).map(([item, number]) => [item, number / sessions] as const);
@@ -62,7 +62,7 @@ export async function startCosts({ start }: Stage): Promise<() => Promise<Costs>
 		};
 	};
 	const first = await measure();
-	// A bench that failed does not wait for it.
+	// If the bench fails, its process does not wait for the timer.
 	const minute = pause(minuteMs, undefined, { ref: false });
 	return async () => {
 		await minute;
@@ -94,7 +94,7 @@ function sumDollars(turn: Turn): number {
 	return listItems(turn).reduce((sum, { price }) => sum + price, 0);
 }
 
-/** The items of a turn, and what 1,000 of them cost; then the rows by their tables. */
+/** The items of a turn with the price of 1,000 turns, and the written rows by table. */
 export function toCostTable({ first, next }: Costs): string {
 	const others = listItems(next);
 	const toCell = (number = 0, price = 0) => [toFigure(number), price.toFixed(4)];

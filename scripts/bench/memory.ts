@@ -11,9 +11,9 @@ const short: Plan = { tools: 0, deltas: 4, perWrite: 4, paceMs: 0, padding: 0 };
 /** A reply of 5 MB. */
 const long: Plan = { tools: 0, deltas: 1_000, perWrite: 10, paceMs: 0, padding: 5_000 };
 
-/** What more there is for each conversation, in megabytes. */
+/** The memory of each further conversation, in megabytes. */
 interface Held {
-	/** In the memory of workerd, with the caches of SQLite and what the allocators do not give back. */
+	/** In the process of workerd, with the caches of SQLite and free memory that the allocators keep. */
 	readonly process: number;
 	/** In the isolate, which is what Cloudflare limits. */
 	readonly isolate: number;
@@ -24,7 +24,7 @@ export interface Memory {
 	readonly durable: Held;
 	/** For each live session. */
 	readonly session: Held;
-	/** For each reply of 5 MB that a session stored, and that nobody reads any more. */
+	/** For each stored reply of 5 MB that has no reader any more. */
 	readonly reply: Held;
 }
 
@@ -38,7 +38,7 @@ export async function measureMemory(stage: Stage): Promise<Memory> {
 	};
 }
 
-/** Starts a subject that collects its garbage when it is told to. */
+/** Starts a subject that collects its garbage on request. */
 async function openMeter({ start }: Stage, subject: Subject) {
 	const server = await start(subject, true);
 	const talkAtOnce = async (plan: Plan) => {
@@ -50,9 +50,9 @@ async function openMeter({ start }: Stage, subject: Subject) {
 		return { process: readMemory(server.pid) / 1e6, isolate: (await readHeap(server.inspector ?? 0)) / 1e6 };
 	};
 	return {
-		/** What each of so many new conversations adds, right after its run: an object lives ten seconds longer. */
+		/** Measures what each new conversation adds while its object lives, which is ten seconds after its run. */
 		measure: async (plan: Plan, conversations: number): Promise<Held> => {
-			// The first ones compile the code, and fill what is kept for all: as much as so many at once need.
+			// The first conversations compile the code and fill shared memory, as much as these at once need.
 			await talkAtOnce(plan);
 			const before = await readHeld();
 			for (let begun = 0; begun < conversations; begun += atOnce) await talkAtOnce(plan);

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** What the model is to do. It travels as the text of the user's message, so the model keeps nothing. */
+/** What the model does. The user's message carries it as text, so the model keeps no state. */
 const plan = v.object({
 	/** Turns with one call of a tool each, before the last turn. */
 	tools: v.number(),

@@ -2,15 +2,15 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import * as v from 'valibot';
 import { type Plan, readClock } from './plan.ts';
 
-/** What a reader of a run saw. Times are in milliseconds. */
+/** The times of a run as its reader saw them, in milliseconds. */
 export interface Reading {
 	/** From the request to the first text. */
 	readonly firstMs: number;
 	/** From the request to the end. */
 	readonly ms: number;
-	/** How long each piece of text was under way from the model. */
+	/** The time of each piece of text from the model to the reader. */
 	readonly delaysMs: readonly number[];
-	/** The path of what the request made. */
+	/** The path of the new session. */
 	readonly location: string | undefined;
 }
 
@@ -21,15 +21,15 @@ export interface Asking {
 	readonly body: string;
 }
 
-/** An idle connection is given up before workerd, which waits five seconds, closes it under a request. */
+/** Closes idle connections before workerd does, which is after five seconds and may hit a request. */
 const agent = new Agent({ keepAlive: true, maxSockets: 1_000, timeout: 2_000 });
 const event = v.looseObject({ type: v.string(), text: v.optional(v.string()) });
 
-/** Sends a request, and resolves with its answer as soon as it begins. Throws unless it is a success. */
+/** Sends a request, and resolves with the beginning of its answer. Throws unless it is a success. */
 function send({ url, headers, body }: Asking): Promise<IncomingMessage> {
 	const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
 	const sent = request(url, { method: 'POST', agent, headers });
-	// The server may close a connection that was idle just as a request comes.
+	// The server may close an idle connection just when a request comes.
 	sent.on('error', (error) => (sent.reusedSocket ? resolve(send({ url, headers, body })) : reject(error)));
 	sent.on('response', (response) => {
 		response.setEncoding('utf8');

@@ -20,8 +20,8 @@ export type RowName = keyof typeof rows;
 export const rowNames: readonly RowName[] = ['plain', 'durableNew', 'durable', 'loop', 'sessionNew', 'session'];
 
 /**
- * Returns a conversation for each lane. Those of a row that goes on have had one message, so that nothing is new in them.
- * The others begin with the message that is measured, each time.
+ * Returns a conversation for each lane. If the row goes on, each has had its first message. Else each run begins a
+ * conversation.
  */
 export async function openLanes(
 	{ subject, goesOn }: Row,

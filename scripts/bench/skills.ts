@@ -2,15 +2,13 @@
  * The part `skills` of `npm run bench`: measures in workerd what ten thousand published skills cost a turn and a search,
  * and how often a search finds the right skill. The milliseconds depend on the machine.
  */
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Miniflare } from 'miniflare';
 import * as v from 'valibot';
 import { embedSkills } from '../../src/command/skills/embed.ts';
-import { findWrangler, quietEnv } from '../../src/command/wrangler.ts';
+import { wrangler } from '../../src/command/wrangler.ts';
 import { demo } from '../../src/core/providers/index.ts';
 import { toSkillsKv } from '../../src/core/skill/kv/layout.ts';
 import { planSkills } from '../../src/core/skill/kv/plan.ts';
@@ -90,8 +88,7 @@ async function bundle(): Promise<string> {
 	const entry = join(root, 'scripts/bench/workers/skills.ts');
 	const config = join(folder, 'wrangler.json');
 	await writeFile(config, JSON.stringify({ name: 'bench', main: entry, compatibility_date: '2026-07-30' }));
-	const args = [findWrangler(), 'deploy', '--dry-run', '--outdir', folder, '--config', config];
-	await promisify(execFile)(process.execPath, args, { env: quietEnv });
+	await wrangler(['deploy', '--dry-run', '--outdir', folder, '--config', config]);
 	return readFile(join(folder, 'skills.js'), 'utf8');
 }
 

@@ -8,11 +8,11 @@ import { type Bundle, bundleWorker } from './bundle.ts';
 import type { Subject } from './subjects.ts';
 import { startWorkerd, type Workerd } from './workerd.ts';
 
-/** What all parts share: the model in a process of its own, and a folder for everything that is written. */
+/** What all parts share: a model in a process of its own, and a temporary folder. */
 export interface Stage {
 	/** Bundles the Worker of an entry; once for each entry. */
 	readonly bundle: (entry: string) => Promise<Bundle>;
-	/** Starts a subject in a workerd of its own, which ends with the stage at the latest. `isWeighed`: see `startWorkerd`. */
+	/** Starts a subject in a workerd of its own, which ends with the stage. `isWeighed`: see `startWorkerd`. */
 	readonly start: (subject: Pick<Subject, 'entry' | 'bind'>, isWeighed?: boolean) => Promise<Workerd>;
 }
 

@@ -4,10 +4,10 @@ import { type Plan, writePlan } from './plan.ts';
 import { type Asking, type Reading, readRun } from './reading.ts';
 import type { Bindings } from './workerd.ts';
 
-/** A conversation: each plan is a message, which is answered by a run. */
+/** A conversation: each plan is a message that starts a run. */
 export type Conversation = (plan: Plan) => Promise<Reading>;
 
-/** A Worker that is measured, and how it is talked to. */
+/** A measured Worker, and how to talk to it. */
 export interface Subject {
 	readonly name: string;
 	readonly entry: string;
@@ -17,7 +17,7 @@ export interface Subject {
 }
 
 const { key, record } = await createKey({ owner: 'bench' });
-/** What a request of a session has in its head. */
+/** The headers of a request to a session. */
 export const authorization = `Bearer ${key}`;
 export const stream = { accept: 'text/event-stream', authorization, 'content-type': 'application/json' };
 
@@ -58,7 +58,7 @@ export const session: Subject = {
 		},
 		objects: { SESSIONS: 'Session', LEDGERS: 'Ledger', DIRECTORIES: 'Directory' },
 	}),
-	/** The first message makes the session, as a client does that has something to say. */
+	/** The first message creates the session. */
 	begin: async (url) => {
 		let path: string | undefined;
 		return async (plan) => {

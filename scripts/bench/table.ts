@@ -6,13 +6,13 @@ export function toTable(rows: readonly (readonly string[])[]): string {
 	return [lines[0], rule, ...lines.slice(1)].join('\n');
 }
 
-/** Formats a number with three digits that count. */
+/** Formats a number with two or three significant digits. */
 export function toFigure(value: number): string {
 	if (value >= 100) return value.toFixed(0);
 	return value.toPrecision(value >= 10 ? 3 : 2);
 }
 
-/** A promise of `docs/costs.md`: what was measured, and where its bar is. */
+/** A promise of `docs/costs.md`: the measured value and its limit. */
 export interface Bar {
 	readonly what: string;
 	readonly value: number;
@@ -31,7 +31,7 @@ export function toBarTable(bars: readonly Bar[]): string {
 	return toTable([['', 'measured', 'bar', ''], ...cells]);
 }
 
-/** Returns the value below which that share of the values is: 0.5 for the median. */
+/** Returns the quantile of the values: the median for 0.5. */
 export function readQuantile(values: readonly number[], share: number): number {
 	const sorted = values.toSorted((a, b) => a - b);
 	return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

@@ -3,7 +3,7 @@ import type { Stage } from './stage.ts';
 import { durable, plain, type Subject, session, subjects } from './subjects.ts';
 import { type Bar, readMedian, toFigure, toTable } from './table.ts';
 
-/** What a Worker weighs, and how long its first run takes to its first text from a process that does not exist yet. */
+/** The size of a Worker, and its cold start: from the start of the process to the first text. */
 export interface Weight {
 	readonly gzipKb: number;
 	readonly coldMs: number;

@@ -10,14 +10,14 @@ import { resolveInProject } from '../../src/command/project.ts';
 import { findWrangler } from '../../src/command/wrangler.ts';
 import type { Bundle } from './bundle.ts';
 
-/** What a Worker is bound to. */
+/** The bindings of a Worker. */
 export interface Bindings {
 	/** Classes of Durable Objects by the names of their bindings. */
 	readonly objects?: Readonly<Record<string, string>>;
 	readonly texts: Readonly<Record<string, string>>;
 }
 
-/** A workerd that serves one Worker, without anything of a development server around it. */
+/** A workerd that serves one Worker, without a development server. */
 export interface Workerd {
 	readonly url: string;
 	readonly pid: number;
@@ -35,7 +35,7 @@ const listening = v.object({ event: v.picklist(['listen', 'listen-inspector']), 
 type Ports = Partial<Record<v.InferOutput<typeof listening>['event'], number>>;
 
 /**
- * Starts a workerd. Its objects store on the disk, in a folder that goes with it.
+ * Starts a workerd. Its objects store on the disk, in a folder that is removed at its end.
  *
  * @param isWeighed whether its memory is measured: its code can collect garbage, and its inspector is there.
  */

@@ -19,7 +19,7 @@ const wanted = v.object({
 });
 type Wanted = v.InferOutput<typeof wanted>;
 
-/** How often somebody logs in at most: once, and again where a tool wants more. */
+/** The most logins: the first one, and one more if a tool wants more rights. */
 const mostLogins = 3;
 
 const url = process.argv.at(-1) ?? '';
@@ -42,7 +42,7 @@ async function main(about: Wanted): Promise<void> {
 	}
 }
 
-/** Connects, and logs in where the server wants that first. */
+/** Connects. Logs in first if the server asks for it. */
 async function connect(login: BrowserLogin | undefined): Promise<ServerTools> {
 	for (let left = mostLogins; ; left--) {
 		try {
@@ -54,7 +54,7 @@ async function connect(login: BrowserLogin | undefined): Promise<ServerTools> {
 	}
 }
 
-/** Runs a turn of calls, and answers what tools and servers ask meanwhile. */
+/** Runs a turn of calls, and answers the questions of tools and servers. */
 async function run(
 	{ loadTools }: ServerTools,
 	toolCalls: readonly ToolCall[],

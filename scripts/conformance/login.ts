@@ -1,7 +1,7 @@
 import type { OAuthClientInformationMixed, OAuthClientProvider, StoredOAuthTokens } from '@modelcontextprotocol/client';
 import { finishLogin } from '../../src/core/mcp/index.ts';
 
-/** A login in memory, with a browser that says yes to everything. */
+/** A login in memory, with a browser that agrees to everything. */
 export class BrowserLogin implements OAuthClientProvider {
 	readonly redirectUrl = 'http://localhost:3000/callback';
 	readonly clientMetadataUrl = 'https://conformance-test.local/client-metadata.json';
@@ -20,7 +20,7 @@ export class BrowserLogin implements OAuthClientProvider {
 	#page: URL | undefined;
 	#discovery: Awaited<ReturnType<NonNullable<OAuthClientProvider['discoveryState']>>>;
 
-	/** @param known the client, if it was registered before */
+	/** @param known the client, if it is already registered */
 	constructor(serverUrl: string, known?: OAuthClientInformationMixed) {
 		this.#serverUrl = serverUrl;
 		this.#known = known;
@@ -73,7 +73,7 @@ export class BrowserLogin implements OAuthClientProvider {
 		if (scope === 'all' || scope === 'discovery') this.#discovery = undefined;
 	}
 
-	/** Opens the page to which the client was sent, and gives the code that comes back for tokens. */
+	/** Opens the login page, and exchanges the returned code for tokens. */
 	async logIn(): Promise<void> {
 		if (this.#page === undefined) throw new Error('no login was asked for');
 		const answer = await fetch(this.#page, { redirect: 'manual' });

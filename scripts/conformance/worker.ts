@@ -1,4 +1,4 @@
-/** The Worker under the conformance suite: an agent that offers what the suite asks for, by Runlet's own means. */
+/** The Worker under the conformance suite: an agent that offers everything that the suite tests. */
 import * as v from 'valibot';
 import { defineAgent } from '../../src/cloudflare/agent/define.ts';
 import { mcp } from '../../src/cloudflare/mcp/index.ts';
@@ -15,7 +15,7 @@ const embedded = chat.filePart('VGhpcyBpcyBhbiBlbWJlZGRlZCByZXNvdXJjZSBjb250ZW50
 const make = (name: string, fn: () => unknown) =>
 	tool.define({ name, description: `The tool ${name} of the suite.`, inputSchema: nothing, fn });
 
-/** A tool that says these texts while it works. */
+/** A tool that sends these texts as its progress. */
 const makeNoisy = (name: string, texts: readonly string[]) =>
 	tool.define({
 		name,
@@ -40,7 +40,7 @@ interface Step {
 	readonly properties: JsonSchema;
 }
 
-/** A tool that shows one form after the other, and then makes a text of all that was answered. */
+/** A tool that shows one form after the other, and then returns all answers as a text. */
 const makeAsking = (name: string, steps: readonly Step[], toText: (given: Record<string, unknown>) => string) => {
 	const ask = (index: number, given: Record<string, unknown>) => {
 		const step = steps[index];

@@ -13,11 +13,11 @@ const copies = [
 	['core/providers/adapter/event-parser'],
 	['core/providers/adapter/openai-sdk'],
 	['core/toolboxes/web/libraries'],
-	// What both hold, such as Zod, stands once, in files beside the first.
+	// Code that both need, such as Zod, is in files beside the first.
 	['core/mcp/sdk', 'cloudflare/mcp/serve/sdk'],
 ] as const;
 
-/** What is left out of the copies, with what stands there instead, as in wrangler.toml. */
+/** Modules that are replaced in the copies, as in wrangler.toml. */
 const replaced = {
 	'@modelcontextprotocol/client/_shims': 'core/mcp/sdk-shims',
 	'@modelcontextprotocol/server/_shims': 'core/mcp/sdk-shims',
@@ -34,7 +34,7 @@ const unused = [
 	/\/@opentelemetry\//,
 ];
 
-/** Puts functions that return nothing in the place of unused modules. */
+/** Replaces unused modules by functions that return nothing. */
 const withoutUnused: Plugin = {
 	name: 'without-unused',
 	setup: ({ onLoad }) =>
@@ -56,7 +56,7 @@ async function listExports(path: string): Promise<readonly string[]> {
 	return Object.values(metafile.outputs).flatMap(({ exports }) => exports);
 }
 
-/** As Wrangler takes a package: what needs Node is left out. */
+/** Bundles as Wrangler does: without code that needs Node. */
 export const copyOptions = {
 	bundle: true,
 	format: 'esm',
@@ -77,7 +77,7 @@ export async function writeCopies(dist: string, external: readonly string[]): Pr
 	writeFileSync(join(dist, 'LICENSES.txt'), packages.map(describeLicense).join(`\n${'-'.repeat(80)}\n\n`));
 }
 
-/** Writes copies that share what they have in common. Returns the files that are in them. */
+/** Writes copies that share their common code. Returns the files that are in them. */
 async function writeGroup(
 	names: readonly string[],
 	dist: string,
@@ -93,7 +93,7 @@ async function writeGroup(
 		chunkNames: `${names[0]}-[hash]`,
 		metafile: true,
 		logLevel: 'warning',
-		// Only parts of MCP's client that are not taken load jose.
+		// Only unused parts of MCP's client load jose.
 		external: [...external.flatMap((name) => [name, `${name}/*`]), 'jose'],
 		alias: Object.fromEntries(Object.entries(replaced).map(([name, path]) => [name, join(root, 'src', `${path}.ts`)])),
 	});
@@ -102,7 +102,7 @@ async function writeGroup(
 
 const manifest = v.object({ name: v.string(), version: v.string(), license: v.string() });
 
-/** Returns the licence of a package: its text, or if there is no file its name and where the package comes from. */
+/** Returns the licence of a package: its text, or its name and the page of the package. */
 function describeLicense(folder: string): string {
 	const { name, version, license } = v.parse(manifest, JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
 	const [file] = globSync('LICEN[CS]E*', { cwd: folder });

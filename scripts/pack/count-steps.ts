@@ -51,7 +51,7 @@ export function countSteps(source: string, counter: string): string {
 		'FunctionExpression:exit': leave,
 		ArrowFunctionExpression: enter,
 		'ArrowFunctionExpression:exit': leave,
-		// What is computed while a class is made does not wait.
+		// A class cannot wait while it is defined.
 		StaticBlock: () => void open.push(false),
 		'StaticBlock:exit': leave,
 		ForStatement: enterLoop,
@@ -65,7 +65,7 @@ export function countSteps(source: string, counter: string): string {
 	return `import { ${names} } from ${JSON.stringify(counter)};\n${writeIn(source, inserted)}`;
 }
 
-/** Writes texts into a source. Of those at one place, the inner ones close first, and the outer ones open first. */
+/** Inserts texts into a source. At one place, inner texts close first, and outer texts open first. */
 function writeIn(source: string, inserted: readonly { readonly at: number; readonly text: string }[]): string {
 	const isClosing = (text: string): boolean => text === ')' || text === '}';
 	const sorted = inserted

@@ -1,4 +1,4 @@
-/** The APIs of three providers: what a request says, in the order of the provider's cache, and how an answer is written. */
+/** The APIs of three providers: reads a request in the order of the provider's cache, and writes an answer. */
 import { isRecord } from '../../../src/core/base/json.ts';
 import type { Billed } from '../../../src/core/providers/prices/price.ts';
 import { type Block, type Cache, type Counted, createMarkedCache, createPrefixCache, hour, minute } from './caches.ts';
@@ -16,7 +16,7 @@ export interface Request {
 	readonly blocks: readonly Block[];
 	/** The names of the tools that the model knows. */
 	readonly tools: ReadonlySet<string>;
-	/** How long all of it is kept, if the request says so. */
+	/** How long the cache keeps the request, if the request says so. */
 	readonly keepsMs?: number;
 }
 

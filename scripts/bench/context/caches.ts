@@ -1,4 +1,4 @@
-/** What the caches of three providers have of a request, by their rules. A token is four characters. */
+/** The prompt caches of three providers, by their rules. A token is four characters. */
 
 /** A part of a request, in the order in which a provider reads it. */
 export interface Block {
@@ -12,7 +12,7 @@ export interface Counted {
 	readonly input: number;
 	readonly read: number;
 	readonly written: number;
-	/** Of the written ones, those that are kept for an hour. */
+	/** The written tokens that are kept for an hour. */
 	readonly writtenForHour: number;
 }
 
@@ -21,11 +21,11 @@ export type Cache = (blocks: readonly Block[], now: number, keepsMs?: number) =>
 
 export const [minute, hour] = [60_000, 3_600_000];
 
-/** The least tokens that a cache keeps, and those of a step. */
+/** The least tokens that a cache keeps, and the tokens of a step. */
 const least = 1_024;
 const step = 128;
 
-/** How far in front of a mark Anthropic looks for what it has, in blocks. */
+/** How many blocks before a mark Anthropic looks for a cached beginning. */
 const lookback = 20;
 
 export const countTokens = (text: string): number => Math.ceil(text.length / 4);

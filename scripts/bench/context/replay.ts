@@ -6,7 +6,7 @@ import type { Api, Request, Said } from './apis.ts';
 import { countTokens } from './caches.ts';
 import type { PlannedCall, PlannedTool, Session } from './sessions.ts';
 
-/** The library in one of its states. */
+/** A version of the library. */
 export interface Library {
 	readonly core: typeof import('../../../src/core/index.ts');
 	readonly createTools: typeof import('../../../src/core/mcp/tools.ts').createTools;
@@ -14,28 +14,24 @@ export interface Library {
 	readonly chooseCache?: typeof import('../../../src/cloudflare/session/run/cache-lifetime.ts').chooseCacheLifetime;
 }
 
-/** What of the library is used. */
+/** How the library is used. */
 export interface Use {
 	readonly library: Library;
-	/** Whose tools of MCP servers are offered, if not those of `library`. */
+	/** The version that offers the tools of MCP servers, if it is not `library`. */
 	readonly remote?: Library;
-	/** Options that this state of the library knows. */
+	/** Options of this version of the library. */
 	readonly options: Partial<ChatOptions>;
-	/** Whether what was recalled stays with its message. */
+	/** Whether recalled memories stay with their message. */
 	readonly keepsRecalled: boolean;
-	/** Whether tools that were found stand where they were found. */
+	/** Whether found tools stay where they were found. */
 	readonly keepsFound: boolean;
 }
 
-/** What a session cost. */
-export interface Cost {
-	readonly usd: number;
-	readonly requests: number;
-	readonly input: number;
-	readonly read: number;
-	readonly summaries: number;
-	readonly steps: number;
-	readonly opened: number;
+/** The cost of sessions. */
+export type Cost = ReturnType<typeof createCost>;
+
+export function createCost() {
+	return { usd: 0, requests: 0, input: 0, read: 0, summaries: 0, steps: 0, opened: 0 };
 }
 
 /** The time of the replay. Everything here runs by it. */
@@ -47,8 +43,8 @@ const [thinkingMs, workingMs] = [4_000, 1_000];
 
 const results = 'id status updated owner title amount region note '.repeat(4_000);
 
-export async function playSession(api: Api, session: Session, use: Use): Promise<Cost> {
-	const cost = { usd: 0, requests: 0, input: 0, read: 0, summaries: 0, steps: 0, opened: 0 };
+/** Plays a session, and adds what it costs to `cost`. */
+export async function playSession(api: Api, session: Session, use: Use, cost = createCost()): Promise<void> {
 	const cache = api.createCache();
 	/** The ids of the calls that were run, by their numbers. */
 	const ids: string[] = [];
@@ -123,7 +119,6 @@ export async function playSession(api: Api, session: Session, use: Use): Promise
 		);
 		cost.opened += script.opened();
 	}
-	return cost;
 }
 
 function createProvider(api: Api, { library, keepsFound }: Use, ask: (body: unknown) => unknown) {

@@ -6,16 +6,16 @@ export interface PlannedCall {
 	readonly characters: number;
 }
 
-/** What a person says, and what the model does about it. */
+/** A message of a person, and what the model does for it. */
 export interface Exchange {
-	/** Milliseconds since the answer before. */
+	/** Milliseconds since the previous answer. */
 	readonly pauseMs: number;
 	readonly text: string;
 	/** What is recalled for the message. */
 	readonly recalled: string;
-	/** The calls of each turn, before the one that answers. */
+	/** The calls of each turn before the answer. */
 	readonly turns: readonly (readonly PlannedCall[])[];
-	/** Whether the model needs an earlier result again: the share of the way back to the first one. */
+	/** Which earlier result the model needs again, from 0 for the first to 1 for the last. Missing if none. */
 	readonly lookBack?: number;
 	readonly answer: string;
 }
@@ -35,12 +35,12 @@ export interface Session {
 	readonly exchanges: readonly Exchange[];
 }
 
-/** A source of numbers that a seed decides. */
+/** A generator of random numbers with a seed. */
 interface Dice {
 	/** From 0 up to 1. */
 	readonly next: () => number;
 	readonly integer: (least: number, most: number) => number;
-	/** A number of which each size is as likely as its double. */
+	/** A number whose logarithm is evenly distributed. */
 	readonly scaled: (least: number, most: number) => number;
 	readonly text: (characters: number) => string;
 }
@@ -110,7 +110,7 @@ function createExchange(
 	dice: Dice,
 	{ n, tools, remembers }: { readonly n: number; readonly tools: readonly PlannedTool[]; readonly remembers: boolean },
 ): Exchange {
-	// Four in ten are answered without a tool.
+	// The model answers four in ten without a tool.
 	const turns = dice.next() < 0.4 ? 0 : dice.integer(1, 3);
 	return {
 		pauseMs: n === 0 ? 0 : dice.scaled(10 * second, 2 * hour),

@@ -1,4 +1,4 @@
-/** Collects garbage, where workerd was started with `--expose-gc`, so that memory is what is held and not what was used. */
+/** Collects garbage if workerd was started with `--expose-gc`. What remains is the memory that is held. */
 export function collectGarbage(): Response {
 	const collect: unknown = Reflect.get(globalThis, 'gc');
 	if (typeof collect === 'function') collect();

@@ -1,9 +1,9 @@
 /**
- * A loop as one writes it by hand: it parses the provider's stream, runs the tool, and writes events. It trusts the
+ * A loop written by hand: it parses the provider's stream, runs the tool, and writes events. It trusts the
  * provider, checks nothing and tries nothing again, so it is the least that a run can cost.
  */
 
-/** What the Workers by hand find in their environment. */
+/** The environment of the hand-written Workers. */
 export interface HandEnv {
 	readonly MODEL_URL: string;
 }
@@ -33,11 +33,11 @@ const tools = [
 	},
 ];
 
-/** What the loop is given: what was said, and who reads and keeps what follows. */
+/** The conversation so far, and who stores what follows. */
 export interface HandOptions {
 	readonly env: HandEnv;
 	readonly messages: HandMessage[];
-	/** Keeps what a call of the model added to the messages. */
+	/** Stores the messages that a call of the model added. */
 	readonly keep?: (added: readonly HandMessage[]) => void;
 }
 
