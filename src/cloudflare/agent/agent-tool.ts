@@ -15,8 +15,8 @@ export interface AgentToolOptions {
 	/** Tells the model when to call it. By default the agent's description, or the list of agents. */
 	readonly description?: string;
 	/**
-	 * The most that a call may spend, up to what is left. By default the agent's budget, else an equal share of what is
-	 * left, for as many children as may work at once.
+	 * The most that a call may spend of the session's rest. By default the agent's budget, else an equal share of the
+	 * rest for each child that may work at once.
 	 */
 	readonly budget?: Limit;
 	/** The most sessions above a child. 3 by default: the children of children of children have none. */
@@ -28,8 +28,7 @@ export interface AgentToolOptions {
 	/** Whether a person has to allow a call first. */
 	readonly needsApproval?: boolean;
 	/**
-	 * Whether a call ends at once, and the answer of the child comes as a message to the session. In a child session a
-	 * call waits for its child anyway.
+	 * Whether a call ends at once, and the child's answer arrives as a message. In a child session a call always waits.
 	 */
 	readonly background?: boolean;
 }
@@ -58,9 +57,8 @@ const timeoutMs = 2 ** 31 - 1;
 type Worker = Pick<Agent, 'name' | 'description' | 'budget'>;
 
 /**
- * Makes a tool whose calls another agent of the Worker carries out, each in a session of its own, the child
- * (docs/agents.md, "Agents that work for an agent"). The result of a call is the child's answer. Throws `invalid_tool`,
- * which names the field.
+ * Makes a tool whose calls run in child sessions of another agent (docs/agents.md, "Agents that work for an agent").
+ * The result of a call is the child's answer. Throws `invalid_tool`, which names the field.
  */
 export function agentTool(agent: Worker, options: AgentToolOptions = {}): Tool {
 	return blameCaller(agentTool, () => {

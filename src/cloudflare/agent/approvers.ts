@@ -16,7 +16,7 @@ export interface ApprovalRequest {
 }
 
 /**
- * Whether somebody may decide about a call (docs/people.md). Unless it returns `true` the call waits for somebody else.
- * A promise is not `true`: the answer is needed while the decision is stored.
+ * Whether a person may decide about a call (docs/people.md). Without `true` the call waits for another person. A
+ * promise is not `true`: the answer is needed while the decision is stored.
  */
 export type Approvers = (request: ApprovalRequest) => boolean;

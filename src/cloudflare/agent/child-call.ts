@@ -35,7 +35,7 @@ export async function beginChild(
 		try {
 			await insist(signal, () => children.reach(child).send(children.caller, input, { delivery: 'accepted', once }));
 		} catch (error) {
-			// A background child has no later moment at which it is given up.
+			// A background child cannot be given up later.
 			if (!signal.aborted) children.drop(child);
 			throw error;
 		}
@@ -105,8 +105,8 @@ async function askAgain(child: Child, { signal }: ToolContext, children: Childre
 }
 
 /**
- * Waits for the answer of a child, or for its question to a person. A child whose object restarts goes on by itself, so
- * the request is repeated under its key. The label shows its run to readers.
+ * Waits for the answer of a child, or for its question to a person. A child continues by itself after a restart, so the
+ * request is repeated under its key. The label shows its run to readers.
  */
 async function follow(
 	passed: { readonly child: Child; readonly label: string },

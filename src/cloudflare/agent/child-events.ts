@@ -15,8 +15,9 @@ export function toBeginLabel(agent: string): string {
 }
 
 /**
- * Adds the events of a session's children for one reader (docs/events.md, "The events of children"). A child follows
- * the note that names it, and ends before the result of its call. Each id has the reader's place in all of them.
+ * Merges the events of a session and its children for a reader (docs/events.md, "The events of children"). The events
+ * of a child follow the note that names it, and end before the result of its call. Each id has the reader's place in
+ * all of them.
  */
 export function joinChildEvents(own: EventSource, options: TreeOptions): EventSource {
 	const tree = new Tree(own, options);

@@ -21,8 +21,8 @@ const [firstPauseMs, longestPauseMs] = [100, 5_000];
 const ends: ReadonlySet<string> = new Set(['done', 'awaiting', 'halted', 'cancelled', 'error']);
 
 /**
- * Reads the events of a child for one reader. Rests when the child has no more events, until it is asked again. A
- * stream that breaks off goes on after its last event.
+ * Reads the events of a child for a reader. Pauses if there are no more events, until it is asked again. Resumes a
+ * broken stream after its last event.
  */
 export class ChildReader {
 	/** The id of the last event that was taken. */

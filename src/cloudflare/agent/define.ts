@@ -130,7 +130,9 @@ export interface AgentDefinition extends AgentChoices {
 	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
 	/** The resolver of its skills, in place of the Worker's: all of its skills, unless `skills` names some. */
 	readonly skillResolver?: SkillSource;
-	/** Whether, or how, it remembers beyond a session (docs/memory.md). It needs the plugin `memory`. No by default. */
+	/**
+	 * Whether and how it keeps memories beyond a session (docs/memory.md). It needs the plugin `memory`. No by default.
+	 */
 	readonly memory?: boolean | MemoryOptions;
 	/** The most model turns of a run. 10 by default. */
 	readonly maxIterations?: number;
@@ -146,8 +148,8 @@ export interface AgentDefinition extends AgentChoices {
 	/** A conversation above the context limit: the run fails (the default), or old turns are left out, or summed up. */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
 	/**
-	 * Whether old tool results may be sent as references, which the model opens with `read_result`: if that costs less,
-	 * or if nothing else fits (the default). `keep` always sends them whole.
+	 * `refer` (the default) may send old tool results as references, which the model opens with `read_result`: if that
+	 * costs less, or if nothing else fits. `keep` always sends them whole.
 	 */
 	readonly oldResults?: 'refer' | 'keep';
 	readonly maxOutputTokens?: number;
@@ -156,19 +158,19 @@ export interface AgentDefinition extends AgentChoices {
 	/** The model's own effort by default. */
 	readonly reasoningEffort?: ReasoningEffort;
 	/**
-	 * The schema of its answers: JSON Schema, or of valibot, Zod or ArkType. The model is asked again for a wrong answer,
-	 * twice at most. The value is `output` of the event `done` and of a run's JSON.
+	 * The schema of its answers: JSON Schema, or a schema of valibot, Zod or ArkType. After a wrong answer the model is
+	 * asked again, at most twice. The value is `output` of the event `done` and of a run's JSON.
 	 */
 	readonly outputSchema?: AnySchema | JsonSchema;
-	/** `manual` treats all tools as `manual`: somebody else carries out their calls. */
+	/** `manual` treats all tools as `manual`: their results come from outside. */
 	readonly mode?: 'auto' | 'manual';
 	/** Milliseconds that a call waits for an approval. Unlimited by default. */
 	readonly approvalMs?: number;
-	/** Whether somebody may decide about a call (docs/people.md). By default whoever may enter the session. */
+	/** Who may decide about a call (docs/people.md). By default everybody with the right to decide in the session. */
 	readonly approvers?: Approvers;
 	/**
-	 * A URL of yours for each time when a run begins to wait for somebody (docs/people.md). With `links` it gets links to
-	 * decide about calls that wait for an approval, made `for` somebody. They need the plugin `links`.
+	 * A URL that is called when a run begins to wait for a person (docs/people.md). With `links` it gets links to
+	 * decide about calls that wait for an approval, made `for` a person. They need the plugin `links`.
 	 */
 	readonly onWaiting?: { readonly callback: string; readonly links?: boolean; readonly for?: string };
 	/** The budget of a session without its own: tokens, US dollars, or both. */

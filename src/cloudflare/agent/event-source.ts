@@ -2,7 +2,7 @@ import type { RunEvent } from '../../core/chat/index.ts';
 import type { Bytes, RpcResult } from '../objects/result.ts';
 import type { ChildEvent } from '../wire/event.ts';
 
-/** `id` is where a reader comes back to. An event that is not stored has none. */
+/** A reader resumes after `id`. An event that is not stored has none. */
 export type ShownEvent = { readonly id: string | undefined } & (
 	| { readonly event: RunEvent; readonly child?: undefined }
 	| { readonly child: ChildEvent; readonly event?: undefined }
@@ -13,7 +13,7 @@ export interface EventSource {
 	readonly read: () => readonly ShownEvent[];
 	/** Whether the reader has taken the last event of the run. */
 	readonly isOver: () => boolean;
-	/** Whether the source ended without the last event. The reader has to come back for the rest. */
+	/** Whether the source ended without the last event. The reader must reconnect for the rest. */
 	readonly isLeft: () => boolean;
 	/** Resolves when there may be more events. */
 	readonly change: () => Promise<unknown>;

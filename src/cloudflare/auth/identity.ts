@@ -5,7 +5,7 @@ import { isOver, readKeyId, type Scope, scopes } from './key.ts';
 import type { Role } from './rights.ts';
 import { readToken } from './token.ts';
 
-/** Who makes a request: an actor with an API key or an account, or the holder of a session token. */
+/** The caller of a request: an actor with an API key or an account, or the holder of a session token. */
 export type Identity =
 	| {
 			readonly kind: 'person';

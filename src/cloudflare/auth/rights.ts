@@ -1,6 +1,6 @@
 import { RunletError } from '../../core/base/errors.ts';
 
-/** What a session token may do: read the session, send messages, decide about calls that wait for an approval. */
+/** The scopes of a session token: read the session, send messages, decide about calls that wait for an approval. */
 export const tokenScopes = ['read', 'message', 'approve'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
@@ -28,9 +28,9 @@ export const rights = {
 	manageSession: { role: 'staff' },
 	/** Create sessions for others: `user`, `for` and `metadata`. */
 	nameUser: { role: 'staff' },
-	/** See what waits for somebody in all sessions. */
+	/** See the waiting calls of all sessions. */
 	seeInbox: { role: 'staff' },
-	/** See users, what they spent, and what agents remember of them. */
+	/** See users, their spending and their memories. */
 	seeUsers: { role: 'staff' },
 	seeSkills: { role: 'staff' },
 	/** Raise the budget of a session. */

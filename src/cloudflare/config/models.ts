@@ -21,7 +21,7 @@ const demoPace = { delayMs: 15 };
 const made = new WeakMap<Config, readonly ProviderRegistration[]>();
 
 /**
- * The providers of this Worker (docs/models.md). A provider without its key knows its models, and names the variable to
+ * The providers of this Worker (docs/models.md). A provider without its key lists its models, and names the variable to
  * set. Add a line here, and its variables in `config.ts`.
  */
 export function createProviders(config: Config): readonly ProviderRegistration[] {

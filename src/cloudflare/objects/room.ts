@@ -42,8 +42,8 @@ export function assertHeld(limits: RoomLimits, { owner, user = 0 }: Held): void 
 const mostKnown = 1_000;
 
 /**
- * The owners and users that held too much a moment ago, as far as this isolate knows. The directory is asked about them
- * before more is stored. Others cost no call.
+ * Owners and users that held too much recently, as far as this isolate knows. Only for them the directory is asked
+ * before more is stored.
  */
 export class FullRooms {
 	readonly #full = new Set<string>();

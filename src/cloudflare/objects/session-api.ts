@@ -27,12 +27,12 @@ export interface Handling {
 }
 
 /**
- * Who calls: somebody in an owner, or the holder of a token of the session. Runlet itself has no role: for a webhook, a
- * schedule, or a parent session (`parent`), which alone changes its child. With `isAdmin` the sessions of all owners
- * may be read and removed.
+ * The caller: an actor of an owner, or the holder of a session token. Runlet itself has no role: for a webhook, a
+ * schedule, or a parent session (`parent`), which alone changes its child. `isAdmin` may read and delete the sessions
+ * of all owners.
  *
- * A session that has not admitted its caller by the `deadline` (milliseconds since 1970) throws `overloaded`, except
- * for a cancellation.
+ * After the `deadline` (milliseconds since 1970) a session throws `overloaded` for a call that it has not admitted,
+ * except a cancellation.
  */
 export type Caller = { readonly deadline?: number } & (
 	| {

@@ -9,8 +9,8 @@ const most = 200;
 
 /**
  * Throws `rate_limited` if a caller sends more requests than the binding allows. The binding counts loosely and for
- * each location: it stops bursts (docs/deploy.md, "Rate limit"). Without the binding nothing is counted. Each isolate
- * counts the `rate` of a key for itself instead.
+ * each location (docs/deploy.md, "Rate limit"). Without it nothing is counted. Each isolate counts the `rate` of a key
+ * for itself.
  */
 export async function assertRate<E extends { Bindings: WorkerEnv }>(
 	c: Context<E>,

@@ -5,9 +5,9 @@ import { bodyTooLarge } from '../wire/limits.ts';
 const mostDrained = 268_435_456;
 
 /**
- * Streams the body of a request to a receiver. Reads the rest of the body before the answer, because a client that is
- * still sending sees no answer, and a server may report a broken connection. Throws `too_large` if `Content-Length` is
- * above the limit. The receiver has to count the bytes.
+ * Streams the body of a request to a receiver, which counts the bytes. Reads the rest of the body before the answer,
+ * because a client that is still sending sees no answer, and a server may report a broken connection. Throws
+ * `too_large` if `Content-Length` is above the limit.
  */
 export async function passBody<T>(request: Request, limit: number, send: (body: Bytes) => Promise<T>): Promise<T> {
 	const isTooLarge = Number(request.headers.get('content-length') ?? 0) > limit;

@@ -46,7 +46,7 @@ const loginState = v.object({
 	callback: optionalText,
 	tokens: v.optional(tokens),
 	begun: v.array(begun),
-	/** Who refreshes the tokens, and until when others wait. */
+	/** The login that refreshes the tokens, and the time until which others wait. */
 	refreshing: v.optional(v.object({ by: v.string(), until: v.number() })),
 });
 

@@ -113,25 +113,23 @@ export interface UserState {
 }
 
 /**
- * The ledger of an owner: what its calls to models cost, by the UTC day and by the user (docs/budgets.md). An `id`
- * names a lease: the part of a day from which a run pays its calls. A ledger remembers an id for its first day and two
- * more.
+ * The ledger of an owner: the cost of its model calls, by UTC day and user (docs/budgets.md). An `id` names a lease:
+ * the part of a day's budget from which a run pays its calls. A ledger knows an id on its first day and two more.
  *
  * A call after its `deadline` (milliseconds since 1970) throws.
  */
 export interface LedgerApi {
 	/**
-	 * Reserves an amount for a lease on the current day, until it is settled. Refuses it if spent, reserved and this
-	 * amount together pass the day's limit or a cap of the user. Reserves `whole` while at most half of the rest of each
-	 * budget is reserved, so that the first leases do not take the last of a budget. Beyond that half it reserves a reply
-	 * as long as the agent's recent replies (`grant.ts`). A known id changes nothing and succeeds.
+	 * Reserves an amount for a lease on the current day. Refuses it if spent, reserved and this amount together exceed
+	 * the day's limit or a cap of the user. Reserves `whole` while at most half of the rest of each budget is reserved,
+	 * else a reply of the agent's recent length (`grant.ts`). A known id changes nothing and succeeds.
 	 *
-	 * Without a cap of the day or the user a user's lease reserves nothing, and the amount of the answer is infinite.
+	 * If neither the day nor the user has a cap, a user's lease reserves nothing, and the answer's amount is infinite.
 	 */
 	reserve(request: LeaseRequest): Promise<Reserved>;
 	/**
-	 * Replaces reservations by the real costs, all or none, each on the day of its reservation and even past the limit. A
-	 * cost counts for the owner, and for the user of its lease. A settled id changes nothing.
+	 * Replaces reservations by the real costs, all or none, on the day of the reservation and even beyond the limit. A
+	 * settled id changes nothing.
 	 *
 	 * An unknown id (its reservation did not arrive, or its day is removed) is charged once, to the current day and the
 	 * user of the cost. A reservation after its settlement reserves nothing.

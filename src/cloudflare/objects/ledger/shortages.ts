@@ -24,8 +24,8 @@ const mostKnown = 1_000;
 const mostFirst = 50;
 
 /**
- * The budgets that refused a request a moment ago, as far as this isolate knows. Their ledgers are asked before a new
- * session is stored. Other owners cost no call.
+ * Budgets that refused a request recently, as far as this isolate knows. Only their ledgers are asked before a new
+ * session is stored.
  */
 export class Shortages {
 	readonly #known = new Map<string, Shortage>();
