@@ -4,14 +4,14 @@ import { threeTools } from './script.ts';
 import { outcomes, untilQuiet } from './settled.ts';
 import { type Figures, type Options, onStage } from './stage.ts';
 
-/** Share of what all runs would cost that the budget allows. */
+/** The budget, as a share of the cost of all runs. */
 const allowed = 0.5;
-/** Tokens that a run costs by the upstream's count, about. */
+/** The approximate cost of a run, in tokens of the upstream. */
 const runTokens = 1_800;
 
 /**
- * Runs at once on one day's budget, with kills. What the model bills, cut-off calls included, never passes the budget;
- * what it does not allow ends as `budget_exceeded`.
+ * Starts many runs at once on one day budget, and kills the server meanwhile. The model's bill, with aborted calls, never
+ * exceeds the budget. Runs over the budget end with `budget_exceeded`.
  */
 export function budget({ count = 50, kills = 10, seed }: Options): Promise<Figures> {
 	const cap = Math.round(count * runTokens * allowed);
@@ -29,7 +29,7 @@ export function budget({ count = 50, kills = 10, seed }: Options): Promise<Figur
 		const sent = await Promise.all(runs);
 		await untilQuiet(stage, sent);
 		let found = await outcomes(stage, sent);
-		// Kills may end runs before they spend all of it. Then further runs do, one after the other.
+		// Kills may end runs before they spend the whole budget. Then further runs spend the rest, one after the other.
 		while (found.refused === 0 && sent.length < 3 * count) {
 			const tag = `run-${sent.length}`;
 			sent.push({ tag, session: await client.begin(tag, { agent: 'thrifty' }) });
@@ -39,7 +39,7 @@ export function budget({ count = 50, kills = 10, seed }: Options): Promise<Figur
 		const spent = outside.upstream.spent();
 		if (spent > cap) throw new Error(`${spent} tokens were spent of ${cap}`);
 		const { completed, refused, interrupted } = found;
-		// What is charged says when to refuse. For a call that a kill cut off, or that it kept from beginning, it is an estimate.
+		// The charges decide about a refusal. A call that a kill aborted is charged by an estimate.
 		const charged = await sumCharges(stage.client, sent);
 		if (refused === 0 || charged < cap / 2)
 			throw new Error(`${refused} runs were refused at ${charged} of ${cap} tokens`);

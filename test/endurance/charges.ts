@@ -10,10 +10,10 @@ const usage = v.object({
 	),
 });
 
-/** How long what is set aside may stay so after the last run, in milliseconds. */
+/** How soon after the last run no reservation may be left, in milliseconds. */
 const patienceMs = 60_000;
 
-/** Says what sessions were charged, in tokens. */
+/** Sums the charges of sessions, in tokens. */
 export async function sumCharges(client: Stage['client'], sent: readonly Sent[]): Promise<number> {
 	let charged = 0;
 	for (const one of sent) charged += v.parse(session, await client.state(one.session)).budget.spent.tokens;
@@ -21,8 +21,8 @@ export async function sumCharges(client: Stage['client'], sent: readonly Sent[])
 }
 
 /**
- * Holds what sessions were charged against what the model billed, in sum: between 1.0 and 1.25 times of it. Within a
- * minute the ledger has the same sum, and nothing is set aside.
+ * Compares the charges of sessions with the model's bill: their sum is 1.0 to 1.25 times the bill. Within a minute the
+ * ledger has the same sum, and no reservation.
  */
 export async function checkCharges({ client, outside }: Stage, sent: readonly Sent[]): Promise<Figures> {
 	const billed = outside.upstream.spent();

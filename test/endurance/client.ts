@@ -27,8 +27,7 @@ export type StoredMessage = v.InferOutput<typeof storedMessage>;
 
 export type FileChange = v.InferOutput<typeof fileChange>;
 
-/** How a session is created: with its agent, and its budget if it has one. */
-/** How often a request is sent again that an object has no time for. */
+/** How often a request to a busy object is repeated. */
 const mostBusy = 20;
 
 export interface SessionFields {
@@ -37,12 +36,11 @@ export interface SessionFields {
 }
 
 /**
- * A careful client: a request that a kill cut off is sent again under the same `Idempotency-Key` once the server is
- * back. One that an object has no time for is sent again when it says, as on a machine that is busy. One that fails without
- * a kill, or that is refused otherwise, throws.
+ * A careful client. After a kill it repeats the request with the same `Idempotency-Key` once the server runs again. It
+ * repeats a request to a busy object after the `Retry-After`. Any other failure throws.
  *
- * @param retries of a request that was answered with a 5xx, where objects are aborted on purpose
- * @param key of whom it speaks for
+ * @param retries how often a request is repeated after a 5xx, for programmes that abort objects
+ * @param key the API key of its requests
  */
 export function createClient(server: Server, retries = 0, key?: string) {
 	const request = async <T>(path: string, init: RequestInit, take: (response: Response) => Promise<T>): Promise<T> => {
@@ -63,7 +61,7 @@ export function createClient(server: Server, retries = 0, key?: string) {
 				if (response.status < 500) left = 0;
 			} catch (cause) {
 				init.signal?.throwIfAborted();
-				// The server may close a connection that was kept alive just when it is used (RFC 9112, 9.5).
+				// The server may close a kept-alive connection at the moment of its next use (RFC 9112, 9.5).
 				if (server.isUp && server.lives === lives && staleLeft-- === 0)
 					throw new Error(`${path}: no answer`, { cause });
 			}
@@ -83,10 +81,10 @@ export function createClient(server: Server, retries = 0, key?: string) {
 	};
 
 	return {
-		/** A session whose first message was acknowledged; gives its id. */
+		/** Creates a session with a first message. Returns its id. */
 		begin: async (text: string, fields?: SessionFields): Promise<string> =>
 			v.parse(created, await begin(text, fields, { prefer: 'respond-async' }, whole)).id,
-		/** The same, streamed. */
+		/** Creates a session with a first message, and streams its run. */
 		stream: async (text: string, fields?: SessionFields) => {
 			const response = await begin(text, fields, { accept: 'text/event-stream' }, async (response) => response);
 			const session = response.headers.get('location')?.split('/').at(-1);
@@ -98,7 +96,7 @@ export function createClient(server: Server, retries = 0, key?: string) {
 			return request(`/v1/sessions/${session}/events`, { headers, signal }, async (response) => response);
 		},
 		cancel: (session: string): Promise<unknown> => request(`/v1/sessions/${session}/cancel`, { method: 'POST' }, whole),
-		/** The ids of all sessions, by the owner's list of them. */
+		/** The ids of all sessions of the owner. */
 		listed: async (): Promise<ReadonlySet<string>> => {
 			const ids = new Set<string>();
 			for (let next: string | undefined = ''; next !== undefined; ) {
@@ -109,13 +107,13 @@ export function createClient(server: Server, retries = 0, key?: string) {
 			}
 			return ids;
 		},
-		/** A session without a message. */
+		/** Creates a session without a message. */
 		create: async (agent: string): Promise<string> => {
 			const headers = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
 			const init = { method: 'POST', body: JSON.stringify({ agent }), headers };
 			return v.parse(created, await request('/v1/sessions', init, whole)).id;
 		},
-		/** Sends a further message. Once it is acknowledged, its run goes on by itself. */
+		/** Sends a further message. */
 		send: (session: string, text: string): Promise<unknown> => {
 			const headers = { 'content-type': 'application/json', 'idempotency-key': randomUUID(), prefer: 'respond-async' };
 			return request(
@@ -124,7 +122,7 @@ export function createClient(server: Server, retries = 0, key?: string) {
 				whole,
 			);
 		},
-		/** Takes up a run that was given up. */
+		/** Continues a run that gave up. */
 		continue: (session: string): Promise<unknown> => {
 			const headers = { 'idempotency-key': randomUUID(), prefer: 'respond-async' };
 			return request(`/v1/sessions/${session}/continue`, { method: 'POST', headers }, whole);
@@ -135,7 +133,7 @@ export function createClient(server: Server, retries = 0, key?: string) {
 			request(`/v1/sessions/${session}/files/${path}`, {}, (response) => response.text()),
 		listFiles: async (session: string): Promise<readonly string[]> =>
 			v.parse(fileList, await request(`/v1/sessions/${session}/files`, {}, whole)).files.map(({ path }) => path),
-		/** What changed in the files, as far as the journal goes. */
+		/** The file changes in the session's journal. */
 		changes: async (session: string): Promise<readonly FileChange[]> => {
 			const all: FileChange[] = [];
 			for (let next: string | undefined = ''; next !== undefined; ) {
@@ -147,9 +145,9 @@ export function createClient(server: Server, retries = 0, key?: string) {
 			}
 			return all;
 		},
-		/** Whether the server is well; throws if it is not. */
+		/** Throws if the server is not healthy. */
 		health: (): Promise<unknown> => request('/healthz', {}, whole),
-		/** What was spent today. */
+		/** Today's spending. */
 		usage: (): Promise<unknown> => request('/v1/usage?days=1', {}, whole),
 		state: async (session: string): Promise<SessionState> =>
 			v.parse(state, await request(`/v1/sessions/${session}`, {}, whole)),

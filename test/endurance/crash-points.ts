@@ -1,4 +1,4 @@
-/** The writes of a run (docs/runs.md, "What a run writes"), and how often one with three tools makes each. */
+/** The writes of a run (docs/runs.md, "What a run writes"), and how often a run with three tools makes each. */
 export const crashPoints = [
 	['accepted', 1],
 	['model-begin', 3],
@@ -11,9 +11,9 @@ export const crashPoints = [
 
 export type CrashPoint = (typeof crashPoints)[number];
 
-/** Where a session's object is aborted: by its id, so that the Worker and the programme know it alike. */
+/** Chooses the crash point of a session by its id, so that the Worker and the programme choose the same. */
 export function readAbortPoint(session: string): { readonly name: string; readonly time: number } {
 	const [name, times] = crashPoints[Number.parseInt(session.slice(0, 8), 16) % crashPoints.length] ?? crashPoints[0];
-	// Not the first time, where everything since the request would be lost, and the request be sent again.
+	// Not the first write of a kind: its loss would also lose the request, and the client would repeat the request.
 	return { name, time: Math.min(2, times) };
 }

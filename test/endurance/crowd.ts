@@ -3,7 +3,7 @@ import { read } from './reader.ts';
 import { threeTools } from './script.ts';
 import { type Figures, type Options, onStage, type Stage, type StageOptions } from './stage.ts';
 
-/** Sessions that all begin at once, each with three tools and a reader. None fails. */
+/** Starts many sessions at once, each with three tools and a reader. No session fails. */
 export async function crowd({ count = 1_000, seed }: Options): Promise<Figures> {
 	const { starts, ...measured } = await gather({ count, seed });
 	const quantile = (share: number) => seconds(starts[Math.ceil(share * count) - 1] ?? Number.NaN);
@@ -17,14 +17,14 @@ export async function crowd({ count = 1_000, seed }: Options): Promise<Figures> 
 	};
 }
 
-/** The most that a cap on the owner's day may cost its sessions, as a share of the processor's time without one. */
+/** The most processor time that sessions under a day budget may take, as a multiple of the time without a budget. */
 const mostDearer = 1.3;
-/** How often both are measured, one after the other. */
+/** How often both are measured, in turn. */
 const rounds = 3;
 
 /**
- * Sessions of one owner that all begin at once, with a cap on its day and without one. The cap costs little: other
- * programs on the machine change how long it takes, but not much what it takes of the processor.
+ * Starts many sessions of one owner at once, with a day budget and without one. The budget costs little processor time.
+ * Elapsed time is no measure, because other programs on the machine change it.
  */
 export async function leases({ count = 200, seed }: Options): Promise<Figures> {
 	const capped: Gathering[] = [];
@@ -51,7 +51,7 @@ export async function leases({ count = 200, seed }: Options): Promise<Figures> {
 
 type Gathering = Awaited<ReturnType<typeof gather>>;
 
-/** Begins sessions at once, reads each to its end, and measures. `starts` are the times to the first events, sorted. */
+/** Starts sessions at once, reads each to its end, and measures. `starts` are the sorted times to the first events. */
 function gather({ count, ...about }: Pick<StageOptions, 'seed' | 'variables'> & { readonly count: number }) {
 	const world = { script: threeTools(200), pieceLength: 20, paceMs: 0, toolMs: 0, ...about };
 	return onStage(world, async (stage) => {

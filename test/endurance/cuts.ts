@@ -9,8 +9,8 @@ import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 const readers = 4;
 
 /**
- * Readers whose connection is cut at random bytes, and a server that is killed meanwhile. What each has put together is
- * byte by byte what is stored, without a gap and without an event twice; also for who reads the run again when it is over.
+ * Cuts the connections of readers at random bytes, and kills the server meanwhile. Each reader gets exactly the stored
+ * bytes, with no gap and no repeated event, during the run and after it.
  */
 export function cuts({ count = 500, kills = 20, seed }: Options): Promise<Figures> {
 	const world = { script: threeTools(600), pieceLength: 12, paceMs: 10, toolMs: 20, seed };
@@ -43,7 +43,7 @@ export function cuts({ count = 500, kills = 20, seed }: Options): Promise<Figure
 	});
 }
 
-/** Reads a run while it goes on and once more when it is over, with cuts. */
+/** Reads a run with cuts, during the run and after its end. */
 async function readTwice({ client, random }: Stage, tag: string) {
 	const cutAfter = () => random(1, 4_000);
 	const { session, response } = await client.stream(tag);

@@ -4,7 +4,7 @@ const effect = v.object({ tool: v.string(), key: v.string(), intent: v.string(),
 
 export type Effects = ReturnType<typeof createEffects>;
 
-/** What tools did, recorded outside of the process that is killed. A keyed effect that comes again is not applied again. */
+/** Records the effects of tools outside of the killed process. A repeated keyed effect is applied once. */
 export function createEffects() {
 	const arrivals: v.InferOutput<typeof effect>[] = [];
 	const applied = new Map<string, Set<string>>();
@@ -12,7 +12,7 @@ export function createEffects() {
 	const count = (tool: string, intent: string): number =>
 		arrivals.filter((one) => one.tool === tool && one.intent === intent).length;
 	return {
-		/** All calls that came here. */
+		/** All recorded calls. */
 		get total(): number {
 			return arrivals.length;
 		},
@@ -22,14 +22,14 @@ export function createEffects() {
 			const keys = applied.get(arrival.intent) ?? new Set();
 			applied.set(arrival.intent, keys.add(`${arrival.session} ${arrival.key}`));
 		},
-		/** Times that a call came here. */
+		/** How often a call was recorded. */
 		count,
-		/** Calls that came again, under the same key. */
+		/** Repeated calls with the same key. */
 		repeated: (tool: string): number => {
 			const mine = arrivals.filter((one) => one.tool === tool);
 			return mine.length - new Set(mine.map(({ intent }) => intent)).size;
 		},
-		/** Throws where a keyed effect was applied twice, or an unsafe tool was run twice. */
+		/** Throws if a keyed effect was applied twice, or an unsafe tool ran twice. */
 		check: (): void => {
 			for (const { tool, intent } of arrivals) {
 				if ((applied.get(intent)?.size ?? 0) > 1) throw new Error(`the effect of ${intent} was applied twice`);

@@ -6,7 +6,7 @@ import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
 /** Sessions at once. */
 const inFlight = 4;
-/** Between two looks at a session, in milliseconds. */
+/** The pause between two checks of a session, in milliseconds. */
 const lookMs = 100;
 const planned = v.looseObject({ planId: v.string() });
 
@@ -20,7 +20,7 @@ const toPatch = (tag: string): string =>
 		'',
 	].join('\n');
 
-/** An edit, a patch, a plan, its changes, an edit and its undo. Calls of all runs have the same ids. */
+/** Makes an edit, a patch, a plan, the plan's changes, another edit and its undo. Calls of all runs have the same ids. */
 function editFiles({ tag, turn, time, results }: Asked): Answer {
 	const insert = (path: string, line: string) => ({ path, oldText: 'end\n', newText: `${line} ${tag}\nend\n` });
 	const calls = [
@@ -46,12 +46,12 @@ function editFiles({ tag, turn, time, results }: Asked): Answer {
 	return { text, calls: calls.map(({ input, ...call }) => ({ ...call, input: input() })) };
 }
 
-/** What each call of a run does to files. */
+/** How many files each call of a run changes. */
 const filesOfCall = { edit: 1, patch: 3, apply: 3, wrong: 1, undo: 1 };
 
 /**
- * SIGKILLs in the middle of edits, patches and plans, most of them between a change and its result. No change is half made,
- * none is made twice, none is missing, and an undo takes back just what it should.
+ * SIGKILLs the server during edits, patches and plans, mostly between a change and its result. No change is partial,
+ * repeated or lost, and an undo reverts exactly one change.
  */
 export function files({ count = 50, seed }: Options): Promise<Figures> {
 	const world = { script: editFiles, pieceLength: 200, paceMs: 2, toolMs: 250, seed };
@@ -83,7 +83,7 @@ export function files({ count = 50, seed }: Options): Promise<Figures> {
 	});
 }
 
-/** Has a session edit its files, run after run, until it is told to stop. Throws where they are not as they must be. */
+/** Lets a session edit its files, run after run, until `isOver`. Throws if the files are wrong. */
 async function edit(stage: Stage, name: string, isOver: () => boolean) {
 	const { client } = stage;
 	const session = await client.create('editor');
@@ -107,7 +107,7 @@ async function edit(stage: Stage, name: string, isOver: () => boolean) {
 	return { runs, continued, looks, changes: await checkAll(stage, session, name, runs) };
 }
 
-/** Throws where a patch or a plan is in one of its files only. Gives whether nothing changed while it looked. */
+/** Throws if a patch or a plan is only in one of its files. Returns whether nothing changed during the check. */
 async function look({ client }: Stage, session: string): Promise<boolean> {
 	const before = await client.readFile(session, 'a.txt');
 	const other = await client.readFile(session, 'b.txt');
@@ -122,7 +122,7 @@ async function look({ client }: Stage, session: string): Promise<boolean> {
 	return true;
 }
 
-/** Holds the files and the journal against what was asked for. Gives the number of changes. */
+/** Compares the files and the journal with the requested changes. Returns the number of changes. */
 async function checkAll({ client }: Stage, session: string, name: string, runs: number): Promise<number> {
 	const toText = (...words: readonly string[]): string =>
 		[...Array.from({ length: runs }, (_, n) => words.map((word) => `${word} ${name}-${n}\n`)).flat(), 'end\n'].join('');

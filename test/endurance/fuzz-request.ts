@@ -3,19 +3,19 @@ import { chance, hostileText, mutatedJson, pick, spoiledBytes } from './fuzz-val
 import type { Random } from './random.ts';
 import type { RawRequest } from './raw-http.ts';
 
-/** A route as the app has it: its parameters begin with a colon. */
+/** A route of the app. Its parameters start with a colon. */
 export interface Route {
 	readonly method: string;
 	readonly path: string;
 }
 
-/** What a fuzzed request may be made with, so that some of it comes further than the door. */
+/** The valid parts of fuzzed requests, so that some of them pass authentication. */
 export interface Material {
 	readonly routes: readonly Route[];
 	readonly host: string;
-	/** Keys and tokens that open something. */
+	/** Valid keys and tokens. */
 	readonly credentials: readonly string[];
-	/** Sessions that are there. */
+	/** Ids of existing sessions. */
 	readonly sessions: readonly string[];
 }
 
@@ -40,7 +40,7 @@ const chatMessages = [
 ];
 const uiMessage = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'What is 17 + 25?' }] };
 
-/** What routes take, by the end of their path; one that is not here gets any of these. */
+/** Bodies by the end of a route's path. Other routes get any of these. */
 const bodies: readonly (readonly [end: RegExp, bodies: readonly unknown[]])[] = [
 	[
 		/\/sessions$/,
@@ -146,7 +146,7 @@ const markdown = '---\nname: fuzzed\ndescription: Is fuzzed.\nmetadata:\n  when:
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const oddMethods = ['TRACE', 'PROPFIND', 'PURGE', 'get', 'G E T', 'FOO', '', 'GET\t', 'PRI'];
 
-/** A request that nobody would send, or somebody might: the same for the same numbers. */
+/** Makes a request that is valid, invalid or malformed. The same random numbers make the same request. */
 export function fuzzedRequest(random: Random, material: Material): RawRequest {
 	const route = pick(random, material.routes);
 	const own = route.method === 'ALL' ? pick(random, methods) : route.method;
@@ -222,7 +222,7 @@ function query(random: Random): string {
 function bodyFor(random: Random, { method, path }: Route): Uint8Array {
 	if (chance(random, 1)) return Buffer.alloc(5_000_000, pick(random, ['x', '[', '{"a":', '"', ' ', '\0']));
 	if (method === 'PUT' && path.includes('skills')) {
-		// A skill that is written waits for KV's pace: most of them have to be refused.
+		// KV limits the rate of writes, so most published skills must be invalid.
 		const lines = markdown.split('\n');
 		if (chance(random, 95)) lines.splice(random(0, 3), random(1, 3), hostileText(random));
 		return spoiledBytes(random, lines.join('\n'));
@@ -238,7 +238,7 @@ const always =
 	() =>
 		value;
 
-/** Lines of the head but those that frame the body. Most requests get past the door. */
+/** Header lines except those that frame the body. Most requests have a valid credential. */
 function headers(random: Random, route: Route, { host, credentials }: Material): string[] {
 	const lines = [`host: ${chance(random, 97) ? host : hostileText(random)}`, 'connection: close'];
 	const add = (percent: number, name: string, value: () => string): void => {
@@ -336,7 +336,7 @@ function authorization(random: Random, credentials: readonly string[]): string {
 	])();
 }
 
-/** How the length of the body is told, which may be a lie. */
+/** The headers for the length of the body, which may be wrong. */
 function framing(random: Random, body: Uint8Array, hasBody: boolean) {
 	const length = (value: number | string) => [`content-length: ${value}`];
 	const honest = { headers: hasBody ? length(body.length) : [], bytes: body, ends: false };

@@ -1,18 +1,17 @@
 import type { Random } from './random.ts';
 
-/** Chooses one. */
 export function pick<T>(random: Random, list: readonly T[]): T {
 	const one = list[random(0, list.length - 1)];
 	if (one === undefined) throw new Error('nothing to choose from');
 	return one;
 }
 
-/** Whether so many of a hundred. */
+/** Returns true in `percent` of 100 cases. */
 export function chance(random: Random, percent: number): boolean {
 	return random(1, 100) <= percent;
 }
 
-/** JSON of a value that is not what was expected. Text, for much of it no value would be written as. */
+/** Unexpected JSON values, as text: much of it is no output of `JSON.stringify`. */
 const hostileJson: readonly string[] = [
 	...['null', 'true', 'false', '0', '-0', '-1', '1.5', '1e308', '1e400', '-1e400', '1e-400', '9007199254740993'],
 	...['99999999999999999999999999', '0.1e', '01', '+1', '.5', 'NaN', 'Infinity', 'undefined', '""', '" "', '"0"'],
@@ -51,7 +50,7 @@ const hostileJson: readonly string[] = [
 	],
 ];
 
-/** Texts that programs stumble over; not all are what HTTP allows. */
+/** Texts that often break programs. HTTP does not allow all of them. */
 const hostileTexts: readonly string[] = [
 	...['', ' ', '0', '-1', '1e9', '99999999999999999999', 'NaN', 'null', 'undefined', 'true', '[object Object]', '*'],
 	...['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '..', '.', '../..', '%2e%2e', '%', '%zz'],
@@ -66,7 +65,7 @@ export function hostileText(random: Random): string {
 	return chance(random, 10) ? text + pick(random, hostileTexts) : text;
 }
 
-/** JSON as text: a value that somebody might send, with some of it changed to what nobody should. */
+/** Changes parts of a JSON value to unexpected values. Returns JSON text. */
 export function mutatedJson(random: Random, value: unknown): string {
 	if (chance(random, 12)) return hostileValue(random);
 	if (Array.isArray(value)) {
@@ -81,7 +80,7 @@ export function mutatedJson(random: Random, value: unknown): string {
 		const fields = Object.entries(value).flatMap(([name, field]) => {
 			if (chance(random, 6)) return [];
 			const written = `${JSON.stringify(name)}:${mutatedJson(random, field)}`;
-			// The same field twice: parsers differ over which one counts.
+			// The same field twice: parsers differ about the value that counts.
 			return chance(random, 4) ? [written, `${JSON.stringify(name)}:${hostileValue(random)}`] : [written];
 		});
 		if (chance(random, 10)) fields.push(`${JSON.stringify(hostileText(random))}:${hostileValue(random)}`);
@@ -105,7 +104,7 @@ function hostileValue(random: Random): string {
 	])();
 }
 
-/** Bytes of a text, some of them spoiled: not UTF-8, cut off, with a mark in front. */
+/** Encodes a text, sometimes broken: invalid UTF-8, truncated, or with a byte order mark. */
 export function spoiledBytes(random: Random, text: string): Uint8Array {
 	const bytes = Buffer.from(text, 'utf8');
 	if (chance(random, 85)) return bytes;

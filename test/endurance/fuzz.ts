@@ -11,13 +11,13 @@ const routes = v.array(v.object({ method: v.string(), path: v.string() }));
 const session = v.looseObject({ id: v.string(), token: v.string() });
 const failed = v.object({ error: v.looseObject({ message: v.string() }) });
 
-/** Requests on their way at once. */
+/** Concurrent requests. */
 const lanes = 8;
 const patienceMs = 60_000;
 
 /**
- * Requests of all forms to all routes that the app has: none is answered with a 5xx, none is left without an answer that
- * HTTP itself does not refuse, no answer shows a stack, and the server is well behind them.
+ * Sends requests of all forms to all routes. No answer is a 5xx, no valid request stays without an answer, no answer shows
+ * a stack, and the Worker stays healthy.
  */
 export async function fuzz({ count = 20_000, seed = createSeed() }: Options): Promise<Figures> {
 	const { of: made, records } = await createKeys(['run', 'admin']);
@@ -38,7 +38,7 @@ export async function fuzz({ count = 20_000, seed = createSeed() }: Options): Pr
 		let next = 0;
 		const lane = async (): Promise<void> => {
 			for (let n = next++; n < count; n = next++) {
-				// Sessions are deleted, and full, before long.
+				// Requests soon delete or fill the sessions.
 				if (n % 200 === 199) material = await materialFrom(server, keys);
 				const request = fuzzedRequest(createRandom(seed * 1_000_003 + n), material);
 				const response = await sendRaw(server.url, request, patienceMs).catch((cause) => {
@@ -63,7 +63,7 @@ export async function fuzz({ count = 20_000, seed = createSeed() }: Options): Pr
 	});
 }
 
-/** Makes a key for each owner; that of `admin` is an administrator's. */
+/** Makes a key for each owner. The key of `admin` is an administrator's. */
 export async function createKeys(owners: readonly string[]) {
 	const of: Record<string, string> = {};
 	const records: KeyRecord[] = [];
@@ -75,7 +75,7 @@ export async function createKeys(owners: readonly string[]) {
 	return { of, records: JSON.stringify(records) };
 }
 
-/** The app's routes, and sessions of every kind: new, answered, and one that waits. */
+/** The app's routes, and sessions of every kind: new, answered and waiting. */
 export async function materialFrom(
 	{ url }: Server,
 	{ run, admin }: Readonly<Record<'run' | 'admin', string>>,
@@ -101,15 +101,15 @@ export async function materialFrom(
 	};
 }
 
-/** How an answer is counted. */
+/** The class of an answer in the statistics. */
 function readAnswer(request: RawRequest, response: RawResponse | undefined): string {
 	if (response === undefined || isRefusedInFront(request, response)) return 'refused before the Worker';
 	return `answered ${Math.floor(response.status / 100)}xx`;
 }
 
-/** What is wrong with an answer. */
+/** Describes the fault of an answer. */
 function complaint(request: RawRequest, response: RawResponse | undefined): string | undefined {
-	// A server that closes before it has read a long body resets the connection, and its answer may be lost with it.
+	// A server that closes before it has read a long body resets the connection. The client may then lose the answer.
 	if (response === undefined) return isHttp(request) && request.body.length < 50_000 ? 'no answer' : undefined;
 	if (isRefusedInFront(request, response)) return undefined;
 	const { status, headers, body } = response;
@@ -121,13 +121,13 @@ function complaint(request: RawRequest, response: RawResponse | undefined): stri
 	return undefined;
 }
 
-/** Whether the server in front of the Worker refused it: what is not HTTP, and methods that it does not know. */
+/** Whether the server before the Worker refuses the request: malformed HTTP and unknown methods. */
 function isRefusedInFront(request: RawRequest, { status, headers, body }: RawResponse): boolean {
 	if (headers.has('x-content-type-options')) return false;
 	return (status === 501 && body.includes('Unrecognized request method')) || (!isHttp(request) && body.length < 100);
 }
 
-/** Whether a request is one at all, by HTTP's grammar (RFC 9112), and its body is what its head says. */
+/** Whether a request follows HTTP's grammar (RFC 9112), and its body matches its headers. */
 function isHttp({ head, ends }: RawRequest): boolean {
 	const [first = '', ...lines] = head.slice(0, -4).split('\r\n');
 	return (

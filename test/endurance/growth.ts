@@ -1,16 +1,15 @@
 import { oneReply } from './script.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
-/** Messages of the short session. */
 const few = 10;
-/** Starts that are measured of each. */
+/** Measured starts for each session. */
 const starts = 100;
-/** How much longer a long session may take to start a turn. */
+/** The longest start in the long session, as a multiple of the start in the short session. */
 const most = 1.5;
 
 /**
- * How long a turn takes from its request until the model is asked, in a session of many messages beside one of few. Both
- * send the model the same number: their agent leaves out what does not fit.
+ * Measures the time from a message to the model's request, in a long and in a short session. Both send the model the same
+ * number of messages, because the agent drops the rest.
  */
 export function growth({ count = 10_000, seed }: Options): Promise<Figures> {
 	const world = { script: oneReply(40), pieceLength: 40, paceMs: 0, toolMs: 0, seed };
@@ -37,7 +36,7 @@ export function growth({ count = 10_000, seed }: Options): Promise<Figures> {
 	});
 }
 
-/** Milliseconds from a message to the request that it makes to the model. */
+/** Milliseconds from a message to its request to the model. */
 async function readStart({ server, outside }: Stage, session: string, text: string): Promise<number> {
 	const begun = performance.now();
 	const response = await fetch(`${server.url}/v1/sessions/${session}/messages`, {

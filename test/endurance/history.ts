@@ -4,8 +4,8 @@ import type { Transcript } from './transcript.ts';
 import type { Ask } from './upstream.ts';
 
 /**
- * Throws where a history is not one: the message is there other than once, a call has no result or two, a result answers
- * no call, or a reply is not one that the model gave whole. Only where the run did not complete may its last calls be open.
+ * Throws if a history is invalid: the message is missing or repeated, a call has no result or two, a result has no call, or
+ * a reply differs from the model's complete reply. The last calls may be open if the run did not complete.
  */
 export function checkHistory(
 	tag: string,
@@ -33,7 +33,7 @@ export function checkHistory(
 	if (isComplete) close();
 }
 
-/** Throws where a reader's turns are not the stored ones: texts byte by byte, calls with their input, results. */
+/** Throws if a reader's turns differ from the stored turns in a byte of text, a call, an input or a result. */
 export function checkReading(tag: string, { turns, end }: Transcript, messages: readonly StoredMessage[]): void {
 	const replies = messages.filter(({ role }) => role === 'assistant');
 	if (end?.type === 'done' && turns.length !== replies.length)

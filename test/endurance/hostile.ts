@@ -3,7 +3,7 @@ import type { Call } from './script.ts';
 const letters = 'a'.repeat(900_000);
 const longLines = Array.from({ length: 60_000 }, (_, n) => `line ${n} of a long file\n`);
 
-/** The files that the calls below work on. */
+/** The files of the calls below. */
 export const hostileFiles: Readonly<Record<string, string>> = {
 	'letters.json': JSON.stringify([letters]),
 	'numbers.json': JSON.stringify(Array.from({ length: 30_000 }, (_, n) => n)),
@@ -35,7 +35,7 @@ const plan = (edits: readonly object[]): Omit<Call, 'id'> => ({
 });
 
 /**
- * What a tenant may ask for that computes most.
+ * The most expensive calls that a tenant can make.
  *
  * @param page the address of a large page
  */
@@ -71,5 +71,5 @@ export function listHostileCalls(page: string): readonly Omit<Call, 'id'>[] {
 	];
 }
 
-/** A page that takes long to read. */
+/** A page that is slow to parse. */
 export const hostilePage = `<ul>${'<li><h2>x<table><tr><td colspan=10 rowspan=10><b>y'.repeat(60_000)}`;

@@ -7,34 +7,33 @@ import { threeTools } from './script.ts';
 import { outcomes, type Sent, untilQuiet } from './settled.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
-/** Runs at once. */
+/** Concurrent runs. */
 const inFlight = 8;
-/** Readers of each second run: those between them have none, and end by the alarm alone. */
+/** Readers of every second run. The other runs have no reader, and only the alarm continues them. */
 const readersEach = 3;
-/** Bytes after which a reader goes away and comes back. */
+/** Bytes after which a reader disconnects and reconnects. */
 const cuts = [20, 4_000] as const;
-/** A run that was cut off makes room for a new one after so long, in milliseconds. */
+/** How long an interrupted run delays the next new run, in milliseconds. */
 const roomMs = 5_000;
 
-/** Who has the tools. */
+/** The source of the tools. */
 interface Tooling {
 	readonly agent?: string;
-	/** What the names of its tools begin with. */
+	/** The prefix of the tools' names. */
 	readonly prefix?: string;
-	/** Where their effects are counted. */
+	/** The counter of the tools' effects. */
 	readonly effects?: Effects;
 }
 
-/** A run that is followed through all lives of its object. */
+/** A run with readers that reconnect after every kill. */
 interface Followed extends Sent {
 	readonly readings: readonly Promise<Reading>[];
 }
 
 /**
- * SIGKILLs at random moments of runs with three tools, while new ones begin. Nothing that was acknowledged is lost, every
- * run ends within a minute of the last kill though nobody asks for it, no tool has an effect twice, every reader has read
- * what is stored, by however many deaths and cuts, sessions are charged about what the model billed, and the owner's list
- * has all of them.
+ * SIGKILLs the server at random moments of runs with three tools, while new runs begin. No acknowledged message is lost.
+ * Every run ends within a minute of the last kill, without a request. No tool has an effect twice. Every reader gets the
+ * stored events, over any number of kills and cuts. Charges match the model's bill. The owner's list has every session.
  */
 export function kills(
 	{ count = 200, seed }: Options,
@@ -90,17 +89,17 @@ export function kills(
 	});
 }
 
-/** Readers of one run; all but the first cut themselves off at random, too. */
+/** Starts the readers of a run. All readers but the first also cut their connections at random. */
 function follow({ client, random }: Stage, session: string): readonly Promise<Reading>[] {
 	const readings = Array.from({ length: readersEach }, (_, n) =>
 		read(client, session, n === 0 ? {} : { cutAfter: () => random(...cuts) }),
 	);
-	// They are waited for at the end.
+	// The programme awaits them at its end.
 	for (const reading of readings) reading.catch(() => {});
 	return readings;
 }
 
-/** Holds all that was read, and each run read anew, against the histories. */
+/** Compares everything that was read, and a new reading of each run, with the histories. */
 async function checkAll({ client }: Stage, sent: readonly Sent[], followed: readonly Followed[]) {
 	let readers = 0;
 	let restarted = 0;
@@ -119,7 +118,7 @@ async function checkAll({ client }: Stage, sent: readonly Sent[], followed: read
 	return { readers, restarted };
 }
 
-/** Resolves when a run is over, or has begun long enough ago. */
+/** Resolves when a run is over or began some time ago. */
 async function untilRoom({ outside }: Stage, tag: string): Promise<void> {
 	const late = new AbortController();
 	await Promise.race([outside.upstream.final(tag), pause(roomMs, undefined, { signal: late.signal }).catch(() => {})]);

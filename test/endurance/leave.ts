@@ -4,10 +4,10 @@ import { read } from './reader.ts';
 import { threeTools } from './script.ts';
 import { type Figures, type Options, onStage } from './stage.ts';
 
-/** How long a client stays, in milliseconds. */
+/** How long a client stays connected, in milliseconds. */
 const stayMs = 1_000;
 
-/** Clients that ask, and leave after a second. Every run completes, with nobody there. */
+/** Clients that send a message and disconnect after a second. Every run completes without a client. */
 export function leave({ count = 100, seed }: Options): Promise<Figures> {
 	const world = { script: threeTools(600), pieceLength: 12, paceMs: 30, toolMs: 100, seed };
 	return onStage(world, async ({ client, outside, seed }) => {

@@ -1,6 +1,6 @@
 /**
- * `npm run endurance`: shows that sessions survive (docs/crashes.md), and prints what it measured. All
- * programmes in their long form, or the one that is named: `npm run endurance -- kills --count 200 --seed 7`.
+ * `npm run endurance`: shows that sessions survive crashes (docs/crashes.md), and prints its measurements. Runs all
+ * programmes in their long form, or the named programme: `npm run endurance -- kills --count 200 --seed 7`.
  */
 import { parseOptions } from '../../src/command/options.ts';
 import { toMessageText } from '../../src/core/base/errors.ts';

@@ -5,8 +5,9 @@ import { runWalk } from './walk.ts';
 const file = 'test/cloudflare/session/money-walk.worker.test.ts';
 
 /**
- * A random walk over what models cost: caps of sessions, days and users, with all that providers bill, with crashes and
- * breaks. No cap is passed by what providers bill, and no charge is less. It is the test of that name, with more messages.
+ * Walks at random over the costs of models: budgets of sessions, days and users, all billed items, crashes and storage
+ * errors. No provider's bill exceeds a budget, and no charge is below the bill. Runs the test of the same name with more
+ * messages.
  */
 export async function money({ count = 10_000, seed = createSeed() }: Options): Promise<Figures> {
 	try {

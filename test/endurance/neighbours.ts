@@ -9,22 +9,24 @@ import type { Answer, Asked, Call } from './script.ts';
 import type { Server } from './server.ts';
 import { type Figures, type Options, onStage } from './stage.ts';
 
-/** Sessions in which the hostile tenant has its calls made, one after another in each. */
+/** Sessions of the hostile tenant. Each makes one call after another. */
 const lanes = 3;
-/** Calls from one upload of a large file to the next. */
+/** Calls between two uploads of a large file. */
 const uploadEvery = 20;
-/** How long a request of the neighbour, or a hostile call, may take on a machine that is busy, in milliseconds. */
+/** The longest time for a request of the neighbour or a hostile call, in milliseconds. */
 const patienceMs = 240_000;
-/** The pause between two looks. */
+/** The pause between two checks, in milliseconds. */
 const lookMs = 50;
-/** The most processor time that another request may be held up in the long form, in seconds. */
+/** The most processor time by which other requests may be delayed in the long form, in seconds. */
 const mostHeldUp = 0.25;
 
 /**
- * One tenant does the worst that it can: calls of every tool that computes, on the largest texts, and fuzzed requests to
- * every route. Another tenant's requests run beside it. None of them fails, and each hostile call ends with its result.
+ * One tenant runs the most expensive calls of every tool on the largest texts, and sends fuzzed requests to every route.
+ * Requests of another tenant run beside it. No request of the other tenant fails, and each hostile call ends with its
+ * result.
  *
- * @param options.count seconds; each hostile call is made at least once. With the default, the bar of the long form holds
+ * @param options.count seconds; each hostile call is made at least once. The limit of the long form holds only for the
+ * default.
  */
 export async function neighbours({ count, seed = createSeed() }: Options): Promise<Figures> {
 	const keys = await createKeys(['hostile', 'neighbour']);
@@ -67,7 +69,7 @@ export async function neighbours({ count, seed = createSeed() }: Options): Promi
 	});
 }
 
-/** The model makes one call for a message of the hostile tenant, `hostile CALL …`, and only answers all others. */
+/** Makes one call for a message `hostile CALL …`, and answers all other messages. */
 function answer({ tag, turn }: Asked, calls: readonly Omit<Call, 'id'>[]): Answer {
 	const [, number] = /^hostile (\d+) /.exec(tag) ?? [];
 	const call = number === undefined ? undefined : calls[Number(number) % calls.length];
@@ -75,8 +77,8 @@ function answer({ tag, turn }: Asked, calls: readonly Omit<Call, 'id'>[]): Answe
 }
 
 /**
- * Opens a session for each lane, with its files. They are uploaded one after another, because the bucket of a laptop, unlike
- * a deployed one, works in the thread of the Worker.
+ * Creates a session with its files for each lane. Uploads run one after another, because the local bucket works in the
+ * thread of the Worker, unlike a deployed bucket.
  */
 async function openSessions(server: Server, key: string): Promise<readonly string[]> {
 	const client = createClient(server, 0, key);
@@ -92,11 +94,11 @@ async function openSessions(server: Server, key: string): Promise<readonly strin
 interface Attack {
 	readonly session: string;
 	readonly lane: number;
-	/** The number of the next call. `undefined`: no more. */
+	/** The number of the next call, or `undefined` at the end. */
 	readonly next: () => number | undefined;
 }
 
-/** Has the calls made, each in a run of its own, and uploads a large file now and then. Gives how many gave a result. */
+/** Makes the calls, each in its own run, and uploads a large file now and then. Returns the number of results. */
 async function attack(server: Server, key: string, { session, lane, next }: Attack): Promise<number> {
 	const client = createClient(server, 0, key);
 	let ended = 0;
@@ -118,7 +120,7 @@ async function attack(server: Server, key: string, { session, lane, next }: Atta
 	return ended;
 }
 
-/** Looks at `/healthz` again and again. Throws if a look fails. */
+/** Polls `/healthz`. Throws if a request fails. */
 async function watch(server: Server, isOver: () => boolean) {
 	const client = createClient(server);
 	const held = { looks: 0, seconds: 0, cpu: 0 };
@@ -133,7 +135,7 @@ async function watch(server: Server, isOver: () => boolean) {
 	return held;
 }
 
-/** Talks to an agent, and reads what came of it. Throws if anything fails. Gives how many runs completed. */
+/** Runs an agent again and again, and reads the results. Throws at any failure. Returns the number of completed runs. */
 async function converse(server: Server, key: string, isOver: () => boolean): Promise<number> {
 	const client = createClient(server, 0, key);
 	let runs = 0;
@@ -155,7 +157,7 @@ interface Fuzzing {
 	readonly isOver: () => boolean;
 }
 
-/** Sends fuzzed requests of the hostile tenant to all routes. What they are answered is what `fuzz` is about. */
+/** Sends fuzzed requests of the hostile tenant to all routes. `fuzz` checks the answers. */
 async function fuzzRoutes(server: Server, key: string, { seed, isOver }: Fuzzing): Promise<number> {
 	const material = await materialFrom(server, { run: key, admin: key });
 	let sent = 0;

@@ -7,22 +7,21 @@ import { createSignals } from './signals.ts';
 import { createUpstream, type UpstreamOptions } from './upstream.ts';
 
 export interface OutsideOptions extends UpstreamOptions {
-	/** How long a tool's work takes, in milliseconds. */
+	/** How long a tool works, in milliseconds. */
 	readonly toolMs: number;
-	/** What a page of the web is. */
+	/** The page of the web that tools read. */
 	readonly page?: string;
-	/** Where effects are counted, if somebody else counts some of them, too. */
+	/** The counter of effects, if it is shared. */
 	readonly effects?: Effects;
 }
 
 const point = v.object({ point: v.string(), session: v.string() });
 
-/** A place in a run at which the server may be killed. */
 export type Point = v.InferOutput<typeof point>;
 
 /**
- * Everything that is outside of the Worker, on a port of its own in this process, so that it survives the kills: the
- * model, what the tools do, and whom the crash points ask.
+ * Everything outside of the Worker, on its own port in this process, so that it survives the kills: the model, the effects
+ * of tools, and the answers at crash points.
  */
 export async function startOutside({ toolMs, page = '', effects = createEffects(), ...options }: OutsideOptions) {
 	const upstream = createUpstream(options);
@@ -47,7 +46,7 @@ export async function startOutside({ toolMs, page = '', effects = createEffects(
 	const failures: unknown[] = [];
 	const server = createServer(async (request, response) => {
 		try {
-			// Who asks may be killed at any moment.
+			// A kill may close the connection at any moment.
 			response.on('error', () => {});
 			const route = routes[request.url ?? ''];
 			if (route === undefined) throw new Error(`nothing is at ${request.url}`);
@@ -57,7 +56,7 @@ export async function startOutside({ toolMs, page = '', effects = createEffects(
 			response.destroy();
 		}
 	});
-	// A connection that is closed while a request is on its way looks like a fault of the model.
+	// A connection that closes during a request would look like an error of the model.
 	server.keepAliveTimeout = 600_000;
 	server.listen(0, '127.0.0.1');
 	await once(server, 'listening');
@@ -67,9 +66,9 @@ export async function startOutside({ toolMs, page = '', effects = createEffects(
 		url: `http://127.0.0.1:${address.port}`,
 		upstream,
 		effects,
-		/** Resolves once a session's run has stored its end: known without asking the session. */
+		/** Resolves when a session's run has stored its end, without a request to the session. */
 		ended: (session: string): Promise<void> => ends.of(session),
-		/** What happens when a run comes to a crash point; its answer lets the run go on. */
+		/** Handles a run at a crash point. The run continues after the handler's answer. */
 		atPoint: (handler: typeof onPoint): void => {
 			onPoint = handler;
 		},

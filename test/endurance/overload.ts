@@ -7,49 +7,48 @@ import { oneReply } from './script.ts';
 import type { Server } from './server.ts';
 import { type Figures, type Options, onStage } from './stage.ts';
 
-/** Calls a second that each ledger and each directory can do. */
+/** The capacity of each ledger and each directory, in calls a second. */
 const callsPerSecond = 5;
-/** Runs a second that an owner can have: one in a new session calls the ledger twice. */
+/** The capacity of an owner, in runs a second: a run in a new session calls the ledger twice. */
 const capacity = callsPerSecond / 2;
-/** Owners who ask for little, in runs a second. */
+/** The other owners, and the runs a second of each. */
 const [others, ofOthers] = [2, 0.5];
-/** How much the load is too much. */
+/** The load, as a multiple of the capacity. */
 const tooMuch = 10;
 /** Messages a second to one session, which has one run at a time. */
 const messagesPerSecond = 20;
-/** How soon everything is well after the load is normal, and how long that is looked at, in seconds. */
+/** How soon the service recovers after the load, and how long the recovery is watched, in seconds. */
 const [recoverySeconds, lookedAtSeconds] = [5, 10];
-/** A machine that holds `/healthz` up for longer has no time for the Worker, in milliseconds. */
+/** The longest delay of `/healthz` on a machine with free processor time, in milliseconds. */
 const quietMs = 300;
-/** The longest that a refusal, a read and a cancel take, in milliseconds, beside what the machine is held up. */
+/** The longest time for a refusal, a read and a cancel, in milliseconds, without delays of the machine. */
 const mostMs = 1_000;
-/** The least share of the capacity that completes. */
+/** The smallest share of the capacity that completes. */
 const leastGoodput = 0.8;
-/** How long a run whose stream was cut off may take, in milliseconds. */
+/** How long a run may take after its stream was cut, in milliseconds. */
 const patienceMs = 30_000;
 
-/** A request and its answer. Times are milliseconds by the clock of `performance`. */
+/** A request and its answer. Times are milliseconds of `performance.now()`. */
 interface Answered {
 	readonly at: number;
 	readonly ms: number;
-	/** 0 for no answer. */
+	/** 0 without an answer. */
 	readonly status: number;
 	readonly retryAfter: string | null;
 }
 
-/** A request for a run in a new session, and how the run ended. */
+/** A request for a run in a new session, with the end of the run. */
 interface Asked extends Answered {
 	readonly owner: string;
 	readonly endedAt: number;
-	/** The type of its last event, and its code. */
+	/** The type and the code of its last event. */
 	readonly end?: string;
 }
 
 /**
- * One owner asks for ten times of what its ledger and its directory can do, in new sessions, and another one floods a
- * session with messages, while objects are aborted. Runs complete as fast as the ledger allows. The rest is refused at
- * once and told when to come again. Reads and cancels come through, and other owners have their runs. Once the load is
- * normal, everything is.
+ * One owner requests ten times the capacity of its ledger and directory, in new sessions. Another owner floods a session
+ * with messages. Objects are aborted meanwhile. Runs complete as fast as the ledger allows. Other requests are refused at
+ * once with a time to retry. Reads, cancels and runs of other owners succeed. The service recovers after the load.
  *
  * @param options.count seconds of the load
  */
@@ -79,7 +78,7 @@ export async function overload({ count = 60, seed = createSeed() }: Options): Pr
 	});
 }
 
-/** Does something so often, whatever comes of it. */
+/** Calls `work` at a rate, without waiting for its results. */
 async function often(perSecond: number, seconds: number, work: (n: number) => void): Promise<void> {
 	const begun = performance.now();
 	for (let n = 0; n < perSecond * seconds; n++) {
@@ -88,7 +87,7 @@ async function often(perSecond: number, seconds: number, work: (n: number) => vo
 	}
 }
 
-/** Makes a request, again where a connection that was kept alive is closed just then (RFC 9112, 9.5). Never throws. */
+/** Sends a request, and repeats it on a closed kept-alive connection (RFC 9112, 9.5). Never throws. */
 async function request(url: string, init: RequestInit): Promise<Answered & { readonly response: Response }> {
 	const at = performance.now();
 	const again = () => fetch(url, init);
@@ -99,7 +98,7 @@ async function request(url: string, init: RequestInit): Promise<Answered & { rea
 	return { at, ms: performance.now() - at, status, retryAfter: headers.get('retry-after'), response };
 }
 
-/** Asks for a run in a new session, and reads it to its end. */
+/** Requests a run in a new session, and reads the run to its end. */
 async function ask({ url }: Server, owner: string, key: string): Promise<Asked> {
 	const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', accept: 'text/event-stream' };
 	const init = { method: 'POST', body: JSON.stringify({ agent: 'thrifty', text: 'Go.' }) };
@@ -109,17 +108,17 @@ async function ask({ url }: Server, owner: string, key: string): Promise<Asked> 
 		return { response, answered, text: await response.text().catch(() => '') };
 	};
 	let { response, answered, text } = await post();
-	// The session was aborted before it answered, and is asked again under the same key. It refuses in other words.
+	// The session was aborted before its answer. The client repeats the request with the same key, which has another refusal.
 	if (text.includes('cannot be reached')) ({ response, answered, text } = await post());
 	let end = response.ok ? readEnd(text) : undefined;
-	// An abort of the session cuts the stream off, and the run goes on.
+	// An abort of the session cuts the stream, but the run continues.
 	if (end === '') end = await untilAnswered(`${url}${response.headers.get('location')}`, headers);
 	return { ...answered, owner, endedAt: performance.now(), end };
 }
 
 const event = v.object({ type: v.string(), code: v.optional(v.string()) });
 
-/** Reads how a run ended from its events; nothing if they were cut off. */
+/** Reads the end of a run from its events; empty if the stream was cut. */
 function readEnd(text: string): string {
 	const last = text.split('\n\n').findLast((one) => /^data: .*\}$/m.test(one));
 	const [, json = '{"type":""}'] = /^data: (.*)$/m.exec(last ?? '') ?? [];
@@ -128,7 +127,7 @@ function readEnd(text: string): string {
 	return ['done', 'cancelled', 'halted'].includes(type) ? type : '';
 }
 
-/** Waits until a run has its answer, without a call of the ledger. */
+/** Waits for the end of a run without a call of the ledger. */
 async function untilAnswered(url: string, headers: Readonly<Record<string, string>>): Promise<string> {
 	for (const late = performance.now() + patienceMs; performance.now() < late; await pause(250)) {
 		const { response } = await request(`${url}/messages`, { headers });
@@ -137,14 +136,14 @@ async function untilAnswered(url: string, headers: Readonly<Record<string, strin
 	return 'nothing';
 }
 
-/** What came of the requests to one session. */
+/** The answers to the requests to one session. */
 interface Flooded {
 	readonly messages: readonly Answered[];
 	/** Reads and cancels. */
 	readonly preferred: readonly Answered[];
 }
 
-/** Sends one session more messages than it has runs for, and reads and cancels it meanwhile. */
+/** Sends one session too many messages, and reads and cancels it meanwhile. */
 async function flood({ url }: Server, key: string, seconds: number): Promise<Flooded> {
 	const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', prefer: 'respond-async' };
 	const post = (path: string, body: object = {}) =>
@@ -161,14 +160,14 @@ async function flood({ url }: Server, key: string, seconds: number): Promise<Flo
 	return { messages: await Promise.all(messages), preferred: await Promise.all(preferred) };
 }
 
-/** Looks at `/healthz` again and again: what the machine holds up is no fault of the Worker. */
+/** Polls `/healthz`, to measure delays of the machine. */
 async function watch({ url }: Server, looks: Answered[], isOver: () => boolean): Promise<void> {
 	for (; !isOver(); await pause(200)) looks.push(await request(`${url}/healthz`, {}));
 }
 
 interface Outcome {
 	readonly seed: number;
-	/** When the load began, and when it was over. */
+	/** The start and the end of the load. */
 	readonly begun: number;
 	readonly over: number;
 	readonly runs: readonly Asked[];
@@ -179,7 +178,7 @@ interface Outcome {
 function judge({ seed, begun, over, runs, flooded, looks }: Outcome): Figures {
 	const isDone = ({ end }: Asked) => end === 'done';
 	const isRefused = ({ status }: Answered) => status === 503;
-	/** What an answer took longer than the longest look meanwhile. */
+	/** The time of an answer minus the longest delay of `/healthz` meanwhile. */
 	const toOwnMs = ({ at, ms }: Answered) =>
 		ms - Math.max(0, ...looks.filter((look) => look.at < at + ms && look.at + look.ms > at).map((look) => look.ms));
 	const during = runs.filter(({ at }) => at >= begun && at < over);
@@ -209,7 +208,7 @@ function judge({ seed, begun, over, runs, flooded, looks }: Outcome): Figures {
 	};
 	const broken = Object.entries({
 		'a refusal says nothing of when to come again': refused.some(({ retryAfter }) => retryAfter === null),
-		// A machine that has no time for the Worker says nothing of the rest.
+		// A machine without free processor time says nothing about the other limits.
 		...(heldUpMs < quietMs && {
 			'runs failed after the load': !after.every(isDone),
 			'too few runs completed': goodput < leastGoodput,
@@ -223,7 +222,7 @@ function judge({ seed, begun, over, runs, flooded, looks }: Outcome): Figures {
 	return figures;
 }
 
-/** Counts answers by their status, and by how their runs ended. */
+/** Counts answers by their status and the end of their runs. */
 function tally(some: readonly (Answered & { readonly end?: string })[] = []): string {
 	const counts: Record<string, number> = {};
 	for (const { status, end = '' } of some) {

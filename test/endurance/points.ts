@@ -6,20 +6,19 @@ import { threeTools } from './script.ts';
 import { outcomes, type Sent, untilQuiet } from './settled.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
-/** Two runs under one crash: one that nobody asks for, one whose reader comes back. */
+/** Two runs under one crash: the first has no reader, and the reader of the second reconnects. */
 interface Pair {
 	readonly sent: readonly Sent[];
 	readonly read: { readonly tag: string; readonly session: string; readonly reading: Reading };
 }
 
 /**
- * A crash right after each write of a run, in both forms: a SIGKILL once the write is durable, and the loss of the object
- * before it is. The marks are those of `kills`; and a reader that comes back hears that a turn was restarted before it
- * gets the turn's new text.
- * The points are shared out among three servers, which wait beside each other.
+ * Crashes after each write of a run, in two ways: a SIGKILL after the write is durable, and an abort of the object before.
+ * The checks are those of `kills`. A reader that reconnects also gets an event about the restarted turn before the turn's
+ * new text. Three servers share the points.
  */
 export async function points({ count = 20, seed = createSeed() }: Options): Promise<Figures> {
-	// A turn takes longer than a draft waits to be stored.
+	// A turn is longer than the pause before the first draft.
 	const world = { script: threeTools(1_000), pieceLength: 10, paceMs: 15, toolMs: 50, seed, retries: 5 };
 	const half = Math.ceil(crashPoints.length / 2);
 	const figures = await Promise.all([
@@ -30,7 +29,7 @@ export async function points({ count = 20, seed = createSeed() }: Options): Prom
 	return Object.assign({ seed, 'kills at each point': count }, ...figures);
 }
 
-/** Kills the server so often at each of the points. */
+/** Kills the server `count` times at each crash point. */
 async function killAtEach(stage: Stage, points: readonly CrashPoint[], count: number): Promise<Figures> {
 	const figures: Record<string, string> = {};
 	await stage.server.restart({ CRASH: 'ask' });
@@ -42,7 +41,7 @@ async function killAtEach(stage: Stage, points: readonly CrashPoint[], count: nu
 	return figures;
 }
 
-/** Has objects aborted until so many were at each point. */
+/** Aborts objects until each crash point has `count` aborts. */
 async function abortAtEach(stage: Stage, count: number): Promise<Figures> {
 	await stage.server.restart({ CRASH: 'abort' });
 	const lost: Pair[] = [];
@@ -60,7 +59,7 @@ async function abortAtEach(stage: Stage, count: number): Promise<Figures> {
 	};
 }
 
-/** Begins two runs and kills the server when one of those under way comes to the point; gives the two on their way. */
+/** Begins two runs, and kills the server when a run under way reaches the point. Returns the two runs. */
 async function killAt(stage: Stage, name: string, times: number, tag: string) {
 	const { outside, server, random } = stage;
 	const reached = Promise.withResolvers<void>();
@@ -72,7 +71,7 @@ async function killAt(stage: Stage, name: string, times: number, tag: string) {
 		await dead.promise;
 	});
 	const runs = pair(stage, tag);
-	// One of the two is not read: it may still be under way.
+	// The run without a reader may still be under way.
 	const missed = runs.then(async ({ sent }) => {
 		await untilQuiet(stage, sent);
 		throw new Error(`${tag}: the runs ended, and the point was not reached`);
@@ -95,7 +94,7 @@ async function pair({ client }: Stage, tag: string): Promise<Pair> {
 	return { sent: [{ tag: alone, session }, one], read: one };
 }
 
-/** Lets all runs end, checks them, and says what became of them. */
+/** Waits for the end of all runs, checks them, and returns their outcomes. */
 async function settle(stage: Stage, done: readonly Pair[]): Promise<string> {
 	const { client } = stage;
 	const sent = done.flatMap((one) => one.sent);

@@ -4,7 +4,7 @@ import { findBreak, plans, playSession, toExpected } from '../core/providers/pre
 import { createSeed } from './random.ts';
 import type { Figures, Options } from './stage.ts';
 
-/** Random sessions at every provider: each request begins with the whole request before it (docs/costs.md). */
+/** Checks random sessions at every provider: each request starts with the whole previous request (docs/costs.md). */
 export async function prefixes({ count = 1_000, seed = createSeed() }: Options): Promise<Figures> {
 	let requests = 0;
 	for (const api of apis) {

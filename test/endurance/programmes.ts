@@ -20,10 +20,10 @@ import { stops } from './stops.ts';
 import { trees } from './trees.ts';
 import { webhooks } from './webhooks.ts';
 
-/** What must be shown, each by a programme that throws where it does not hold. Their defaults are the long forms. */
+/** The programmes. Each throws if its promise is broken. The defaults are the long forms. */
 export const programmes = {
 	kills,
-	/** The same where nothing has a cap. */
+	/** `kills` without budgets. */
 	uncapped: (options: Options) => kills(options, { SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none' }),
 	trees,
 	served,
@@ -47,7 +47,6 @@ export const programmes = {
 	prefixes,
 } satisfies Readonly<Record<string, (options: Options) => Promise<Figures>>>;
 
-/** Prints a programme's figures. */
 export function report(name: string, figures: Figures, ms: number): void {
 	const lines = Object.entries({ ...figures, 'took, seconds': (ms / 1_000).toFixed(1) });
 	const width = Math.max(...lines.map(([label]) => label.length));

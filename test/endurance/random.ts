@@ -1,7 +1,7 @@
-/** Whole numbers from `low` to `high`, both included, that a seed makes again. */
+/** Returns a whole number from `low` to `high`, both included. The seed determines all numbers. */
 export type Random = (low: number, high: number) => number;
 
-/** Mulberry32, which is enough to choose moments with. */
+/** Mulberry32. */
 export function createRandom(seed: number): Random {
 	let state = seed >>> 0;
 	return (low, high) => {

@@ -1,27 +1,27 @@
 import { connect } from 'node:net';
 
-/** A request as its bytes; nothing mends it on its way. */
+/** The bytes of a request, without any correction. */
 export interface RawRequest {
 	readonly head: string;
 	readonly body: Uint8Array;
-	/** Whether the client stops sending behind it, so that what is missing never comes. */
+	/** Whether the client stops after these bytes, so that missing bytes never come. */
 	readonly ends: boolean;
 }
 
 export interface RawResponse {
 	readonly status: number;
-	/** Names in lower case. */
+	/** By lower-case names. */
 	readonly headers: ReadonlyMap<string, string>;
-	/** As far as it was read. */
+	/** The part of the body that was read. */
 	readonly body: string;
 }
 
-/** Bytes of an answer that are read. */
+/** The most bytes that are read of an answer. */
 const most = 200_000;
 
 /**
- * Sends the bytes on a connection of their own. Gives the answer, `undefined` where the connection was closed without
- * one; rejects where neither comes in time. An event stream is read to its first bytes only.
+ * Sends the bytes on a new connection. Returns the answer, or `undefined` if the server closes the connection without an
+ * answer. Rejects at the timeout. Reads only the first bytes of an event stream.
  */
 export function sendRaw(
 	url: string,
@@ -42,11 +42,11 @@ export function sendRaw(
 	});
 	socket.on('data', (chunk) => {
 		received = Buffer.concat([received, chunk]);
-		// The server keeps the connection for seconds behind its answer, to let go of what was still on its way.
+		// The server keeps the connection for seconds after its answer, to read the rest of the request.
 		if (received.length > most || isWhole(received, head.startsWith('HEAD '))) finish();
 	});
 	socket.on('end', finish);
-	// The server may stop reading before all was sent: its answer is what counts.
+	// The server may stop reading before the end of the request. Only its answer counts.
 	socket.on('error', finish);
 	socket.on('close', finish);
 	socket.on('connect', () => {
@@ -62,7 +62,7 @@ function readHead(bytes: Buffer): string | undefined {
 	return end < 0 ? undefined : bytes.toString('latin1', 0, end);
 }
 
-/** Whether the answer is there as far as it is read. */
+/** Whether all wanted bytes of the answer are here. */
 function isWhole(bytes: Buffer, isHead: boolean): boolean {
 	const head = readHead(bytes);
 	if (head === undefined) return false;
@@ -77,7 +77,7 @@ function parse(bytes: Buffer): RawResponse | undefined {
 	const head = readHead(bytes);
 	const status = /^HTTP\/1\.1 (\d{3})/.exec(head ?? '')?.[1];
 	if (head === undefined || status === undefined) return undefined;
-	// What comes in front of the answer.
+	// An interim answer.
 	if (status === '100') return parse(bytes.subarray(head.length + 4));
 	const headers = head
 		.split('\r\n')
@@ -90,7 +90,7 @@ function parse(bytes: Buffer): RawResponse | undefined {
 	return { status: Number(status), headers: known, body: readBody(bytes.subarray(head.length + 4), known) };
 }
 
-/** The body without its frame, and without the answer to what stands behind a request that was longer than it said. */
+/** The body without its chunk framing, and without the answer to extra bytes after the request. */
 function readBody(bytes: Buffer, headers: ReadonlyMap<string, string>): string {
 	const length = headers.get('content-length');
 	if (headers.get('transfer-encoding') !== 'chunked')

@@ -3,11 +3,11 @@ import type { Client } from './client.ts';
 import { createTranscript, type Transcript } from './transcript.ts';
 
 export interface ReadOptions {
-	/** A connection that is open already. */
+	/** An open connection. */
 	readonly first?: Response;
-	/** Bytes after which the next connection is cut; asked for each one. Missing: it is never cut. */
+	/** Chooses the bytes after which the next connection is cut. Missing: no cuts. */
 	readonly cutAfter?: () => number;
-	/** Waits before more is read. */
+	/** Waits before the next read. */
 	readonly pace?: (bytes: number) => Promise<void>;
 }
 
@@ -16,10 +16,7 @@ export interface Reading {
 	readonly cuts: number;
 }
 
-/**
- * Follows a run to its end, with a new connection from its last event id whenever one was cut: by itself, by a kill or
- * by the server.
- */
+/** Follows a run to its end. After each cut by the test, a kill or the server it reconnects from its last event id. */
 export async function read(
 	client: Client,
 	session: string,
@@ -31,7 +28,7 @@ export async function read(
 		const connection = new AbortController();
 		const response = given ?? (await client.events(session, transcript.lastEventId, connection.signal));
 		if (response.status === 204) throw new Error('there is nothing to follow before the end');
-		// An event that is cut in the middle is not taken: each connection has a parser of its own.
+		// A new parser for each connection, because a partial event is lost.
 		const parser = createParser({ onEvent: transcript.take });
 		const decoder = new TextDecoder();
 		let room = cutAfter();

@@ -1,19 +1,19 @@
-/** What the model is asked: the turn of which conversation, and for which time. */
+/** A request to the model: the turn of a conversation, and its repetition. */
 export interface Asked {
 	/** The user's message, unique in a programme. */
 	readonly tag: string;
-	/** Replies that the conversation has since that message. */
+	/** Replies in the conversation since the message. */
 	readonly turn: number;
-	/** 1 unless this turn was asked before. */
+	/** 1, or more if the turn is repeated. */
 	readonly time: number;
-	/** The results of tools since that message. */
+	/** Results of tools since the message. */
 	readonly results: readonly string[];
 }
 
 export interface Call {
 	readonly id: string;
 	readonly tool: string;
-	/** Its arguments; the intent that it is if they are missing. */
+	/** Its arguments. Default: an intent. */
 	readonly input?: object;
 }
 
@@ -23,15 +23,15 @@ export interface Answer {
 }
 
 /**
- * What the model says. A turn that is asked again has the same calls under the same ids, so that one that runs twice is
- * found out, but another text, so that a reader who mixes two attempts is.
+ * Returns the model's answer. A repeated turn has the same calls with the same ids, so that a repeated call is detected.
+ * Its text differs, so that a reader that mixes two attempts is detected.
  */
 export type Script = (asked: Asked) => Answer;
 
 /**
- * Three tools at once, then one more, then the end, each with a text of about that many characters.
+ * Calls three tools at once, then one more tool, then ends. Each turn has a text of about `length` characters.
  *
- * @param prefix what the names of the tools begin with
+ * @param prefix the prefix of the tools' names
  */
 export function threeTools(length: number, prefix = ''): Script {
 	const tools: readonly (readonly Call['tool'][])[] = [['keyed', 'unsafe', 'lookup'], ['keyed']];
@@ -41,7 +41,7 @@ export function threeTools(length: number, prefix = ''): Script {
 	});
 }
 
-/** One call of a tool, then the end. */
+/** Calls a tool once, then ends. */
 export function oneCall(tool: Call['tool']): Script {
 	return (asked) => ({
 		text: readText(asked, 100),
@@ -49,7 +49,7 @@ export function oneCall(tool: Call['tool']): Script {
 	});
 }
 
-/** One reply of that many characters. */
+/** Makes one reply of `length` characters. */
 export function oneReply(length: number): Script {
 	return (asked) => ({ text: readText(asked, length), calls: [] });
 }
@@ -63,7 +63,7 @@ function readText({ tag, turn, time }: Omit<Asked, 'results'>, length: number): 
 	return `${head}${filler.repeat(Math.ceil(rest / filler.length)).slice(0, rest)}.`;
 }
 
-/** A text in pieces of about `length`, no character of two code units cut. */
+/** Cuts a text into pieces of about `length`, never inside a surrogate pair. */
 export function* readPieces(text: string, length: number): Generator<string> {
 	for (let start = 0; start < text.length; ) {
 		const unit = text.charCodeAt(start + length - 1);

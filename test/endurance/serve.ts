@@ -1,16 +1,16 @@
 /**
- * The child of `server.ts`: serves a Worker under Miniflare with the options of the last message, as JSON, and says when
- * it does. A message while one is served kills that one: Miniflare ends workerd, which does all the work and has all the
- * data, by SIGKILL, and starts another one.
+ * The child of `server.ts`: serves a Worker under Miniflare with the options of the last message, as JSON, and reports when
+ * the Worker runs. A further message kills the present Worker: Miniflare SIGKILLs workerd, which does all the work and has
+ * all the data, and starts another.
  */
 import { flushCompileCache } from 'node:module';
 import type { Miniflare as Server } from 'miniflare';
 import '../hasten.ts';
 
-// The whole group goes when the programme does, however it ended.
+// The whole group ends with the programme, in any case.
 process.on('disconnect', () => process.kill(0, 'SIGKILL'));
 const { Miniflare } = await import('miniflare');
-// It is killed in the end, when Node would keep what it compiled.
+// A killed Node never stores its compile cache.
 flushCompileCache();
 let server: Server | undefined;
 process.on('message', async (message) => {

@@ -5,7 +5,7 @@ import { createEffects, type Effects } from './effects.ts';
 import { kills } from './kills.ts';
 import type { Figures, Options } from './stage.ts';
 
-/** The tools of the server, and whether its agent says that they may be called again. */
+/** The tools of the MCP server, and whether the agent declares that they may be repeated. */
 const names = ['keyed', 'unsafe', 'lookup'] as const;
 
 const inputSchema = fromJsonSchema<{ readonly intent: string }>({
@@ -14,12 +14,12 @@ const inputSchema = fromJsonSchema<{ readonly intent: string }>({
 	required: ['intent'],
 });
 
-/** How long the work of a tool takes, in milliseconds. */
+/** How long a tool works, in milliseconds. */
 const toolMs = 300;
 
 /**
- * The same as `kills` with the tools of an MCP server, which counts its calls: one that the agent does not name as safe is
- * never called twice.
+ * `kills` with the tools of an MCP server, which counts its calls. A tool that the agent does not declare safe is never
+ * called twice.
  */
 export async function served(options: Options): Promise<Figures> {
 	const effects = createEffects();

@@ -11,15 +11,15 @@ import { claimPort } from '../port.ts';
 type Variables = Readonly<Record<string, string>>;
 
 /**
- * The Worker under test in a process group of its own, on one port and one folder for all its lives. A kill is a SIGKILL
- * to workerd. Its heap is as large as it gets, unless a bound is given.
+ * The Worker under test in its own process group, with the same port and folder after each restart. A kill is a SIGKILL to
+ * workerd. `heapMegabytes` limits its heap.
  */
 export async function startServer(variables: Variables, heapMegabytes?: number) {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-endurance-'));
 	const port = await claimPort();
 	const options = {
 		...(await readWorkerOptions('test/endurance/worker.ts', folder, port)),
-		// What a shell needs.
+		// For the shell.
 		workerLoaders: { LOADER: {} },
 		serviceBindings: { PAGE: { disk: { path: join(import.meta.dirname, '../../build/page'), writable: false } } },
 	};
@@ -56,20 +56,20 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 		url,
 		/** Resolves when the server answers. */
 		up: (): Promise<void> => up.promise,
-		/** How often it was started; a request that fails while this stays the same was not cut off by a kill. */
+		/** How often the server started. A kill explains a failed request only if this number changed. */
 		get lives(): number {
 			return lives;
 		},
 		get isUp(): boolean {
 			return isUp;
 		},
-		/** Kills it and starts it again, with further variables for this life. */
+		/** Kills the server and starts it again, with further variables until the next restart. */
 		restart: async (more?: Variables): Promise<void> => {
 			isUp = false;
 			up = Promise.withResolvers();
 			await start(more);
 		},
-		/** The end of what it wrote: what it logged of errors. */
+		/** The end of its output: the logged errors. */
 		errors: (): string =>
 			output
 				.split('\n')
@@ -77,7 +77,7 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 				.join('\n'),
 		/** Memory of workerd, in bytes. */
 		memory: (): number => readMemory(workerd),
-		/** What workerd's main thread has used of the processor, in seconds. */
+		/** Processor time of workerd's main thread, in seconds. */
 		cpu: (): number => readCpu(workerd),
 		close: async (): Promise<void> => {
 			endNow();
@@ -90,7 +90,7 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
-/** Starts the process that starts workerd. It lives as long as the server, because it takes longer to load than workerd. */
+/** Starts the process that starts workerd. The process survives kills, because it loads more slowly than workerd. */
 function spawnHost(heapMegabytes: number | undefined, onOutput: (text: string) => void): ChildProcess {
 	const heap = heapMegabytes && { MINIFLARE_WORKERD_V8_FLAGS: `--max-old-space-size=${heapMegabytes}` };
 	const child = spawn(process.execPath, [join(import.meta.dirname, 'serve.ts')], {
@@ -110,7 +110,7 @@ function signal(group: number | undefined): void {
 	}
 }
 
-/** Finds the processes of a group; one that has ended and waits to be collected is none. */
+/** Lists the processes of a group, without zombies. */
 function findProcesses(group: number | undefined): readonly { readonly id: number; readonly name: string }[] {
 	if (group === undefined) return [];
 	const { stdout } = spawnSync('ps', ['-o', 'stat=,pid=,comm=', '-g', String(group)], { encoding: 'utf8' });
@@ -122,8 +122,8 @@ function findProcesses(group: number | undefined): readonly { readonly id: numbe
 }
 
 /**
- * Returns the memory of a process in bytes; 0 if it has ended. Linux has it in a file: to start `ps` ten times a second
- * takes half a processor.
+ * Returns the memory of a process in bytes; 0 if it has ended. Reads Linux's file, because ten starts of `ps` a second take
+ * half a processor.
  */
 function readMemory(id: number | undefined): number {
 	if (id === undefined) return 0;
@@ -134,14 +134,14 @@ function readMemory(id: number | undefined): number {
 }
 
 /**
- * Returns what the main thread of a process, in which workerd runs JavaScript, has used of the processor, in seconds; 0 if
- * the process has ended. `ps` knows whole seconds of the process only.
+ * Returns the processor time of a process's main thread, in which workerd runs JavaScript, in seconds; 0 if the process has
+ * ended. `ps` rounds to whole seconds of the process.
  */
 function readCpu(id: number | undefined): number {
 	if (id === undefined) return 0;
 	const file = `/proc/${id}/task/${id}/stat`;
 	if (existsSync(file)) {
-		// Behind the name, which may hold anything: the 12th and 13th field are hundredths of a second (proc(5)).
+		// After the name, which may contain anything: fields 12 and 13 are hundredths of a second (proc(5)).
 		const fields = readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
 		return (Number(fields[11]) + Number(fields[12])) / 100;
 	}

@@ -4,7 +4,7 @@ import { read } from './reader.ts';
 import type { Stage } from './stage.ts';
 import type { Transcript } from './transcript.ts';
 
-/** A message that was acknowledged. */
+/** An acknowledged message. */
 export interface Sent {
 	readonly tag: string;
 	readonly session: string;
@@ -12,9 +12,9 @@ export interface Sent {
 
 export interface Outcomes {
 	completed: number;
-	/** Ended because their attempts ran out. */
+	/** Ended after the last attempt. */
 	interrupted: number;
-	/** Ended because their budget did. */
+	/** Ended because the budget was spent. */
 	refused: number;
 }
 
@@ -23,10 +23,7 @@ const patienceMs = 60_000;
 /** Attempts without progress before a run may give up. */
 const attempts = 3;
 
-/**
- * Lets every run end by itself: nobody asks for those sessions until each has told that it stored its end, or their time is
- * over. Gives the milliseconds that it took.
- */
+/** Waits without requests to the sessions until each reports its stored end, or the time is over. Returns the milliseconds. */
 export async function untilQuiet({ outside }: Stage, sent: readonly Sent[]): Promise<number> {
 	const begun = performance.now();
 	const patience = new AbortController();
@@ -39,8 +36,8 @@ export async function untilQuiet({ outside }: Stage, sent: readonly Sent[]): Pro
 }
 
 /**
- * Looks at each session once. Throws where a run has not ended as it may, where a history is not well formed, or where
- * a tool had an effect twice.
+ * Reads each session once. Throws if a run has another end than expected, a history is malformed, or a tool had an effect
+ * twice.
  */
 export async function outcomes(stage: Stage, sent: readonly Sent[]): Promise<Outcomes> {
 	const found: Outcomes = { completed: 0, interrupted: 0, refused: 0 };
@@ -57,7 +54,7 @@ export async function outcomes(stage: Stage, sent: readonly Sent[]): Promise<Out
 	return found;
 }
 
-/** Throws where a run was given up before its attempts were used. Takes what was read when it was over. */
+/** Throws if a run gave up before its last attempt. Takes a transcript of the finished run. */
 export function checkAttempts(tag: string, { attempt, end }: Transcript): void {
 	if (end?.code === 'interrupted' && attempt < attempts)
 		throw new Error(`${tag}: interrupted, though it was attempted ${attempt} times only`);

@@ -3,10 +3,10 @@ import { expect } from 'vitest';
 import { report } from './programmes.ts';
 import type { Figures } from './stage.ts';
 
-/** The most that one of them takes on a machine that is busy, in milliseconds. */
+/** The longest time of a short form on a busy machine, in milliseconds. */
 export const timeout = 600_000;
 
-/** Shows what a programme measured; it throws where its promise is broken. */
+/** Prints the figures of a programme. Rejects if its promise is broken. */
 export async function show(name: string, programme: Promise<Figures>): Promise<void> {
 	const begun = performance.now();
 	const figures = await programme;

@@ -1,4 +1,4 @@
-/** Things that happen once each, by name, for whoever waits for them. */
+/** Named events that happen once, and promises for them. */
 export function createSignals() {
 	const waiting = new Map<string, PromiseWithResolvers<void>>();
 	const given = new Set<string>();

@@ -1,20 +1,19 @@
-/** What a slow object is made with. */
 interface SlowOptions {
-	/** Calls a second that it can do. */
+	/** The capacity, in calls a second. */
 	readonly callsPerSecond: number;
 	/** The object is aborted after so many calls. */
 	readonly callsPerLife: number;
 }
 
-/** The time of a refusal, as a share of that of a call that is done. */
+/** The time of a refusal, as a share of the time of a successful call. */
 const refusalShare = 1 / 40;
 
-/** An object that takes its time: calls wait in a queue, as they do before an object that computes. */
+/** An object with a limited capacity. Calls wait in a queue, as before a busy Durable Object. */
 export class SlowObject {
 	readonly #state: DurableObjectState;
 	readonly #options: SlowOptions | undefined;
 	#last: Promise<unknown> = Promise.resolve();
-	/** When it has done all that it began, in milliseconds since 1970. */
+	/** When its queue is empty, in milliseconds since 1970. */
 	#freeAt = 0;
 	#calls = 0;
 
@@ -23,7 +22,7 @@ export class SlowObject {
 		this.#options = options;
 	}
 
-	/** Does a call when those before it are done. */
+	/** Makes a call after the earlier calls. */
 	take<T>(call: () => Promise<T>): Promise<T> {
 		if (this.#options === undefined) return call();
 		const { callsPerSecond, callsPerLife } = this.#options;
@@ -36,7 +35,7 @@ export class SlowObject {
 				share = 1;
 				return answer;
 			} finally {
-				// A machine that is busy wakes it late; the next call makes up for that.
+				// A busy machine fires the timer late. The next call compensates for the delay.
 				this.#freeAt = Math.max(this.#freeAt, cameAt) + (1_000 * share) / callsPerSecond;
 				await scheduler.wait(Math.max(0, this.#freeAt - Date.now()));
 			}

@@ -4,25 +4,29 @@ import { type Reading, read } from './reader.ts';
 import { oneReply } from './script.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
-/** What each slow reader takes, in bytes a second. */
+/** The speed of each slow reader, in bytes a second. */
 const rate = 1_024;
-/** Half the heap of a Worker at Cloudflare. With a larger one the memory says when V8 last collected it, and not what is held. */
+/**
+ * Half the heap of a Worker at Cloudflare. With a larger heap the memory shows when V8 last collected garbage, not the held
+ * memory.
+ */
 const heapMegabytes = 64;
-/** How much the memory of the server may grow, in bytes. */
+/** The most growth of the server's memory, in bytes. */
 const growth = 64 * 1_024 * 1_024;
-/** How often memory is looked at, in milliseconds. */
+/** The pause between two readings of the memory, in milliseconds. */
 const sampleMs = 100;
 /** How long the slow readers are watched after the model's last byte, in milliseconds. */
 const watchMs = 10_000;
-/** Replies with one reader, before memory is compared: they bring the heap to its size. */
+/** Replies with one reader before memory is compared: they grow the heap to its size. */
 const warmUps = 3;
-/** Replies with one reader after the last slow one left, at most: the heap is collected where it is used. */
+/** The most replies with one reader after the slow readers leave: V8 collects garbage while it works. */
 const coolDowns = 10;
 const writer = { agent: 'writer' };
 
 /**
- * Many readers that hardly read, of one long reply. While they do the server's memory stays within bounds, and the model's
- * stream ends when they are all at its beginning. Let go, each of them gets all of it, and memory returns when they left.
+ * Many slow readers read one long reply. The server's memory stays limited meanwhile, and the model's stream ends although
+ * the readers are at its start. At full speed each reader then gets the whole reply, and the memory is freed after they
+ * leave.
  */
 export function slow({ count = 50, size = 5_000_000, seed }: Options): Promise<Figures> {
 	const world = { script: oneReply(size), pieceLength: 2_000, paceMs: 1, toolMs: 0, seed, heapMegabytes };
@@ -31,7 +35,7 @@ export function slow({ count = 50, size = 5_000_000, seed }: Options): Promise<F
 		let aloneMs = 0;
 		const warmingUp = sampleMemory(server);
 		for (let n = 0; n < warmUps; n++) aloneMs = await alone(stage, `alone-${n}`);
-		// The most with one reader is compared with the most with many: the heap grows and shrinks by itself.
+		// Compares the maximum with one reader and the maximum with many readers, because the heap grows and shrinks by itself.
 		const before = warmingUp();
 		const { modelMs, readAtMost, memory, atFullSpeed } = await withSlowReaders(stage, count, size);
 		let afterwards = server.memory();
@@ -58,7 +62,7 @@ export function slow({ count = 50, size = 5_000_000, seed }: Options): Promise<F
 	});
 }
 
-/** How long the model takes to send its reply, with one reader who takes all, in milliseconds. */
+/** How long the model takes to send its reply to one fast reader, in milliseconds. */
 async function alone({ client, outside }: Stage, tag: string): Promise<number> {
 	const { session, response } = await client.stream(tag, writer);
 	await read(client, session, { first: response });
@@ -92,7 +96,7 @@ async function withSlowReaders({ client, server, outside }: Stage, count: number
 	return { modelMs: readMs(outside, tag), readAtMost, memory, atFullSpeed };
 }
 
-/** Looks at the memory of a server again and again; what it gives says the most of it in bytes, and stops. */
+/** Samples the memory of a server. The returned function stops, and returns the maximum in bytes. */
 function sampleMemory(server: Stage['server']): () => number {
 	let most = server.memory();
 	const sampling = setInterval(() => {

@@ -3,19 +3,18 @@ import { type OutsideOptions, startOutside } from './outside.ts';
 import { createRandom, createSeed, type Random } from './random.ts';
 import { type Server, startServer } from './server.ts';
 
-/** What a programme may be told; each has its own long defaults. */
+/** The options of a programme. Each programme has its own defaults, for the long form. */
 export interface Options {
-	/** Chooses the moments; printed, so that a run can be had again. */
+	/** Chooses the moments. It is printed, so that a run can be repeated. */
 	readonly seed?: number;
-	/** How many of what the programme counts. */
+	/** The number of the programme's items. */
 	readonly count?: number;
-	/** How often the server is killed meanwhile. */
+	/** How often the server is killed. */
 	readonly kills?: number;
 	/** Characters of a long reply. */
 	readonly size?: number;
 }
 
-/** What a programme measured. */
 export type Figures = Readonly<Record<string, number | string>>;
 
 export interface Stage {
@@ -30,13 +29,13 @@ export interface StageOptions extends OutsideOptions {
 	readonly seed?: number;
 	/** Further variables of the Worker. */
 	readonly variables?: Readonly<Record<string, string>>;
-	/** The most that the server's heap may hold. */
+	/** The limit of the server's heap. */
 	readonly heapMegabytes?: number;
-	/** Of the client, of a request that was answered with a 5xx. */
+	/** How often the client repeats a request after a 5xx. */
 	readonly retries?: number;
 }
 
-/** Does its work with a server, a client and everything outside, all new, and clears away. */
+/** Calls `work` with a new server, client and outside, and removes them. */
 export async function onStage<T>(
 	{ seed = createSeed(), variables = {}, heapMegabytes, retries, ...options }: StageOptions,
 	work: (stage: Stage) => Promise<T>,

@@ -5,10 +5,10 @@ import { oneReply } from './script.ts';
 import type { Sent } from './settled.ts';
 import { type Figures, type Options, onStage } from './stage.ts';
 
-/** Runs at once. */
+/** Concurrent runs. */
 const atOnce = 10;
 
-/** Answers that are stopped while they stream are charged what the model billed, with and without a budget. */
+/** Cancels answers while they stream. Their charges match the model's bill, with and without a budget. */
 export async function stops({ count = 100, seed }: Options): Promise<Figures> {
 	const world = { script: oneReply(20_000), pieceLength: 20, paceMs: 50, waitsForReader: true, toolMs: 50, seed };
 	const figures: Record<string, number | string> = {};

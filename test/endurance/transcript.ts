@@ -1,7 +1,6 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import * as v from 'valibot';
 
-/** A model's turn as a reader has it in front of it. */
 export interface ReadTurn {
 	text: string;
 	readonly calls: { readonly id: string; readonly name: string; json: string }[];
@@ -32,8 +31,8 @@ const known: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What a reader makes of a run's events, over all of its connections. Throws for what no reader may see: an event twice,
- * a piece of a call that never began, a turn's record that says something else than its text, anything behind the end.
+ * Assembles a run's events over all connections of a reader. Throws for an invalid stream: a repeated event, a piece of a
+ * call that never began, a turn's record that differs from its text, or an event after the end.
  */
 export function createTranscript() {
 	const seen = new Set<string>();
@@ -87,9 +86,9 @@ export function createTranscript() {
 			const json = v.parse(unknownEvent, JSON.parse(data));
 			if (known.has(json.type)) take(v.parse(event, json));
 		},
-		/** Turns that are over. */
+		/** The complete turns. */
 		turns: turns as readonly ReadTurn[],
-		/** What the reader saw of the turn that is not. */
+		/** The text of the incomplete turn. */
 		get partial(): string {
 			return open.text;
 		},
@@ -99,15 +98,14 @@ export function createTranscript() {
 		get events(): number {
 			return seen.size;
 		},
-		/** Times that a turn was asked again. */
+		/** How often a turn was repeated. */
 		get restarted(): number {
 			return restarted;
 		},
-		/** Lives of the run. */
+		/** The attempt of the run. */
 		get attempt(): number {
 			return attempt;
 		},
-		/** The run's last event. */
 		get end() {
 			return end;
 		},

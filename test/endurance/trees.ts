@@ -5,9 +5,9 @@ import { type Script, threeTools } from './script.ts';
 import { outcomes, type Sent, untilQuiet } from './settled.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
-/** Trees at once, and the children of each. */
+/** Concurrent trees, and the children of each. */
 const [inFlight, childrenEach] = [3, 3];
-/** A tree that was cut off makes room for a new one after so long, in milliseconds. */
+/** How long an interrupted tree delays the next new tree, in milliseconds. */
 const roomMs = 15_000;
 
 const family = v.looseObject({
@@ -20,7 +20,7 @@ const family = v.looseObject({
 	),
 });
 
-/** The first turn of a tree gives its children their tasks; each works as the agent `worker` does. */
+/** The first turn of a tree gives its children their tasks. Each child works as the agent `worker`. */
 const script: Script = (asked) => {
 	const work = threeTools(200);
 	if (asked.tag.includes('child')) return work(asked);
@@ -30,9 +30,9 @@ const script: Script = (asked) => {
 };
 
 /**
- * SIGKILLs at random moments of trees: a session whose calls three children carry out, with tools of their own. Every
- * parent and child ends, no call has two children, no child is given its task twice, no tool has an effect twice, nothing
- * stays set aside, and the ledger has what the parents spent, which is about what the model billed.
+ * SIGKILLs the server at random moments of trees: sessions whose calls three children carry out, with their own tools.
+ * Every parent and child ends. No call has two children. No child gets its task twice. No tool has an effect twice. No
+ * reservation is left. The ledger has the spending of the parents, which matches the model's bill.
  */
 export function trees({ count = 100, seed }: Options): Promise<Figures> {
 	return onStage({ script, pieceLength: 20, paceMs: 20, toolMs: 300, seed }, async (stage) => {
@@ -69,7 +69,7 @@ export function trees({ count = 100, seed }: Options): Promise<Figures> {
 	});
 }
 
-/** How long a child that was cancelled may take to end, in milliseconds. */
+/** How long a cancelled child may take to end, in milliseconds. */
 const patienceMs = 90_000;
 
 async function checkTrees(stage: Stage, sent: readonly Sent[]): Promise<Figures> {
@@ -100,7 +100,7 @@ async function checkTrees(stage: Stage, sent: readonly Sent[]): Promise<Figures>
 	};
 }
 
-/** Reads a tree once nothing is set aside in it any more. */
+/** Reads a tree when it has no reservation left. */
 async function untilSettled({ client }: Stage, session: string): Promise<v.InferOutput<typeof family>> {
 	const until = performance.now() + patienceMs;
 	for (;;) {

@@ -5,29 +5,28 @@ import * as v from 'valibot';
 import { type Answer, readPieces, type Script } from './script.ts';
 import { createSignals } from './signals.ts';
 
-/** One request to the model, as its bill would have it. */
+/** A request to the model, with the numbers of its bill. */
 export interface Ask {
 	readonly tag: string;
 	readonly turn: number;
 	readonly answer: Answer;
 	readonly promptTokens: number;
-	/** Of what was sent, also where the connection was cut. */
+	/** Tokens that were sent, also before a cut. */
 	completionTokens: number;
-	/** Whether all was sent; `cut` where the other side went away before. */
+	/** `cut` if the client closed the connection before the end. */
 	state: 'open' | 'whole' | 'cut';
-	/** When it came, by the clock of `performance`. */
+	/** The time of arrival, by `performance.now()`. */
 	readonly at: number;
-	/** From the request to the last byte, in milliseconds. */
+	/** Milliseconds from the request to the last byte. */
 	ms: number;
 }
 
 export interface UpstreamOptions {
 	readonly script: Script;
-	/** Characters of a chunk. */
 	readonly pieceLength: number;
-	/** Pause between two chunks, in milliseconds; 0 for as fast as they are taken. */
+	/** The pause between two chunks, in milliseconds. With 0 the reader sets the speed. */
 	readonly paceMs: number;
-	/** Whether a chunk waits until the one before has come to a reader, so that a busy machine bills nothing more. */
+	/** Whether a chunk waits until a reader has the previous chunk, so that a busy machine does not change the bill. */
 	readonly waitsForReader?: boolean;
 }
 
@@ -39,10 +38,7 @@ const requestBody = v.looseObject({
 	stream_options: v.object({ include_usage: v.literal(true) }),
 });
 
-/**
- * A model behind OpenAI's Chat Completions. It decides by the conversation that it is sent, and writes down every
- * request.
- */
+/** A model behind OpenAI's Chat Completions. It answers by the conversation of the request, and records every request. */
 export function createUpstream({ script, waitsForReader = false, ...pacing }: UpstreamOptions) {
 	const asks: Ask[] = [];
 	const finals = createSignals();
@@ -51,12 +47,11 @@ export function createUpstream({ script, waitsForReader = false, ...pacing }: Up
 
 	return {
 		asks: asks as readonly Ask[],
-		/** Resolves once the last answer of a run has been sent. */
+		/** Resolves when the last answer of a run was sent. */
 		final: (tag: string): Promise<void> => finals.of(tag),
 		isFinal: (tag: string): boolean => finals.has(tag),
-		/** Somebody has read something of the answer. */
+		/** Reports that a reader got a part of the answer. */
 		read: (tag: string): void => readers.get(tag)?.(),
-		/** Tokens that were billed. */
 		spent: (): number => asks.reduce((sum, ask) => sum + ask.promptTokens + ask.completionTokens, 0),
 		answer: async (body: unknown, response: ServerResponse): Promise<void> => {
 			const at = performance.now();
@@ -77,11 +72,11 @@ export function createUpstream({ script, waitsForReader = false, ...pacing }: Up
 }
 
 interface Pacing extends Pick<UpstreamOptions, 'pieceLength' | 'paceMs'> {
-	/** Resolves once something was read. */
+	/** Resolves at the next report of a reader. */
 	readonly read?: () => Promise<void>;
 }
 
-/** Sends an answer, a chunk as soon as the one before was taken and the pause is over. */
+/** Sends an answer. Each chunk follows the previous chunk after the pause. */
 async function stream(ask: Ask, model: string, response: ServerResponse, { pieceLength, paceMs, read }: Pacing) {
 	const begun = performance.now();
 	const { text, calls } = ask.answer;
@@ -124,7 +119,7 @@ async function stream(ask: Ask, model: string, response: ServerResponse, { piece
 	ask.ms = performance.now() - begun;
 }
 
-/** A quarter of a token for a Latin letter, and one for each character of another script. */
+/** Counts a quarter token for a Latin letter, and one token for a character of another script. */
 function weigh(text: string): number {
 	let tokens = 0;
 	for (const character of text) tokens += character < '\u0100' ? 1 / 4 : 1;

@@ -6,8 +6,8 @@ import type { Figures } from './stage.ts';
 const root = resolve(import.meta.dirname, '../..');
 
 /**
- * Runs a test that is a walk, with variables that make it long: a walker needs the objects in workerd. Returns the figures
- * that the test prints behind a word.
+ * Runs the test of a random walk with variables that make it long, in workerd because the walk needs the objects. Returns
+ * the figures that the test prints after a word.
  */
 export async function runWalk(
 	file: string,
@@ -28,7 +28,7 @@ export async function runWalk(
 	const [code] = await once(child, 'close');
 	const figures = new RegExp(`^${word} (\\{.*\\})$`, 'm').exec(said)?.[1];
 	if (code !== 0 || figures === undefined) {
-		// Warnings of the Worker have errors, too, but not at the beginning of a line.
+		// Warnings of the Worker contain errors, too, but not at the start of a line.
 		const at = Math.max(0, said.search(/^Error: /m));
 		throw new Error(said.slice(at, at + 20_000));
 	}

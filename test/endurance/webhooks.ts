@@ -5,23 +5,23 @@ import { oneReply } from './script.ts';
 import { outcomes, type Sent } from './settled.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
-/** Deliveries of one webhook. */
+/** Deliveries of each webhook. */
 const copies = 5;
-/** Requests at once. */
+/** Concurrent requests. */
 const inFlight = 16;
 const secret = 'whom-github-would-know';
 
 const answer = v.object({ sessionId: v.string(), runId: v.string() });
 
-/** What came of one webhook, delivery by delivery. */
+/** The answers to one webhook, delivery by delivery. */
 interface Delivered {
 	readonly tag: string;
 	readonly answers: { readonly status: number; readonly sessionId: string; readonly runId: string }[];
 }
 
 /**
- * Webhooks that are each delivered five times at once, 16 requests at a time, while the server is killed; who gets no
- * answer delivers again, as senders do. Each begins one run, and all that deliver it are told of that one.
+ * Delivers each webhook five times at once, with 16 concurrent requests, and kills the server meanwhile. A sender without
+ * an answer repeats its delivery. Each webhook begins one run, and all its deliveries get that run.
  */
 export function webhooks({ count = 500, kills = 10, seed }: Options): Promise<Figures> {
 	const world = {
@@ -47,7 +47,7 @@ export function webhooks({ count = 500, kills = 10, seed }: Options): Promise<Fi
 			for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
 				const { ms, attempts, ...answer } = await deliver(stage, next.request);
 				next.one.answers.push(answer);
-				// What a kill held up is no measure.
+				// A delivery that a kill delayed is no measurement.
 				if (attempts === 1) times.push(ms);
 				repeated += attempts - 1;
 				if (killAt.delete(queue.length)) killing = killing.then(() => server.restart());
@@ -80,7 +80,7 @@ export function webhooks({ count = 500, kills = 10, seed }: Options): Promise<Fi
 	});
 }
 
-/** A webhook as GitHub signs it. */
+/** A webhook with GitHub's signature. */
 function signed(tag: string): RequestInit {
 	const body = JSON.stringify({ action: 'opened', tag });
 	const signature = createHmac('sha256', secret).update(body).digest('hex');
@@ -96,7 +96,7 @@ function signed(tag: string): RequestInit {
 	};
 }
 
-/** Delivers until it is answered, as a sender does that was not told. */
+/** Repeats a delivery until it has an answer. */
 async function deliver({ server }: Stage, request: RequestInit) {
 	for (let attempts = 1; ; attempts++) {
 		await server.up();
@@ -109,13 +109,13 @@ async function deliver({ server }: Stage, request: RequestInit) {
 			const ms = performance.now() - begun;
 			return { ms, attempts, status: response.status, ...v.parse(answer, JSON.parse(text)) };
 		} catch (error) {
-			// A kept connection may be closed just when it is used; a second time it is no accident.
+			// A kept-alive connection may close at the moment of its next use, but not twice in a row.
 			if (server.isUp && server.lives === lives && attempts > 1) throw error;
 		}
 	}
 }
 
-/** Throws where the deliveries of a webhook were told of different runs, or were more than once told that it is new. */
+/** Throws if the deliveries of a webhook got different runs, or more than one got a new run. */
 function check({ tag, answers }: Delivered): Sent {
 	const [first] = answers;
 	if (first === undefined || answers.length !== copies) throw new Error(`${tag}: ${answers.length} answers`);
@@ -125,7 +125,7 @@ function check({ tag, answers }: Delivered): Sent {
 	return { tag, session: first.sessionId };
 }
 
-/** Throws where a session has another history than the one message, and what was answered to it. */
+/** Throws if a session's history differs from the message and its answer. */
 async function checkOnce({ client }: Stage, tag: string, session: string): Promise<void> {
 	const messages = (await client.history(session)).filter(({ role }) => role === 'user');
 	if (messages.length !== 1) throw new Error(`${tag}: ${messages.length} messages are stored`);
