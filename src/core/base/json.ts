@@ -36,3 +36,10 @@ function isContainer(value: unknown): value is object {
 export function isRecord(value: unknown): value is Record<string, unknown> {
 	return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** Copies an object without its undefined fields. */
+export function dropUndefined<T extends object>(fields: T): T {
+	const kept = { ...fields };
+	for (const key in kept) if (kept[key] === undefined) delete kept[key];
+	return kept;
+}

@@ -1,4 +1,5 @@
 import { RunletError, toRunletError } from '../base/errors.ts';
+import { dropUndefined } from '../base/json.ts';
 import { findByCall } from '../tool/define.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 import { storeChanges } from '../tool/state.ts';
@@ -7,7 +8,7 @@ import type { AnswerTo, Question, Step, WaitingCall } from './event.ts';
 import { type AssistantMessage, insertResult, listOpenCalls, type Message } from './message.ts';
 import { readUsage, withUsage } from './model-error.ts';
 import { findPayingStep, takeStep } from './old-results.ts';
-import type { ChatOptions, Turn } from './options.ts';
+import type { ChatOptions } from './options.ts';
 import type { CacheMiss } from './prompt-record.ts';
 import { beginRecall } from './recall.ts';
 import { keepImages } from './reply.ts';
@@ -113,10 +114,11 @@ async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 	const parts = await keepImages(reply, setting.context.workspace, (message) =>
 		run.emit({ type: 'warning', code: 'image_not_kept', message }),
 	);
-	const message = { ...toAssistantMessage(reply), ...(parts !== undefined && { parts }) };
+	const message = dropUndefined({ ...toAssistantMessage(reply), parts });
 	conversation.messages.push(message);
 	const isRepeatable = areRepeatable(message.toolCalls, run.tools);
-	const turn = { ...toTurn(reply, run.iteration), ...(cacheMiss !== undefined && { cacheMiss }) };
+	const { model, stopReason, usage = {}, streamedInputs } = reply;
+	const turn = dropUndefined({ iteration: run.iteration, model, stopReason, usage, streamedInputs, cacheMiss });
 	await conversation.store(message, {
 		turn,
 		spent: reply.requestUsage,
@@ -124,7 +126,7 @@ async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 		isRepeatable,
 		prompt: run.prompt,
 	});
-	await run.emit({ type: 'stop', reason: reply.stopReason, usage: reply.usage ?? {} });
+	await run.emit({ type: 'stop', reason: stopReason, usage });
 	run.begun = { calls: message.toolCalls ?? [], results: [] };
 }
 
@@ -178,7 +180,8 @@ async function finishTurn(run: RunState, setting: TurnSetting, turn: BegunTurn):
 			: await runOpenCalls(run, setting, turn);
 	const results = [...turn.results, ...outcome.results];
 	const { model = setting.options.model, text = '', stopReason = 'tool_use', usage = {}, cacheMiss } = run.last ?? {};
-	const step: Step = {
+	const { providerCalls, sources } = run.last ?? {};
+	const step: Step = dropUndefined({
 		iteration: run.iteration,
 		model,
 		text,
@@ -186,10 +189,10 @@ async function finishTurn(run: RunState, setting: TurnSetting, turn: BegunTurn):
 		toolResults: turn.calls.flatMap(({ id }) => results.find((result) => result.id === id) ?? []),
 		stopReason,
 		usage,
-		...(run.last?.providerCalls && { providerCalls: run.last.providerCalls }),
-		...(run.last?.sources && { sources: run.last.sources }),
-		...(cacheMiss !== undefined && { cacheMiss }),
-	};
+		providerCalls,
+		sources,
+		cacheMiss,
+	});
 	run.steps.push(step);
 	await run.emit({ type: 'step', ...step });
 	return toStop(outcome);
@@ -264,21 +267,10 @@ function toStop({ question, answerTo, haltedReason, manual }: CallsOutcome): Sto
 	return undefined;
 }
 
-function toTurn({ model, stopReason, usage = {}, streamedInputs }: TurnReply, iteration: number): Turn {
-	return { iteration, model, stopReason, usage, ...(streamedInputs !== undefined && { streamedInputs }) };
-}
-
 /** Converts the reply to a message. A cut-off or refused turn keeps no calls, because they may be incomplete. */
 function toAssistantMessage(reply: TurnReply): AssistantMessage {
-	const { text, toolCalls, stopReason, reasoning, providerCalls, sources, providerMetadata } = reply;
-	const runs = toolCalls.length > 0 && stopReason !== 'max_tokens' && stopReason !== 'refusal';
-	return {
-		role: 'assistant',
-		content: text,
-		...(runs && { toolCalls }),
-		...(reasoning !== undefined && { reasoning }),
-		...(providerCalls !== undefined && { providerCalls }),
-		...(sources !== undefined && { sources }),
-		...(providerMetadata !== undefined && { providerMetadata }),
-	};
+	const { text: content, stopReason, reasoning, providerCalls, sources, providerMetadata } = reply;
+	const runs = reply.toolCalls.length > 0 && stopReason !== 'max_tokens' && stopReason !== 'refusal';
+	const toolCalls = runs ? reply.toolCalls : undefined;
+	return dropUndefined({ role: 'assistant', content, toolCalls, reasoning, providerCalls, sources, providerMetadata });
 }

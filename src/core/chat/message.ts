@@ -1,3 +1,4 @@
+import { dropUndefined } from '../base/json.ts';
 import { flattenParts, type MessagePart, textPart } from '../base/part.ts';
 import type { ToolCall, ToolResult } from '../tool/index.ts';
 import type { ProviderCall, Source } from './provider-tool.ts';
@@ -67,14 +68,13 @@ export function assistantMessage(text?: string, toolCalls?: readonly ToolCall[])
 
 /** Makes the message of a tool's result. Keeps `isError`, the parts and the arguments of a person. */
 export function toolResultMessage({ id, output, isError, parts, ranWith }: ToolResult): ToolMessage {
-	const kept = { ...(parts !== undefined && { parts }), ...(ranWith !== undefined && { ranWith }) };
-	return { role: 'tool', content: output ?? null, toolCallId: id, isError, ...kept };
+	return dropUndefined({ role: 'tool', content: output ?? null, toolCallId: id, isError, parts, ranWith });
 }
 
 /** Returns the result of a message. The inverse of `toolResultMessage`. */
 export function readToolResult({ toolCallId: id, content: output, ...message }: ToolMessage): ToolResult {
 	const { isError = false, parts, ranWith } = message;
-	return { id, output, isError, ...(parts !== undefined && { parts }), ...(ranWith !== undefined && { ranWith }) };
+	return dropUndefined({ id, output, isError, parts, ranWith });
 }
 
 /** Returns the text of a message: of its parts, else of its content. Content that is not text becomes JSON. */

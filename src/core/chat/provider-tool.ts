@@ -1,5 +1,5 @@
 import { hashText } from '../base/bytes.ts';
-import { isRecord } from '../base/json.ts';
+import { dropUndefined, isRecord } from '../base/json.ts';
 
 /** A tool that the provider runs (docs/models.md, "Tools of the provider"). Other fields are passed on unchanged. */
 export interface ProviderTool {
@@ -92,12 +92,8 @@ export interface Source {
 /** Makes a source. Its id is a hash of its fields. */
 export function createSource(fields: Omit<Source, 'id'>): Source {
 	const { url, title, quote } = fields;
-	return {
-		id: hashText(JSON.stringify([url, title, quote])),
-		...(url !== undefined && { url }),
-		...(title !== undefined && { title }),
-		...(quote !== undefined && { quote: quote.slice(0, mostQuote) }),
-	};
+	const id = hashText(JSON.stringify([url, title, quote]));
+	return dropUndefined({ id, url, title, quote: quote?.slice(0, mostQuote) });
 }
 
 /** Whether a person can follow the address of a source. */

@@ -1,4 +1,4 @@
-import { isRecord } from '../base/json.ts';
+import { dropUndefined, isRecord } from '../base/json.ts';
 
 /** Counts of billed units by their names. */
 export type Units = Readonly<Record<string, number>>;
@@ -140,12 +140,4 @@ function readDetail(from: Record<string, unknown>, groups: readonly string[], ..
 		if (isRecord(details)) return readNumber(details, ...keys);
 	}
 	return undefined;
-}
-
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-function dropUndefined<T extends object>(fields: T): Defined<T> {
-	const kept: Defined<T> = { ...fields };
-	for (const key in kept) if (kept[key] === undefined) delete kept[key];
-	return kept;
 }

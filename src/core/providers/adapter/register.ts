@@ -143,8 +143,8 @@ function toRequest({
 			name: providerName(name),
 			description,
 			inputSchema: toCurrentDraft(inputSchema),
-			...(provider !== undefined && { provider }),
-			...(foundBy?.has(name) && { foundBy: foundBy.get(name) }),
+			provider,
+			foundBy: foundBy?.get(name),
 		})),
 		toolChoice: typeof toolChoice === 'object' ? { name: providerName(toolChoice.name) } : toolChoice,
 		outputSchema: outputSchema && toCurrentDraft(outputSchema),
@@ -160,7 +160,7 @@ function createMost(
 		const { uses = 0, texts = 0, units = {}, ...terms } = foresee?.(toFields(call), model, call) ?? {};
 		const inputTokens = countMostInput(call.inputTokens, uses);
 		const outputTokens = call.outputTokens * (1 + texts);
-		// After each use of a tool the model hears all audio again.
+		// After each use of a tool the model gets all audio again.
 		const audio = meta.audio === false ? 0 : (call.inputAudioTokens ?? 0) * (uses + 1);
 		const counts = keepCounts({ ...units, input_audio_tokens: audio });
 		const price = prices.findMost(model, { ...terms, inputTokens, outputTokens, units: counts });

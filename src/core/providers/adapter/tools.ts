@@ -1,4 +1,5 @@
 import { RunletError } from '../../base/errors.ts';
+import { dropUndefined } from '../../base/json.ts';
 import { isProviderToolType, type ProviderTool } from '../../chat/provider-tool.ts';
 import type { ToolForProvider } from '../../tool/index.ts';
 import type { ModelRequest, WireTool } from './adapter.ts';
@@ -42,11 +43,7 @@ export function assertNoDomains(provider: string, tool: ProviderTool): void {
 
 /** Converts the provider settings of a tool to fields of Anthropic's and OpenAI's APIs. */
 export function toToolFields({ strict, deferLoading, allowedCallers }: ToolForProvider): Json {
-	return {
-		...(strict !== undefined && { strict }),
-		...(deferLoading !== undefined && { defer_loading: deferLoading }),
-		...(allowedCallers !== undefined && { allowed_callers: allowedCallers }),
-	};
+	return dropUndefined({ strict, defer_loading: deferLoading, allowed_callers: allowedCallers });
 }
 
 /** The tokens that a use of a provider's tool may add to the input: a page of search results, a fetched page. */
