@@ -24,7 +24,7 @@ export async function copyProject({ mcp = false } = {}): Promise<string> {
 	if (mcp) return copy;
 	const worker = join(copy, 'src/worker.ts');
 	const text = await readFile(worker, 'utf8');
-	await writeFile(worker, text.replace(/^import .*\/mcp';\n/m, '').replace('agents, mcp', 'agents'));
+	await writeFile(worker, text.replace(/^import .*\/mcp';\n/m, '').replace('[mcp, ', '['));
 	return copy;
 }
 
