@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError, type RunletError } from '../../../core/base/errors.ts';
 import { isDelta, isTerminal } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
 
@@ -57,11 +57,8 @@ export function parseEventId(text: string): EventId {
 }
 
 export function createNoSuchEvent(): RunletError {
-	return new RunletError(
-		'invalid_request',
-		'Last-Event-ID: this session has no such event. Leave it out to read from the start.',
-		{ field: 'Last-Event-ID' },
-	);
+	const what = 'this session has no such event. Leave it out to read from the start.';
+	return createFieldError('invalid_request', 'Last-Event-ID', what);
 }
 
 export function advance(id: EventId, event: RunEvent): EventId {
@@ -90,10 +87,7 @@ export function advance(id: EventId, event: RunEvent): EventId {
 	}
 }
 
-/**
- * Returns the unseen part of an event at the position `at`, for a reader at `seen`: all, the rest of its text, or
- * nothing.
- */
+/** Returns the part of an event at `at` that a reader at `seen` has not seen: all, the rest of its text, or nothing. */
 export function cutSeenPart(event: RunEvent, at: EventId, seen: EventId): RunEvent | undefined {
 	if (isEnd(seen)) return undefined;
 	if (isTerminal(event)) return event;

@@ -1,6 +1,6 @@
 import { createDeferred, type Deferred } from '../../../core/base/promises.ts';
 import { truncateText } from '../../../core/base/text.ts';
-import { isDelta, isTerminal, joinPieces } from '../../../core/chat/event.ts';
+import { isDelta, joinPieces } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
 import { advance, cutSeenPart, type EventId, isEnd, isStored, toStart } from './event-id.ts';
 
@@ -40,17 +40,12 @@ export class RunLog {
 	#turns = 0;
 	#steps = 0;
 	#joinAt = joinAt;
-	#ended = false;
 	#isLeft = false;
 	#changed: Deferred<void> | undefined;
 
 	constructor(run: number, events: readonly RunEvent[] = []) {
 		this.run = run;
 		this.append(events);
-	}
-
-	get ended(): boolean {
-		return this.#ended;
 	}
 
 	/** Whether the log ends without the run's last event. Readers have to reconnect. */
@@ -82,14 +77,12 @@ export class RunLog {
 	append(events: readonly RunEvent[]): void {
 		for (const event of events) {
 			this.#events.push(event);
-			if (isTerminal(event)) this.#ended = true;
 			if (isDelta(event)) this.#writing = event.type !== 'stop';
 			if (event.type === 'turn.restarted') this.#writing = false;
 			if (event.type === 'stop') this.#turns++;
-			if (event.type === 'step') this.#steps++;
-			if (event.type === 'step') this.#restarts = 0;
-			if (event.type === 'turn.restarted') this.#restarts++;
 			if (event.type === 'step' || event.type === 'turn.restarted') {
+				if (event.type === 'step') this.#steps++;
+				this.#restarts = event.type === 'step' ? 0 : this.#restarts + 1;
 				this.#join();
 				this.#turnAt = this.#events.length;
 				this.#joinAt = this.#turnAt + joinAt;
@@ -123,10 +116,7 @@ export class RunLog {
 		return { seen, index: 0, at: toStart(this.run), version: this.#version, passed: 0, shown: 0 };
 	}
 
-	/**
-	 * Returns the unseen events, at most about `limit` characters, and moves the cursor. Joins neighbouring pieces of a
-	 * text.
-	 */
+	/** Returns about `limit` characters of unseen events, and moves the cursor. Joins neighbouring pieces of a text. */
 	read(cursor: Cursor, limit = 65_536): LogEntry[] {
 		if (cursor.version !== this.#version) Object.assign(cursor, { ...this.cursor(cursor.seen), shown: cursor.shown });
 		const out: LogEntry[] = [];
@@ -194,13 +184,8 @@ function firstPart(event: RunEvent, length: number): RunEvent {
 	if (size <= length) return event;
 	if (event.type === 'text' || event.type === 'reasoning')
 		return { type: event.type, text: takeStart(event.text, length) };
-	if (event.type === 'tool_use_input') {
-		return {
-			...event,
-			partialInputJson: takeStart(event.partialInputJson, length),
-		};
-	}
-	return event;
+	if (event.type !== 'tool_use_input') return event;
+	return { ...event, partialInputJson: takeStart(event.partialInputJson, length) };
 }
 
 function takeStart(text: string, length: number): string {

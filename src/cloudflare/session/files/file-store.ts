@@ -123,15 +123,8 @@ export class FileStore implements WorkspaceStore {
 		for (const [n, { id, path, kind, from, callId, at }] of records.entries()) {
 			const change = texts[n];
 			const diff = change === undefined ? '' : await createDiff(change);
-			changes.push({
-				id,
-				path,
-				kind,
-				...(from !== undefined && { from }),
-				...(callId !== undefined && { callId }),
-				at: new Date(at).toISOString(),
-				...(diff !== '' && { diff }),
-			});
+			const origin = { ...(from !== undefined && { from }), ...(callId !== undefined && { callId }) };
+			changes.push({ id, path, kind, ...origin, at: new Date(at).toISOString(), ...(diff !== '' && { diff }) });
 		}
 		return changes;
 	}

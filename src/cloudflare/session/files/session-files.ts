@@ -24,13 +24,6 @@ const mostNames = 1_000;
 
 const bytesAtOnce = 262_144;
 
-export interface FilePiece {
-	readonly path: string;
-	readonly size: number;
-	readonly at: number;
-	readonly bytes: Uint8Array;
-}
-
 export class SessionFiles {
 	readonly #store: SessionStore;
 	readonly #config: () => Config;
@@ -62,7 +55,7 @@ export class SessionFiles {
 	}
 
 	/** Yields all files in pieces of at most `pieceBytes`. Throws `not_found` if a file is replaced during reading. */
-	async *readPieces(pieceBytes: number): AsyncGenerator<FilePiece> {
+	async *readPieces(pieceBytes: number) {
 		const store = this.#openForPeople();
 		const { files } = this.#store.workspace;
 		for (let [placed] = files.listFiles('', 1); placed !== undefined; [placed] = files.listFiles(placed.path, 1)) {

@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../../core/base/errors.ts';
 import { type CallAnswer, readCallAnswers } from '../../../core/chat/call-answers.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import { type AskedCall, type Decision, findAskedCall } from '../../agent/child-decision.ts';
@@ -38,7 +38,7 @@ export function storeAnswers(
 	const everAsked = store.calls.listAskedIds();
 	const { messages, approved, edits, isLast } = readCallAnswers(pending, answers, { approvalMs, everAsked });
 	if (edits.length > 0 && opened.checkedIn !== store.messages.lastTurn())
-		throw new RunletError('conflict', 'input: the session went on meanwhile. Look at it again.', { field: 'input' });
+		throw createFieldError('conflict', 'input', 'the session went on meanwhile. Look at it again.');
 	for (const answer of answers) {
 		const call = pending.calls?.find(({ id }) => id === answer.id);
 		if (!('approve' in answer) || call === undefined) continue;
@@ -69,9 +69,7 @@ export function decideForChild(
 	const { approve, input = call.input } = decision;
 	assertPolicy(tx, { ...call, input }, approve, [agent, ...through]);
 	if (asking === undefined)
-		throw new RunletError('conflict', 'id: the agent that asked is gone. Cancel the run, and ask again.', {
-			field: 'id',
-		});
+		throw createFieldError('conflict', 'id', 'the agent that asked is gone. Cancel the run, and ask again.');
 	const text = approve ? 'approve' : `deny ${decision.reason ?? ''}`.trim();
 	return tx.storeRun([], { ...about, by, answered: { call: asking, text, decision, by } });
 }

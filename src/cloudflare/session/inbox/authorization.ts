@@ -1,5 +1,5 @@
 import type { Actor } from '../../../core/base/actor.ts';
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../../core/base/errors.ts';
 import type { CallAnswer } from '../../../core/chat/call-answers.ts';
 import type { Agent } from '../../agent/define.ts';
 import { findKeyId } from '../../auth/account.ts';
@@ -192,9 +192,7 @@ export class SessionTokens {
 		const own = this.#store.session().user;
 		if (user === undefined || user === own) return;
 		const whose = own === undefined ? 'this session has no user' : 'this session belongs to another user';
-		throw new RunletError('invalid_request', `user: ${whose}, and it never changes. Create a session for this one.`, {
-			field: 'user',
-		});
+		throw createFieldError('invalid_request', 'user', `${whose}, and it never changes. Create a session for this one.`);
 	}
 
 	/** Reads the key of a token, if it is a stored key that was not read lately. */

@@ -1,6 +1,6 @@
 import { fromBase64 } from '../../../core/base/bytes.ts';
 import { check } from '../../../core/base/check.ts';
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError, type RunletError } from '../../../core/base/errors.ts';
 import { assertTasks } from '../../../core/tool/tasks.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import { toActor } from '../../auth/actor.ts';
@@ -57,9 +57,7 @@ async function importSession(options: ImportOptions, owner: ImportOwner, lines: 
 	}
 	await runner.alarm.announce();
 	if (!authorization.isMissing())
-		throw new RunletError('conflict', 'Idempotency-Key: a session is being imported under this key. Wait for it.', {
-			field: 'Idempotency-Key',
-		});
+		throw createFieldError('conflict', 'Idempotency-Key', 'a session is being imported under this key. Wait for it.');
 	const config = options.config();
 	await runner.owner.assertRoom(owner, config, { always: true });
 	const intake = new Intake(options, owner);
@@ -135,9 +133,7 @@ class Intake {
 	end(): void {
 		const { store, authorization } = this.#options;
 		if (!this.#isEnded)
-			throw new RunletError('invalid_request', 'body: the last line is missing. Send the whole export.', {
-				field: 'body',
-			});
+			throw createFieldError('invalid_request', 'body', 'the last line is missing. Send the whole export.');
 		store.transaction(() => {
 			const { by, once } = this.#owner;
 			store.endImport(Date.now());

@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../../core/base/errors.ts';
 import { LineSplitter } from '../../../core/base/text.ts';
 import type { Message } from '../../../core/chat/index.ts';
 import { toActors } from '../../auth/actor.ts';
@@ -74,7 +74,7 @@ export async function* readLines(bytes: Bytes): AsyncGenerator<string, void> {
 			if (done) break;
 			yield* splitter.push(value);
 			if (splitter.length > maxLine)
-				throw new RunletError('too_large', `body: a line has more than ${maxLine} characters.`, { field: 'body' });
+				throw createFieldError('too_large', 'body', `a line has more than ${maxLine} characters.`);
 		}
 		const last = splitter.end();
 		if (last !== '') yield last;

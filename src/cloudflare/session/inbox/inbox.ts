@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError } from '../../../core/base/errors.ts';
 import type { CallAnswer } from '../../../core/chat/call-answers.ts';
 import { findChildWork } from '../../agent/children.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
@@ -121,8 +121,8 @@ export class Inbox {
 		const isNew = once === undefined || once.isFirst === true;
 		const before = isNew ? undefined : this.#context.store.deliveries.find(once, Date.now());
 		if (before === undefined || before.request === once?.request) return before;
-		const message = 'Idempotency-Key: this key belongs to another request. Use a new one for each request.';
-		throw new RunletError('conflict', message, { field: 'Idempotency-Key' });
+		const what = 'this key belongs to another request. Use a new one for each request.';
+		throw createFieldError('conflict', 'Idempotency-Key', what);
 	}
 
 	/** The first step, which may wait: authorizes the caller, checks arguments, and reads budgets. */

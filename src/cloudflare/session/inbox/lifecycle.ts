@@ -14,10 +14,7 @@ interface LifecycleOptions {
 	readonly authorization: Authorization;
 }
 
-/**
- * The lifecycle of a session's object: continues the work of an earlier instance, keeps the alarm, and removes the
- * session.
- */
+/** The lifecycle of a session's object: its restart, its alarm and its removal. */
 export class Lifecycle {
 	readonly #options: LifecycleOptions;
 	/** Whether this instance has continued the work of an earlier instance. */

@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../../core/base/errors.ts';
 import type { CallAnswer } from '../../../core/chat/call-answers.ts';
 import { messageText, type ToolMessage, type UserMessage } from '../../../core/chat/index.ts';
 import { readDecision } from '../../agent/child-decision.ts';
@@ -131,9 +131,7 @@ function storeMessage(tx: InboxTransaction, incoming: IncomingMessage, input: In
 	const isQuestion = isPatient && status === 'awaiting_user' && (!mayAnswer || tx.askedCall !== undefined);
 	const isAsking = isQuestion || (isPatient && status === 'awaiting_tools');
 	if (isQuestion && whenBusy === 'reject')
-		throw new RunletError('conflict', 'whenBusy: the session waits for an answer of somebody else.', {
-			field: 'whenBusy',
-		});
+		throw createFieldError('conflict', 'whenBusy', 'the session waits for an answer of somebody else.');
 	if (whenBusy !== 'reject' && (isAsking || tx.runner.live !== undefined)) {
 		tx.allow(undefined, asked);
 		return queueMessage(tx, incoming, input);
@@ -205,9 +203,9 @@ function queueMessage(
 
 /** Creates the error for a text over MCP that would decide about a call. A model may have written the text. */
 function createTextRefusal(): RunletError {
-	const message =
-		'text: a call waits for the approval of a person, and a text over MCP decides nothing. Decide on the page, by a link, or over HTTP: POST …/tool-results.';
-	return new RunletError('forbidden', message, { field: 'text' });
+	const what =
+		'a call waits for the approval of a person, and a text over MCP decides nothing. Decide on the page, by a link, or over HTTP: POST …/tool-results.';
+	return createFieldError('forbidden', 'text', what);
 }
 
 /**
@@ -220,12 +218,10 @@ function chooseOperation(
 ): Operation {
 	const { agent: own, user: ownUser } = session;
 	if (user !== undefined && user !== ownUser)
-		throw new RunletError('invalid_request', 'user: this session belongs to somebody else. Leave Runlet-Session out.', {
-			field: 'user',
-		});
+		throw createFieldError('invalid_request', 'user', 'the session has another user. Leave Runlet-Session out.');
 	if (own !== agent) {
-		const message = `model: this session is one of "${own}", not of "${agent}". Name that, or leave Runlet-Session out.`;
-		throw new RunletError('invalid_request', message, { field: 'model' });
+		const what = `this session is one of "${own}", not of "${agent}". Name that, or leave Runlet-Session out.`;
+		throw createFieldError('invalid_request', 'model', what);
 	}
 	const run = store.runs.get();
 	if (run === undefined || results.length === 0) return 'reply';

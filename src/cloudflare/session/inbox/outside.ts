@@ -3,7 +3,7 @@ import { assertMay } from '../../auth/rights.ts';
 import type { ListedTool, OutsideCall } from '../../objects/outside-call.ts';
 import type { Bytes } from '../../objects/result.ts';
 import type { Caller, CreateInput } from '../../objects/session-api.ts';
-import { hasServers } from '../run/connections.ts';
+import { hasServers } from '../run/load-tools.ts';
 import { assertMayDecide } from '../run/may-decide.ts';
 import { toSpeaker } from '../store/inbound.ts';
 import type { Inbox } from './inbox.ts';

@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError, type RunletError } from '../../../core/base/errors.ts';
 import { readCallAnswers } from '../../../core/chat/call-answers.ts';
 import type { Message, ToolMessage, UserMessage } from '../../../core/chat/index.ts';
 import { findInput, isFromOutside } from '../store/askers.ts';
@@ -31,8 +31,8 @@ export function findAskedMessage(store: SessionStore, n: number): AskedMessage {
 export function findReplaced(store: SessionStore, id: string): MessageRecord {
 	const record = store.messages.get(Number(id));
 	if (record !== undefined && isFromOutside(record) && record.isReplaced !== true) return store.messages.whole(record);
-	const message = 'replaces: this is no message of a person in the history, or it was replaced. Read its id again.';
-	throw new RunletError('invalid_request', message, { field: 'replaces' });
+	const what = 'this is no message of a person in the history, or it was replaced. Read its id again.';
+	throw createFieldError('invalid_request', 'replaces', what);
 }
 
 /** Returns the messages that repeat a message, or its newer text: after the question that it answers, if any. */
@@ -151,5 +151,5 @@ export function hasResults(store: SessionStore, results: readonly ToolMessage[])
 }
 
 function createUnmatched(why: string): RunletError {
-	return new RunletError('invalid_request', `messages: ${why}.`, { field: 'messages' });
+	return createFieldError('invalid_request', 'messages', `${why}.`);
 }

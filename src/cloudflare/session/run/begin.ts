@@ -187,10 +187,7 @@ export function createInterruption(attempts: number): TerminalEvent {
 	return { type: 'error', code: 'interrupted', message };
 }
 
-/**
- * Creates the results of calls that had begun when their run was interrupted. Their outcome is unknown, so they do not
- * run again, unless their tool may be repeated. Calls that had not begun, or that wait for somebody, stay open.
- */
+/** Answers begun calls of an interrupted run as unknown. Repeatable, new and waiting calls stay open. */
 function createUnknownResults(open: readonly OpenCall[]): readonly ToolMessage[] {
 	const output =
 		'The run was cut off, so it is not known whether this call was carried out. Look before you call it again.';

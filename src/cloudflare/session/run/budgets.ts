@@ -26,10 +26,7 @@ export interface ExceededBudget {
 	readonly user?: string;
 }
 
-/**
- * Creates the error of a request that a budget refuses: `budget_reserved` if only the reservations of other runs are in
- * its way.
- */
+/** Creates the error of a refused request: `budget_reserved` if only reservations of other runs are in its way. */
 export function createBudgetError({ scope, state, user = '' }: ExceededBudget, needs: Amount): RunletError {
 	const { whose, per, remedy } = describeBudget(scope, user);
 	const text = `budget: ${whose} may spend ${amountText(state.limit)}${per}; ${amountText(state.left)} left, and the next request may need ${amountText(keepCapped(needs, state.limit))}.`;
@@ -126,10 +123,7 @@ export class KnownBudgets {
 			if (isSpent(state, amount)) throw createBudgetError({ scope, state, user }, amount);
 	}
 
-	/**
-	 * Notes that the ledger refused an amount. Returns whether the same amount may fit later. Otherwise a shorter reply
-	 * may fit, because the rest of the budget is known now.
-	 */
+	/** Notes a refusal of the ledger. Returns whether the amount may fit later. Otherwise a shorter reply may fit now. */
 	noteRefusal({ scope, state }: Refusal, amount: Amount): boolean {
 		const isFirst = !this.#refused.has(scope);
 		this.#refused.add(scope);

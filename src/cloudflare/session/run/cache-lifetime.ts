@@ -2,9 +2,7 @@ import type { Message } from '../../../core/chat/index.ts';
 
 const minute = 60_000;
 
-/**
- * Anthropic's prices of an input token as shares of the base price: a read, and a write for 5 minutes or for an hour.
- */
+/** Anthropic's prices of a read, and of a write for 5 minutes or an hour, as shares of the price of an input token. */
 const [read, short, long] = [0.1, 1.25, 2];
 
 /**

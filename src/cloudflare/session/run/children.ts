@@ -19,10 +19,7 @@ interface ChildrenOptions {
 	readonly limit: () => Limit;
 }
 
-/**
- * Creates the children for the calls of a run. The id of a child depends on its call, so a later attempt finds the
- * child.
- */
+/** Creates the children for the calls of a run. Their ids depend on the call, so a later attempt finds them. */
 export function createChildren({ store, session, record, sessions, limit }: ChildrenOptions): Children {
 	const { id: parent, owner, user, createdBy, metadata, createdAt, agent: own, parent: above } = session;
 	const depth = above?.depth ?? 0;

@@ -21,10 +21,7 @@ interface DraftsOptions extends Pick<JournalOptions, 'atCrashPoint'> {
 	readonly save: (draft: Draft) => void;
 }
 
-/**
- * Stores drafts of the turn that the model is writing, at growing pauses. After a crash a reader finds most of the turn
- * before `turn.restarted`.
- */
+/** Stores drafts of the model's unfinished turn at growing pauses, for readers after a crash. */
 export function createDrafts(
 	{ record, meter, atCrashPoint, save }: DraftsOptions,
 	log: RunLog,
@@ -68,7 +65,7 @@ export function createDrafts(
 	};
 }
 
-function createTurn(now: () => number = Date.now) {
+function createTurn() {
 	const counter = createTokenCounter();
 	let begunAt: number | undefined;
 	let storedAt = 0;
@@ -78,13 +75,13 @@ function createTurn(now: () => number = Date.now) {
 		add: (event: RunEvent): void => {
 			const text = getText(event);
 			if (text === '') return;
-			if (begunAt === undefined) begunAt = storedAt = now();
+			if (begunAt === undefined) begunAt = storedAt = Date.now();
 			unstored += text.length;
 			counter.add(text);
 		},
 		/** Stores a draft with `save`. If that throws, the draft counts as not stored. */
 		store: (save: (written: Pick<Draft, 'tokens' | 'ms' | 'nextMs'>) => void): void => {
-			const at = now();
+			const at = Date.now();
 			const nextMs = pauseMs === draftMs ? secondMs : furtherMs;
 			save({ tokens: Math.ceil(counter.total()), ms: begunAt === undefined ? 0 : at - begunAt, nextMs });
 			[storedAt, unstored, pauseMs] = [at, 0, nextMs];
@@ -93,7 +90,7 @@ function createTurn(now: () => number = Date.now) {
 			return pauseMs;
 		},
 		get isLong(): boolean {
-			return unstored >= mostCharacters && now() - storedAt >= soonestMs;
+			return unstored >= mostCharacters && Date.now() - storedAt >= soonestMs;
 		},
 	};
 }

@@ -116,9 +116,7 @@ function toWhole(amount: Amount, { inputTokens, inputUsd, unitsUsd = 0, outputUs
 	return plus(amount, createAmount({ tokens, usd: furtherCalls * (inputUsd + unitsUsd + outputUsd * reply) }));
 }
 
-/**
- * How long a request waits in all for a ledger that cannot be reached, or for others' reservations, in milliseconds.
- */
+/** The longest wait for an unreachable ledger, and for the reservations of others, in milliseconds. */
 const patienceMs = { reach: 20_000, others: 60_000 };
 /** The first and the longest pause, in milliseconds. It doubles each time. */
 const [firstPauseMs, longestPauseMs] = [250, 4_000];

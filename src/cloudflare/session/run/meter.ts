@@ -192,10 +192,7 @@ interface Bounds {
 	readonly hasUser: boolean;
 }
 
-/**
- * Computes the reservation of a request: its input, and the longest reply that the agent, the model and the budgets
- * allow.
- */
+/** Computes the reservation of a request: its input, and the longest reply that agent, model and budgets allow. */
 async function toReservation(
 	facts: ModelFacts,
 	{ model, inputTokens: sent, choices, maxOutputTokens }: MeteredRequest,
@@ -256,10 +253,7 @@ async function computeMost(
 /** How long the end of a request takes to reach the model, and text takes to come back, in milliseconds. */
 const transitMs = 250;
 
-/**
- * Estimates the tokens that were in transit when the reader left, at the pace of the model: at most a quarter of
- * `tokens`.
- */
+/** Estimates the tokens in transit when the reader left, at the pace of the model: at most a quarter of `tokens`. */
 function estimateInTransit(tokens: number, ms: number): number {
 	return (tokens / Math.max(ms, 4 * transitMs)) * transitMs;
 }

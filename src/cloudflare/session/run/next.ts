@@ -7,10 +7,7 @@ import type { ParentRecord } from '../store/session-row.ts';
 import { canTakeNext, sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/**
- * How often the alarm wakes the object of an open run, in milliseconds: to find an interrupted run, and to prevent the
- * object's eviction. Each alarm costs a row.
- */
+/** How often the alarm looks for an interrupted run and prevents the object's eviction, in milliseconds. Costs a row. */
 const watchMs = 12_000;
 
 const mostLost = 3;
@@ -206,10 +203,7 @@ export class Alarm {
 		this.#wakeAt = wakeAt;
 	}
 
-	/**
-	 * Sets the alarm for a session that is about to be created. Without an alarm the session might never expire and never
-	 * appear in its owner's list. Throws if the storage fails.
-	 */
+	/** Sets the alarm before a session is created, so that it expires and is listed. Throws if the storage fails. */
 	announce(): Promise<void> {
 		return this.#store.alarm.set(Date.now() + watchMs);
 	}

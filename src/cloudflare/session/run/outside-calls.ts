@@ -17,7 +17,7 @@ import type { CreateInput } from '../../objects/session-api.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { listAskers } from '../store/askers.ts';
 import { createCallKey, hashCall, type WaitingCallRecord } from '../store/calls.ts';
-import type { Connections } from './connections.ts';
+import type { Connections } from './load-tools.ts';
 import { createAgentOptions, type RunnerOptions } from './prepare.ts';
 
 const mostAtOnce = 32;
@@ -61,14 +61,9 @@ export class OutsideCalls {
 		const { signal } = new AbortController();
 		const calls = await prepareSingleCalls(this.#createOptions(whose), [], signal);
 		const listed = (await calls.list()).map(
-			({ name, description, inputSchema, outputSchema, metadata, retry }): ListedTool => ({
-				name,
-				description,
-				inputSchema,
-				outputSchema,
-				metadata,
-				isRepeatable: retry === 'safe',
-			}),
+			({ name, description, inputSchema, outputSchema, metadata, retry }): ListedTool => {
+				return { name, description, inputSchema, outputSchema, metadata, isRepeatable: retry === 'safe' };
+			},
 		);
 		return JSON.parse(JSON.stringify(listed));
 	}
@@ -140,10 +135,8 @@ export class OutsideCalls {
 		if (answered !== undefined) return answered;
 		const calls = await prepareSingleCalls(this.#createOptions(store.session(), by), this.#readHistory(), signal);
 		const tool = calls.find(name);
-		if (tool === undefined)
-			throw new RunletError('invalid_request', `name: there is no tool named ${name.slice(0, 200)}.`, {
-				field: 'name',
-			});
+		const missing = `name: there is no tool named ${name.slice(0, 200)}.`;
+		if (tool === undefined) throw new RunletError('invalid_request', missing, { field: 'name' });
 		const call = { id: waited?.callId ?? `call_${crypto.randomUUID()}`, name, input };
 		const work = (): Promise<CallsOutcome> =>
 			calls.run({
@@ -176,18 +169,12 @@ export class OutsideCalls {
 		}
 		const waitsFor = waiting === undefined ? 'answer' : (waiting.kind ?? 'result');
 		const asked = { type: 'waits', for: waitsFor, question: question?.question, options: question?.options } as const;
-		return about.canAsk
-			? {
-					...asked,
-					waiting: this.#add({ ...about, for: waitsFor, resume: answerTo && JSON.stringify(answerTo.resume) }),
-				}
-			: asked;
-	}
-
-	#add({ hash, callId, for: waitsFor, resume }: Omit<WaitingCallRecord, 'id'>): string {
+		if (!about.canAsk) return asked;
+		const { hash, callId } = about;
 		const id = toHex(crypto.getRandomValues(new Uint8Array(16)));
+		const resume = answerTo && JSON.stringify(answerTo.resume);
 		this.#options.store.calls.outside.add({ id, callId, for: waitsFor, hash, resume }, Date.now());
-		return id;
+		return { ...asked, waiting: id };
 	}
 
 	#take(id: string, hash: string): WaitingCallRecord {

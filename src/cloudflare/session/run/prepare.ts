@@ -46,13 +46,6 @@ export interface RunnerOptions {
 	readonly links?: CallbackLinks;
 }
 
-/** @internal A session whose callback is made. */
-interface CallbackSession {
-	readonly runtime: Pick<Runtime, 'agents'>;
-	readonly store: SessionStore;
-	readonly config: () => Config;
-}
-
 /** The part of `runlet/cloudflare/links` that callbacks use. */
 export interface CallbackLinks {
 	/**
@@ -62,7 +55,7 @@ export interface CallbackLinks {
 	 * @param since when the run began to wait, in milliseconds since 1970
 	 */
 	createForCallback(
-		session: CallbackSession,
+		session: Pick<RunnerOptions, 'runtime' | 'store' | 'config'>,
 		callback: Callback,
 		since: number,
 	): Promise<Readonly<Record<string, DecisionLinks>> | undefined>;
@@ -272,9 +265,7 @@ function takeShorter(a: number | undefined, b: number | undefined): number | und
 	return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
-/**
- * Characters of a conversation that are read for a run: more than any model takes, and less than the object's memory.
- */
+/** The most characters of a conversation that a run reads: more than any model takes, less than the object's memory. */
 const mostCharacters = 32_000_000;
 
 /** Reads the messages that a model may be sent: from the newest summary on, and no more than could fit. */

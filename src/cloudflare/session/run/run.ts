@@ -1,4 +1,5 @@
 import { RunletError } from '../../../core/base/errors.ts';
+import { createDeferred, type Deferred } from '../../../core/base/promises.ts';
 import { isDelta, isSideEvent, isTerminal, joinDeltas } from '../../../core/chat/event.ts';
 import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
 import { startRun } from '../../../core/chat/run.ts';
@@ -9,6 +10,7 @@ import { isStorageError } from '../../objects/storage.ts';
 import { createCallSorter, RunLog } from '../events/log.ts';
 import { createPastLog } from '../events/replay.ts';
 import { findLastReply } from '../store/messages.ts';
+import type { QueuedMessage } from '../store/requests.ts';
 import { dropText, longestPart, restoreText, shortenRunEnd } from '../store/run-end.ts';
 import type { Draft, RunRecord } from '../store/runs.ts';
 import { toRunStatus } from '../store/status.ts';
@@ -21,9 +23,7 @@ import type { RunCounter } from './metrics.ts';
 export interface LiveRun {
 	readonly record: Pick<RunRecord, 'n' | 'id'>;
 	readonly log: RunLog;
-	/**
-	 * Resolves with the run's end once the end is stored. Rejects with `storage_unavailable` if storing fails for good.
-	 */
+	/** Resolves with the run's end when it is stored. Rejects with `storage_unavailable` if storing fails for good. */
 	readonly ended: Promise<TerminalEvent>;
 	/** Stops the run, which ends as `cancelled`. Throws `storage_unavailable` if storing the end takes too long. */
 	readonly cancel: () => Promise<TerminalEvent>;
@@ -238,4 +238,46 @@ function createEndNotStored(run: string, cause: unknown): RunletError {
 	const message =
 		'The end of the run could not be stored yet, and the run goes on. Send the request once more under its Idempotency-Key to join it, or follow its events.';
 	return new RunletError('storage_unavailable', message, { retryAfter: 2, run }, { cause });
+}
+
+export class WaitingRuns {
+	readonly #store: SessionStore;
+	readonly #readers = new Map<number, Deferred<LiveRun>>();
+
+	constructor(store: SessionStore) {
+		this.#store = store;
+	}
+
+	/** Resolves with the run that a queued message begins or steers. */
+	wait(id: number): Promise<LiveRun> {
+		const reader = this.#readers.get(id) ?? createDeferred<LiveRun>();
+		this.#readers.set(id, reader);
+		return reader.promise;
+	}
+
+	show(id: number, run: LiveRun): void {
+		this.#readers.get(id)?.resolve(run);
+		this.#readers.delete(id);
+	}
+
+	/** Finds the message that will begin a run. Throws `not_found` if there is none. */
+	find(runId: string): QueuedMessage {
+		const waiting = this.#store.queue.all().find((waiting) => waiting.runId === runId);
+		if (waiting !== undefined) return waiting;
+		throw new RunletError('not_found', 'This message does not wait: a run has taken it up, or it was removed.');
+	}
+
+	/** Drops messages within a transaction. Call the result after the commit: it ends the waiting requests. */
+	drop(dropped: readonly QueuedMessage[] = this.#store.queue.all()): () => void {
+		const { queue, runs, callbacks } = this.#store;
+		const n = runs.get()?.n ?? 1;
+		for (const waiting of dropped) {
+			const { runId, callback } = waiting;
+			queue.take(waiting, undefined);
+			if (callback !== undefined) callbacks.add({ run: 0, runId, url: callback });
+		}
+		return () => {
+			for (const { id, runId } of dropped) this.show(id, createUnbegunRun(n, runId, { type: 'cancelled' }));
+		};
+	}
 }

@@ -16,15 +16,14 @@ import { type BeginOptions, createInterruption, denyLate, giveUp, storeFailedRun
 import { noteShortage, readBudgetState } from './budgets.ts';
 import { Callbacks } from './callbacks.ts';
 import { leaveChildren } from './children.ts';
-import { Connections } from './connections.ts';
 import { endLeaseEarly } from './lease.ts';
+import { Connections } from './load-tools.ts';
 import { type EndedRun, RunCounter, reportLostRun, reportRun } from './metrics.ts';
 import { Alarm, type Attempt, alarmAgainMs, decideNext, type Next, readFacts } from './next.ts';
 import { OutsideCalls } from './outside-calls.ts';
 import { Owner, runInBackground } from './owner.ts';
 import { findLimit, prepareRun, type RunnerOptions } from './prepare.ts';
-import { carryOut, createPastRun, createUnbegunRun, type LiveRun, type Work } from './run.ts';
-import { WaitingRuns } from './waiting-runs.ts';
+import { carryOut, createPastRun, createUnbegunRun, type LiveRun, WaitingRuns, type Work } from './run.ts';
 
 /** Carries out a session's runs, one at a time. The stored rows decide what comes next (`decideNext`). */
 export class Runner {
@@ -83,10 +82,7 @@ export class Runner {
 		return this.start(this.#store.transaction(() => this.storeRun(messages, how)));
 	}
 
-	/**
-	 * Stores a run that begins with a message, with answers to calls, or with nothing to continue a failed run. Call it
-	 * in a transaction, and pass the result to `start` after the commit.
-	 */
+	/** Stores a run within a transaction. Pass the result to `start` after the commit. */
 	storeRun(messages: readonly Message[], how: BeginOptions, config: Config = this.#options.config()): Work {
 		const session = this.#store.session();
 		const agent = findAgent(this.#options.runtime.agents, session.agent);

@@ -172,10 +172,7 @@ export function findOpenCalls(store: Rows): readonly OpenCall[] {
 	return listOpenCalls(messages).map((call) => ({ call, noted: store.calls.find(turn, call) }));
 }
 
-/**
- * Returns a unique key of a call for its effects outside. The id of a call is not unique: providers number their calls,
- * and a session may be created again under its id.
- */
+/** Returns a unique key of a call for outside effects. Ids of calls repeat, and so do ids of sessions. */
 export function createCallKey(session: Pick<SessionRecord, 'id' | 'createdAt'>, turn: number, callId: string): string {
 	return [session.id, session.createdAt.toString(36), turn, hashText(callId)].join('-');
 }

@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError } from '../../../core/base/errors.ts';
 import type { Entry, Replacement } from '../../../core/workspace/plan.ts';
 import type { ChangedFile } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';
@@ -40,9 +40,7 @@ type Row = {
 	created_at: number;
 };
 
-/**
- * The journal of the workspace. A row is the effect of a change on one file. The old path of a moved file has no kind.
- */
+/** The journal of the workspace: a row for each file that a change affects. The old path of a move has no kind. */
 export class ChangeRows {
 	readonly #sql: Sql;
 	readonly #contents: ContentRows;
@@ -158,8 +156,6 @@ function toChanged({ path, kind, moved_from: from }: Row): readonly ChangedFile[
 function toPosition(id: string): readonly [change: number, place: number] {
 	const [, change, place] = /^(\d{1,15})\.(\d{1,6})$/.exec(id) ?? [];
 	if (change === undefined)
-		throw new RunletError('invalid_request', 'cursor: not one of this list. Begin again without it.', {
-			field: 'cursor',
-		});
+		throw createFieldError('invalid_request', 'cursor', 'not one of this list. Begin again without it.');
 	return [Number(change), Number(place)];
 }

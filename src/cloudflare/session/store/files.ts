@@ -1,5 +1,5 @@
 import { joinBytes } from '../../../core/base/bytes.ts';
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError, type RunletError } from '../../../core/base/errors.ts';
 import { type ContentInfo, markedLines } from '../../../core/workspace/content.ts';
 import { findFolder, listFolders } from '../../../core/workspace/path.ts';
 import type { Files } from '../../../core/workspace/plan.ts';
@@ -8,9 +8,7 @@ import type { ListedEntry } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import type { CachingSql } from './tables.ts';
 
-/**
- * Where the bytes of a file are: the id of the content, which is the file's version, and a key for bytes in the bucket.
- */
+/** The id of a file's content, which is the version of the file, and the key of its bytes in the bucket. */
 export interface ContentRef {
 	readonly id: number;
 	readonly key?: string;
@@ -121,9 +119,7 @@ function toFile({ id, size, lines, bucket_key: key, modified }: ContentRow): Ses
 }
 
 export function createGone(): RunletError {
-	return new RunletError('not_found', 'path: the file was replaced while it was read. Read it again.', {
-		field: 'path',
-	});
+	return createFieldError('not_found', 'path', 'the file was replaced while it was read. Read it again.');
 }
 
 function packPlaces(places: readonly number[]): ArrayBuffer {

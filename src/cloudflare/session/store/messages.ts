@@ -150,9 +150,7 @@ export class MessageRows {
 		return { records: found };
 	}
 
-	/**
-	 * Returns the newest messages from a place on in order, without replaced messages: whole turns of about `characters`.
-	 */
+	/** Returns the newest messages in order, without replaced messages: whole turns of about `characters`. */
 	newest({ from = 0, characters }: { readonly from?: number; readonly characters: number }): readonly MessageRecord[] {
 		let start = from;
 		let read = 0;
@@ -194,8 +192,8 @@ export class MessageRows {
 	}
 
 	/**
-	 * Marks a message and all behind it as replaced. If it answers a call, the rest of its turn is repeated before the
-	 * new message.
+	 * Marks a message and all behind it as replaced. If it answers a call, the rest of its turn is repeated before the new
+	 * message.
 	 */
 	replace(place: number): void {
 		const turn = toTurnPlace(place);

@@ -107,10 +107,7 @@ export class OutboxRows {
 		this.#put('parent', { to: 'parent', run }, now);
 	}
 
-	/**
-	 * Stores that a key is about to be written to the bucket. After a crash or `endWriting` it is removed, unless it was
-	 * kept.
-	 */
+	/** Stores a key before its bytes are written. After a crash or `endWriting` they are removed, unless kept. */
 	beginWriting(key: string, now: number): void {
 		this.#written.add(key);
 		this.#put(toKeyId(key), { to: 'bucket', key }, now, { delayMs: writingMs });
@@ -144,10 +141,7 @@ export class OutboxRows {
 		return this.#nextAt();
 	}
 
-	/**
-	 * Stores a failed attempt. Each pause is twice the last, less a random part of up to half. An early attempt changes
-	 * nothing.
-	 */
+	/** Stores a failed attempt. Each pause is twice the last, less up to half. An early attempt changes nothing. */
 	retry({ id, failed }: Outgoing, now: number): void {
 		const delay = Math.round(Math.min(longestRetryMs, firstRetryMs * 2 ** failed) * (0.5 + Math.random() / 2));
 		this.#sql.write(

@@ -24,10 +24,7 @@ const listedForMs = 300_000;
 /** The difference to the bytes in the owner's list that causes a report. */
 const unlistedBytes = 1_048_576;
 
-/**
- * How long after its end an uncertain lease is reported again, in milliseconds. The ledger remembers a lease for
- * longer.
- */
+/** How long after its end an uncertain lease is reported, in milliseconds. The ledger remembers a lease longer. */
 const reportableMs = 86_400_000;
 
 /**
@@ -178,9 +175,7 @@ function readParts(
 	return new Map([...found].map(([lease, parts]) => [lease, [...parts.values()]]));
 }
 
-/**
- * Reads the billed parts of the requests whose messages are behind a place. The keys are the numbers of the requests.
- */
+/** Reads the billed parts of requests whose messages are behind a place, by the number of the request. */
 function readDetails(sql: Sql, from: number): ReadonlyMap<number, CostDetail> {
 	const rows = sql.exec<{ cost: string }>('SELECT cost FROM message WHERE seq >= ? AND cost IS NOT NULL', from);
 	return new Map(

@@ -150,10 +150,7 @@ export class QueueRows {
 		return this.#about().at ?? undefined;
 	}
 
-	/**
-	 * Takes a message out of the queue, for a run or for none. Its id may be used again, so its request gets the run
-	 * instead.
-	 */
+	/** Takes a message out of the queue. Its id may be used again, so its request gets the run instead. */
 	take({ id, key }: Pick<QueuedMessage, 'id' | 'key'>, run: number | undefined): void {
 		this.#remove(id);
 		if (key !== undefined) this.#deliveries.endWaiting(key, run);

@@ -93,9 +93,7 @@ export class RunRows {
 		this.#change(n, attempt);
 	}
 
-	/**
-	 * Throws `interrupted` if this attempt of a run is over, so that a tool that ignored its signal writes nothing more.
-	 */
+	/** Throws `interrupted` if this attempt is over, so that a tool that ignored its signal writes nothing more. */
 	assertOpen({ n, boot, attempt }: Pick<RunRecord, 'n' | 'boot' | 'attempt'>): void {
 		const newest = this.#newest();
 		const isNewest = newest?.n === n && newest.boot === boot && newest.attempt === attempt;

@@ -124,10 +124,7 @@ export class SpendingRows {
 		this.#lease = undefined;
 	}
 
-	/**
-	 * Lists the ended leases that the ledger may not know, the oldest first, without leases of runs that ended before
-	 * `since`.
-	 */
+	/** Lists ended leases that the ledger may not know, the oldest first. Skips runs that ended before `since`. */
 	listUnreported(since: number): readonly EndedLease[] {
 		const last = this.#last();
 		const lease = this.#lease?.call;

@@ -39,9 +39,7 @@ export class StateRows implements StateStore {
 	}
 }
 
-/**
- * Returns the state for the loop. Its `change` does nothing, because the journal stores the changes with the result.
- */
+/** Returns the state for the loop, without `change`: the journal stores the changes with the result. */
 export function createRunState(rows: StateRows): StateStore {
 	return {
 		get: (key) => rows.get(key),

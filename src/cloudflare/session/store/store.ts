@@ -246,10 +246,7 @@ export class SessionStore {
 		this.#set('summary', place);
 	}
 
-	/**
-	 * Marks the message at a place and all behind it as replaced. If a summary was among them, an earlier summary counts
-	 * again.
-	 */
+	/** Marks a message and all behind it as replaced. If they include the summary, an earlier summary counts again. */
 	replace(place: number): void {
 		this.messages.replace(place);
 		if (this.summary < place) return;

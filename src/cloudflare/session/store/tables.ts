@@ -6,9 +6,7 @@ const making = /^\s*CREATE (?:TABLE|INDEX \w+ ON) (\w+)/;
 
 const column = /\b(\w+) (?:TEXT|INTEGER|REAL|BLOB)\b/g;
 
-/**
- * A single statement about the rows, the columns or an index of tables. The effect of any other statement is unknown.
- */
+/** A single statement about rows, columns or an index. Any other statement has unknown effects. */
 const isKnown = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|ALTER|CREATE INDEX)\b[^;]*;?\s*$/;
 
 /** The tables of a statement. It writes the first. */

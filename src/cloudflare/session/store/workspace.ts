@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError } from '../../../core/base/errors.ts';
 import { describeContent } from '../../../core/workspace/content.ts';
 import { addUsage, planEdits, planUndo, type Quota } from '../../../core/workspace/plan.ts';
 import type { Caller, CheckedEdit } from '../../../core/workspace/store.ts';
@@ -102,10 +102,8 @@ export class WorkspaceRows {
 		this.#sql.exec('DELETE FROM note WHERE key = ?', key);
 		if (value === undefined) return;
 		const json = JSON.stringify(value);
-		if (json.length > longestNote)
-			throw new RunletError('too_large', `workspace: at most ${longestNote} characters at once. Take smaller steps.`, {
-				field: 'workspace',
-			});
+		const tooLong = `at most ${longestNote} characters at once. Take smaller steps.`;
+		if (json.length > longestNote) throw createFieldError('too_large', 'workspace', tooLong);
 		for (const [part, body] of splitRows(json).entries())
 			this.#sql.exec('INSERT INTO note (key, part, body) VALUES (?, ?, ?)', key, part, body);
 	}

@@ -1,5 +1,5 @@
 import { toBase64 } from '../../../core/base/bytes.ts';
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError } from '../../../core/base/errors.ts';
 import { close } from '../../../core/chat/event-feed.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
 import { exportedLists, type exportedSession, recordNames } from '../../wire/export.ts';
@@ -67,9 +67,8 @@ function findEnd({ store, at }: ExportOptions): number {
 	const last = store.messages.get(at);
 	if (last !== undefined && last.isReplaced !== true) return toTurnPlace(at) + messageStride;
 	const why = last === undefined ? 'no such message' : 'this message was replaced';
-	throw new RunletError('invalid_request', `at: ${why}. Give the id of one that GET /v1/sessions/:id/messages shows.`, {
-		field: 'at',
-	});
+	const what = `${why}. Give the id of one that GET /v1/sessions/:id/messages shows.`;
+	throw createFieldError('invalid_request', 'at', what);
 }
 
 async function* listEntries({ store, files, about }: ExportOptions, end: number): AsyncGenerator<Entry> {

@@ -81,9 +81,7 @@ function findAnswer(store: SessionStore, runs: readonly number[]): UiMessage | u
 	return message && withAllowed(message, listApprovedCalls(findOpenCalls(store)));
 }
 
-/**
- * Returns the results of the newest run's calls that arrived while other calls are open. They belong to the next run.
- */
+/** Returns the results of the newest run's calls that arrived while other calls are open, for the next run. */
 function findEarlyAnswers(store: SessionStore, run: RunRecord): ReceivedResult[] {
 	const firstSeq = store.messages.lastTurn();
 	const n = run.n + 1;
