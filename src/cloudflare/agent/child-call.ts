@@ -136,8 +136,8 @@ async function settle(child: Child, ended: SessionState, { signal }: ToolContext
 
 /** Whether a question for a decision fits a row. Any other question may be shortened there. */
 function isWhole({ question, options }: AskUser): boolean {
-	const asked = findAskedCall({ callId: '', question, options });
-	return asked === undefined || JSON.stringify([question, options]).length <= longestAsked;
+	const found = findAskedCall({ callId: '', question, options });
+	return found === undefined || JSON.stringify([question, options]).length <= longestAsked;
 }
 
 /** Denies a call that is too long for a decision, so that the child goes on. */
@@ -163,12 +163,12 @@ function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [
 	if (run === undefined || (status !== 'awaiting_user' && status !== 'awaiting_tools')) return undefined;
 	const about = { child: { id, agent } };
 	if (question !== undefined) {
-		const asked = findAskedCall(question);
-		if (asked === undefined) return askUser(question.question, { ...about, ...question.options }, { run: run.id });
-		const passed = { ...about, ...question.options, through: [agent, ...asked.through] };
+		const found = findAskedCall(question);
+		if (found === undefined) return askUser(question.question, { ...about, ...question.options }, { run: run.id });
+		const passed = { ...about, ...question.options, through: [agent, ...found.through] };
 		return askUser(`${mistake}${question.question}`, passed, {
 			run: run.id,
-			call: { id: asked.call.id, isApproval: true },
+			call: { id: found.call.id, isApproval: true },
 		});
 	}
 	const [call] = toolCalls;

@@ -58,10 +58,10 @@ class Tree {
 	read(): readonly ShownEvent[] {
 		const out: ShownEvent[] = [];
 		for (const { child, reader } of this.#followed.values())
-			for (let told = reader.take(); told !== undefined; told = reader.take()) {
+			for (let line = reader.take(); line !== undefined; line = reader.take()) {
 				const { id, agent, callId } = child;
-				const shown = { type: 'child', id: callId, session: id, agent, event: told.event } as const;
-				out.push({ child: shown, id: told.id && this.#toId() });
+				const shown = { type: 'child', id: callId, session: id, agent, event: line.event } as const;
+				out.push({ child: shown, id: line.id && this.#toId() });
 			}
 		for (;;) {
 			if (this.#held.length === 0) this.#held = [...this.#own.read()];

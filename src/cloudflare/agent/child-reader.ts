@@ -7,7 +7,7 @@ import { type RpcResult, takeValue } from '../objects/result.ts';
 import type { ChildEvent } from '../wire/event.ts';
 import type { OpenEvents } from './event-source.ts';
 
-export interface ToldEvent {
+export interface ChildLine {
 	readonly event: RunEvent | ChildEvent;
 	readonly id?: string;
 }
@@ -32,8 +32,8 @@ export class ChildReader {
 	readonly #open: OpenEvents;
 	readonly #wake: () => void;
 	readonly #stop = new AbortController();
-	#held: ToldEvent[] = [];
-	#room: Deferred<void> | undefined;
+	#held: ChildLine[] = [];
+	#space: Deferred<void> | undefined;
 	#isResting = true;
 	/** Whether the last event ended a run of the child, or the child has no more events. */
 	#hasAll = false;
@@ -52,11 +52,11 @@ export class ChildReader {
 		void this.#read();
 	}
 
-	take(): ToldEvent | undefined {
-		const told = this.#held.shift();
-		if (told?.id !== undefined) this.seen = told.id;
-		if (this.#held.length === 0) this.#room?.resolve();
-		return told;
+	take(): ChildLine | undefined {
+		const line = this.#held.shift();
+		if (line?.id !== undefined) this.seen = line.id;
+		if (this.#held.length === 0) this.#space?.resolve();
+		return line;
 	}
 
 	/** Whether the reader has all events. If that is unknown the child is asked, and `wake` is called. */
@@ -68,7 +68,7 @@ export class ChildReader {
 
 	leave(): void {
 		this.#stop.abort();
-		this.#room?.resolve();
+		this.#space?.resolve();
 	}
 
 	async #read(): Promise<void> {
@@ -92,10 +92,10 @@ export class ChildReader {
 		const bytes = takeValue(await raceAbort(this.#open(this.#last), signal));
 		this.#hasAll = bytes === undefined;
 		if (bytes === undefined) return true;
-		for await (const told of readLines<ToldEvent>(bytes, signal)) {
-			this.#held.push(told);
-			if (told.id !== undefined) this.#last = told.id;
-			this.#hasAll = ends.has(told.event.type);
+		for await (const line of readLines<ChildLine>(bytes, signal)) {
+			this.#held.push(line);
+			if (line.id !== undefined) this.#last = line.id;
+			this.#hasAll = ends.has(line.event.type);
 			this.#wake();
 			if (this.#held.length >= mostHeld) await this.#waitForRoom();
 		}
@@ -103,9 +103,9 @@ export class ChildReader {
 	}
 
 	async #waitForRoom(): Promise<void> {
-		this.#room = createDeferred();
-		await this.#room.promise;
-		this.#room = undefined;
+		this.#space = createDeferred();
+		await this.#space.promise;
+		this.#space = undefined;
 	}
 }
 

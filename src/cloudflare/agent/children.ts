@@ -63,7 +63,7 @@ export function connectChildren(tools: readonly Tool[], children: () => Children
 		const work = findChildWork(tool);
 		if (work === undefined) return tool;
 		const fn = (input: unknown, context: ToolContext) => work.begin(input, context, children());
-		const onAnswer: Tool['onAnswer'] = (...given) => work.takeAnswer(...given, children());
+		const onAnswer: Tool['onAnswer'] = (...args) => work.takeAnswer(...args, children());
 		return { ...tool, fn, onAnswer };
 	});
 }

@@ -196,13 +196,13 @@ export interface Agent extends Omit<AgentDefinition, 'tools' | 'skillTools'> {
 }
 
 /** Defines an agent. Throws `invalid_agent`, which names the field, when the Worker starts. */
-export function defineAgent(given: AgentDefinition): Agent {
+export function defineAgent(agent: AgentDefinition): Agent {
 	try {
-		return toAgent(given);
+		return toAgent(agent);
 	} catch (error) {
 		if (!(error instanceof RunletError)) throw error;
-		const isNamed = error.code === 'invalid_agent' && typeof given?.name === 'string';
-		const message = isNamed ? `${error.message} (agent ${given.name})` : error.message;
+		const isNamed = error.code === 'invalid_agent' && typeof agent?.name === 'string';
+		const message = isNamed ? `${error.message} (agent ${agent.name})` : error.message;
 		throw withCallerFirst(new RunletError(error.code, message, error.data), defineAgent);
 	}
 }
@@ -216,24 +216,24 @@ export function blameAgent(name: string, check: () => void): void {
 	}
 }
 
-function toAgent(given: AgentDefinition): Agent {
-	check(definition, given, 'agent', 'invalid_agent');
-	assertOutputSchema(given.outputSchema);
-	const tools = forAgent(given.tools ?? []);
-	const skillTools = forAgent(given.skillTools ?? []);
+function toAgent(agent: AgentDefinition): Agent {
+	check(definition, agent, 'agent', 'invalid_agent');
+	assertOutputSchema(agent.outputSchema);
+	const tools = forAgent(agent.tools ?? []);
+	const skillTools = forAgent(agent.skillTools ?? []);
 	// Of two tools with one name only the first could be called.
 	forAgent([...tools, ...skillTools]);
-	assertNoMemoryTool(given, [...tools, ...skillTools]);
-	const { skills = [] } = given;
+	assertNoMemoryTool(agent, [...tools, ...skillTools]);
+	const { skills = [] } = agent;
 	if (skills !== 'all') assertSkills(skills);
-	return { ...given, tools, skillTools, skills };
+	return { ...agent, tools, skillTools, skills };
 }
 
-function assertNoMemoryTool(given: Pick<AgentDefinition, 'memory'>, tools: readonly Tool[]): void {
-	const taken = listMemoryTools(given).find((name) => tools.some((tool) => tool.name === name));
-	if (taken === undefined) return;
-	const message = `memory: brings a tool ${taken}, and the agent has one of that name. Rename it, or leave ${taken} out of memory.tools.`;
-	throw new RunletError('duplicate_tool', message, { name: taken });
+function assertNoMemoryTool(agent: Pick<AgentDefinition, 'memory'>, tools: readonly Tool[]): void {
+	const duplicate = listMemoryTools(agent).find((name) => tools.some((tool) => tool.name === name));
+	if (duplicate === undefined) return;
+	const message = `memory: brings a tool ${duplicate}, and the agent has one of that name. Rename it, or leave ${duplicate} out of memory.tools.`;
+	throw new RunletError('duplicate_tool', message, { name: duplicate });
 }
 
 export function assertNoNamesakes(agents: readonly Agent[]): void {
@@ -253,12 +253,12 @@ function toLine({ description }: Agent): string {
 }
 
 /** Returns the requested model if the agent allows it, else the agent's, else the Worker's. */
-export function chooseModel(agent: Agent, asked: string | undefined, fallback: string): string {
+export function chooseModel(agent: Agent, requested: string | undefined, fallback: string): string {
 	const own = agent.model ?? fallback;
 	const allowed = [own, ...(agent.models ?? [])];
-	if (asked === undefined) return own;
-	if (allowed.includes(asked)) return asked;
-	const message = `${agent.name} does not run on "${asked}". Possible: ${allowed.join(', ')}.`;
+	if (requested === undefined) return own;
+	if (allowed.includes(requested)) return requested;
+	const message = `${agent.name} does not run on "${requested}". Possible: ${allowed.join(', ')}.`;
 	throw createFieldError('invalid_request', 'model', message);
 }
 

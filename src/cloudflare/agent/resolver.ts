@@ -29,8 +29,8 @@ export function joinSkills(
 	const own = skills === 'all' ? [] : skills.filter((entry) => typeof entry !== 'string');
 	const named = skills === 'all' ? undefined : skills.filter((entry) => typeof entry === 'string');
 	const names = skillResolver !== undefined && named?.length === 0 ? undefined : named;
-	const given = names?.length === 0 ? undefined : findGiven(names);
-	const resolvers = [...(own.length === 0 ? [] : [inMemoryResolver(own)]), ...(given === undefined ? [] : [given])];
+	const others = names?.length === 0 ? undefined : findGiven(names);
+	const resolvers = [...(own.length === 0 ? [] : [inMemoryResolver(own)]), ...(others === undefined ? [] : [others])];
 	return resolvers.length > 1 ? joinResolvers(resolvers) : resolvers[0];
 }
 

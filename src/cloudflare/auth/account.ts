@@ -65,7 +65,7 @@ export async function identifyAccount(
 	authenticate: Authenticate,
 	{ request, env, onThrow }: { readonly request: Request; readonly env: Env; onThrow(thrown: unknown): void },
 ): Promise<Identity> {
-	const given = await callInTime(async () => {
+	const account = await callInTime(async () => {
 		try {
 			return await authenticate(request, env);
 		} catch (thrown) {
@@ -75,9 +75,9 @@ export async function identifyAccount(
 			throw new RunletError('not_configured', message, undefined, { cause: thrown });
 		}
 	});
-	if (given === undefined || given === null)
+	if (account === undefined || account === null)
 		throw createFieldError('auth', 'Authorization', 'this request is signed in to no account. Sign in first.');
-	const { owner, user, role, scopes } = checkAccount(given, onThrow);
+	const { owner, user, role, scopes } = checkAccount(account, onThrow);
 	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'account', id: user ?? owner };
 	return { kind: 'person', by, role, scopes };
 }
@@ -96,9 +96,9 @@ async function callInTime<T>(call: () => Promise<T>): Promise<T> {
 	}
 }
 
-function checkAccount(given: Account, onThrow: (thrown: unknown) => void) {
+function checkAccount(account: Account, onThrow: (thrown: unknown) => void) {
 	try {
-		return check(schema, given, 'account', 'not_configured');
+		return check(schema, account, 'account', 'not_configured');
 	} catch (error) {
 		onThrow(error);
 		const message = `authenticate of createRunlet: ${toMessageText(error)}.`;

@@ -136,7 +136,7 @@ export function readConfig(env: WorkerEnv): Config {
 		WORKSPACE_BYTES: mostBytes,
 		...caps
 	} = check(variables, env, 'env', 'not_configured');
-	const { given, bindings = {}, hasAccounts = false, hasOwnSkills = false } = findOrigin(env);
+	const { original, bindings = {}, hasAccounts = false, hasOwnSkills = false } = findOrigin(env);
 	const roomLimits = { session: caps.SESSION_BYTES, owner: caps.OWNER_BYTES, user: caps.USER_BYTES };
 	for (const name of listRequired(hasOwnSkills)) readBinding(env, name, bindings);
 	const kv = findBinding(env, 'SKILLS', bindings);
@@ -149,7 +149,7 @@ export function readConfig(env: WorkerEnv): Config {
 	const findCallbackSecrets = readSecrets(env, 'CALLBACK_SECRET');
 	const storedKeys = storesKeys ? findStoredKeys(env) : undefined;
 	const read: Config = {
-		env: given,
+		env: original,
 		sessions: readBinding(env, 'SESSIONS', bindings),
 		ledgers: readBinding(env, 'LEDGERS', bindings),
 		directories: readBinding(env, 'DIRECTORIES', bindings),
@@ -200,7 +200,7 @@ export function readConfig(env: WorkerEnv): Config {
 		findCallbackSecrets: () => assertSet(findCallbackSecrets, 'CALLBACK_SECRET'),
 		spendingCallback: readSpendingCallback(env, findCallbackSecrets),
 		findSecretsBox: createBox(secretsKeys),
-		readText: (name) => readText(given, name),
+		readText: (name) => readText(original, name),
 		publicUrl,
 		findPublicUrl: () => assertPublicBase(publicUrl),
 		web: { allowLoopback: local !== undefined, search: readSearch(env) },

@@ -12,21 +12,21 @@ export interface EnvironmentSettings {
 
 interface Origin extends EnvironmentSettings {
 	/** The environment under the project's names. */
-	readonly given: Env;
+	readonly original: Env;
 }
 
 const origins = new WeakMap<WorkerEnv, Origin>();
 
 /** Renames the bindings of an environment to Runlet's names. The same environment gives the same object. */
-export function createEnvironment(settings: EnvironmentSettings): (given: Env) => WorkerEnv {
+export function createEnvironment(settings: EnvironmentSettings): (original: Env) => WorkerEnv {
 	const known = new WeakMap<Env, WorkerEnv>();
-	return (given) => {
-		const before = known.get(given);
+	return (original) => {
+		const before = known.get(original);
 		if (before !== undefined) return before;
-		const renamed = Object.entries(settings.bindings ?? {}).map(([name, own]) => [name, Reflect.get(given, own)]);
-		const env: WorkerEnv = { ...given, ...Object.fromEntries(renamed) };
-		origins.set(env, { ...settings, given });
-		known.set(given, env);
+		const renamed = Object.entries(settings.bindings ?? {}).map(([name, own]) => [name, Reflect.get(original, own)]);
+		const env: WorkerEnv = { ...original, ...Object.fromEntries(renamed) };
+		origins.set(env, { ...settings, original });
+		known.set(original, env);
 		return env;
 	};
 }
@@ -39,5 +39,5 @@ export function unsetVariables(env: WorkerEnv, names: readonly string[]): Worker
 
 /** An environment without `createEnvironment` is its own origin. */
 export function findOrigin(env: WorkerEnv): Origin {
-	return origins.get(env) ?? { given: env };
+	return origins.get(env) ?? { original: env };
 }

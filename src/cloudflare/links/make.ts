@@ -22,9 +22,9 @@ export interface Decidable extends ToolCall {
 export function listDecidable({ calls = [], question }: Pending): readonly Decidable[] {
 	const own = calls.filter(({ kind }) => kind === 'approval');
 	const listed = own.map(({ id, name, input }) => ({ waiting: id, id, name, input }));
-	const asked = findAskedCall(question);
-	if (question === undefined || asked === undefined) return listed;
-	const { agent, through, call } = asked;
+	const found = findAskedCall(question);
+	if (question === undefined || found === undefined) return listed;
+	const { agent, through, call } = found;
 	return [...listed, { waiting: question.callId, child: { agent, through }, ...call }];
 }
 

@@ -195,11 +195,11 @@ export interface SessionApi {
 	/** JSON. */
 	tasks(caller: Caller): Promise<RpcResult<Bytes>>;
 	/** For a call that waits for an approval. Not with a token. */
-	links(caller: Caller, asked: LinkRequest): Promise<RpcResult<DecisionLinks>>;
+	links(caller: Caller, request: LinkRequest): Promise<RpcResult<DecisionLinks>>;
 	/** Shows the call of a link, or decides as the link says, once. The link is its own authorization. */
 	followLink(link: string, how: 'show' | 'decide'): Promise<RpcResult<LinkedCall>>;
 	/** Not with a token. */
-	token(caller: Caller, asked: TokenRequest): Promise<RpcResult<Shown<typeof sessionToken>>>;
+	token(caller: Caller, request: TokenRequest): Promise<RpcResult<Shown<typeof sessionToken>>>;
 	/** Ends the streams of the token. Not with a token. */
 	revokeToken(caller: Caller, id: string): Promise<RpcResult<void>>;
 	/** JSON, with the whole result of its tool. */

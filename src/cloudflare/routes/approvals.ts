@@ -14,14 +14,14 @@ export function createApprovalRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	return [
 		mount(listApprovals, async (c) => {
 			const { directories } = readConfig(c.env);
-			const { owner: asked, ...page } = c.req.valid('query');
-			const owners = asked === undefined ? [getOwner(c)] : await findListedOwners(c, asked);
+			const { owner: requested, ...page } = c.req.valid('query');
+			const owners = requested === undefined ? [getOwner(c)] : await findListedOwners(c, requested);
 			const { entries, cursor } = await listWaiting(directories, owners, page);
 			const toExpiry = ({ agent, kind, since }: WaitingEntry): string | undefined => {
 				const limit = agents.find(({ name }) => name === agent)?.approvalMs;
 				return kind === 'approval' && limit !== undefined ? new Date(since + limit).toISOString() : undefined;
 			};
-			const shown = asked === undefined ? entries.map(({ owner: _, ...entry }) => entry) : entries;
+			const shown = requested === undefined ? entries.map(({ owner: _, ...entry }) => entry) : entries;
 			return c.json({ approvals: shown.map((entry) => toShown(entry, toExpiry(entry))), cursor });
 		}),
 	];

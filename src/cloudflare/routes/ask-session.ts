@@ -52,9 +52,9 @@ export function findSessionId(c: Context<RouteEnv>) {
 }
 
 /** Returns undefined for a session that does not exist, or no longer. */
-export async function orGone<T>(asked: Promise<T>): Promise<T | undefined> {
+export async function orGone<T>(answer: Promise<T>): Promise<T | undefined> {
 	try {
-		return await asked;
+		return await answer;
 	} catch (error) {
 		if (error instanceof RunletError && error.code === 'not_found') return undefined;
 		throw error;

@@ -44,13 +44,13 @@ export function createCompletionRoutes({ agents }: Pick<Runtime, 'agents'>) {
 			const { agent, model } = findModel(agents, body.model, readConfig(c.env).model);
 			const form = readAnswerForm(body);
 			const resend = await readResend(c);
-			const given = createHandling(c, body, form);
-			const how = { ...given, once: given.once ?? resend };
+			const handling = createHandling(c, body, form);
+			const how = { ...handling, once: handling.once ?? resend };
 			const { id, isNew, isUnknown } = await findSession(c, { caller, user, agent }, how, resend);
 			const isKept = c.req.header(sessionHeader) !== undefined;
 			const update = await toUpdate(body, { agent, model, caller, user, isKept, form });
 			const { create, ...rest } = update;
-			const asked = askSession(c, id, (one) => one.converse(caller, isNew ? update : rest, how)).then(
+			const answered = askSession(c, id, (one) => one.converse(caller, isNew ? update : rest, how)).then(
 				(outcome) => toRunResponse(outcome, { toFailure: runFailureResponse }),
 				(error: unknown) => {
 					if (how.once === undefined && mayHaveBegun(error)) return runFailureResponse(createLostError());
@@ -58,7 +58,10 @@ export function createCompletionRoutes({ agents }: Pick<Runtime, 'agents'>) {
 					throw error;
 				},
 			);
-			const [response] = await Promise.all([asked, isUnknown && resend && noteSent(c, owner, resend, id.toString())]);
+			const [response] = await Promise.all([
+				answered,
+				isUnknown && resend && noteSent(c, owner, resend, id.toString()),
+			]);
 			if (response.status !== 404) response.headers.set(sessionHeader, id.toString());
 			return response;
 		}),
@@ -123,14 +126,14 @@ async function findSession(
 ): Promise<{ readonly id: DurableObjectId; readonly isNew: boolean; readonly isUnknown?: boolean }> {
 	const { sessions } = readConfig(c.env);
 	const { owner } = caller;
-	const given = c.req.header(sessionHeader);
-	if (given === undefined && resend !== undefined) {
+	const header = c.req.header(sessionHeader);
+	if (header === undefined && resend !== undefined) {
 		const before = await findResent(c, owner, resend);
 		if (before !== undefined) return { id: sessions.idFromString(before), isNew: true };
 		return { id: sessions.newUniqueId(), isNew: true, isUnknown: true };
 	}
-	if (given === undefined) return { id: createSessionId(c, toSpeaker(caller, user), how), isNew: true };
-	const text = given.trim();
+	if (header === undefined) return { id: createSessionId(c, toSpeaker(caller, user), how), isNew: true };
+	const text = header.trim();
 	if (text === '' || text.length > 200)
 		throw createFieldError(
 			'invalid_request',

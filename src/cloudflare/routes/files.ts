@@ -95,6 +95,6 @@ function readRange(c: Context<RouteEnv>): FileRange | undefined {
 }
 
 function listKnownTags(c: Context<RouteEnv>): readonly string[] {
-	const given = (c.req.header('if-none-match') ?? '').slice(0, 8_192).split(',');
-	return given.map((one) => one.trim().replace(/^(?:W\/)?"([^"]*)"$/, '$1')).filter((one) => one !== '');
+	const tags = (c.req.header('if-none-match') ?? '').slice(0, 8_192).split(',');
+	return tags.map((one) => one.trim().replace(/^(?:W\/)?"([^"]*)"$/, '$1')).filter((one) => one !== '');
 }

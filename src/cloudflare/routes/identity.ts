@@ -137,7 +137,7 @@ async function identifyCaller(c: Context<RouteEnv>): Promise<Identity> {
 	const { method, headers } = c.req.raw;
 	return identifyAccount(accounts, {
 		request: new Request(url, { method, headers }),
-		env: findOrigin(c.env).given,
+		env: findOrigin(c.env).original,
 		onThrow: (thrown) => logThrown('authenticate.threw', thrown, { local: readDoor(c.env).local !== undefined }),
 	});
 }
@@ -247,19 +247,19 @@ export function getOwner(c: Context<RouteEnv>): string {
  * Returns the users whose sessions a list may have: only the caller for a customer, all for others. Throws `forbidden`
  * for a customer who names somebody else.
  */
-export function getListedUser(c: Context<RouteEnv>, asked: string | undefined): { readonly user?: string | null } {
+export function getListedUser(c: Context<RouteEnv>, requested: string | undefined): { readonly user?: string | null } {
 	const { by, role } = findPerson(c);
-	if (role !== 'customer') return asked === undefined ? {} : { user: asked };
-	if (asked !== undefined && asked !== by.user) assertRight(role, 'seeUsers', 'user');
+	if (role !== 'customer') return requested === undefined ? {} : { user: requested };
+	if (requested !== undefined && requested !== by.user) assertRight(role, 'seeUsers', 'user');
 	return { user: by.user ?? null };
 }
 
 /** Returns the owner of a list. Throws `forbidden` for another owner without a key with the scope admin. */
-export function getListedOwner(c: Context<RouteEnv>, asked: string | undefined): string {
+export function getListedOwner(c: Context<RouteEnv>, requested: string | undefined): string {
 	const { owner } = findPerson(c).by;
-	if (asked === undefined || asked === owner) return owner;
+	if (requested === undefined || requested === owner) return owner;
 	assertScope(c, 'admin');
-	return asked;
+	return requested;
 }
 
 /** Throws `forbidden` for a caller without a right. The session itself verifies its tokens and their scopes. */

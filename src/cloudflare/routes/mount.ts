@@ -70,9 +70,9 @@ function assertAccess(c: Context<RouteEnv>, { access, adminToo, path }: Operatio
 }
 
 /** Suggests the nearest name for an unknown parameter. */
-function assertQuery(given: URLSearchParams, known: readonly string[]): void {
+function assertQuery(params: URLSearchParams, known: readonly string[]): void {
 	const seen = new Set<string>();
-	for (const name of given.keys()) {
+	for (const name of params.keys()) {
 		const shown = toShown(name);
 		if (!known.includes(name)) {
 			const nearest = findNearest(name, known);

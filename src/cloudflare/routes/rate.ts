@@ -60,18 +60,18 @@ export function toAddressKey(address: string | undefined): string | undefined {
 
 /** Bounds the memory of an isolate. */
 const mostCounted = 10_000;
-const counts = new Map<string, { asked: number; readonly until: number }>();
+const counts = new Map<string, { requests: number; readonly until: number }>();
 
 /** The window of `period` seconds starts with its first request. */
 function isWithin(key: string, now: number, limit = most): boolean {
 	const count = counts.get(key);
-	if (count !== undefined && count.until > now) return ++count.asked <= limit;
+	if (count !== undefined && count.until > now) return ++count.requests <= limit;
 	counts.delete(key);
 	for (const oldest of counts.keys()) {
 		if (counts.size < mostCounted) break;
 		counts.delete(oldest);
 	}
-	counts.set(key, { asked: 1, until: now + period * 1_000 });
+	counts.set(key, { requests: 1, until: now + period * 1_000 });
 	return true;
 }
 

@@ -17,9 +17,9 @@ interface RunResponse {
 
 export function toRunResponse(
 	outcome: RunOutcome,
-	{ status = 200, headers: given = {}, toFailure = toResponse }: RunResponse = {},
+	{ status = 200, headers: extra = {}, toFailure = toResponse }: RunResponse = {},
 ): Response {
-	const headers = outcome.isReplay ? { ...given, [replayed]: 'true' } : given;
+	const headers = outcome.isReplay ? { ...extra, [replayed]: 'true' } : extra;
 	switch (outcome.kind) {
 		case 'stream':
 			return toEventStream(outcome.stream, headers, status);

@@ -42,9 +42,9 @@ export async function listSessions(c: Context<RouteEnv>, { status, user, ...rest
 	const page = await listPage(c, { ...query, limit: mostAsked, isWaiting });
 	const found: Entry[] = [];
 	for (let from = 0; from < page.sessions.length; from += atOnce) {
-		const asked = page.sessions.slice(from, from + atOnce);
-		const statuses = await Promise.all(asked.map(({ id }) => askStatus(c, id)));
-		for (const [index, session] of asked.entries()) {
+		const batch = page.sessions.slice(from, from + atOnce);
+		const statuses = await Promise.all(batch.map(({ id }) => askStatus(c, id)));
+		for (const [index, session] of batch.entries()) {
 			if (statuses[index] !== status) continue;
 			found.push({ ...session, status });
 			const isLast = from + index + 1 === page.sessions.length && page.cursor === undefined;
@@ -104,8 +104,8 @@ export async function askAll<T>(
 }
 
 /** Returns the owner that a request names, or all (`*`). Throws `forbidden` for a stranger. */
-export async function findListedOwners(c: Context<RouteEnv>, asked: string): Promise<readonly string[]> {
-	const owner = getListedOwner(c, asked);
+export async function findListedOwners(c: Context<RouteEnv>, requested: string): Promise<readonly string[]> {
+	const owner = getListedOwner(c, requested);
 	return owner === everybody ? findOwners(c) : [owner];
 }
 

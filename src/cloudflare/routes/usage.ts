@@ -34,8 +34,8 @@ async function askDays<T extends { readonly day: string }>(
 	return found.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
 }
 
-async function findSpenders(c: Context<RouteEnv>, asked: string | undefined): Promise<readonly string[]> {
-	if (asked !== undefined || !isAdmin(c)) return [getListedOwner(c, asked)];
+async function findSpenders(c: Context<RouteEnv>, requested: string | undefined): Promise<readonly string[]> {
+	if (requested !== undefined || !isAdmin(c)) return [getListedOwner(c, requested)];
 	const local = isOnlyLocal(c) ? [localIdentity.by.owner] : [];
 	return [...new Set([...(await findOwners(c)), ...local])].sort();
 }

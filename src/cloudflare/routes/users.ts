@@ -53,8 +53,8 @@ export function createUserRoutes(parts: Parts) {
 	];
 }
 
-function findPerson(c: Ctx, asked?: string): Person {
-	const owner = asked === undefined ? getOwner(c) : getListedOwner(c, asked);
+function findPerson(c: Ctx, requested?: string): Person {
+	const owner = requested === undefined ? getOwner(c) : getListedOwner(c, requested);
 	return { owner, user: check(userName, c.req.param('user'), 'user') };
 }
 

@@ -131,10 +131,10 @@ function keepAlive(c: Context<RouteEnv>, work: Promise<unknown>): void {
 
 async function mapEvent(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOptions, event: WebhookEvent) {
 	try {
-		const given = await map(event);
-		if (given === undefined) return undefined;
+		const mapped = await map(event);
+		if (mapped === undefined) return undefined;
 		const { session, owner, user, sender, metadata, callback, answers, responseUrl, isPublic, comment, ...message } =
-			typeof given === 'string' ? { text: given } : given;
+			typeof mapped === 'string' ? { text: mapped } : mapped;
 		const whole = { session, owner, user, sender, metadata, callback, answers, responseUrl, isPublic, comment };
 		const { responseUrl: _, isPublic: __, comment: ___, ...about } = check(aboutBody, whole, 'message');
 		if ([callback, responseUrl, comment].filter((receiver) => receiver !== undefined).length > 1)
@@ -178,10 +178,10 @@ async function store(
 	c: Context<RouteEnv>,
 	{ name: agent }: Agent,
 	{ source, id, body }: WebhookEvent & Pick<Verified, 'body'>,
-	{ session, owner: given, user, metadata, sender = source, answers, ...message }: MappedMessage,
+	{ session, owner: mappedOwner, user, metadata, sender = source, answers, ...message }: MappedMessage,
 ): Promise<Response> {
 	const { sessions } = readConfig(c.env);
-	const owner = given ?? (isOnlyLocal(c) ? localIdentity.by.owner : webhookOwner);
+	const owner = mappedOwner ?? (isOnlyLocal(c) ? localIdentity.by.owner : webhookOwner);
 	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'webhook', id: `${agent}/${source}` };
 	const caller = { owner, by };
 	// If the id is not signed, the body chooses the session: a replay with a new id finds the same session.

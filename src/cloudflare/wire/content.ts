@@ -85,14 +85,14 @@ export const attachment = v.pipe(
 	}),
 	v.forward(
 		v.check(
-			(given) => contents.filter((field) => given[field] !== undefined).length === 1,
+			(attachment) => contents.filter((field) => attachment[field] !== undefined).length === 1,
 			`give one of ${contents.join(', ')}`,
 		),
 		['contentText'],
 	),
 	v.forward(
 		v.check(
-			(given) => (measureAttachment(given) ?? given.size) === given.size,
+			(attachment) => (measureAttachment(attachment) ?? attachment.size) === attachment.size,
 			({ input }) => `the content has ${measureAttachment(input)} bytes`,
 		),
 		['size'],
@@ -108,8 +108,8 @@ export const attachmentsField = v.optional(
 	v.pipe(v.array(v.unknown()), v.maxLength(mostAttachments, `at most ${mostAttachments}`), v.array(attachment)),
 );
 
-function measureAttachment(given: { contentText?: string; contentBase64?: string }): number | undefined {
-	const { contentText, contentBase64 } = given;
+function measureAttachment(attachment: { contentText?: string; contentBase64?: string }): number | undefined {
+	const { contentText, contentBase64 } = attachment;
 	if (contentText !== undefined) return countBytes(contentText);
 	return contentBase64 === undefined ? undefined : countBase64Bytes(contentBase64);
 }

@@ -35,7 +35,7 @@ export function assertToolName(name: string): void {
  */
 export function toStoredTool(
 	name: string,
-	{ secrets: given = {}, ...body }: ToolBody,
+	{ secrets: newSecrets = {}, ...body }: ToolBody,
 	{ secrets, allowLoopback }: { readonly secrets: Secrets; readonly allowLoopback: boolean },
 ): StoredTool {
 	const length = JSON.stringify(body).length;
@@ -51,7 +51,7 @@ export function toStoredTool(
 			`{${unknown}} is no field of inputSchema. ${known.length === 0 ? 'It has none' : `It has: ${known.join(', ')}`}`,
 		);
 	assertHeaders(body.headers, Object.keys(secrets));
-	assertNoSecret(body, { ...secrets, ...given });
+	assertNoSecret(body, { ...secrets, ...newSecrets });
 	return { ...body, secretNames: Object.keys(secrets) };
 }
 

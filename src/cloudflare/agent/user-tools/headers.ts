@@ -41,10 +41,10 @@ export function assertHeaders(headers: Readonly<Record<string, string>>, secretN
 	const names = Object.keys(headers);
 	if (names.length > mostHeaders) throw createRefusal('headers', `${names.length}, and ${mostHeaders} is the most`);
 	const seen = new Set<string>();
-	for (const [given, value] of Object.entries(headers)) {
-		const field = `headers.${given.slice(0, 100)}`;
-		const name = given.toLowerCase();
-		if (!/^[!#$%&'*+.^_`|~\w-]{1,100}$/.test(given)) throw createRefusal('headers', 'a name is no name of a header');
+	for (const [header, value] of Object.entries(headers)) {
+		const field = `headers.${header.slice(0, 100)}`;
+		const name = header.toLowerCase();
+		if (!/^[!#$%&'*+.^_`|~\w-]{1,100}$/.test(header)) throw createRefusal('headers', 'a name is no name of a header');
 		if (reserved.test(name)) throw createRefusal(field, 'this header is set by the connection. Take it out');
 		if (seen.has(name)) throw createRefusal(field, 'given twice. Give it once');
 		seen.add(name);

@@ -19,13 +19,13 @@ export function readStoredTool({ definition }: Pick<Entry, 'definition'>): Store
 export async function loadUserTools(
 	config: Config,
 	owner: string,
-	taken: ReadonlySet<string>,
+	reserved: ReadonlySet<string>,
 ): Promise<readonly Tool[]> {
 	const entries = await askRegistry(config.directories, owner, (one) => one.listEntries('tool'));
 	const allowLoopback = config.local !== undefined;
 	const tools = entries.flatMap((entry) => {
 		const { name } = entry;
-		if (taken.has(providerName(name))) return [];
+		if (reserved.has(providerName(name))) return [];
 		const about = { owner, kind: 'tool', name } as const;
 		try {
 			const open = () => openOrRefuse(config, about, entry);

@@ -26,7 +26,7 @@ export function readTemplate(url: string, options: { readonly allowLoopback: boo
 	const [start] = origin.exec(url) ?? [];
 	if (start === undefined && url.includes('{'))
 		throw refuse('a field may stand in the path and in the query, not before. Write the host as it is');
-	const given = assertPublicUrl(url.replace(place, 'x'), options);
+	const base = assertPublicUrl(url.replace(place, 'x'), options);
 	if (/(^|\/)\.{1,2}(\/|$)/.test(readPath(url)))
 		throw refuse('its path has .. or . in it. Write the path as it is meant');
 	return {
@@ -37,7 +37,7 @@ export function readTemplate(url: string, options: { readonly allowLoopback: boo
 			if (filled.length > longest)
 				throw new RunletError('invalid_argument', `The URL has more than ${longest} characters. Send shorter values.`);
 			const parsed = assertPublicUrl(filled, options);
-			if (parsed.origin !== given.origin) throw refuse('it leads to another host');
+			if (parsed.origin !== base.origin) throw refuse('it leads to another host');
 			return parsed;
 		},
 	};

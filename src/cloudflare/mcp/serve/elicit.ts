@@ -25,8 +25,11 @@ const capabilities = v.object({
 });
 
 /** Asks the client for what is missing. The client repeats its request with the answers and the state. */
-export function askClient(asked: Readonly<Record<string, ClientQuestion>>, requestState: string): InputRequiredResult {
-	const requests = Object.entries(asked).map(([key, one]): [string, InputRequest] => [key, toInputRequest(one)]);
+export function askClient(
+	questions: Readonly<Record<string, ClientQuestion>>,
+	requestState: string,
+): InputRequiredResult {
+	const requests = Object.entries(questions).map(([key, one]): [string, InputRequest] => [key, toInputRequest(one)]);
 	return inputRequired({ inputRequests: Object.fromEntries(requests), requestState });
 }
 
@@ -38,17 +41,17 @@ const form = v.object({
 });
 const link = v.object({ kind: v.literal('url'), url: v.pipe(v.string(), v.url()) });
 
-function toInputRequest(asked: ClientQuestion): InputRequest {
-	const { question, options } = asked;
-	if (asked.for === 'approval') {
+function toInputRequest(entry: ClientQuestion): InputRequest {
+	const { question, options } = entry;
+	if (entry.for === 'approval') {
 		const approve = { type: 'boolean' as const, title: 'Allow', description: 'Whether the call may run' };
-		return elicit(`${describeCall(asked)}\nAllow this call?`, { approve }, ['approve']);
+		return elicit(`${describeCall(entry)}\nAllow this call?`, { approve }, ['approve']);
 	}
-	if (asked.for === 'result') {
+	if (entry.for === 'result') {
 		const result = { type: 'string' as const, title: 'Result', description: 'What came of it' };
-		return elicit(`${describeCall(asked)}\nSomebody has to do this by hand. What came of it?`, { result }, ['result']);
+		return elicit(`${describeCall(entry)}\nSomebody has to do this by hand. What came of it?`, { result }, ['result']);
 	}
-	const message = question ?? describeCall(asked);
+	const message = question ?? describeCall(entry);
 	if (v.is(link, options)) return inputRequired.elicitUrl({ message, url: options.url });
 	if (v.is(form, options)) return toFormRequest(message, options.schema);
 	return elicit(message, { answer: { type: 'string' as const, title: 'Answer' } }, ['answer']);

@@ -44,19 +44,19 @@ export interface RunTool {
 }
 
 /** Makes the tools for the agent as a whole. A name that the agent's own tools have gets the prefix `agent_`. */
-export function createRunTools(agent: string, taken: ReadonlySet<string>): readonly RunTool[] {
-	const named = (name: string): string => (taken.has(name) ? named(`agent_${name}`) : name);
+export function createRunTools(agent: string, usedNames: ReadonlySet<string>): readonly RunTool[] {
+	const named = (name: string): string => (usedNames.has(name) ? named(`agent_${name}`) : name);
 	const make = (operation: RunOperation, name: string, description: string, inputSchema: v.GenericSchema) =>
 		({ operation, tool: define({ name: named(name), description, inputSchema, outputSchema }) }) as const;
-	const asked = v.strictObject({ text, session: further });
+	const input = v.strictObject({ text, session: further });
 	const about = v.strictObject({ session });
 	return [
-		make('ask', 'ask', `Ask the agent ${agent} and wait for its answer. Asked again it answers again.`, asked),
+		make('ask', 'ask', `Ask the agent ${agent} and wait for its answer. Asked again it answers again.`, input),
 		make(
 			'start',
 			'agent_start',
 			`Give the agent ${agent} long work. Returns at once; agent_get has the answer.`,
-			asked,
+			input,
 		),
 		{
 			...make(

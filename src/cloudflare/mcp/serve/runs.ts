@@ -88,20 +88,20 @@ async function goOn(served: ServedAgent, state: string, tool: string, ctx: Serve
 	const { run, question, toolCalls = [] } = await readState(served, session);
 	if (run?.id !== runId || (question === undefined && toolCalls.length === 0))
 		throw createInvalid('requestState: this run does not wait for an answer any more. See agent_get.');
-	const asked = listAsked(question, toolCalls);
+	const questions = listAsked(question, toolCalls);
 	if (question !== undefined && findAskedCall(question) === undefined) {
-		const said = readAnswer(ctx, question.callId, toAnswerKind({ for: 'answer', options: question.options }));
-		if (said === undefined) return toResult(await look(served, session, ctx));
-		const text = said.isRefused ? 'decline' : String(said.value);
+		const reply = readAnswer(ctx, question.callId, toAnswerKind({ for: 'answer', options: question.options }));
+		if (reply === undefined) return toResult(await look(served, session, ctx));
+		const text = reply.isRefused ? 'decline' : String(reply.value);
 		const answer = { text, transport: 'mcp' };
 		return followRun(served, session, (one) => one.answer(caller, answer, stream), { tool, ctx });
 	}
-	const answers = Object.entries(asked).flatMap(([key, { for: waitsFor }]): readonly CallAnswer[] => {
-		const said = readAnswer(ctx, key, waitsFor);
-		if (said === undefined) return [];
-		if (waitsFor === 'approval') return [{ id: key, approve: !said.isRefused }];
+	const answers = Object.entries(questions).flatMap(([key, { for: waitsFor }]): readonly CallAnswer[] => {
+		const reply = readAnswer(ctx, key, waitsFor);
+		if (reply === undefined) return [];
+		if (waitsFor === 'approval') return [{ id: key, approve: !reply.isRefused }];
 		const refused = { id: key, output: 'A person declined to do this.', isError: true };
-		return [said.isRefused ? refused : { id: key, output: said.value }];
+		return [reply.isRefused ? refused : { id: key, output: reply.value }];
 	});
 	if (answers.length === 0) return toResult(await look(served, session, ctx));
 	return followRun(served, session, (one) => one.submit(caller, answers, stream), { tool, ctx });
@@ -157,9 +157,9 @@ function toEnd(event: RunEvent): (Partial<Followed> & Pick<Followed, 'status'>) 
 
 /** Returns the outcome of a run, or asks the person for its open calls. */
 function toAnswer({ question, toolCalls, ...shown }: Followed, session: ServedSession, ctx: ServerContext): Answer {
-	const asked = listAsked(question, toolCalls);
-	const isAsking = Object.keys(asked).length > 0 && shown.runId !== undefined;
-	if (isAsking && canElicit(ctx)) return askClient(asked, `run.${session.id}.${shown.runId}`);
+	const questions = listAsked(question, toolCalls);
+	const isAsking = Object.keys(questions).length > 0 && shown.runId !== undefined;
+	if (isAsking && canElicit(ctx)) return askClient(questions, `run.${session.id}.${shown.runId}`);
 	return toResult({ ...shown, ...showPending(question, toolCalls) });
 }
 
@@ -181,8 +181,8 @@ function listAsked(
 		return { [question.callId]: { for: 'approval', tool, input } };
 	}
 	if (question !== undefined) {
-		const { callId, question: said, options } = question;
-		return { [callId]: { for: 'answer', tool: '', input: {}, question: said, options } };
+		const { callId, question: text, options } = question;
+		return { [callId]: { for: 'answer', tool: '', input: {}, question: text, options } };
 	}
 	const shown = toolCalls.filter(({ input }) => !isTooLongToShow(input)).slice(0, mostAsked);
 	const calls = shown.map(({ id, name, input, kind }): readonly [string, ClientQuestion] => {
@@ -201,8 +201,8 @@ function showPending(
 		tool: name,
 		input,
 	}));
-	const asked = question === undefined ? [] : [{ ...question, waitsFor: 'answer' }];
-	const pending = [...asked, ...calls];
+	const questions = question === undefined ? [] : [{ ...question, waitsFor: 'answer' }];
+	const pending = [...questions, ...calls];
 	return pending.length === 0 ? {} : { pending };
 }
 

@@ -130,7 +130,7 @@ function toQuestion(
 	{ mcpReq }: ServerContext,
 ): CallToolResult | InputRequiredResult {
 	const { for: waitsFor, waiting, question, options } = end;
-	const asked = { for: waitsFor, tool: name, input, question, options };
+	const entry = { for: waitsFor, tool: name, input, question, options };
 	if (waiting === undefined) {
 		const refusal = describeRefusal(end, name);
 		// The error is of revision 2026-07-28. Other clients get a result for their model.
@@ -139,8 +139,8 @@ function toQuestion(
 	}
 	if (waitsFor !== 'answer' && isTooLongToShow(input))
 		return textResult(createTooLongToShow('arguments').message, true);
-	const key = toAnswerKey(asked);
-	return askClient({ [key]: asked }, `${toAnswerKind(asked)}.${key}.${waiting}`);
+	const key = toAnswerKey(entry);
+	return askClient({ [key]: entry }, `${toAnswerKind(entry)}.${key}.${waiting}`);
 }
 
 function describeRefusal({ for: waitsFor, question }: Waits, name: string): string {

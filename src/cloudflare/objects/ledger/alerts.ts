@@ -47,7 +47,7 @@ export class AlertRows {
 	/** The owner, and the limit of the last lease. */
 	get known(): { readonly owner: string; readonly limit: Limit } | undefined {
 		if (this.#known !== undefined) return this.#known;
-		const [row] = this.#storage.sql.exec<{ owner: string; caps: string }>('SELECT owner, caps FROM told').toArray();
+		const [row] = this.#storage.sql.exec<{ owner: string; caps: string }>('SELECT owner, caps FROM watched').toArray();
 		this.#known = row && { owner: row.owner, limit: v.parse(limitSchema, JSON.parse(row.caps)) };
 		return this.#known;
 	}
@@ -57,7 +57,7 @@ export class AlertRows {
 		const { known } = this;
 		if (known?.owner === owner && known.limit.tokens === tokens && known.limit.usd === usd) return;
 		this.#storage.sql.exec(
-			'INSERT OR REPLACE INTO told (one, owner, caps) VALUES (1, ?, ?)',
+			'INSERT OR REPLACE INTO watched (one, owner, caps) VALUES (1, ?, ?)',
 			owner,
 			JSON.stringify(limit),
 		);
@@ -69,10 +69,10 @@ export class AlertRows {
 		if (owner === undefined || !isBounded(limit)) return;
 		const isNearly = isPassed(spent, limit, nearlySpent);
 		const place = [scope === 'user-total' ? 0 : day, scope, user ?? ''] as const;
-		const told = this.#readTold(place);
+		const announced = this.#readAnnounced(place);
 		for (const percent of percents) {
 			const isReached = isPassed(spent, limit, percent) || (percent === 100 && isOver && isNearly);
-			const before = told.get(percent);
+			const before = announced.get(percent);
 			const isRaised = before !== undefined && isHigher(limit, before.limit);
 			const isArmed = before?.isArmed || (isRaised && !isPassed(minus(spent, amount), limit, percent));
 			if (isReached && (before === undefined || (isArmed && isRaised))) {
@@ -116,7 +116,7 @@ export class AlertRows {
 		);
 	}
 
-	#readTold(place: Place): ReadonlyMap<number, { readonly limit: Limit; readonly isArmed: boolean }> {
+	#readAnnounced(place: Place): ReadonlyMap<number, { readonly limit: Limit; readonly isArmed: boolean }> {
 		type Row = { percent: number; caps: string; armed: number };
 		const query = 'SELECT percent, caps, armed FROM alert WHERE day = ? AND scope = ? AND user = ?';
 		const rows = this.#storage.sql.exec<Row>(query, ...place).toArray();

@@ -48,10 +48,10 @@ export function toCounted({ tokens, usd }: Amount): Amount {
 	return createAmount({ tokens: tokens === everything.tokens ? 0 : tokens, usd: usd === everything.usd ? 0 : usd });
 }
 
-export function withInfinite({ tokens, usd }: Amount, asked: Amount): Amount {
+export function withInfinite({ tokens, usd }: Amount, request: Amount): Amount {
 	return {
-		tokens: asked.tokens === everything.tokens ? asked.tokens : tokens,
-		usd: asked.usd === everything.usd ? asked.usd : usd,
+		tokens: request.tokens === everything.tokens ? request.tokens : tokens,
+		usd: request.usd === everything.usd ? request.usd : usd,
 	};
 }
 

@@ -14,8 +14,8 @@ import type { Schema } from '../migrate.ts';
  * so that the newest row has the total. `user_cap` has caps as JSON.
  *
  * `alert` has the announced shares of budgets with their limits. An `armed` share is announced again under a higher
- * limit. Day 0 is the budget of all days. `outgoing` has alerts that wait for delivery, `told` the owner and the limit
- * of a day. Both are empty without receivers.
+ * limit. Day 0 is the budget of all days. `outgoing` has alerts that wait for delivery, `watched` the owner and the
+ * limit of a day. Both are empty without receivers.
  */
 const tables = `
 	CREATE TABLE day (
@@ -49,7 +49,7 @@ const tables = `
 	CREATE TABLE outgoing (
 		id TEXT PRIMARY KEY, receiver TEXT NOT NULL, body TEXT NOT NULL, failed INTEGER NOT NULL, due_at INTEGER NOT NULL
 	) WITHOUT ROWID;
-	CREATE TABLE told (one INTEGER PRIMARY KEY, owner TEXT NOT NULL, caps TEXT NOT NULL) WITHOUT ROWID;
+	CREATE TABLE watched (one INTEGER PRIMARY KEY, owner TEXT NOT NULL, caps TEXT NOT NULL) WITHOUT ROWID;
 `;
 
 export const schema: Schema = { tables, migrations: [] };

@@ -43,10 +43,10 @@ export type SkillTexts = Readonly<Record<string, string | Readonly<Record<string
  * changes skills over HTTP does it there. Throws if KV cannot be read or written.
  */
 export function publishSkills(kv: SkillsNamespace, skills: SkillTexts): Promise<Published> {
-	const folders = Object.entries(skills).map(([name, given]) => ({
+	const folders = Object.entries(skills).map(([name, texts]) => ({
 		name,
 		path: name,
-		files: typeof given === 'string' ? { 'SKILL.md': given } : given,
+		files: typeof texts === 'string' ? { 'SKILL.md': texts } : texts,
 	}));
 	return publishFolders(toSkillsKv(kv), folders, { prefix: publishedPrefix });
 }

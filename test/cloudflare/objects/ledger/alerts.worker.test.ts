@@ -198,7 +198,7 @@ test('writes and reads no rows for alerts without receivers', async () => {
 	watching.onSpending = undefined;
 	await spend(ledger, 'a', 100, { limit: { tokens: 100 }, user: 'kim' });
 	await runInDurableObject(ledger, async (_, { storage }) => {
-		for (const table of ['alert', 'outgoing', 'told'])
+		for (const table of ['alert', 'outgoing', 'watched'])
 			expect(storage.sql.exec(`SELECT * FROM ${table}`).toArray()).toEqual([]);
 		expect(await storage.getAlarm()).toBeNull();
 		const { storage: counting, rows } = counted(storage);

@@ -34,10 +34,10 @@ export function toConversation(messages: readonly ClientMessage[], { open = fals
 	const rest = messages.slice(behind);
 	const system = rest.filter(({ role }) => role === 'system' || role === 'developer').map(toMessage);
 	const results = rest.flatMap((message) => (message.role === 'tool' ? [toToolMessage(message)] : []));
-	const asked = rest.flatMap((message) => (message.role === 'user' ? [toUserMessage(message)] : []));
-	if (results.length === 0 && asked.length === 0)
+	const inputs = rest.flatMap((message) => (message.role === 'user' ? [toUserMessage(message)] : []));
+	if (results.length === 0 && inputs.length === 0)
 		throw createRefusal(messages.length - 1, 'role', "the last message must be a user's, or a tool's result");
-	if (asked.length > 0 && asked.every(({ content }) => content.trim() === ''))
+	if (inputs.length > 0 && inputs.every(({ content }) => content.trim() === ''))
 		throw createRefusal(
 			messages.findLastIndex(({ role }) => role === 'user'),
 			'content',
@@ -49,7 +49,7 @@ export function toConversation(messages: readonly ClientMessage[], { open = fals
 	return {
 		history: [...front, ...system, ...turn],
 		results,
-		message: asked.length > 0 ? joinUserMessages(asked) : undefined,
+		message: inputs.length > 0 ? joinUserMessages(inputs) : undefined,
 	};
 }
 

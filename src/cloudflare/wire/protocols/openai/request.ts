@@ -15,9 +15,9 @@ export interface AnswerForm {
 /** Reads the form of a request's answer. Throws `invalid_request`, which names the field. */
 export function readAnswerForm({
 	response_format: format,
-	stop: given,
+	stop: sequences,
 }: Pick<CompletionRequest, 'response_format' | 'stop'>): AnswerForm {
-	const stop = typeof given === 'string' ? [given] : (given ?? []);
+	const stop = typeof sequences === 'string' ? [sequences] : (sequences ?? []);
 	const outputSchema = readOutputSchema(format);
 	if (outputSchema === undefined || stop.length === 0) return { outputSchema, stop };
 	throw createRefusal('stop', 'would cut the JSON that response_format asks for. Leave one of them out');

@@ -179,18 +179,18 @@ export class UiWriter {
 		this.#closeText();
 		this.#calls.dropInputs('The run ended before this call was complete.');
 		this.#providerCalls.end(event);
-		const asked = event.type === 'awaiting' ? event : undefined;
-		for (const { id, kind } of asked?.toolCalls ?? []) {
+		const waiting = event.type === 'awaiting' ? event : undefined;
+		for (const { id, kind } of waiting?.toolCalls ?? []) {
 			if (kind === 'approval' && this.#calls.isOpen(id))
 				this.#say({ type: 'tool-approval-request', approvalId: id, toolCallId: id });
 		}
-		if (asked?.question !== undefined) {
-			const { callId, ...question } = asked.question;
+		if (waiting?.question !== undefined) {
+			const { callId, ...question } = waiting.question;
 			this.#calls.settle({ id: callId, output: question, isError: false });
 		}
-		if (asked === undefined && !isEarlier) this.#calls.settleAll('The run ended, and this call was not carried out.');
+		if (waiting === undefined && !isEarlier) this.#calls.settleAll('The run ended, and this call was not carried out.');
 		this.#closeStep();
-		if (asked?.question !== undefined) this.#sayText(asked.question.question);
+		if (waiting?.question !== undefined) this.#sayText(waiting.question.question);
 		if (isEarlier) return;
 		this.#settleLastStep();
 		this.#sayEnd(event);
