@@ -10,7 +10,7 @@ export interface LocalMode {
 
 /** Whether a request came through the proxy of `npm start`. Without a proxy: whether its host is this machine. */
 export function isFromThisMachine({ secret }: LocalMode, url: string, header: string | undefined): boolean {
-	if (secret === undefined) return isThisMachine(url);
+	if (secret === undefined) return URL.canParse(url) && isLoopback(new URL(url));
 	return header !== undefined && isEqual(header, secret);
 }
 
@@ -20,10 +20,6 @@ export function isOwnPage(origin: string, url: string): boolean {
 	const [page, own] = [new URL(origin), new URL(url)];
 	if (page.host === own.host) return true;
 	return isLoopback(page) && isLoopback(own) && page.port === own.port;
-}
-
-function isThisMachine(url: string): boolean {
-	return URL.canParse(url) && isLoopback(new URL(url));
 }
 
 /** Compares in constant time. */

@@ -115,7 +115,7 @@ function describeParameters({ path, query, headers = [] }: Operation): JsonSchem
 		const { says, example } = pathParameters[name] ?? { says: name, example: name };
 		return { name, in: 'path', required: true, description: says, schema: { type: 'string' }, example };
 	});
-	const inQuery = query === undefined ? [] : Object.entries(getProperties(toDocumentSchema(query)));
+	const inQuery = Object.entries<JsonSchema>(query === undefined ? {} : Object(toDocumentSchema(query).properties));
 	return [
 		...inPath,
 		...inQuery.map(([name, { description, ...schema }]) => ({
@@ -172,8 +172,4 @@ function describeMedia({ example, says: description, events }: OtherMedia): Json
 
 function mapValues<T, U>(values: Readonly<Record<string, T>>, to: (value: T) => U): Record<string, U> {
 	return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, to(value)]));
-}
-
-function getProperties({ properties }: JsonSchema): Record<string, JsonSchema> {
-	return Object.fromEntries(Object.entries(Object(properties)));
 }

@@ -96,11 +96,6 @@ function findUser({ by, role }: PersonCaller, { user, safety_identifier: id, met
 	return (hasRight(role, 'nameUser') ? (user ?? id ?? metadata?.user) : undefined) ?? by.user;
 }
 
-/** Each person has keys of their own. */
-function toSpeaker(caller: PersonCaller, user: string | undefined): PersonCaller {
-	return { ...caller, by: { ...caller.by, user } };
-}
-
 /** The body, not the `Accept` header, says whether the answer is a stream. */
 function createHandling(c: Context<RouteEnv>, body: CompletionRequest, { outputSchema, stop }: AnswerForm): Handling {
 	const format: CompletionFormat = {
@@ -132,7 +127,9 @@ async function findSession(
 		if (before !== undefined) return { id: sessions.idFromString(before), isNew: true };
 		return { id: sessions.newUniqueId(), isNew: true, isUnknown: true };
 	}
-	if (header === undefined) return { id: createSessionId(c, toSpeaker(caller, user), how), isNew: true };
+	// Each person has keys of their own.
+	const speaker = { ...caller, by: { ...caller.by, user } };
+	if (header === undefined) return { id: createSessionId(c, speaker, how), isNew: true };
 	const text = header.trim();
 	if (text === '' || text.length > 200)
 		throw createFieldError(

@@ -65,7 +65,7 @@ export async function findObjectsWithoutSqlite(
 			return [];
 		} catch (error) {
 			// Other errors are not caused by the setup: the session does not exist, or the object is busy.
-			return isMissingSqlite(error) ? [{ name: findOwnName(name, bindings), className }] : [];
+			return isMissingSqlite(error) ? [{ name: String(Reflect.get(bindings, name) ?? name), className }] : [];
 		}
 	});
 	const missing = (await Promise.all(found)).flat();
@@ -78,8 +78,4 @@ export async function findObjectsWithoutSqlite(
 	);
 	const message = `nothing in wrangler.toml gives SQLite to ${whose}. Add: ${migration}. In a wrangler.toml that has [exports] for other classes: ${exported.join(', ')}. Wrangler takes only one of the two.`;
 	return [{ where: missing.map(({ name }) => name).join(', '), message }];
-}
-
-function findOwnName(name: string, bindings: object): string {
-	return String(Reflect.get(bindings, name) ?? name);
 }

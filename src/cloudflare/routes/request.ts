@@ -123,7 +123,10 @@ async function* readChunks(
 	try {
 		for (;;) {
 			const next = await Promise.race([reader.read(), isLate.promise]);
-			if (next === 'late') throw tooSlow(timeoutMs);
+			if (next === 'late') {
+				const message = `not whole after ${timeoutMs / 1_000} seconds. Send it again.`;
+				throw createFieldError('timeout', 'body', message);
+			}
 			if (next.done) return;
 			yield next.value;
 		}
@@ -140,10 +143,6 @@ async function* readChunks(
 		// Does not wait for the rest of the body.
 		reader.cancel().catch(() => {});
 	}
-}
-
-function tooSlow(timeoutMs: number): RunletError {
-	return createFieldError('timeout', 'body', `not whole after ${timeoutMs / 1_000} seconds. Send it again.`);
 }
 
 /** An entity tag (RFC 9110, 8.8.3). */

@@ -74,9 +74,10 @@ async function listGroups(
 	{ user, count }: Listed,
 ): Promise<readonly v.InferOutput<typeof spentGroup>[]> {
 	const { ledgers } = readConfig(c.env);
+	const fields = partFields.filter((field) => by.has(field));
 	const parts = await askLedger(
 		() => ledgers.get(ledgers.idFromName(owner)),
-		(one) => one.parts(toPartFields(by), count, user),
+		(one) => one.parts(fields, count, user),
 	);
 	return by.has('unit')
 		? parts.flatMap((part) => showUnits(part, by).map((group) => ({ owner, ...group })))
@@ -87,12 +88,8 @@ function parseFields(by: string | undefined): ReadonlySet<string> {
 	return new Set(by?.split(',').filter((field) => field !== ''));
 }
 
-const partFields = ['agent', 'model', 'user'] as const;
-
-/** A ledger groups by these fields. */
-function toPartFields(by: ReadonlySet<string>): readonly PartField[] {
-	return partFields.filter((field) => by.has(field));
-}
+/** The fields by which a ledger groups. */
+const partFields: readonly PartField[] = ['agent', 'model', 'user'];
 
 /** Shows an unknown price as null and never as 0. */
 export function showPart(

@@ -110,15 +110,11 @@ async function* listSessions(c: Ctx, { owner, user }: Person): AsyncGenerator<st
 			if (seen.has(id)) continue;
 			seen.add(id);
 			yield id;
-			waiting.push(...(await listChildren(c, id)));
+			const state = await orGone(askSession(c, toId(c, id), (one) => one.state(getReader(c)), true));
+			waiting.push(...(state?.children ?? []).map((child) => child.id));
 		}
 		cursor = page.cursor;
 	} while (cursor !== undefined);
-}
-
-async function listChildren(c: Ctx, id: string): Promise<readonly string[]> {
-	const state = await orGone(askSession(c, toId(c, id), (one) => one.state(getReader(c)), true));
-	return state?.children?.map((child) => child.id) ?? [];
 }
 
 async function* writeSessions(c: Ctx, person: Person): AsyncGenerator<Bytes> {

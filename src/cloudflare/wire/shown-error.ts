@@ -63,11 +63,7 @@ export function showEvent(event: RunEvent, reader: Reader): RunEvent {
 
 /** Returns an event of a child as a reader of its parent may see it. */
 export function showChildEvent({ event, ...child }: ChildEvent, reader: Reader): ChildEvent {
-	return { ...child, event: isOfChild(event) ? showChildEvent(event, reader) : showEvent(event, reader) };
-}
-
-function isOfChild(event: RunEvent | ChildEvent): event is ChildEvent {
-	return event.type === 'child';
+	return { ...child, event: event.type === 'child' ? showChildEvent(event, reader) : showEvent(event, reader) };
 }
 
 /** The texts for readers who are no operators. */

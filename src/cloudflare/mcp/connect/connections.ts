@@ -37,7 +37,8 @@ export function createConnections(options: ConnectionsOptions): McpConnections {
 	};
 	const connect = async (server: FoundServer): Promise<Open> => {
 		const { config, session, user, isOwners } = options;
-		const made = await describeServer(server);
+		const { openSecrets, ...rest } = server;
+		const made = JSON.stringify([rest, await openSecrets()]);
 		const known = open.get(server.name);
 		if (known?.made === made) return known;
 		void known?.connection.then((one) => one.close()).catch(() => {});
@@ -103,9 +104,4 @@ export function createConnections(options: ConnectionsOptions): McpConnections {
 
 async function closeAll(all: readonly Open[]): Promise<void> {
 	await Promise.all(all.map(({ connection }) => connection.then((one) => one.close()).catch(() => {})));
-}
-
-/** Compares servers with their secrets. Nothing else keeps the text. */
-async function describeServer({ openSecrets, ...rest }: FoundServer): Promise<string> {
-	return JSON.stringify([rest, await openSecrets()]);
 }

@@ -11,7 +11,7 @@ import type { SessionNamespace } from '../../objects/session-api.ts';
 import { askSession, toSessionName } from '../../routes/ask-session.ts';
 import { assertMay, getPerson, isAllowedPage, type PersonCaller, type RouteEnv } from '../../routes/identity.ts';
 import { getReader } from '../../routes/reader.ts';
-import { readBytes } from '../../routes/request.ts';
+import { readText } from '../../routes/request.ts';
 import type { ServedSession } from '../serve/served.ts';
 
 /** `/mcp/:agent`: serves agents to MCP clients (docs/mcp.md). */
@@ -95,8 +95,4 @@ function assertName(name: string): void {
 	if (name !== '' && name.length <= 200) return;
 	const message = 'expected the id of a session, or a name of your own with 1 to 200 characters.';
 	throw createFieldError('invalid_request', 'session', message);
-}
-
-async function readText(request: Request): Promise<string> {
-	return new TextDecoder().decode(await readBytes(request));
 }

@@ -16,7 +16,13 @@ export function servePrompts({ server }: McpServer, resolver: SkillResolver, rea
 	};
 	server.registerCapabilities({ prompts: {}, completions: {} });
 	server.setRequestHandler('prompts/list', () =>
-		orProtocolError(reader, async () => ({ prompts: (await listSkills(resolver)).map(describePrompt) })),
+		orProtocolError(reader, async () => ({
+			prompts: (await listSkills(resolver)).map((skill) => ({
+				name: skill.name,
+				description: skill.description,
+				arguments: listArguments(skill),
+			})),
+		})),
 	);
 	server.setRequestHandler('prompts/get', ({ params }) =>
 		orProtocolError(reader, async () => writePrompt(await find(params.name), params.arguments ?? {})),
@@ -34,10 +40,6 @@ const mostChoices = 100;
 
 /** The argument of a skill without parameters. */
 const request = { name: 'request', description: 'What the skill is to be used for', required: false };
-
-function describePrompt(skill: Skill): Prompt {
-	return { name: skill.name, description: skill.description, arguments: listArguments(skill) };
-}
 
 function listArguments({ fn }: Skill): Prompt['arguments'] {
 	if (fn === undefined || !isFn(fn)) return [request];

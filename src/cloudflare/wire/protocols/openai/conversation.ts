@@ -69,7 +69,10 @@ function toMessage(message: ClientMessage): Message {
 			return toToolMessage(message);
 		case 'assistant': {
 			const { content, refusal, tool_calls } = message;
-			return assistantMessage(toText(content ?? refusal ?? ''), (tool_calls ?? []).map(toToolCall));
+			const calls = (tool_calls ?? []).map(
+				({ id, function: { name, arguments: input } }): ToolCall => ({ id, name, input: parseToolInput(input) }),
+			);
+			return assistantMessage(toText(content ?? refusal ?? ''), calls);
 		}
 		default:
 			return { role: 'system', content: toText(message.content) };
@@ -82,12 +85,6 @@ function toUserMessage({ content }: Extract<ClientMessage, { role: 'user' }>): U
 
 function toToolMessage({ tool_call_id, content }: Extract<ClientMessage, { role: 'tool' }>): ToolMessage {
 	return { role: 'tool', content: toText(content), toolCallId: tool_call_id, isError: false };
-}
-
-type ClientCall = NonNullable<Extract<ClientMessage, { role: 'assistant' }>['tool_calls']>[number];
-
-function toToolCall({ id, function: { name, arguments: text } }: ClientCall): ToolCall {
-	return { id, name, input: parseToolInput(text) };
 }
 
 /** Checks that each result follows the turn of its call, once, and that the newest turn has all results or none. */
