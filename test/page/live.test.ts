@@ -1,13 +1,11 @@
 /** The page shows changes by another window or by the API without a reload. */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { call, type Stage, startStage, text } from '../e2e/ui/stage.ts';
+import { call, text } from '../e2e/ui/stage.ts';
 import { type Browser, startBrowser, watchComplaints } from './browser.ts';
-import { startSite } from './site.ts';
+import { openStage, site, stage } from './setup.ts';
 
 let browser: Browser;
-let stage: Stage;
-let site: Awaited<ReturnType<typeof startSite>>;
 /** Two windows of one browser. */
 let here: Page;
 let there: Page;
@@ -15,14 +13,12 @@ let complaints: string[];
 /** The text of a complaint that a test expects, such as a status. */
 let expected: string | undefined;
 
+openStage();
 beforeAll(async () => {
-	[browser, stage] = await Promise.all([startBrowser({ width: 1100, height: 700 }), startStage()]);
-	[site, here, there] = await Promise.all([startSite(stage.url), browser.openPage(), browser.openPage()]);
+	browser = await startBrowser({ width: 1100, height: 700 });
+	[here, there] = await Promise.all([browser.openPage(), browser.openPage()]);
 });
-afterAll(async () => {
-	site?.close();
-	await Promise.all([browser?.close(), stage?.close()]);
-});
+afterAll(() => browser?.close());
 
 beforeEach(async () => {
 	complaints = [];

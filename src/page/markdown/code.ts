@@ -43,7 +43,7 @@ export function splitCode(text: string): readonly string[] {
 
 /** Colours the code in these nodes when the page is idle. */
 export function colourCode(nodes: readonly ChildNode[]): void {
-	for (const node of nodes.filter((one) => one instanceof Element))
+	for (const node of nodes.filter((child) => child instanceof Element))
 		for (const code of node.querySelectorAll<HTMLElement>('code[data-language]')) whenIdle(() => colour(code));
 }
 

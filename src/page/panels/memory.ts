@@ -1,4 +1,4 @@
-/** What agents remember of the owner, or of one of its users: found, written, changed, saved and removed. */
+/** The memories of the owner or a user: found, written, changed, saved and removed. */
 
 import { ClientError, type Memory } from '../../client/index.ts';
 import { toSessionAddress } from '../parts/address.ts';
@@ -108,7 +108,7 @@ interface Outcome {
 	readonly onLeft: () => void;
 }
 
-/** Makes the form that changes a memory, or writes a new one. Saving never replaces a change that the person has not seen. */
+/** Makes the form that changes or writes a memory. Saving never replaces a change that the person has not seen. */
 function createEditor(memory: Memory | undefined, whose: Whose, { onSaved, onLeft }: Outcome): HTMLFormElement {
 	const { client, signal, holder } = whose;
 	const path = configure(element('input'), { required: true, placeholder: 'preferences.md', ariaLabel: 'Path' });

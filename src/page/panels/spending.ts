@@ -2,7 +2,7 @@
 
 import type { Spending } from '../../client/index.ts';
 import { describeMoney } from '../../client/words.ts';
-import { type ChartLimit, createChart } from '../parts/chart.ts';
+import { type ChartLimit, createChart, sumUp } from '../parts/chart.ts';
 import { configure, createTable, element, withoutTurns } from '../parts/element.ts';
 import type { Panel } from '../parts/panel.ts';
 
@@ -84,7 +84,7 @@ function createDayChart(usage: Spending['usage'], days: number, now = Date.now()
 		return { name, parts: [hasPrices ? spent.usd : spent.tokens], words: describeBar(spent), spent };
 	});
 	const limit = findLimit(usage, hasPrices, bars.at(-1)?.spent);
-	const [most] = bars.toSorted((one, other) => (other.parts[0] ?? 0) - (one.parts[0] ?? 0));
+	const [most] = bars.toSorted((a, b) => sumUp(b) - sumUp(a));
 	return createChart(`By day, the last ${days} days`, bars, most?.words ?? '', { limit });
 }
 
@@ -165,7 +165,7 @@ function listRows(groups: readonly SpentGroup[], field: Exclude<Field, 'unit'>):
 		});
 	}
 	return [...rows]
-		.toSorted(([, one], [, other]) => other.usd - one.usd || other.tokens - one.tokens)
+		.toSorted(([, a], [, b]) => b.usd - a.usd || b.tokens - a.tokens)
 		.map(([name, row]) => [name, describeCost(row), row.tokens.toLocaleString('en'), toShare(row)]);
 }
 

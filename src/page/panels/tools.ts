@@ -50,7 +50,7 @@ function createNew({ client, signal, again }: Place): HTMLElement {
 	const name = createTextField('', 'get_weather');
 	const description = createTextField('', 'Tells the weather in a city.');
 	const url = createTextField('', 'https://api.example.com/weather?city={city}');
-	const method = element('select', '', ...methods.map((one) => new Option(one, one)));
+	const method = element('select', '', ...methods.map((name) => new Option(name, name)));
 	const schema = createTextArea(
 		JSON.stringify({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }, undefined, 2),
 		8,
@@ -70,7 +70,7 @@ function createNew({ client, signal, again }: Place): HTMLElement {
 		const body: UserToolBody = {
 			description: description.value,
 			url: url.value,
-			method: methods.find((one) => one === method.value),
+			method: methods.find((name) => name === method.value),
 			inputSchema: parseField('Input', schema.value),
 			headers: parseTexts('Headers', headers.value),
 			secrets: parseTexts('Secrets', secrets.value),

@@ -69,7 +69,7 @@ function createEdit(name: string, input: Readonly<Record<string, unknown>>, sche
 	const place = element('div', 'result-fields');
 	const root = element('details', 'edit', element('summary', 'about', 'Change the arguments'), place, mistake);
 	let field: SchemaField | undefined;
-	/** Whether all arguments are one text of JSON. */
+	/** Whether a single text of JSON has all arguments. */
 	const isJson = ({ node }: SchemaField): boolean => !(node instanceof HTMLFieldSetElement);
 	const change = (next: SchemaField, ...more: HTMLElement[]) => {
 		field = next;
@@ -137,11 +137,11 @@ export function findCallSchema(
 	agent: string,
 	{ name, kind }: Pick<WaitingCall, 'name' | 'kind'>,
 ): unknown {
-	const tool = agents.find((one) => one.name === agent)?.tools.find((one) => one.name === name);
+	const tool = agents.find((known) => known.name === agent)?.tools.find((known) => known.name === name);
 	return kind === 'approval' ? tool?.inputSchema : tool?.outputSchema;
 }
 
-/** Keeps forms with what a person wrote, while the same is asked. */
+/** Keeps the forms of open calls and questions, with the text that a person wrote. */
 export function createKeptForms() {
 	const forms = new Map<string, HTMLElement>();
 	return {
