@@ -7,7 +7,7 @@ import { buildPage } from '../scripts/page.ts';
 import { root } from '../scripts/root.ts';
 import { loadWrangler, quietEnv, toShortCommand } from '../src/command/wrangler.ts';
 
-/** A bundled Worker: the folder of its `worker.js`, and what of `wrangler.toml` Miniflare runs it with. */
+/** A bundled Worker: the folder of its `worker.js`, and its options for Miniflare from `wrangler.toml`. */
 export type Bundle = v.InferOutput<typeof bundle>;
 export const bundle = v.object({
 	modulesRoot: v.string(),
@@ -27,7 +27,7 @@ export async function bundleWorker(entry: string, modulesRoot: string): Promise<
 	const child = spawn(process.execPath, args, { cwd: root, env: quietEnv, stdio: ['ignore', 'ignore', 'pipe'] });
 	const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')]);
 	if (status !== 0) throw new Error(`the Worker could not be bundled:\n${stderr}`);
-	// Its code takes most of a second to load.
+	// A dynamic import, because Wrangler takes most of a second to load.
 	const { unstable_getMiniflareWorkerOptions } = await loadWrangler();
 	const { workerOptions } = unstable_getMiniflareWorkerOptions(join(root, 'wrangler.toml'));
 	return v.parse(bundle, { ...workerOptions, modulesRoot });

@@ -11,7 +11,7 @@ import { findShared } from './shared.ts';
 
 const bundles = new Map<string, Promise<Bundle>>();
 
-/** Finds the bundle of the Worker of `entry`. It is made once for all test files, or else once in this process. */
+/** Finds the bundle of the Worker of `entry`. All test files share one bundle, or else this process makes one. */
 function findBundle(entry: string): Promise<Bundle> {
 	const known = bundles.get(entry);
 	if (known !== undefined) return known;
@@ -22,7 +22,7 @@ function findBundle(entry: string): Promise<Bundle> {
 	return found;
 }
 
-/** Its folder is removed when the process ends. */
+/** Bundles a Worker into a folder that is removed when the process ends. */
 async function bundleForThisProcess(entry: string): Promise<Bundle> {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-bundle-'));
 	process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -34,7 +34,7 @@ export async function readWorkerOptions(entry: string, folder: string, port = 0)
 	const { assets: _, ...found } = await findBundle(entry);
 	return {
 		...found,
-		// Listed by name, so that optional imports (a validator that is not installed) are not searched.
+		// Listed by name, so that Miniflare does not look for optional imports (a validator that is not installed).
 		modules: [{ type: 'ESModule' as const, path: join(found.modulesRoot, 'worker.js') }],
 		defaultPersistRoot: join(folder, 'state'),
 		durableObjectsPersist: join(folder, 'objects'),
@@ -49,7 +49,7 @@ export async function readWorkerOptions(entry: string, folder: string, port = 0)
 }
 
 /**
- * Serves `src/worker.ts` and its page as they are deployed, with these variables. It takes a tenth of the work of
+ * Serves `src/worker.ts` and its page as deployed, with these variables. A start takes a tenth of the work of
  * `startRunlet`, which is for tests of `npm start`.
  */
 export async function startWorker(variables: Readonly<Record<string, string>>) {
@@ -61,7 +61,7 @@ export async function startWorker(variables: Readonly<Record<string, string>>) {
 	await miniflare.ready;
 	return {
 		url: `http://127.0.0.1:${port}`,
-		/** Ends it and starts it again, with what it has stored. */
+		/** Restarts the Worker with its stored data. */
 		restart: async (): Promise<void> => {
 			await miniflare.dispose();
 			miniflare = new Miniflare(options);

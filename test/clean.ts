@@ -1,4 +1,4 @@
-/** Each file in workerd begins with empty storage and the real clock. */
+/** Each test file in workerd starts with empty storage and the real clock. */
 import { reset } from 'cloudflare:test';
 import { beforeAll } from 'vitest';
 import { setClock } from './clock.ts';

@@ -4,7 +4,6 @@ import type { BudgetState } from '../src/cloudflare/objects/budget.ts';
 import { rareTables } from '../src/cloudflare/session/store/schema.ts';
 import { makeTables } from '../src/cloudflare/session/store/tables.ts';
 
-/** One event of a stream. */
 export interface WireEvent {
 	readonly id: string | undefined;
 	readonly type: string;
@@ -45,12 +44,11 @@ export function follow(id: string, lastEventId?: string): Promise<Response> {
 	);
 }
 
-/** Returns the session's object. */
 export function readObject(id: string) {
 	return env.SESSIONS.get(env.SESSIONS.idFromString(id));
 }
 
-/** Runs a statement in the session's object, where a table that was not made yet has no rows. */
+/** Runs a statement in the session's object. A table that does not exist yet has no rows. */
 export function querySession<T extends Record<string, SqlStorageValue>>(
 	id: string,
 	query: string,
@@ -63,13 +61,13 @@ export function querySession<T extends Record<string, SqlStorageValue>>(
 	);
 }
 
-/** Ends the session's object like a crash: stored data stays, memory is lost. */
+/** Aborts the session's object like a crash: stored data stays, memory is lost. */
 export async function restart(id: string): Promise<void> {
 	const crash = runInDurableObject(readObject(id), (_, ctx) => ctx.storage.sync().then(() => ctx.abort('restart')));
 	await crash.catch(() => {});
 }
 
-/** Returns when the session's alarm goes off once the one that stands has, as that of a run does within ten seconds. */
+/** Runs the present alarm of the session, and returns the time of the next one. */
 export async function readNextAlarm(id: string): Promise<number | null> {
 	await runDurableObjectAlarm(readObject(id));
 	return runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
@@ -82,12 +80,11 @@ export interface WireSession {
 	readonly [more: string]: unknown;
 }
 
-/** Calls `GET /v1/sessions/:id`. */
 export async function readState(id: string): Promise<WireSession> {
 	return (await request(`/v1/sessions/${id}`)).json();
 }
 
-/** The status of a session, or `dead` where its object dies while it is asked. */
+/** Returns the status of a session, or `dead` if its object dies during the request. */
 export function readStatusUnlessDead(id: string): Promise<string> {
 	return readState(id).then(
 		({ status }) => status,
@@ -95,7 +92,6 @@ export function readStatusUnlessDead(id: string): Promise<string> {
 	);
 }
 
-/** A message of a session's history. */
 export interface WireMessage {
 	readonly role: string;
 	readonly content: unknown;
@@ -103,20 +99,17 @@ export interface WireMessage {
 	readonly isError?: boolean;
 }
 
-/** Reads a session's history. */
 export async function readHistory(id: string): Promise<WireMessage[]> {
 	const { messages } = await (await request(`/v1/sessions/${id}/messages`)).json<{ messages: WireMessage[] }>();
 	return messages;
 }
 
-/** Yields the events of a stream. */
 export async function* readEvents(response: Response): AsyncGenerator<WireEvent, void> {
 	const parser = createSseParser();
 	for await (const bytes of response.body ?? [])
 		for (const { id, type, data } of parser.push(bytes)) yield { id: id || undefined, type, data: JSON.parse(data) };
 }
 
-/** Returns all events of a stream after its end. */
 export async function allEvents(response: Response): Promise<WireEvent[]> {
 	return Array.fromAsync(readEvents(response));
 }

@@ -8,15 +8,17 @@ export function atCrashPoint(handler: CrashPoint = () => {}): void {
 	current = handler;
 }
 
-/** The crash points of the Worker under test. */
 export const crashPoint: CrashPoint = (point, about) => current(point, about);
 
-/** Registers an object, so that it can be killed from within. */
+/** Registers an object for `die`. */
 export function makeMortal(ctx: DurableObjectState): void {
 	objects.set(ctx.id.toString(), ctx);
 }
 
-/** Kills the calling object after its last write, or before the write is durable, which loses it. Never returns. */
+/**
+ * Kills the calling object after its last write. Unless `isDurable`, the kill comes before the write is durable, and the
+ * write is lost. Never returns.
+ */
 export async function die(session: string, { isDurable }: { readonly isDurable: boolean }): Promise<never> {
 	const ctx = objects.get(session);
 	if (isDurable) await ctx?.storage.sync();

@@ -1,10 +1,13 @@
 import { env } from 'cloudflare:test';
 import { hashKey, type KeyRecord, makeKey } from '../src/cloudflare/auth/key.ts';
 
-/** What a key allows, and whose it is: that of an owner with its own name unless this says something else. */
+/** The scopes of a key, or fields of its record. Default owner: the name of the key. */
 type KeyOptions = KeyRecord['scopes'] | Partial<Pick<KeyRecord, 'owner' | 'user' | 'role' | 'scopes'>>;
 
-/** Creates keys by their names, and an environment that accepts them. Scopes alone make a key of the owner of that name. */
+/**
+ * Creates keys by their names, and an environment that accepts them. A list of scopes makes a key of the owner with that
+ * name.
+ */
 export async function createKeys<const N extends string>(
 	optionsOf: Readonly<Record<N, KeyOptions>>,
 	more: object = {},

@@ -1,7 +1,7 @@
 /**
- * With each object that begins to live, `createProxyPrototypeClass` of @cloudflare/vitest-pool-workers wraps the prototype
- * of its class in one more `Proxy`. After a thousand of them, what is looked for in any object is looked for a thousand
- * times. One proxy does what all of them do.
+ * At each start of an object, `createProxyPrototypeClass` of @cloudflare/vitest-pool-workers wraps the prototype of its
+ * class in a further `Proxy`. After a thousand starts, each property lookup passes a thousand proxies. One proxy has the
+ * same effect.
  */
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers';
 

@@ -12,17 +12,14 @@ const packedSchema = v.tuple([v.object({ filename: v.string(), files: v.array(v.
 export type Packed = v.InferOutput<typeof packed>;
 const packed = v.object({ file: v.string(), paths: v.array(v.string()) });
 
-/** What the package is made from. */
+/** The files that the package is built from. */
 const sources = [
 	...['src', 'scripts', 'docs', 'package.json', 'package-lock.json'],
 	...['README.md', 'LICENSE', 'CHANGELOG.md', 'llms.txt'],
 	...['tsconfig.json', 'tsconfig.build.json', 'tsconfig.command.json', 'tsconfig.worker.json'],
 ];
 
-/**
- * Packs the package into a folder, as `npm pack` does in a fresh clone. The types of the sources are those that `npm run check`
- * checks.
- */
+/** Packs the package into a folder, as `npm pack` does in a fresh clone. Does not check types, because `npm run check` does. */
 export async function pack(folder: string): Promise<Packed> {
 	const copy = await copySources(folder);
 	await run(process.execPath, ['scripts/build.ts', '--no-check'], { cwd: copy });
@@ -34,7 +31,7 @@ export async function pack(folder: string): Promise<Packed> {
 
 const run = promisify(execFile);
 
-/** Copies what the package is made from to a folder, as a fresh clone has it after `npm ci`: nothing is built there. */
+/** Copies the sources of the package to a folder, like a fresh clone after `npm ci`: without any build output. */
 export async function copySources(folder: string): Promise<string> {
 	const copy = join(folder, 'sources');
 	for (const name of sources) await cp(join(root, name), join(copy, name), { recursive: true });
@@ -42,7 +39,7 @@ export async function copySources(folder: string): Promise<string> {
 	return copy;
 }
 
-/** Finds the packed package, which all test files share. */
+/** Finds the packed package. All test files share one. */
 export async function findPacked(): Promise<Packed> {
 	return v.parse(packed, await findShared('/package'));
 }

@@ -3,17 +3,18 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
 /**
- * The system gives none of these by itself (https://www.rfc-editor.org/rfc/rfc6335#section-6: it gives those from 49152,
- * and Linux those from 32768). So a server that ends finds its port free when it starts again.
+ * The system assigns no port of this range by itself: it assigns ports from 49152
+ * (https://www.rfc-editor.org/rfc/rfc6335#section-6), and Linux ports from 32768. So the port of a server is still free at
+ * its restart.
  */
 const [first, last] = [20_000, 32_000];
 
-/** What is listened on as long as this process lives. */
+/** Servers that hold the marks until this process ends. */
 const marks: Server[] = [];
 
 /**
- * Claims a port on 127.0.0.1 until this process ends. No other claim gets it, whoever runs tests at the same time: the
- * port below it is its mark, and only one process can listen on that.
+ * Claims a port on 127.0.0.1 until this process ends. No other test process claims the same port: the port below is its
+ * mark, and only one process can listen on the mark.
  */
 export async function claimPort(): Promise<number> {
 	const port = randomInt(first / 2, last / 2) * 2;
@@ -27,7 +28,7 @@ export async function claimPort(): Promise<number> {
 	return port;
 }
 
-/** Listens on a port, unless somebody else does. */
+/** Listens on a port. Returns nothing if the port is occupied. */
 async function listen(port: number): Promise<Server | undefined> {
 	const server = createServer((socket) => socket.destroy()).listen(port, '127.0.0.1');
 	try {

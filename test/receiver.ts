@@ -13,10 +13,10 @@ export interface Received {
 }
 
 /**
- * Starts an HTTP server for tests in workerd. `POST /NAME` takes a webhook. `GET /NAME` returns all received webhooks.
- * `PUT /NAME` sets the statuses of the next answers (then `200`); 0 cuts the connection, -1 never answers. Any request of
- * `/echo/NAME` is answered by what was received; `status`, `type`, `to` (a redirect) and `encoding` in its query change that,
- * and `GET /echoed/NAME` returns all that came. `/shell.js` is the code of the shell.
+ * Starts an HTTP server for tests in workerd. `POST /NAME` takes a webhook. `GET /NAME` returns all received webhooks. `PUT
+ * /NAME` sets the statuses of the next answers (then `200`); 0 cuts the connection, -1 never answers. `/echo/NAME` answers
+ * any request with the request itself; `status`, `type`, `to` (a redirect) and `encoding` in its query change the answer,
+ * and `GET /echoed/NAME` returns all requests of `/echo/NAME`. `/shell.js` is the code of the shell.
  */
 export default async function setup(project: TestProject) {
 	const received = new Map<string, Received[]>();
@@ -55,7 +55,6 @@ export default async function setup(project: TestProject) {
 	};
 }
 
-/** Answers a request by itself. */
 function echo({
 	request: { method, url = '', headers },
 	response,

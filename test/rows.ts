@@ -26,19 +26,19 @@ export function counted(storage: DurableObjectStorage) {
 	};
 }
 
-/** A statement that an object ran, or what it did to its alarm. */
+/** A statement of an object, or a change of its alarm. */
 interface Work {
 	readonly object: string;
 	readonly what: string;
-	/** The rows that it wrote. An alarm that is set or deleted is billed like a row. */
+	/** Written rows. A set or deleted alarm is billed like a row. */
 	readonly rows: number;
 }
 
 let working: { readonly object: string; readonly what: string; readonly cursor?: Cursor }[] | undefined;
 
 /**
- * Begins to count the work of a session's object, or of all objects of the Worker under test. The returned function gives
- * what was done since its last call.
+ * Counts the work of a session's object, or of all objects of the Worker under test. The returned function gives the work
+ * since its last call.
  */
 export function countWork(session?: string): () => readonly Work[] {
 	const work: NonNullable<typeof working> = [];

@@ -7,15 +7,15 @@ import { claimPort } from './port.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
-/** The sources, and what was built of them before any test (`test/share.ts`). */
+/** The sources, and the built page (`test/share.ts`). */
 const copied = [
 	...['src', 'scripts', 'skills', 'examples', 'package.json', 'package-lock.json', 'wrangler.toml', 'tsconfig.json'],
 	...['build/page', 'build/page.json'],
 ];
 
 /**
- * Creates a copy of the project that a test may change. It uses the project's packages. Its Worker has the code of MCP only
- * if the test needs it: without it a build takes a third less.
+ * Copies the project for tests that change files. The copy uses the packages of the project. Its Worker contains MCP only
+ * with `mcp`: without MCP a build takes a third less time.
  */
 export async function copyProject({ mcp = false } = {}): Promise<string> {
 	const copy = await mkdtemp(join(tmpdir(), 'runlet-project-'));
@@ -29,19 +29,19 @@ export async function copyProject({ mcp = false } = {}): Promise<string> {
 }
 
 /**
- * Runs what `npm start` runs, on a port of its own, with its own storage and process group. End it with `close`. `options`
- * are further command-line options.
+ * Runs the program of `npm start` with its own port, storage and process group. End it with `close`. `options` are further
+ * command-line options.
  */
 export function startRunlet(...options: readonly string[]) {
 	return startRunletIn(root, ...options);
 }
 
-/** Runs what `npm start` runs in another folder. */
+/** Runs the program of `npm start` in another folder. */
 export function startRunletIn(project: string, ...options: readonly string[]) {
 	return start([process.execPath, 'scripts/start.ts'], project, options);
 }
 
-/** Runs `npm start` like a user. npm itself takes most of a second of the processor. */
+/** Runs `npm start` like a user. npm itself takes most of a second of processor time. */
 export function startRunletByNpm() {
 	return start(['npm', 'start', '--'], root, []);
 }
@@ -61,7 +61,7 @@ async function start(command: Command, project: string, options: readonly string
 	};
 	return {
 		url: `http://127.0.0.1:${port}`,
-		/** The id of the process group while it runs. */
+		/** The id of the process group. */
 		get group(): number {
 			return server.group;
 		},
@@ -95,7 +95,7 @@ async function serve(
 	more: readonly string[],
 	until: RegExp = /Runlet is at /,
 ) {
-	// A dozen parallel servers need not all check the types. A test of that passes --type-check.
+	// A dozen parallel servers would all check the types. Tests of type checks pass --type-check.
 	const own = ['--port', String(port), '--persist-to', folder, '--no-type-check'];
 	const child = spawn(program, [...args, ...own, ...more], {
 		cwd: project,

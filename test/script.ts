@@ -9,7 +9,7 @@ export function play(...turns: readonly ScriptedTurn[]): ScriptedProvider {
 	return current;
 }
 
-/** What the model for vectors makes of texts, and what it says that it cost. */
+/** The vectors of the embedding model, and their usage. */
 export const embedding: {
 	fn: (texts: readonly string[]) => readonly (readonly number[])[];
 	usage?: ChatUsage;
@@ -40,5 +40,5 @@ const overNetwork = {
 	fetch: async (_: unknown, init: RequestInit = {}) => network.fetch(JSON.parse(`${init.body}`)),
 };
 
-/** Adapters of the Worker under test whose answers a test gives. */
+/** Adapters of the Worker under test. `network` answers their requests. */
 export const realProviders: readonly ProviderRegistration[] = [anthropic(overNetwork), openai(overNetwork)];

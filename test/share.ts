@@ -8,7 +8,7 @@ import { bundleWorker } from './bundle-worker.ts';
 import { pack } from './pack.ts';
 import { addressVariable } from './shared.ts';
 
-/** What test files share, by the path they ask for. */
+/** Makes what a path names. */
 function make(path: string, folder: string): Promise<object> {
 	const { pathname, searchParams } = new URL(path, 'http://share');
 	if (pathname === '/package') return pack(folder);
@@ -17,12 +17,12 @@ function make(path: string, folder: string): Promise<object> {
 }
 
 /**
- * Makes what several test files need once for all of them, when the first of them asks for it (`test/shared.ts`): the
- * package, and bundles of Workers. All projects share one of these.
+ * Makes packages and bundles for several test files once, at the first request (`test/shared.ts`). All test projects share
+ * one server.
  */
 export default async function setup() {
 	if (process.env[addressVariable] !== undefined) return;
-	// Each start of a server asks for it, also in a copy of the project.
+	// Each start of a server needs the page, also in a copy of the project.
 	buildPage();
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-shared-'));
 	const made = new Map<string, Promise<object>>();

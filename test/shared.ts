@@ -1,9 +1,10 @@
-/** What is made once for all test files (`test/share.ts`). */
-
-/** The environment variable with the address of who makes it. Without it nothing is shared: `npm run endurance`. */
+/**
+ * The environment variable with the address of the server (`test/share.ts`). Without it nothing is shared, as in `npm run
+ * endurance`.
+ */
 export const addressVariable = 'RUNLET_TEST_SHARE';
 
-/** Returns what is made once, or `undefined` where nothing is shared. */
+/** Returns the shared result of a path, or `undefined` if nothing is shared. */
 export async function findShared(path: string): Promise<unknown> {
 	const address = process.env[addressVariable];
 	if (address === undefined) return undefined;

@@ -1,5 +1,5 @@
 /**
- * Decides whether a write of the object under test fails, like a disk or with an error of SQLite.
+ * Decides whether a write fails: with a disk error, or with this error of SQLite.
  *
  * @param n the number of the write since the storage broke, from 1
  * @param statement empty if the write sets the alarm
@@ -11,7 +11,7 @@ let only: string | undefined;
 let writes = 0;
 
 /**
- * Makes writes of sessions fail from now on, all or some of them, like a disk that is full or gone for a while.
+ * Makes writes of sessions fail from now on, all or some, like a full or missing disk.
  *
  * @param session the only session to break
  */
@@ -21,7 +21,6 @@ export function breakStorage(when: Fails = () => true, session?: string): void {
 	writes = 0;
 }
 
-/** Makes writes succeed again. */
 export function mendStorage(): void {
 	fails = undefined;
 	writes = 0;
@@ -41,7 +40,7 @@ function assertWorks(session: string, statement = ''): void {
 	if (how !== false) throw new Error(`it failed: ${how === true ? 'SQLITE_IOERR' : how}`);
 }
 
-/** Wraps an object's storage so that it can break. Call it before the storage is used. */
+/** Wraps an object's storage so that it can break. Call it before the first use of the storage. */
 export function makeBreakable({ id, storage }: DurableObjectState): void {
 	const session = id.toString();
 	const { sql } = storage;

@@ -1,4 +1,4 @@
-/** Secrets are found nowhere but where they belong. */
+/** Secrets appear only where they belong. */
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
 import { sourceNames } from '../../src/cloudflare/wire/protocols/webhooks/source.ts';
 import { readWorkerOptions } from '../bundle.ts';
 
-/** Models of every provider that has a key, and its variables. */
+/** Models of every provider with a key, and the variables of their keys. */
 const providers = {
 	ANTHROPIC: 'claude-sonnet-4-6',
 	OPENAI: 'gpt-5',
@@ -29,9 +29,9 @@ const webhookSources = sourceNames.map((name) => name.toUpperCase());
 
 const canary = (name: string): string => `canary-${name}-${randomBytes(12).toString('hex')}`;
 
-/** What the Worker is configured with: to be seen nowhere. */
+/** Secrets of the configuration, which must appear nowhere. */
 const configured = new Map<string, string>();
-/** What clients send: by name, and where else it may be seen than in the request. */
+/** Canaries in requests, and the places where each may appear. */
 const sent = {
 	'a message': { text: canary('message'), in: ['storage', 'answers'] },
 	'an attachment': { text: canary('attachment'), in: ['storage', 'answers'] },
@@ -56,7 +56,7 @@ let url: URL;
 const key = makeKey();
 const tokens: string[] = [];
 
-/** A provider that fails in many ways, and repeats in its complaint all that it was sent. */
+/** Starts a provider that fails in many ways, and repeats each request in its error. */
 async function startProvider(): Promise<Server> {
 	let times = 0;
 	const server = createServer(async (request, response) => {
@@ -129,7 +129,7 @@ interface Ask {
 	readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An answer's text, which is kept for the search, as are its headers. */
+/** Sends a request, and records the text and the headers of its answer. */
 async function ask(path: string, { method, body, credential = key.key, headers = {} }: Ask = {}): Promise<string> {
 	const response = await fetch(new URL(path, url), {
 		method: method ?? (body === undefined ? 'GET' : 'POST'),
@@ -148,7 +148,7 @@ async function ask(path: string, { method, body, credential = key.key, headers =
 
 const streamed = { accept: 'text/event-stream' };
 
-/** A session on the model of the moment: a message, read in all ways. */
+/** Creates a session with the present model, sends a message, and reads the session in all ways. */
 async function talk(): Promise<string> {
 	const attachments = [
 		{
@@ -183,7 +183,6 @@ async function talk(): Promise<string> {
 	return created.id;
 }
 
-/** Every file that was stored. */
 async function storage(): Promise<string> {
 	const files = await readdir(folder, { recursive: true, withFileTypes: true });
 	const stored = files.filter((file) => file.isFile() && !/\.(js|map|md)$/.test(file.name));
@@ -192,7 +191,7 @@ async function storage(): Promise<string> {
 	return texts.join('\n');
 }
 
-/** The keys that sign the tokens of sessions, as they are stored. */
+/** The stored keys that sign the tokens of sessions. */
 async function tokenKeys(): Promise<string[]> {
 	const files = await readdir(join(folder, 'objects'), { recursive: true, withFileTypes: true });
 	return files
@@ -209,7 +208,7 @@ async function tokenKeys(): Promise<string[]> {
 		});
 }
 
-test('canaries are found in no log, no answer and no row where they must not be, whatever fails', async () => {
+test('no log, answer or row contains a secret, whatever fails', async () => {
 	await ask(`/v1/skills?query=${sent['a query'].text}`);
 	await ask(`/v1/sessions?cursor=${sent['a query'].text}`);
 	const done = await talk();
@@ -266,7 +265,7 @@ test('canaries are found in no log, no answer and no row where they must not be,
 	for (const tokenKey of signing) search('what signs tokens', tokenKey, ['storage']);
 	for (const [name, { text, in: places }] of Object.entries(sent)) search(name, text, places);
 	expect([...new Set(found)]).toEqual([]);
-	// The search finds what is there.
+	// The search finds canaries that must be there.
 	for (const name of [
 		'a message',
 		'an attachment',

@@ -164,7 +164,7 @@ describe('npm run chat', () => {
 		expect(child.stderr()).toContain('Stopped.');
 	});
 
-	test('two interrupts leave, and show how to come back', async () => {
+	test('two interrupts end the command, and show how to continue the session', async () => {
 		const server = await startServer([say('A long')], { hold: true, deaf: true });
 		const child = start(server, ['Tell']);
 		await sees(child, 'A long');
@@ -220,7 +220,7 @@ describe('npm run chat', () => {
 			].join('\n'),
 		);
 		expect(stdout).toContain('\u001b[1mnot\u001b[22m');
-		// Styles are all that reaches the terminal.
+		// The terminal gets no escape sequences except styles.
 		const styles = stdout.split('\u001b').slice(1);
 		expect(styles.filter((one) => !/^\[\d+m/.test(one))).toEqual([]);
 
@@ -416,19 +416,19 @@ async function sees(child: ReturnType<typeof start>, words: string) {
 }
 
 interface Faults {
-	/** Of each stream in turn: the event in the middle of which its connection is cut. */
+	/** For each stream in turn, the event at whose middle the connection is cut. */
 	readonly cutAfter?: number[];
-	/** The run goes on until it is cancelled. */
+	/** The run continues until it is cancelled. */
 	readonly hold?: boolean;
-	/** A cancel is taken, and changes nothing. */
+	/** The server accepts a cancel without effect. */
 	readonly deaf?: boolean;
-	/** The question that waits when an answer comes. Answers to others are refused. */
+	/** The only question that accepts an answer. */
 	readonly now?: { readonly callId: string; readonly question: string };
-	/** The only API key that is let in. */
+	/** The only valid API key. */
 	readonly key?: string;
 }
 
-/** The wire of Runlet as far as a client sees it, with one run that says `events`. */
+/** A server with the wire format of Runlet, and one run with these `events`. */
 async function startServer(events: RunEvent[], { cutAfter = [], hold = false, deaf = false, now, key }: Faults = {}) {
 	const requests: { route: string; body: unknown }[] = [];
 	const lastEventIds: (string | undefined)[] = [];

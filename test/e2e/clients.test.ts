@@ -21,10 +21,10 @@ const model = 'desk';
 const apiKey = 'none';
 const settings = () => ({ name: 'runlet', apiKey, baseURL: `${stage.url}/v1` });
 const prompt = 'Go';
-/** The errors are parts of the stream, too; they need not be printed. */
+/** Prevents the AI SDK from printing errors, which are parts of the stream, too. */
 const onError = () => {};
 
-/** Clients as they come, each asking for an answer with all of its own retries. */
+/** Published clients with their own retries. */
 const clients: readonly (readonly [name: string, ask: () => Promise<unknown>])[] = [
 	['ai 5', () => generateText5({ model: compatible5(settings()).chatModel(model), prompt })],
 	['ai 6', () => generateText6({ model: compatible6(settings()).chatModel(model), prompt })],
@@ -36,7 +36,7 @@ const clients: readonly (readonly [name: string, ask: () => Promise<unknown>])[]
 	],
 ];
 
-/** The same, streaming. */
+/** The same clients, streaming. */
 const streaming: typeof clients = [
 	['ai 5', () => drained(streamText5({ model: compatible5(settings()).chatModel(model), prompt, onError }).fullStream)],
 	['ai 6', () => drained(streamText6({ model: compatible6(settings()).chatModel(model), prompt, onError }).fullStream)],
@@ -55,7 +55,7 @@ const streaming: typeof clients = [
 	],
 ];
 
-/** Reads a stream to its end; an error in it, which the AI SDK has as a part, is thrown. */
+/** Reads a stream to its end. Throws an error of the stream, which the AI SDK has as a part. */
 async function drained(stream: AsyncIterable<unknown>): Promise<void> {
 	for await (const part of stream) {
 		const { type, error } = Object(part);
@@ -63,7 +63,7 @@ async function drained(stream: AsyncIterable<unknown>): Promise<void> {
 	}
 }
 
-/** Sessions of the desk that wait for somebody to approve, and were not there before. */
+/** The ids of all sessions of the desk that wait for an approval. */
 async function waiting(): Promise<string[]> {
 	const { sessions } = await (await fetch(`${stage.url}/v1/sessions?limit=100`)).json();
 	const states = sessions.map(async ({ id }: { id: string }) => (await fetch(`${stage.url}/v1/sessions/${id}`)).json());
@@ -77,19 +77,19 @@ describe.each([
 	['whole', clients],
 	['streamed', streaming],
 ])('an answer, %s,', (_, list) => {
-	test.each(list)('comes to %s', async (_name, ask) => {
+	test.each(list)('reaches %s', async (_name, ask) => {
 		const sent = stage.play([call('a', 'add', { x: 1, y: 2 })], [text('It is 3.')]);
 		await ask();
 		expect(sent).toHaveLength(2);
 	});
 
-	test.each(list)('that failed behind a tool is not asked again by %s', async (_name, ask) => {
+	test.each(list)('of a run that failed after a tool is not requested again by %s', async (_name, ask) => {
 		const sent = stage.play(...failing, ...failing, ...failing);
 		await expect(ask()).rejects.toThrow();
 		expect(sent).toHaveLength(2);
 	});
 
-	test.each(list)('that waits for an approval is asked for once by %s', async (_name, ask) => {
+	test.each(list)('of a run that waits for an approval is requested once by %s', async (_name, ask) => {
 		const before = await waiting();
 		const sent = stage.play(...paying, ...paying, ...paying);
 		await expect(ask()).rejects.toThrow();
@@ -114,20 +114,20 @@ describe('a structured answer', () => {
 		expect(choices[0]?.message.parsed).toEqual(oslo);
 	});
 
-	test.each(['jsonSchema', 'jsonMode'] as const)('is that of LangChain, as %s', async (method) => {
+	test.each(['jsonSchema', 'jsonMode'] as const)('is parsed by LangChain with the method %s', async (method) => {
 		stage.play(...turns);
 		const chat = new ChatOpenAI({ model, apiKey, configuration: settings() });
 		expect(await chat.withStructuredOutput(city, { method }).invoke(prompt)).toEqual(oslo);
 	});
 
-	test('is that of LangChain, as a call', async () => {
+	test('is parsed by LangChain with a tool call', async () => {
 		stage.play([call('a', 'extract', oslo)]);
 		const chat = new ChatOpenAI({ model, apiKey, configuration: settings() });
 		const structured = chat.withStructuredOutput(city, { method: 'functionCalling', name: 'extract' });
 		expect(await structured.invoke(prompt)).toEqual(oslo);
 	});
 
-	test('is that of the AI SDK, whether it sends its schema or not', async () => {
+	test('is parsed by the AI SDK, with and without its schema in the request', async () => {
 		for (const supportsStructuredOutputs of [true, false]) {
 			const provider = { ...settings(), supportsStructuredOutputs };
 			stage.play(...turns);
@@ -149,7 +149,7 @@ describe('a structured answer', () => {
 	});
 });
 
-test('a request that openai repeats after a timeout joins the run of its first try', async () => {
+test('a request that openai repeats after a timeout joins the first run', async () => {
 	const tries = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
 	let count = 0;
 	const client = new OpenAI({

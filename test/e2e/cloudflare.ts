@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import * as v from 'valibot';
 
-/** What a deployed Worker has, as Cloudflare's API was told. */
+/** A deployed Worker in Cloudflare's API. */
 export interface FakeWorker {
 	readonly secrets: Record<string, string>;
-	/** How far its objects' classes are. */
+	/** The tag of its last migration. */
 	readonly tag?: string;
 	readonly metadata: { readonly bindings: readonly Record<string, unknown>[] };
 }
@@ -25,17 +25,17 @@ async function readChunks(request: IncomingMessage): Promise<Uint8Array[]> {
 }
 
 /**
- * Cloudflare's API (https://developers.cloudflare.com/api/), as far as Wrangler asks it to deploy a Worker with secrets,
- * static assets, a KV namespace and a bucket that it makes. Forgets nothing but what it is told to.
+ * Serves Cloudflare's API (https://developers.cloudflare.com/api/) as far as Wrangler needs it to deploy a Worker with
+ * secrets, static assets, a KV namespace and a bucket.
  */
 export async function fakeCloudflare() {
 	const scripts = new Map<string, FakeWorker>();
 	const namespaces = new Map<string, { readonly title: string; readonly values: Map<string, string> }>();
 	const buckets = new Set<string>();
-	/** What was asked, as `METHOD path`; and what of it is not here. */
+	/** The requests as `METHOD path`, and those without a handler. */
 	const requests: string[] = [];
 	const unknown: string[] = [];
-	/** Set to have the next upload fail with it. */
+	/** The error of the next upload. */
 	const refusal: { next: { code: number; message: string } | undefined } = { next: undefined };
 
 	const answer = async (request: IncomingMessage): Promise<{ status?: number; result?: unknown; text?: string }> => {
@@ -73,7 +73,7 @@ export async function fakeCloudflare() {
 						},
 					};
 		}
-		// A Worker whose migrations are done is uploaded as a version, and the version deployed.
+		// A Worker with all migrations is uploaded as a version, and the version is then deployed.
 		const uploads = (request.method === 'PUT' && part === '') || (request.method === 'POST' && part === 'versions');
 		if (name !== '' && uploads) {
 			const type = request.headers['content-type'] ?? '';
@@ -185,7 +185,7 @@ export async function fakeCloudflare() {
 		requests,
 		unknown,
 		refusal,
-		/** What has Wrangler ask here. */
+		/** The environment that points Wrangler to this server. */
 		env: {
 			CLOUDFLARE_API_BASE_URL: `http://127.0.0.1:${port}/client/v4`,
 			CLOUDFLARE_API_TOKEN: 'token',

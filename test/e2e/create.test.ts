@@ -1,4 +1,4 @@
-/** `npm create runlet`, and the project that it makes, as somebody has it who knows only the packages. */
+/** `npm create runlet`, and the new project, for a user who has only the packages. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -13,32 +13,30 @@ import { claimPort } from '../port.ts';
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let folder: string;
-/** The new project. */
 let project = '';
 /** The tarballs of the two packages. */
 let runlet: string;
 let creator: string;
 
-/** The environment of a terminal: none of the repository's packages, and nothing that its npm says. */
+/** The environment of a terminal, without the packages of the repository and variables of npm. */
 const terminal = (): NodeJS.ProcessEnv => {
 	const kept = Object.entries(process.env).filter(([name]) => !/^(npm|vitest|node_env)/i.test(name));
 	const paths = process.env.PATH?.split(delimiter).filter((path) => !path.includes('node_modules')) ?? [];
 	return { ...Object.fromEntries(kept), PATH: paths.join(delimiter), HOME: folder, XDG_CONFIG_HOME: folder };
 };
 
-/** Runs a command to its end. Rejects if it fails. */
 async function run(cwd: string, command: string, ...args: readonly string[]): Promise<string> {
-	// In the place of a folder that was not made, the command would run in this repository.
+	// With an empty folder, the command would run in this repository.
 	if (cwd === '') throw new Error('There is no new project.');
 	return (await promisify(execFile)(command, args, { cwd, env: terminal() })).stdout;
 }
 
-/** Runs `create-runlet` as npm has installed it. */
+/** Runs the installed `create-runlet`. */
 function create(cwd: string, ...args: readonly string[]) {
 	return runToEnd(cwd, join(folder, 'installed/node_modules/.bin/create-runlet'), ...args);
 }
 
-/** Runs `npm create runlet`, with the package from its tarball. */
+/** Runs `npm create runlet` with the package from its tarball. */
 function createByNpm(cwd: string, ...args: readonly string[]) {
 	return runToEnd(cwd, 'npm', 'exec', '--yes', '--package', creator, '--', 'create-runlet', ...args);
 }
@@ -69,7 +67,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('npm create runlet', () => {
-	test('refuses a folder that is not empty, and changes nothing in it', async () => {
+	test('refuses a folder with files, and changes nothing in it', async () => {
 		await mkdir(join(folder, 'full'));
 		await writeFile(join(folder, 'full/mine.txt'), 'mine');
 		expect(await create(folder, 'full')).toMatchObject({
@@ -84,12 +82,12 @@ describe('npm create runlet', () => {
 		['My Shop', /cannot be the name of a Worker.*such as my-shop/],
 		['-shop', /-shop: there is no such option/],
 		['shop-', /such as shop\./],
-	])('refuses the name %s, and says a right one', async (name, words) => {
+	])('refuses the name %s, and suggests a valid name', async (name, words) => {
 		expect(await create(folder, name)).toMatchObject({ code: 1, stderr: expect.stringMatching(words) });
 		expect(await readdir(folder)).not.toContain(name);
 	});
 
-	test('asks where to, and says what it does', async () => {
+	test('asks for a folder, and shows its help', async () => {
 		expect(await create(folder)).toMatchObject({
 			code: 1,
 			stderr: expect.stringContaining('npm create runlet my-agents'),
@@ -100,7 +98,7 @@ describe('npm create runlet', () => {
 		});
 	});
 
-	test('says the next two commands, and makes these files and no more', async () => {
+	test('prints the next two commands, and makes exactly these files', async () => {
 		await copyFile(runlet, join(folder, 'runlet-0.1.0.tgz'));
 		await mkdir(join(folder, 'my-shop/.git'), { recursive: true });
 		const { code, stdout } = await createByNpm(folder, 'my-shop');
@@ -127,7 +125,7 @@ describe('npm create runlet', () => {
 		expect(await readFile(join(project, 'README.md'), 'utf8')).toMatch(/^# my-shop\n/);
 	});
 
-	test('names the tarball of runlet that lies where it runs, and says what to do where there is none', async () => {
+	test('uses the tarball of runlet in the folder, or prints how to get runlet', async () => {
 		expect(await readFile(join(project, 'package.json'), 'utf8')).toContain('"runlet": "file:../runlet-0.1.0.tgz"');
 		const elsewhere = join(folder, 'elsewhere');
 		await mkdir(elsewhere);
@@ -142,7 +140,7 @@ describe('the new project', () => {
 		await run(project, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline');
 	});
 
-	test('npm start serves its agent: an answer by the command that is printed, and the page', async () => {
+	test('npm start serves its agent: the printed command gets an answer, and the page loads', async () => {
 		const url = `http://127.0.0.1:${await claimPort()}`;
 		const child = spawn('npm', ['start', '--', '--port', new URL(url).port], {
 			cwd: project,
@@ -172,13 +170,13 @@ describe('the new project', () => {
 		await run(project, 'npm', 'run', 'check');
 	});
 
-	test('npx runlet deploy --dry-run builds it, runs what was built once, and checks its skill', async () => {
+	test('npx runlet deploy --dry-run builds it, runs the build once, and checks its skill', async () => {
 		const said = await run(project, 'npx', 'runlet', 'deploy', '--dry-run');
 		expect(said).toContain('skills: 1 checked, no problems');
 		expect(said).toContain('Nothing was deployed.');
 	});
 
-	test('its command is one that says what was meant, and what is missing', async () => {
+	test('its command suggests the intended command, and reports missing packages', async () => {
 		const bin = join(project, 'node_modules/.bin/runlet');
 		expect(await run(project, bin, '--help')).toContain('npx runlet COMMAND');
 		for (const name of ['dev', 'chat', 'skills', 'keys', 'deploy'])
@@ -200,7 +198,7 @@ describe('the new project', () => {
 	});
 });
 
-/** Returns what a process said when it matches. */
+/** Reads the output of a process until it matches. */
 async function readUntil(child: ReturnType<typeof spawn>, expression: RegExp): Promise<string> {
 	const { promise, resolve, reject } = Promise.withResolvers<string>();
 	let said = '';

@@ -8,7 +8,7 @@ import { hashKey, parseKeys, readKeyId } from '../../src/cloudflare/auth/key.ts'
 import { fakeCloudflare } from './cloudflare.ts';
 import { runCommand, runScript } from './scripts.ts';
 
-/** A deploy is a dozen processes of Wrangler's. */
+/** A deploy starts Wrangler a dozen times. */
 vi.setConfig({ testTimeout: 300_000 });
 
 let folder: string;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Nobody is logged in, whoever runs the tests. */
+/** An environment without a login to Cloudflare. */
 const nobody = () => ({ HOME: folder, XDG_CONFIG_HOME: folder, CLOUDFLARE_API_TOKEN: '', CLOUDFLARE_API_KEY: '' });
 
 describe('npm run deploy -- --dry-run', () => {
@@ -32,14 +32,14 @@ describe('npm run deploy -- --dry-run', () => {
 			/needs it as a secret .*:\n {2}agent triage: GITHUB_WEBHOOK_SECRET: .*\n {2}links: PUBLIC_URL: not set.*\n$/,
 		);
 		const worker = await readFile(join(outdir, 'worker.js'));
-		// Notices of licences follow it.
+		// Notices of licences follow the export.
 		const exported = [...worker.toString().matchAll(/\bexport ?\{([^}]*)\}/g)].at(-1)?.[1] ?? '';
 		const names = exported.split(',').map((name) => name.trim().split(' as ').at(-1));
 		const configured = await readFile(join(import.meta.dirname, '../../wrangler.toml'), 'utf8');
 		const classes = [...configured.matchAll(/^class_name = "(\w+)"/gm)].map(([, name]) => name);
 		expect(classes).toContain('Session');
 		expect(names).toEqual(expect.arrayContaining([...classes, 'default']));
-		// Its stacks are readable with the map beside it, which a deploy uploads.
+		// The map beside it makes its stacks readable. A deploy uploads the map.
 		expect(worker.toString().split('\n').length).toBeLessThan(2_000);
 		expect(await readFile(join(outdir, 'worker.js.map'), 'utf8')).toContain('src/cloudflare/session/object.ts');
 		expect(configured).toMatch(/^upload_source_maps = true$/m);
@@ -55,7 +55,7 @@ describe('npm run deploy -- --dry-run', () => {
 	});
 });
 
-/** Creates a project with a Worker of one line, which is soon built: it has no skills. */
+/** Creates a project with a Worker of one line and no skills, which builds fast. */
 async function createSmallProject(): Promise<string> {
 	const project = await mkdtemp(join(folder, 'small-'));
 	const config = await readFile(join(root, 'wrangler.toml'), 'utf8');

@@ -16,12 +16,12 @@ const run = promisify(execFile);
 const blocks = pages.flatMap(listBlocks);
 const address = 'http://127.0.0.1:8787';
 
-/** Code that needs more than a server has a test of its own. */
+/** Code that needs more than a server has its own test. */
 const elsewhere = ['const source = new EventSource', "import { useChat } from '@ai-sdk/react'"];
 const scripts = blocks.filter(
 	({ language, code }) => /^(ts|js)$/.test(language) && !elsewhere.some((beginning) => code.startsWith(beginning)),
 );
-/** An agent, or a part of one, has its path in its first line. */
+/** An agent, or a part of an agent, has its path in its first line. */
 const agents = scripts.filter(({ code }) => code.startsWith('// src/agents/'));
 const workers = scripts.filter(({ code }) => code.startsWith('// src/') && code.includes('\nexport default '));
 const programs = scripts.filter((block) => !agents.includes(block) && !workers.includes(block));
@@ -41,7 +41,7 @@ let runlet: Awaited<ReturnType<typeof startRunletIn>>;
 
 beforeAll(async () => {
 	project = await copyProject({ mcp: true });
-	// Beside that of the project: a change of it would have the page built anew.
+	// Not in the project's tsconfig.json: a change of that file would rebuild the page.
 	const compilerOptions = { types: ['@cloudflare/workers-types', 'node'] };
 	const own = {
 		extends: './tsconfig.json',
@@ -88,7 +88,7 @@ test('all code of the docs compiles', async () => {
 	expect(stdout).toBe('');
 });
 
-test('the agents of all pages are served, and nothing is wrong with them', async () => {
+test('serves the agents of all pages, and reports no problem', async () => {
 	const names = agents.flatMap(({ code }) =>
 		[...code.matchAll(/defineAgent\(\{\n\tname: '([\w-]+)'/g)].map(([, name]) => name),
 	);
@@ -96,7 +96,7 @@ test('the agents of all pages are served, and nothing is wrong with them', async
 	const { agents: served } = v.parse(agentList, listed);
 	expect(served.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
 	const health: unknown = await (await fetch(`${runlet.url}/healthz?deep`)).json();
-	// The project has no bindings for a shell: that needs the paid plan.
+	// The project has no bindings for a shell, which need the paid plan.
 	expect(health).toMatchObject({
 		problems: [{ where: 'agent analyst', message: expect.stringMatching(/^run_shell: /) }],
 	});
@@ -113,8 +113,8 @@ async function deliver(): Promise<readonly [status: string | undefined, body: v.
 	return [/^HTTP\/1.1 (\d+)/.exec(head)?.[1], v.parse(taken, JSON.parse(body))];
 }
 
-// Before the requests of all pages, of which this is one.
-test('the event of docs/webhooks.md is answered by triage, once', async () => {
+// This block must be posted before the requests of all pages, which include it.
+test('triage answers the event of docs/webhooks.md once', async () => {
 	const [status, body] = await deliver();
 	expect(status).toBe('202');
 	const events = await (await fetch(`${runlet.url}/v1/sessions/${body.sessionId}/events`)).text();
@@ -128,7 +128,7 @@ test('the event of docs/webhooks.md is answered by triage, once', async () => {
 	expect(again).toEqual(messages);
 });
 
-/** What a program prints, by its comments behind `console.log(…);`. A `…` stands for anything. */
+/** The expected output of a program, from its comments after `console.log(…);`. `…` matches anything. */
 function listExpected(code: string): readonly RegExp[] {
 	return [...code.matchAll(/console\.log\(.*\); \/\/ (.+)$/gm)].map(
 		([, said = '']) =>
@@ -142,9 +142,9 @@ function listExpected(code: string): readonly RegExp[] {
 	);
 }
 
-describe('every program runs, and prints what its comments say', () => {
+describe('every program runs, and prints the text of its comments', () => {
 	const toPath = (block: Block): string => join('programs', basename(toFile(block)));
-	// At once: all of them have the code of Runlet.
+	// In parallel, because each build contains Runlet.
 	beforeAll(async () => {
 		await mkdir(join(project, 'programs'));
 		for (const block of programs)
@@ -170,7 +170,7 @@ describe('every program runs, and prints what its comments say', () => {
 	});
 });
 
-/** Reads a part of a `wrangler.toml` as Wrangler does. Fails for a field that Wrangler does not know. */
+/** Parses a part of a `wrangler.toml` as Wrangler does. Fails for a field that Wrangler does not know. */
 async function readWrangler(toml: string) {
 	const config = join(project, 'docs.toml');
 	await writeFile(config, toml);
@@ -184,7 +184,7 @@ async function readWrangler(toml: string) {
 
 describe('every Worker starts with the bindings of its page, and answers', () => {
 	const built = join('build', 'workers');
-	// At once: all of them have the code of Runlet.
+	// In parallel, because each build contains Runlet.
 	beforeAll(async () => {
 		await build({
 			entryPoints: workers.map((block) => join(project, toFile(block))),
@@ -241,7 +241,7 @@ describe('every Worker starts with the bindings of its page, and answers', () =>
 	});
 });
 
-/** A session that waits for the result of a call, in the variables `$SESSION` and `$CALL` of a shell. */
+/** Creates a session that waits for the result of a call, for the variables `$SESSION` and `$CALL` of a shell. */
 async function createWaiting(): Promise<{ SESSION: string; CALL: string; TOKEN: string }> {
 	const created = await fetch(`${runlet.url}/v1/sessions`, {
 		method: 'POST',
@@ -274,7 +274,7 @@ describe('every request is answered', () => {
 	);
 });
 
-/** The commands of the shell blocks, without those of requests and those that only set a variable. */
+/** The npm commands of the shell blocks. */
 const commands = shells
 	.filter((block) => !(isCurl(block) && isHere(block)))
 	.flatMap(({ code, page }) =>
@@ -287,7 +287,7 @@ const commands = shells
 	);
 const helps = new Map<string, Promise<string>>();
 
-/** The help of a command, and of the one that it says to pass its other options to. */
+/** The help of a command, with the help of a command that gets its other options. */
 function readHelp(command: readonly string[]): Promise<string> {
 	const key = command.join(' ');
 	const known = helps.get(key);
@@ -301,7 +301,7 @@ function readHelp(command: readonly string[]): Promise<string> {
 	return help;
 }
 
-/** A line of a shell as a command that shows its help; empty for one that npm brings, or fetches under a scope. */
+/** Turns a shell line into a command that shows its help; empty for commands of npm and scoped packages. */
 function toCommand(line: string): readonly string[] {
 	const [, script] = /^npm (?:run )?([\w:]+)/.exec(line) ?? [];
 	if (script !== undefined && /^(install|i|pack|create|ci|test)$/.test(script)) return [];
@@ -312,7 +312,7 @@ function toCommand(line: string): readonly string[] {
 	return [...own, ...words.split(' ').filter((word) => word !== '')];
 }
 
-describe('every command is there, with its options', () => {
+describe('every command exists with its options', () => {
 	test.each(commands)('%s: %s', async (_, line) => {
 		const command = toCommand(line);
 		if (command.length === 0) return;
@@ -330,7 +330,7 @@ describe('every file is valid', () => {
 	});
 });
 
-test('every block has a language that is tried', () => {
+test('every block has a known language', () => {
 	const known = /^(ts|js|tsx|sh|json|toml|md|mermaid)$/;
 	expect(blocks.filter(({ language }) => !known.test(language)).map(nameOf)).toEqual([]);
 });

@@ -1,8 +1,8 @@
-/** The short form of `npm run endurance -- slow`. It mostly waits: for readers that hardly read. */
+/** The short form of `npm run endurance -- slow`, which mostly waits for slow readers. */
 import { test } from 'vitest';
 import { show, timeout } from '../endurance/short.ts';
 import { slow } from '../endurance/slow.ts';
 
-test('slow readers cost neither the server its memory nor the model its speed', { timeout }, () =>
+test('slow readers cost neither memory of the server nor speed of the model', { timeout }, () =>
 	show('slow', slow({ count: 20 })),
 );

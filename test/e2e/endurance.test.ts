@@ -16,63 +16,57 @@ import { show, timeout } from '../endurance/short.ts';
 import { stops } from '../endurance/stops.ts';
 import { webhooks } from '../endurance/webhooks.ts';
 
-// Each has a server of its own, and waits more than it works.
+// Each has its own server, and mostly waits.
 describe.concurrent('at once', () => {
-	test('a tool that takes an answer has its effect once, also when it is killed', { timeout }, () =>
+	test('a tool that asks has its effect once when the server is killed', { timeout }, () =>
 		show('answers', answers({ count: 2 })),
 	);
 
-	test('runs survive a crash right after each of their writes', { timeout }, () =>
-		show('points', points({ count: 1 })),
-	);
+	test('runs survive a crash after each of their writes', { timeout }, () => show('points', points({ count: 1 })));
 
-	test('a reader that is cut anywhere reads what is stored, each event once', { timeout }, () =>
+	test('a reader with a cut connection gets the stored bytes, and each event once', { timeout }, () =>
 		show('cuts', cuts({ count: 50, kills: 2 })),
 	);
 
-	test('a run completes when its client leaves', { timeout }, () => show('leave', leave({ count: 20 })));
+	test('a run completes after its client disconnects', { timeout }, () => show('leave', leave({ count: 20 })));
 
-	test('a crowd of sessions that begin at once has no failure', { timeout }, () =>
-		show('crowd', crowd({ count: 100 })),
-	);
+	test('many sessions that start at once have no failure', { timeout }, () => show('crowd', crowd({ count: 100 })));
 
-	test('runs at once on one budget never pass it, also when they are killed', { timeout }, () =>
+	test('concurrent runs never exceed a shared budget when the server is killed', { timeout }, () =>
 		show('budget', budget({ count: 10, kills: 3 })),
 	);
 
-	test('no change of files is half made or made twice, wherever the server is killed', { timeout }, () =>
+	test('a killed server leaves no change of files partial or repeated', { timeout }, () =>
 		show('files', files({ count: 5 })),
 	);
 
-	test('no request makes the Worker fail, however it is made', { timeout }, () => show('fuzz', fuzz({ count: 1_000 })));
+	test('no request makes the Worker fail', { timeout }, () => show('fuzz', fuzz({ count: 1_000 })));
 
-	test('five deliveries of each webhook at once begin one run, also when the server is killed', { timeout }, () =>
+	test('five concurrent deliveries of each webhook begin one run when the server is killed', { timeout }, () =>
 		show('webhooks', webhooks({ count: 500, kills: 3 })),
 	);
 });
 
-// What it measures is how long others wait.
-test('no tenant makes the requests of another one fail, whatever it asks for, and its own calls end', { timeout }, () =>
+// Alone, because it measures the delays of other requests.
+test('a tenant’s expensive calls end, and no request of another tenant fails', { timeout }, () =>
 	show('neighbours', neighbours({ count: 1 })),
 );
 
 test(
-	'an owner who asks for ten times too much has what its ledger can do, and is refused the rest at once',
+	'an owner with ten times too many requests gets the capacity of its ledger, and immediate refusals',
 	{
 		timeout,
 	},
 	() => show('overload', overload({ count: 10 })),
 );
 
-// All three compare charges for calls that are cut off with the bill, by the clock: they run when no other form needs the processor.
-test('runs survive kills at random moments, though nobody asks for them', { timeout }, () =>
-	show('kills', kills({ count: 20 })),
-);
+// Alone, because they compare charges of aborted calls with the bill by the clock.
+test('runs survive kills at random moments without a request', { timeout }, () => show('kills', kills({ count: 20 })));
 
-test('answers that are stopped are charged what they cost, with and without a budget', { timeout }, () =>
+test('cancelled answers are charged their cost, with and without a budget', { timeout }, () =>
 	show('stops', stops({ count: 10 })),
 );
 
-test('runs with tools of an MCP server survive kills, and no tool that is not safe is called twice', { timeout }, () =>
+test('runs with tools of an MCP server survive kills, and no unsafe tool is called twice', { timeout }, () =>
 	show('served', served({ count: 4 })),
 );

@@ -1,4 +1,4 @@
-/** What every script of package.json says where it is asked what it does, or to do what it cannot. */
+/** The answers of every script of package.json to --help and to an unknown option. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 const root = resolve(import.meta.dirname, '../..');
 const manifest = v.object({ scripts: v.record(v.string(), v.string()) });
 const { scripts } = v.parse(manifest, JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
-/** Not those that npm runs before another one. */
+/** Without the scripts that npm runs before other scripts. */
 const asked = Object.entries(scripts).filter(([name]) => !/^pre(?!pare)/.test(name));
 const own = asked.filter(([, command]) => command.startsWith('node '));
 
@@ -38,6 +38,6 @@ test.each(own)('npm run %s refuses an unknown option', async (_, command) => {
 	expect(said).not.toMatch(/^\s+at .*:\d+:\d+/m);
 });
 
-test('every script is one program, which gets all arguments', () => {
+test('every script is one program that gets all arguments', () => {
 	expect(asked.filter(([, command]) => /&&|;|\|/.test(command))).toEqual([]);
 });

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { root } from '../../scripts/root.ts';
 
-/** The script that runs before all others, as a Node of that version would run it. */
+/** Runs the script that runs before all others, with this version as the version of Node. */
 function runOn(version: string) {
 	const pretend = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})`;
 	return spawnSync(process.execPath, ['--import', pretend, join(root, 'scripts/install.mjs')], { encoding: 'utf8' });
 }
 
-test('a Node that is too old is told in one sentence, before anything is installed', () => {
+test('refuses an old Node with one sentence before npm installs anything', () => {
 	for (const version of ['12.22.12', '16.20.2', '18.20.8']) {
 		const { status, stderr } = runOn(version);
 		expect(status).toBe(1);
@@ -17,6 +17,6 @@ test('a Node that is too old is told in one sentence, before anything is install
 	}
 });
 
-test('every Node that engines names gets on, the first of them, too', () => {
+test('accepts every Node that engines allows, and the oldest one', () => {
 	for (const version of ['20.0.0', '22.0.0', '24.0.0']) expect(runOn(version)).toMatchObject({ status: 0, stderr: '' });
 });

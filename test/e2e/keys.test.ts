@@ -200,7 +200,7 @@ describe('npm run keys -- --remote', () => {
 describe('npm start -- --keys', () => {
 	let runlet: Awaited<ReturnType<typeof startRunlet>> | undefined;
 	let home: string;
-	/** Keys that were made before it starts, the first of which was revoked. */
+	/** Keys from before the start. The first key was revoked. */
 	let revoked: string;
 	let second: string;
 	let boss: string;

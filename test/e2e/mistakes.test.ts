@@ -1,4 +1,4 @@
-/** What does not end `npm start`: crashes of its processes, uploads that break off, errors in saved files. */
+/** Crashes of its processes, broken uploads and errors in saved files do not end `npm start`. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -19,13 +19,13 @@ afterAll(async () => {
 	await rm(project, { recursive: true, force: true });
 });
 
-/** Asks again when told to: on a busy machine a start takes longer than a request waits. */
+/** Repeats a request that times out: on a busy machine a start takes longer. */
 async function agents(): Promise<Response> {
 	const response = await fetch(`${runlet.url}/v1/agents`);
 	return response.status === 503 && response.headers.has('retry-after') ? agents() : response;
 }
 
-/** The living processes of that name: `wrangler` is the one of Node that runs it. */
+/** The living processes with a name. `wrangler` is the Node process that runs Wrangler. */
 function find(name: string): number[] {
 	const { stdout } = spawnSync('ps', ['-o', 'pid=,args=', '-g', String(runlet.group)], { encoding: 'utf8' });
 	return stdout.split('\n').flatMap((line) => {
@@ -35,7 +35,7 @@ function find(name: string): number[] {
 	});
 }
 
-test('an upload that breaks off does not end Wrangler', async () => {
+test('a broken upload does not end Wrangler', async () => {
 	const before = find('wrangler');
 	const { port, hostname } = new URL(runlet.url);
 	for (let count = 0; count < 5; count++) {
@@ -50,7 +50,7 @@ test('an upload that breaks off does not end Wrangler', async () => {
 	expect(find('wrangler')).toEqual(before);
 });
 
-test('the Worker itself refuses a body that is too long', async () => {
+test('the Worker refuses a body that is too long', async () => {
 	for (const bytes of [5_000_000, 40_000_000]) {
 		const body = `{"agent":"${'x'.repeat(bytes)}"}`;
 		const headers = { 'content-type': 'application/json' };
@@ -108,7 +108,7 @@ test.each(mistakes)(
 		expect(runlet.printed(/The Worker does not run: (\S+?):/)).toMatch(/^src\//);
 		const response = await agents();
 		expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('Mend it and save')]);
-		// The words of an earlier start may come late.
+		// Output of an earlier start may come late.
 		runlet.forget();
 		await writeFile(path, good);
 		await runlet.says(/Runlet runs what was saved/);
@@ -147,7 +147,7 @@ test.each(atStart)('continues after the fix of a syntax error %s', async (_, spo
 	runlet.forget();
 	await spoil(path, `${good}\nconst x = ;\n`);
 	expect((await agents()).status).toBe(503);
-	// The next mistake is told as well.
+	// The next mistake is reported, too.
 	await writeFile(path, `${good}\nconst y = );\n`);
 	await runlet.says(/The Worker does not run: .*Unexpected "\)"/);
 	runlet.forget();
@@ -156,7 +156,7 @@ test.each(atStart)('continues after the fix of a syntax error %s', async (_, spo
 	expect((await agents()).status).toBe(200);
 });
 
-test("shows the stack of a tool's error in lines of the sources, in the terminal and to readers of the run", async () => {
+test("shows the stack of a tool's error with lines of the sources, in the terminal and to readers of the run", async () => {
 	const path = join(project, file);
 	const good = await readFile(path, 'utf8');
 	const broken = good.replace(
@@ -219,7 +219,7 @@ test('serves a saved file of the page or of its client, and keeps the page after
 	const askAlways = async () => {
 		while (!isOver) {
 			statuses.add((await fetch(`${runlet.url}/app.js`)).status);
-			// Without a pause it takes a processor of its own.
+			// Without a pause the loop takes a whole processor.
 			await pause(10);
 		}
 	};
@@ -238,7 +238,7 @@ test('serves a saved file of the page or of its client, and keeps the page after
 	await save('src/page/app.ts', (text) => `${text}\nconst = 1;\n`);
 	await runlet.says(/The page stays as it was until this is mended:\n.*\n?.*src\/page\/app\.ts:\d+:\d+/);
 	expect(await read('/app.js')).toContain('Nobody answers.');
-	// Meanwhile the server is replaced, and nobody notices.
+	// The server is replaced meanwhile, and no request fails.
 	isOver = true;
 	await reader;
 	expect([...statuses]).toEqual([200]);

@@ -34,7 +34,7 @@ describe('the Worker with a key', () => {
 			body: JSON.stringify({ agent: 'assistant', text: 'What is 17 + 25?' }),
 		});
 
-	test('a run goes to the model and its tools, and says what it cost; no key is seen', async () => {
+	test('a run uses its model and its tools, reports its cost, and reveals no key', async () => {
 		upstream.play(
 			async (exchange) => {
 				for (const event of anthropic.events({ calls: [call], stop: 'tool_use' })) await exchange.write(event);
@@ -60,7 +60,7 @@ describe('the Worker with a key', () => {
 		upstream.check();
 	});
 
-	test('a refused key ends the run with an error that names its variable, and not the key', async () => {
+	test('a refused key ends the run with an error that names its variable, but not the key', async () => {
 		upstream.play((exchange) => {
 			exchange.json(401, {
 				type: 'error',
@@ -90,7 +90,7 @@ describe('the Worker with a key', () => {
 		await upstream.requests[0]?.closed;
 	});
 
-	test('GET /v1/agents says that the model is ready', async () => {
+	test('GET /v1/agents shows that the model is ready', async () => {
 		const { agents }: { agents: unknown } = JSON.parse(await (await fetch(`${runlet.url}/v1/agents`)).text());
 		expect(agents).toContainEqual(
 			expect.objectContaining({
@@ -101,7 +101,7 @@ describe('the Worker with a key', () => {
 	});
 });
 
-describe('a Worker with an endpoint and prices of its own', () => {
+describe('a Worker with a custom endpoint and prices', () => {
 	const start = (MODEL: string) => {
 		const chat = { CHAT_BASE_URL: `${upstream.url}/v1`, CHAT_API_KEY: secretKey, CHAT_MODELS: 'llama, qwen' };
 		const PRICES = JSON.stringify({ llama: { input: 3_000, output: 0 } });
@@ -127,7 +127,7 @@ describe('a Worker with an endpoint and prices of its own', () => {
 		await close();
 	});
 
-	test('names CHAT_API_KEY to the operator where the endpoint refuses the key, and blames no caller', async () => {
+	test('names CHAT_API_KEY to the operator if the endpoint refuses the key, and blames no caller', async () => {
 		const { url, close } = await start('llama');
 		upstream.play((exchange) => exchange.json(401, { error: { message: 'No.', type: 'authentication_error' } }));
 		const response = await fetch(`${url}/v1/sessions`, {
@@ -139,7 +139,7 @@ describe('a Worker with an endpoint and prices of its own', () => {
 		await close();
 	});
 
-	test('refuses a model without a price under a budget in dollars, and names it', async () => {
+	test('refuses a model without a price under a budget in dollars, and names the model', async () => {
 		const { url, close } = await start('qwen');
 		const response = await ask(url, { usd: 1 });
 		expect(response.status).toBe(402);
@@ -164,7 +164,7 @@ describe('npm run example', () => {
 	};
 
 	test.each(names.filter((name) => name !== 'retrieval' && name !== 'ollama'))(
-		'%s says what to set when its key is missing',
+		'%s names the variable of a missing key',
 		async (name) => {
 			const variable = variables[name] ?? `${name.toUpperCase()}_API_KEY`;
 			await expect(example(name)).rejects.toMatchObject({
@@ -174,7 +174,7 @@ describe('npm run example', () => {
 		},
 	);
 
-	test('ollama says that nobody is there', async () => {
+	test('ollama reports that no server answers', async () => {
 		const missing = example('ollama', { OLLAMA_BASE_URL: await deadUrl() });
 		await expect(missing).rejects.toMatchObject({
 			code: 1,
@@ -182,7 +182,7 @@ describe('npm run example', () => {
 		});
 	});
 
-	test('anthropic asks, runs the tool and prints the answer and its price', async () => {
+	test('anthropic asks the model, runs the tool, and prints the answer and its price', async () => {
 		upstream.play(
 			async (exchange) => {
 				const add = { id: 'toolu_1', name: 'add', argumentsJson: '{"x":17,"y":25}' };
@@ -198,7 +198,7 @@ describe('npm run example', () => {
 		expect(stdout).toMatch(/\[add\] It is 42\.\n\n\d+ tokens in, \d+ out, \$0\.\d+\n/);
 	});
 
-	test('retrieval runs offline and answers from the document that fits', async () => {
+	test('retrieval runs offline and answers from the right document', async () => {
 		const { stdout } = await example('retrieval');
 		expect(stdout.split('\n')[0]).toMatch(/Shipping/);
 	});

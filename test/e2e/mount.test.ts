@@ -1,4 +1,4 @@
-/** The example of a Worker with routes of its own, as `npm start` and `npm run deploy` take it. */
+/** The example of a Worker with its own routes, under `npm start` and `npm run deploy`. */
 import { execFile } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ test('an existing Worker keeps its routes, and has agents, their page and their 
 	}
 });
 
-describe('a Worker with accounts of its own, and another name for SKILLS', () => {
+describe('a Worker with its own accounts and another name for SKILLS', () => {
 	let project: string;
 	let own: readonly string[];
 	beforeAll(async () => {
@@ -52,7 +52,7 @@ describe('a Worker with accounts of its own, and another name for SKILLS', () =>
 	const run = (script: string, ...args: readonly string[]) =>
 		promisify(execFile)('npm', ['run', '--silent', script, '--', ...args], { cwd: project }).catch((error) => error);
 
-	test('runlet dev publishes the skills there, and says that requests sign in', async () => {
+	test('runlet dev publishes its skills, and says that requests must sign in', async () => {
 		const shop = await startRunletIn(project, ...own, '--base-path', '/ai');
 		try {
 			await shop.says(/[1-9]\d* published/);
@@ -63,7 +63,7 @@ describe('a Worker with accounts of its own, and another name for SKILLS', () =>
 		}
 	});
 
-	test('runlet deploy tries the Worker with the skills there, under its base path, and says what to do where Runlet is not found', async () => {
+	test('runlet deploy tests the Worker with its skills under its base path, and names --base-path if it finds no Runlet', async () => {
 		const built = join(project, 'built');
 		const options = ['--outdir', built, '--keys-file', join(project, 'none.json')];
 		const { stdout, stderr } = await run('deploy', '--dry-run', ...own, '--base-path', '/ai', ...options);

@@ -11,7 +11,7 @@ import { type Script, startServer, type WireServer } from '../core/providers/wir
 const model = 'assistant';
 const { key, id: keyId } = makeKey();
 
-/** What Anthropic's API would have said. */
+/** A streamed answer of Anthropic's API. */
 const says =
 	(reply: NeutralReply): Script =>
 	async (exchange) => {
@@ -48,7 +48,7 @@ afterAll(async () => {
 	await upstream?.close();
 });
 
-/** The turns that the model was sent in its last request. */
+/** The turns in the last request to the model. */
 const heard = () => {
 	const { body, path = '' } = upstream.requests.at(-1) ?? {};
 	return anthropic.readRequest(body, path).turns;
@@ -68,7 +68,7 @@ describe('the openai package, unchanged', () => {
 		expect((await client.models.retrieve(model)).id).toBe(model);
 	});
 
-	test('gets an answer, and what it cost', async () => {
+	test('gets an answer with its usage', async () => {
 		upstream.play(text('Hello.'));
 		const { choices, usage } = await client.chat.completions.create({ model, messages: ask('Hi') });
 		expect(choices[0]).toMatchObject({ message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' });
@@ -76,7 +76,7 @@ describe('the openai package, unchanged', () => {
 		expect(usage?.prompt_tokens_details?.cached_tokens).toBe(25);
 	});
 
-	test("streams an answer while it is written, with the agent's own tool at work inside", async () => {
+	test("streams an answer while the model writes it, after a call of the agent's own tool", async () => {
 		const shown = Promise.withResolvers<void>();
 		upstream.play(
 			says({
@@ -102,7 +102,7 @@ describe('the openai package, unchanged', () => {
 		let cost: unknown;
 		for await (const { choices, usage } of stream) {
 			said += choices[0]?.delta.content ?? '';
-			// The model goes on once the reader has seen how it begins.
+			// The model continues after the reader has the start of the answer.
 			if (said !== '') shown.resolve();
 			cost = usage ?? cost;
 		}
@@ -170,7 +170,7 @@ describe('the openai package, unchanged', () => {
 			expect(said).toContain(words);
 	});
 
-	test.each(['stops reading', 'aborts'])('%s, and the run goes on', async (way) => {
+	test.each(['stops reading', 'aborts'])('%s, and the run continues', async (way) => {
 		const left = Promise.withResolvers<void>();
 		upstream.play(async (exchange) => {
 			const events = anthropic.events({ text: 'Long ago and far away', stop: 'end_turn' });
@@ -195,7 +195,7 @@ describe('the openai package, unchanged', () => {
 		upstream.check();
 	});
 
-	test('throws its own errors, and does not try again what cannot help', async () => {
+	test('throws its own errors, and does not repeat hopeless requests', async () => {
 		upstream.play((exchange) =>
 			exchange.json(400, { type: 'error', error: { type: 'invalid_request_error', message: 'no' } }),
 		);

@@ -25,9 +25,9 @@ const violations = v.pipe(
 );
 
 let runlet: Awaited<ReturnType<typeof startWorker>>;
-/** Refuses what breaks the document, from both sides. */
+/** Refuses requests and answers that violate the document. */
 let strict: Awaited<ReturnType<typeof startPrism>>;
-/** Passes everything on, and says what breaks the document. */
+/** Passes everything, and reports violations of the document. */
 let lenient: Awaited<ReturnType<typeof startPrism>>;
 let folder: string;
 let apiKey: string;
@@ -47,7 +47,7 @@ afterAll(async () => {
 	await rm(folder, { recursive: true, force: true });
 });
 
-/** Prism as a proxy in front of the Worker, on a port of the system's choice. */
+/** Runs Prism as a proxy before the Worker, on a free port. */
 async function startPrism(document: string, ...options: readonly string[]) {
 	const prism = join(root, 'node_modules/@stoplight/prism-cli/dist/index.js');
 	const args = [prism, 'proxy', document, runlet.url, '--port', '0', ...options];
@@ -100,7 +100,7 @@ async function ask(base: string, path: string, { method, json, text, headers }: 
 	return { status: response.status, headers: response.headers, text: answer, violations: found };
 }
 
-/** Asks through Prism, which lets only pass what fits the document, on the way there and back. */
+/** Sends a request through Prism, which refuses requests and answers that violate the document. */
 async function good(status: number, path: string, asked?: Asked) {
 	const answer = await ask(strict.url, path, asked);
 	expect(answer.violations, `${path}: ${answer.text}`).toEqual([]);
@@ -114,7 +114,7 @@ const readCalls = (text: string): string[] =>
 		.parse(v.object({ toolCalls: v.array(v.object({ id: v.string() })) }), JSON.parse(text))
 		.toolCalls.map(({ id }) => id);
 
-test('every route that does not stream takes and answers what the document says', async () => {
+test('every route that does not stream matches the document', async () => {
 	await good(200, '/healthz');
 	await good(200, '/openapi.json');
 	await good(200, '/docs', { headers: { accept: 'text/html' } });
@@ -215,7 +215,7 @@ test('every route that does not stream takes and answers what the document says'
 	await good(204, waiting, { method: 'DELETE' });
 });
 
-test('an error that the document cannot foresee is one that it has', async () => {
+test('errors that depend on stored data match the document', async () => {
 	const none = `/v1/sessions/${'0'.repeat(64)}`;
 	await good(404, none);
 	await good(404, `${none}/messages`, { json: { text: 'hello' } });
@@ -246,7 +246,7 @@ test('an error that the document cannot foresee is one that it has', async () =>
 	await good(400, `${path}/events`, { headers: { 'last-event-id': 'none' } });
 });
 
-test('the Worker refuses what the document does not allow, with the documented error', async () => {
+test('the Worker refuses requests that violate the document, with the documented error', async () => {
 	const path = `/v1/sessions/${readId((await good(201, '/v1/sessions', { json: { agent: 'assistant' } })).text)}`;
 	const bad: readonly (readonly [path: string, asked: Asked])[] = [
 		['/v1/sessions', { json: {} }],

@@ -1,4 +1,4 @@
-/** A project of its own (test/fixtures/own-worker) with the packed package: mounted in a Hono Worker, with all options. */
+/** A separate project (test/fixtures/own-worker) with the packed package: mounted in a Hono Worker, with all options. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -69,17 +69,17 @@ test('builds as Wrangler deploys it, without unused schema libraries', () => {
 	for (const name of ['zod', 'effect', 'arktype']) expect(taken).not.toContain(name);
 });
 
-/** What a deploy may weigh at most, in bytes of gzip. */
+/** The most bytes of a deployed Worker, after gzip. */
 const weights = {
 	/** A new project without MCP. */
 	worker: 380_000,
-	/** A new project. MCP, of which the first use loads most, is a third of it. */
+	/** A new project. MCP is a third of it, and is loaded at its first use. */
 	project: 540_000,
 	/** The loop with tools, and no provider. */
 	chat: 54_000,
 } as const;
 
-test('a project without mcp contains no MCP, no project contains the API document, and each keeps its weight limit', () => {
+test('a project without mcp contains no MCP, no project contains the API document, and each keeps its size limit', () => {
 	const hello = join(project, 'hello');
 	onTestFinished(() => rmSync(hello, { recursive: true }));
 	cpSync(join(root, 'packages/create-runlet/template'), hello, { recursive: true });
@@ -109,7 +109,7 @@ test('a project without mcp contains no MCP, no project contains the API documen
 		expect(whole).toContain(part);
 		expect(worker).not.toContain(part);
 	}
-	// The document of the API is a file beside the page.
+	// The API document is a file beside the page.
 	const ofDocument = 'whose tools agents offer';
 	expect(readFileSync(join(project, 'node_modules/runlet/dist/page/openapi.json'), 'utf8')).toContain(ofDocument);
 	expect(whole).not.toContain(ofDocument);
@@ -122,7 +122,7 @@ test('a project without mcp contains no MCP, no project contains the API documen
 		);
 });
 
-/** Serves the project with `wrangler dev`, minified as a deploy does it, in a process group of its own. */
+/** Serves the project with `wrangler dev`, minified as deployed, in its own process group. */
 async function serve(folder: string) {
 	const port = await claimPort();
 	const args = [
@@ -163,7 +163,7 @@ async function serve(folder: string) {
 	};
 }
 
-test('runs, keeps a session with the state of its tools over a restart, and hides it from another owner', async () => {
+test('keeps a session with the state of its tools over a restart, and hides it from another owner', async () => {
 	const folder = mkdtempSync(join(tmpdir(), 'runlet-own-worker-state-'));
 	let server = await serve(folder);
 	onTestFinished(async () => {

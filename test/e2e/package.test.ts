@@ -17,10 +17,10 @@ const project = mkdtempSync(join(tmpdir(), 'runlet-package-'));
 const run = (command: string, args: readonly string[]): string =>
 	execFileSync(command, args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 
-/** Whether a block is the test of an agent. */
+/** Whether a block is a test of an agent. */
 const isTest = ({ code }: Block) => code.includes("'runlet/testing'");
 
-/** Compiles the files of a folder as a strict project does. */
+/** Compiles the files of a folder like a strict project. */
 function compile(folder: string, types: readonly string[], lib: readonly string[], more: object = {}): void {
 	const compilerOptions = {
 		strict: true,
@@ -47,12 +47,12 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-test('a fresh clone packs the page and the API documents, which nobody has built there', () => {
+test('a fresh clone without build output packs the page and the API documents', () => {
 	for (const name of ['index.html', 'app.js', 'style.css', 'openapi.json', 'docs.html', 'shell.js'])
 		expect(packed.paths).toContain(`dist/page/${name}`);
 });
 
-test('a build that fails says why, and leaves no half of dist/', async () => {
+test('a failed build says why, and leaves no partial dist/', async () => {
 	const folder = mkdtempSync(join(tmpdir(), 'runlet-build-'));
 	onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 	const copy = await copySources(folder);
@@ -65,7 +65,7 @@ test('a build that fails says why, and leaves no half of dist/', async () => {
 	expect(existsSync(join(copy, 'dist'))).toBe(false);
 });
 
-test('a fresh project imports every part of the package, and every public name is there', () => {
+test('a fresh project can import every entry of the package and every public name', () => {
 	writeFileSync(
 		join(project, 'parts.mjs'),
 		`import * as all from 'runlet';
@@ -101,14 +101,14 @@ test('a fresh project imports every part of the package, and every public name i
 	);
 });
 
-test('what npm installs takes less than 25 MB', () => {
+test('an installation by npm takes less than 25 MB', () => {
 	const files = globSync('node_modules/**', { cwd: project });
 	const bytes = files.reduce((sum, file) => sum + lstatSync(join(project, file)).blocks * 512, 0);
 	expect(files.length).toBeGreaterThan(100);
 	expect(bytes / 1e6).toBeLessThan(25);
 });
 
-test('the SDKs that the package holds a copy of ask their APIs, and their licences are beside them', async () => {
+test('the bundled SDKs call their APIs, and their licences are beside them', async () => {
 	const asked: string[] = [];
 	const server = createServer((request, response) => {
 		const { authorization, 'x-api-key': key = authorization } = request.headers;
@@ -136,7 +136,7 @@ test('the SDKs that the package holds a copy of ask their APIs, and their licenc
 		expect(licenses).toMatch(new RegExp(`^${name} `, 'm'));
 });
 
-test('the copy of the client of MCP calls the tools of a server', async () => {
+test('the bundled MCP client calls the tools of a server', async () => {
 	const served = await serveStateless(() => {
 		const server = new McpServer({ name: 'clock', version: '1' });
 		server.registerTool('now', { description: 'The time.' }, () => ({ content: [{ type: 'text', text: 'noon' }] }));
@@ -157,7 +157,7 @@ test('the copy of the client of MCP calls the tools of a server', async () => {
 	expect(stdout).toBe('noon\n');
 });
 
-test('the package holds no test and no script', () => {
+test('the package contains no test and no script', () => {
 	const odd = packed.paths.filter(
 		(path) =>
 			!/^(dist\/((core|client|cloudflare|testing)\/[\w/-]+\.(js|d\.ts)|command\/[\w/-]+\.js|page\/\w+(\.\w+)?|LICENSES\.txt)|package\.json|README\.md|LICENSE|CHANGELOG\.md|llms\.txt|docs\/[\w-]+\.(md|png))$/.test(
@@ -180,7 +180,7 @@ test('the code of README and of docs compiles against the package, and tests of 
 	compile('docs/src', [types], ['es2024', 'esnext.array']);
 	const node = join(root, 'node_modules/@types/node');
 	compile('docs/pages', [node], ['es2024', 'dom']);
-	// The types of Node and of Workers contradict each other, which is nothing to a project.
+	// The types of Node and of Workers contradict each other.
 	compile('docs/tests', [types, node], ['es2024', 'esnext.array'], { skipLibCheck: true });
 	for (const file of globSync('docs/tests/*.ts', { cwd: project }))
 		expect(run(process.execPath, ['--test', file])).toMatch(/pass 1\b[\s\S]*fail 0\b/);

@@ -8,20 +8,19 @@ import { root } from '../../scripts/root.ts';
 const manifest = v.object({ scripts: v.record(v.string(), v.string()) });
 const { scripts } = v.parse(manifest, JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
 
-/** What a script said, and how it ended. */
+/** The output of a script, and its exit code. */
 export interface Ended {
 	readonly code: number;
 	readonly stdout: string;
 	readonly stderr: string;
 }
 
-/** Runs a script of package.json as npm would. */
+/** Runs a script of package.json like npm. */
 export function runScript(name: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
 	const [, ...command] = scripts[name]?.split(' ') ?? [];
 	return runNode(root, [...command, ...args], env);
 }
 
-/** Runs a command of `runlet` in another project. */
 export function runCommand(project: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
 	return runNode(project, [join(root, 'src/command/bin.ts'), ...args], env);
 }

@@ -1,4 +1,4 @@
-/** What is wrong with how a Worker is set up is said when it starts, and not by every request. */
+/** A wrong configuration of a Worker is reported at its start, not by every request. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** What `npm start` prints up to the line that matches. */
+/** The output of `npm start` up to the matching line. */
 async function startUntil(expression: RegExp, ...options: readonly string[]): Promise<string> {
 	const own = ['--port', String(await claimPort()), '--persist-to', folder, '--no-type-check'];
 	const args = ['scripts/start.ts', ...own, ...options];
@@ -101,7 +101,7 @@ describe('npm run deploy -- --dry-run checks the Worker that would be deployed',
 	});
 	afterAll(() => rm(project, { recursive: true, force: true }));
 
-	/** What it says of the project with these files changed. */
+	/** The output of a dry run of the project with changed files. */
 	async function dryRun(changes: Readonly<Record<string, (text: string) => string>>) {
 		const before: [path: string, text: string][] = [];
 		for (const [file, change] of Object.entries(changes)) {

@@ -19,7 +19,7 @@ export const analyst = defineAgent({
 });
 `;
 
-/** What the model calls, one after another. Then it repeats the last result. */
+/** The model makes these calls, one after another, and then repeats the last result. */
 const calls = [
 	['write_file', { path: 'data/fruit.txt', text: 'pear\napple\nfig\n' }],
 	['run_shell', { command: 'sort data/fruit.txt > sorted.txt; wc -l < sorted.txt; curl http://127.0.0.1/ || true' }],
@@ -29,10 +29,10 @@ let model: Server;
 let project: string;
 let server: Awaited<ReturnType<typeof startRunletIn>>;
 
-/** What it calls for a message that names it, and then never again. */
+/** The model makes only this call for the message `Take long.` */
 const longCall = ['run_shell', { command: 'touch begun.txt; sleep 60', timeoutMs: 60_000 }] as const;
 
-/** A server that speaks Chat Completions and plays the calls. */
+/** A Chat Completions server that makes the calls. */
 async function startModel(): Promise<Server> {
 	const started = createServer(async (request, response) => {
 		const { messages } = JSON.parse(await text(request));
@@ -85,10 +85,10 @@ afterAll(async () => {
 	if (project !== undefined) await rm(project, { recursive: true, force: true });
 });
 
-test('a model that nobody knows is said beside the banner of npm start', () =>
+test('npm start reports an unknown model beside its banner', () =>
 	server.says(/Runlet is at[\s\S]*No provider knows the model "gtp-5"/));
 
-test('under npm start an agent runs a shell over the files of its session, which keeps what it changes', async () => {
+test('an agent under npm start runs a shell that changes the files of its session', async () => {
 	const client = createClient({ baseUrl: server.url });
 	const { id } = await client.createSession({ agent: 'analyst' });
 	let said = '';
@@ -105,7 +105,7 @@ test('under npm start an agent runs a shell over the files of its session, which
 	expect(changes).toMatchObject({ changes: [{ path: 'sorted.txt', kind: 'created' }, { path: 'data/fruit.txt' }] });
 });
 
-test('npm start answers after a kill in the middle of a command, which is not run again, and its run says so', async () => {
+test('npm start answers after a kill during a command, and the run reports the unknown outcome instead of a repeat', async () => {
 	const client = createClient({ baseUrl: server.url });
 	const { id } = await client.createSession({ agent: 'analyst' });
 	const reading = client.sendMessage(id, 'Take long.');

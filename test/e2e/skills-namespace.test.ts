@@ -8,7 +8,7 @@ import { findNamespace } from '../../src/command/skills/kv.ts';
 
 let folder: string;
 beforeAll(async () => {
-	// Not its warnings: an environment here lacks bindings on purpose.
+	// Without warnings: the environments lack bindings on purpose.
 	vi.stubEnv('WRANGLER_LOG', 'error');
 	folder = await mkdtemp(join(tmpdir(), 'runlet-namespace-'));
 	await writeFile(join(folder, 'worker.ts'), '');
@@ -24,7 +24,7 @@ async function writeConfig(name: string, text: string): Promise<string> {
 	return config;
 }
 
-/** What `wrangler dev` makes of a configuration. */
+/** The configuration as `wrangler dev` parses it. */
 const served = v.object({ kvNamespaces: v.record(v.string(), v.object({ id: v.string() })) });
 
 const top = `name = "shop"
@@ -55,7 +55,7 @@ test.each([
 	['bare.toml', top, [undefined, 'live']],
 	['wrangler.jsonc', jsonc, [undefined, 'live']],
 ] as const)(
-	'the skills of %s are published where wrangler dev reads them, in each environment',
+	'publishes the skills of %s to the namespace of wrangler dev, in each environment',
 	async (name, text, envs) => {
 		const config = await writeConfig(name, text);
 		for (const env of envs) {
@@ -76,7 +76,7 @@ test.each([
 	['a line that is no TOML', 'name = \n', undefined, /wrangler\.toml: Invalid TOML document: [\s\S]*1: {2}name = /],
 	['a field of another type', 'kv_namespaces = "SKILLS"\n', undefined, /^kv_namespaces: .*expected a list/],
 	['an environment that is not there', toml, 'test', /^--env test: .*no such environment\. It has: live, empty\.$/],
-])('%s is an error with its place', async (_, text, env, words) => {
+])('reports %s as an error with its place', async (_, text, env, words) => {
 	const config = await writeConfig('wrangler.toml', text);
 	await expect(findNamespace('SKILLS', { config, env })).rejects.toThrow(words);
 });

@@ -23,9 +23,9 @@ describe('publishSkills to a real KV', () => {
 	let kv: SkillsNamespace;
 	let operations: string[];
 	let directory: string;
-	/** Writes that still succeed; then the process is gone, in the midst of a bulk as well. */
+	/** How many writes succeed before the process is interrupted, also inside a bulk write. */
 	let alive: number;
-	/** What a reader could do after each write. */
+	/** A reader's check after each write. */
 	let afterWrite: () => Promise<void>;
 	const write1 = async (operation: string, key: string, work: () => Promise<void>) => {
 		if (alive-- <= 0) throw new Error('interrupted');
@@ -49,7 +49,7 @@ describe('publishSkills to a real KV', () => {
 	};
 	const keys = () => toSkillsKv(kv).list('');
 	const publish = (options: Partial<PublishOptions> = {}) => publishSkills(recorded, { directory, ...options });
-	/** Everything that a new reader sees: name and text of each skill. */
+	/** The name and the text of each skill that a new reader finds. */
 	const readAll = async (options: KvResolverOptions = {}) => {
 		const problems: string[] = [];
 		const resolver = kvResolver(kv, {
@@ -139,7 +139,7 @@ describe('publishSkills to a real KV', () => {
 			await write('b/SKILL.md', markdown('b'));
 			await rm(join(directory, 'c'), { recursive: true, force: true });
 			await publish({ now: now - 3 * keptMs });
-			// One generation more, so that deletions are among the writes.
+			// A third generation, so that deletions are among the writes.
 			await write('a/SKILL.md', markdown('a', { body: 'Older\n' }));
 			await publish({ now: now - 2 * keptMs });
 			await write('a/SKILL.md', markdown('a'));
@@ -150,7 +150,7 @@ describe('publishSkills to a real KV', () => {
 			await publish({ now: now - keptMs });
 			expect(await readAll()).toEqual(before);
 
-			// A run that began before, and reads on while it is published.
+			// A resolver that started before the publication, and continues during it.
 			const old = kvResolver(kv, { cacheMs: 0 });
 			await old.listFn(turn);
 			await write('a/SKILL.md', markdown('a', { body: 'New\n' }));

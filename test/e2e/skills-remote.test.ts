@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import * as v from 'valibot';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-/** What Cloudflare's API answers for a KV namespace (https://developers.cloudflare.com/api/resources/kv/), two keys a page. */
+/** Cloudflare's API for a KV namespace (https://developers.cloudflare.com/api/resources/kv/), with two keys a page. */
 const values = new Map<string, string>();
 const requests: string[] = [];
 const pairs = v.array(v.object({ key: v.string(), value: v.string() }));

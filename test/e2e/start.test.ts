@@ -47,7 +47,7 @@ test('answers requests while the proxy of Wrangler is stopped', async () => {
 		.filter((line) => Number.parseInt(line, 10) === runlet.group && /workerd\S* serve /.test(line))
 		.map((line) => Number(line.trim().split(/\s+/)[1]))
 		.sort((a, b) => a - b);
-	// The first that Wrangler starts.
+	// The process that Wrangler starts first.
 	if (proxy === undefined) throw new Error('There is no workerd.');
 	process.kill(proxy, 'SIGSTOP');
 	try {
@@ -282,7 +282,7 @@ test('npm start sets its address for the logins of MCP servers', async () => {
 	const client = createClient({ baseUrl: runlet.url });
 	await client.putMcpServer('tracker', { url: 'https://mcp.example.com/mcp', auth: 'oauth' });
 	expect(await client.listMcpServers()).toMatchObject([{ name: 'tracker', isLoggedIn: false }]);
-	// The document of a client is for the web: without an address of its own this would be not_configured.
+	// The document of a client needs a public address. Without a set address the answer would be not_configured.
 	const response = await fetch(`${runlet.url}/v1/mcp/client.json`);
 	expect({ status: response.status, text: await response.text() }).toMatchObject({
 		status: 404,
@@ -339,12 +339,12 @@ test('leaves no process when it is stopped or killed', async () => {
 		if (signal === 'SIGKILL') await runlet.restart();
 		expect(processes(runlet.group)).not.toBe('');
 		await runlet.stop(signal);
-		// A process that was killed needs a moment to end.
+		// The process table lists a killed process for a moment.
 		await expect.poll(() => processes(runlet.group), { message: signal }).toBe('');
 	}
 });
 
-/** The living processes of a group: one that has ended and waits to be collected is none. */
+/** The living processes of a group, without zombies. */
 function processes(group: number): string {
 	const { stdout } = spawnSync('ps', ['-o', 'stat=,pid=,args=', '-g', String(group)], { encoding: 'utf8' });
 	return stdout

@@ -1,11 +1,11 @@
-/** The types of what is saved while `npm start` serves it. */
+/** The type checks of files that are saved while `npm start` serves them. */
 import { spawnSync } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { copyProject, startRunletIn } from '../runlet.ts';
 
-/** The compiler runs at low priority: on a busy machine it has what others leave. */
+/** The compiler runs at low priority, and is slow on a busy machine. */
 vi.setConfig({ testTimeout: 300_000 });
 
 let project: string;
@@ -37,7 +37,7 @@ test('reports a type error with its line and its later fix, while the Worker run
 	expect(runlet.printed(/(A type error)/)).toBeDefined();
 	expect((await fetch(`${runlet.url}/v1/agents`)).status).toBe(200);
 	await writeFile(path, good);
-	// While that is being checked, it is saved again.
+	// Another save during this check.
 	await expect.poll(countCompilers, { timeout: 60_000, interval: 20 }).toBeGreaterThan(0);
 	await writeFile(path, `${good}\n`);
 	await runlet.says(/The types are right again\./);

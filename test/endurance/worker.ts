@@ -16,16 +16,16 @@ import { SlowObject } from './slow-object.ts';
 declare global {
 	namespace Cloudflare {
 		interface Env {
-			/** Where the programmes listen: the model, the tools' effects, the crash points. */
+			/** The address of the programme: the model, the effects of tools, and the answers at crash points. */
 			readonly OUTSIDE: string;
-			/** Where the MCP server of a programme listens. */
+			/** The address of the programme's MCP server. */
 			readonly MCP?: string;
 			/**
-			 * At a crash point: `ask` whether to go on, or `abort` the object before the write is durable, once, where its id says;
-			 * `few` aborts one object of 20. Missing: only tell of a run's end.
+			 * At a crash point: `ask` asks the programme whether to continue; `abort` aborts each object once, at the point that
+			 * its id chooses, before the write is durable; `few` aborts one object of 20. Missing: only reports the end of runs.
 			 */
 			readonly CRASH?: 'ask' | 'abort' | 'few';
-			/** How many calls a second a ledger and a directory can do. Missing: as many as there are. */
+			/** The capacity of a ledger and a directory, in calls a second. Missing: unlimited. */
 			readonly CALLS_PER_SECOND?: string;
 		}
 	}
@@ -47,7 +47,7 @@ function effect(name: string, about: { readonly retry?: 'safe' } = {}) {
 	});
 }
 
-/** A tool that asks first. It has its effect when it gets the answer. */
+/** A tool that asks first. It has its effect after the answer. */
 const order = tool.define({
 	name: 'unsafe',
 	description: 'Asks, then has an effect outside.',
@@ -60,7 +60,7 @@ const order = tool.define({
 	},
 });
 const tools = [effect('keyed', { retry: 'safe' }), effect('unsafe'), effect('lookup', { retry: 'safe' })];
-/** A tool whose result is told outside before it is stored. */
+/** Makes a tool report its result to the programme before the result is stored. */
 const slowDown = (one: Tool) => ({
 	...one,
 	fn: async (input: unknown, context: ToolContext) => {
@@ -72,10 +72,10 @@ const slowDown = (one: Tool) => ({
 });
 const fileTools = Object.values(toolbox.withCoding(toolbox.withFiles(toolbox.basic()))).map(slowDown);
 const model = 'fake/model';
-/** Every tool that computes. */
+/** Every tool that takes processor time. */
 const hostileTools = toolbox.withShell(toolbox.all());
 
-/** Objects of this process by their id, and how often they came to where they are aborted. */
+/** Objects by their id, and how often each reached its crash point. */
 const objects = new Map<string, DurableObjectState>();
 const times = new Map<string, number>();
 
@@ -89,7 +89,7 @@ const runtime = {
 			tools: [agentTool({ name: 'worker', description: 'Has three tools.' }, { budget: { tokens: 100_000 } })],
 			maxOutputTokens: 1_000,
 		}),
-		// What a call sets aside of a budget is near to what it costs.
+		// A call reserves little more of the budget than it costs.
 		defineAgent({ name: 'thrifty', description: 'The same, in few words.', model, tools, maxOutputTokens: 200 }),
 		defineAgent({
 			name: 'archivist',
@@ -140,7 +140,7 @@ const runtime = {
 		if (isAborted(session) && abort.name === point) {
 			const time = (times.get(session) ?? 0) + 1;
 			times.set(session, time);
-			// Before anything is sent, which would wait until the write is durable.
+			// Before the first await: a request would wait until the write is durable.
 			if (time === abort.time) objects.get(session)?.abort(`crash point ${point}`);
 		}
 		if (env.CRASH === 'ask' || point === 'ended') await post('/point', { point, session });
@@ -149,14 +149,14 @@ const runtime = {
 
 const classes = createObjects(runtime);
 export const { Publisher } = classes;
-// Named in wrangler.toml.
+// `wrangler.toml` names this class.
 export { Memory } from '../../src/cloudflare/memory/index.ts';
 
 /** The calls after which a slow object is aborted. */
 const callsPerLife = 60;
 const slow = env.CALLS_PER_SECOND && { callsPerSecond: Number(env.CALLS_PER_SECOND), callsPerLife };
 
-/** The ledger, which may be slow in what runs ask of it. */
+/** A ledger with a limited capacity for the calls of runs. */
 export class Ledger extends classes.Ledger {
 	readonly #slow = new SlowObject(this.ctx, slow || undefined);
 
@@ -173,7 +173,7 @@ export class Ledger extends classes.Ledger {
 	}
 }
 
-/** The directory, likewise. */
+/** A directory with a limited capacity. */
 export class Directory extends classes.Directory {
 	readonly #slow = new SlowObject(this.ctx, slow || undefined);
 
@@ -182,23 +182,21 @@ export class Directory extends classes.Directory {
 	}
 }
 
-/** Sessions whose model and tools are outside, in the process of the programme. */
+/** Sessions whose model and tools are in the process of the programme. */
 export class Session extends classes.Session {
 	constructor(ctx: DurableObjectState, given: WorkerEnv) {
 		super(ctx, given);
 		const session = ctx.id.toString();
 		objects.set(session, ctx);
-		// A kill may have come between the end of a run and the word of it. The alarm that is left begins this life.
+		// A kill may come between the end of a run and its report. The alarm then starts the object again.
 		if (env.CRASH === undefined && hasEnded(ctx.storage.sql)) void post('/point', { point: 'ended', session });
 	}
 }
 
-/** Whether a session's object is aborted at its crash point. */
 function isAborted(session: string): boolean {
 	return env.CRASH === 'abort' || (env.CRASH === 'few' && Number.parseInt(session.slice(8, 16), 16) % 20 === 0);
 }
 
-/** Whether the newest run of a session is over. */
 function hasEnded(sql: SqlStorage): boolean {
 	if (sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'run'").toArray().length === 0) return false;
 	const [run] = sql.exec<{ status: string }>('SELECT status FROM run ORDER BY n DESC LIMIT 1').toArray();
@@ -207,5 +205,5 @@ function hasEnded(sql: SqlStorage): boolean {
 
 const app = createApp(runtime, [mcp]);
 
-/** The app, which says what routes it has. */
+/** The app, with a list of its routes for the fuzzer. */
 export default app.get('/routes', (c) => c.json(app.routes.map(({ method, path }) => ({ method, path }))));

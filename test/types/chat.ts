@@ -1,4 +1,4 @@
-/** What must compile, and what must not, of `chat`. `tsc` is the test. */
+/** Types of `chat` that compile, and types that do not. `tsc` is the test. */
 
 import * as v from 'valibot';
 import {
@@ -23,7 +23,7 @@ import {
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const same = <A, B>(_: Same<A, B>): void => {};
 
-// The functions that a program writes itself.
+// The functions of a program's own provider.
 const chatFn = async (_model: string, _messages: readonly Message[], _system?: string, _tools?: readonly Tool[]) =>
 	({ text: 'Hi', stopReason: 'end_turn' }) satisfies ChatReply;
 const chatStreamFn = async (
@@ -78,7 +78,7 @@ same<typeof run.events, AsyncIterable<RunEvent>>(true);
 same<ReturnType<typeof run.toStream>, ReadableStream<Uint8Array>>(true);
 same<RunResult['status'], 'completed' | 'awaiting_tools' | 'awaiting_user' | 'halted'>(true);
 
-// The output of a run is what its outputSchema says.
+// The type of the output follows outputSchema.
 const typed = await chat.run({ ...options, outputSchema: v.object({ city: v.string() }) }, []).result;
 same<typeof typed.output, { city: string } | undefined>(true);
 const literal = await chat.run(
@@ -97,7 +97,7 @@ export const prompted: ChatOptions = {
 	system: ({ metadata, skillContext }) => `${metadata.plan} ${skillContext.sender}`,
 };
 
-// A consumer needs no case for kinds that it does not know, and a known kind has its fields.
+// A `default` case covers unknown event types. A known type has its fields.
 export function readText(event: RunEvent): string {
 	switch (event.type) {
 		case 'text':
@@ -116,7 +116,7 @@ export function readText(event: RunEvent): string {
 	}
 }
 
-// The open types take what is not known yet.
+// The open types accept unknown values.
 export const open: [Provider, ReplyDelta, ChatReply, StreamStop, ChatUsage, MessagePart] = [
 	'mistral',
 	{ type: 'acme:citation', url: 'u' },

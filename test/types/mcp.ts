@@ -1,13 +1,13 @@
-/** Promises that only the compiler can check: `tsc` fails where an expected error is missing. Nothing runs this file. */
+/** Types of MCP logins. `tsc` fails if an expected error is missing. Nothing runs this file. */
 
 import type { OAuthClientProvider } from '@modelcontextprotocol/client';
 import { fromServer, type LoginTokens, type McpLogin } from '../../src/core/mcp/index.ts';
 
-/** A provider of the protocol's client is a login. */
+/** An OAuth provider of the MCP SDK is a login. */
 export const fromProvider = (auth: OAuthClientProvider) =>
 	fromServer({ name: 'tracker', url: 'https://mcp.example.com/mcp', auth });
 
-/** A login can be written without that package. */
+/** A login needs no import of the MCP SDK. */
 export class Login implements McpLogin {
 	readonly redirectUrl = 'https://example.com/callback';
 	readonly clientMetadata = { client_name: 'Example', redirect_uris: ['https://example.com/callback'] };

@@ -1,5 +1,5 @@
-/** What has to hold for the types of `providers`; checked by `npm run check`. */
+/** Types of `providers`. `npm run check` checks them. */
 import type { AiBinding } from '../../src/core/providers/index.ts';
 
-/** The binding that Cloudflare's own types describe is one that `workersAi` takes. */
+/** `workersAi` accepts the `Ai` binding of Cloudflare's types. */
 export const realBinding = (ai: Ai): AiBinding => ai;

@@ -1,11 +1,11 @@
-/** Promises that only the compiler can check: `tsc` fails where an expected error is missing. Nothing runs this file. */
+/** Types of tools. `tsc` fails if an expected error is missing. Nothing runs this file. */
 
 import { type } from 'arktype';
 import * as v from 'valibot';
 import { z } from 'zod';
 import { askUser, fn, halt, type JsonSchema, type Tool, tool, toolbox } from '../../src/core/index.ts';
 
-/** Compiles only where both types are the same. */
+/** Compiles only if both types are the same. */
 function same<A, B>(_: (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : never): void {}
 
 const integer = v.pipe(v.number(), v.integer());
@@ -25,7 +25,7 @@ const add = fn(
 	},
 );
 
-// A function made with fn is still an ordinary function.
+// A function made with `fn` is still an ordinary function.
 same<ReturnType<typeof add>, number>(true);
 add(2, 3);
 // @ts-expect-error a wrong type
@@ -35,7 +35,7 @@ add(2);
 // @ts-expect-error one argument too many
 add(2, 3, 4);
 
-// An optional parameter may be left out, and may be undefined inside.
+// An optional parameter may be omitted, and is possibly undefined in the function.
 const greet = fn(
 	{
 		name: 'greet',
@@ -54,7 +54,7 @@ greet('Ada', undefined);
 // @ts-expect-error a wrong type
 greet('Ada', 3);
 
-// Zod and ArkType parameters are inferred too.
+// Zod and ArkType parameters are inferred, too.
 fn(
 	{
 		name: 'other',
@@ -69,7 +69,7 @@ fn(
 	},
 );
 
-// What is returned must be what `returns` says, a promise of it, a question, or a halt.
+// A function returns the type of `returns`, a promise of it, a question, or a halt.
 fn({ name: 'later', returns: v.string() }, async () => 'text');
 fn({ name: 'asks', returns: v.string() }, () => askUser('Which?'));
 fn({ name: 'halts', returns: v.string() }, () => halt('done', 'text'));
@@ -99,7 +99,7 @@ tool.define({
 	fn: ({ n }) => n.toFixed(),
 });
 
-// The hooks of a record get what its schema describes, whatever it is written in; onResult gets what fn returns.
+// Hooks of a record get the arguments of any kind of schema. onResult gets the result of fn.
 const hooked = { name: 'pay', description: 'd' } as const;
 tool.define({
 	...hooked,
@@ -181,7 +181,7 @@ tool.define({
 	onRequest: ({ currency }) => currency,
 });
 
-// What readArgs makes is what the handler and the other hooks get.
+// The handler and the other hooks get the result of readArgs.
 tool.define({
 	...hooked,
 	passInput: true,
@@ -198,7 +198,7 @@ tool.define({
 	onRequest: ({ day }) => day,
 });
 
-// A schema that is not written out describes an object of unknown fields.
+// A schema of the type JsonSchema describes an object with unknown fields.
 const given: JsonSchema = { type: 'object' };
 tool.define({
 	...hooked,
@@ -209,7 +209,7 @@ tool.define({
 	},
 });
 
-// The state of a session gives what a schema says.
+// `state.get` has the type of its schema.
 tool.define({
 	...hooked,
 	passInput: true,
@@ -223,7 +223,7 @@ tool.define({
 	},
 });
 
-// A field that tools do not have is an error where it is written.
+// An unknown field of a tool is an error.
 // @ts-expect-error needsApproval
 tool.define({ ...hooked, inputSchema: {}, needApproval: true });
 // @ts-expect-error params
@@ -237,14 +237,14 @@ tool.define({ name: 'weather', description: 'd' });
 // @ts-expect-error manual is no text
 tool.define({ name: 'weather', description: 'd', inputSchema: {}, manual: 'yes' });
 
-// Functions and records mix; a plain function has no signature.
+// Lists of tools mix functions and records. A plain function has no signature.
 const record: Tool = { name: 'web', inputSchema: { type: 'object' } };
 tool.forAgent([add, greet, record]);
 toolbox.build([add, record]);
 // @ts-expect-error a plain function
 tool.forAgent([(x: number) => x]);
 
-// The outcome of a toolbox call is a value or an error, told apart by ok.
+// The outcome of a toolbox call is a value or an error. `ok` distinguishes them.
 const outcome = await toolbox.perform('add', {}, {});
 if (!outcome.ok)
 	same<typeof outcome.error.kind, 'unknown_tool' | 'missing_argument' | 'invalid_argument' | 'failed'>(true);

@@ -117,7 +117,7 @@ const named: Readonly<Record<string, (who: Account, name: string) => Promise<str
 };
 
 test.each(Object.entries(named))(
-	'people who share %s have sessions of their own, and see those of nobody else',
+	'people who share %s have separate sessions, and see no other sessions',
 	async (_, make) => {
 		const name = `same-${crypto.randomUUID()}`;
 		const ids: string[] = [];
@@ -237,7 +237,7 @@ test('erasing a user keeps sessions and spending of users with similar names', a
 
 describe('a role', () => {
 	test.each(['Admin', 'ADMIN', ' admin', 'owner', 'root', '', null, 1, true, ['admin'], { role: 'admin' }])(
-		'the role %j lets nobody in',
+		'refuses a login with the role %j',
 		async (role) => {
 			expect((await ask({ owner: 'shop', user: 'ada', role } as never, '/v1/sessions')).status).toBe(503);
 		},
@@ -257,12 +257,12 @@ describe('a role', () => {
 		null,
 		7,
 		['ada'],
-	])('no login has the user %j', async (user) => {
+	])('refuses a login with the user %j', async (user) => {
 		expect((await ask({ owner: 'shop', user } as never, '/v1/sessions')).status).toBe(503);
 	});
 
 	test.each(['*', 'local', 'webhooks', 'schedules', '', 'a b', 'é', 'x'.repeat(129), null, 7])(
-		'no login has the owner %j',
+		'refuses a login with the owner %j',
 		async (owner) => {
 			expect((await ask({ owner, user: 'ada', role: 'admin' } as never, '/v1/sessions')).status).toBe(503);
 		},
@@ -376,7 +376,7 @@ describe('the asker and the decider', () => {
 		expect(happened.paid).toHaveLength(3);
 	});
 
-	test('an asker is each person who wrote to the run, and nobody from other runs', async () => {
+	test('each person who wrote to the run is an asker, and nobody from other runs', async () => {
 		const { id } = await create(keys.shop, { user: 'ada' });
 		const running = say(kim, id, `${call('who')}\n${call('who')}\n${call('who')}\n${payment()}`);
 		const joined = say(lea, id, `${call('who')}\n${payment()}`, { whenBusy: 'steer' });
@@ -397,7 +397,7 @@ describe('the asker and the decider', () => {
 		expect(happened.paid.map(({ amount }) => amount)).toEqual([80, 7]);
 	});
 
-	test('a person whose message waited behind a call is not an asker of the call', async () => {
+	test('the sender of a message that waits behind a call is not an asker of the call', async () => {
 		const { id } = await create(keys.shop, { user: 'ada' });
 		const running = say(ada, id, `${call('who')}\n${payment()}`);
 		const waitingOne = say(kim, id, payment(9));
@@ -499,7 +499,7 @@ describe('the asker and the decider', () => {
 });
 
 describe('a session that is deleted', () => {
-	test('stops its run and its children, which cost and send nothing afterwards', async () => {
+	test('stops its run and its children, and they then cost and send nothing', async () => {
 		const { id } = await create(ada, { text: call('errand', { task: payment() }) });
 		const child = await findChild(id);
 		await waitFor(child, 'awaiting_tools');
@@ -591,7 +591,7 @@ describe('spending', () => {
 	});
 
 	test.each(Object.entries(ways))(
-		'by %s ends where the customer has nothing left, and goes on for others',
+		'by %s ends for a customer without budget, and continues for others',
 		async (_, spend) => {
 			const user = createUser();
 			expect((await setCaps(user, { total: { tokens: 1 } })).status).toBe(200);
@@ -657,7 +657,7 @@ describe('spending', () => {
 		['no number', { tokens: 'all' }],
 		['null', { tokens: null }],
 		['a unit of its own', { euros: 5 }],
-	])('is not limited by the cap %s', async (_, budget) => {
+	])('refuses the budget %s', async (_, budget) => {
 		for (const who of [ada, keys.shop])
 			expect((await ask(who, '/v1/sessions', { agent: 'open-till', budget })).status).toBe(400);
 	});
@@ -675,7 +675,7 @@ test.each<[string, (who: Credential, id: string, callId: string) => Promise<Resp
 	expect(happened.paid).toMatchObject([{ owner: 'shop', user: 'ada', amount: 80 }]);
 });
 
-test('everybody who may write answers a tool’s question, and a question that looks like a decision is none', async () => {
+test('everybody who may write answers a tool’s question, even if the question looks like a decision', async () => {
 	const { id, token } = await create(keys.shop, { user: 'ada' });
 	await say(
 		token,

@@ -75,21 +75,18 @@ async function toSeen(response: Response) {
 describe('a provider that refuses the Worker’s key', () => {
 	beforeEach(() => void play(...Array.from({ length: 20 }, () => refused)));
 
-	test.each(Object.entries(ways))(
-		'is no fault of a customer, who reads a neutral text and an id: %s',
-		async (_, way) => {
-			for (const who of [ada, keys.ofAda]) {
-				const { status = 502, text } = await way(who);
-				expect(text).not.toMatch(secret);
-				expect(text).toMatch(/provider_error|cannot be used now/);
-				expect(text).toMatch(runId);
-				// Clients of chat completions retry after 5xx, which would start a second run.
-				expect([502, 406]).toContain(status);
-			}
-		},
-	);
+	test.each(Object.entries(ways))('shows a customer a neutral text and an id: %s', async (_, way) => {
+		for (const who of [ada, keys.ofAda]) {
+			const { status = 502, text } = await way(who);
+			expect(text).not.toMatch(secret);
+			expect(text).toMatch(/provider_error|cannot be used now/);
+			expect(text).toMatch(runId);
+			// Clients of chat completions retry after 5xx, which would start a second run.
+			expect([502, 406]).toContain(status);
+		}
+	});
 
-	test.each(Object.entries(ways))('is told to an admin in the words of the provider: %s', async (_, way) => {
+	test.each(Object.entries(ways))('shows an admin the provider’s error text: %s', async (_, way) => {
 		for (const who of [boss, keys.ofBoss]) {
 			const { status = 502, text } = await way(who);
 			expect(text).toContain('Check HOUSE_KEY');
@@ -114,7 +111,7 @@ describe('a provider that refuses the Worker’s key', () => {
 		expect(JSON.stringify([result, await (await ask(ada, `/v1/sessions/${id}/events`)).text()])).not.toMatch(secret);
 	});
 
-	test('is sent to a callback without the provider’s words', async () => {
+	test('is sent to a callback without the provider’s error text', async () => {
 		const url = `${inject('receiver')}/${crypto.randomUUID()}`;
 		await fetch(url, { method: 'PUT', body: '[]' });
 		expect((await deliver({ message: { text: 'Hello', callback: url } })).status).toBe(202);

@@ -179,7 +179,7 @@ const isOwnCall = (text: string) => text === payment();
 
 describe.each(Object.entries(works))('%s', (_, text) => {
 	test.each(Object.entries(asking))(
-		'that a colleague has asked for %s is allowed by none of their ways, and by somebody else',
+		'is not approved by the colleague who asks for it %s, but by another person',
 		async (_, askFor) => {
 			const id = await askFor(text);
 			await waitFor(id, isOwnCall(text) ? 'awaiting_tools' : 'awaiting_user');
@@ -204,7 +204,7 @@ describe.each(Object.entries(works))('%s', (_, text) => {
 
 describe('a call of a background child', () => {
 	test.each(Object.entries(asking).filter(([how]) => !how.includes('background')))(
-		'that a colleague has asked for %s is allowed by none of their ways, and by somebody else',
+		'is not approved by the colleague who asks for it %s, but by another person',
 		async (_, askFor) => {
 			const parent = await askFor(call('errand', { task: payment() }));
 			await expect.poll(() => findChild(parent)).not.toBe('');
@@ -229,7 +229,7 @@ const others: Readonly<Record<string, Credential>> = {
 };
 
 test.each(Object.entries(others))(
-	'%s allows what a customer asked for by a token, with another amount',
+	'%s approves the call of a customer with a token, and changes its amount',
 	async (_, who) => {
 		const id = await makeSession();
 		const { token } = await makeToken(keys.shop, id);
@@ -254,7 +254,7 @@ const refused: Readonly<Record<string, readonly [Credential, number]>> = {
 };
 
 test.each(Object.entries(refused))(
-	'%s does not allow what a customer asked for by a token of the server',
+	'%s does not approve the call of a customer with a token of the server',
 	async (_, [who, status]) => {
 		const id = await makeSession();
 		const { token } = await makeToken(keys.shop, id);
@@ -268,7 +268,7 @@ test.each(Object.entries(refused))(
 	},
 );
 
-test('a policy sees an asker with the identity of the request, whatever way they return', async () => {
+test('a policy sees an asker as the identity of the request, by every way of deciding', async () => {
 	const id = await makeSession();
 	await say(keys.ofKim, id, payment());
 	const callId = await findOpen(id);
@@ -303,7 +303,7 @@ test('an asker may deny their own call in every way', async () => {
 test.each<[string, string]>([
 	['a child in the background', call('errand', { task: payment() })],
 	['a child of a child in the background', call('mid_errand', { task: call('hand', { task: payment() }) })],
-])('a call of %s is not decided by links or tokens of its asker, but by those of others', async (_, text) => {
+])('a call of %s is decided by links and tokens of others, but not of its asker', async (_, text) => {
 	const { id: parent } = await create(kim, { user: 'ada', text });
 	const id = await findChild(parent);
 	await expect.poll(async () => (await look(keys.root, id)).status).toMatch(/^awaiting/);
@@ -319,7 +319,7 @@ test.each<[string, string]>([
 });
 
 test.each(Object.entries(works))(
-	'%s is carried out once after it was allowed, for whom it was asked, whatever dies meanwhile',
+	'%s runs once for its customer after an approval, whatever object dies meanwhile',
 	async (_, text) => {
 		for (let times = 1; times <= 3; times++) {
 			const { id } = await create(ada, { text });

@@ -100,7 +100,7 @@ const claims: Readonly<Record<string, (document: Exported) => void>> = {
 };
 
 describe.each(Object.entries(claims))('an import %s', (_, change) => {
-	test('makes its importer the asker: others approve its calls, and the importer does not', async () => {
+	test('makes its importer the asker, who cannot approve its calls', async () => {
 		const document = await makeDocument(change);
 		const imported = await importAs(boss, document);
 		expect(imported.status).toBe(201);
@@ -140,7 +140,7 @@ const brought: Readonly<Record<string, readonly [(document: Exported) => void, o
 	'a creator': [({ session }) => Object.assign(session, { createdBy: bossActor, by: bossActor }), {}],
 };
 
-test.each(Object.entries(brought))('%s of an import is not taken', async (_, [change, expected]) => {
+test.each(Object.entries(brought))('an import ignores %s', async (_, [change, expected]) => {
 	const { id } = await create(ada, { text: 'Hello' });
 	const document = await exportOf(kim, id);
 	change(document);
@@ -195,7 +195,7 @@ test.each<[string, Credential]>([
 	['a customer with a key', keys.ofAda],
 	['a colleague', kim],
 	['the desk', keys.desk],
-])('%s imports nothing, neither for themselves nor for others', async (_, who) => {
+])('%s may import nothing, for themselves or for others', async (_, who) => {
 	const document = await makeDocument();
 	for (const query of ['', '?user=ada', '?user=ben', '?user=boss'])
 		expect((await importAs(who, document, query)).status).toBe(403);

@@ -141,7 +141,7 @@ describe('a revoked stored key', () => {
 			}),
 	};
 
-	test.each(Object.entries(legacies))('decides and reads nothing any more by %s', async (_, inherit) => {
+	test.each(Object.entries(legacies))('decides and reads nothing by %s', async (_, inherit) => {
 		const { id } = await create(ada, { text: payment() });
 		const callId = await findOpen(id);
 		const tryOut = await inherit(id, callId);
@@ -155,7 +155,7 @@ describe('a revoked stored key', () => {
 	});
 
 	test.each(['a link to approve', 'a link that is for the boss', 'a token that is for the boss'])(
-		'decided by %s before that',
+		'decides by %s before it is revoked',
 		async (what) => {
 			const { id } = await create(ada, { text: payment() });
 			const tryOut = await legacies[what]?.(id, await findOpen(id));
@@ -246,7 +246,7 @@ test('a token names its person only if the request proves the user of the sessio
 });
 
 test.each(['', ' ', ' kim', 'kim ', 'kim\n', 'a'.repeat(201), 7, null, ['kim'], { user: 'kim' }])(
-	'no token, link or session is for %j',
+	'refuses a token, a link and a session for %j',
 	async (name) => {
 		const { id } = await create(ada, { text: payment() });
 		const callId = await findOpen(id);
@@ -382,7 +382,7 @@ describe('an MCP client', () => {
 			}
 		});
 
-		test.each(callers)('approves none of its own calls by a text of %s', async (_, who) => {
+		test.each(callers)('approves no call of its own session by a text of %s', async (_, who) => {
 			for (const work of [payment(), call('loose', { task: payment() }), call('loose_errand', { task: payment() })]) {
 				const client = await openMcp(who, '/mcp/open-till', { revision });
 				const asked = await client.callTool({ name: 'ask', arguments: { text: work } });

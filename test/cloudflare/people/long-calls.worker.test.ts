@@ -65,7 +65,7 @@ const attempts: Readonly<Record<string, (token: string, id: string) => Promise<R
 
 describe.each(Object.entries(levels))('%s', (_, give) => {
 	test.each(Object.entries(tooLong))(
-		'whose call has %s is told that nobody can decide, and nothing is asked',
+		'whose call has %s gets an error, and nobody is asked for a decision',
 		async (_, text) => {
 			const { id, status } = await create(ada, { text: `${give(payment(80, text))}\n${call('who')}` });
 			expect(status).toBe('completed');

@@ -154,7 +154,7 @@ const named: Readonly<Record<string, readonly [() => Promise<unknown>, readonly 
 };
 
 test.each(Object.entries(named))(
-	'by %s the model is told what is remembered of that person, and of nobody else',
+	'by %s the model gets only the memories of that person',
 	async (_, [speak, expected]) => {
 		await speak();
 		expect(told()).toEqual(expected);
@@ -213,15 +213,12 @@ const nameless: Readonly<Record<string, () => Promise<unknown>>> = {
 	},
 };
 
-test.each(Object.entries(nameless))(
-	'by %s, which names nobody, nothing is recalled, and there is no memory to write',
-	async (_, speak) => {
-		await speak();
-		expect(told()).toEqual([]);
-		const tools = requests().flatMap(({ tools: given = [] }) => given.map(({ name }) => name));
-		expect(tools.filter((name) => ['remember', 'recall', 'forget', 'memory'].includes(name))).toEqual([]);
-	},
-);
+test.each(Object.entries(nameless))('by %s the model gets no memories and no memory tools', async (_, speak) => {
+	await speak();
+	expect(told()).toEqual([]);
+	const tools = requests().flatMap(({ tools: given = [] }) => given.map(({ name }) => name));
+	expect(tools.filter((name) => ['remember', 'recall', 'forget', 'memory'].includes(name))).toEqual([]);
+});
 
 describe('two customers of one key', () => {
 	test('have separate sessions and memories in chat completions, with the same name and body', async () => {
@@ -335,16 +332,19 @@ describe('an import without', () => {
 		expect(await readMemories(boss, 'ada')).toEqual({ 'style.md': ofAda });
 	});
 
-	test.each(Object.entries(washed))('%s does so after it was exported and imported once more', async (_, wash) => {
-		const document = await makeTainted();
-		wash(document);
-		const { id } = await read(boss, '/v1/sessions/import?user=ben', document);
-		const second = await exportOf(boss, id);
-		wash(second);
-		const { id: again } = await read(boss, '/v1/sessions/import?user=ada', second);
-		expect(await (await say(ada, again, planting)).json()).toMatchObject({ status: 'awaiting_tools' });
-		expect(await readMemories(boss, 'ada')).toEqual({ 'style.md': ofAda });
-	});
+	test.each(Object.entries(washed))(
+		'%s still remembers and forgets nothing after another export and import',
+		async (_, wash) => {
+			const document = await makeTainted();
+			wash(document);
+			const { id } = await read(boss, '/v1/sessions/import?user=ben', document);
+			const second = await exportOf(boss, id);
+			wash(second);
+			const { id: again } = await read(boss, '/v1/sessions/import?user=ada', second);
+			expect(await (await say(ada, again, planting)).json()).toMatchObject({ status: 'awaiting_tools' });
+			expect(await readMemories(boss, 'ada')).toEqual({ 'style.md': ofAda });
+		},
+	);
 });
 
 test.each(['a fork', 'a fork of a fork'])(
@@ -377,24 +377,27 @@ const erasing: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 
 describe.each(Object.entries(erasing))('a memory that is %s', (_, erase) => {
-	test.each(Object.entries(waits))('while the call waits for %s is sent to no model again', async (_, [text, goOn]) => {
-		const { id } = await create(ada, { agent, text: `${question}\n${text}` });
-		expect(told()).toEqual(['Esperanto']);
-		expect(['awaiting_user', 'awaiting_tools']).toContain((await look(kim, id)).status);
-		await erase();
-		await restart(id);
-		const before = requests().length;
-		expect((await goOn(id)).status).toBe(200);
-		expect(requests().length).toBeGreaterThan(before);
-		expect(sent(before)).not.toContain('Esperanto');
-		const tables = await readRows(
-			id,
-			"SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'",
-		);
-		for (const { name } of tables)
-			expect(JSON.stringify(await readRows(id, `SELECT * FROM "${name}"`))).not.toContain('Esperanto');
-		expect(JSON.stringify(await exportOf(kim, id))).not.toContain('Esperanto');
-	});
+	test.each(Object.entries(waits))(
+		'while the call waits for %s is never sent to a model again',
+		async (_, [text, goOn]) => {
+			const { id } = await create(ada, { agent, text: `${question}\n${text}` });
+			expect(told()).toEqual(['Esperanto']);
+			expect(['awaiting_user', 'awaiting_tools']).toContain((await look(kim, id)).status);
+			await erase();
+			await restart(id);
+			const before = requests().length;
+			expect((await goOn(id)).status).toBe(200);
+			expect(requests().length).toBeGreaterThan(before);
+			expect(sent(before)).not.toContain('Esperanto');
+			const tables = await readRows(
+				id,
+				"SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'",
+			);
+			for (const { name } of tables)
+				expect(JSON.stringify(await readRows(id, `SELECT * FROM "${name}"`))).not.toContain('Esperanto');
+			expect(JSON.stringify(await exportOf(kim, id))).not.toContain('Esperanto');
+		},
+	);
 });
 
 test('memories for one person’s message are not sent with another person’s message', async () => {

@@ -78,7 +78,7 @@ describe('2. The arguments of a person', () => {
 		expect(happened.paid.map(({ amount }) => amount)).toEqual([79]);
 	});
 
-	test('are checked by the grandchild’s tool, and a wrong one is asked for again', async () => {
+	test('are checked by the grandchild’s tool, which asks again for a wrong argument', async () => {
 		const { id } = await create(ada, { text: call('mid', { task: call('hand', { task: payment(80) }) }) });
 		await decide(lea, id, await findOpen(id), { approve: true, input: { amount: 'much' } });
 		await waitFor(id, 'awaiting_user');

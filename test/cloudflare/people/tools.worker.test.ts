@@ -58,7 +58,7 @@ function expectAda(told: Told | undefined, askedBy: object = { owner: 'shop', us
 const names = ['ben', 'ada', 'kim', 'boss', 'shop', 'null', 'a-1', 'local', 'webhooks', 'hand'];
 
 describe('a wake-up', () => {
-	test.each(names)('with the name %s from the model is no person for a tool', async (name) => {
+	test.each(names)('with the name %s from the model does not act as a person of that name', async (name) => {
 		const id = await makeSession();
 		await say(ada, id, call('schedule_wakeup', { name, text: looking, at: '2031-01-01T10:00:00Z' }));
 		if (name.length % 2 === 0) await restart(id);
@@ -77,7 +77,7 @@ describe('a wake-up', () => {
 		['the server', keys.shop, { user: 'ada', via: 'key', id: keyIds.shop }],
 		['a colleague', kim, { user: 'kim', via: 'account' }],
 		['a colleague with a key', keys.ofKim, { user: 'kim', via: 'key' }],
-	])('set by a message of %s has them as the asker each time', async (_, who, askedBy) => {
+	])('set by a message of %s has the sender as its asker each time', async (_, who, askedBy) => {
 		const id = await makeSession();
 		await say(who, id, call('schedule_wakeup', { name: 'ben', text: looking, every: '1h' }));
 		const [day] = new Date().toISOString().split('T');
@@ -105,7 +105,7 @@ describe('a wake-up', () => {
 });
 
 describe('a schedule', () => {
-	test.each(names)('with the name %s from a colleague is no person for a tool', async (name) => {
+	test.each(names)('with the name %s from a colleague does not act as a person of that name', async (name) => {
 		const id = await makeSession();
 		const set = await ask(kim, '/v1/schedules', { session: id, name, text: looking, at: '2032-01-01T10:00:00Z' });
 		expect(set.status).toBe(201);
@@ -156,7 +156,7 @@ const report = `say ${looking.replaceAll('\n', '\\n')}`;
 
 describe('a child', () => {
 	test.each(Object.entries(workers))(
-		'in the background of %s reports, and the tools of the parent see the same customer and who asked',
+		'in the background of %s reports, and the parent’s tools see the same customer and asker',
 		async (_, [who, askedBy]) => {
 			const id = await makeSession();
 			await say(who, id, call('errand', { task: report }));
@@ -170,7 +170,7 @@ describe('a child', () => {
 	);
 
 	test.each(Object.entries(workers))(
-		'that works for %s sees the same customer and who asked, and so does a grandchild',
+		'that works for %s sees the same customer and asker, like a grandchild',
 		async (_, [who, askedBy]) => {
 			const id = await makeSession();
 			for (const name of ['hand', 'loose', 'errand']) await say(who, id, call(name, { task: looking }));
@@ -336,7 +336,7 @@ const said: Readonly<Record<string, readonly [(text: string) => Promise<unknown>
 };
 
 test.each(Object.entries(said))(
-	'by %s the tools, their approval and the prompt see the customer and who asked',
+	'by %s the tools, their approval and the prompt see the customer and the asker',
 	async (_, [speak, askedBy]) => {
 		await speak(`${looking}\n${payment()}`);
 		await waitForLooks(1);
@@ -351,7 +351,7 @@ test.each(Object.entries(said))(
 	},
 );
 
-test('a tool that an MCP client calls sees the client’s person, and in another person’s session that person', async () => {
+test('a tool called by MCP sees the session’s user, and the client’s person as the asker', async () => {
 	const client = await openMcp(ada, '/mcp/till?session=own');
 	await client.callTool({ name: 'who', arguments: {} });
 	expect(happened.looked[0]).toMatchObject({

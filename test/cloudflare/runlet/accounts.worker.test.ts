@@ -13,7 +13,7 @@ const agents = [
 const deployed = { ...env, LOCAL: 'false', API_KEYS: '', RATE_LIMITER: undefined };
 const url = 'https://product.example.com';
 
-/** A product whose accounts sign in by a cookie: `user=ada`, with further scopes behind a plus, and a person and a role. */
+/** A product whose accounts sign in by a cookie: `user=ada+admin` for an owner with a scope, and `person=` and `role=`. */
 const authenticate: Authenticate = async (request) => {
 	const cookie = request.headers.get('cookie') ?? '';
 	const [, owner, scope] = /\buser=([^;+]*)(?:\+(\w+))?/.exec(cookie) ?? [];
@@ -25,7 +25,7 @@ const authenticate: Authenticate = async (request) => {
 const product = createRunlet({ agents, authenticate });
 
 interface Asked {
-	/** The owner, and what else the cookie says of the account. */
+	/** The owner, and further text of the cookie. */
 	readonly as?: string;
 	readonly method?: string;
 	readonly headers?: Readonly<Record<string, string>>;
@@ -48,7 +48,7 @@ async function createSession(as: string, more: Asked = {}) {
 	return { id, token };
 }
 
-/** What may be asked of a session; `true` for what a customer may not do in any. */
+/** Operations of a session; `true` for those that no customer may do. */
 const operations: readonly (readonly [path: string, method: string, isForStaff?: true, body?: object])[] = [
 	['', 'GET'],
 	['', 'DELETE', true],
@@ -66,7 +66,7 @@ const operations: readonly (readonly [path: string, method: string, isForStaff?:
 	['/token', 'POST', true, {}],
 ];
 
-test('each account has its own sessions: that of another is not there, whatever is asked', async () => {
+test('an account cannot do anything with sessions of another account, and gets 404', async () => {
 	const { id } = await createSession('ada@example.com');
 	expect((await ask(`/v1/sessions/${id}`, { as: 'ada@example.com' })).status).toBe(200);
 	const none = env.SESSIONS.newUniqueId().toString();
@@ -78,7 +78,7 @@ test('each account has its own sessions: that of another is not there, whatever 
 			};
 			const foreign = await seen(id);
 			const where = `${method} ${path} as ${role}`;
-			// Nobody learns whether it is there.
+			// The answer does not reveal whether the session exists.
 			expect(foreign, where).toEqual(await seen(none));
 			expect(foreign[0], where).toBe(isForStaff && role === 'customer' ? 403 : 404);
 		}
@@ -90,7 +90,7 @@ test('each account has its own sessions: that of another is not there, whatever 
 	expect(await listed('bob')).toEqual([]);
 });
 
-test('each person of an owner has their own sessions, which staff of the owner see, too', async () => {
+test('customers see only their own sessions, and staff see all sessions of their owner', async () => {
 	const kim = 'firm; person=kim';
 	const { id, token } = await createSession(kim);
 	const lee = await createSession('firm; person=lee');
@@ -107,7 +107,7 @@ test('each person of an owner has their own sessions, which staff of the owner s
 			const { status } = await ask(`/v1/sessions/${id}${path}`, { as, method, body });
 			expect([as, path, status]).toEqual([as, path, isForStaff && !as.includes('admin') ? 403 : 404]);
 		}
-	// The token of one's own session opens no other one, neither.
+	// The token of an own session opens no other session.
 	const headers = { authorization: `Bearer ${token}` };
 	expect((await ask(`/v1/sessions/${lee.id}`, { headers })).status).toBe(404);
 	for (const as of ['firm; person=sam; role=staff', 'firm; role=staff', 'firm; person=ann; role=admin'])
@@ -120,7 +120,7 @@ test('each person of an owner has their own sessions, which staff of the owner s
 	expect(await listed('firm; person=sam; role=staff')).toEqual([id, lee.id].sort());
 });
 
-test('an account without a role is a customer: it manages nothing, not even its own sessions', async () => {
+test('an account without a role is a customer, who manages nothing, not even own sessions', async () => {
 	const { id } = await createSession('mia');
 	for (const [path, method, isForStaff, body] of operations.toReversed()) {
 		if (!isForStaff) continue;
@@ -140,7 +140,7 @@ test('an account without a role is a customer: it manages nothing, not even its 
 	}
 });
 
-test('a request of no account is 401, and says that one has to sign in', async () => {
+test('a request without an account is 401, and its error says to sign in', async () => {
 	const none: Record<string, string>[] = [{}, { authorization: 'Bearer something' }, { cookie: 'theme=dark' }];
 	for (const headers of none) {
 		const response = await ask('/v1/sessions', { headers });
@@ -152,7 +152,7 @@ test('a request of no account is 401, and says that one has to sign in', async (
 	}
 });
 
-test('the scope admin is as that of keys: without it an account changes no skills and sees no other owner', async () => {
+test('an account without the scope admin changes no skills and sees no other owner', async () => {
 	const { id } = await createSession('carol');
 	const put = (as: string) =>
 		ask('/v1/skills/x', { as, method: 'PUT', headers: { 'content-type': 'text/markdown', 'if-none-match': '*' } });
@@ -171,7 +171,7 @@ test('the scope admin is as that of keys: without it an account changes no skill
 	expect((await ask('/healthz?deep', { as: 'root+admin' })).status).not.toBe(403);
 });
 
-test("a session's token works without an account, until it is revoked", async () => {
+test("a session's token works without an account until it is revoked", async () => {
 	const { id, token } = await createSession('erin');
 	const headers = { authorization: `Bearer ${token}` };
 	expect((await ask(`/v1/sessions/${id}`, { headers })).status).toBe(200);
@@ -186,7 +186,7 @@ test("a session's token works without an account, until it is revoked", async ()
 	expect((await ask(`/v1/sessions/${id}`, withSecond)).status).toBe(401);
 });
 
-test('API keys work beside accounts, and accounts have a budget although no key is theirs', async () => {
+test('API keys work beside accounts, and accounts without a key have a budget', async () => {
 	const { keys, bindings } = await createKeys({ shop: ['run'] });
 	const headers = { authorization: `Bearer ${keys.shop}` };
 	const created = await ask('/v1/sessions', { headers, method: 'POST', body: { agent: 'plain' }, given: bindings });
@@ -200,7 +200,7 @@ test('API keys work beside accounts, and accounts have a budget although no key 
 	expect((await ask(`/v1/sessions/${id}`, withToken)).status).toBe(200);
 });
 
-test('webhooks work beside accounts, and no account is the owner of their sessions', async () => {
+test('webhooks work beside accounts, and no account owns their sessions', async () => {
 	const body = JSON.stringify({ action: 'opened' });
 	const { secret, headers: sign } = senders.github;
 	const signed = sign(body, { id: crypto.randomUUID(), at: Math.floor(Date.now() / 1_000), secrets: [secret] });
@@ -229,7 +229,7 @@ test.each(['webhooks', 'local', '*', '', 'a b', 'é', 'x'.repeat(129)])(
 	},
 );
 
-test('an error of authenticate lets nobody in, is not shown, and is in the log', async () => {
+test('an error of authenticate is a 503 without its text, and is logged', async () => {
 	const errors = vi.spyOn(console, 'error').mockImplementation(() => {});
 	onTestFinished(() => errors.mockRestore());
 	const broken = createRunlet({
@@ -262,7 +262,7 @@ test('a RunletError of authenticate is the answer', async () => {
 	expect([response.status, await response.text()]).toEqual([403, expect.stringContaining('This account is closed.')]);
 });
 
-test('an authenticate that does not answer is a 503 that names it, after ten seconds', async () => {
+test('an authenticate that does not answer within ten seconds is a 503 with its name', async () => {
 	vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 	onTestFinished(() => void vi.useRealTimers());
 	const called = Promise.withResolvers<void>();
@@ -284,7 +284,7 @@ test('an authenticate that does not answer is a 503 that names it, after ten sec
 	]);
 });
 
-test('authenticate gets the request as it was sent, without its body, and the environment of the project', async () => {
+test('authenticate gets the original request without its body, and the environment of the project', async () => {
 	let seen: { url: string; method: string; hasBody: boolean; given: unknown } | undefined;
 	const mounted = createRunlet({
 		agents,
@@ -302,7 +302,7 @@ test('authenticate gets the request as it was sent, without its body, and the en
 	expect(seen?.given).toBe(given);
 });
 
-test("a page of another site cannot use an account's cookie, unless CORS_ORIGINS has it", async () => {
+test("a page of another site cannot use an account's cookie unless CORS_ORIGINS lists the site", async () => {
 	const { id } = await createSession('heidi');
 	const path = `/v1/sessions/${id}/cancel`;
 	const cancel = (headers: Record<string, string>, given: object = deployed) =>
@@ -318,7 +318,7 @@ test("a page of another site cannot use an account's cookie, unless CORS_ORIGINS
 	expect(allowed.headers.get('access-control-allow-origin')).toBe(app);
 });
 
-test('requests are counted by the account, so one does not slow down another', async () => {
+test('the rate limit counts each account for itself', async () => {
 	const counted: string[] = [];
 	const limiter = { limit: async ({ key }: { key: string }) => ({ success: counted.push(key) > 0 }) };
 	await ask('/v1/sessions', { as: 'ivan', given: { ...deployed, RATE_LIMITER: limiter } });
@@ -328,7 +328,7 @@ test('requests are counted by the account, so one does not slow down another', a
 	expect(new Set(counted).size).toBe(3);
 });
 
-test('an error of the function providers is no fault of a customer, and is told to an admin', async () => {
+test('an error of the function providers is shown only to an admin', async () => {
 	const throwing = () => {
 		throw new RunletError('invalid_request', 'apiKey: HOUSE_KEY is empty');
 	};
@@ -342,7 +342,7 @@ test('an error of the function providers is no fault of a customer, and is told 
 	]);
 });
 
-test('a customer learns that a model is not ready, and only an admin the variable to set', async () => {
+test('only an admin sees the variable to set for a model that is not ready', async () => {
 	const of = createRunlet({
 		agents: [defineAgent({ name: 'keyless', description: 'No key.', model: 'claude-sonnet-4-6' })],
 		authenticate,

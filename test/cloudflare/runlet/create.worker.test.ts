@@ -26,7 +26,7 @@ const ask = (
 const named = { name: 'waking', description: 'Is woken by itself.' };
 const daily = { name: 'daily', cron: '0 9 * * *', text: 'Well?' };
 
-/** What `createRunlet` refuses options with. */
+/** Returns the error of `createRunlet` for wrong options. */
 function refusal(options: object): RunletError {
 	const whole: RunletOptions = { agents: [agent], ...options };
 	try {
@@ -37,7 +37,7 @@ function refusal(options: object): RunletError {
 	throw new Error('the options were not refused with a RunletError');
 }
 
-test('a Runlet serves its agents, and a session lasts', async () => {
+test('a Runlet serves its agents and keeps sessions', async () => {
 	const runlet = createRunlet({ agents: [agent] });
 	const created = await ask(runlet, '/v1/sessions', local, {
 		method: 'POST',
@@ -49,13 +49,13 @@ test('a Runlet serves its agents, and a session lasts', async () => {
 	expect(await session.json()).toMatchObject({ agent: 'plain', status: 'completed' });
 });
 
-test('a Runlet has every agent that its agents give calls to', () => {
+test('refuses an agent that delegates to an agent outside of the list', () => {
 	const boss = defineAgent({ name: 'boss', description: 'Has others work.', tools: [agentTool(agent)] });
 	expect(refusal({ agents: [boss] })).toMatchObject({
 		code: 'invalid_agent',
 		message: expect.stringContaining('gives its calls to the agent plain, which is not in the list'),
 	});
-	// Tools may be changed as they are copied.
+	// A copy of an agent may change its tools.
 	const allowed = { ...boss, tools: boss.tools.map((tool) => ({ ...tool, needsApproval: true })) };
 	expect(refusal({ agents: [allowed] })).toMatchObject({ code: 'invalid_agent' });
 	expect(() => createRunlet({ agents: [boss, agent] })).not.toThrow();
@@ -63,7 +63,7 @@ test('a Runlet has every agent that its agents give calls to', () => {
 	expect(refusal({ agents: [chooser, agent] })).toMatchObject({ message: expect.stringContaining('the agent boss') });
 });
 
-test('a Runlet is the default export of a Worker, also of one with a cron trigger', async () => {
+test('a Runlet is the default export of a Worker, with and without a cron trigger', async () => {
 	const handler: ExportedHandler<Env> = createRunlet({ agents: [agent] });
 	expect(typeof handler.fetch).toBe('function');
 	expect(await createRunlet({ agents: [agent] }).scheduled({}, env)).toBeUndefined();
@@ -86,14 +86,14 @@ test.each<[what: string, options: object, says: string]>([
 	],
 	['providers that are none', { providers: [{}] }, 'providers: must be a list of providers'],
 	['one provider without a list', { providers: providers.demo() }, 'providers: must be a list of providers, such as'],
-])('%s is refused when the Worker starts: the field is named, and at the line that made it', (_, options, says) => {
+])('refuses %s when the Worker starts, with the field and its line in the source', (_, options, says) => {
 	const { message, stack = '' } = refusal(options);
 	expect(message).toContain(says);
 	const [first] = /\n\s+at .*/.exec(stack) ?? [];
 	expect(first).toContain('create.worker.test.ts');
 });
 
-test('providers may be a function of the environment, which is called once for it', async () => {
+test('the function providers is called once for each environment', async () => {
 	let calls = 0;
 	const runlet = createRunlet({
 		agents: [defineAgent({ ...agent, model: 'mine/one' })],
@@ -111,7 +111,7 @@ test('providers may be a function of the environment, which is called once for i
 	expect(calls).toBe(1);
 });
 
-test('bindings may have names of the project; what the default names stand for there is not touched', async () => {
+test('bindings may have other names, and Runlet then ignores bindings with the default names', async () => {
 	const bindings = {
 		SESSIONS: 'CHATS',
 		LEDGERS: 'SPENT',
@@ -133,7 +133,7 @@ test('bindings may have names of the project; what the default names stand for t
 	expect(created.status).toBe(201);
 });
 
-test('a binding that is missing or of another kind is named as the project names it, with what to write in wrangler.toml', async () => {
+test("a missing or wrong binding is reported with the project's name and the lines for wrangler.toml", async () => {
 	const runlet = createRunlet({ agents: [agent], bindings: { SESSIONS: 'CHATS' } });
 	const answer = await ask(runlet, '/healthz?deep', {
 		...local,
@@ -197,20 +197,20 @@ test.each<[what: string, more: object, says: string]>([
 		{ schedules },
 		'schedules: no such field (createRunlet). Take it out, or use one of: agents, providers, skills, plugins',
 	],
-])('%s is refused when the Worker starts', (_, more, says) => expect(refusal(more).message).toContain(says));
+])('refuses %s when the Worker starts', (_, more, says) => expect(refusal(more).message).toContain(says));
 
 test.each<[what: string, schedules: readonly object[], says: string]>([
 	['two of one name', [daily, daily], 'schedules: two of them have one name'],
 	['neither text nor fn', [{ name: 'a', every: '1h' }], 'schedules.0: give either text or fn'],
 	['text and fn', [{ ...daily, fn: () => 'x' }], 'schedules.0: give either text or fn'],
 	['a name with a space', [{ ...daily, name: 'a b' }], 'schedules.0.name: Use a-z, 0-9 and single hyphens'],
-])('an agent whose schedules have %s is refused when the Worker starts', (_, given, says) => {
-	// @ts-expect-error What the types refuse, the check refuses too.
+])('refuses an agent whose schedules have %s when the Worker starts', (_, given, says) => {
+	// @ts-expect-error The types and the check refuse the same values.
 	const waking = defineAgent({ ...named, schedules: given });
 	expect(refusal({ plugins: [schedules], agents: [waking] }).message).toBe(`${says} (agent waking)`);
 });
 
-test('a compatibility date that is too old is named with the line to write', () => {
+test('an old compatibility date is reported with the line to write', () => {
 	vi.stubGlobal('Cloudflare', { compatibilityFlags: { rpc: false } });
 	onTestFinished(() => void vi.unstubAllGlobals());
 	expect(() => createRunlet({ agents: [agent] })).toThrow(

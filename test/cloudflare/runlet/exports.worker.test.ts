@@ -16,7 +16,7 @@ import { sourceNames } from '../../../src/cloudflare/wire/protocols/webhooks/ind
 import { chat, providers } from '../../../src/core/index.ts';
 import { senders } from '../wire/protocols/webhooks/senders.ts';
 
-/** A delivery of a source, signed with its secret. */
+/** A signed delivery of a source. */
 function sign(source: (typeof sourceNames)[number], body = JSON.stringify({ type: 'paid', action: 'opened' })) {
 	const { secret, headers: create } = senders[source];
 	const headers = create(body, { id: 'delivery-1', at: Math.floor(Date.now() / 1_000), secrets: [secret] });
@@ -26,18 +26,15 @@ function sign(source: (typeof sourceNames)[number], body = JSON.stringify({ type
 	};
 }
 
-test.each(sourceNames)(
-	'a delivery of %s is verified in a route of your own, and no other secret fits it',
-	async (source) => {
-		const { secret, request } = sign(source);
-		const { event } = await verifyWebhook(source, request.clone(), { secrets: secret });
-		expect(event).toMatchObject({ source, payload: { type: 'paid' } });
-		const wrong = source === 'standard' ? `whsec_${btoa('another secret of 24 b.')}` : 'another secret';
-		await expect(verifyWebhook(source, request, { secrets: wrong })).rejects.toMatchObject({ code: 'auth' });
-	},
-);
+test.each(sourceNames)('verifies a delivery of %s in a custom route, only with its secret', async (source) => {
+	const { secret, request } = sign(source);
+	const { event } = await verifyWebhook(source, request.clone(), { secrets: secret });
+	expect(event).toMatchObject({ source, payload: { type: 'paid' } });
+	const wrong = source === 'standard' ? `whsec_${btoa('another secret of 24 b.')}` : 'another secret';
+	await expect(verifyWebhook(source, request, { secrets: wrong })).rejects.toMatchObject({ code: 'auth' });
+});
 
-test('a delivery is refused without a secret, of an unknown source, and if it is too long', async () => {
+test('refuses a delivery without a secret, of an unknown source, and with a long body', async () => {
 	const { secret, request } = sign('github');
 	await expect(verifyWebhook('github', request.clone(), { secrets: '' })).rejects.toMatchObject({
 		code: 'not_configured',
@@ -53,7 +50,7 @@ test('a delivery is refused without a secret, of an unknown source, and if it is
 	});
 });
 
-test('a key is made, found by its text alone, and opens a Worker that has its record', async () => {
+test('createKey makes a key that opens a Worker with its record', async () => {
 	const { key, record } = await createKey({ owner: 'shop', scopes: ['run', 'admin'] });
 	expect(JSON.stringify(record)).not.toContain(key);
 	const stored = formatKeys([record]);
@@ -67,7 +64,7 @@ test('a key is made, found by its text alone, and opens a Worker that has its re
 	await expect(createKey({ owner: 'Not A Name' })).rejects.toMatchObject({ code: 'not_configured' });
 });
 
-test('skills are published to KV, only what is valid, and a Worker serves them', async () => {
+test('publishes only valid skills to KV, and a Worker serves them', async () => {
 	const tone = '---\nname: tone\ndescription: How we write.\n---\nBe warm.';
 	const first = await publishSkills(env.SKILLS, {
 		tone,
@@ -85,7 +82,7 @@ test('skills are published to KV, only what is valid, and a Worker serves them',
 const run = (turns: Parameters<typeof providers.scripted>[0]) =>
 	chat.run({ model: 'scripted', providers: [providers.scripted(turns)] }, [chat.userMessage('Hi')]);
 
-test('a run of the library answers a page of the AI SDK in a route of your own', async () => {
+test('a run of the library answers a page of the AI SDK in a custom route', async () => {
 	const response = toUiResponse(run(['Hello there.']), { messageId: 'm1' });
 	expect(response.headers.get('x-vercel-ai-ui-message-stream')).toBe('v1');
 	const lines = (await response.text()).split('\n\n').filter((line) => line !== '');
@@ -96,7 +93,7 @@ test('a run of the library answers a page of the AI SDK in a route of your own',
 	expect(chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop' });
 });
 
-test('a run of the library answers an OpenAI client in a route of your own, whole and streamed', async () => {
+test('a run of the library answers an OpenAI client in a custom route, whole and streamed', async () => {
 	const whole = await toCompletionResponse(run(['Hello.']), { model: 'mine' });
 	expect(await whole.json()).toMatchObject({
 		object: 'chat.completion',
@@ -110,7 +107,7 @@ test('a run of the library answers an OpenAI client in a route of your own, whol
 	expect([failed.status, await failed.json()]).toMatchObject([406, { error: { message: expect.any(String) } }]);
 });
 
-test('a page that leaves ends the run that answers it', async () => {
+test('a run ends when its page disconnects', async () => {
 	const started = run([() => new Promise(() => {})]);
 	const response = toUiResponse(started);
 	await response.body?.cancel();

@@ -9,7 +9,7 @@ const agents = [defineAgent({ name: 'plain', description: 'On the model of the W
 const runlet = createRunlet({ agents, basePath: '/ai' });
 const json = { 'content-type': 'application/json' };
 
-/** A page that `PAGE` is bound to. */
+/** The page behind the binding `PAGE`. */
 const html =
 	'<link rel="icon" href="data:,"><link rel="stylesheet" href="./theme.css"><script src="./app.js"></script><a href="https://example.com">x</a>';
 const policy = "default-src 'none'; script-src 'self'";
@@ -49,7 +49,7 @@ describe.each(Object.entries(hosts))('under /ai, by %s', (_, host) => {
 	const ask = (path: string, init: RequestInit = {}, given: object = bindings) =>
 		host.request(`http://127.0.0.1${path}`, init, given);
 
-	test('a session is created, named by its address, and read there', async () => {
+	test('creates a session with an address under /ai, and reads the session there', async () => {
 		const body = JSON.stringify({ agent: 'plain', text: 'What is 17 + 25?' });
 		const created = await ask('/ai/v1/sessions', { method: 'POST', headers: json, body });
 		expect(created.status).toBe(201);
@@ -59,26 +59,23 @@ describe.each(Object.entries(hosts))('under /ai, by %s', (_, host) => {
 		expect(await (await ask(`${location}/messages`)).text()).toContain('I am the demo model');
 	});
 
-	test('the document and its page have addresses under /ai', async () => {
+	test('the API document and its page have addresses under /ai', async () => {
 		expect(await (await ask('/ai/openapi.json')).json()).toEqual({ ...document, servers: [{ url: '/ai' }] });
 		const docs = await (await ask('/ai/docs')).text();
 		const addresses = [...docs.matchAll(/(?:href|src)="([^#"][^"]*)"/g)].map(([, address = '']) => address);
 		expect(addresses).toEqual(['data:,', '/ai/theme.css', '/ai/docs.css', '/ai/docs.js', '/ai/', '/ai/openapi.json']);
 	});
 
-	test.each(['/ai', '/ai/'])(
-		'the page is at %s, and loads its files from under /ai, with its own policy',
-		async (path) => {
-			const response = await ask(path);
-			expect([response.status, response.headers.get('content-security-policy')]).toEqual([200, policy]);
-			expect(await response.text()).toBe(html.replaceAll('./', '/ai/'));
-			const file = await ask('/ai/theme.css');
-			expect([file.status, file.headers.get('x-path')]).toEqual([200, '/theme.css']);
-		},
-	);
+	test.each(['/ai', '/ai/'])('the page at %s loads its files from /ai with its own content policy', async (path) => {
+		const response = await ask(path);
+		expect([response.status, response.headers.get('content-security-policy')]).toEqual([200, policy]);
+		expect(await response.text()).toBe(html.replaceAll('./', '/ai/'));
+		const file = await ask('/ai/theme.css');
+		expect([file.status, file.headers.get('x-path')]).toEqual([200, '/theme.css']);
+	});
 
 	test.each(['/ai/', '/ai/docs', '/ai/openapi.json'])(
-		'without its files %s is not there, and the answer says what to write',
+		'answers %s without its files with 404 and the lines to write',
 		async (path) => {
 			const response = await ask(path, {}, { ...bindings, PAGE: undefined });
 			expect([response.status, await response.text()]).toEqual([
@@ -88,7 +85,7 @@ describe.each(Object.entries(hosts))('under /ai, by %s', (_, host) => {
 		},
 	);
 
-	test('an unknown path is answered by Runlet, with the path as it was asked for', async () => {
+	test('answers an unknown path with a 404 of Runlet that names the whole path', async () => {
 		const response = await ask('/ai/v1/nothing');
 		expect(response.status).toBe(404);
 		expect(await response.json()).toEqual({
@@ -98,7 +95,7 @@ describe.each(Object.entries(hosts))('under /ai, by %s', (_, host) => {
 		expect([method.status, method.headers.get('allow')]).toEqual([405, 'GET, POST']);
 	});
 
-	test('pages of other origins may call it if CORS_ORIGINS has them', async () => {
+	test('pages of other origins have access if CORS_ORIGINS lists them', async () => {
 		const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'POST' };
 		const preflight = await ask('/ai/v1/sessions', { method: 'OPTIONS', headers });
 		expect(preflight.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
@@ -107,7 +104,7 @@ describe.each(Object.entries(hosts))('under /ai, by %s', (_, host) => {
 	});
 });
 
-test.each(['host.mount', 'host.route'] as const)('the routes of the host stay as they are, beside %s', async (way) => {
+test.each(['host.mount', 'host.route'] as const)('the routes of the host stay the same beside %s', async (way) => {
 	const ask = (path: string) => hosts[way].request(`http://127.0.0.1${path}`, {}, bindings);
 	expect(await (await ask('/')).text()).toBe('the host');
 	expect(await (await ask('/v1/agents')).text()).toBe('agents of the host');
@@ -115,7 +112,7 @@ test.each(['host.mount', 'host.route'] as const)('the routes of the host stay as
 	expect((await ask('/nothing')).headers.get('content-type')).toContain('text/plain');
 });
 
-test('a Runlet that was not told its base path says what to write', async () => {
+test('a Runlet without its base path says what to write', async () => {
 	const host = createHost().route('/bot', createRunlet({ agents }).app);
 	const response = await host.request('http://127.0.0.1/bot/v1/agents', {}, bindings);
 	expect([response.status, await response.text()]).toEqual([

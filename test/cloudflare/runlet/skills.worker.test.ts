@@ -28,7 +28,7 @@ async function listSkills(agent: Parameters<typeof defineAgent>[0], skills?: Ski
 	return resolver === undefined ? undefined : (await resolver.listFn(turn)).map(({ name }) => name);
 }
 
-test("an agent has the skills that it names of the Worker's resolver, or all, or none", async () => {
+test("an agent has all, some or none of the skills of the Worker's resolver", async () => {
 	expect(await listSkills({ ...about, skills: 'all' }, library)).toEqual(['tone', 'refunds']);
 	expect(await listSkills({ ...about, skills: ['refunds'] }, library)).toEqual(['refunds']);
 	expect(await listSkills({ ...about, skills: [create('own'), 'tone'] }, library)).toEqual(['own', 'tone']);
@@ -36,7 +36,7 @@ test("an agent has the skills that it names of the Worker's resolver, or all, or
 	expect(await listSkills(about, library)).toBeUndefined();
 });
 
-test("an agent's own resolver takes the place of the Worker's; it has all of it, unless it names some", async () => {
+test("an agent's own resolver replaces the Worker's resolver", async () => {
 	const skillResolver = skill.inMemoryResolver([create('audit'), create('books')]);
 	expect(await listSkills({ ...about, skillResolver }, library)).toEqual(['audit', 'books']);
 	expect(await listSkills({ ...about, skillResolver, skills: ['books'] }, library)).toEqual(['books']);
@@ -47,7 +47,7 @@ test("an agent's own resolver takes the place of the Worker's; it has all of it,
 	]);
 });
 
-test('a resolver may depend on the owner of the session, and an owner may have none', async () => {
+test('a resolver may depend on the owner of the session, and an owner may have no skills', async () => {
 	const skills: SkillSource = (given, owner) => {
 		expect(given).toHaveProperty('SESSIONS');
 		return owner === 'bob' ? undefined : skill.inMemoryResolver([create(`of-${owner}`)]);
@@ -56,7 +56,7 @@ test('a resolver may depend on the owner of the session, and an owner may have n
 	expect(await listSkills({ ...about, skills: 'all' }, skills, 'bob')).toBeUndefined();
 });
 
-test('what the function of a project throws fails the run, and not the session', async () => {
+test("an error of the project's function fails the run, and the session continues", async () => {
 	const skills = () => {
 		throw new Error('no database');
 	};
@@ -69,7 +69,7 @@ const ask = (options: Partial<RunletOptions>, path: string) =>
 		local,
 	);
 
-test('with a resolver nothing has to be bound for skills, and the list of agents shows its skills', async () => {
+test('a resolver needs no binding for skills, and the list of agents shows its skills', async () => {
 	expect(await (await ask({ skills: library }, '/healthz?deep')).json()).toEqual({ status: 'ok', problems: [] });
 	const { agents }: { agents: { skills: object }[] } = await (await ask({ skills: library }, '/v1/agents')).json();
 	expect(agents[0]?.skills).toEqual([{ name: 'tone', description: 'About tone.' }]);
@@ -78,7 +78,7 @@ test('with a resolver nothing has to be bound for skills, and the list of agents
 	expect((await ask({}, '/v1/agents')).status).toBe(503);
 });
 
-test('a skill that the resolver does not have is said at start', async () => {
+test('a skill that the resolver does not have is reported at start', async () => {
 	const skills = skill.inMemoryResolver([create('other')]);
 	const { problems }: { problems: object[] } = await (await ask({ skills }, '/healthz?deep')).json();
 	expect(problems).toEqual([
@@ -86,7 +86,7 @@ test('a skill that the resolver does not have is said at start', async () => {
 	]);
 });
 
-test.each([[{ listFn: () => [] }], ['kv'], [null]])('%j is no resolver, and is refused', (wrong) => {
+test.each([[{ listFn: () => [] }], ['kv'], [null]])('refuses %j as a resolver', (wrong) => {
 	const skills: SkillSource = JSON.parse(JSON.stringify(wrong));
 	const agents = [defineAgent(about)];
 	expect(() => createRunlet({ agents, skills })).toThrow(

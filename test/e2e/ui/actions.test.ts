@@ -9,17 +9,17 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-/** What a person does on a page, and what the model says to it where it is asked. */
+/** An action of a person, and the model's answer to it. */
 const action = fc.record({
 	act: fc.constantFrom('send', 'send', 'edit', 'regenerate', 'answer', 'deny', 'reload', 'repeat'),
-	/** Which message, from the newest back. */
+	/** The position of the message, from the newest back. */
 	back: fc.nat(3),
 	turn: fc.constantFrom('text', 'text', 'add', 'pay', 'locate', 'ask', 'stop', 'fail'),
 });
 
 type Turn = 'text' | 'add' | 'pay' | 'locate' | 'ask' | 'stop' | 'fail';
 
-/** A conversation with one page, which does one thing after another. */
+/** A conversation on one page, one action after another. */
 class Conversation {
 	readonly #version: 6 | 7;
 	readonly #id: string;
@@ -62,7 +62,7 @@ class Conversation {
 				if (open !== undefined && open.length > 0) await chat.sendMessage();
 				break;
 			case 'repeat':
-				// A stray post of what is there: nothing new is to be said.
+				// The page posts without a new message.
 				if (chat.messages.at(-1)?.role === 'assistant' && open?.length === 0) {
 					const body = JSON.stringify({ id: this.#id, messages: chat.messages, trigger: 'submit-message' });
 					await (
@@ -75,7 +75,7 @@ class Conversation {
 		if (act === 'reload') this.#chat = this.#open(await this.listed());
 	}
 
-	/** The page shows what it would show if it were loaded again, and the model was sent what the page shows. */
+	/** Checks that the page shows the same after a reload, and that the model got the messages of the page. */
 	async holds(): Promise<void> {
 		const again = this.#open(await this.listed());
 		const chat = this.#chat;
@@ -113,7 +113,7 @@ function readText({ parts }: ChatMessage): string {
 	return parts.flatMap(({ type, text: said }) => (type === 'text' ? [said] : [])).join('|');
 }
 
-/** The last message's parts but for what only the stream knows: that it was the page itself that answered. */
+/** The parts of the last message, in the form of JSON. */
 function readStates(chat: AnyChat): unknown[] {
 	return shown(chat).map((part) => JSON.parse(JSON.stringify(part)));
 }
@@ -121,7 +121,7 @@ function readStates(chat: AnyChat): unknown[] {
 let conversations = 0;
 
 test.each([6, 7] as const)(
-	'whatever a person does on a page of AI SDK %i, it shows what is there after a reload, and the model is sent that',
+	'the page of AI SDK %i shows the same after a reload, and the model gets its messages, after any actions',
 	async (version) => {
 		await fc.assert(
 			fc.asyncProperty(fc.array(action, { minLength: 2, maxLength: 8 }), async (actions) => {

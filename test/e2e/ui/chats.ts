@@ -5,7 +5,7 @@ import * as ai5 from 'ai5';
 import * as ai6 from 'ai6';
 import * as ai7 from 'ai7';
 
-/** A message of a chat, as far as tests look into it. */
+/** The fields of a message that tests read. */
 export interface ChatMessage {
 	readonly id: string;
 	readonly role: string;
@@ -19,14 +19,14 @@ export interface ChatOptions {
 	readonly api: string;
 	readonly id?: string;
 	readonly messages?: readonly ChatMessage[];
-	/** Whether it posts by itself once all calls are answered. */
+	/** Whether the chat posts by itself after all calls are answered. */
 	readonly automatic?: boolean;
 	readonly onToolCall?: (call: { readonly toolCallId: string; readonly toolName: string }, chat: AnyChat) => void;
 	readonly fetch?: typeof fetch;
 	readonly onData?: (part: { readonly type: string }) => void;
 }
 
-/** What the chats of all versions have. */
+/** The common interface of the chats of all versions. */
 export interface AnyChat {
 	readonly id: string;
 	readonly status: string;
@@ -41,7 +41,7 @@ export interface AnyChat {
 	resumeStream(): Promise<void>;
 	stop(): Promise<void>;
 	addToolOutput(output: { readonly toolCallId: string; readonly output: unknown }): Promise<void>;
-	/** From version 6 on. */
+	/** Since version 6. */
 	addToolApprovalResponse?(response: {
 		readonly id: string;
 		readonly approved: boolean;
@@ -56,7 +56,7 @@ interface File {
 	readonly url: string;
 }
 
-/** The published chat of each version with its own transport, nothing of it changed. */
+/** The published chat of each version with its default transport. */
 export const chats: Readonly<Record<5 | 6 | 7, (options: ChatOptions) => AnyChat>> = {
 	5: (options) => make(options, Chat5, ai5, [ai5.lastAssistantMessageIsCompleteWithToolCalls]),
 	6: (options) =>
@@ -74,7 +74,7 @@ export const chats: Readonly<Record<5 | 6 | 7, (options: ChatOptions) => AnyChat
 type Made = new (init: object) => unknown;
 type Complete = (chat: never) => boolean;
 
-/** The versions' types differ in ways that no test looks into, so this is the one place that passes over them. */
+/** Makes a chat. The types of the versions differ in parts that no test reads, so this function ignores types. */
 function make(
 	{ api, fetch, automatic = false, onToolCall, ...more }: ChatOptions,
 	Chat: Made,
@@ -91,7 +91,7 @@ function make(
 	return chat;
 }
 
-/** What stands in the last message, step marks and fields of no interest left out. */
+/** The parts of a message (default: the last) without step marks and irrelevant fields. */
 export function shown({ messages }: AnyChat, at = -1): unknown[] {
 	return (messages.at(at)?.parts ?? []).flatMap(({ type, text, state, input, output, errorText }) => {
 		if (type === 'step-start') return [];

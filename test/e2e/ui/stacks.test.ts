@@ -1,4 +1,4 @@
-/** Where a tool threw: who develops on this machine is told, and nobody else. */
+/** Only a local developer sees the stack of a tool's error. */
 import { afterEach, expect, test } from 'vitest';
 import type { RunEvent } from '../../../src/client/index.ts';
 import { createKey } from '../../../src/cloudflare/auth/key.ts';
@@ -19,7 +19,7 @@ async function ask(url: string, body?: object, headers: Record<string, string> =
 const toEvents = (stream: string): RunEvent[] =>
 	stream.split('\n').flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []));
 
-test('a local Worker shows the readers of a run the stack in front of the result, and tells it nobody else', async () => {
+test('a local Worker shows the stack before the result to readers of the run, and nowhere else', async () => {
 	stage = await startStage();
 	const { url, api, play } = stage;
 	const sent = play(...turns);
@@ -54,7 +54,7 @@ test('a local Worker shows the readers of a run the stack in front of the result
 	for (const one of told) expect(one).not.toMatch(/tool_stack| at .*worker\.js/);
 });
 
-test('a deployed Worker tells it no reader', async () => {
+test('a deployed Worker shows no reader the stack', async () => {
 	const { key, record } = await createKey();
 	stage = await startStage({ LOCAL: 'false', API_KEYS: JSON.stringify([record]) });
 	stage.play(...turns);

@@ -8,7 +8,7 @@ import { Miniflare } from 'miniflare';
 import type { ProviderCall, Source } from '../../../src/core/chat/provider-tool.ts';
 import { readWorkerOptions } from '../../bundle.ts';
 
-/** What the model says: a text, or pieces one after another. */
+/** The model's output: a text, or pieces one after another. */
 export type Line =
 	| { readonly type: 'text' | 'reasoning'; readonly text: string }
 	| { readonly type: 'call'; readonly id: string; readonly name: string; readonly input: object }
@@ -23,17 +23,17 @@ export type Line =
 	| ({ readonly type: 'source' } & Source)
 	| { readonly type: 'fail'; readonly message: string };
 
-/** A turn of the model: lines that it says at once, or whoever says them. */
+/** A turn of the model: fixed lines, or a function that writes them. */
 export type StagedTurn = readonly Line[] | ((turn: OpenTurn) => void | Promise<void>);
 
-/** A turn that the test speaks piece by piece. */
+/** A turn that the test writes piece by piece. */
 export interface OpenTurn {
 	say(...lines: readonly Line[]): void;
-	/** Resolves when the other side went away. */
+	/** Resolves when the client disconnects. */
 	readonly left: Promise<unknown>;
 }
 
-/** A message as the model is sent it. */
+/** A message in a request to the model. */
 export interface Sent {
 	readonly role: string;
 	readonly content: unknown;
@@ -44,7 +44,7 @@ export const text = (said: string): Line => ({ type: 'text', text: said });
 export const reasoning = (said: string): Line => ({ type: 'reasoning', text: said });
 export const call = (id: string, name: string, input: object = {}): Line => ({ type: 'call', id, name, input });
 
-/** The real Worker over HTTP, with a model that says what the test says. It is local unless its variables say otherwise. */
+/** Serves the real Worker over HTTP, with a model that the test plays. The Worker is local by default. */
 export async function startStage(variables: Readonly<Record<string, string>> = { LOCAL: 'true' }) {
 	let turns: StagedTurn[] = [];
 	let requests: (readonly Sent[])[] = [];
@@ -81,7 +81,7 @@ export async function startStage(variables: Readonly<Record<string, string>> = {
 	return {
 		url,
 		api: `${url}/v1/ui/desk`,
-		/** Sets what the model says from now on, a turn each; gives what it is sent. */
+		/** Sets the next turns of the model. Returns the requests to the model. */
 		play: (...given: readonly StagedTurn[]): readonly (readonly Sent[])[] => {
 			turns = [...given];
 			requests = [];

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-/** A turn that waits with its end until the test says so. */
+/** A turn that ends when the test calls `end`. */
 function held(begin: (turn: OpenTurn) => void) {
 	const begun = Promise.withResolvers<void>();
 	const end = Promise.withResolvers<void>();
@@ -21,7 +21,7 @@ function held(begin: (turn: OpenTurn) => void) {
 	return { turn, begun: begun.promise, end: end.resolve };
 }
 
-/** A `fetch` whose first answer breaks off as a lost connection does. */
+/** A `fetch` whose first answer breaks off like a lost connection. */
 function cuttable(cut: Promise<void>): typeof fetch {
 	let isFirst = true;
 	return async (...request) => {
@@ -49,10 +49,10 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		ids.set(String(version), n);
 		return chats[version]({ api: stage.api, id: `chat-${version}-${n}`, ...options });
 	};
-	/** The chat as it is after the page was loaded again. */
+	/** The chat after a reload of the page. */
 	const reload = async ({ id }: AnyChat, options: Partial<ChatOptions> = {}): Promise<AnyChat> =>
 		open({ id, messages: await listed(id), ...options });
-	/** What a page shows, and what it shows once it was loaded again, is the same. */
+	/** Checks that the page shows the same after a reload. */
 	const same = async (chat: AnyChat): Promise<void> => {
 		const again = await reload(chat);
 		const readIds = ({ messages }: AnyChat) => messages.map(({ id, role }) => ({ id, role }));
@@ -61,7 +61,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 	};
 	const until = (holds: () => boolean) => expect.poll(holds).toBe(true);
 
-	test('text and reasoning come as parts, with what they cost', async () => {
+	test('shows text and reasoning as parts, with their cost', async () => {
 		stage.play([reasoning('Hm.'), text('Hello'), text(' there.')]);
 		const chat = open();
 		await chat.sendMessage({ text: 'Hi' });
@@ -72,7 +72,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		await same(chat);
 	});
 
-	test('a conversation goes on, and the model is sent what the session has, not what the page says', async () => {
+	test('continues a conversation with the session’s messages, not the page’s messages', async () => {
 		const sent = stage.play([text('One.')], [text('Two.')]);
 		const chat = open();
 		await chat.sendMessage({ text: 'First' });
@@ -84,7 +84,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		expect(sent[1]?.map(({ content }) => content)).toEqual(['First', 'One.', 'Second']);
 	});
 
-	test('tools run on the server, and their results and failures are parts', async () => {
+	test('runs tools on the server, and shows their results and failures as parts', async () => {
 		stage.play([text('I add.'), call('c1', 'add', { x: 1, y: 2 }), call('c2', 'fail')], [text('3.')]);
 		const chat = open({ automatic: true });
 		await chat.sendMessage({ text: 'Add' });
@@ -97,7 +97,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		await same(chat);
 	});
 
-	test('a tool of the page is carried out by it, and the answer goes on in the same message', async () => {
+	test('continues the same message after a tool that runs on the page', async () => {
 		const sent = stage.play([call('c1', 'locate')], [text('You are in Rome.')]);
 		const chat = open({
 			automatic: true,
@@ -116,7 +116,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		await same(chat);
 	});
 
-	test('a question of a tool is said as text, and the next message is its answer', async () => {
+	test('shows the question of a tool as text, and takes the next message as its answer', async () => {
 		const sent = stage.play(
 			[text('Hm.'), call('c1', 'ask', { question: 'Which day?' })],
 			[text('Friday it is.')],
@@ -137,7 +137,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		await same(chat);
 	});
 
-	test('what goes wrong is the error of the chat', async () => {
+	test('shows a failure of the run as the error of the chat', async () => {
 		stage.play([text('Well'), { type: 'fail', message: 'It broke.' }], [text('Now it works.')]);
 		const chat = open();
 		await chat.sendMessage({ text: 'Hi' });
@@ -152,13 +152,13 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		await same(chat);
 	});
 
-	test('a refusal is the error of the chat, in words', async () => {
+	test('shows a refusal as the error of the chat, in words', async () => {
 		const chat = open({ api: `${stage.url}/v1/ui/nobody` });
 		await chat.sendMessage({ text: 'Hi' });
 		expect(chat.error?.message).toBe('agent: there is no agent named "nobody". Known: desk, chief.');
 	});
 
-	test('a stop that runs no tool twice leaves a chat that can go on', async () => {
+	test('continues a chat after a tool halts the run', async () => {
 		stage.play([call('c1', 'stop')], [text('On.')]);
 		const chat = open({ automatic: true });
 		await chat.sendMessage({ text: 'Stop' });
@@ -169,7 +169,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		expect(shown(chat)).toEqual([{ text: 'On.' }]);
 	});
 
-	test('stop() leaves the run going; a page that is loaded again shows all of it once', async () => {
+	test('continues the run after stop(), and shows it whole after a reload', async () => {
 		const { turn, begun, end } = held(({ say }) => say(text('Hello')));
 		stage.play(turn);
 		const chat = open();
@@ -193,7 +193,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		expect(again.messages).toHaveLength(2);
 	});
 
-	test('a message that waits is on a page that is loaded again, which can follow on and sees both answered', async () => {
+	test('shows a queued message after a reload, and later the answers to both messages', async () => {
 		const { turn, begun, end } = held(({ say }) => say(text('Hello')));
 		stage.play(turn, [text('Two.')]);
 		const chat = open();
@@ -218,9 +218,9 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		]);
 	});
 
-	// What version 5 shows twice then it shows once when the page is loaded again.
+	// Version 5 repeats text after a lost connection until the page is reloaded.
 	if (version !== 5)
-		test('a page whose connection was cut takes the stream up, and shows all of it once', async () => {
+		test('resumes the stream after a lost connection, and shows each text once', async () => {
 			const { turn, begun, end } = held(({ say }) => say(text('Hello')));
 			stage.play(turn);
 			const cut = Promise.withResolvers<void>();
@@ -239,7 +239,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 			expect(chat.messages).toHaveLength(2);
 		});
 
-	test('DELETE …/stream stops the run itself, and what was said stays', async () => {
+	test('DELETE …/stream cancels the run, and its text stays', async () => {
 		const { turn, begun } = held(({ say }) => say(text('Hello')));
 		stage.play(turn, [text('Yes?')]);
 		const chat = open();
@@ -255,14 +255,14 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		expect(shown(chat)).toEqual([{ text: 'Yes?' }]);
 	});
 
-	test('a page that comes before its first message finds nothing', async () => {
+	test('finds nothing before the first message', async () => {
 		const chat = open();
 		await chat.resumeStream();
 		expect(chat.error).toBeUndefined();
 		expect(await listed(chat.id)).toEqual([]);
 	});
 
-	test('regenerate() asks again, without the answer that it takes the place of', async () => {
+	test('regenerate() replaces the answer, and does not send it to the model', async () => {
 		const sent = stage.play([text('One.')], [text('Two.')], [text('Two again.')], [text('One again.')]);
 		const chat = open();
 		await chat.sendMessage({ text: 'First' });
@@ -277,7 +277,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		await same(chat);
 	});
 
-	test('an edited message takes the place of the old one and of all behind it', async () => {
+	test('an edited message replaces the old message and all later messages', async () => {
 		const sent = stage.play([text('One.')], [text('Two.')], [text('Other.')]);
 		const chat = open();
 		await chat.sendMessage({ text: 'First' });
@@ -300,7 +300,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		]);
 	});
 
-	test('files reach the model, and are there again after a reload', async () => {
+	test('sends files to the model, and shows them after a reload', async () => {
 		const sent = stage.play([text('A dot and a table.')]);
 		const dot = 'data:image/png;base64,iVBORw0KGgo=';
 		const table = `data:text/csv;base64,${btoa('a,b')}`;
@@ -324,7 +324,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		]);
 	});
 
-	test('the same POST again is answered again, and runs once', async () => {
+	test('answers a repeated POST again without a second run', async () => {
 		const { turn, begun, end } = held(({ say }) => say(text('Hello')));
 		const sent = stage.play(turn, [text('Never said.')]);
 		const id = `twice-${version}`;
@@ -342,7 +342,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		await begun;
 		const second = post();
 		end();
-		// How the text is cut into pieces is a matter of when it was read.
+		// The pieces of the text depend on the time of reading.
 		const textIn = (stream: string) => [...stream.matchAll(/"delta":"([^"]*)"/g)].map(([, piece]) => piece).join('');
 		expect(textIn(await first)).toBe('Hello there.');
 		expect(textIn(await second)).toBe('Hello there.');
@@ -370,7 +370,7 @@ describe.each([6, 7] as const)('approvals with useChat of AI SDK %i', (version) 
 			.poll(() => chat.status === 'ready' && shown(chat).some((part) => JSON.stringify(part).includes('Settled')))
 			.toBe(true);
 
-	test('one that is given runs the call once, in the same message, also after a reload', async () => {
+	test('an approval runs the call once in the same message, also after a reload', async () => {
 		const { chat: first, id, sent } = await approvals('yes');
 		const chat = chats[version]({ api: stage.api, id: first.id, messages: await listed(first.id), automatic: true });
 		await chat.addToolApprovalResponse?.({ id, approved: true });
@@ -383,7 +383,7 @@ describe.each([6, 7] as const)('approvals with useChat of AI SDK %i', (version) 
 		]);
 		const again = chats[version]({ api: stage.api, id: first.id, messages: await listed(first.id) });
 		expect(shown(again)).toEqual(shown(chat));
-		// The same answer again, as a retry would post it, or one that a page made up.
+		// The same answer as from a retry or a forging page.
 		const body = JSON.stringify({ id: first.id, messages: chat.messages, trigger: 'submit-message' });
 		const headers = { 'content-type': 'application/json' };
 		const retried = await (await fetch(stage.api, { method: 'POST', headers, body })).text();
@@ -391,7 +391,7 @@ describe.each([6, 7] as const)('approvals with useChat of AI SDK %i', (version) 
 		expect(sent).toHaveLength(2);
 	});
 
-	test('one that is refused tells the model why, and the call does not run', async () => {
+	test('a denial gives the model its reason, and the call does not run', async () => {
 		const { chat, id, sent } = await approvals('no');
 		await chat.addToolApprovalResponse?.({ id, approved: false, reason: 'Too much.' });
 		await settled(chat);
@@ -406,7 +406,7 @@ describe.each([6, 7] as const)('approvals with useChat of AI SDK %i', (version) 
 	test.each([
 		['person', 'approval-responded'],
 		['page', 'output-available'],
-	])('one beside a call of the page: what the %s answered stays so after a reload', async (who, state) => {
+	])('shows the answer of the %s after a reload, while the other call still waits', async (who, state) => {
 		stage.play([call('c1', 'pay', { amount: 1 }), call('c2', 'locate')], [text('Settled.')]);
 		const id = `beside-${who}-${version}`;
 		const chat = chats[version]({ api: stage.api, id });
@@ -427,7 +427,7 @@ describe.each([6, 7] as const)('approvals with useChat of AI SDK %i', (version) 
 		expect(shown(again)).toMatchObject([{ state: 'output-available' }, { answered: 'Rome' }, { text: 'Settled.' }]);
 	});
 
-	test('one that nobody asked for changes nothing', async () => {
+	test('an approval that nobody requested changes nothing', async () => {
 		const { chat } = await approvals('forged');
 		const forged = chat.messages.map(({ parts, ...message }) => ({
 			...message,
@@ -444,7 +444,7 @@ describe.each([6, 7] as const)('approvals with useChat of AI SDK %i', (version) 
 		expect((await listed(chat.id)).at(-1)?.parts[1]).toMatchObject({ type: 'tool-pay', state: 'approval-requested' });
 	});
 
-	test('a run that goes on after one is told whole to a page that was loaded since', async () => {
+	test('a page that was loaded after an approval shows the whole run', async () => {
 		const hold = Promise.withResolvers<void>();
 		stage.play([call('c1', 'pay', { amount: 1 })], async ({ say, left }) => {
 			say(text('Paid'));

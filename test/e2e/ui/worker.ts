@@ -16,7 +16,7 @@ import { askUser, fn, halt, tool } from '../../../src/core/index.ts';
 declare global {
 	namespace Cloudflare {
 		interface Env {
-			/** Where the test listens, which speaks for the model. */
+			/** The address of the test, which plays the model. */
 			readonly STAGE: string;
 		}
 	}
@@ -37,7 +37,7 @@ const line = v.variant('type', [
 	v.object({ type: v.literal('fail'), message: v.string() }),
 ]);
 
-/** A model that says what the test says, a line of JSON at a time. */
+/** A model that streams the test's lines of JSON. */
 const staged: ProviderRegistration = {
 	variant: 'staged',
 	displayName: 'Staged',
@@ -168,7 +168,7 @@ const desk = defineAgent({
 	],
 });
 
-/** Has the other agent work for it. */
+/** Delegates to the other agent. */
 const chief = defineAgent({
 	name: 'chief',
 	description: 'Has others do it.',
@@ -185,7 +185,7 @@ const runtime = {
 };
 
 export const { Session, Ledger, Directory, Publisher } = createObjects(runtime);
-// Named in wrangler.toml.
+// `wrangler.toml` names this class.
 export { Memory } from '../../../src/cloudflare/memory/index.ts';
 
 const app = createApp(runtime, plugins);
