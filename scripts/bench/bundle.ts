@@ -31,7 +31,7 @@ export async function bundleWorker(entry: string, folder: string): Promise<Bundl
 	const { compatibility_date: date, compatibility_flags: flags, alias, keep_names } = await readConfig();
 	const out = join(folder, 'out');
 	const config = join(folder, 'wrangler.json');
-	// The SDKs as the package has them.
+	// The SDKs in their bundled form, as in the package.
 	const anthropic = join(folder, 'anthropic-sdk.js');
 	const openai = join(folder, 'openai-sdk.js');
 	await build({

@@ -1,6 +1,6 @@
 /**
- * The part `context` of `npm run bench`: what 50 sessions cost at three providers, by their rules of caches and prices, before
- * and after what keeps requests short and their beginning the same. The sessions are made of seeds.
+ * The part `context` of `npm run bench`: measures the cost of 50 sessions at three providers, by their rules of caches and
+ * prices, before and after the changes that shorten requests and keep their start stable. Seeds determine the sessions.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
@@ -21,7 +21,7 @@ import { toTable } from './table.ts';
 const commit = 'a4c28d56';
 const sessions = 50;
 
-/** Loads the library as it was at the commit. */
+/** Loads the library of the commit. */
 async function loadBefore(folder: string): Promise<Library> {
 	const packed = spawnSync('git', ['archive', commit, 'src', 'package.json'], { cwd: root, maxBuffer: 1e9 });
 	if (packed.status !== 0)

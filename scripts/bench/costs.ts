@@ -6,8 +6,8 @@ import { session } from './subjects.ts';
 import { type Bar, readMedian, toFigure, toTable } from './table.ts';
 
 /**
- * Dollars for one of each (developers.cloudflare.com/durable-objects/platform/pricing, /workers/platform/pricing). An alarm
- * that is set or deleted is a row. An object has 128 MB while it works.
+ * Prices in dollars for one unit (developers.cloudflare.com/durable-objects/platform/pricing, /workers/platform/pricing). A
+ * set or deleted alarm is billed as a row. A working object is billed for 128 MB.
  */
 const dollars = {
 	rowWritten: 1 / 1e6,
@@ -28,10 +28,9 @@ const bill = v.object({
 	requests: v.number(),
 	callMs: v.number(),
 });
-/** What turns used: rows written by the table, rows read, requests to objects, milliseconds of other objects. */
+/** The resources of turns: written rows by table, read rows, requests to objects, milliseconds of other objects. */
 type Bill = v.InferOutput<typeof bill>;
 
-/** What one turn costs. */
 interface Turn extends Bill {
 	readonly seconds: number;
 }
@@ -42,7 +41,7 @@ export interface Costs {
 	readonly next: Turn;
 }
 
-/** Runs the first turns, and returns a function that runs the next ones as soon as a minute has passed. */
+/** Runs the first turns, and returns a function that runs the next turns after a minute. */
 export async function startCosts({ start }: Stage): Promise<() => Promise<Costs>> {
 	const server = await start({ ...session, entry: 'scripts/bench/workers/counted.ts' });
 	const takeBill = async () => v.parse(bill, await (await fetch(`${server.url}/bench/bill`)).json());

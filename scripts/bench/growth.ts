@@ -12,7 +12,7 @@ const many = 10_000;
 const turns = 10;
 const plan: Plan = { tools: 0, deltas: 4, perWrite: 4, paceMs: 0, padding: 0 };
 
-/** CPU milliseconds of a turn in a conversation of few and of many messages. */
+/** CPU milliseconds of a turn in a conversation with few and with many messages. */
 export interface Growth {
 	readonly few: number;
 	readonly many: number;
@@ -22,7 +22,7 @@ export interface Growths {
 	readonly session: Growth;
 }
 
-/** A conversation with a history of that many messages. */
+/** Makes a conversation with `messages` messages in its history. */
 type Fill = (url: string, messages: number) => Promise<Conversation>;
 
 export async function measureGrowths(stage: Stage, rounds: number): Promise<Growths> {
@@ -36,7 +36,7 @@ async function measureGrowth({ start }: Stage, subject: Subject, fill: Fill, rou
 	const server = await start(subject);
 	const talks = { few: await fill(server.url, few), many: await fill(server.url, many) };
 	const times = { few: [] as number[], many: [] as number[] };
-	// The first round compiles the code, and counts for nothing.
+	// The first round compiles the code, and is not counted.
 	for (let round = 0; round <= rounds; round++) {
 		for (const name of ['few', 'many'] as const) {
 			const readClock = startProcessorClock(server.pid);
@@ -62,7 +62,7 @@ const fillDurable: Fill = async (url, messages) => {
 	return (asked) => readRun({ url: own, body: writePlan(asked) }, asked);
 };
 
-/** A client of OpenAI brings the history with its first message. */
+/** A client of the OpenAI API sends the history with its first message. */
 const fillSession: Fill = async (url, messages) => {
 	const body = {
 		model: 'bench',
@@ -80,7 +80,10 @@ const fillSession: Fill = async (url, messages) => {
 	return (asked) => readRun({ url: own, headers: stream, body: JSON.stringify({ text: writePlan(asked) }) }, asked);
 };
 
-/** CPU of a session's turn without what the same request costs by hand: many messages beside few. */
+/**
+ * The CPU of a session's turn with many messages, divided by few messages, without the cost of the request in the loop by
+ * hand.
+ */
 function readRatio(growths: Growths): number {
 	const request = growths.durable.many - growths.durable.few;
 	return (growths.session.many - request) / growths.session.few;

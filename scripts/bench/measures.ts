@@ -38,8 +38,8 @@ export async function measureRow(row: Row, server: Workerd): Promise<Readonly<Re
 }
 
 /**
- * Microseconds of processor time that a further delta costs: a long reply without a short one, so that the run itself is not
- * counted. Several streams at once, paced so that no delta waits for the one before.
+ * Microseconds of processor time for a further delta: a long reply minus a short reply, without the cost of the run.
+ * Several streams run at once, paced so that no delta waits for the previous delta.
  */
 async function measureDelta(row: Row, { url, pid }: Workerd, streams: number, plan: Plan): Promise<number> {
 	const lanes = await openLanes(row, url, streams);

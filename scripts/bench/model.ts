@@ -1,6 +1,6 @@
 /**
- * The model of the bench, in a process of its own: Anthropic's Messages API on 127.0.0.1, which does what the plan in the
- * user's message says. Sends its parent the address.
+ * The model of the bench, in a separate process: Anthropic's Messages API on 127.0.0.1, which follows the plan in the
+ * user's message. Sends its address to its parent.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';

@@ -1,6 +1,6 @@
 /**
- * The part `page` of `npm run bench`: opens the page in headless Chromium (CHROMIUM, its path) and measures what its main
- * thread does. A task is one turn of its event loop; nothing on the page moves meanwhile.
+ * The part `page` of `npm run bench`: opens the page in headless Chromium (CHROMIUM, its path) and measures the tasks of
+ * its main thread. A task is one turn of the event loop. No animation runs meanwhile.
  */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -13,7 +13,7 @@ import { buildPage } from '../page.ts';
 const deltaCount = 10_000;
 const messageCount = 2_000;
 
-/** What an answer is made of, a piece a delta: one that has all that Markdown has, and single blocks that are long. */
+/** Pieces of answers, one piece for each delta: an answer with all kinds of Markdown, and answers of one long block. */
 const answers: Readonly<Record<string, { readonly head?: string; readonly pieces: readonly string[] }>> = {
 	mixed: {
 		pieces: [
@@ -34,7 +34,7 @@ const answers: Readonly<Record<string, { readonly head?: string; readonly pieces
 	paragraph: { pieces: ['Plain words, ', 'some **bold**, and `code` '] },
 };
 
-/** A session of this name and that of an answer has it in its history. */
+/** The session `stored_KIND` has an answer of that kind in its history. */
 const stored = 'stored_';
 
 const session = {
@@ -71,7 +71,7 @@ const history = Array.from({ length: messageCount }, (_, at) => {
 	return { ...about, role: 'assistant', content };
 });
 
-/** Gives an answer of one kind as it is stored. */
+/** Returns an answer of one kind as stored messages. */
 function toStored(kind: string): object[] {
 	const { head = '', pieces = [] } = answers[kind] ?? {};
 	const text = Array.from({ length: deltaCount }, (_, at) => pieces[at % pieces.length]).join('');
@@ -82,7 +82,7 @@ function toStored(kind: string): object[] {
 	];
 }
 
-/** Answers as the API does, at full speed: all events and messages are ready. */
+/** Answers like the API, at full speed, because all events and messages are ready. */
 function answer(path: string, query: URLSearchParams, response: ServerResponse): void {
 	const [, id = '', rest = ''] = /^\/v1\/sessions\/(\w+)\/?(\w*)/.exec(path) ?? [];
 	if (rest !== 'events') {
@@ -110,7 +110,7 @@ function findHistory(id: string): readonly object[] {
 	return id === 'long' ? history : [];
 }
 
-/** Gives a page of messages, the newest first. */
+/** Returns a page of messages, the newest first. */
 function toPage(messages: readonly object[], query: URLSearchParams): object {
 	const to = Number(query.get('cursor') ?? messages.length);
 	const from = Math.max(0, to - Number(query.get('limit') ?? 100));
@@ -142,7 +142,7 @@ const trace = v.object({
 	),
 });
 
-/** The tasks of the main thread of a page, in milliseconds: of the clock, and of the processor. */
+/** The tasks of a page's main thread, in milliseconds of elapsed and of processor time. */
 function readTasks(bytes: Buffer): { readonly ms: number; readonly cpuMs: number }[] {
 	const { traceEvents } = v.parse(trace, JSON.parse(bytes.toString()));
 	const mains = new Set(
@@ -157,7 +157,7 @@ function readTasks(bytes: Buffer): { readonly ms: number; readonly cpuMs: number
 	);
 	for (const { name, ts, dur = 0, tdur = 0 } of parts.toSorted((one, other) => one.ts - other.ts)) {
 		const last = tasks.at(-1);
-		// What lies within a task is counted with it; what a task has left to do as soon as it ends belongs to it.
+		// A task includes its nested parts, and the microtasks right after its end.
 		if (ts < end) continue;
 		end = ts + dur;
 		if (last !== undefined && !name.endsWith('RunTask')) {
@@ -177,7 +177,7 @@ async function readHeap(cdp: CDPSession): Promise<{ readonly mb: number; readonl
 
 const print = (what: string, value: string) => console.log(`  ${what.padEnd(44)}${value}`);
 
-/** Opens a session, waits until it is shown, and tells what the main thread did. */
+/** Opens a session, waits until it is shown, and prints the tasks of the main thread. */
 async function measure(title: string, page: Page, address: string, shown: string): Promise<void> {
 	const cdp = await page.context().newCDPSession(page);
 	await cdp.send('Performance.enable');

@@ -26,12 +26,12 @@ export function parsePlan(text: string): Plan | undefined {
 	return v.parse(plan, JSON.parse(text));
 }
 
-/** A piece of a reply: its number in the run, and when it left, in microseconds of the machine's clock. */
+/** Writes a piece of a reply: its number in the run, and its time of departure in microseconds of the machine's clock. */
 export function writePiece(index: number, padding: number): string {
 	return `${index}@${readClock()}${'.'.repeat(padding)} `;
 }
 
-/** Microseconds of the machine's own clock, which all processes share. */
+/** Microseconds of the machine's clock, which all processes share. */
 export function readClock(): number {
 	return Number(process.hrtime.bigint() / 1_000n);
 }

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import * as v from 'valibot';
 
-/** Throws where the system does not say what a process costs. */
+/** Throws if the system does not report the resources of a process. */
 export function assertMeasurable(): void {
 	if (process.platform === 'linux') return;
 	throw new Error('This part reads the processor time and the memory of workerd in /proc, so it needs Linux.');
 }
 
-/** Returns a function that gives the processor time of a process since now, in microseconds. */
+/** Returns a function that returns the processor time of a process since this call, in microseconds. */
 export function startProcessorClock(pid: number): () => number {
 	const before = readThreads(pid);
 	return () => {
@@ -18,7 +18,7 @@ export function startProcessorClock(pid: number): () => number {
 	};
 }
 
-/** Nanoseconds of each thread. They are finer than the hundredths of a second in `stat`. */
+/** Processor nanoseconds of each thread, more precise than the hundredths of a second in `stat`. */
 function readThreads(pid: number): ReadonlyMap<string, number> {
 	const folder = `/proc/${pid}/task`;
 	return new Map(
@@ -33,7 +33,7 @@ function readThreads(pid: number): ReadonlyMap<string, number> {
 	);
 }
 
-/** Returns the memory of a process that no other shares, in bytes. */
+/** Returns the private memory of a process, in bytes. */
 export function readMemory(pid: number): number {
 	const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
 	const fields = [...rollup.matchAll(/^Private_(?:Clean|Dirty): +(\d+) kB$/gm)];
@@ -44,7 +44,7 @@ const targets = v.looseTuple([v.object({ webSocketDebuggerUrl: v.string() })]);
 const heapUsage = v.object({ result: v.object({ usedSize: v.number(), backingStorageSize: v.number() }) });
 
 /**
- * Returns the bytes that objects and buffers take in the isolate of a workerd, by the port of its inspector
+ * Returns the bytes of objects and buffers in the isolate of a workerd, by the port of its inspector
  * (https://chromedevtools.github.io/devtools-protocol/v8/Runtime/#method-getHeapUsage).
  */
 export async function readHeap(inspector: number): Promise<number> {

@@ -1,7 +1,7 @@
 /**
- * The part `providers` of `npm run bench`: measures what a delta costs from a provider's bytes to `onDelta`, through the SDK
- * and the adapter. The baseline is a hand-written loop that only splits the stream, parses each event and passes it on.
- * Processor time; the ratios compare within one run.
+ * The part `providers` of `npm run bench`: measures the processor time of a delta from a provider's bytes to `onDelta`,
+ * through the SDK and the adapter. The baseline is a hand-written loop that only splits the stream, parses each event and
+ * passes it on. The ratios compare within one run.
  */
 import { providers } from '../../src/core/index.ts';
 
@@ -9,7 +9,7 @@ const rounds = 7;
 const chunkBytes = 16_384;
 const apiKey = 'bench';
 
-/** The events that a provider sends, and the place of the delta in an event. */
+/** The events of a provider, and the position of the delta in an event. */
 interface Stream {
 	readonly events: readonly object[];
 	readonly toPiece: (event: Json) => unknown;

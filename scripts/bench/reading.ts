@@ -25,7 +25,7 @@ export interface Asking {
 const agent = new Agent({ keepAlive: true, maxSockets: 1_000, timeout: 2_000 });
 const event = v.looseObject({ type: v.string(), text: v.optional(v.string()) });
 
-/** Sends a request, and resolves with the beginning of its answer. Throws unless it is a success. */
+/** Sends a request, and resolves at the start of its answer. Throws if the answer is no success. */
 function send({ url, headers, body }: Asking): Promise<IncomingMessage> {
 	const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
 	const sent = request(url, { method: 'POST', agent, headers });
@@ -41,7 +41,7 @@ function send({ url, headers, body }: Asking): Promise<IncomingMessage> {
 	return promise;
 }
 
-/** Starts a run and reads it to its end. Throws if anything of the plan is missing. */
+/** Starts a run and reads it to its end. Throws if a part of the plan is missing. */
 export async function readRun(asking: Asking, { tools, deltas }: Plan): Promise<Reading> {
 	const begun = readClock();
 	const delays: number[] = [];

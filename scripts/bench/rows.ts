@@ -1,6 +1,6 @@
 import { type Conversation, durable, loop, plain, type Subject, session } from './subjects.ts';
 
-/** A row of the table: a Worker, and whether each run begins a conversation or goes on with one. */
+/** A row of the table: a Worker, and whether each run starts a conversation or continues one. */
 export interface Row {
 	readonly name: string;
 	readonly subject: Subject;
@@ -19,10 +19,7 @@ export const rows = {
 export type RowName = keyof typeof rows;
 export const rowNames: readonly RowName[] = ['plain', 'durableNew', 'durable', 'loop', 'sessionNew', 'session'];
 
-/**
- * Returns a conversation for each lane. If the row goes on, each has had its first message. Else each run begins a
- * conversation.
- */
+/** Returns a conversation for each lane. In a row of continued conversations, each has had its first message. */
 export async function openLanes(
 	{ subject, goesOn }: Row,
 	url: string,

@@ -1,6 +1,6 @@
 /**
- * The part `skills` of `npm run bench`: measures in workerd what ten thousand published skills cost a turn and a search,
- * and how often a search finds the right skill. The milliseconds depend on the machine.
+ * The part `skills` of `npm run bench`: measures in workerd how much ten thousand published skills cost a turn and a
+ * search, and how often a search finds the right skill. The milliseconds depend on the machine.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -100,7 +100,7 @@ async function ask(path: string, times: number) {
 	return { ...answer, ms: performance.now() - began };
 }
 
-/** Milliseconds of one warm call: many calls in one request, minus the cost of the request. The best of three. */
+/** Milliseconds of a warm call: many calls in one request, minus the cost of the request. The best of three. */
 async function measureEach(path: string, times: number): Promise<number> {
 	let least = Number.POSITIVE_INFINITY;
 	for (let round = 0; round < 3; round++) {

@@ -10,7 +10,7 @@ import { startWorkerd, type Workerd } from './workerd.ts';
 
 /** What all parts share: a model in a process of its own, and a temporary folder. */
 export interface Stage {
-	/** Bundles the Worker of an entry; once for each entry. */
+	/** Bundles the Worker of an entry. Each entry is bundled once. */
 	readonly bundle: (entry: string) => Promise<Bundle>;
 	/** Starts a subject in a workerd of its own, which ends with the stage. `isWeighed`: see `startWorkerd`. */
 	readonly start: (subject: Pick<Subject, 'entry' | 'bind'>, isWeighed?: boolean) => Promise<Workerd>;

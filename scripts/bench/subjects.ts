@@ -26,7 +26,7 @@ const talk =
 	(plan) =>
 		readRun(toAsking(writePlan(plan)), plan);
 
-/** The loop by hand: all others are compared with it. */
+/** The loop by hand. All other subjects are compared with it. */
 export const plain: Subject = {
 	name: 'hand-written loop',
 	entry: 'scripts/bench/workers/plain.ts',

@@ -8,12 +8,12 @@ import type { Workerd } from './workerd.ts';
 type Figures = Readonly<Record<Column, number>>;
 type Turns = Readonly<Record<RowName, Figures>>;
 
-/** Measures every row once in each round, so that a busy moment of the machine meets all of them. Returns the medians. */
+/** Measures every row once in each round, so that a busy moment of the machine affects all rows. Returns the medians. */
 export async function measureTurns({ start }: Stage, rounds: number): Promise<Turns> {
 	const servers = new Map<Subject, Workerd>();
 	for (const { subject } of Object.values(rows)) if (!servers.has(subject)) servers.set(subject, await start(subject));
 	const measured = new Map<RowName, Figures[]>(rowNames.map((name) => [name, []]));
-	// The first round compiles the code, and counts for nothing.
+	// The first round compiles the code, and is not counted.
 	for (let round = 0; round <= rounds; round++) {
 		for (const name of rowNames) {
 			const server = servers.get(rows[name].subject);
@@ -59,7 +59,7 @@ export function toTurnTable(turns: Turns): string {
 	return toTable([['', ...order.map((column) => columns[column])], ...cells]);
 }
 
-/** The bars of the turns, as ratios within this run. */
+/** The limits of the turns, as ratios within this run. */
 export function listTurnBars({ plain, durableNew, durable, loop, sessionNew, session }: Turns): readonly Bar[] {
 	const unit = '× by hand';
 	return [

@@ -23,11 +23,11 @@ export interface Workerd {
 	readonly pid: number;
 	/** The port of its inspector, where its memory is measured. */
 	readonly inspector: number | undefined;
-	/** Ends it. May be called again. */
+	/** Ends the process. Later calls do nothing. */
 	readonly close: () => Promise<void>;
 }
 
-/** The program, found through Miniflare as Wrangler does. */
+/** The path of workerd, found through Miniflare as Wrangler does. */
 const path = resolveInProject('workerd', resolveInProject('miniflare', findWrangler()));
 const program = v.parse(v.object({ default: v.string() }), createRequire(path)(path)).default;
 
@@ -35,9 +35,9 @@ const listening = v.object({ event: v.picklist(['listen', 'listen-inspector']), 
 type Ports = Partial<Record<v.InferOutput<typeof listening>['event'], number>>;
 
 /**
- * Starts a workerd. Its objects store on the disk, in a folder that is removed at its end.
+ * Starts a workerd. Its objects are stored in a folder that is removed at its end.
  *
- * @param isWeighed whether its memory is measured: its code can collect garbage, and its inspector is there.
+ * @param isWeighed whether its memory is measured: its code can then collect garbage, and it has an inspector
  */
 export async function startWorkerd(bundle: Bundle, bindings: Bindings, isWeighed: boolean): Promise<Workerd> {
 	const folder = await mkdtemp(join(dirname(bundle.main), 'served-'));

@@ -1,6 +1,6 @@
 /**
- * The client under the conformance test: an agent whose scripted model calls each tool of a server once. The suite gives
- * the address as the last argument, and what it wants in the environment.
+ * The client under the conformance test: an agent whose scripted model calls each tool of a server once. The suite passes
+ * the address as the last argument, and its wishes in the environment.
  */
 import * as v from 'valibot';
 import { toMessageText } from '../../src/core/base/errors.ts';
@@ -11,7 +11,7 @@ import { BrowserLogin } from './login.ts';
 
 const name = 'conformance';
 
-/** What a scenario tells its client. */
+/** The scenario's input for its client. */
 const wanted = v.object({
 	client_id: v.optional(v.string()),
 	client_secret: v.optional(v.string()),
@@ -34,7 +34,7 @@ async function main(about: Wanted): Promise<void> {
 	const connection = await connect(login);
 	try {
 		const calls = listCalls(connection.tools, about);
-		// The calls of one turn run together. Those that ask for a login wait for each other.
+		// The calls of one turn run in parallel. Calls that need a login run in sequence.
 		const turns = login === undefined ? [calls] : calls.map((call) => [call]);
 		for (const toolCalls of turns) await run(connection, toolCalls, login);
 	} finally {

@@ -14,7 +14,7 @@ afterAll(() => rmSync(empty, { recursive: true, force: true }));
 
 const bin = join(root, 'src/command/bin.ts');
 
-/** Runs the command in a folder; `version` is that of the Node that it takes itself to run on. */
+/** Runs the command in a folder, as if on a Node of this version. */
 function run(cwd: string, args: readonly string[], version = process.versions.node) {
 	const pretend = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})`;
 	return spawnSync(process.execPath, ['--import', pretend, bin, ...args], { cwd, encoding: 'utf8' });

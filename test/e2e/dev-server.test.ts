@@ -1,4 +1,4 @@
-/** How `npm start` treats a Wrangler that ends slowly. A small program acts as Wrangler. */
+/** `npm start` with a Wrangler that ends slowly. A small program replaces Wrangler. */
 import type { ChildProcess } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ const children: ChildProcess[] = [];
 const started = v.object({ process: v.custom<ChildProcess>((one) => typeof one === 'object') });
 subscribe('child_process', (message) => children.push(v.parse(started, message).process));
 
-/** Emits the events of Wrangler. It asks the test at a URL what to do. */
+/** Emits the events of Wrangler, and asks the test at a URL for its next step. */
 const program = `
 exports.unstable_DevEnv = class {
 	dispatch() {}
@@ -66,7 +66,7 @@ setInterval(() => {}, 1_000);
 })();
 `;
 
-/** Starts a server. Each Wrangler but the last behaves as `first` says; the last runs. */
+/** Starts a server. The last Wrangler runs, and all earlier ones behave as `first` says. */
 async function startServer(
 	first: 'fail' | 'watch nothing' | 'reload' | 'wait',
 	{ starts: lastStart = 2, onLater = () => {} }: { readonly starts?: number; readonly onLater?: () => void } = {},
@@ -116,12 +116,12 @@ async function startServer(
 	return {
 		server,
 		printed,
-		/** Resolves when a Wrangler that waits has said that its Worker runs. */
+		/** Resolves when a waiting Wrangler reports that its Worker runs. */
 		waits: waiting.promise,
 		mistake: mistake.promise,
-		/** Resolves when the first Wrangler ends, with what lets it. */
+		/** Resolves with a function that lets the first Wrangler end. */
 		ending: ending.promise,
-		/** Expects that the last Wrangler runs, and ends all. */
+		/** Checks that the last Wrangler runs, and stops the server. */
 		async expectLast() {
 			expect(await up.promise).toBe(1);
 			expect([starts, await server.findAddress()]).toEqual([

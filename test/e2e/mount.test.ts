@@ -48,7 +48,6 @@ describe('a Worker with its own accounts and another name for SKILLS', () => {
 	});
 	afterAll(() => rm(project, { recursive: true, force: true }));
 
-	/** Runs a script in the project. */
 	const run = (script: string, ...args: readonly string[]) =>
 		promisify(execFile)('npm', ['run', '--silent', script, '--', ...args], { cwd: project }).catch((error) => error);
 

@@ -1,4 +1,4 @@
-/** The proxy of `npm start`, in front of a server that reports what reached it. */
+/** The proxy of `npm start`, before a server that reports the requests that reach it. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
@@ -185,7 +185,7 @@ test('stops the Worker from writing while the reader does not read', async () =>
 	socket.pause();
 	socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
 	await full.promise;
-	// Of a thousand megabytes only what fits into the buffers on the way is sent.
+	// Only the buffers on the way fill, not a thousand megabytes.
 	for (let seen = -1; seen !== sent; await new Promise((resolve) => setImmediate(resolve))) seen = sent;
 	expect(sent).toBeLessThan(100);
 	socket.destroy();

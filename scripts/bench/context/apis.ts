@@ -5,13 +5,13 @@ import { type Block, type Cache, type Counted, createMarkedCache, createPrefixCa
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What the model says. */
+/** The output of the model. */
 export interface Said {
 	readonly text: string;
 	readonly calls: readonly { readonly id: string; readonly name: string; readonly input: Json }[];
 }
 
-/** A request, as a model and a cache see it. */
+/** A request from the view of a model and a cache. */
 export interface Request {
 	readonly blocks: readonly Block[];
 	/** The names of the tools that the model knows. */
@@ -26,7 +26,7 @@ export interface Api {
 	readonly createCache: () => Cache;
 	readonly read: (body: Json) => Request;
 	readonly write: (said: Said, counted: Counted, outputTokens: number) => unknown;
-	/** What is billed. */
+	/** The billed amounts of a request. */
 	readonly bill: (counted: Counted, outputTokens: number) => Billed;
 }
 
@@ -35,7 +35,7 @@ const toBlock = (value: unknown): Block => ({ text: JSON.stringify(value) ?? '' 
 const nameOf = (tool: Json): string => (typeof tool.name === 'string' ? tool.name : '');
 const toNames = (tools: readonly Json[]): ReadonlySet<string> => new Set(tools.map(nameOf));
 
-/** A block without its mark. A reference to a tool has the tool in its place. */
+/** A block without its cache mark. A reference to a tool is replaced by the tool. */
 function toMarkedBlock(
 	{ cache_control: mark, ...block }: Json,
 	role: string | undefined,
@@ -146,7 +146,7 @@ const openai: Api = {
 const gemini: Api = {
 	provider: 'gemini',
 	model: 'gemini-3.1-pro-preview',
-	// Its larger models keep 4,096 tokens and more.
+	// The larger models cache only 4,096 tokens and more.
 	createCache: () => createPrefixCache({ leastTokens: 4_096 }),
 	read: ({ tools, systemInstruction, contents }) => {
 		const functions = list(tools).flatMap(({ functionDeclarations }) => list(functionDeclarations));

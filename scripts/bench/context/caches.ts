@@ -31,8 +31,8 @@ const lookback = 20;
 export const countTokens = (text: string): number => Math.ceil(text.length / 4);
 
 /**
- * Anthropic's cache: it keeps a request up to each mark, and reads the longest one that is at most 20 blocks in front of a
- * mark. A use begins its time anew (platform.claude.com/docs/en/build-with-claude/prompt-caching).
+ * Anthropic's cache: it keeps a request up to each mark, and reads the longest cached request that ends at most 20 blocks
+ * before a mark. Each use restarts the lifetime (platform.claude.com/docs/en/build-with-claude/prompt-caching).
  */
 export function createMarkedCache(): Cache {
 	const kept = new Map<string, { until: number; readonly keepsMs: number }>();
@@ -69,8 +69,8 @@ export function createMarkedCache(): Cache {
 }
 
 /**
- * The caches of OpenAI and Gemini: what a request has in common with the beginning of an earlier one, in whole steps. Reading
- * costs less, and writing nothing.
+ * The caches of OpenAI and Gemini: they read the common start of a request and an earlier request, in whole steps. Reads
+ * cost less, and writes cost nothing.
  */
 export function createPrefixCache({ leastTokens = least, usualMs = 10 * minute } = {}): Cache {
 	let kept: { until: number; readonly blocks: readonly Block[] }[] = [];
@@ -103,7 +103,7 @@ function countCommon(before: readonly Block[], blocks: readonly Block[]): number
 	return tokens;
 }
 
-/** Two of FNV-1a's 32 bits. */
+/** Two 32-bit hashes with the prime of FNV-1a. */
 function hash(before: string, text: string): string {
 	let [one, two] = [0x811c9dc5, 0x01000193];
 	const whole = `${before} ${text}`;

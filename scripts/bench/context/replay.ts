@@ -34,11 +34,11 @@ export function createCost() {
 	return { usd: 0, requests: 0, input: 0, read: 0, summaries: 0, steps: 0, opened: 0 };
 }
 
-/** The time of the replay. Everything here runs by it. */
+/** The clock of the replay. */
 const clock = { now: Date.UTC(2026, 5, 1) };
 Date.now = () => clock.now;
 
-/** How long the model and a tool take. */
+/** The time of the model and of a tool. */
 const [thinkingMs, workingMs] = [4_000, 1_000];
 
 const results = 'id status updated owner title amount region note '.repeat(4_000);
@@ -46,7 +46,7 @@ const results = 'id status updated owner title amount region note '.repeat(4_000
 /** Plays a session, and adds what it costs to `cost`. */
 export async function playSession(api: Api, session: Session, use: Use, cost = createCost()): Promise<void> {
 	const cache = api.createCache();
-	/** The ids of the calls that were run, by their numbers. */
+	/** The ids of the executed calls, by their numbers. */
 	const ids: string[] = [];
 	const sizes: number[] = [];
 	let script: Script = createScript([], '', undefined);
@@ -112,7 +112,7 @@ export async function playSession(api: Api, session: Session, use: Use, cost = c
 		const { messages } = await run.result;
 		if (recalled !== '') earlier.set(place, recalled);
 		const known = new Map(history.map((one) => [JSON.stringify(one.message), one]));
-		// What came is stored as JSON, as in a session.
+		// Messages are stored as JSON, as in a session.
 		history = messages.map(
 			(message) =>
 				known.get(JSON.stringify(message)) ?? { message: JSON.parse(JSON.stringify(message)), createdAt: clock.now },
@@ -168,16 +168,16 @@ function readNumber(input: unknown): number {
 	return isRecord(input) && typeof input.n === 'number' ? input.n : 0;
 }
 
-/** What the model does for a message. */
+/** The model's behaviour for a message. */
 interface Script {
 	readonly say: (request: Request, body: string) => Said;
-	/** How many results it opened again. */
+	/** How many references it opened. */
 	readonly opened: () => number;
 }
 
 /**
- * Makes the model of a message: it makes the planned calls, searches for a tool that it does not know, and opens an earlier
- * result that it wants if it has only a reference.
+ * Makes the model of a message. It makes the planned calls, searches for tools that it does not know, and opens references
+ * to the results that it needs.
  */
 function createScript(
 	turns: readonly (readonly (PlannedCall & { readonly n: number })[])[],

@@ -1,6 +1,6 @@
-/** The sessions of `npm run bench -- context`. They are made of a seed, so that each run plays the same ones. */
+/** The sessions of `npm run bench -- context`. A seed determines each session, so that each run plays the same sessions. */
 
-/** A call of a tool, with the characters of its result. */
+/** A call of a tool, with the length of its result in characters. */
 export interface PlannedCall {
 	readonly tool: string;
 	readonly characters: number;
@@ -11,7 +11,7 @@ export interface Exchange {
 	/** Milliseconds since the previous answer. */
 	readonly pauseMs: number;
 	readonly text: string;
-	/** What is recalled for the message. */
+	/** The memories that are recalled for the message. */
 	readonly recalled: string;
 	/** The calls of each turn before the answer. */
 	readonly turns: readonly (readonly PlannedCall[])[];
@@ -24,7 +24,7 @@ export interface PlannedTool {
 	readonly name: string;
 	readonly description: string;
 	readonly inputSchema: Readonly<Record<string, unknown>>;
-	/** Whether an MCP server brings it. */
+	/** Whether the tool is from an MCP server. */
 	readonly isRemote: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface Session {
 
 /** A generator of random numbers with a seed. */
 interface Dice {
-	/** From 0 up to 1. */
+	/** From 0 to below 1. */
 	readonly next: () => number;
 	readonly integer: (least: number, most: number) => number;
 	/** A number whose logarithm is evenly distributed. */
@@ -118,7 +118,7 @@ function createExchange(
 		recalled: remembers ? dice.text(dice.integer(200, 1_200)) : '',
 		turns: Array.from({ length: turns }, () =>
 			Array.from({ length: dice.next() < 0.8 ? 1 : 2 }, () => ({
-				// A session keeps to a few tools.
+				// Squared, so that a session mostly uses a few tools.
 				tool: tools[Math.floor(dice.next() ** 2 * tools.length)]?.name ?? '',
 				characters: dice.scaled(500, 20_000) * (dice.next() < 0.5 ? charactersPerToken : 1),
 			})),
@@ -128,7 +128,7 @@ function createExchange(
 	};
 }
 
-/** Makes a tool whose schema has about so many characters. */
+/** Makes a tool whose schema has about `characters` characters. */
 function createTool(dice: Dice, n: number, characters: number, isRemote: boolean): PlannedTool {
 	const name = `${dice.text(24).split(' ').slice(0, 2).join('_')}_${n}`;
 	const properties: Record<string, unknown> = {};

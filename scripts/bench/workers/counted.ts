@@ -1,16 +1,19 @@
-/** The Worker of `session.ts`, which counts what Cloudflare bills. `/bench/bill` gives the counts since the last time. */
+/**
+ * The Worker of `session.ts`, which counts the billed units of Cloudflare. `/bench/bill` returns the counts since the last
+ * request.
+ */
 import type { ObjectClass } from '../../../src/cloudflare/runlet/index.ts';
 import { collectGarbage } from './garbage.ts';
 import runlet, { Directory as PlainDirectory, Ledger as PlainLedger, Session as PlainSession } from './session.ts';
 
 type Env = ConstructorParameters<ObjectClass>[1];
 
-/** The rows that statements read and wrote, by what they changed. */
+/** The rows that statements read and wrote, by their table. */
 let cursors: { readonly item: string; readonly cursor: { readonly rowsRead: number; readonly rowsWritten: number } }[] =
 	[];
 /** Alarms that were set or deleted, alarms that rang, and requests to objects. */
 let events: string[] = [];
-/** The time of calls to other objects than a session, in milliseconds. */
+/** The time of calls to objects other than sessions, in milliseconds. */
 let callMs = 0;
 
 function watchStorage(name: string, storage: DurableObjectStorage): void {
@@ -32,7 +35,7 @@ function watchStorage(name: string, storage: DurableObjectStorage): void {
 	Object.defineProperties(storage, { setAlarm: watch(setAlarm), deleteAlarm: watch(deleteAlarm) });
 }
 
-/** Makes a class that counts what its objects store and how often their alarms ring. */
+/** Makes a class that counts the rows and alarms of its objects. */
 function watchClass(name: string, Plain: ObjectClass): ObjectClass {
 	return class extends Plain {
 		constructor(ctx: DurableObjectState, env: Env) {
@@ -54,7 +57,7 @@ export const Directory = watchClass('directory', PlainDirectory);
 const namespaces = ['SESSIONS', 'LEDGERS', 'DIRECTORIES'];
 const known = new WeakMap<Env, Env>();
 
-/** Returns the environment with namespaces whose objects are counted when they are called. */
+/** Returns the environment with namespaces that count the calls of their objects. */
 function watchEnv(env: Env): Env {
 	const watched =
 		known.get(env) ??

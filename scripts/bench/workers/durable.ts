@@ -1,6 +1,6 @@
 /**
- * The loop by hand in a Durable Object, which keeps the conversation: one write for the message, before the model is asked,
- * and one for what each call of the model brings. While the object lives, the conversation is in its memory, too.
+ * The loop by hand in a Durable Object, which stores the conversation: one write for the message, before the model's
+ * request, and one for the result of each request. A live object also has the conversation in memory.
  */
 import { DurableObject } from 'cloudflare:workers';
 import { collectGarbage } from './garbage.ts';
@@ -21,7 +21,7 @@ export class Conversation extends DurableObject<Env> {
 		this.#messages = rows.flatMap(({ json }): HandMessage[] => JSON.parse(json));
 	}
 
-	/** `PUT` gives the conversation a history, any other request a message. */
+	/** `PUT` sets the history of the conversation. Any other request is a message. */
 	override async fetch(request: Request): Promise<Response> {
 		if (request.method === 'PUT') return this.#fill(JSON.parse(await request.text()));
 		const message: HandMessage = { role: 'user', content: await request.text() };

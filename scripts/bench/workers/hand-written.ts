@@ -1,6 +1,6 @@
 /**
- * A loop written by hand: it parses the provider's stream, runs the tool, and writes events. It trusts the
- * provider, checks nothing and tries nothing again, so it is the least that a run can cost.
+ * A loop written by hand: it parses the provider's stream, runs the tool, and writes events. It trusts the provider, checks
+ * nothing and retries nothing. Its cost is the minimum of a run.
  */
 
 /** The environment of the hand-written Workers. */
@@ -33,11 +33,11 @@ const tools = [
 	},
 ];
 
-/** The conversation so far, and who stores what follows. */
+/** The conversation so far, and a function that stores its continuation. */
 export interface HandOptions {
 	readonly env: HandEnv;
 	readonly messages: HandMessage[];
-	/** Stores the messages that a call of the model added. */
+	/** Stores the messages that a request to the model added. */
 	readonly keep?: (added: readonly HandMessage[]) => void;
 }
 
@@ -70,7 +70,7 @@ async function runLoop(
 	}
 }
 
-/** Asks the model once. The pieces of one read go to the reader in one write. */
+/** Sends one request to the model. All pieces of one read go to the reader in one write. */
 async function askModel(
 	env: HandEnv,
 	messages: readonly HandMessage[],

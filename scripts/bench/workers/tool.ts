@@ -11,5 +11,5 @@ export const look = tool.define({
 	fn: (input) => `seen ${JSON.stringify(input)}`,
 });
 
-/** The model that the bench serves. Its name is one that has a price. */
+/** The model of the bench, with the name of a model that has a price. */
 export const model = 'claude-sonnet-4-6';

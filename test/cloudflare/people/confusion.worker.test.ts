@@ -80,7 +80,7 @@ const lookAlikes: readonly Account[] = [
 	{ owner: 'null' },
 ];
 
-/** The ways in which each of them creates a session with the same name. */
+/** The ways in which these people create sessions with the same name. */
 const named: Readonly<Record<string, (who: Account, name: string) => Promise<string>>> = {
 	'an Idempotency-Key': async (who, name) => (await create(who, { text: 'Hello' }, { 'idempotency-key': name })).id,
 	'the name of a chat': async (who, name) => (await postPage(who, name, 'Hello')).headers.get('runlet-session') ?? '',
@@ -596,7 +596,7 @@ describe('spending', () => {
 			const user = createUser();
 			expect((await setCaps(user, { total: { tokens: 1 } })).status).toBe(200);
 			const before = requests().length;
-			// A refusal is as good as a run that ends with an error.
+			// A refusal counts like a run that ends with an error.
 			await spend(user).catch(() => {});
 			await expect.poll(() => spentOf(user)).toBe(0);
 			expect(requests().length).toBe(before);

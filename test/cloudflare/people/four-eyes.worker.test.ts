@@ -327,7 +327,7 @@ test.each(Object.entries(works))(
 			const decided = decide(lea, id, callId).catch(() => undefined);
 			for (let n = 0; n < times; n++) await restart(id);
 			await decided;
-			// A lost answer is sent again.
+			// The client repeats a request without an answer.
 			if ((await look(keys.root, id)).status.startsWith('awaiting')) {
 				for (const who of [ada, keys.ofAda]) expect((await decide(who, id, callId)).status).toBe(403);
 				await decide(lea, id, callId);

@@ -49,7 +49,7 @@ async function listInbox(who: Credential, query = ''): Promise<readonly Entry[]>
 	}
 	return found;
 }
-/** The waiting call of a session, when the list has it. */
+/** Returns the waiting call of a session if the list has it. */
 async function findEntry(who: Credential, id: string, query = ''): Promise<Entry | undefined> {
 	return (await listInbox(who, query)).find(({ sessionId }) => sessionId === id);
 }
@@ -156,7 +156,7 @@ test('two shops whose customers have the same name have separate inboxes', async
 	expect(happened.paid).toMatchObject([{ owner: 'rival', user: 'ada' }]);
 });
 
-/** Names that look like something else. */
+/** Names that resemble other syntax. */
 const odd = [
 	'null',
 	'undefined',

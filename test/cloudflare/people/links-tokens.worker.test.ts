@@ -213,7 +213,7 @@ const makers: readonly [string, Credential, object, object][] = [
 test.each(makers)(
 	'a link that %s makes decides as that person, and its maker is recorded',
 	async (_, maker, more, by) => {
-		// The asker is a customer, so nobody of the staff has asked.
+		// A customer asks here, so the staff may decide.
 		const { id } = await create(ada, { text: payment() });
 		await clickNew(maker, id, more);
 		const [request] = happened.asked;

@@ -1,4 +1,4 @@
-/** Memories of a person reach nobody else, and erased ones reach no model (docs/memory.md). */
+/** Memories of a person reach nobody else, and erased memories reach no model (docs/memory.md). */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { restart } from '../../client.ts';
@@ -68,7 +68,7 @@ const languages = ['Esperanto', 'Klingon', 'Quenya', 'Latin'];
 const told = (from = 0) => languages.filter((language) => sent(from).includes(language));
 const waitForRequest = (count = 1) => expect.poll(() => requests().length).toBeGreaterThanOrEqual(count);
 
-/** The ways that name a person, with the person’s memory. */
+/** Ways to identify a person, with the person’s memories. */
 const named: Readonly<Record<string, readonly [() => Promise<unknown>, readonly string[]]>> = {
 	'a customer with a cookie': [() => create(ada, { agent, text: question }), ['Esperanto']],
 	'a customer with a key': [() => create(keys.ofAda, { agent, text: question }), ['Esperanto']],
@@ -161,7 +161,7 @@ test.each(Object.entries(named))(
 	},
 );
 
-/** The ways that name nobody. */
+/** Ways that identify nobody. */
 const nameless: Readonly<Record<string, () => Promise<unknown>>> = {
 	'the key of the server': () => create(keys.shop, { agent, text: question }),
 	'the key of the server, with metadata': () => create(keys.shop, { agent, metadata: { user: 'ada' }, text: question }),

@@ -127,8 +127,8 @@ let calls = 0;
 const toText = ({ content }: Message): string => (typeof content === 'string' ? content : JSON.stringify(content));
 
 /**
- * A model that does what the newest message says: each line `call NAME JSON` is a call of its turn, and what stands behind
- * `say` is its answer.
+ * A model that follows the newest message: each line `call NAME JSON` is a call of its turn, and the text after `say` is
+ * its answer.
  */
 const obey: ScriptedFn = ({ messages }) => {
 	const at = messages.findLastIndex(({ role }) => role === 'user');

@@ -50,7 +50,7 @@ const waitForLooks = (count: number) => expect.poll(() => happened.looked.length
 /** Checks that the tool got ada’s session and no other name. */
 function expectAda(told: Told | undefined, askedBy: object = { owner: 'shop', user: 'ada' }): void {
 	expect(told).toMatchObject({ owner: 'shop', user: 'ada', askedBy });
-	// Without a sender in the mapping it is the name of the source.
+	// The default sender of a webhook is its source.
 	expect([told?.askedBy?.user, 'shop', ...(told?.askedBy?.via === 'webhook' ? ['hmac'] : [])]).toContain(told?.sender);
 }
 

@@ -29,7 +29,7 @@ const texts: Readonly<Record<string, readonly [type: string, text: string]>> = {
 };
 const bindings = { ...env, LOCAL: 'true', CORS_ORIGINS: 'https://app.example.com', PAGE: pageFiles };
 
-/** A Worker with routes of its own. */
+/** A Worker with its own routes. */
 function createHost() {
 	return new Hono<{ Bindings: object }>()
 		.get('/', (c) => c.text('the host'))

@@ -17,7 +17,7 @@ const turn = { messages: [], model: 'demo' };
 const { SKILLS: _, PUBLISHERS: __, ...withoutSkills } = env;
 const local = { ...withoutSkills, LOCAL: 'true' };
 
-/** The names of the skills that a run of an agent is offered. */
+/** The names of an agent's skills in a run. */
 async function listSkills(agent: Parameters<typeof defineAgent>[0], skills?: SkillSource, owner = 'ada') {
 	const reader = {
 		runtime: { skills },
