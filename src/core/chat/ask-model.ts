@@ -10,7 +10,7 @@ import { addLostUsage, isCut, isRetryable, readUsage, retry, toModelError, withU
 import type { ChatOptions } from './options.ts';
 import type { CallOptions, Timeouts } from './provider.ts';
 import { pickChoices } from './provider-tool.ts';
-import { dispatchChat, dispatchChatStream, findObstacle, resolveRegistration } from './registry.ts';
+import { canTalk, dispatchChat, dispatchChatStream, findObstacle, findProvider } from './registry.ts';
 import { isAnyObject, toCallChoice } from './requirements.ts';
 import { raceAbort, toAbortError } from './signal.ts';
 import { StreamedReply, type TurnReply } from './streamed-reply.ts';
@@ -193,7 +193,7 @@ function toSentSchema(schema: ChatOptions['outputSchema']): JsonSchema | undefin
 /** Takes the next ready fallback from the list. Warns of each other fallback. */
 async function findNextReady(options: ChatOptions, fallbacks: string[], emit: Emit): Promise<string | undefined> {
 	for (let model = fallbacks.shift(); model !== undefined; model = fallbacks.shift()) {
-		if (hasOwnFunctions(options)) return model;
+		if (canTalk(options)) return model;
 		const obstacle = findObstacle({ ...options, model });
 		if (obstacle === undefined) return model;
 		const message = `The fallback ${model} is left out. ${obstacle.message}`;
@@ -204,16 +204,12 @@ async function findNextReady(options: ChatOptions, fallbacks: string[], emit: Em
 
 /** Returns the retries and timeouts of a call: those of the options, else those of the model's provider. */
 function findLimits(options: ChatOptions, model: string): { maxRetries?: number; timeouts: Timeouts } {
-	const { providers, maxRetries, timeouts } = options;
-	const own = hasOwnFunctions(options) ? undefined : resolveRegistration({ model, providers });
+	const { maxRetries, timeouts } = options;
+	const own = findProvider({ ...options, model });
 	return { maxRetries: maxRetries ?? own?.maxRetries, timeouts: { ...own?.timeouts, ...timeouts } };
 }
 
 /** Returns the name of a model's provider. Missing for the options' own functions. */
 export function findVariant(options: ChatOptions, model = options.model): string | undefined {
-	return hasOwnFunctions(options) ? undefined : resolveRegistration({ model, providers: options.providers })?.variant;
-}
-
-function hasOwnFunctions({ chatFn, chatStreamFn }: ChatOptions): boolean {
-	return chatFn !== undefined || chatStreamFn !== undefined;
+	return findProvider({ ...options, model })?.variant;
 }

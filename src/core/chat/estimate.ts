@@ -8,7 +8,7 @@ import { memoize } from './memoize.ts';
 import { type AssistantMessage, type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import type { ProviderRegistration } from './provider.ts';
-import { resolveRegistration } from './registry.ts';
+import { findProvider } from './registry.ts';
 import { estimateTokens } from './tokens.ts';
 
 /** The tokens of the role, the ids and the form of each message, result, call and tool. */
@@ -38,8 +38,7 @@ export async function estimateRequest(
 ): Promise<number> {
 	const { model, system = '', outputSchema, countTokensFn } = options;
 	const rules = findMediaRules(model);
-	const own = options.chatFn !== undefined || options.chatStreamFn !== undefined;
-	const found = own ? undefined : resolveRegistration(options);
+	const found = findProvider(options);
 	const around =
 		(system === '' ? 0 : estimateTokens(system) + aroundMessage) +
 		(tools.length === 0 ? 0 : rules.aroundTools) +

@@ -35,9 +35,13 @@ export function toModelError(error: unknown, model: string): RunletError {
 }
 
 function withModel(error: RunletError, model: string): RunletError {
-	const { code, message, data, cause } = error;
+	const { code, data } = error;
 	if (data?.model !== undefined || code === 'cancelled' || code === 'budget_exceeded') return error;
-	return new RunletError(code, message, { ...data, model }, { cause });
+	return withData(error, { model });
+}
+
+export function withData(error: RunletError, more: object, message = error.message): RunletError {
+	return new RunletError(error.code, message, { ...error.data, ...more }, { cause: error.cause ?? error });
 }
 
 export function isRetryable(error: RunletError): boolean {
@@ -53,8 +57,7 @@ export function isCut({ code, data }: RunletError): boolean {
 }
 
 export function withUsage(error: RunletError, usage: ChatUsage): RunletError {
-	if (Object.keys(usage).length === 0) return error;
-	return new RunletError(error.code, error.message, { ...error.data, usage }, { cause: error.cause ?? error });
+	return Object.keys(usage).length === 0 ? error : withData(error, { usage });
 }
 
 export function readUsage({ data }: RunletError): ChatUsage | undefined {

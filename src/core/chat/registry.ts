@@ -103,8 +103,14 @@ export function findObstacle({
 	return found !== undefined && canTalk(found) ? undefined : createUnknownModel(model, providers);
 }
 
-export function canTalk({ chatFn, chatStreamFn }: ProviderRegistration): boolean {
+/** Whether a provider, or the options of a run, can call a model. */
+export function canTalk({ chatFn, chatStreamFn }: Pick<ChatOptions, 'chatFn' | 'chatStreamFn'>): boolean {
 	return chatFn !== undefined || chatStreamFn !== undefined;
+}
+
+/** Returns the provider of a model. Missing if the options have their own functions. */
+export function findProvider(options: Omit<Target, 'system' | 'context'>): ProviderRegistration | undefined {
+	return canTalk(options) ? undefined : resolveRegistration(options);
 }
 
 type Target = Pick<ChatOptions, 'model' | 'providers' | 'chatFn' | 'chatStreamFn' | 'system' | 'context'>;
@@ -140,8 +146,7 @@ export function noopOnDelta(): undefined {}
 
 /** Returns both ways to call a model, of the options or of its provider. Each can replace the other. */
 function findModelFns(options: Target) {
-	const own = options.chatFn !== undefined || options.chatStreamFn !== undefined;
-	const { chatFn, chatStreamFn } = (own ? options : resolveRegistration(options)) ?? {};
+	const { chatFn, chatStreamFn } = findProvider(options) ?? options;
 	const whole: TextChatFn | undefined =
 		chatFn ??
 		(chatStreamFn && ((m, messages, s, tools, call) => chatStreamFn(m, messages, s, tools, noopOnDelta, call)));

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { RunletError } from '../base/errors.ts';
-import { isRecord } from '../base/json.ts';
+import { dropUndefined, isRecord } from '../base/json.ts';
 import { createDeferred, type Deferred } from '../base/promises.ts';
 import { truncateText } from '../base/text.ts';
 import type { AnsweredCall, ToolContext } from '../tool/index.ts';
@@ -235,8 +235,7 @@ export class Caller {
 		const next = Object.keys(round.requests).find((key) => !Object.hasOwn(responses, key));
 		if (next !== undefined) return this.#askRound({ ...round, responses, asks: next });
 		const { requestState } = round;
-		const params = { arguments: args, inputResponses: responses, ...(requestState !== undefined && { requestState }) };
-		return this.#send(definition, params, context);
+		return this.#send(definition, dropUndefined({ arguments: args, inputResponses: responses, requestState }), context);
 	}
 }
 

@@ -1,5 +1,6 @@
 import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { RunletError, toMessageText } from '../base/errors.ts';
+import { dropUndefined } from '../base/json.ts';
 import { truncateText } from '../base/text.ts';
 import type * as Sdk from './sdk.ts';
 import type { McpServer } from './server.ts';
@@ -24,7 +25,7 @@ const longestWords = 1_000;
 export function toFailure(thrown: unknown, { sdk, server: { name }, link, cut }: FailureContext): RunletError {
 	const words = truncateText(toMessageText(thrown), longestWords);
 	const create = (code: string, message: string, url?: string) =>
-		new RunletError(code, message, { server: name, ...(url !== undefined && { url }) });
+		new RunletError(code, message, dropUndefined({ server: name, url }));
 	if (link !== undefined) return create('auth', `${name}: somebody has to log in first.`, link);
 	const own = thrown instanceof RunletError ? thrown : cut;
 	if (own !== undefined) return create(own.code, `${name}: ${own.message}`);

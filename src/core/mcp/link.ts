@@ -5,6 +5,7 @@ import type {
 	StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import { RunletError } from '../base/errors.ts';
+import { withTimeLimit } from '../base/promises.ts';
 import { createRedactor, redactJson } from '../base/redactor.ts';
 import { createScheduler, endWithStreams, toFailure } from './failure.ts';
 import { createServerFetch } from './fetch.ts';
@@ -136,11 +137,9 @@ export function createLink(server: McpServer, options: ConnectionOptions, onList
 				return redactJson(result, await redact());
 			} catch (thrown) {
 				settings.signal.throwIfAborted();
-				const error = await fail(thrown);
-				if (!vagueCodes.includes(error.code)) throw error;
-				throw new RunletError(error.code, `${error.message} The call may have had effects.`, error.data, {
-					cause: thrown,
-				});
+				const { code, message, data, cause } = await fail(thrown);
+				const more = vagueCodes.includes(code) ? ' The call may have had effects.' : '';
+				throw new RunletError(code, message + more, data, { cause });
 			}
 		},
 		close: async () => {
@@ -177,8 +176,7 @@ function isLostSession(thrown: unknown, sdk: typeof Sdk | undefined): boolean {
 }
 
 async function end({ client, transport }: Opened): Promise<void> {
-	const late = new Promise((resolve) => setTimeout(resolve, goodbyeMs));
-	await Promise.race([transport.terminateSession().catch(() => {}), late]);
+	await withTimeLimit(transport.terminateSession(), goodbyeMs, 'The server').catch(() => {});
 	await client.close();
 }
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { isBase64, joinBytes, toBase64 } from '../base/bytes.ts';
 import { RunletError } from '../base/errors.ts';
-import { isRecord } from '../base/json.ts';
+import { dropUndefined, isRecord } from '../base/json.ts';
 import { type MessagePart, textPart } from '../base/part.ts';
 import { truncateText } from '../base/text.ts';
 import { parts } from '../tool/index.ts';
@@ -133,13 +133,13 @@ function toPart(content: Block): MessagePart {
 function toMediaPart(
 	kind: 'image' | 'audio' | 'file',
 	data: string,
-	{ mime, name }: { readonly mime?: string; readonly name?: string },
+	about: { readonly mime?: string; readonly name?: string },
 ): MessagePart {
 	const bare = data.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/').replaceAll('=', '');
 	const padded = bare.padEnd(Math.ceil(bare.length / 4) * 4, '=');
 	if (!isBase64(padded))
 		return textPart(`[The server sent ${kind === 'file' ? 'a file' : `an ${kind}`} that is not base64.]`);
-	return { kind, data: padded, ...(mime !== undefined && { mime }), ...(name !== undefined && { name }) };
+	return dropUndefined({ kind, data: padded, ...about });
 }
 
 /** Cuts a result to its limits. A note lists the missing content, including `leftOut` earlier parts. */

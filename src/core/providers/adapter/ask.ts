@@ -1,7 +1,7 @@
 import { RunletError } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
 import type { ChatReply, ChatUsage, OnDelta } from '../../chat/index.ts';
-import { isRetryable, withUsage } from '../../chat/model-error.ts';
+import { isRetryable, withData, withUsage } from '../../chat/model-error.ts';
 import { sleep, toAbortError } from '../../chat/signal.ts';
 import type { Adapter, ModelRequest, ReplyReader } from './adapter.ts';
 import { createWireBounds, readBody } from './bounded.ts';
@@ -78,14 +78,10 @@ export async function ask(
 		// The caller gets its own error, whether or not the cancellation succeeds.
 		if (left !== undefined) void adapter.background?.cancel(left).catch(() => {});
 		const failure = signal.aborted ? toAbortError(signal) : toProviderError(thrown, caller);
-		const error = exchange.hasBegun ? withBegun(failure) : failure;
+		// The provider may bill what it has read and written so far.
+		const error = exchange.hasBegun ? withData(failure, { hasBegun: true }) : failure;
 		throw Object.keys(reply.usageSoFar().raw).length > 0 ? withUsage(error, usage()) : error;
 	}
-}
-
-/** Notes in a failure that the reply had begun: the provider may bill what it has read and written until then. */
-function withBegun({ code, message, data, cause }: RunletError): RunletError {
-	return new RunletError(code, message, { ...data, hasBegun: true }, { cause });
 }
 
 async function read(response: Response, exchange: Exchange, stream: boolean): Promise<void> {

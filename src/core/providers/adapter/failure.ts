@@ -1,7 +1,14 @@
 import { RunletError, toMessageText } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
 import { redactSecrets } from '../../base/redact.ts';
-import { findStatusCode, isRetryable, parseRetryAfter, readCauseCode, toModelError } from '../../chat/model-error.ts';
+import {
+	findStatusCode,
+	isRetryable,
+	parseRetryAfter,
+	readCauseCode,
+	toModelError,
+	withData,
+} from '../../chat/model-error.ts';
 import { readError } from './bounded.ts';
 import { getNumber, getObject, getObjects, getString, type Json, readJson } from './json.ts';
 
@@ -35,8 +42,7 @@ export class ProviderComplaint extends Error {
 export async function readComplaint(response: Response): Promise<ProviderComplaint> {
 	const { status, headers } = response;
 	const text = await readError(response).catch(() => '');
-	const body = readJson(text);
-	return new ProviderComplaint({ status, headers, body: body === undefined ? text : body });
+	return new ProviderComplaint({ status, headers, body: readJson(text) ?? text });
 }
 
 /** Converts a failure to a `RunletError` without secrets. The provider's words decide its code, then the status. */
@@ -44,12 +50,13 @@ export function toProviderError(thrown: unknown, caller: Caller): RunletError {
 	if (thrown instanceof RunletError) return withCaller(thrown, caller);
 	const complaint = findComplaint(thrown);
 	if (complaint === undefined) {
-		const { code, data } = toModelError(thrown, caller.model);
+		const failure = toModelError(thrown, caller.model);
+		const { code } = failure;
 		const detail = readCauseCode(thrown) ?? (code === 'network' ? undefined : toMessageText(thrown));
 		const kind = code === 'network' ? 'the connection failed' : 'the call failed';
 		const words = detail === undefined ? kind : `${kind} (${detail})`;
 		const message = `${caller.displayName} (${caller.model}): ${words}. ${remedies[code]?.(caller) ?? ''}`.trim();
-		return new RunletError(code, redact(message, caller), { ...data, provider: caller.variant }, { cause: thrown });
+		return withData(failure, { provider: caller.variant }, redact(message, caller));
 	}
 	return judgeComplaint(complaint, caller);
 }
@@ -235,14 +242,10 @@ function readRetryAfter(headers: Headers | undefined): number | undefined {
 
 function withCaller(error: RunletError, caller: Caller): RunletError {
 	if (error.data?.model !== undefined || error.code === 'cancelled' || error.code === 'timeout') return error;
-	const { code, message, data, cause } = error;
+	const { displayName, model, variant: provider } = caller;
 	const remedy = isRetryable(error) ? ' Send the message again.' : '';
-	return new RunletError(
-		code,
-		redact(`${caller.displayName} (${caller.model}): ${message}${remedy}`, caller),
-		{ ...data, model: caller.model, provider: caller.variant },
-		{ cause },
-	);
+	const message = redact(`${displayName} (${model}): ${error.message}${remedy}`, caller);
+	return withData(error, { model, provider }, message);
 }
 
 /** Removes secrets from a text: known ones, and what looks like a key, masked or not. */
