@@ -21,6 +21,7 @@ test('finds memories by words and by person, and shows them as text', async () =
 	await client.putMemory('dog.md', 'Has a dog.', { user: 'ada' });
 	await open();
 	expect(await readPaths()).toEqual(['food.md', 'style.md']);
+	expect(await page.getByText('Nothing is remembered here.').isVisible()).toBe(false);
 	await card('style.md').getByText('Likes <b>short</b> answers.').waitFor();
 	await card('style.md').getByText('over HTTP').waitFor();
 	await page.fill('[name=search]', 'which meat');

@@ -598,7 +598,7 @@ describe('a file of a session', () => {
 		'code.js': code,
 	};
 
-	test('is downloaded when its address is opened, and refused as a script', async () => {
+	test('downloads a file whose address is opened, and refuses it as a script', async () => {
 		const made = await fetch(`${server.url}/v1/sessions`, {
 			method: 'POST',
 			headers: { 'content-type': 'application/json' },
@@ -1138,7 +1138,7 @@ describe('the parts of the page', () => {
 });
 
 describe('a server that requires a key', () => {
-	test('gets the key that a person enters, in this tab only', async () => {
+	test('sends the key that a person enters in this tab', async () => {
 		const { key, id } = makeKey();
 		const keyed = await startWorker({ API_KEYS: JSON.stringify([{ id, hash: await hashKey(key) }]) });
 		try {

@@ -289,7 +289,7 @@ describe('the inbox', () => {
 describe('the sessions', () => {
 	const row = (title: string) => page.locator('tbody tr', { hasText: title });
 
-	test('are listed with status, cost and age, and found by their titles', async () => {
+	test('lists sessions with status, cost and age, and finds them by their titles', async () => {
 		stage.play([text('Yes.')], [call('p1', 'pay', { amount: 5 })]);
 		await start('A question about apples.');
 		await start('Pay for the pears.');
@@ -310,7 +310,7 @@ describe('the sessions', () => {
 		await sees('.prose', 'Yes.');
 	});
 
-	test('can be renamed with the keyboard, also in the menu', async () => {
+	test('renames a session with the keyboard, also in the menu', async () => {
 		stage.play([text('Yes.')]);
 		await start('A question about grapes.');
 		await page.click('#places >> text=Sessions');
@@ -326,7 +326,7 @@ describe('the sessions', () => {
 		await row('Grapes').getByRole('link', { name: 'Grapes' }).waitFor();
 	});
 
-	test('can be copied, exported, imported, and deleted after a confirmation', async () => {
+	test('copies, exports and imports a session, and deletes it after a confirmation', async () => {
 		stage.play([text('Plums are blue.')]);
 		const id = await start('The plums.');
 		await page.click('#places >> text=Sessions');
@@ -363,7 +363,7 @@ describe('the sessions', () => {
 });
 
 describe('a call', () => {
-	test('shows its duration, after its run and after a reload', async () => {
+	test('shows the duration of a call, after its run and after a reload', async () => {
 		stage.play([call('a1', 'add', { x: 1, y: 2 })], [text('It is 3.')]);
 		await say('Add them.');
 		await sees('.prose', 'It is 3.');
@@ -382,7 +382,7 @@ describe('the trace', () => {
 		return { from: x, to: x + width };
 	};
 
-	test('is a waterfall of runs, turns, calls and children, each with its time and tokens', async () => {
+	test('shows runs, turns, calls and children as a waterfall, each with its time and tokens', async () => {
 		stage.play(
 			[call('d1', 'desk', { task: 'Add them.' })],
 			[call('a1', 'add', { x: 1, y: 2 })],

@@ -82,7 +82,7 @@ test('a turn shows why the provider’s cache had less', () => {
 	expect(toRuns(state('completed'), [said, missed])[0]?.spans.map(({ cacheMiss }) => cacheMiss)).toEqual(['expired']);
 });
 
-test('calls without a result, or else the next turn, have no end during a run', () => {
+test('open calls, or else the next turn, have no end during a run', () => {
 	const messages = [say(0, 'Go.'), think(500, 500, ['a'])];
 	expect(show(state('running'), messages)).toEqual([['Go.', '0 Turn 1: demo 0-500 done', '1 tool-a 500- running']]);
 	expect(show(state('running'), [...messages, answer(700, 'a')])[0]?.at(-1)).toBe('0 Next turn: demo 700- running');

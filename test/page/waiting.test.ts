@@ -108,7 +108,7 @@ describe('a call that has to be allowed', () => {
 		}
 	});
 
-	test('moves the focus to the Deny button for Enter in the reason, and approves nothing', async () => {
+	test('Enter in the reason of a denial focuses the Deny button, and approves nothing', async () => {
 		stage.play([call('p1', 'pay', { amount: 6 })], [text('Then not.')]);
 		await say('Pay 6, please.');
 		await sees('.open-call', 'pay');
@@ -316,7 +316,7 @@ describe('a late answer', () => {
 		forgive(409);
 	});
 
-	test('to a call is refused and decides no other call, and the calls that wait now are shown', async () => {
+	test('refuses a late approval, which decides no other call, and shows the calls that wait now', async () => {
 		const small = call('p1', 'pay', { amount: 5 });
 		const sent = stage.play([small], [call('p1', 'pay', { amount: 5_000 })], [text('Then not.')]);
 		await say('Pay.');
@@ -333,7 +333,7 @@ describe('a late answer', () => {
 		expect(JSON.stringify(sent)).not.toContain('payment');
 	});
 
-	test('to a question stays in the box, and answers no other question', async () => {
+	test('keeps a late answer in the box, which answers no other question', async () => {
 		const day = call('q1', 'ask', { question: 'For which day?' });
 		const sent = stage.play([day], [call('q2', 'ask', { question: 'At what time?' })], [text('Booked.')]);
 		await say('Book a table.');
@@ -351,7 +351,7 @@ describe('a late answer', () => {
 		expect(sent[2]?.at(-1)).toMatchObject({ role: 'tool', content: 'At eight' });
 	});
 
-	test('to the call of a child decides no other call of the child', async () => {
+	test('refuses a late approval for a child, which decides no other call of the child', async () => {
 		const turns = [5, 5_000].map((amount) => [call('p1', 'pay', { amount })]);
 		const sent = stage.play(
 			[call('d1', 'desk', { task: 'Pay it.' })],
@@ -407,7 +407,7 @@ test('shows the stack of a local tool error, folded, until the page is reloaded'
 });
 
 describe('a run', () => {
-	test('continues after a failure by a button, also after a reload, and its answer can be copied', async () => {
+	test('continues a failed run by a button, also after a reload, and copies its answer', async () => {
 		stage.play([{ type: 'fail', message: 'No model today.' }]);
 		await say('Hello?');
 		await sees('.run .failure', 'No model today.');
@@ -435,7 +435,7 @@ describe('a run', () => {
 });
 
 describe('a message while a call waits', () => {
-	test('stays in the box, and the waiting call is marked', async () => {
+	test('keeps the message in the box, and marks the waiting call', async () => {
 		stage.play([call('p1', 'pay', { amount: 8 })], [text('Paid.')], [text('You are welcome.')]);
 		await say('Pay 8.');
 		await sees('.open-call', 'pay');
@@ -457,7 +457,7 @@ describe('a message while a call waits', () => {
 		await sees('.prose', 'You are welcome.');
 	});
 
-	test('stays in the box when the server refuses it for a call of another window', async () => {
+	test('keeps a message in the box that the server refuses for a call of another window', async () => {
 		stage.play([text('Hello.')], [call('p1', 'pay', { amount: 9 })], [text('Paid.')]);
 		await say('Hi.');
 		await sees('.prose', 'Hello.');
@@ -486,7 +486,7 @@ describe('a message while a call waits', () => {
 describe('a message during a run', () => {
 	const waits = (words: string) => page.locator('#waiting li', { hasText: words });
 
-	test('is queued by Enter, can be removed, and gets its own run after the current run', async () => {
+	test('queues a message by Enter, removes a queued message, and answers the others in their own runs', async () => {
 		const { turn, end } = openTurn(text('Done.'));
 		const sent = stage.play(turn, [text('Two.')], [text('Four.')]);
 		await say('First');
@@ -518,7 +518,7 @@ describe('a message during a run', () => {
 		expect(await readTexts('.message, .prose')).toEqual(shown);
 	});
 
-	test('steers the run by Ctrl+Enter, and appears where the run read it, also after a reload', async () => {
+	test('steers the run by Ctrl+Enter, and shows the message where the run read it, also after a reload', async () => {
 		const { turn, end } = openTurn(call('a1', 'add', { x: 1, y: 2 }));
 		const last = openTurn(text('Trois.'));
 		const sent = stage.play(turn, last.turn);
@@ -540,7 +540,7 @@ describe('a message during a run', () => {
 		expect(await readTexts('.message, .prose')).toEqual(shown);
 	});
 
-	test('returns to the box when the run is stopped', async () => {
+	test('returns a queued message to the box when the run is stopped', async () => {
 		const { turn } = openTurn();
 		stage.play(turn);
 		await say('First');
@@ -553,7 +553,7 @@ describe('a message during a run', () => {
 		expect(await page.locator('#waiting').isVisible()).toBe(false);
 	});
 
-	test('stays in the conversation when it is removed after a run has read it', async () => {
+	test('keeps a message in the conversation that is removed after a run has read it', async () => {
 		const { turn, end } = openTurn(text('Done.'));
 		stage.play(turn, [text('Two.')]);
 		await say('First');
@@ -568,7 +568,7 @@ describe('a message during a run', () => {
 		expect(await readTexts('.message')).toEqual(['You: First', 'You: Second']);
 	});
 
-	test('appears in the conversation even if it left the queue before its run was read', async () => {
+	test('shows a message that left the queue before its run was read', async () => {
 		const { turn, end } = openTurn(text('Done.'));
 		stage.play(turn, [text('Two.')], [text('Three.')]);
 		await say('First');
@@ -590,7 +590,7 @@ describe('a message during a run', () => {
 });
 
 describe('a message that is sent again', () => {
-	test('replaces the old message by new words, also after a reload and for the model', async () => {
+	test('replaces a message by an edited message, also after a reload and for the model', async () => {
 		const sent = stage.play([text('Of the sea.')], [text('Deep.')], [text('Of the hills.')]);
 		await say('A poem of the sea');
 		await sees('.prose', 'Of the sea.');
@@ -636,7 +636,7 @@ describe('a message that is sent again', () => {
 		expect(await readTexts('.message, .prose')).toEqual(['You: Better words', 'Two.']);
 	});
 
-	test('gets a new answer in place of the old answer', async () => {
+	test('replaces the answer when the same message is sent again', async () => {
 		const sent = stage.play([text('Heads.')], [text('Tails.')]);
 		await say('Toss a coin');
 		await sees('.prose', 'Heads.');
@@ -740,7 +740,7 @@ describe('files', () => {
 	);
 	const csv = { name: 'prices.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') };
 
-	test('can be picked, previewed, removed, and sent with the message', async () => {
+	test('picks, previews, removes and sends files', async () => {
 		const sent = stage.play([text('Seen.')]);
 		const chooser = page.waitForEvent('filechooser');
 		await page.getByRole('button', { name: 'Attach files' }).press('Enter');
@@ -772,7 +772,7 @@ describe('files', () => {
 		await shoot('files-sent');
 	});
 
-	test('can be sent without a text', async () => {
+	test('sends files without a text', async () => {
 		stage.play([text('A table.')]);
 		await page.setInputFiles('#picker', csv);
 		await sees('#files .file', 'prices.csv');
@@ -798,7 +798,7 @@ describe('files', () => {
 			[type, names, plain ?? null] as const,
 		);
 
-	test('can be dropped and pasted', async () => {
+	test('takes dropped and pasted files', async () => {
 		expect(await transfer('drop', ['a.txt'])).toBe(true);
 		await sees('#files .file', 'a.txt');
 		expect(await transfer('paste', ['b.txt'])).toBe(true);
@@ -811,7 +811,7 @@ describe('files', () => {
 		expect(JSON.stringify(sent[0]?.at(-1))).toContain('text/plain');
 	});
 
-	test('are refused before a request if they are too large or too many', async () => {
+	test('refuses files that are too large or too many before a request', async () => {
 		const large = { name: 'film.mp4', mimeType: 'video/mp4', buffer: Buffer.alloc(2_800_001) };
 		await page.setInputFiles('#picker', [large, csv]);
 		await sees('#files .file', 'prices.csv');
@@ -827,7 +827,7 @@ describe('files', () => {
 		expect(await page.locator('#files .file').count()).toBe(16);
 	});
 
-	test('are accepted by the server up to the largest allowed message', async () => {
+	test('sends the largest allowed message', async () => {
 		stage.play([text('Large.')]);
 		await page.setInputFiles('#picker', { name: 'large.bin', mimeType: '', buffer: Buffer.alloc(2_800_000, 'a') });
 		await sees('#files .file', 'large.bin');
@@ -835,7 +835,7 @@ describe('files', () => {
 		await sees('.prose', 'Large.');
 	});
 
-	test('stay with the text when the server refuses them', async () => {
+	test('keeps the files and the text of a refused message', async () => {
 		await page.route('**/messages', (route) =>
 			route.fulfill({ status: 400, json: { error: { code: 'invalid_request', message: 'attachments.0.type: no.' } } }),
 		);
