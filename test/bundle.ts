@@ -11,7 +11,7 @@ import { findShared } from './shared.ts';
 
 const bundles = new Map<string, Promise<Bundle>>();
 
-/** Finds the bundle of the Worker of `entry`. All test files share one bundle, or else this process makes one. */
+/** Finds the bundle of the Worker of `entry`. All test files share it, unless this process makes its own. */
 function findBundle(entry: string): Promise<Bundle> {
 	const known = bundles.get(entry);
 	if (known !== undefined) return known;

@@ -39,7 +39,7 @@ export async function copySources(folder: string): Promise<string> {
 	return copy;
 }
 
-/** Finds the packed package. All test files share one. */
+/** Finds the packed package. All test files share it. */
 export async function findPacked(): Promise<Packed> {
 	return v.parse(packed, await findShared('/package'));
 }

@@ -8,7 +8,7 @@ import { bundleWorker } from './bundle-worker.ts';
 import { pack } from './pack.ts';
 import { addressVariable } from './shared.ts';
 
-/** Makes what a path names. */
+/** Makes the package or the bundle of a path. */
 function make(path: string, folder: string): Promise<object> {
 	const { pathname, searchParams } = new URL(path, 'http://share');
 	if (pathname === '/package') return pack(folder);

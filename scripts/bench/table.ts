@@ -1,4 +1,4 @@
-/** Formats rows of cells as a table of Markdown, with columns of one width. The first row is the head. */
+/** Formats rows of cells as an aligned Markdown table. The first row is the head. */
 export function toTable(rows: readonly (readonly string[])[]): string {
 	const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length)));
 	const lines = rows.map((row) => `| ${widths.map((width, at) => (row[at] ?? '').padEnd(width)).join(' | ')} |`);

@@ -17,6 +17,6 @@ test('refuses an old Node with one sentence before npm installs anything', () =>
 	}
 });
 
-test('accepts every Node that engines allows, and the oldest one', () => {
+test('accepts every Node that engines allows, from the oldest', () => {
 	for (const version of ['20.0.0', '22.0.0', '24.0.0']) expect(runOn(version)).toMatchObject({ status: 0, stderr: '' });
 });

@@ -143,7 +143,7 @@ interface Flooded {
 	readonly preferred: readonly Answered[];
 }
 
-/** Sends one session too many messages, and reads and cancels it meanwhile. */
+/** Sends one session too many messages, with reads and cancels between them. */
 async function flood({ url }: Server, key: string, seconds: number): Promise<Flooded> {
 	const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', prefer: 'respond-async' };
 	const post = (path: string, body: object = {}) =>

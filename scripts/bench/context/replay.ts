@@ -43,7 +43,7 @@ const [thinkingMs, workingMs] = [4_000, 1_000];
 
 const results = 'id status updated owner title amount region note '.repeat(4_000);
 
-/** Plays a session, and adds what it costs to `cost`. */
+/** Plays a session, and adds its cost to `cost`. */
 export async function playSession(api: Api, session: Session, use: Use, cost = createCost()): Promise<void> {
 	const cache = api.createCache();
 	/** The ids of the executed calls, by their numbers. */

@@ -6,7 +6,7 @@ export interface PlannedCall {
 	readonly characters: number;
 }
 
-/** A message of a person, and what the model does for it. */
+/** A message of a person, with the planned turns of the model. */
 export interface Exchange {
 	/** Milliseconds since the previous answer. */
 	readonly pauseMs: number;

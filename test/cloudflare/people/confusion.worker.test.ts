@@ -397,7 +397,7 @@ describe('the asker and the decider', () => {
 		expect(happened.paid.map(({ amount }) => amount)).toEqual([80, 7]);
 	});
 
-	test('the sender of a message that waits behind a call is not an asker of the call', async () => {
+	test('the sender of a queued message is not an asker of the waiting call', async () => {
 		const { id } = await create(keys.shop, { user: 'ada' });
 		const running = say(ada, id, `${call('who')}\n${payment()}`);
 		const waitingOne = say(kim, id, payment(9));
@@ -415,7 +415,7 @@ describe('the asker and the decider', () => {
 		]);
 	});
 
-	test('a message that waits behind a call of a child decides nothing', async () => {
+	test('a queued message decides nothing about the call of a child', async () => {
 		const { id, token } = await create(keys.shop, { user: 'ada' });
 		const running = say(token, id, `${call('who')}\n${call('loose', { task: payment() })}`);
 		const sent = [say(token, id, 'approve'), say(kim, id, 'approve'), say(token, id, 'approve', { whenBusy: 'steer' })];

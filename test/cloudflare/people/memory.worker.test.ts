@@ -367,7 +367,7 @@ const waits: Readonly<Record<string, readonly [string, (id: string) => Promise<R
 	'a result': [call('hand_work'), async (id) => decide(ada, id, await findOpen(id), { output: 'Done.' })],
 };
 
-/** The ways to erase the memory meanwhile. */
+/** The ways to erase the memory while the run waits. */
 const erasing: Readonly<Record<string, () => Promise<unknown>>> = {
 	'erased with all others': () => ask(boss, '/v1/memories?user=ada', undefined, { method: 'DELETE' }),
 	'erased by its path': () => ask(boss, '/v1/memories/style.md?user=ada', undefined, { method: 'DELETE' }),

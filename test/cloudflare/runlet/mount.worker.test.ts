@@ -9,7 +9,7 @@ const agents = [defineAgent({ name: 'plain', description: 'On the model of the W
 const runlet = createRunlet({ agents, basePath: '/ai' });
 const json = { 'content-type': 'application/json' };
 
-/** The page behind the binding `PAGE`. */
+/** The page of the binding `PAGE`. */
 const html =
 	'<link rel="icon" href="data:,"><link rel="stylesheet" href="./theme.css"><script src="./app.js"></script><a href="https://example.com">x</a>';
 const policy = "default-src 'none'; script-src 'self'";
