@@ -1,5 +1,5 @@
 import { RunletError } from '../../base/errors.ts';
-import { dropUndefined } from '../../base/json.ts';
+import { dropUndefined, isRecord } from '../../base/json.ts';
 import { isProviderToolType, type ProviderTool } from '../../chat/provider-tool.ts';
 import type { ToolForProvider } from '../../tool/index.ts';
 import type { ModelRequest, WireTool } from './adapter.ts';
@@ -44,6 +44,11 @@ export function assertNoDomains(provider: string, tool: ProviderTool): void {
 /** Converts the provider settings of a tool to fields of Anthropic's and OpenAI's APIs. */
 export function toToolFields({ strict, deferLoading, allowedCallers }: ToolForProvider): Json {
 	return dropUndefined({ strict, defer_loading: deferLoading, allowed_callers: allowedCallers });
+}
+
+/** Returns the arguments of a call for APIs that take only objects. */
+export function toArguments(input: unknown): Json {
+	return isRecord(input) ? input : { invalid_json: input };
 }
 
 /** The tokens that a use of a provider's tool may add to the input: a page of search results, a fetched page. */

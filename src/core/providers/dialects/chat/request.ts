@@ -1,5 +1,4 @@
 import { hashText } from '../../../base/bytes.ts';
-import { isRecord } from '../../../base/json.ts';
 import { decodeText, isImage, toDataUrl, toMedia } from '../../../base/part.ts';
 import {
 	type AssistantMessage,
@@ -15,6 +14,7 @@ import { type JsonSchema, providerName } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { dropFirstSystem, isStrict, joinSystem, toSystemText } from '../../adapter/body.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
+import { toArguments } from '../../adapter/tools.ts';
 
 /** The differences between an endpoint's Chat Completions and OpenAI's. The defaults are OpenAI's behavior. */
 export interface ChatQuirks {
@@ -196,10 +196,7 @@ function toAssistantMessages(message: AssistantMessage, thinks: boolean, dialect
 		id: toCallId(id, dialect),
 		type: 'function',
 		// Some servers parse the arguments and refuse a conversation with invalid JSON.
-		function: {
-			name: providerName(name),
-			arguments: JSON.stringify(isRecord(input) ? input : { invalid_json: input }),
-		},
+		function: { name: providerName(name), arguments: JSON.stringify(toArguments(input)) },
 		...getObject(ofCalls, id),
 	}));
 	const content = getObjects(kept, 'content');

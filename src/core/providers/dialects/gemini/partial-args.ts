@@ -7,14 +7,12 @@ export interface PartialArgs {
 	readonly value: () => Json;
 }
 
-type Leaf = { readonly text: string[] } | { readonly value: unknown };
-
 /**
- * Joins Gemini's `partialArgs` in O(n). Each piece names its place by a JSON Path (`$.items[0].name`), and has a piece
+ * Joins Gemini's `partialArgs`. Each piece names its place by a JSON Path (`$.items[0].name`), and has a piece
  * of a `stringValue`, or a whole `numberValue`, `boolValue` or `nullValue`.
  */
 export function createPartialArgs(): PartialArgs {
-	const leaves = new Map<string, Leaf>();
+	const leaves = new Map<string, unknown>();
 	return {
 		take: (pieces) => {
 			for (const piece of pieces) {
@@ -22,14 +20,13 @@ export function createPartialArgs(): PartialArgs {
 				if (path === undefined) continue;
 				const before = leaves.get(path);
 				const text = getString(piece, 'stringValue');
-				if (text === undefined) leaves.set(path, { value: getNumber(piece, 'numberValue') ?? readBoolean(piece) });
-				else if (before !== undefined && 'text' in before) before.text.push(text);
-				else leaves.set(path, { text: [text] });
+				if (text === undefined) leaves.set(path, getNumber(piece, 'numberValue') ?? readBoolean(piece));
+				else leaves.set(path, typeof before === 'string' ? before + text : text);
 			}
 		},
 		value: () => {
 			const root: Node = new Map();
-			for (const [path, leaf] of leaves) put(root, parseSteps(path), 'text' in leaf ? leaf.text.join('') : leaf.value);
+			for (const [path, leaf] of leaves) put(root, parseSteps(path), leaf);
 			return Object.fromEntries([...root].map(([key, node]) => [key, toPlain(node)]));
 		},
 	};
@@ -40,19 +37,14 @@ type Node = Map<string | number, Node | { readonly leaf: unknown }>;
 
 function put(root: Node, steps: readonly (string | number)[], leaf: unknown): void {
 	let at = root;
-	for (const [index, step] of steps.entries()) {
-		if (index === steps.length - 1) {
-			at.set(step, { leaf });
-			return;
-		}
+	for (const step of steps.slice(0, -1)) {
 		const next = at.get(step);
-		if (next instanceof Map) at = next;
-		else {
-			const inner: Node = new Map();
-			at.set(step, inner);
-			at = inner;
-		}
+		const inner: Node = next instanceof Map ? next : new Map();
+		at.set(step, inner);
+		at = inner;
 	}
+	const last = steps.at(-1);
+	if (last !== undefined) at.set(last, { leaf });
 }
 
 function toPlain(node: Node | { readonly leaf: unknown }): unknown {

@@ -44,12 +44,8 @@ export class GeminiReader implements ReplyReader {
 		this.#names = new Map(tools.map(({ name }) => [toWireName(name), name]));
 	}
 
-	event(event: Json): void {
-		this.#read(event);
-	}
-
 	body(body: Json): void {
-		this.#read(body);
+		this.event(body);
 		// Without a candidate there is no answer.
 		if (this.#answered || this.#ending.blockReason !== undefined) this.#finish();
 	}
@@ -127,7 +123,7 @@ export class GeminiReader implements ReplyReader {
 		this.#reply.providerCall({ id: `image_${++this.#images}`, name: 'image_generation', output: { file } });
 	}
 
-	#read(chunk: Json): void {
+	event(chunk: Json): void {
 		if (isRecord(chunk.error)) throw new ProviderComplaint({ body: chunk });
 		this.#reply.setModel(getString(chunk, 'modelVersion'));
 		const usage = getObject(chunk, 'usageMetadata');

@@ -1,4 +1,3 @@
-import { isRecord } from '../../../base/json.ts';
 import { decodeText, isImage, toMedia } from '../../../base/part.ts';
 import {
 	type AssistantMessage,
@@ -12,6 +11,7 @@ import { providerName } from '../../../tool/index.ts';
 import type { WireTool } from '../../adapter/adapter.ts';
 import { dropFirstSystem, toSystemText } from '../../adapter/body.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
+import { toArguments } from '../../adapter/tools.ts';
 
 export interface WireMessage {
 	readonly role: string;
@@ -162,7 +162,7 @@ function toAssistantBlocks(message: AssistantMessage): Json[] {
 				type: 'tool_use',
 				id: providerName(id),
 				name: providerName(name),
-				input: isRecord(input) ? input : { invalid_json: input },
+				input: toArguments(input),
 			},
 		]),
 	);

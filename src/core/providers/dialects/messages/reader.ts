@@ -9,8 +9,8 @@ import { readCitation, readServerCall, readServerResult } from './provider-tools
 
 interface OpenBlock {
 	readonly start: Json;
-	/** The pieces so far, by field. */
-	readonly pieces: Map<string, string[]>;
+	/** The texts so far, by field. */
+	readonly texts: Map<string, string>;
 	readonly citations: Json[];
 	/** The pieces of the input of a server tool. */
 	readonly inputs: string[];
@@ -66,7 +66,7 @@ export class MessagesReader implements ReplyReader {
 			const result = readServerResult(start);
 			if (result !== undefined) this.#reply.providerCall(result);
 		}
-		this.#blocks.set(index, { start, callId, pieces: new Map(), citations: [], inputs: [] });
+		this.#blocks.set(index, { start, callId, texts: new Map(), citations: [], inputs: [] });
 	}
 
 	/** Counts a use of a server tool as it begins. The usage at the end of the message replaces the count. */
@@ -95,9 +95,7 @@ export class MessagesReader implements ReplyReader {
 		// A delta names the field that it continues, including fields of unknown kinds.
 		for (const [field, piece] of Object.entries(delta)) {
 			if (field === 'type' || typeof piece !== 'string') continue;
-			const pieces = block.pieces.get(field);
-			if (pieces === undefined) block.pieces.set(field, [getString(block.start, field) ?? '', piece]);
-			else pieces.push(piece);
+			block.texts.set(field, (block.texts.get(field) ?? getString(block.start, field) ?? '') + piece);
 		}
 		if (delta.type === 'text_delta') this.#reply.text(getString(delta, 'text') ?? '');
 		if (delta.type === 'thinking_delta') this.#reply.reasoning(getString(delta, 'thinking') ?? '');
@@ -200,13 +198,12 @@ function readTerms(usage: Json): Terms {
 }
 
 /** Converts a block to the form to send back. The arguments of a call stay in the message's `toolCalls`. */
-function toWholeBlock({ start, pieces, citations, inputs, callId }: OpenBlock): Json {
-	const fields = Object.fromEntries([...pieces].map(([field, all]) => [field, all.join('')]));
+function toWholeBlock({ start, texts, citations, inputs, callId }: OpenBlock): Json {
 	const { input, ...rest } = start;
 	if (callId !== undefined) return { ...rest, id: callId };
 	return {
 		...start,
-		...fields,
+		...Object.fromEntries(texts),
 		...(citations.length > 0 && { citations }),
 		...(inputs.length > 0 && { input: parseInput(inputs.join('')) }),
 	};

@@ -1,4 +1,3 @@
-import { isRecord } from '../../../base/json.ts';
 import { decodeText, isImage, toDataUrl, toMedia } from '../../../base/part.ts';
 import {
 	type AssistantMessage,
@@ -12,6 +11,7 @@ import {
 import { claimId, renderMadeImage } from '../../../chat/reply.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
+import { toArguments } from '../../adapter/tools.ts';
 
 /** The differences between the Responses APIs of OpenAI and xAI. */
 export interface ResponsesDialect {
@@ -147,11 +147,7 @@ function toCallItem({ id, name, input }: ToolCall, custom: boolean): Json {
 	const about = { name: providerName(name), ownId: id };
 	if (custom)
 		return { ...about, type: 'custom_tool_call', input: typeof input === 'string' ? input : JSON.stringify(input) };
-	return {
-		...about,
-		type: 'function_call',
-		arguments: JSON.stringify(isRecord(input) ? input : { invalid_json: input }),
-	};
+	return { ...about, type: 'function_call', arguments: JSON.stringify(toArguments(input)) };
 }
 
 /** Whether an item is a client's call, whose arguments are in the message's `toolCalls`. */
