@@ -14,16 +14,17 @@ export const skillTools = new Set(['list_skills', 'read_skill', 'apply_skill', '
 /** Plans the actions for the beginning of a message by fixed rules. */
 export function planActions(message: string, system: string, tools: readonly Tool[], done: readonly Done[]): Action[] {
 	const text = message.slice(0, 2_000);
+	const reads = planSkillReads(text, system, tools);
 	const files = planFiles(message, tools, done);
-	if (files.length > 0) return [...planSkillReads(text, system, tools), ...files];
+	if (files.length > 0) return [...reads, ...files];
 	const pages = planReading(text, tools, done);
-	if (pages.length > 0) return [...planSkillReads(text, system, tools), ...pages];
+	if (pages.length > 0) return [...reads, ...pages];
 	const sums = planSum(text, tools);
 	const used = new Set(sums.flatMap((action) => ('tool' in action ? [action.tool] : [])));
 	const others = tools
 		.filter(({ name }) => !skillTools.has(name) && !used.has(name))
 		.flatMap((tool) => planUse(tool, text));
-	return [...planSkillReads(text, system, tools), ...sums, ...others];
+	return [...reads, ...sums, ...others];
 }
 
 function planSkillReads(text: string, system: string, tools: readonly Tool[]): Action[] {

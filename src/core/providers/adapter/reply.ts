@@ -1,3 +1,4 @@
+import { dropUndefined } from '../../base/json.ts';
 import { type ChatReply, type ChatUsage, makeUsage, type OnDelta, type StopReason } from '../../chat/index.ts';
 import { createSource, cutData, type ProviderCall, type Source } from '../../chat/provider-tool.ts';
 import { claimId, createMadeImage, type MadeImage } from '../../chat/reply.ts';
@@ -135,14 +136,14 @@ export class ReplyBuilder {
 	/** Adds a call that the provider runs itself, or the output of such a call. */
 	providerCall(added: ProviderCall): void {
 		const known = this.#work.calls.get(added.id);
-		const { input = known?.input, output, isError } = added;
-		const call: ProviderCall = {
-			id: added.id,
+		const { id, input = known?.input, output, isError } = added;
+		const call: ProviderCall = dropUndefined({
+			id,
 			name: known?.name ?? added.name,
-			...(input !== undefined && { input: cutData(input) }),
-			...(output !== undefined && { output: cutData(output) }),
-			...(isError === true && { isError }),
-		};
+			input: cutData(input),
+			output: cutData(output),
+			isError: isError || undefined,
+		});
 		this.#work.calls.set(call.id, call);
 		this.#emit({ type: 'provider_tool', ...call });
 	}

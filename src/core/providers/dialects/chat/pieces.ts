@@ -6,10 +6,10 @@ import type { ReplyBuilder } from '../../adapter/reply.ts';
 interface WireCall {
 	readonly key: number;
 	/** The id from the server. Some servers send no id, or an empty id. */
-	id: string | undefined;
-	name: string | undefined;
-	readonly json: string[];
-	extra: Json | undefined;
+	id?: string;
+	name?: string;
+	json: string;
+	extra?: Json;
 }
 
 /** Joins the pieces of calls. Servers mark them by an index, by an id, or only by repeating the name. */
@@ -26,7 +26,7 @@ export function createCallReader(reply: ReplyBuilder) {
 	};
 	const begin = (call: WireCall): void => {
 		reply.startCall(call.key, call.id, call.name ?? '');
-		reply.input(call.key, call.json.join(''));
+		reply.input(call.key, call.json);
 	};
 
 	const takePiece = (piece: Json, newest: number): void => {
@@ -35,12 +35,12 @@ export function createCallReader(reply: ReplyBuilder) {
 		const fn = getObject(piece, 'function');
 		const json = isRecord(fn.arguments) ? toInputText(fn.arguments) : (getString(fn, 'arguments') ?? '');
 		const found = find(mark, newest);
-		const call = found === undefined || isNext(found, id, name, json) ? createCall(calls.length) : found;
+		const call = found === undefined || isNext(found, mark, json) ? { key: calls.length, json: '' } : found;
 		if (call !== found) calls.push(call);
 		if (index !== undefined) byIndex.set(index, call);
 		call.id ??= id;
 		if (isRecord(piece.extra_content)) call.extra = mergeObjects(call.extra ?? {}, piece.extra_content);
-		if (json !== '') call.json.push(json);
+		call.json += json;
 		if (call.name !== undefined) reply.input(call.key, json);
 		else if (name !== undefined) {
 			call.name = name;
@@ -57,7 +57,7 @@ export function createCallReader(reply: ReplyBuilder) {
 		/** Called after the last piece. Drops a call that has neither a name nor arguments. */
 		end: (): void => {
 			for (const call of calls) {
-				if (call.name !== undefined || call.json.length === 0) continue;
+				if (call.name !== undefined || call.json === '') continue;
 				call.name = '';
 				begin(call);
 			}
@@ -89,16 +89,12 @@ function isBare(piece: Json): boolean {
 	return Object.values(readMark(piece)).every((mark) => mark === undefined);
 }
 
-function createCall(key: number): WireCall {
-	return { key, id: undefined, name: undefined, json: [], extra: undefined };
-}
-
 /** Whether a piece with a call's index is already the next call. */
-function isNext(call: WireCall, id: string | undefined, name: string | undefined, json: string): boolean {
+function isNext(call: WireCall, { id, name }: Mark, json: string): boolean {
 	if (name === undefined || call.name === undefined) return false;
 	if (id !== undefined && call.id !== undefined) return id !== call.id;
 	// Without ids, another name marks the next call, and so do complete arguments after complete arguments.
-	return name !== call.name || (isWhole(json) && isWhole(call.json.join('')));
+	return name !== call.name || (isWhole(json) && isWhole(call.json));
 }
 
 function isWhole(json: string): boolean {
