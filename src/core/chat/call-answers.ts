@@ -54,7 +54,9 @@ export function readCallAnswers(
 				throw createFieldError('invalid_request', 'id', `"${id}" waits for approve, not for a result.`);
 			if (!answer.approve && answer.input !== undefined)
 				throw createFieldError('invalid_request', 'input', 'only for a call that may run.');
-			if (!answer.approve) messages.push(createDenial(id, answer.reason));
+			const { reason } = answer;
+			const denial = `A person did not allow this call${reason === undefined ? '.' : `: ${reason}`}`;
+			if (!answer.approve) messages.push(toolResultMessage({ id, output: denial, isError: true }));
 			else if (Date.now() > askedAt + approvalMs)
 				throw createFieldError('conflict', 'id', `"${id}" was asked too long ago: deny it.`);
 			else {
@@ -79,11 +81,6 @@ export function findOpenAnswers(
 		({ id, kind }) =>
 			answers.findLast((answer) => answer.id === id && 'approve' in answer === (kind === 'approval')) ?? [],
 	);
-}
-
-function createDenial(id: string, reason: string | undefined): ToolMessage {
-	const output = `A person did not allow this call${reason === undefined ? '.' : `: ${reason}`}`;
-	return toolResultMessage({ id, output, isError: true });
 }
 
 function createNotOpen(

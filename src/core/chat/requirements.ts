@@ -79,7 +79,9 @@ export async function readOutput(
 	schema: JsonSchema | AnySchema,
 	messages: readonly Message[],
 ): Promise<OutputOutcome> {
-	const checked = await checkText(text, schema);
+	const json = findJson(text);
+	const notJson: Checked = { issues: ['it is not JSON'] };
+	const checked = json === undefined ? notJson : await checkOutput(schema, JSON.parse(json));
 	if ('value' in checked) return { value: checked.value };
 	const issues = checked.issues.slice(0, mostIssues).map((issue) => issue.slice(0, longestIssue));
 	if (countRepairs(messages) >= mostRepairs) throw createInvalidOutput(issues);
@@ -134,12 +136,6 @@ function countRepairs(messages: readonly Message[]): number {
 		count++;
 	}
 	return count;
-}
-
-async function checkText(text: string, schema: JsonSchema | AnySchema): Promise<Checked> {
-	const json = findJson(text);
-	if (json === undefined) return { issues: ['it is not JSON'] };
-	return checkOutput(schema, JSON.parse(json));
 }
 
 function isJsonText(text: string): boolean {

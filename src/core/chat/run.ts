@@ -1,4 +1,5 @@
 import { RunletError, toRunletError } from '../base/errors.ts';
+import { dropUndefined } from '../base/json.ts';
 import { copyData } from '../tool/copy.ts';
 import type { AnySchema, FromAnySchema, JsonSchema } from '../tool/index.ts';
 import { type Emit, isDelta, joinDeltas, type RunEvent, type TerminalEvent } from './event.ts';
@@ -131,9 +132,8 @@ function toTerminal({ status, text, usage, haltedReason, metadata, ...more }: Ru
 
 function toFailureEvent(error: RunletError): TerminalEvent {
 	const { code, message, data } = error;
-	const usage = readUsage(error);
-	if (code === 'cancelled') return usage === undefined ? { type: 'cancelled' } : { type: 'cancelled', usage };
-	return data === undefined ? { type: 'error', code, message } : { type: 'error', code, message, data };
+	if (code === 'cancelled') return dropUndefined({ type: 'cancelled', usage: readUsage(error) });
+	return dropUndefined({ type: 'error', code, message, data });
 }
 
 /** Passes steps and deltas to `options.emit`, if the options want them. */

@@ -21,11 +21,14 @@ import type { AnswerTo, Emit, Question, RunEvent, WaitingCall } from './event.ts
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
 import type { OpenCallState } from './options.ts';
 
+/** The context of all calls of a run. */
+export type CallsContext = Omit<ToolContext, 'callId' | 'idempotencyKey' | 'emit' | 'state'> &
+	Pick<InvokeContext, 'onThrow' | 'createKey'>;
+
 export interface CallsRequest {
 	readonly calls: readonly ToolCall[];
 	readonly tools: readonly Tool[];
-	readonly context: Omit<ToolContext, 'callId' | 'idempotencyKey' | 'emit' | 'state'> &
-		Pick<InvokeContext, 'onThrow' | 'createKey'>;
+	readonly context: CallsContext;
 	/** The state of the session. Each call changes a draft of it. */
 	readonly state: StateStore;
 	readonly timeoutMs?: number;

@@ -4,14 +4,7 @@ import { createBuiltins } from '../skill/builtins.ts';
 import { effectiveResolver, type SkillContext, type SkillResolver } from '../skill/index.ts';
 import { listAdvertised } from '../skill/resolver.ts';
 import { filterAvailable } from '../tool/call.ts';
-import {
-	forAgent,
-	type InvokeContext,
-	inMemoryState,
-	type StateStore,
-	type Tool,
-	type ToolContext,
-} from '../tool/index.ts';
+import { forAgent, inMemoryState, type StateStore, type Tool } from '../tool/index.ts';
 import { draftState } from '../tool/state.ts';
 import { noEnv } from '../tool/tool.ts';
 import { ActiveSkills } from './active-skills.ts';
@@ -27,6 +20,7 @@ import { readAskedBy, writeSystem } from './run-context.ts';
 import { type SentTools, selectSentTools } from './sent-tools.ts';
 import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
+import type { CallsContext } from './tool-calls.ts';
 import { createCatalog, type ToolCatalog } from './tool-catalog.ts';
 
 export interface TurnSetting {
@@ -37,8 +31,7 @@ export interface TurnSetting {
 	readonly reader?: Tool;
 	readonly resolver?: SkillResolver;
 	readonly skills?: ActiveSkills;
-	readonly context: Omit<ToolContext, 'callId' | 'idempotencyKey' | 'emit' | 'state'> &
-		Pick<InvokeContext, 'onThrow' | 'createKey'>;
+	readonly context: CallsContext;
 	readonly state: StateStore;
 	readonly stream: boolean;
 	readonly signal: AbortSignal;

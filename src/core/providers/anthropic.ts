@@ -1,10 +1,9 @@
-import { isRecord } from '../base/json.ts';
 import { type ProviderRegistration, prefixDetector } from '../chat/index.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
 import type { BaseAnthropic } from './adapter/anthropic-sdk.ts';
 import { findComplaint } from './adapter/failure.ts';
 import { providerFetch, quietSdk } from './adapter/fetch.ts';
-import { getNumber, getObject, getString, type Json } from './adapter/json.ts';
+import { getObject, getString, type Json, readCount } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { foreseeMessages, listContextBetas, toMessagesChoices } from './dialects/messages/provider-tools.ts';
@@ -74,8 +73,7 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 			countTokens: async (request) => {
 				const { model, system, messages, tools } = await toMessagesBody(request, false);
 				const body = { model, system, messages, tools };
-				const counted: unknown = await (await post('/v1/messages/count_tokens', body, request.signal)).json();
-				return (isRecord(counted) ? getNumber(counted, 'input_tokens') : undefined) ?? 0;
+				return readCount(await post('/v1/messages/count_tokens', body, request.signal), 'input_tokens');
 			},
 		},
 		settings,

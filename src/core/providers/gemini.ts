@@ -1,7 +1,7 @@
 import { isRecord } from '../base/json.ts';
 import type { ProviderRegistration } from '../chat/index.ts';
 import { providerFetch } from './adapter/fetch.ts';
-import { getNumber, getNumbers, getObjects, type Json } from './adapter/json.ts';
+import { getNumbers, getObjects, type Json, readCount } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { readVectorUsage, requestInBatches } from './adapter/vectors.ts';
@@ -59,9 +59,7 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 			countTokens: async (request) => {
 				const model = removePrefix(request.model);
 				const generateContentRequest = { model: `models/${model}`, ...toGeminiBody(request) };
-				const response = await post(model, 'countTokens', { generateContentRequest }, request.signal);
-				const counted: unknown = await response.json();
-				return (isRecord(counted) ? getNumber(counted, 'totalTokens') : undefined) ?? 0;
+				return readCount(await post(model, 'countTokens', { generateContentRequest }, request.signal), 'totalTokens');
 			},
 		},
 		settings,

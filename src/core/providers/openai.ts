@@ -1,11 +1,9 @@
-import { RunletError } from '../base/errors.ts';
-import { isRecord } from '../base/json.ts';
 import { type CallEstimate, type ProviderRegistration, prefixDetector, type ReasoningEffort } from '../chat/index.ts';
 import { reasoningEfforts } from '../chat/provider.ts';
 import type { ProviderChoices } from '../chat/provider-tool.ts';
 import type { ModelRequest, WireTool } from './adapter/adapter.ts';
 import { isStrict, roundEffort } from './adapter/body.ts';
-import { getNumber, type Json } from './adapter/json.ts';
+import { type Json, readCount } from './adapter/json.ts';
 import { createEmbed, type OpenAIRequests, openaiRequests } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
 import type { ReplyBuilder, Terms } from './adapter/reply.ts';
@@ -53,11 +51,7 @@ export function openai(settings: OpenAISettings): ProviderRegistration {
 			embed: createEmbed(requests, embeddingsAtOnce),
 			countTokens: async (request) => {
 				const { model, input } = toBody(request, dialect);
-				const response = await post('/responses/input_tokens', { model, input }, request.signal);
-				const counted: unknown = await response.json();
-				const tokens = isRecord(counted) ? getNumber(counted, 'input_tokens') : undefined;
-				if (tokens === undefined) throw new RunletError('interrupted', 'the answer holds no count of tokens.');
-				return tokens;
+				return readCount(await post('/responses/input_tokens', { model, input }, request.signal), 'input_tokens');
 			},
 		},
 		settings,

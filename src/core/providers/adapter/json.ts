@@ -1,5 +1,6 @@
 /** Reads JSON from outside. A field that is missing, `null` or of another type counts as missing. */
 
+import { RunletError } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -11,6 +12,14 @@ export function readJson(text: string): unknown {
 	} catch {
 		return undefined;
 	}
+}
+
+/** Reads a count of tokens from an answer. Throws `interrupted` without one. */
+export async function readCount(response: Response, key: string): Promise<number> {
+	const answer: unknown = await response.json();
+	const count = isRecord(answer) ? getNumber(answer, key) : undefined;
+	if (count === undefined) throw new RunletError('interrupted', 'the answer holds no count of tokens.');
+	return count;
 }
 
 /** Returns the object under a key, or an empty object. */
