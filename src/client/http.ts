@@ -223,8 +223,10 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
 
 /** Writes a query, without values that are `undefined`. */
 export function toQuery(values: object): string {
-	const given = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
-	return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+	const present = Object.entries(values).flatMap(([name, value]) =>
+		value === undefined ? [] : [[name, String(value)]],
+	);
+	return present.length === 0 ? '' : `?${new URLSearchParams(present)}`;
 }
 
 /** Encodes the path of a file or of a memory for a URL. Refuses `..`, which would lead elsewhere. */

@@ -91,10 +91,10 @@ export interface Client
 export function createClient(options?: ClientOptions): Client;
 export function createClient(baseUrl: string, options?: ClientOptions & { readonly key?: string }): Client;
 export function createClient(
-	given: ClientOptions | string = {},
+	urlOrOptions: ClientOptions | string = {},
 	{ key, ...more }: ClientOptions & { readonly key?: string } = {},
 ): Client {
-	const options = typeof given === 'string' ? { apiKey: key, ...more, baseUrl: given } : given;
+	const options = typeof urlOrOptions === 'string' ? { apiKey: key, ...more, baseUrl: urlOrOptions } : urlOrOptions;
 	const { baseUrl = '', apiKey, fetch } = options;
 	const headers = () => createAuthorization(apiKey);
 	const http = createHttp(options);

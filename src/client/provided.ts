@@ -76,11 +76,16 @@ export function createFootnotes(): Footnotes {
 
 function toFootnotes(sources: readonly Source[]): Footnote[] {
 	const notes = new Map<string, Omit<Footnote, 'quotes'> & { readonly quotes: string[] }>();
-	for (const { url: given, title, quote } of sources) {
-		const url = isOnWeb(given) ? given : undefined;
-		const key = url ?? title ?? given ?? '';
+	for (const { url: address, title, quote } of sources) {
+		const url = isOnWeb(address) ? address : undefined;
+		const key = url ?? title ?? address ?? '';
 		const host = url === undefined ? {} : { url, host: new URL(url).host };
-		const note = notes.get(key) ?? { number: notes.size + 1, title: title || given || 'Document', ...host, quotes: [] };
+		const note = notes.get(key) ?? {
+			number: notes.size + 1,
+			title: title || address || 'Document',
+			...host,
+			quotes: [],
+		};
 		notes.set(key, note);
 		if (quote && !note.quotes.includes(quote)) note.quotes.push(quote);
 	}

@@ -188,8 +188,8 @@ function toPath(id: string, rest?: string): string {
 	return rest === undefined ? path : `${path}/${rest}`;
 }
 
-function toBody<B extends object>(given: string | B): B | { readonly text: string } {
-	return typeof given === 'string' ? { text: given } : given;
+function toBody<B extends object>(message: string | B): B | { readonly text: string } {
+	return typeof message === 'string' ? { text: message } : message;
 }
 
 /** Creates a key for a request. Pages without TLS have no `randomUUID`. */

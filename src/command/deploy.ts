@@ -63,15 +63,15 @@ export async function run(args: readonly string[], { prepare = () => {} }: Comma
 		return dryRun(file, target, { outdir: values.outdir, basePath, skillsBinding });
 	}
 	await assertLoggedIn();
-	const given = await prepareKeys(file, target, values.yes ?? false);
+	const prepared = await prepareKeys(file, target, values.yes ?? false);
 	prepare();
-	const host = await isWithin(async (folder) => deploy(folder, target, given?.keys));
+	const host = await isWithin(async (folder) => deploy(folder, target, prepared?.keys));
 	const url = host && `${host}${basePath}`;
-	if (given !== undefined) await recordPush(file, given.keys, target, url);
+	if (prepared !== undefined) await recordPush(file, prepared.keys, target, url);
 	const published = publishSkills(['--remote', '--skills-binding', skillsBinding], target);
 	console.log(`\nRunlet is at ${url ?? 'the address above'}\n`);
 	console.log(`${budgetsText}\n`);
-	console.log(`${curlLine(given?.newKey ?? "'$RUNLET_API_KEY'", url ?? `https://ADDRESS${basePath}`)}\n`);
+	console.log(`${curlLine(prepared?.newKey ?? "'$RUNLET_API_KEY'", url ?? `https://ADDRESS${basePath}`)}\n`);
 	if (!published)
 		console.error(
 			`Not all skills could be published. Fix the problems above, then run ${toCommand('skills', '--remote')}`,

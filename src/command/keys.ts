@@ -249,9 +249,9 @@ export function describe({
 	return parts.flat().join(', ');
 }
 
-function findKey({ keys }: Keys, given: string | undefined): KeyRecord {
-	if (given === undefined) throw new TypeError(`Which one? ${toCommand('keys', 'rotate ID')} (${list} has the ids).`);
-	const id = readKeyId(given) ?? given;
+function findKey({ keys }: Keys, idOrKey: string | undefined): KeyRecord {
+	if (idOrKey === undefined) throw new TypeError(`Which one? ${toCommand('keys', 'rotate ID')} (${list} has the ids).`);
+	const id = readKeyId(idOrKey) ?? idOrKey;
 	const key = keys.find((one) => one.id === id);
 	if (key === undefined) throw new Error(`There is no key ${id}. ${list} has the ids.`);
 	if (key.expiresAt === undefined) return key;
@@ -263,10 +263,10 @@ function withEnd(before: Keys, ends: KeyRecord): Keys {
 }
 
 /** Days in which both keys are valid. */
-function toDays(given = '7'): number {
-	const days = Number(given);
-	if (/^\d+$/.test(given) && days <= 365) return days;
-	throw new TypeError(`--overlap-days ${given}: expected a whole number from 0 to 365.`);
+function toDays(text = '7'): number {
+	const days = Number(text);
+	if (/^\d+$/.test(text) && days <= 365) return days;
+	throw new TypeError(`--overlap-days ${text}: expected a whole number from 0 to 365.`);
 }
 
 function withoutKey(before: Keys, id: string): Keys {

@@ -47,9 +47,9 @@ export function assertNotTakenByNpm(names: readonly string[]): void {
 }
 
 /** Checks the form of a base path. It must be that of `createRunlet`. */
-export function toBasePath(given = ''): string {
-	if (given === '' || /^(\/[\w.~-]+)+$/.test(given)) return given;
-	throw new UsageError(`--base-path ${given}: must begin with / and not end with it, such as /ai.`);
+export function toBasePath(path = ''): string {
+	if (path === '' || /^(\/[\w.~-]+)+$/.test(path)) return path;
+	throw new UsageError(`--base-path ${path}: must begin with / and not end with it, such as /ai.`);
 }
 
 /** Describes what to do if Runlet is not found at its address. */

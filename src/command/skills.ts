@@ -50,13 +50,13 @@ export async function run(args: readonly string[]): Promise<number> {
 	if (values.check) {
 		const folders = await readSkillFolders(directory);
 		const { problems, warnings } = await readSkills(folders);
-		const said = [formatCount(problems, 'problem'), formatCount(warnings, 'warning')].filter(
+		const counts = [formatCount(problems, 'problem'), formatCount(warnings, 'warning')].filter(
 			(text) => text !== undefined,
 		);
 		return report(
 			directory,
 			{ problems, warnings },
-			`skills: ${folders.length} checked, ${said.join(', ') || 'no problems'}`,
+			`skills: ${folders.length} checked, ${counts.join(', ') || 'no problems'}`,
 		);
 	}
 	assertConfig(config);

@@ -18,7 +18,7 @@ export interface TestMemories extends MemoryApi {
 }
 
 /** Makes the memories of a person for a test. Words find them, as in a Worker; vectors do not. */
-export function createMemories(given: Readonly<Record<string, string>> = {}): TestMemories {
+export function createMemories(initial: Readonly<Record<string, string>> = {}): TestMemories {
 	const kept = new Map<string, MemoryRecord>();
 	let version = 0;
 	const keep = (path: string, text: string, source: MemorySource): MemoryRecord => {
@@ -29,7 +29,7 @@ export function createMemories(given: Readonly<Record<string, string>> = {}): Te
 		return memory;
 	};
 	const listUnder = (path: string) => [...kept.keys()].filter((one) => one === path || one.startsWith(`${path}/`));
-	for (const [path, text] of Object.entries(given)) keep(path, text, { via: 'http' });
+	for (const [path, text] of Object.entries(initial)) keep(path, text, { via: 'http' });
 	return {
 		get texts() {
 			return Object.fromEntries([...kept].map(([path, { text }]) => [path, text]));
@@ -131,8 +131,8 @@ export function createRemembering(
 			agent: agent.name,
 			holdsOutsideText: () => messages().some((message) => isFromOutside(message, insideTools)),
 		}),
-		createRecall: (given) => async (text) => {
-			const place = given.findLastIndex(({ role }) => role === 'user');
+		createRecall: (messages) => async (text) => {
+			const place = messages.findLastIndex(({ role }) => role === 'user');
 			const told = new Set([...recalled.values()].flatMap(({ sources }) => sources));
 			const found = recalled.get(place) ?? (await recallFor(about, text, told));
 			if (found !== undefined) recalled.set(place, found);

@@ -108,17 +108,17 @@ class MemorySession implements TestSession {
 		const asker = this.#toActor(by, 'sendMessage');
 		if (status === 'awaiting_tools')
 			throw new RunletError('conflict', 'The session waits for calls: answer them by submit first.');
-		const said = chat.userMessage(message);
+		const sent = chat.userMessage(message);
 		if (metadata?.question === undefined) {
 			this.#asked = { ...this.#asked, askers: [asker] };
-			return this.#run([said]);
+			return this.#run([sent]);
 		}
 		const { answerTo, question } = metadata;
 		this.#asked = { ...this.#asked, askers: [...this.#asked.askers, asker] };
-		if (answerTo !== undefined) return this.#run([], chat.messageText(said));
+		if (answerTo !== undefined) return this.#run([], chat.messageText(sent));
 		const { callId: id } = question;
-		const { parts } = said;
-		return this.#run([chat.toolResultMessage({ id, output: said.content, isError: false, ...(parts && { parts }) })]);
+		const { parts } = sent;
+		return this.#run([chat.toolResultMessage({ id, output: sent.content, isError: false, ...(parts && { parts }) })]);
 	}
 
 	async submit(answers: readonly CallAnswer[], by?: Person): Promise<RunResult> {

@@ -118,10 +118,10 @@ function toCents(usd: number): string {
 	return usd === 0 ? '$0.00' : describeMoney({ tokens: 0, usd });
 }
 
-async function setBudget(client: SessionClient, id: string, given: string): Promise<void> {
-	const tokens = Number(given.replaceAll(/[_,]/g, ''));
+async function setBudget(client: SessionClient, id: string, text: string): Promise<void> {
+	const tokens = Number(text.replaceAll(/[_,]/g, ''));
 	if (!Number.isSafeInteger(tokens) || tokens < 0)
-		throw new ClientError('invalid_argument', `/budget: ${given} is no number of tokens.`);
+		throw new ClientError('invalid_argument', `/budget: ${text} is no number of tokens.`);
 	const { budget } = await client.getSession(id);
 	await client.changeSession(id, { budget: { ...budget.limit, tokens } });
 	await printBudget(client, id);

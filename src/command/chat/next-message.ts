@@ -20,14 +20,14 @@ const mostFiles = 16;
 const mostBytes = 2_800_000;
 
 /** Reads a file, to be sent with the next message. */
-export async function attachFile(next: NextMessage, given: string): Promise<void> {
-	if (given === '') throw refuse('give the path of a file');
-	const path = resolve(given.startsWith('~/') ? join(homedir(), given.slice(2)) : given);
+export async function attachFile(next: NextMessage, file: string): Promise<void> {
+	if (file === '') throw refuse('give the path of a file');
+	const path = resolve(file.startsWith('~/') ? join(homedir(), file.slice(2)) : file);
 	const name = basename(path);
 	const before = next.files.reduce((sum, { size }) => sum + size, 0);
 	if (next.files.length >= mostFiles) throw refuse(`a message may have ${mostFiles} files`);
 	const fail = (error: unknown): never => {
-		throw refuse(isMissing(error) ? `there is no file ${given}` : toMessageText(error));
+		throw refuse(isMissing(error) ? `there is no file ${file}` : toMessageText(error));
 	};
 	const { size } = await stat(path).catch(fail);
 	if (before + size > mostBytes)
@@ -39,7 +39,7 @@ export async function attachFile(next: NextMessage, given: string): Promise<void
 	next.files = [...next.files, { name, type, size: bytes.length, contentBase64: bytes.toString('base64') }];
 	print(
 		'dim',
-		`${next.files.map((file) => `${file.name} (${describeSize(file.size)})`).join(', ')}: sent with the next message`,
+		`${next.files.map((one) => `${one.name} (${describeSize(one.size)})`).join(', ')}: sent with the next message`,
 	);
 }
 

@@ -6,8 +6,8 @@ import { styleText } from 'node:util';
 let isInLine = false;
 
 /** Writes text to standard output. */
-export function printText(given: string) {
-	writeText(toPrintable(given));
+export function printText(text: string) {
+	writeText(toPrintable(text));
 }
 
 /** Writes text that has no control characters of others. */

@@ -56,7 +56,7 @@ export async function checkDeploy(
 	const namespaces = settings.kv_namespaces.map(({ binding }) => binding);
 	const script = `${basename(main, extname(main))}.js`;
 	const secret = randomBytes(24).toString('hex');
-	let said = '';
+	let printed = '';
 	const miniflare = new Miniflare({
 		modules: listModules(folder, script),
 		modulesRoot: folder,
@@ -73,7 +73,7 @@ export async function checkDeploy(
 		handleRuntimeStdio: (stdout: Readable, stderr: Readable) => {
 			stdout.resume();
 			stderr.setEncoding('utf8').on('data', (text: string) => {
-				said += text;
+				printed += text;
 			});
 		},
 	});
@@ -96,7 +96,7 @@ export async function checkDeploy(
 	} catch (error) {
 		const lines = new SourceLines();
 		lines.read(join(folder, `${script}.map`));
-		const message = lines.findUncaught(said) ?? toMessageText(error);
+		const message = lines.findUncaught(printed) ?? toMessageText(error);
 		return { problems: [{ where: 'The Worker does not start', message }], demoAgents: [] };
 	} finally {
 		await miniflare.dispose().catch(() => {});

@@ -106,11 +106,11 @@ export function readOptions(args: readonly string[], { PORT }: NodeJS.ProcessEnv
 	for (const token of tokens) if (token.kind === 'option') assertKnown(token.name, token.rawName);
 	const isGiven = (...names: string[]) => names.some((name) => values[name] !== undefined);
 	const readText = (name: string) => textIn(values[name], name);
-	const taken = new Set<number>();
+	const ownArgs = new Set<number>();
 	for (const token of tokens) {
 		if (token.kind !== 'option' || !Object.hasOwn(own, token.name)) continue;
-		taken.add(token.index);
-		if (token.value !== undefined && !token.inlineValue) taken.add(token.index + 1);
+		ownArgs.add(token.index);
+		if (token.value !== undefined && !token.inlineValue) ownArgs.add(token.index + 1);
 	}
 	const ip = readText('ip') ?? '127.0.0.1';
 	return {
@@ -134,7 +134,7 @@ export function readOptions(args: readonly string[], { PORT }: NodeJS.ProcessEnv
 			// Without this a binding that exists only at Cloudflare (Workers AI) asks for a login at the start.
 			...(isGiven('local', 'remote') ? [] : ['--local']),
 			...(isGiven('show-interactive-dev-session') ? [] : ['--show-interactive-dev-session=false']),
-			...args.filter((_, index) => !taken.has(index)),
+			...args.filter((_, index) => !ownArgs.has(index)),
 		],
 	};
 }
@@ -154,11 +154,11 @@ function textIn(value: unknown, name: string): string | undefined {
 	throw new UsageError(`--${name}: its value is missing. Write --${name} VALUE.`);
 }
 
-function toPort(given: string | undefined, source: '--port ' | 'PORT='): number {
-	if (given === undefined || given === '') return 8787;
-	const port = Number(given);
-	if (/^\d{1,5}$/.test(given) && port <= 65_535) return port;
-	throw new UsageError(`${source}${given}: expected a number from 1 to 65535, such as ${source}8799.`);
+function toPort(value: string | undefined, source: '--port ' | 'PORT='): number {
+	if (value === undefined || value === '') return 8787;
+	const port = Number(value);
+	if (/^\d{1,5}$/.test(value) && port <= 65_535) return port;
+	throw new UsageError(`${source}${value}: expected a number from 1 to 65535, such as ${source}8799.`);
 }
 
 function readTls(protocol: string | undefined, key: string | undefined, cert: string | undefined): DevOptions['tls'] {

@@ -21,31 +21,31 @@ export function toKeyOptions(values: Values, name?: string): KeyOptions {
 	};
 }
 
-function parseRate(given: string): number {
-	if (/^[1-9]\d{0,6}$/.test(given) && Number(given) <= 1_000_000) return Number(given);
-	throw new TypeError(`--rate ${given}: expected a whole number of requests from 1 to 1000000.`);
+function parseRate(text: string): number {
+	if (/^[1-9]\d{0,6}$/.test(text) && Number(text) <= 1_000_000) return Number(text);
+	throw new TypeError(`--rate ${text}: expected a whole number of requests from 1 to 1000000.`);
 }
 
-function parseRole(given: string): Role {
-	const role = roles.find((one) => one === given);
-	if (role === undefined) throw new TypeError(`--role ${given}: expected ${roles.join(', ')}.`);
+function parseRole(text: string): Role {
+	const role = roles.find((one) => one === text);
+	if (role === undefined) throw new TypeError(`--role ${text}: expected ${roles.join(', ')}.`);
 	return role;
 }
 
-function parseScopes(given: string): Scope[] {
-	const names = given.split(',').map((one) => one.trim());
+function parseScopes(text: string): Scope[] {
+	const names = text.split(',').map((one) => one.trim());
 	const known = scopes.filter((scope) => names.includes(scope));
 	if (known.length === 0 || known.length < new Set(names).size)
-		throw new TypeError(`--scope ${given}: expected ${scopes.join(', ')}, or several with commas.`);
+		throw new TypeError(`--scope ${text}: expected ${scopes.join(', ')}, or several with commas.`);
 	return known;
 }
 
-function parseAmount(option: 'day-tokens' | 'day-usd', given: string | undefined, form: RegExp) {
-	if (given === undefined) return {};
-	const value = Number(given);
-	if (!form.test(given) || !(value > 0) || value > Number.MAX_SAFE_INTEGER)
+function parseAmount(option: 'day-tokens' | 'day-usd', text: string | undefined, form: RegExp) {
+	if (text === undefined) return {};
+	const value = Number(text);
+	if (!form.test(text) || !(value > 0) || value > Number.MAX_SAFE_INTEGER)
 		throw new TypeError(
-			`--${option} ${given}: expected a number above 0${option === 'day-tokens' ? ', without a point' : ''}.`,
+			`--${option} ${text}: expected a number above 0${option === 'day-tokens' ? ', without a point' : ''}.`,
 		);
 	return { [option === 'day-tokens' ? 'tokens' : 'usd']: value };
 }
