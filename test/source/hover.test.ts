@@ -83,7 +83,7 @@ test.each([
 	[
 		'src/agents/support.ts',
 		'defineAgent({',
-		'(alias) function defineAgent(given: AgentDefinition): Agent',
+		'(alias) function defineAgent(agent: AgentDefinition): Agent',
 		'Defines an',
 	],
 	['src/agents/triage.ts', 'fn: (issue', '(property) fn: (issue: number, title: string) => string', ''],
