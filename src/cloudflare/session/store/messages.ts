@@ -96,13 +96,9 @@ export class MessageRows {
 
 	/** Stores a summary before the newest `inFrontOf` messages. Returns its place. */
 	addSummary(run: number, message: Message, createdAt: number, inFrontOf: number): number {
-		const places = this.#sql
-			.exec<{ seq: number }>(
-				'SELECT DISTINCT seq FROM message WHERE replaced = 0 ORDER BY seq DESC LIMIT 1 OFFSET ?',
-				inFrontOf,
-			)
-			.toArray();
-		const seq = (places[0]?.seq ?? 0) + 1;
+		const select = 'SELECT DISTINCT seq FROM message WHERE replaced = 0 ORDER BY seq DESC LIMIT 1 OFFSET ?';
+		const [place] = this.#sql.exec<{ seq: number }>(select, inFrontOf).toArray();
+		const seq = (place?.seq ?? 0) + 1;
 		this.#insert(seq, run, createdAt, { message });
 		return seq;
 	}
@@ -129,24 +125,15 @@ export class MessageRows {
 		withReplaced = true,
 		isBackward = false,
 	}: PageOptions = {}): MessagePage {
-		const rows = this.#sql.exec<Row>(
-			`SELECT seq, run, stored, replaced, body, created_at FROM message
-			WHERE seq >= ? AND seq < ? AND replaced <= ? ORDER BY ${isBackward ? 'seq DESC, part DESC' : 'seq, part'}`,
-			...[from, to, withReplaced ? restated : 0],
-		);
 		const found: MessageRecord[] = [];
-		let open: Row | undefined;
 		let read = 0;
-		for (const row of rows) {
-			if (open?.seq === row.seq) open.body = isBackward ? row.body + open.body : open.body + row.body;
-			else {
-				if (open !== undefined) found.push(toRecord(open));
-				if (found.length === limit || read > bytes) return { records: found, next: isBackward ? open?.seq : row.seq };
-				open = row;
-			}
+		for (const row of this.#readRows(from, to, { withReplaced, isBackward })) {
+			const last = found.at(-1);
+			if (last !== undefined && (found.length === limit || read > bytes))
+				return { records: found, next: isBackward ? last.seq : row.seq };
+			found.push(toRecord(row));
 			read += row.body.length;
 		}
-		if (open !== undefined) found.push(toRecord(open));
 		return { records: found };
 	}
 
@@ -165,7 +152,9 @@ export class MessageRows {
 		const newer = kept.all.slice(before + 1);
 		const older: SizedRecord<MessageRecord>[] = [];
 		if (before === -1 && start < kept.from) {
-			for (const sized of this.#readBackwards(from, kept.from)) {
+			const to = Math.min(kept.from, Number.MAX_SAFE_INTEGER);
+			for (const row of this.#readRows(from, to, { withReplaced: false, isBackward: true })) {
+				const sized = toSized(row);
 				if (isBeyond(sized)) break;
 				older.push(sized);
 			}
@@ -174,21 +163,22 @@ export class MessageRows {
 		return [...older, ...newer].map(({ record }) => record);
 	}
 
-	*#readBackwards(from: number, to: number): Generator<SizedRecord<MessageRecord>> {
+	/** Yields the messages between two places, each as a row with its whole body. */
+	*#readRows(from: number, to: number, { withReplaced, isBackward }: PageOptions): Generator<Row> {
 		const rows = this.#sql.exec<Row>(
 			`SELECT seq, run, stored, replaced, body, created_at FROM message
-			WHERE seq >= ? AND seq < ? AND replaced = 0 ORDER BY seq DESC, part DESC`,
-			...[from, Math.min(to, Number.MAX_SAFE_INTEGER)],
+			WHERE seq >= ? AND seq < ? AND replaced <= ? ORDER BY ${isBackward ? 'seq DESC, part DESC' : 'seq, part'}`,
+			...[from, to, withReplaced ? restated : 0],
 		);
 		let open: Row | undefined;
 		for (const row of rows) {
-			if (open?.seq === row.seq) open.body = row.body + open.body;
+			if (open?.seq === row.seq) open.body = isBackward ? row.body + open.body : open.body + row.body;
 			else {
-				if (open !== undefined) yield toSized(open);
+				if (open !== undefined) yield open;
 				open = row;
 			}
 		}
-		if (open !== undefined) yield toSized(open);
+		if (open !== undefined) yield open;
 	}
 
 	/**
