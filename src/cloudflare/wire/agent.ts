@@ -7,7 +7,7 @@ export const readiness = v.object({
 	name: v.string(),
 	provider: v.optional(v.string()),
 	ready: v.boolean(),
-	contextWindow: v.optional(described(v.number(), 'The most tokens of a request to it. Missing if nobody knows.')),
+	contextWindow: v.optional(described(v.number(), 'The most tokens of a request to it. Missing if unknown.')),
 	problem: v.optional(described(v.string(), 'Why it is not ready. Only the role admin reads this and `needs`.')),
 	needs: v.optional(described(v.string(), 'The variable to set, if setting it makes the model ready.')),
 });

@@ -13,7 +13,7 @@ export const approval = v.object({
 	user: v.optional(described(v.string(), 'The user of the session.')),
 	title: v.optional(v.string()),
 	callId: v.string(),
-	kind: described(kind, 'What the call waits for: a permission, the answer to its question, or its result.'),
+	kind: described(kind, 'The call waits for a permission, the answer to its question, or its result.'),
 	tool: v.optional(v.string()),
 	input: v.optional(described(v.unknown(), 'The exact arguments. Missing if they are too long.')),
 	inputStart: v.optional(

@@ -16,9 +16,9 @@ export const limit = v.object({ tokens: v.optional(v.number()), usd: v.optional(
 
 export const budgetState = v.object({
 	limit: described(limit, 'The caps. A missing field has no cap.'),
-	spent: described(amount, 'What calls to models cost.'),
+	spent: described(amount, 'The cost of calls to models.'),
 	reserved: described(amount, 'Reserved for the call that is running.'),
-	left: described(limit, 'What is neither spent nor reserved. Only for fields with a cap.'),
+	left: described(limit, 'The rest: neither spent nor reserved. Only for fields with a cap.'),
 });
 
 /**

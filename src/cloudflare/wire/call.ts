@@ -73,7 +73,7 @@ export const providerCall = v.object({
 	id: v.string(),
 	name: v.string(),
 	input: v.optional(v.unknown()),
-	output: v.optional(described(v.unknown(), 'What came of it. It is missing while the call runs.')),
+	output: v.optional(described(v.unknown(), 'The result. Missing while the call runs.')),
 	isError: v.optional(v.boolean()),
 });
 

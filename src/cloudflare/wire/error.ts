@@ -5,7 +5,7 @@ import { described } from './field.ts';
 export const errorBody = v.object({
 	error: v.object({
 		code: described(v.string(), 'A stable name to branch on.'),
-		message: described(v.string(), 'What is wrong, with the field, and what to do.'),
+		message: described(v.string(), 'The mistake with its field, and the remedy.'),
 		data: v.optional(described(v.record(v.string(), v.unknown()), 'Details, such as the field.')),
 	}),
 });

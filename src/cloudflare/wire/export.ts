@@ -34,7 +34,7 @@ export const exportedRun = v.object({
 	error: v.optional(v.object({ code: v.string(), message: v.string() })),
 	reason: v.optional(described(v.string(), 'Why the run was halted.')),
 	partialText: v.optional(described(v.string(), 'The text that readers saw of an interrupted turn.')),
-	stored: described(v.object({ firstMessage: v.string(), end: v.optional(runEnd) }), 'What an import needs besides.'),
+	stored: described(v.object({ firstMessage: v.string(), end: v.optional(runEnd) }), 'Further data for an import.'),
 });
 
 const charge = v.object({
@@ -105,7 +105,7 @@ export const exportedMessage = v.intersect([
 	shownMessage,
 	v.object({
 		...origin,
-		stored: v.optional(described(storedWithMessage, 'What an import needs besides.')),
+		stored: v.optional(described(storedWithMessage, 'Further data for an import.')),
 	}),
 ]);
 
@@ -127,8 +127,8 @@ const document = v.object({
 	session: exportedAbout,
 	runs: described(v.array(exportedRun), 'The oldest first, as in all lists here.'),
 	spending: described(v.array(charge), 'One record for each request to a model.'),
-	state: described(v.array(exportedValue), 'What tools of the session remember.'),
-	notes: described(v.array(exportedValue), 'What tools keep beside the files, such as task lists.'),
+	state: described(v.array(exportedValue), 'The state of the tools.'),
+	notes: described(v.array(exportedValue), 'Data of tools beside the files, such as task lists.'),
 	waiting: described(v.array(waiting), 'The messages that wait for the current run to end.'),
 	files: described(v.array(exportedFile), 'The files, in pieces.'),
 	messages: described(v.array(exportedMessage), 'The whole history, with the full tool results.'),

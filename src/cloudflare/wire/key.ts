@@ -14,7 +14,7 @@ export const listedKey = v.object({
 	budget: v.optional(
 		described(
 			v.object({ tokens: v.optional(v.number()), usd: v.optional(v.number()) }),
-			'What the owner may spend on a UTC day.',
+			'The budget of the owner for a UTC day.',
 		),
 	),
 	rate: v.optional(described(v.number(), 'The requests that it may make in 10 seconds.')),

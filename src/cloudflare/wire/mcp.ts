@@ -89,7 +89,7 @@ const shownServerTool = v.object({
 	differences: v.optional(
 		described(
 			v.array(v.object({ field: v.string(), accepted: v.string(), offered: v.string() })),
-			'What changed: the field, what was accepted, and what the server says now.',
+			'The change: the field, the accepted value and the present value.',
 		),
 	),
 });

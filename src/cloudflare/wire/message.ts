@@ -19,7 +19,7 @@ export const messageBody = v.pipe(
 				v.string(),
 				v.regex(/^\d{1,15}$/, 'Expected the id of a message'),
 				v.description(
-					'The id of an earlier message of a person, whose place this one takes. Without a text that message is asked again. No model sees what stood behind it, and a run that goes on is stopped.',
+					'The id of an earlier message of a person, which this message replaces. Without a text the earlier message is repeated. No model sees the messages after it, and an active run is stopped.',
 				),
 			),
 		),

@@ -26,7 +26,7 @@ export const waitingCursor = /^(\d{1,16})\.([\w-]{1,128})\.(\d{1,16})$/;
 export const ownerOrAll = v.pipe(
 	v.string(),
 	v.regex(/^[\x21-\x7e]{1,128}$/, 'Expected the name of an owner, or * for all of them'),
-	v.description('What belongs to this owner, or to all owners with *. Another owner needs a key with the scope admin.'),
+	v.description('The entries of this owner, or of all owners with *. Another owner needs a key with the scope admin.'),
 );
 
 export const ownerName = v.pipe(

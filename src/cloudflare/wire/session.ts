@@ -65,9 +65,9 @@ const child = v.object({
 	id: v.string(),
 	agent: v.string(),
 	callId: described(v.string(), 'The call that it works for.'),
-	budget: v.optional(described(limit, 'What it may spend.')),
-	background: v.optional(described(v.literal(true), 'It tells by a message what came of it.')),
-	spent: v.optional(described(amount, 'What it cost. Missing until it has ended.')),
+	budget: v.optional(described(limit, 'Its budget.')),
+	background: v.optional(described(v.literal(true), 'Its result arrives as a message.')),
+	spent: v.optional(described(amount, 'Its cost. Missing until it has ended.')),
 });
 
 const sessionAbout = v.object({
@@ -81,14 +81,14 @@ const sessionAbout = v.object({
 	metadata: v.optional(v.record(v.string(), v.string())),
 	run: v.optional(described(v.object({ id: v.string(), status: runStatus }), 'The newest run.')),
 	error: v.optional(described(v.object({ code: v.string(), message: v.string() }), 'Why the run failed.')),
-	question: v.optional(described(question, 'What a tool asks the user.')),
+	question: v.optional(described(question, 'The question of a tool to the user.')),
 	toolCalls: v.optional(described(v.array(waitingCall), 'The calls that wait for an answer.')),
 	parent: v.optional(described(v.object({ id: v.string() }), 'The session that it works for.')),
 	children: v.optional(described(v.array(child), 'The sessions that work for calls of this one.')),
 	waiting: v.optional(described(v.number(), 'The number of messages that wait for the run to end.')),
 	budget: budgetState,
 	bytes: described(v.number(), 'The bytes that it holds: messages, files, and all else.'),
-	dayBudget: v.optional(described(budgetState, 'What the owner spent today (UTC). Present if the day has a cap.')),
+	dayBudget: v.optional(described(budgetState, 'The spending of the owner today (UTC). Present if the day has a cap.')),
 });
 
 export const session = v.object({ ...sessionAbout.entries, status });

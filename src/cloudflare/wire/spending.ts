@@ -27,14 +27,9 @@ export const spendingQuery = v.object({
 /** The spending of an owner, or of a user, on a day. */
 export const spentDay = v.object({
 	day: described(v.string(), 'In UTC, such as 2026-11-22.'),
-	spent: described(amount, 'What calls to models cost.'),
-	unpricedTokens: v.optional(
-		described(v.number(), 'Those of the tokens whose price is not known. Missing if it is known of all.'),
-	),
-	reserved: described(
-		amount,
-		'Reserved for runs that are going on. What they do not need is given back when they end.',
-	),
+	spent: described(amount, 'The cost of calls to models.'),
+	unpricedTokens: v.optional(described(v.number(), 'The tokens without a known price. Missing if there are none.')),
+	reserved: described(amount, 'Reserved for active runs. The rest is released when they end.'),
 });
 
 const names = {
@@ -46,7 +41,7 @@ const counts = {
 	inputTokens: described(v.number(), 'Those of the tokens that were sent.'),
 	cachedInputTokens: described(v.number(), 'Those of the input that came from a cache.'),
 	cachedShare: described(v.number(), 'The same as a share of the input, from 0 to 1.'),
-	units: described(v.record(v.string(), v.number()), 'What else was billed, by name: `{ "web_searches": 2 }`.'),
+	units: described(v.record(v.string(), v.number()), 'Other billed units, by name: `{ "web_searches": 2 }`.'),
 };
 
 /** The spending by agent, model and user. */
@@ -91,7 +86,7 @@ export const spending = v.object({
 				...spentDay.entries,
 				limit: described(
 					limit,
-					'What may be spent on a day, as the keys or the budget of the user say now. A missing field has no cap.',
+					'The budget of a day, by the present keys or the budget of the user. A missing field has no cap.',
 				),
 			}),
 		),
@@ -111,6 +106,6 @@ export const spending = v.object({
 				limit: v.optional(described(v.number(), 'The most bytes. Missing if there is no limit.')),
 			}),
 		),
-		'What the sessions hold now, as they told it last.',
+		'The stored bytes of the sessions, by their last reports.',
 	),
 });

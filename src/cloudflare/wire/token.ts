@@ -36,7 +36,7 @@ export const tokenBody = v.strictObject({
 			v.nonEmpty(),
 			v.maxLength(tokenScopes.length),
 			v.description(
-				'What the token may do: `read` the session, `message` (send messages, answer what tools ask, stop runs), `approve` (decide about calls that wait for an approval). The default is `read` and `message`.',
+				'The rights of the token: `read` the session, `message` (send messages, answer questions of tools, stop runs), `approve` (decide about calls that wait for an approval). The default is `read` and `message`.',
 			),
 		),
 	),
@@ -52,7 +52,9 @@ export const sessionToken = v.object({
 
 export const linkBody = v.strictObject({
 	callId: v.pipe(shortText(maxId), v.nonEmpty()),
-	for: v.optional(described(holder, 'The person who decides by them: shown on the page, and told to `approvers`.')),
+	for: v.optional(
+		described(holder, 'The person who decides by the links: shown on the page, and given to `approvers`.'),
+	),
 	expiresInSeconds: v.optional(
 		v.pipe(v.number(), v.integer(), v.minValue(60), v.maxValue(604_800), v.description('The default is an hour.')),
 	),

@@ -30,7 +30,7 @@ export const exportedUser = v.object({
 	owner: v.string(),
 	user: v.string(),
 	budget: userBudget,
-	usage: described(v.array(spentDay), 'What the user spent, the newest day first.'),
+	usage: described(v.array(spentDay), 'The spending of the user, the newest day first.'),
 	spending: described(v.array(spentParts), 'The same by agent and model, of the last 90 days.'),
 	schedules: v.array(schedule),
 	memories: v.array(shownMemory),

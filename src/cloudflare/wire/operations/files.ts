@@ -50,7 +50,7 @@ export const putFile = operation('put', '/v1/sessions/:id/files/:path', {
 	access: 'sendMessage',
 	summary: 'Upload a file',
 	description:
-		'Replaces the file at the path, whoever wrote it. With `If-Match` it replaces only that version, and with `If-None-Match: *` it only creates: where the file was changed meanwhile, the answer is `412`. A file may have 100 MB where a bucket `FILES` is bound, else 4 MB. The body is taken as it is, whatever its content type.',
+		'Replaces the file at the path, whoever wrote it. With `If-Match` it replaces only that version, and with `If-None-Match: *` it only creates. If the file was changed meanwhile, the answer is `412`. A file may have 100 MB if a bucket `FILES` is bound, else 4 MB. The body is taken as it is, whatever its content type.',
 	headers: ['if-match', 'if-none-match'],
 	body: { 'application/octet-stream': { example: 'Begin on Friday.' } },
 	answers: putAnswers('file', { json: file, examples: { file: listed }, headers: ['etag'] }),
@@ -61,7 +61,7 @@ export const deleteFile = operation('delete', '/v1/sessions/:id/files/:path', {
 	access: 'sendMessage',
 	summary: 'Delete a file',
 	description:
-		'With `If-Match` it deletes only that version: where the file was changed meanwhile, the answer is `412`. An undo can bring the file back for a while. Until it no longer can, the bytes of the file count as bytes of the session.',
+		'With `If-Match` it deletes only that version: if the file was changed meanwhile, the answer is `412`. An undo can bring the file back for a while. Until it no longer can, the bytes of the file count as bytes of the session.',
 	headers: ['if-match'],
 	answers: { 204: { says: 'The file is deleted.' } },
 	errors: [400, 412],

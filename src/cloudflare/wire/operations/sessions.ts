@@ -155,7 +155,7 @@ export const forkSession = operation('post', '/v1/sessions/:id/fork', {
 	access: 'manageSession',
 	summary: 'Copy a session',
 	description:
-		'The copy has the history, what tools remember and the files, and an account of its own. With `at` it has the history up to that message. A run that is not over is cancelled in the copy.',
+		'The copy has the history, the state of the tools and the files, and its own budget. With `at` it has the history up to that message. An unfinished run is cancelled in the copy.',
 	headers: ['idempotency-key'],
 	json: v.strictObject({
 		at: v.optional(

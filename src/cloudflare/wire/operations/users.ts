@@ -71,10 +71,10 @@ export const eraseUser = operation('delete', '/v1/users/:user', {
 	access: 'manageUsers',
 	summary: 'Erase a user',
 	description:
-		'Removes the sessions of the user with their files and schedules, and what agents remember of the user. What was spent stays, as numbers; by agent and model it has no name any more. A user with very many sessions takes several requests: repeat it until `isDone`.',
+		'Removes the sessions of the user with their files and schedules, and the memories of the user. The spending stays as numbers; by agent and model it has no name any more. A user with very many sessions takes several requests: repeat it until `isDone`.',
 	answers: {
 		200: {
-			says: 'What was erased.',
+			says: 'The erased data.',
 			json: erasedUser,
 			examples: { erased: { user: 'ada', sessions: 12, isDone: true } },
 		},
@@ -93,7 +93,7 @@ export const setUserBudget = operation('put', '/v1/users/:user/budget', {
 	access: 'manageUsers',
 	summary: 'Set the budget of a user',
 	description:
-		'What the user may spend on a UTC day, in all their sessions, and in all. A run that goes on spends what it has leased already: the caps hold from its next lease on, within a minute. An empty object removes the caps.',
+		'The most that the user may spend on a UTC day and in total, in all sessions. An active run may still spend its present lease: the caps apply from its next lease on, within a minute. An empty object removes the caps.',
 	json: userBudgetBody,
 	examples: { daily: { daily: { tokens: 50_000 } } },
 	answers: { 200: { says: 'The caps and their state.', json: userBudget, examples: { budget } } },
