@@ -123,6 +123,12 @@ test('passes on an upload of unknown length only when it is whole', async () => 
 	expect(reached).toEqual(['5 whole']);
 });
 
+test('refuses an upload of unknown length that is too long, before its end', async () => {
+	const { port } = await startProxy(echo, { maxBytes: 4 });
+	const head = 'POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n';
+	expect(await sendRaw(port, `${head}5\r\nwhole\r\n`)).toMatch(/^HTTP\/1.1 413 .*more than 4 bytes/s);
+});
+
 test('passes on an answer that comes before the end of the upload, and closes the connection', async () => {
 	const { port } = await startProxy((_, res) => void res.writeHead(413).end('too long'));
 	const head = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n';

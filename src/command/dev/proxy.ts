@@ -14,10 +14,11 @@ import {
 } from 'node:http';
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
 import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { finished, pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { localHeader } from '../../cloudflare/auth/local.ts';
+import { maxLines } from '../../cloudflare/wire/import.ts';
+import { bodyTooLarge } from '../../cloudflare/wire/limits.ts';
 import { RunletError, toResponse } from '../../core/base/errors.ts';
 import { toCommand } from '../project.ts';
 import type { Address } from './dev-server.ts';
@@ -37,6 +38,8 @@ export interface ProxyOptions {
 	readonly onAnswer?: (line: AnswerLine) => void;
 	/** A certificate and its key, for an https address. */
 	readonly tls?: ServerOptions;
+	/** The most bytes of a body of unknown length, which is kept in memory. The default is what the Worker takes. */
+	readonly maxBytes?: number;
 }
 
 /** Makes the server. It does not listen yet. */
@@ -125,12 +128,12 @@ async function forward(
 	req: IncomingMessage,
 	res: ServerResponse,
 	address: Address,
-	{ secret, translate }: ProxyOptions,
+	{ secret, translate, maxBytes = maxLines }: ProxyOptions,
 	report: Report,
 ): Promise<void> {
 	const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
 	// The Worker closes the connection under an upload of unknown length that it refuses, and its answer may get lost.
-	const body = req.headers['transfer-encoding'] === undefined ? undefined : await buffer(req);
+	const body = req.headers['transfer-encoding'] === undefined ? undefined : await readWhole(req, maxBytes);
 	const outgoing = request({
 		...{ host: '127.0.0.1', port: address.port, method: req.method, path: req.url, setHost: false },
 		// Each request has a connection of its own: workerd closes idle connections, and loses a request that comes then.
@@ -161,6 +164,18 @@ async function forward(
 	} finally {
 		req.unpipe(outgoing);
 	}
+}
+
+/** Reads a body. Throws `too_large` over the limit. */
+async function readWhole(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
+	const chunks: Buffer[] = [];
+	let length = 0;
+	for await (const chunk of req.iterator({ destroyOnReturn: false })) {
+		length += chunk.length;
+		if (length > maxBytes) throw bodyTooLarge(maxBytes);
+		chunks.push(chunk);
+	}
+	return Buffer.concat(chunks);
 }
 
 /** The most milliseconds for which the rest of a refused body is read. */
