@@ -44,26 +44,19 @@ export async function checkBudget(
 }
 
 /** Returns the most tokens of a request, or `undefined` if unknown. */
-export function findContextLimit({
-	model,
-	maxContextTokens,
-	modelContextWindow: window,
-}: Pick<ChatOptions, 'model' | 'maxContextTokens' | 'modelContextWindow'>):
-	| number
-	| undefined
-	| Promise<number | undefined> {
+export async function findContextLimit(
+	options: Pick<ChatOptions, 'model' | 'maxContextTokens' | 'modelContextWindow'>,
+): Promise<number | undefined> {
+	const { model, maxContextTokens, modelContextWindow: window } = options;
 	return maxContextTokens ?? (typeof window === 'function' ? window(model) : window);
 }
 
 export async function measureRequest(
-	{
-		model,
-		system,
-		countTokensFn: count = countTokensHeuristic,
-	}: Pick<ChatOptions, 'model' | 'countTokensFn'> & { readonly system?: string },
+	options: Pick<ChatOptions, 'model' | 'countTokensFn'> & { readonly system?: string },
 	messages: readonly Message[],
 	tools?: readonly Tool[],
 ): Promise<RequestSize> {
+	const { model, system, countTokensFn: count = countTokensHeuristic } = options;
 	const parts: BudgetParts = {
 		messages: await count(messages, model),
 		system: estimateSystemTokens(system),

@@ -45,8 +45,7 @@ export async function askWithinContext(turn: PreparedTurn, conversation: Convers
 	/** The state of the conversation for which `sent` was selected. */
 	let { window, references } = conversation;
 	let sent: SentTools = turn;
-	const found = findContextLimit(options);
-	const limit = found instanceof Promise ? await raceAbort(found, signal) : found;
+	const limit = await raceAbort(findContextLimit(options), signal);
 	if (limit !== undefined) await keepWithinLimit(turn, conversation, limit);
 	const ask = async (): Promise<TurnReply> => {
 		const isSame = conversation.window === window && conversation.references === references;

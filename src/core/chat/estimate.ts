@@ -2,12 +2,12 @@ import { isRecord } from '../base/json.ts';
 import { flattenParts } from '../base/part.ts';
 import { toInputText } from '../tool/call.ts';
 import type { JsonSchema, Tool } from '../tool/index.ts';
+import { findContextLimit } from './context-budget.ts';
 import { countMediaTokens, findAudioShare } from './media.ts';
 import { findMediaRules, type MediaRules } from './media-rules.ts';
 import { memoize } from './memoize.ts';
 import { type AssistantMessage, type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';
-import type { ProviderRegistration } from './provider.ts';
 import { findProvider } from './registry.ts';
 import { estimateTokens } from './tokens.ts';
 
@@ -48,7 +48,8 @@ export async function estimateRequest(
 	const { texts, media } = estimateMessages(messages, found?.variant, rules);
 	const known = Math.ceil((texts + around) * rules.perToken);
 	if (Number.isFinite(media)) return known + media;
-	return Math.max(known, (await findContext(options, found?.contextWindow)) ?? usualContext);
+	const modelContextWindow = found?.contextWindow ?? options.modelContextWindow;
+	return Math.max(known, (await findContextLimit({ model, modelContextWindow })) ?? usualContext);
 }
 
 /** Estimates the audio tokens. Returns `Infinity` if the length of a recording is unknown. */
@@ -57,14 +58,6 @@ export function estimateAudio(model: string, messages: readonly Message[]): numb
 	const parts = messages.flatMap((message) => ('parts' in message ? (message.parts ?? []) : []));
 	const withAudio = parts.filter((part) => findAudioShare(part) > 0);
 	return Math.ceil(withAudio.reduce((sum, part) => sum + findAudioShare(part) * countMediaTokens(part, rules), 0));
-}
-
-function findContext(
-	{ model, modelContextWindow: window }: Estimated,
-	own: ProviderRegistration['contextWindow'],
-): number | undefined | Promise<number | undefined> {
-	if (own !== undefined) return own(model);
-	return typeof window === 'function' ? window(model) : window;
 }
 
 interface Size {

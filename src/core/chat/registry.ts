@@ -56,10 +56,8 @@ export function providerName(provider: Provider): string {
 }
 
 /** Returns the entry for a model: from `providers`, else from the built-in entries, else `undefined`. */
-export function resolveRegistration({
-	model,
-	providers = [],
-}: Pick<ChatOptions, 'model' | 'providers'>): ProviderRegistration | undefined {
+export function resolveRegistration(options: Omit<Target, 'system' | 'context'>): ProviderRegistration | undefined {
+	const { model, providers = [] } = options;
 	return detectProviderFrom(providers, model) ?? detectProviderFrom(builtins, model);
 }
 
@@ -87,11 +85,10 @@ export function createUnknownModel(model: string, registry: readonly ProviderReg
  * Returns why a model cannot be asked, before anything is sent: it has no provider (`not_configured`, `unknown_model`),
  * or its provider lacks a tool (`invalid_request`).
  */
-export function findObstacle({
-	model,
-	providers = [],
-	providerTools = [],
-}: Pick<ChatOptions, 'model' | 'providers' | 'providerTools'>): RunletError | undefined {
+export function findObstacle(
+	options: Pick<ChatOptions, 'model' | 'providers' | 'providerTools'>,
+): RunletError | undefined {
+	const { model, providers = [], providerTools = [] } = options;
 	const found = resolveRegistration({ model, providers });
 	try {
 		if (providerTools.length > 0) found?.computeMost?.(model, { providerTools, inputTokens: 0, outputTokens: 0 });

@@ -88,8 +88,7 @@ export function createCatalog(
 }
 
 async function findTokenLimit(options: Parameters<typeof findContextLimit>[0], signal: AbortSignal): Promise<number> {
-	const found = findContextLimit(options);
-	const context = found instanceof Promise ? await raceAbort(found, signal) : found;
+	const context = await raceAbort(findContextLimit(options), signal);
 	const share = Math.floor((context ?? Number.POSITIVE_INFINITY) * shareOfContext);
 	return Math.min(mostToolTokens, Math.max(leastToolTokens, share));
 }
