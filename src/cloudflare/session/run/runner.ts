@@ -257,7 +257,7 @@ export class Runner {
 			onEnded: (ended: EndedRun) => {
 				void this.alarm.set();
 				if (ended.event.type === 'error') noteShortage(store, config.shortages);
-				reportRun(this.#options, run, ended);
+				reportRun({ runtime, store, config: () => config }, run, ended);
 			},
 		};
 		return prepareRun(context, run, resumed);
