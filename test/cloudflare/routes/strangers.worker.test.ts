@@ -15,6 +15,12 @@ beforeAll(async () => {
 const ask = (path: string, headers: Record<string, string> = {}, own: object = bindings, method = 'GET') =>
 	worker.request(`https://runlet.example.com${path}`, { method, headers }, own);
 const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
+async function createSession() {
+	const headers = { ...bearer(keys.alice), 'content-type': 'application/json' };
+	const init = { method: 'POST', headers, body: '{"agent":"scripted"}' };
+	const made = await worker.request('https://runlet.example.com/v1/sessions', init, bindings);
+	return made.json<{ id: string; token: string; tokenId: string }>();
+}
 const paths = [
 	'/v1/sessions',
 	'/v1/chat/completions',
@@ -41,16 +47,7 @@ describe('a refused request has WWW-Authenticate', () => {
 	});
 
 	test('a session token and a key without a scope get WWW-Authenticate, too', async () => {
-		const made = await worker.request(
-			'https://runlet.example.com/v1/sessions',
-			{
-				method: 'POST',
-				headers: { ...bearer(keys.alice), 'content-type': 'application/json' },
-				body: '{"agent":"scripted"}',
-			},
-			bindings,
-		);
-		const { id, token, tokenId } = await made.json<{ id: string; token: string; tokenId: string }>();
+		const { id, token, tokenId } = await createSession();
 		await ask(`/v1/sessions/${id}/token/${tokenId}`, bearer(keys.alice), bindings, 'DELETE');
 		for (const path of [`/v1/sessions/${id}`, `/v1/ui/scripted/${id}/stream`]) {
 			const response = await ask(path, bearer(token));
@@ -104,16 +101,7 @@ describe('callers without a valid credential are counted by address', () => {
 
 	test('invalid tokens are counted after the session refuses them', async () => {
 		const { own } = readLimiter(2);
-		const made = await worker.request(
-			'https://runlet.example.com/v1/sessions',
-			{
-				method: 'POST',
-				headers: { ...bearer(keys.alice), 'content-type': 'application/json' },
-				body: '{"agent":"scripted"}',
-			},
-			bindings,
-		);
-		const { id } = await made.json<{ id: string }>();
+		const { id } = await createSession();
 		const statuses: number[] = [];
 		for (let n = 0; n < 3; n++) {
 			const token = `rls_${id}_${String(n).repeat(16)}_zzzzzz_${'A'.repeat(43)}`;
