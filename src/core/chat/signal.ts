@@ -1,4 +1,5 @@
 import { RunletError } from '../base/errors.ts';
+import { createDeferred } from '../base/promises.ts';
 
 /** The longest time of a timer in milliseconds. A longer timer would fire at once. */
 export const longestTimer = 2 ** 31 - 1;
@@ -16,30 +17,23 @@ export function raceAbort<T>(promise: T | PromiseLike<T>, signal: AbortSignal): 
 		const leave = (): void => signal.removeEventListener('abort', onAbort);
 		if (signal.aborted) onAbort();
 		else signal.addEventListener('abort', onAbort, { once: true });
-		Promise.resolve(promise).then(
-			(value) => {
+		const leaveWith =
+			<V>(end: (value: V) => void) =>
+			(value: V): void => {
 				leave();
-				resolve(value);
-			},
-			(reason: unknown) => {
-				leave();
-				reject(reason);
-			},
-		);
+				end(value);
+			};
+		Promise.resolve(promise).then(leaveWith(resolve), leaveWith(reject));
 	});
 }
 
 /** Waits, or throws at once when the signal aborts. */
 export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-	let timer: ReturnType<typeof setTimeout> | undefined;
+	const { promise, resolve } = createDeferred<void>();
+	const timer = setTimeout(resolve, ms);
 	try {
-		await raceAbort(
-			new Promise<void>((resolve) => {
-				timer = setTimeout(resolve, ms);
-			}),
-			signal,
-		);
+		await raceAbort(promise, signal);
 	} finally {
-		if (timer !== undefined) clearTimeout(timer);
+		clearTimeout(timer);
 	}
 }

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { isRecord } from '../base/json.ts';
 import { truncateText } from '../base/text.ts';
+import { parseToolInput } from '../tool/call.ts';
 import { askUser } from '../tool/index.ts';
 import { checkOutput } from '../tool/schema.ts';
 import type { McpServer } from './server.ts';
@@ -94,7 +95,8 @@ export async function readElicitAnswer(
 	const text = answer.trim();
 	const word = text.toLowerCase().replace(/[.!]$/, '');
 	if (word === 'decline' || word === 'cancel') return { action: word };
-	const json = parseObject(text);
+	const parsed = text.startsWith('{') ? parseToolInput(text) : undefined;
+	const json = isRecord(parsed) ? parsed : undefined;
 	const action = json?.action;
 	if (action === 'decline' || action === 'cancel') return { action };
 	if (asked.mode === 'url') return word === 'no' ? { action: 'decline' } : { action: 'accept' };
@@ -112,16 +114,6 @@ export async function readElicitAnswer(
 }
 
 const fields = v.record(v.string(), v.union([v.string(), v.number(), v.boolean(), v.array(v.string())]));
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-	if (!text.startsWith('{')) return undefined;
-	try {
-		const json: unknown = JSON.parse(text);
-		return isRecord(json) ? json : undefined;
-	} catch {
-		return undefined;
-	}
-}
 
 /** Converts the values of a form to the types of its fields, and adds defaults. */
 function readFields(

@@ -73,8 +73,8 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 			countTokens &&
 			((messages, model) => {
 				const { signal } = new AbortController();
-				const call = { model: stripPrefix(model), messages, tools: [], options: {}, stream: false, signal };
-				return guardCall(() => countTokens(toRequest(call)), caller(model), signal);
+				const request = toRequest({ model: stripPrefix(model), messages, stream: false, signal });
+				return guardCall(() => countTokens(request), caller(model), signal);
 			}),
 	};
 }
@@ -104,7 +104,7 @@ function createCall(
 		const names = new Map(aliases.filter(([alias, name]) => alias !== name));
 		const more = capLength(toFields(rest), rest.maxOutputTokens);
 		const makeRequest: ModelCall = (take, signal, onActivity) => {
-			const request = toRequest({ model: stripPrefix(model), messages, system, tools, options: rest, stream, signal });
+			const request = toRequest({ model: stripPrefix(model), messages, system, stream, signal }, tools, rest);
 			return ask({ adapter, request, caller: caller(model), prices, more, names }, take, onActivity);
 		};
 		if (onActivity !== undefined) return makeRequest(onDelta, signal, onActivity);
@@ -127,14 +127,11 @@ async function guardCall<T>(work: () => Promise<T>, caller: Caller, signal: Abor
 	}
 }
 
-function toRequest({
-	tools,
-	options,
-	...call
-}: Pick<ModelRequest, 'model' | 'messages' | 'system' | 'stream' | 'signal'> & {
-	readonly tools: readonly Tool[];
-	readonly options: CallOptions;
-}): ModelRequest {
+function toRequest(
+	call: Pick<ModelRequest, 'model' | 'messages' | 'system' | 'stream' | 'signal'>,
+	tools: readonly Tool[] = [],
+	options: CallOptions = {},
+): ModelRequest {
 	const { toolChoice, outputSchema, foundBy } = options;
 	return {
 		...options,
