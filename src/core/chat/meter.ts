@@ -76,15 +76,8 @@ const margin = 1.03;
 const currentFrom = 0.75;
 
 /** Computes the charge from the reported usage, else from the estimates with a margin. Ignores an implausible zero. */
-export function toCharge({
-	usage,
-	inputTokens,
-	outputTokens,
-	unseenTokens = 0,
-	hiddenTokens = 0,
-	hasReadAgain,
-	isCut,
-}: EndedCall): CallCharge {
+export function toCharge(call: EndedCall): CallCharge {
+	const { usage, inputTokens, outputTokens, unseenTokens = 0, hiddenTokens = 0, hasReadAgain, isCut } = call;
 	const reported = {
 		input: readReported(usage?.inputTokens, inputTokens),
 		output: readReported(usage?.outputTokens, outputTokens),

@@ -144,10 +144,9 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 }
 
 /** Creates the handler for errors of a tool's function. It emits the stack before the result. */
-function createThrowHandler(
-	{ context: { onThrow }, showThrown, emit }: CallsRequest,
-	{ id }: ToolCall,
-): InvokeContext['onThrow'] {
+function createThrowHandler(request: CallsRequest, { id }: ToolCall): InvokeContext['onThrow'] {
+	const { showThrown, emit } = request;
+	const { onThrow } = request.context;
 	if (showThrown === undefined) return onThrow;
 	return (tool, thrown) => {
 		onThrow?.(tool, thrown);

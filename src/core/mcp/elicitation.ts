@@ -155,13 +155,8 @@ function readValue(about: Field, text: string): unknown {
 	return text;
 }
 
-function listChoices({
-	enum: plain = [],
-	enumNames = [],
-	oneOf = [],
-	anyOf = [],
-	items,
-}: Field): readonly { value: string; title?: string }[] {
+function listChoices(about: Field): readonly { value: string; title?: string }[] {
+	const { enum: plain = [], enumNames = [], oneOf = [], anyOf = [], items } = about;
 	const titled = [...oneOf, ...anyOf].map(({ const: value, title }) => ({ value, title }));
 	const named = plain.map((value, at) => ({ value, title: enumNames[at] }));
 	return [...named, ...titled, ...(items === undefined ? [] : listChoices(items))];

@@ -71,15 +71,8 @@ function toReply({ deltas: _, ...reply }: ScriptedReply): ChatReply {
 	return { ...reply, stopReason: reply.stopReason ?? ((reply.toolCalls ?? []).length > 0 ? 'tool_use' : 'end_turn') };
 }
 
-function toDeltas({
-	text = '',
-	reasoning = '',
-	toolCalls = [],
-	providerCalls = [],
-	sources = [],
-	stopReason,
-	usage,
-}: ChatReply): Parameters<OnDelta>[0][] {
+function toDeltas(reply: ChatReply): Parameters<OnDelta>[0][] {
+	const { text = '', reasoning = '', toolCalls = [], providerCalls = [], sources = [], stopReason, usage } = reply;
 	return [
 		{ type: 'reasoning', text: reasoning },
 		...providerCalls.map((call) => ({ type: 'provider_tool', ...call })),
