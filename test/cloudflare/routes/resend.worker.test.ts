@@ -81,7 +81,7 @@ describe('a request whose session is lost while it runs', () => {
 		const name = `lost ${content}`;
 		const sent = send(body(content), count, { 'runlet-session': name });
 		await expect.poll(() => requests.length).toBe(1);
-		const id = env.SESSIONS.idFromName(`chat local scripted ${name}`).toString();
+		const id = env.SESSIONS.idFromName(JSON.stringify(['local', null, 'chat', 'scripted', name])).toString();
 		await restart(id);
 		return { response: await sent, id };
 	};
