@@ -37,13 +37,17 @@ process.on('SIGTERM', () => {
 });
 (async () => {
 const does = await ask('does');
-if (does === 'fail') {
+if (does === 'fail' || does === 'crash') {
 	run(2);
 	await ask('up');
 	emit({ type: 'bundleStart' });
 	const message = JSON.stringify({ timestamp: '0', message: 'Uncaught TypeError: at load\\n  at agent.ts:1:1' });
 	emit({ type: 'error', source: 'LocalRuntimeController', cause: new Error('The runtime failed.\\n' + message) });
 	await ask('end');
+	if (does === 'crash') {
+		emit({ type: 'bundleStart' });
+		await ask('later');
+	}
 	process.exit(1);
 }
 if (does === 'reload') {
@@ -68,7 +72,7 @@ setInterval(() => {}, 1_000);
 
 /** Starts a server. The last Wrangler runs, and all earlier ones behave as `first` says. */
 async function startServer(
-	first: 'fail' | 'watch nothing' | 'reload' | 'wait',
+	first: 'fail' | 'crash' | 'watch nothing' | 'reload' | 'wait',
 	{ starts: lastStart = 2, onLater = () => {} }: { readonly starts?: number; readonly onLater?: () => void } = {},
 ) {
 	const file = join(folder, 'wrangler.cjs');
@@ -134,6 +138,14 @@ async function startServer(
 		},
 	};
 }
+
+test('starts Wrangler again after it dies in the build of a saved fix', async () => {
+	const { server, mistake, ending, expectLast } = await startServer('crash');
+	const [letEnd] = await Promise.all([ending, mistake]);
+	server.retry();
+	letEnd();
+	await expectLast();
+});
 
 test('starts Wrangler again after a file is saved while Wrangler ends because of an error', async () => {
 	const { server, mistake, ending, expectLast } = await startServer('fail');

@@ -52,7 +52,7 @@ interface Wrangler {
 	address?: Address;
 	/** When the Worker first answered. */
 	upSince?: number;
-	/** When the last build began. */
+	/** When the build began that runs or failed. A later build counts once its Worker runs. */
 	builtAt: number;
 	/** The last output. */
 	tail: string;
@@ -153,7 +153,7 @@ export class DevServer {
 		const message: Message = JSON.parse(json);
 		switch (message.event) {
 			case 'building':
-				wrangler.builtAt = message.at;
+				if (this.#mistake === undefined) wrangler.builtAt = message.at;
 				wrangler.address = undefined;
 				break;
 			case 'built':
