@@ -19,7 +19,6 @@ import { sourceNames } from '../src/cloudflare/wire/protocols/webhooks/source.ts
 import { askUser, chat, fn, halt, parts, RunletError, type Skill, tool, toolbox } from '../src/core/index.ts';
 import { demo } from '../src/core/providers/index.ts';
 import type { ToolContext } from '../src/core/tool/index.ts';
-import './flat-prototypes.ts';
 import { now } from './clock.ts';
 import { agents as agentsOfPeople } from './cloudflare/people/agents.ts';
 import { payers } from './cloudflare/session/money/agents.ts';
@@ -30,6 +29,7 @@ import { doneOnce } from './effects.ts';
 import { makeCountable } from './rows.ts';
 import { realProviders, scriptedProvider } from './script.ts';
 import { makeBreakable } from './storage.ts';
+import './flat-prototypes.ts';
 
 /** A PNG of one pixel. */
 export const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

@@ -1,5 +1,5 @@
 import { type ErrorBody, RunletError, toMessageText, toRunletError } from '../core/base/errors.ts';
-import { redactSecrets } from '../core/base/redact.ts';
+import { redactSecrets } from '../core/base/text.ts';
 
 /**
  * Writes one line of JSON for an event, which Workers Logs and `wrangler tail` can read. Only this file writes to the

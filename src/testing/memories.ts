@@ -6,7 +6,7 @@ import { recallFor } from '../cloudflare/memory/recall.ts';
 import { createMemoryTools } from '../cloudflare/memory/tools.ts';
 import type { MemoryApi, MemoryRecord, MemorySource } from '../cloudflare/objects/memory/api.ts';
 import { assertLength, listWords } from '../cloudflare/objects/memory/search.ts';
-import { toRpcResult } from '../cloudflare/objects/result.ts';
+import { toRpcResult } from '../cloudflare/objects/reach.ts';
 import type { ChatOptions } from '../core/chat/index.ts';
 import { type Message, RunletError, type Tool } from '../core/index.ts';
 import { providerName } from '../core/tool/index.ts';

@@ -1,7 +1,6 @@
 import { assertArguments } from '../cloudflare/agent/arguments.ts';
-import { toChatOptions } from '../cloudflare/agent/chat-options.ts';
 import { findAskedCall } from '../cloudflare/agent/child-decision.ts';
-import type { Agent } from '../cloudflare/agent/define.ts';
+import { type Agent, toChatOptions } from '../cloudflare/agent/define.ts';
 import { findNamed, joinSkills } from '../cloudflare/agent/resolver.ts';
 import { findResolver } from '../cloudflare/agent/skill-source.ts';
 import type { Right } from '../cloudflare/auth/rights.ts';

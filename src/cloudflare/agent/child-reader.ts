@@ -1,9 +1,8 @@
 import { RunletError } from '../../core/base/errors.ts';
-import { createDeferred, type Deferred } from '../../core/base/promises.ts';
+import { createDeferred, type Deferred, raceAbort, sleep } from '../../core/base/promises.ts';
 import type { RunEvent } from '../../core/chat/index.ts';
-import { raceAbort, sleep } from '../../core/chat/signal.ts';
 import { readLines } from '../objects/outside-call.ts';
-import { type RpcResult, takeValue } from '../objects/result.ts';
+import { type RpcResult, takeValue } from '../objects/reach.ts';
 import type { ChildEvent } from '../wire/event.ts';
 import type { OpenEvents } from './event-source.ts';
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
 import { createFieldError, RunletError, withCallerFirst } from '../../core/base/errors.ts';
 import { isRecord } from '../../core/base/json.ts';
-import type { ReasoningEffort, SystemPrompt, Timeouts } from '../../core/chat/index.ts';
+import type { ChatOptions, ReasoningEffort, SystemPrompt, Timeouts } from '../../core/chat/index.ts';
 import { reasoningEfforts } from '../../core/chat/provider.ts';
 import { assertReadable } from '../../core/chat/requirements.ts';
 import { type Skill, forAgent as skillsForAgent } from '../../core/skill/index.ts';
@@ -296,4 +296,35 @@ function assertOutputSchema(schema: AgentDefinition['outputSchema']): void {
 
 function isSchemaEntry(entry: unknown): boolean {
 	return typeof entry === 'function' || isRecord(entry);
+}
+
+/** The options of the loop that an agent decides, without its model, skills and context. */
+export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<Agent, 'tools' | 'skillTools'> {
+	return {
+		system: agent.system,
+		tools: agent.tools,
+		skillTools: agent.skillTools,
+		outputSchema: agent.outputSchema,
+		mode: agent.mode,
+		reasoningEffort: agent.reasoningEffort,
+		providerTools: agent.providerTools,
+		serviceTier: agent.serviceTier,
+		speed: agent.speed,
+		region: agent.region,
+		providerContext: agent.providerContext,
+		cache: agent.cache,
+		contextFull: agent.contextFull,
+		oldResults: agent.oldResults,
+		timeouts: agent.timeouts,
+		maxIterations: agent.maxIterations,
+		maxToolCalls: agent.maxToolCalls,
+		maxParallelToolCalls: agent.maxParallelToolCalls,
+		maxSentTools: agent.maxSentTools,
+		maxToolTokens: agent.maxToolTokens,
+		maxReplyBytes: agent.maxReplyBytes,
+		maxContextTokens: agent.maxContextTokens,
+		maxOutputTokens: agent.maxOutputTokens,
+		fallbacks: agent.fallbacks,
+		maxRetries: agent.maxRetries,
+	};
 }

@@ -1,5 +1,5 @@
 import type { RunEvent } from '../../core/chat/index.ts';
-import type { Bytes, RpcResult } from '../objects/result.ts';
+import type { Bytes, RpcResult } from '../objects/reach.ts';
 import type { ChildEvent } from '../wire/event.ts';
 
 /** A reader resumes after `id`. An event that is not stored has none. */

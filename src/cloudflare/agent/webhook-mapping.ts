@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { MessagePart } from '../../core/chat/index.ts';
-import type { Attachment } from '../wire/content.ts';
 import { maxWebhookBody } from '../wire/limits.ts';
+import type { Attachment } from '../wire/message.ts';
 import type { SourceName, WebhookEvent } from '../wire/protocols/webhooks/index.ts';
 
 /** The first message of a run, and its session. */

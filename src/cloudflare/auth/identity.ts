@@ -1,8 +1,12 @@
+import * as v from 'valibot';
 import type { Actor } from '../../core/base/actor.ts';
-import { RunletError } from '../../core/base/errors.ts';
+import { check } from '../../core/base/check.ts';
+import type { Env } from '../../core/base/env.ts';
+import { createFieldError, RunletError, toMessageText } from '../../core/base/errors.ts';
+import { withTimeLimit } from '../../core/base/promises.ts';
 import { type FindRecord, findMatch } from './find-key.ts';
 import { isOver, readKeyId, type Scope, scopes } from './key.ts';
-import type { Role } from './rights.ts';
+import { type Role, roles, userName } from './rights.ts';
 import { readToken } from './token.ts';
 
 /** The caller of a request: an actor with an API key or an account, or the holder of a session token. */
@@ -76,4 +80,101 @@ export function isOwnCredential(header: string | undefined): boolean {
 
 function createRefusal(why: string, challenge?: 'invalid_token'): RunletError {
 	return new RunletError('auth', `Authorization: ${why}.`, { field: 'Authorization', ...(challenge && { challenge }) });
+}
+
+/** The account of a request in your product (docs/customers.md). */
+export interface Account {
+	/** Your product, or one of your business customers. 1 to 128 visible ASCII characters, without spaces. */
+	readonly owner: string;
+	/** A customer or a colleague. 1 to 200 characters. Without it the owner is the person. */
+	readonly user?: string;
+	/** `customer` (the default), `staff` or `admin` (docs/keys.md, "Roles"). */
+	readonly role?: Role;
+	/** Rights beyond the owner, as for API keys: `run` (the default), `admin`, `keys`. */
+	readonly scopes?: readonly Scope[];
+}
+
+/** Returns the account of a request, by a cookie or a token of the product. The request has no body. */
+export type Authenticate = (
+	request: Request,
+	env: Env,
+) => Account | undefined | null | Promise<Account | undefined | null>;
+
+/** The key id of all accounts. Ids of API keys are longer. */
+export const accountKeyId = 'account';
+
+export function findKeyId({ via, id }: Actor): string {
+	return via === 'account' ? accountKeyId : id;
+}
+
+/** Owners that are no accounts: this machine, webhooks, schedules, and the name of all owners. */
+const reserved: ReadonlySet<string> = new Set([localIdentity.by.owner, webhookOwner, scheduleOwner, '*']);
+
+const schema = v.strictObject({
+	owner: v.pipe(
+		v.string(),
+		v.regex(/^[\x21-\x7e]{1,128}$/, 'expected 1 to 128 visible ASCII characters without spaces'),
+		v.check(
+			(owner) => !reserved.has(owner),
+			'this name is one of Runlet’s own. Put something before it, such as user:webhooks',
+		),
+	),
+	user: v.optional(userName),
+	role: v.optional(v.picklist(roles), 'customer'),
+	scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.nonEmpty('must not be empty')), ['run']),
+});
+
+/** Milliseconds for `authenticate`. */
+const limitMs = 10_000;
+/** Seconds until a client should try again. */
+const retryAfter = 5;
+
+/**
+ * Returns the identity of a request's account. Throws `auth` without an account, `not_configured` if `authenticate`
+ * throws or returns anything else, and `overloaded` if it takes too long. A `RunletError` passes. `onThrow` logs any
+ * other error, whose message may hold a secret.
+ */
+export async function identifyAccount(
+	authenticate: Authenticate,
+	{ request, env, onThrow }: { readonly request: Request; readonly env: Env; onThrow(thrown: unknown): void },
+): Promise<Identity> {
+	const account = await callInTime(async () => {
+		try {
+			return await authenticate(request, env);
+		} catch (thrown) {
+			if (thrown instanceof RunletError) throw thrown;
+			onThrow(thrown);
+			const message = 'authenticate of createRunlet threw an error. The log has it, as authenticate.threw.';
+			throw new RunletError('not_configured', message, undefined, { cause: thrown });
+		}
+	});
+	if (account === undefined || account === null)
+		throw createFieldError('auth', 'Authorization', 'this request is signed in to no account. Sign in first.');
+	const { owner, user, role, scopes } = checkAccount(account, onThrow);
+	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'account', id: user ?? owner };
+	return { kind: 'person', by, role, scopes };
+}
+
+async function callInTime<T>(call: () => Promise<T>): Promise<T> {
+	let isOver = false;
+	const answer = call().finally(() => {
+		isOver = true;
+	});
+	try {
+		return await withTimeLimit(answer, limitMs, 'authenticate of createRunlet');
+	} catch (error) {
+		if (isOver) throw error;
+		const message = `${toMessageText(error)} Try again in a moment. If it lasts, look at what authenticate waits for.`;
+		throw new RunletError('overloaded', message, { retryAfter }, { cause: error });
+	}
+}
+
+function checkAccount(account: Account, onThrow: (thrown: unknown) => void) {
+	try {
+		return check(schema, account, 'account', 'not_configured');
+	} catch (error) {
+		onThrow(error);
+		const message = `authenticate of createRunlet: ${toMessageText(error)}.`;
+		throw new RunletError('not_configured', message.replace(/\.\.$/, '.'));
+	}
 }

@@ -1,8 +1,7 @@
 import * as v from 'valibot';
 import { toBase64Url } from '../../core/base/bytes.ts';
 import { RunletError } from '../../core/base/errors.ts';
-import { userName } from './actor.ts';
-import { type Role, roles } from './rights.ts';
+import { type Role, roles, userName } from './rights.ts';
 
 /** `run`: run agents. `admin`: change what all owners share, such as skills. `keys`: make and revoke keys. */
 export const scopes = ['run', 'admin', 'keys'] as const;

@@ -1,8 +1,8 @@
 import type { Actor } from '../../core/base/actor.ts';
 import { RunletError } from '../../core/base/errors.ts';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
-import { findKeyId } from '../auth/account.ts';
-import { toActor as toStoredActor } from '../auth/actor.ts';
+import { findKeyId } from '../auth/identity.ts';
+import { toActor as toStoredActor } from '../auth/rights.ts';
 import type { Config } from '../config/config.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from '../objects/link-api.ts';
 import type { Caller } from '../objects/session-api.ts';

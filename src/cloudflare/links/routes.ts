@@ -3,11 +3,10 @@ import { html } from 'hono/html';
 import { RunletError } from '../../core/base/errors.ts';
 import { readConfig } from '../config/config.ts';
 import type { LinkedCall } from '../objects/link-api.ts';
-import { askSession, askSessionInPath, findCaller } from '../routes/ask-session.ts';
 import type { RouteEnv } from '../routes/identity.ts';
-import { mount } from '../routes/mount.ts';
 import { assertStrangerRate } from '../routes/rate.ts';
-import { writePage } from '../routes/respond.ts';
+import { mount } from '../routes/request.ts';
+import { askSession, askSessionInPath, findCaller, writePage } from '../routes/respond.ts';
 import { createLinks, decide, showDecision } from '../wire/operations/links.ts';
 import { readLink } from './link.ts';
 

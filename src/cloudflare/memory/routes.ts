@@ -12,8 +12,7 @@ import {
 	showMemory,
 } from '../objects/memory/api.ts';
 import { getListedOwner, getOwner, type RouteEnv } from '../routes/identity.ts';
-import { mount } from '../routes/mount.ts';
-import { accepts, readCondition } from '../routes/request.ts';
+import { accepts, mount, readCondition } from '../routes/request.ts';
 import { toStream } from '../routes/respond.ts';
 import * as operations from '../wire/operations/memories.ts';
 

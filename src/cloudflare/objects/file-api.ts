@@ -1,6 +1,6 @@
 import type { filePage } from '../wire/file.ts';
 import type { Shown } from '../wire/operation.ts';
-import type { Bytes } from './result.ts';
+import type { Bytes } from './reach.ts';
 
 export interface FilePageQuery {
 	readonly cursor?: string;

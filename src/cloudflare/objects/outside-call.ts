@@ -1,8 +1,8 @@
+import { raceAbort } from '../../core/base/promises.ts';
 import { LineSplitter } from '../../core/base/text.ts';
 import type { MessagePart } from '../../core/chat/index.ts';
-import { raceAbort } from '../../core/chat/signal.ts';
 import type { JsonSchema } from '../../core/tool/index.ts';
-import type { Bytes, Failure } from './result.ts';
+import type { Bytes, Failure } from './reach.ts';
 
 /** A call of a tool without a run, such as by an MCP client. */
 export interface OutsideCall {

@@ -2,7 +2,7 @@ import type { Actor } from '../../core/base/actor.ts';
 import type { LastWake, WakeupTime } from '../../core/tool/index.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { schedule } from '../wire/schedule.ts';
-import type { RpcResult } from './result.ts';
+import type { RpcResult } from './reach.ts';
 
 /** A session, or an agent in sessions of the schedule. */
 export type WakeTarget =

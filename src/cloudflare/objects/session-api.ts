@@ -2,7 +2,7 @@ import type { Actor } from '../../core/base/actor.ts';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
 import type { Role } from '../auth/rights.ts';
-import type { Attachment } from '../wire/content.ts';
+import type { Attachment } from '../wire/message.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { Format } from '../wire/protocols/format.ts';
 import type { Completion } from '../wire/protocols/openai/completion.ts';
@@ -14,7 +14,7 @@ import type { FileDownload, FilePage, FilePageQuery, FileRequest, IfMatch, Writt
 import type { DecisionLinks, LinkedCall, LinkRequest } from './link-api.ts';
 import type { Once } from './once.ts';
 import type { ListedTool, OutsideCall } from './outside-call.ts';
-import type { Bytes, Failure, RpcResult } from './result.ts';
+import type { Bytes, Failure, RpcResult } from './reach.ts';
 
 /** The answer to a run: its events, its result, or only that it was accepted. */
 export type Delivery = 'stream' | 'result' | 'accepted';

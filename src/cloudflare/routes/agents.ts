@@ -8,8 +8,8 @@ import type { agent as agentSchema } from '../wire/agent.ts';
 import type { Shown } from '../wire/operation.ts';
 import { listAgents } from '../wire/operations/service.ts';
 import { getActor } from './identity.ts';
-import { mount } from './mount.ts';
 import { getReader } from './reader.ts';
+import { mount } from './request.ts';
 
 /** `/v1/agents`: lists the agents and their models, and what a model needs to be ready. */
 export function createAgentRoutes(runtime: Runtime) {

@@ -1,15 +1,13 @@
 import { Hono } from 'hono/tiny';
 import { RunletError, toRunletError } from '../../core/base/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import { toError } from '../objects/result.ts';
+import { toError } from '../objects/reach.ts';
 import { toFailureAt } from '../wire/protocols/format.ts';
 import { showError } from '../wire/shown-error.ts';
-import { accessLog } from './access-log.ts';
 import { createAgentRoutes } from './agents.ts';
 import { createApprovalRoutes } from './approvals.ts';
 import { createCompletionRoutes } from './chat-completions.ts';
 import { fileRoutes } from './files.ts';
-import { allowOrigins, securityHeaders } from './headers.ts';
 import { createHealthRoutes } from './health.ts';
 import {
 	assertMayAnswer,
@@ -20,13 +18,13 @@ import {
 	setOptions,
 } from './identity.ts';
 import { keyRoutes } from './keys.ts';
+import { accessLog, allowOrigins, securityHeaders, shedFairly } from './middleware.ts';
 import { createModelRoutes } from './model-list.ts';
-import { addRoutes, type Route } from './mount.ts';
 import { addPage, documentRoutes } from './page.ts';
 import { type RoutePlugin, refuseMissing } from './plugins.ts';
 import { findReader } from './reader.ts';
+import { addRoutes, type Route } from './request.ts';
 import { sessionRoutes } from './sessions.ts';
-import { shedFairly } from './shed.ts';
 import { skillRoutes } from './skills.ts';
 import { toolRoutes } from './tools.ts';
 import { createUiRoutes } from './ui.ts';

@@ -6,7 +6,7 @@ import type { approval } from '../wire/approval.ts';
 import type { Shown } from '../wire/operation.ts';
 import { listApprovals } from '../wire/operations/sessions.ts';
 import { getOwner } from './identity.ts';
-import { mount } from './mount.ts';
+import { mount } from './request.ts';
 import { askOwners, findListedOwners } from './session-list.ts';
 
 /** `/v1/approvals`: the calls that wait for a person in all sessions of an owner (docs/people.md). */

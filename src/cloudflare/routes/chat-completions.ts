@@ -4,7 +4,7 @@ import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { hasWebSearch, listToolNames } from '../agent/tool-names.ts';
-import { findKeyId } from '../auth/account.ts';
+import { findKeyId } from '../auth/identity.ts';
 import { hasRight } from '../auth/rights.ts';
 import { readConfig } from '../config/config.ts';
 import { log, toFailureFields } from '../log.ts';
@@ -23,12 +23,10 @@ import {
 	readToolChoice,
 } from '../wire/protocols/openai/request.ts';
 import type { CompletionRequest } from '../wire/protocols/openai/schema.ts';
-import { askSession, toSessionName } from './ask-session.ts';
 import { getPerson, type PersonCaller, type RouteEnv } from './identity.ts';
 import { findModel } from './model-list.ts';
-import { mount } from './mount.ts';
-import { createSessionId, readHandling } from './request.ts';
-import { toRunResponse } from './respond.ts';
+import { createSessionId, mount, readHandling } from './request.ts';
+import { askSession, toRunResponse, toSessionName } from './respond.ts';
 
 /** Milliseconds from the last activity to the removal of a session, for a request that names none. */
 const fleetingMs = 3_600_000;

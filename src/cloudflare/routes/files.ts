@@ -2,11 +2,9 @@ import type { Context } from 'hono';
 import { readConfig } from '../config/config.ts';
 import type { FileDownload, FileRange } from '../objects/file-api.ts';
 import * as operations from '../wire/operations/files.ts';
-import { askSessionInPath, findCaller, findCallerOrAdmin } from './ask-session.ts';
 import type { RouteEnv } from './identity.ts';
-import { mount } from './mount.ts';
-import { readCondition } from './request.ts';
-import { toJson } from './respond.ts';
+import { mount, readCondition } from './request.ts';
+import { askSessionInPath, findCaller, findCallerOrAdmin, toJson } from './respond.ts';
 import { passBody } from './upload.ts';
 
 /** `/v1/sessions/:id/files` and `/changes`: the workspace of a session (docs/files.md). */

@@ -9,8 +9,8 @@ import type { Problem } from '../wire/error.ts';
 import { getHealth } from '../wire/operations/service.ts';
 import { findAgentProblems, toProblem } from './agent-problems.ts';
 import { assertMayLook } from './identity.ts';
-import { mount } from './mount.ts';
 import { findObjectsWithoutSqlite } from './objects.ts';
+import { mount } from './request.ts';
 
 /** `/healthz`: answers that the Worker runs. With `?deep` it also checks the setup. */
 export function createHealthRoutes(runtime: Checked) {

@@ -2,8 +2,14 @@ import type { Context, MiddlewareHandler } from 'hono';
 import type { Actor } from '../../core/base/actor.ts';
 import { RunletError } from '../../core/base/errors.ts';
 import { webAgent } from '../../core/toolboxes/web/robots.ts';
-import { type Authenticate, identifyAccount } from '../auth/account.ts';
-import { type Identity, identify, identifyLocal, isOwnCredential } from '../auth/identity.ts';
+import {
+	type Authenticate,
+	type Identity,
+	identify,
+	identifyAccount,
+	identifyLocal,
+	isOwnCredential,
+} from '../auth/identity.ts';
 import type { KeyRecord, Scope } from '../auth/key.ts';
 import { isFromThisMachine, isOwnPage, type LocalMode, localHeader } from '../auth/local.ts';
 import { assertRight, findTokenScope, type Right, type Role } from '../auth/rights.ts';

@@ -7,7 +7,7 @@ import type { listedKey } from '../wire/key.ts';
 import type { Shown } from '../wire/operation.ts';
 import * as operations from '../wire/operations/keys.ts';
 import type { RouteEnv } from './identity.ts';
-import { mount } from './mount.ts';
+import { mount } from './request.ts';
 
 /** `/v1/keys`: lists the keys that the Worker knows, and makes and revokes those that are stored (docs/keys.md). */
 export const keyRoutes = [

@@ -3,7 +3,7 @@ import { type Agent, chooseModel } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { readConfig } from '../config/config.ts';
 import { getModel, listModels } from '../wire/protocols/openai/operations.ts';
-import { mount } from './mount.ts';
+import { mount } from './request.ts';
 
 /** `/v1/models`: shows an agent, and an agent on each of its other models, as a model (docs/openai.md). */
 export function createModelRoutes({ agents }: Pick<Runtime, 'agents'>) {

@@ -6,8 +6,7 @@ import { askLedger } from '../objects/ledger/api.ts';
 import { askMemory } from '../objects/memory/api.ts';
 import { isMissingSqlite } from '../objects/missing-sqlite.ts';
 import { publishedPrefix } from '../objects/publisher/api.ts';
-import { reach, usualLimitMs } from '../objects/reach.ts';
-import { takeValue } from '../objects/result.ts';
+import { reach, takeValue, usualLimitMs } from '../objects/reach.ts';
 import type { Problem } from '../wire/error.ts';
 
 /** A read-only call to an object of each class, under a name that no owner has. */

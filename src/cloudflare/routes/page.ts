@@ -4,7 +4,7 @@ import { RunletError } from '../../core/base/errors.ts';
 import { readConfig } from '../config/config.ts';
 import { getDocs, getDocument } from '../wire/operations/service.ts';
 import type { RouteEnv } from './identity.ts';
-import { mount } from './mount.ts';
+import { mount } from './request.ts';
 
 const files = ['/app.js', '/docs.css', '/docs.js', '/style.css', '/theme.css'];
 

@@ -2,7 +2,7 @@ import type { Hono } from 'hono/tiny';
 import type { Runtime } from '../agent/runtime.ts';
 import { createMissing, type PluginName } from '../objects/missing.ts';
 import type { RouteEnv } from './identity.ts';
-import type { Route } from './mount.ts';
+import type { Route } from './request.ts';
 
 export interface RoutePlugin {
 	readonly name: PluginName;

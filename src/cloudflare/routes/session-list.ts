@@ -13,8 +13,8 @@ import {
 } from '../objects/directory/api.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { sessionPage, sessionQuery } from '../wire/session.ts';
-import { askSession, orGone } from './ask-session.ts';
 import { getCallerOrAdmin, getListedOwner, getListedUser, getOwner, type RouteEnv } from './identity.ts';
+import { askSession, orGone } from './respond.ts';
 
 type Query = v.InferOutput<typeof sessionQuery>;
 type Page = Shown<typeof sessionPage>;

@@ -3,18 +3,25 @@ import type * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
 import { parseJson } from '../../core/base/json.ts';
 import { assertRight, hasRight } from '../auth/rights.ts';
-import type { Bytes, RpcResult } from '../objects/result.ts';
+import type { Bytes, RpcResult } from '../objects/reach.ts';
 import type { Handling, RunOutcome, SessionApi } from '../objects/session-api.ts';
 import { maxDocument, maxLines, toRecords } from '../wire/import.ts';
 import * as messages from '../wire/operations/messages.ts';
 import * as operations from '../wire/operations/sessions.ts';
 import { place } from '../wire/page.ts';
 import type { RepeatableSession } from '../wire/session.ts';
-import { askSession, askSessionInPath, findCaller, findCallerOrAdmin, findSessionId } from './ask-session.ts';
 import { getPerson, type PersonCaller, type RouteEnv } from './identity.ts';
-import { mount } from './mount.ts';
-import { accepts, createSessionId, createWrongType, readHandling, readMediaType, readText } from './request.ts';
-import { toEventStream, toJson, toRunResponse } from './respond.ts';
+import { accepts, createSessionId, createWrongType, mount, readHandling, readMediaType, readText } from './request.ts';
+import {
+	askSession,
+	askSessionInPath,
+	findCaller,
+	findCallerOrAdmin,
+	findSessionId,
+	toEventStream,
+	toJson,
+	toRunResponse,
+} from './respond.ts';
 import { listSessions } from './session-list.ts';
 import { passBody } from './upload.ts';
 

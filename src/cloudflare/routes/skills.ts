@@ -26,8 +26,7 @@ import type { Shown } from '../wire/operation.ts';
 import * as operations from '../wire/operations/skills.ts';
 import type { listedSkill } from '../wire/skill.ts';
 import type { RouteEnv } from './identity.ts';
-import { mount } from './mount.ts';
-import { accepts, isFresh, markdownBody, readCondition } from './request.ts';
+import { accepts, isFresh, markdownBody, mount, readCondition } from './request.ts';
 
 /** `/v1/skills`: lists, reads and edits the published skills (docs/skills.md). */
 export const skillRoutes = [

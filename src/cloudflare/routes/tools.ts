@@ -9,7 +9,7 @@ import type { Shown } from '../wire/operation.ts';
 import * as operations from '../wire/operations/tools.ts';
 import type { shownTool } from '../wire/tool.ts';
 import { getOwner, type RouteEnv } from './identity.ts';
-import { mount } from './mount.ts';
+import { mount } from './request.ts';
 
 type Ctx = Context<RouteEnv>;
 

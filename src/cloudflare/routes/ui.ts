@@ -6,19 +6,16 @@ import { type Agent, chooseModel, findAgent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { sessionIdForm } from '../auth/token.ts';
 import { readConfig } from '../config/config.ts';
-import type { Bytes } from '../objects/result.ts';
-import { toByteStream } from '../objects/result.ts';
+import { type Bytes, toByteStream } from '../objects/reach.ts';
 import type { Caller, PagePost } from '../objects/session-api.ts';
-import { attachmentsField, textField } from '../wire/content.ts';
+import { attachmentsField, textField } from '../wire/message.ts';
 import * as operations from '../wire/operations/ui.ts';
 import { uiHeaders, uiNothing } from '../wire/protocols/ui/protocol.ts';
 import { readAnswers, readContent } from '../wire/protocols/ui/request.ts';
 import { postedMessage, type uiPost } from '../wire/ui.ts';
-import { askSession, toSessionName } from './ask-session.ts';
 import { getCaller, getPerson, type RouteEnv } from './identity.ts';
-import { mount } from './mount.ts';
-import { readHandling } from './request.ts';
-import { toEventStream, toJson } from './respond.ts';
+import { mount, readHandling } from './request.ts';
+import { askSession, toEventStream, toJson, toSessionName } from './respond.ts';
 
 /** `/v1/ui/:agent`: for `useChat` of the AI SDK (docs/ai-sdk.md). A chat id, or a session token, has its own session. */
 export function createUiRoutes({ agents }: Pick<Runtime, 'agents'>) {

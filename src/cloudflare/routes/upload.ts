@@ -1,4 +1,4 @@
-import type { Bytes } from '../objects/result.ts';
+import type { Bytes } from '../objects/reach.ts';
 import { bodyTooLarge } from '../wire/limits.ts';
 
 /** The most bytes that are read of a refused body. */

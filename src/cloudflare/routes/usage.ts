@@ -7,7 +7,7 @@ import { askLedger, type DayPart, type PartField } from '../objects/ledger/api.t
 import { getUsage } from '../wire/operations/users.ts';
 import type { spentGroup, spentParts } from '../wire/spending.ts';
 import { getListedOwner, isAdmin, isOnlyLocal, type RouteEnv } from './identity.ts';
-import { mount } from './mount.ts';
+import { mount } from './request.ts';
 import { askAll, findOwners } from './session-list.ts';
 
 /** `/v1/usage`: shows what the owners spent, by day. */

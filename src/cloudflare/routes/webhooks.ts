@@ -8,8 +8,8 @@ import { assertPublicUrl } from '../../core/base/public-fetch.ts';
 import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { WebhookMessage, WebhookOptions } from '../agent/webhook-mapping.ts';
-import { userName } from '../auth/actor.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
+import { userName } from '../auth/rights.ts';
 import { readConfig } from '../config/config.ts';
 import { logUnexpected } from '../log.ts';
 import { webhookKey } from '../objects/once.ts';
@@ -19,11 +19,10 @@ import { receiveWebhook } from '../wire/operations/webhooks.ts';
 import { assertSigned, sources, type Verified, verify, type WebhookEvent } from '../wire/protocols/webhooks/index.ts';
 import { assertSlackUrl, formatReplyTarget } from '../wire/protocols/webhooks/reply.ts';
 import { metadata } from '../wire/session.ts';
-import { askSession, toSessionName } from './ask-session.ts';
 import { isOnlyLocal, type RouteEnv } from './identity.ts';
-import { mount } from './mount.ts';
 import { assertStrangerRate } from './rate.ts';
-import { readBytes } from './request.ts';
+import { mount, readBytes } from './request.ts';
+import { askSession, toSessionName } from './respond.ts';
 
 /** Bytes of a body, unless the agent sets another limit. */
 const maxBytes = 1_000_000;

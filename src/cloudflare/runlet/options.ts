@@ -8,7 +8,7 @@ import { findChildWork } from '../agent/children.ts';
 import { type Agent, assertNoNamesakes } from '../agent/define.ts';
 import { findMemoryOptions } from '../agent/memory.ts';
 import { type SkillSource, skillSource } from '../agent/skill-source.ts';
-import type { Authenticate } from '../auth/account.ts';
+import type { Authenticate } from '../auth/identity.ts';
 import { type BindingNames, bindingNames } from '../config/bindings.ts';
 import { createMissing, type PluginName } from '../objects/missing.ts';
 import type { Plugin } from '../plugin.ts';

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
 import { type Agent, blameAgent } from '../agent/define.ts';
-import { userName } from '../auth/actor.ts';
+import { userName } from '../auth/rights.ts';
 import type { Config } from '../config/config.ts';
 import { askDirectory } from '../objects/directory/api.ts';
-import { takeValue } from '../objects/result.ts';
+import { takeValue } from '../objects/reach.ts';
 import type { NewSchedule } from '../objects/schedule-api.ts';
 import { scheduleName } from '../wire/schedule.ts';
 import { assertTime } from './time.ts';

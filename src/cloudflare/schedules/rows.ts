@@ -1,6 +1,6 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import type { LastWake } from '../../core/tool/index.ts';
-import { toActors } from '../auth/actor.ts';
+import { toActors } from '../auth/rights.ts';
 import type { ScheduleQuery, StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
 
 export interface DueSchedule extends StoredSchedule {

@@ -1,7 +1,7 @@
 import { RunletError } from '../../core/base/errors.ts';
 import type { SchedulerOptions } from '../agent/schedule-connector.ts';
 import { log, toFailureFields } from '../log.ts';
-import { type RpcResult, toRpcResult } from '../objects/result.ts';
+import { type RpcResult, toRpcResult } from '../objects/reach.ts';
 import type { NewSchedule, ScheduleQuery, Scheduler, StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
 import { type DueSchedule, ScheduleRows } from './rows.ts';
 import { assertTime, findNext } from './time.ts';

@@ -7,10 +7,9 @@ import type { Config } from '../config/config.ts';
 import { type BudgetState, isBounded } from '../objects/budget.ts';
 import { askDirectory } from '../objects/directory/api.ts';
 import { askLedger, type LedgerApi } from '../objects/ledger/api.ts';
-import { reach, usualLimitMs } from '../objects/reach.ts';
-import { takeValue } from '../objects/result.ts';
+import { reach, takeValue, usualLimitMs } from '../objects/reach.ts';
 import type { CreateInput, SessionApi } from '../objects/session-api.ts';
-import { toSessionName } from '../routes/ask-session.ts';
+import { toSessionName } from '../routes/respond.ts';
 import type { DueSchedule } from './rows.ts';
 
 const mostListed = 100;

@@ -1,7 +1,7 @@
 import type { Wakeup, Wakeups } from '../../core/tool/index.ts';
 import type { WakingSession } from '../agent/schedule-connector.ts';
 import { askDirectory, type DirectoryApi } from '../objects/directory/api.ts';
-import { type RpcResult, takeValue } from '../objects/result.ts';
+import { type RpcResult, takeValue } from '../objects/reach.ts';
 import type { StoredSchedule } from '../objects/schedule-api.ts';
 import { assertTime } from './time.ts';
 

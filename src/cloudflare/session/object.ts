@@ -6,7 +6,7 @@ import type { FileDownload, FilePage, FilePageQuery, FileRequest, IfMatch, Writt
 import type { DecisionLinks, LinkedCall, LinkRequest } from '../objects/link-api.ts';
 import type { Once } from '../objects/once.ts';
 import type { ListedTool, OutsideCall } from '../objects/outside-call.ts';
-import { type Bytes, type RpcResult, toJsonStream, toRpcResult } from '../objects/result.ts';
+import { type Bytes, type RpcResult, toJsonStream, toRpcResult } from '../objects/reach.ts';
 import type {
 	Caller,
 	ConversationUpdate,
@@ -31,10 +31,8 @@ import type { Format, ProtocolContext } from '../wire/protocols/format.ts';
 import type { RepeatableSession } from '../wire/session.ts';
 import type { sessionToken } from '../wire/token.ts';
 import { submitAnswers } from './inbox/answers.ts';
-import { Authorization, type Principal, toAnswerRights } from './inbox/authorization.ts';
 import { Imports } from './inbox/import.ts';
-import { Inbox, type Request, type StoreRequest } from './inbox/inbox.ts';
-import { Lifecycle } from './inbox/lifecycle.ts';
+import { Inbox, Lifecycle, type Request, type StoreRequest } from './inbox/inbox.ts';
 import { type LinkConnector, type SessionLinks, takeLinks } from './inbox/link-connector.ts';
 import {
 	answerQuestion,
@@ -44,10 +42,18 @@ import {
 	finishLogin,
 	sendMessage,
 	storePost,
+	streamEvents,
+	streamRun,
+	toRunOutcome,
 } from './inbox/messages.ts';
-import { streamEvents, streamRun, toRunOutcome } from './inbox/outcome.ts';
 import { callTool, listTools } from './inbox/outside.ts';
-import type { InboxContext, InboxTransaction } from './inbox/transaction.ts';
+import {
+	Authorization,
+	type InboxContext,
+	type InboxTransaction,
+	type Principal,
+	toAnswerRights,
+} from './inbox/transaction.ts';
 import type { RunnerOptions } from './run/prepare.ts';
 import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { userName } from '../auth/actor.ts';
+import { userName } from '../auth/rights.ts';
 import { described, time } from './field.ts';
 import { agentName, count, cursor, nextCursor, ownerOrAll, waitingCursor } from './page.ts';
 

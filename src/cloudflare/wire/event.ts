@@ -3,8 +3,8 @@ import type { KnownDelta, LoopEvent, RunEvent } from '../../core/chat/index.ts';
 import { tasksShown } from '../../core/tool/tasks.ts';
 import { budgetState } from './budget.ts';
 import { providerCall, question, ranWith, source, toolCall, waitingCall } from './call.ts';
-import { shownPart } from './content.ts';
 import { described } from './field.ts';
+import { shownPart } from './message.ts';
 import { cacheMiss, runOutput, usage } from './run.ts';
 
 const text = v.string();

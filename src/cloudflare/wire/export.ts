@@ -1,9 +1,8 @@
 import * as v from 'valibot';
 import { ways } from '../../core/base/actor.ts';
-import { shownPart } from './content.ts';
 import { delta, sideEvent, terminalEvent } from './event.ts';
 import { described, time } from './field.ts';
-import { shownMessage } from './message.ts';
+import { shownMessage, shownPart } from './message.ts';
 import { runStatus, session } from './session.ts';
 
 /** The version of exports. An import refuses any other. */

@@ -1,12 +1,11 @@
 import * as v from 'valibot';
 import { taskList } from '../../core/tool/tasks.ts';
-import { userName } from '../auth/actor.ts';
+import { userName } from '../auth/rights.ts';
 import { amount, budgetSchema, budgetState, limit } from './budget.ts';
 import { question, waitingCall } from './call.ts';
-import { attachmentsField, content } from './content.ts';
 import { described, time } from './field.ts';
 import { expirySchema, longText, maxName, shortText } from './limits.ts';
-import { bothGiven, modelField } from './message.ts';
+import { attachmentsField, bothGiven, content, modelField } from './message.ts';
 import type { Shown } from './operation.ts';
 import { agentName, count, cursor, nextCursor, ownerOrAll, sessionCursor } from './page.ts';
 import { acceptedRun, runResult } from './run.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { userName } from '../auth/actor.ts';
+import { userName } from '../auth/rights.ts';
 import { amount, limit } from './budget.ts';
 import { described } from './field.ts';
 import { count, ownerName } from './page.ts';

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { userName } from '../auth/actor.ts';
-import { type TokenScope, tokenScopes } from '../auth/rights.ts';
+import { type TokenScope, tokenScopes, userName } from '../auth/rights.ts';
 import { described, time } from './field.ts';
 import { maxId, shortText } from './limits.ts';
 

@@ -1,4 +1,4 @@
-import { redactSecrets } from './redact.ts';
+import { redactSecrets } from './text.ts';
 
 /** The HTTP status of each code. The status of a code that is not listed is 500. */
 const statusOfCode: Readonly<Record<string, number>> = {

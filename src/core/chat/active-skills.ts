@@ -1,4 +1,5 @@
 import { isRecord } from '../base/json.ts';
+import { raceAbort } from '../base/promises.ts';
 import { describeUnknownSkill } from '../skill/builtins.ts';
 import { type Bundle, createBundle, loadRequired } from '../skill/bundle.ts';
 import type { Skill, SkillResolver } from '../skill/index.ts';
@@ -6,7 +7,6 @@ import { findIn } from '../skill/resolver.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 import { type Conversation, isSummary, type Window } from './conversation.ts';
 import type { Message } from './message.ts';
-import { raceAbort } from './signal.ts';
 
 interface ActiveSkillsOptions {
 	readonly resolver: SkillResolver;

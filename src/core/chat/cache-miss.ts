@@ -1,11 +1,11 @@
 import { hashText } from '../base/bytes.ts';
+import { memoize } from '../base/memoize.ts';
 import type { Tool } from '../tool/index.ts';
 import { type Conversation, isSummary } from './conversation.ts';
-import { memoize } from './memoize.ts';
 import { type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import type { CacheMiss, PromptRecord } from './prompt-record.ts';
-import type { ChatUsage } from './usage.ts';
+import type { ChatUsage } from './reply.ts';
 
 export interface SentPrompt extends Pick<Conversation, 'messages' | 'window' | 'fronts' | 'references'> {
 	readonly model: string;

@@ -1,13 +1,5 @@
 import { RunletError } from '../base/errors.ts';
-import { askModel, findVariant } from './ask-model.ts';
-import {
-	countTokensHeuristic,
-	createOverflow,
-	findContextLimit,
-	isNearlyFull,
-	measureRequest,
-	type RequestSize,
-} from './context-budget.ts';
+import { raceAbort } from '../base/promises.ts';
 import {
 	type Conversation,
 	dropCompacted,
@@ -18,13 +10,21 @@ import {
 	type Window,
 	withSummary,
 } from './conversation.ts';
+import {
+	countTokensHeuristic,
+	createOverflow,
+	findContextLimit,
+	isNearlyFull,
+	measureRequest,
+	type RequestSize,
+} from './estimate.ts';
 import type { Message } from './message.ts';
+import { askModel, findVariant } from './model-call.ts';
 import { readUsage } from './model-error.ts';
 import { findFullStep, keepReferences, takeStep } from './old-results.ts';
-import type { SentTools } from './sent-tools.ts';
-import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { type PreparedTurn, summarize } from './summary.ts';
+import type { SentTools } from './tool-catalog.ts';
 
 interface Room {
 	readonly limit: number;

@@ -1,8 +1,8 @@
 import { isRecord } from '../base/json.ts';
+import { memoize } from '../base/memoize.ts';
 import type { MessagePart } from '../base/part.ts';
 import { truncateText } from '../base/text.ts';
 import type { ConversationText } from '../tool/index.ts';
-import { memoize } from './memoize.ts';
 import {
 	type Message,
 	messageText,
@@ -12,7 +12,7 @@ import {
 	type UserMessage,
 } from './message.ts';
 import type { MessageContext } from './options.ts';
-import type { ChatUsage } from './usage.ts';
+import type { ChatUsage } from './reply.ts';
 
 /** The part of a history that is sent to the model: `front`, then the messages from the index `from` on. */
 export interface Window {

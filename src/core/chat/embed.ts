@@ -1,11 +1,11 @@
 import { RunletError } from '../base/errors.ts';
+import { raceAbort } from '../base/promises.ts';
 import { isCut, readUsage, retry, toModelError } from './model-error.ts';
 import type { ChatOptions } from './options.ts';
 import type { EmbedFn } from './provider.ts';
 import { canTalk, createUnknownModel, resolveRegistration } from './registry.ts';
-import { raceAbort } from './signal.ts';
+import { addUsage, type ChatUsage } from './reply.ts';
 import { estimateTokens } from './tokens.ts';
-import { addUsage, type ChatUsage } from './usage.ts';
 
 type Vectors = Awaited<ReturnType<EmbedFn>>;
 

@@ -1,6 +1,8 @@
 /** The namespace `chat`: messages, providers and the loop that runs an agent. */
 
 export { filePart, flattenParts, imagePart, type MessagePart, renderPart, textPart } from '../base/part.ts';
+export { cutOutput } from './conversation.ts';
+export { embed } from './embed.ts';
 export {
 	type BudgetParts,
 	type ContextBudget,
@@ -9,9 +11,7 @@ export {
 	estimateSystemTokens,
 	estimateToolsTokens,
 	formatBudgetBreakdown,
-} from './context-budget.ts';
-export { cutOutput } from './conversation.ts';
-export { embed } from './embed.ts';
+} from './estimate.ts';
 export type {
 	AnswerTo,
 	CallEdit,
@@ -36,7 +36,15 @@ export {
 	userMessage,
 } from './message.ts';
 export type { HiddenCost, Meter, MeteredRequest } from './meter.ts';
-export type { ChatOptions, MessageContext, OpenCallState, Turn } from './options.ts';
+export type {
+	ChatOptions,
+	MessageContext,
+	OpenCallState,
+	RunContext,
+	SystemContext,
+	SystemPrompt,
+	Turn,
+} from './options.ts';
 export type {
 	CallEstimate,
 	CallOptions,
@@ -87,6 +95,5 @@ export type {
 	StreamStop,
 	UnknownDelta,
 } from './reply.ts';
+export { addUsage, type ChatUsage, makeUsage, type Units } from './reply.ts';
 export { type Run, run, runLoop, runLoopMessages, runLoopStream, runLoopStreamMessages } from './run.ts';
-export type { RunContext, SystemContext, SystemPrompt } from './run-context.ts';
-export { addUsage, type ChatUsage, makeUsage, type Units } from './usage.ts';

@@ -1,6 +1,5 @@
 import { type MessagePart, toMedia } from '../base/part.ts';
-import type { ImageSize, MediaRules } from './media-rules.ts';
-import { estimateTokens } from './tokens.ts';
+import { estimateTokens, type ImageSize, type MediaRules } from './tokens.ts';
 
 /** The tokens of a second of audio: 32 for Gemini, 12.5 for Mistral, 10 for OpenAI. */
 const audioPerSecond = 32;

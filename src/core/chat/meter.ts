@@ -1,5 +1,5 @@
 import type { CallEstimate } from './provider.ts';
-import type { ChatUsage } from './usage.ts';
+import type { ChatUsage } from './reply.ts';
 
 /** A request before it is made. */
 export interface MeteredRequest {

@@ -1,8 +1,7 @@
 import { RunletError, toMessageText } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
-import type { ChatReply } from './reply.ts';
-import { sleep, toAbortError } from './signal.ts';
-import { addUsage, type ChatUsage } from './usage.ts';
+import { sleep, toAbortError } from '../base/promises.ts';
+import { addUsage, type ChatReply, type ChatUsage } from './reply.ts';
 
 /** The codes of failures for which a repetition may succeed. */
 const retryable: ReadonlySet<string> = new Set(['rate_limited', 'overloaded', 'timeout', 'network', 'interrupted']);

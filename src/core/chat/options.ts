@@ -1,6 +1,19 @@
+import type { Actor } from '../base/actor.ts';
 import { assertKnownFields } from '../base/check.ts';
+import { createFieldError } from '../base/errors.ts';
 import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
-import type { AnyFn, AnySchema, JsonSchema, StateChanges, Tool, ToolCall, ToolEntries } from '../tool/index.ts';
+import type {
+	AnyFn,
+	AnySchema,
+	JsonSchema,
+	StateChanges,
+	StateStore,
+	Tool,
+	ToolCall,
+	ToolContext,
+	ToolEntries,
+} from '../tool/index.ts';
+import { noEnv } from '../tool/tool.ts';
 import type { AnswerTo, Question, SideEvent } from './event.ts';
 import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
@@ -16,9 +29,65 @@ import type {
 } from './provider.ts';
 import type { ProviderChoices } from './provider-tool.ts';
 import type { Recall } from './recall.ts';
-import type { StopReason } from './reply.ts';
-import type { RunContext, SystemPrompt } from './run-context.ts';
-import type { ChatUsage } from './usage.ts';
+import type { ChatUsage, StopReason } from './reply.ts';
+
+export function readAskedBy({ askedBy }: Pick<RunContext, 'askedBy'>): Actor | undefined {
+	return typeof askedBy === 'function' ? askedBy() : askedBy;
+}
+
+/** The context of a run's tools. */
+export interface RunContext
+	extends Partial<
+		Pick<
+			ToolContext,
+			| 'sessionId'
+			| 'runId'
+			| 'owner'
+			| 'user'
+			| 'metadata'
+			| 'skillContext'
+			| 'env'
+			| 'workspace'
+			| 'shell'
+			| 'fetch'
+			| 'web'
+			| 'wakeups'
+		>
+	> {
+	/** The sender of the newest message, or a function that returns the sender at each call. */
+	readonly askedBy?: Actor | (() => Actor | undefined);
+	/** Creates the idempotency key of a call. The default is a random key. */
+	readonly createKey?: (callId: string) => string;
+	/** The state of the session. Without it the state lasts for this run. */
+	readonly state?: StateStore;
+}
+
+/** The context of a function that writes the system prompt. */
+export interface SystemContext
+	extends Partial<Pick<ToolContext, 'sessionId' | 'runId' | 'owner' | 'user' | 'askedBy'>> {
+	readonly env: ToolContext['env'];
+	readonly skillContext: ToolContext['skillContext'];
+	/** The metadata that the session was created with. */
+	readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** A system prompt, or a function that writes it before each turn. */
+export type SystemPrompt = string | ((about: SystemContext) => string | undefined | Promise<string | undefined>);
+
+/**
+ * Returns the system prompt: the text, or the current result of its function. Throws `invalid_request` for a non-text.
+ */
+export async function writeSystem(
+	system: SystemPrompt | undefined,
+	context: RunContext = {},
+): Promise<string | undefined> {
+	if (typeof system !== 'function') return system;
+	const { sessionId, runId, owner, user, env = noEnv, metadata = {}, skillContext = {} } = context;
+	const askedBy = readAskedBy(context);
+	const text: unknown = await system({ sessionId, runId, owner, user, askedBy, env, metadata, skillContext });
+	if (text === undefined || typeof text === 'string') return text;
+	throw createFieldError('invalid_request', 'system', `its function gave a ${typeof text}. Let it return a text.`);
+}
 
 /** The model turn that produced an assistant message. */
 export interface Turn {

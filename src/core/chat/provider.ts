@@ -2,8 +2,7 @@ import { createFieldError } from '../base/errors.ts';
 import type { JsonSchema, Tool } from '../tool/index.ts';
 import type { Message } from './message.ts';
 import type { ProviderChoices } from './provider-tool.ts';
-import type { ChatReply, OnDelta } from './reply.ts';
-import type { ChatUsage } from './usage.ts';
+import type { ChatReply, ChatUsage, OnDelta } from './reply.ts';
 
 /** The provider of a model. Your own provider may have any other name. */
 export type Provider = 'anthropic' | 'openai' | 'xai' | 'gemini' | (string & {});

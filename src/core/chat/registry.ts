@@ -1,10 +1,9 @@
 import { createFieldError, RunletError, toMessageText } from '../base/errors.ts';
 import type { Tool } from '../tool/index.ts';
 import type { Message } from './message.ts';
-import type { ChatOptions } from './options.ts';
+import { type ChatOptions, writeSystem } from './options.ts';
 import type { CallOptions, Provider, ProviderRegistration, TextChatFn, TextChatStreamFn } from './provider.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
-import { writeSystem } from './run-context.ts';
 
 const builtins: readonly ProviderRegistration[] = [
 	{ variant: 'anthropic', displayName: 'Anthropic', detect: prefixDetector('claude') },

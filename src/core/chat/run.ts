@@ -1,16 +1,24 @@
 import { RunletError, toRunletError } from '../base/errors.ts';
 import { dropUndefined } from '../base/json.ts';
-import { copyData } from '../tool/copy.ts';
+import { longestTimer } from '../base/promises.ts';
 import type { AnySchema, FromAnySchema, JsonSchema } from '../tool/index.ts';
-import { type Emit, isDelta, joinDeltas, type RunEvent, type TerminalEvent } from './event.ts';
-import { close, createEventFeed, type EventFeed, toSse } from './event-feed.ts';
-import { loop, type RunResult } from './loop.ts';
+import { copyData } from '../tool/state.ts';
+import {
+	close,
+	createEventFeed,
+	type Emit,
+	type EventFeed,
+	isDelta,
+	joinDeltas,
+	type RunEvent,
+	type TerminalEvent,
+	toSse,
+} from './event.ts';
+import { type LoopContext, loop, type RunResult } from './loop.ts';
 import { type Message, userMessage } from './message.ts';
 import { readUsage } from './model-error.ts';
 import type { ChatOptions } from './options.ts';
 import type { ReplyDelta } from './reply.ts';
-import type { LoopContext } from './run-state.ts';
-import { longestTimer } from './signal.ts';
 
 /** A started run. Read `events`, or `toStream()`, or neither: `result` settles in all cases. */
 export interface Run<Output = unknown> {

@@ -4,9 +4,8 @@ import type { ToolCall } from '../tool/index.ts';
 import type { SentPrompt } from './cache-miss.ts';
 import { type Emit, isLoopKind } from './event.ts';
 import type { HiddenCost } from './meter.ts';
-import { type ChatReply, claimId, type OnDelta, type ReplyDelta, type StreamStop } from './reply.ts';
+import { type ChatReply, type ChatUsage, claimId, type OnDelta, type ReplyDelta, type StreamStop } from './reply.ts';
 import { createTokenCounter } from './tokens.ts';
-import type { ChatUsage } from './usage.ts';
 
 /** A whole reply of a turn. Its calls have unique ids. */
 export type TurnReply = ChatReply & {

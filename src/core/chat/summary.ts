@@ -1,14 +1,14 @@
 import { RunletError } from '../base/errors.ts';
-import { askModel, type TurnRequest } from './ask-model.ts';
 import { type Conversation, cutText, isSummary } from './conversation.ts';
 import { isDelta, type RunEvent } from './event.ts';
 import { type Message, messageText, type SystemMessage, userMessage } from './message.ts';
+import { askModel, type TurnRequest } from './model-call.ts';
 import { isRetryable, readUsage } from './model-error.ts';
 import type { ChatOptions } from './options.ts';
-import type { SentTools } from './sent-tools.ts';
+import { addUsage, type ChatUsage } from './reply.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { estimateTokens } from './tokens.ts';
-import { addUsage, type ChatUsage } from './usage.ts';
+import type { SentTools } from './tool-catalog.ts';
 
 export type PreparedTurn = Omit<TurnRequest, 'messages'> & {
 	readonly skills: () => readonly string[];

@@ -1,10 +1,11 @@
-import { forAgent, type Tool } from '../tool/index.ts';
-import { findContextLimit } from './context-budget.ts';
-import { estimateTool } from './estimate.ts';
+import { raceAbort } from '../base/promises.ts';
+import { forAgent, type Tool, type ToolCall } from '../tool/index.ts';
+import type { Origin } from './active-skills.ts';
+import type { Conversation } from './conversation.ts';
+import { estimateTool, findContextLimit } from './estimate.ts';
 import { readResultName } from './old-results.ts';
 import type { ChatOptions } from './options.ts';
-import { raceAbort } from './signal.ts';
-import { createToolSearch, mostSent } from './tool-search.ts';
+import { createToolSearch, listKnownTools, mostSent, searchName } from './tool-search.ts';
 
 /** The share of the context window for tools, and its least and most tokens. */
 const shareOfContext = 0.1;
@@ -101,4 +102,114 @@ function describeSizes(
 	const largest = sizes.toSorted((one, other) => other.size - one.size).slice(0, mostNamed);
 	const names = largest.map(({ name, size }) => `${name} (${size})`).join(', ');
 	return `The ${own.length} tools have about ${tokens} tokens, over the limit of ${limit} (maxToolTokens). The model finds them with search_tools. The largest: ${names}.`;
+}
+
+export interface SentTools {
+	readonly tools?: readonly Tool[];
+	/** The id of the call whose result brought a tool, by the tool's name. */
+	readonly foundBy?: ReadonlyMap<string, string>;
+}
+
+/** The sources of the tools that are not sent from the beginning. */
+export interface LaterTools {
+	/** The names of the run's own tools, which a search finds if there are many. */
+	readonly own: ReadonlySet<string>;
+	/** The most tokens of own tools in a request, if all of them have more. */
+	readonly mostTokens?: number;
+	/** The origins of skill tools in the conversation. */
+	readonly bySkills?: ReadonlyMap<string, Origin>;
+}
+
+/**
+ * Selects the tools of a request. Found, called and skill tools come last, in the order in which they appeared, so that
+ * each request begins with the tools of the previous request. With more tools than `maxSentTools`, or larger tools than
+ * `maxToolTokens`, a request has only the tools that the conversation found or called, and the tools that the turn must
+ * call. If these are too many, the least recently used half is left out.
+ */
+export function selectSentTools(
+	available: readonly Tool[],
+	{ own, mostTokens, bySkills = new Map() }: LaterTools,
+	{ toolChoice, maxSentTools = mostSent }: ChatOptions,
+	conversation: Pick<Conversation, 'messages' | 'window'>,
+): SentTools {
+	const ownTools = available.filter(({ name }) => own.has(name));
+	const isMany = mostTokens !== undefined || ownTools.length > maxSentTools;
+	const room = { tools: ownTools, most: maxSentTools, mostTokens };
+	const found = isMany ? findKnownTools(conversation, own, room) : new Map<string, Origin>();
+	const later = new Map([...bySkills, ...found]);
+	const chosen = typeof toolChoice !== 'object' ? [] : 'oneOf' in toolChoice ? toolChoice.oneOf : [toolChoice.name];
+	const first = available.filter(({ name }) => !later.has(name) && isFirst(name, own, isMany));
+	const last = [...later]
+		.sort(([, one], [, other]) => one.place - other.place)
+		.flatMap(([name]) => available.find((tool) => tool.name === name) ?? []);
+	const forced = isMany
+		? available.filter(({ name }) => chosen.includes(name) && own.has(name) && !later.has(name))
+		: [];
+	const tools = [...first, ...last, ...forced];
+	return tools.length > 0 ? { tools, foundBy: listCalls(later, conversation) } : {};
+}
+
+/** Lists the ids of the calls that brought tools. Servers may reuse an id. It then means the first result. */
+function listCalls(
+	later: ReadonlyMap<string, Origin>,
+	{ messages, window }: Pick<Conversation, 'messages' | 'window'>,
+): ReadonlyMap<string, string> {
+	const calls = new Map<string, string>();
+	if (later.size === 0) return calls;
+	const firstPlaces = new Map<string, number>();
+	for (let place = messages.length - 1; place >= window.from; place--) {
+		const message = messages[place];
+		if (message?.role === 'tool') firstPlaces.set(message.toolCallId, place);
+	}
+	for (const [name, { place, callId }] of later)
+		if (callId !== undefined && firstPlaces.get(callId) === place) calls.set(name, callId);
+	return calls;
+}
+
+function isFirst(name: string, own: ReadonlySet<string>, isMany: boolean): boolean {
+	return isMany ? !own.has(name) : name !== searchName || own.has(name);
+}
+
+interface Room {
+	readonly tools: readonly Tool[];
+	readonly most: number;
+	readonly mostTokens: number | undefined;
+}
+
+/** Finds the own tools that the sent messages found or called, in that order, within the limits. */
+function findKnownTools(
+	{ messages, window }: Pick<Conversation, 'messages' | 'window'>,
+	own: ReadonlySet<string>,
+	{ tools, most, mostTokens = Number.POSITIVE_INFINITY }: Room,
+): ReadonlyMap<string, Origin> {
+	const sizes = new Map(tools.map((tool) => [tool.name, estimateTool(tool)]));
+	const sum = (names: Iterable<string>) => [...names].reduce((tokens, name) => tokens + (sizes.get(name) ?? 0), 0);
+	const found = new Map<string, Origin>();
+	/** The names, the least recently used first. */
+	const used = new Set<string>();
+	let calls = new Map<string, ToolCall>();
+	for (let place = window.from; place < messages.length; place++) {
+		const message = messages[place];
+		if (message?.role === 'assistant') calls = new Map((message.toolCalls ?? []).map((call) => [call.id, call]));
+		if (message?.role !== 'tool') continue;
+		const { toolCallId: callId, isError } = message;
+		const call = calls.get(callId);
+		if (call === undefined || (isError && call.name === searchName)) continue;
+		const known = listKnownTools(call, message.content).filter((name) => own.has(name));
+		// The first tool is always sent, because otherwise it would not be callable.
+		const names = known.slice(0, most).filter((_, at) => at === 0 || sum(known.slice(0, at + 1)) <= mostTokens);
+		for (const name of names.toReversed()) {
+			used.delete(name);
+			used.add(name);
+		}
+		for (const name of names) if (!found.has(name)) found.set(name, { place, callId });
+		if (found.size <= most && sum(used) <= mostTokens) continue;
+		const kept = Math.max(Math.ceil(most / 2), names.length);
+		for (const name of used) {
+			if (used.size <= names.length || (used.size <= kept && sum(used) <= mostTokens / 2)) break;
+			used.delete(name);
+			found.delete(name);
+		}
+	}
+	return found;
 }

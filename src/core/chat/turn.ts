@@ -1,5 +1,6 @@
 import type { Actor } from '../base/actor.ts';
 import { createFieldError } from '../base/errors.ts';
+import { raceAbort } from '../base/promises.ts';
 import { createBuiltins } from '../skill/builtins.ts';
 import { effectiveResolver, type SkillContext, type SkillResolver } from '../skill/index.ts';
 import { listAdvertised } from '../skill/resolver.ts';
@@ -8,20 +9,17 @@ import { forAgent, inMemoryState, type StateStore, type Tool } from '../tool/ind
 import { draftState } from '../tool/state.ts';
 import { noEnv } from '../tool/tool.ts';
 import { ActiveSkills } from './active-skills.ts';
-import type { TurnReaders } from './ask-model.ts';
 import { askWithinContext } from './context-limit.ts';
 import { type Conversation, listTexts } from './conversation.ts';
 import type { Message } from './message.ts';
+import type { TurnReaders } from './model-call.ts';
 import { createResultReader, isReferring, readResultName } from './old-results.ts';
-import { assertKnownOptions, type ChatOptions } from './options.ts';
+import { assertKnownOptions, type ChatOptions, readAskedBy, writeSystem } from './options.ts';
 import { assertEffort } from './provider.ts';
 import { anyObjectWords, assertReadable, isAnyObject, selectOfferedTools } from './requirements.ts';
-import { readAskedBy, writeSystem } from './run-context.ts';
-import { type SentTools, selectSentTools } from './sent-tools.ts';
-import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import type { CallsContext } from './tool-calls.ts';
-import { createCatalog, type ToolCatalog } from './tool-catalog.ts';
+import { createCatalog, type SentTools, selectSentTools, type ToolCatalog } from './tool-catalog.ts';
 
 export interface TurnSetting {
 	readonly options: ChatOptions;

@@ -1,10 +1,9 @@
 import { RunletError, toMessageText } from '../base/errors.ts';
 import { isRecord, maxLevels } from '../base/json.ts';
-import { copyData } from './copy.ts';
 import { isFn, listParamNames } from './fn.ts';
 import { askUser, halt, isAskUser, isHalt, isParts } from './results.ts';
 import { type Checked, checkInput, getProperties } from './schema.ts';
-import { inMemoryState } from './state.ts';
+import { copyData, inMemoryState } from './state.ts';
 import { type Note, noEnv, type Tool, type ToolContext } from './tool.ts';
 
 /** The reason why a call has no value. */

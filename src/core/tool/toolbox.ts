@@ -1,7 +1,6 @@
 import { toMessageText } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
 import { isAvailable } from './call.ts';
-import { copyData } from './copy.ts';
 import { forAgent, providerName } from './define.ts';
 import type { AnyFn } from './fn.ts';
 import {
@@ -15,6 +14,7 @@ import {
 } from './invoke.ts';
 import { innerSchemas, mapInner, toCurrentDraft } from './json-schema/keywords.ts';
 import { checkInput, getProperties, getRequired, type JsonSchema } from './schema.ts';
+import { copyData } from './state.ts';
 import type { Note, Tool } from './tool.ts';
 
 /** Tools by name. */

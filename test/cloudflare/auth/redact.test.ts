@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { RunletError, toMessageText } from '../../../src/core/base/errors.ts';
-import { redactSecrets } from '../../../src/core/base/redact.ts';
+import { redactSecrets } from '../../../src/core/base/text.ts';
 
 const jwt =
 	'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U';

@@ -2,7 +2,7 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Limit } from '../../../src/cloudflare/objects/budget.ts';
-import { Embeddings } from '../../../src/cloudflare/session/run/embedding-meter.ts';
+import { Embeddings } from '../../../src/cloudflare/session/run/meter.ts';
 import type { Meter, ProviderRegistration } from '../../../src/core/chat/index.ts';
 import { readState, request } from '../../client.ts';
 import { embedding, play } from '../../script.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { assertInTime, Loads, RetryBudget } from '../../../src/cloudflare/objects/admission.ts';
+import { assertInTime, Loads, RetryBudget } from '../../../src/cloudflare/objects/reach.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

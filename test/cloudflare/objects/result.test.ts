@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { takeValue, toRpcResult } from '../../../src/cloudflare/objects/result.ts';
+import { takeValue, toRpcResult } from '../../../src/cloudflare/objects/reach.ts';
 import { RunletError } from '../../../src/core/base/errors.ts';
 
 const fail = (error: unknown) => toRpcResult(() => Promise.reject(error));

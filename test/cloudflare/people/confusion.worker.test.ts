@@ -1,7 +1,7 @@
 /** Similar names, ids, keys and races never confuse two people. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Account } from '../../../src/cloudflare/auth/account.ts';
+import type { Account } from '../../../src/cloudflare/auth/identity.ts';
 import { restart } from '../../client.ts';
 import { happened } from './agents.ts';
 import {

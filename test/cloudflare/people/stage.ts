@@ -1,7 +1,7 @@
 /** People of two shops, with all ways to reach the app. Only the model is fake. */
 import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { expect } from 'vitest';
-import type { Account, Authenticate } from '../../../src/cloudflare/auth/account.ts';
+import type { Account, Authenticate } from '../../../src/cloudflare/auth/identity.ts';
 import { hashKey, type KeyRecord, makeKey } from '../../../src/cloudflare/auth/key.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import type { Message } from '../../../src/core/chat/index.ts';

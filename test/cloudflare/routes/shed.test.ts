@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { expect, test } from 'vitest';
 import type { RouteEnv } from '../../../src/cloudflare/routes/identity.ts';
-import { shedFairly } from '../../../src/cloudflare/routes/shed.ts';
+import { shedFairly } from '../../../src/cloudflare/routes/middleware.ts';
 import { toResponse } from '../../../src/core/base/errors.ts';
 
 /** A Worker with two open requests, of one owner or of two, that answers when the test lets it. */

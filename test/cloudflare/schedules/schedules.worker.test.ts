@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import type { ActiveSession } from '../../../src/cloudflare/agent/schedules.ts';
 import { type Config, readConfig } from '../../../src/cloudflare/config/config.ts';
-import { takeValue } from '../../../src/cloudflare/objects/result.ts';
+import { takeValue } from '../../../src/cloudflare/objects/reach.ts';
 import type { StoredSchedule } from '../../../src/cloudflare/objects/schedule-api.ts';
 import { armSchedules } from '../../../src/cloudflare/schedules/arm.ts';
 import { OwnerScheduler } from '../../../src/cloudflare/schedules/scheduler.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readAttachments, withAttachments } from '../../../src/cloudflare/session/store/inbound.ts';
-import type { Attachment } from '../../../src/cloudflare/wire/content.ts';
+import type { Attachment } from '../../../src/cloudflare/wire/message.ts';
 import { chat } from '../../../src/core/index.ts';
 
 const text = (contentText: string, more: Partial<Attachment> = {}): Attachment => ({

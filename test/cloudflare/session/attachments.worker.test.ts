@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Attachment } from '../../../src/cloudflare/wire/content.ts';
+import type { Attachment } from '../../../src/cloudflare/wire/message.ts';
 import type { ScriptedTurn } from '../../../src/core/providers/index.ts';
 import {
 	allEvents,

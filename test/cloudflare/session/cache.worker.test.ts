@@ -2,7 +2,7 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Storage } from '../../../src/cloudflare/objects/storage.ts';
-import { type MessageCost, messageStride, toTurnPlace } from '../../../src/cloudflare/session/store/message-record.ts';
+import { type MessageCost, messageStride, toTurnPlace } from '../../../src/cloudflare/session/store/messages.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import type { Message } from '../../../src/core/chat/index.ts';
 

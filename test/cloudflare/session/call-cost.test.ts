@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { computeCost } from '../../../src/cloudflare/session/run/call-cost.ts';
-import type { Charge } from '../../../src/cloudflare/session/store/spending-row.ts';
+import { computeCost } from '../../../src/cloudflare/session/run/budgets.ts';
+import type { Charge } from '../../../src/cloudflare/session/store/spending.ts';
 
 const open: Charge = {
 	call: 1,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { RunLog } from '../../../src/cloudflare/session/events/log.ts';
-import { createDrafts } from '../../../src/cloudflare/session/run/drafts.ts';
+import { createDrafts } from '../../../src/cloudflare/session/run/journal.ts';
 import type { Draft } from '../../../src/cloudflare/session/store/runs.ts';
 import type { RunEvent } from '../../../src/core/chat/index.ts';
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { expect, test } from 'vitest';
-import { toSse } from '../../../src/core/chat/event-feed.ts';
+import { toSse } from '../../../src/core/chat/event.ts';
 import { findBlock } from '../../docs.ts';
 
 const code = findBlock('docs/events.md', 'const source = new EventSource');

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { advance, formatEventId, parseEventId, toStart } from '../../../src/cloudflare/session/events/event-id.ts';
-import { createCallSorter, RunLog } from '../../../src/cloudflare/session/events/log.ts';
+import {
+	advance,
+	createCallSorter,
+	formatEventId,
+	parseEventId,
+	RunLog,
+	toStart,
+} from '../../../src/cloudflare/session/events/log.ts';
 import type { RunEvent } from '../../../src/core/chat/index.ts';
 
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });

@@ -4,8 +4,8 @@ import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { type Amount, budgetState, everything, type Limit } from '../../../src/cloudflare/objects/budget.ts';
 import type { LeaseRequest, LedgerApi, UserCaps, UserState } from '../../../src/cloudflare/objects/ledger/api.ts';
 import { readBudgetState } from '../../../src/cloudflare/session/run/budgets.ts';
+import { Owner } from '../../../src/cloudflare/session/run/lease.ts';
 import { closeAccount, createSessionMeter, type SessionMeter } from '../../../src/cloudflare/session/run/meter.ts';
-import { Owner } from '../../../src/cloudflare/session/run/owner.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import type { MeteredRequest } from '../../../src/core/chat/index.ts';
 

@@ -1,7 +1,7 @@
 import { env, runInDurableObject, SELF } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
 import { type Config, readConfig } from '../../../src/cloudflare/config/config.ts';
-import type { RoomLimits } from '../../../src/cloudflare/objects/room.ts';
+import type { RoomLimits } from '../../../src/cloudflare/objects/budget.ts';
 import { allEvents, createSession, readHistory, readObject, readState, readText, request, send } from '../../client.ts';
 import { countWork } from '../../rows.ts';
 import { play } from '../../script.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { assertAllowed } from '../../../src/cloudflare/session/store/status.ts';
+import { assertAllowed } from '../../../src/cloudflare/session/store/session-row.ts';
 
 test('a refusal names at most five calls that wait for an approval, and five that wait for a result', () => {
 	const results = Array.from({ length: 7 }, (_, n) => ({ id: `r${n}` }));

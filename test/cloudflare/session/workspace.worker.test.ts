@@ -1,7 +1,7 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
 import type { FileBucket } from '../../../src/cloudflare/config/env.ts';
-import { FileStore } from '../../../src/cloudflare/session/files/file-store.ts';
+import { FileStore } from '../../../src/cloudflare/session/files/session-files.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import { nameStep } from '../../../src/cloudflare/session/store/workspace.ts';
 import { createWorkspace, toBytes } from '../../../src/core/workspace/create.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createEventFeed, toSse } from '../../../src/core/chat/event-feed.ts';
+import { createEventFeed, toSse } from '../../../src/core/chat/event.ts';
 import type { RunEvent } from '../../../src/core/chat/index.ts';
 import { userMessage } from '../../../src/core/chat/message.ts';
 import { startRun } from '../../../src/core/chat/run.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startRun } from '../../../src/core/chat/run.ts';
 import { chat, type Message, type MessagePart, providers, toolbox } from '../../../src/core/index.ts';
-import { freezeData } from '../../../src/core/tool/copy.ts';
+import { freezeData } from '../../../src/core/tool/state.ts';
 import { calling, echo, echoCall, finish, only } from './support.ts';
 
 describe('the messages of a caller', () => {

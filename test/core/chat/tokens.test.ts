@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { toBase64 } from '../../../src/core/base/bytes.ts';
 import { countMediaTokens } from '../../../src/core/chat/media.ts';
-import { findMediaRules } from '../../../src/core/chat/media-rules.ts';
-import { createTokenCounter, estimateTokens } from '../../../src/core/chat/tokens.ts';
+import { createTokenCounter, estimateTokens, findMediaRules } from '../../../src/core/chat/tokens.ts';
 
 describe('an estimate of tokens', () => {
 	/** The lowest and the highest count of o200k, cl100k and the tokenizer of Claude 2. */

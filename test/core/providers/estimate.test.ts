@@ -5,9 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { isRecord } from '../../../src/core/base/json.ts';
 import { estimateRequest } from '../../../src/core/chat/estimate.ts';
 import type { AssistantMessage, ToolMessage } from '../../../src/core/chat/index.ts';
-import { findMediaRules } from '../../../src/core/chat/media-rules.ts';
 import { toSendable } from '../../../src/core/chat/message.ts';
-import { estimateTokens } from '../../../src/core/chat/tokens.ts';
+import { estimateTokens, findMediaRules } from '../../../src/core/chat/tokens.ts';
 import {
 	chat,
 	type Message,

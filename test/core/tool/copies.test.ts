@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { askUser, chat, halt, providers, type Tool, tool, toolbox } from '../../../src/core/index.ts';
-import { copyData, freezeData } from '../../../src/core/tool/copy.ts';
+import { copyData, freezeData } from '../../../src/core/tool/state.ts';
 
 const input = () => ({ list: ['a'], deep: { by: { key: 1 } } });
 

@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { createFieldError, RunletError, toMessageText } from '../../../core/base/errors.ts';
 import { isRecord } from '../../../core/base/json.ts';
-import { redactSecrets } from '../../../core/base/redact.ts';
+import { redactSecrets } from '../../../core/base/text.ts';
 import { define, type JsonSchema } from '../../../core/tool/index.ts';
 import { createSchemaReader } from '../../../core/tool/json-schema/limits.ts';
 import { getProperties } from '../../../core/tool/schema.ts';

@@ -8,10 +8,10 @@ import { createResolver } from '../../agent/resolver.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import { readConfig } from '../../config/config.ts';
 import type { SessionNamespace } from '../../objects/session-api.ts';
-import { askSession, toSessionName } from '../../routes/ask-session.ts';
 import { assertMay, getPerson, isAllowedPage, type PersonCaller, type RouteEnv } from '../../routes/identity.ts';
 import { getReader } from '../../routes/reader.ts';
 import { readText } from '../../routes/request.ts';
+import { askSession, toSessionName } from '../../routes/respond.ts';
 import type { ServedSession } from '../serve/served.ts';
 
 /** `/mcp/:agent`: serves agents to MCP clients (docs/mcp.md). */

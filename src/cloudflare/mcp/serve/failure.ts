@@ -1,6 +1,6 @@
 import { RunletError, toRunletError } from '../../../core/base/errors.ts';
 import { logUnexpected } from '../../log.ts';
-import { toError } from '../../objects/result.ts';
+import { toError } from '../../objects/reach.ts';
 import { type Reader, showError } from '../../wire/shown-error.ts';
 import { ProtocolError, ProtocolErrorCode } from './sdk.ts';
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { define } from '../../../core/tool/define.ts';
 import type { Tool } from '../../../core/tool/index.ts';
 import { toJsonSchema } from '../../../core/tool/schema.ts';
-import { textField } from '../../wire/content.ts';
+import { textField } from '../../wire/message.ts';
 
 const text = v.pipe(textField, v.description('What you say to the agent'));
 const sessionText = v.pipe(v.string(), v.nonEmpty(), v.maxLength(200));

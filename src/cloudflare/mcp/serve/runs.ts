@@ -7,7 +7,7 @@ import { readArguments } from '../../../core/tool/invoke.ts';
 import { isTooLongToShow } from '../../agent/arguments.ts';
 import { findAskedCall } from '../../agent/child-decision.ts';
 import { readLines } from '../../objects/outside-call.ts';
-import type { Bytes, RpcResult } from '../../objects/result.ts';
+import type { Bytes, RpcResult } from '../../objects/reach.ts';
 import type { Handling, RunOutcome, SessionApi, SessionState } from '../../objects/session-api.ts';
 import { askClient, type ClientQuestion, canElicit, readAnswer, toAnswerKind } from './elicit.ts';
 import { createInvalid } from './failure.ts';

@@ -1,6 +1,6 @@
 import type { SkillResolver } from '../../../core/skill/index.ts';
 import type { Agent } from '../../agent/define.ts';
-import type { RpcResult } from '../../objects/result.ts';
+import type { RpcResult } from '../../objects/reach.ts';
 import type { CreateInput, SessionApi } from '../../objects/session-api.ts';
 import type { PersonCaller } from '../../routes/identity.ts';
 import type { Reader } from '../../wire/shown-error.ts';

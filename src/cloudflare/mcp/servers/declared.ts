@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { check } from '../../../core/base/check.ts';
 import { RunletError } from '../../../core/base/errors.ts';
 import { assertPublicUrl } from '../../../core/base/public-fetch.ts';
-import { redactSecrets } from '../../../core/base/redact.ts';
+import { redactSecrets } from '../../../core/base/text.ts';
 import { type Agent, blameAgent } from '../../agent/define.ts';
 import type { AgentMcpServer } from '../../agent/mcp-servers.ts';
 import { assertHeaders, assertUrlReferences, listSecretNames } from '../../agent/user-tools/headers.ts';

@@ -1,10 +1,9 @@
 import type { Env } from '../../../core/base/env.ts';
-import { assertInTime } from '../admission.ts';
 import { DurableObject } from '../durable-object.ts';
 import { createMissing } from '../missing.ts';
-import { type RpcResult, toFailure } from '../result.ts';
-import type { Held } from '../room.ts';
+import { assertInTime, type RpcResult, toFailure } from '../reach.ts';
 import type { NewSchedule, ScheduleQuery, Scheduler, StoredSchedule, WakeTarget } from '../schedule-api.ts';
+import type { Held } from '../budget.ts';
 import {
 	askDirectory,
 	type DirectoryApi,

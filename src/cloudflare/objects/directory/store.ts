@@ -1,6 +1,6 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { migrate, type Sql } from '../migrate.ts';
-import type { Held } from '../room.ts';
+import type { Held } from '../budget.ts';
 import {
 	createCursor,
 	type DirectoryPage,

@@ -1,8 +1,7 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import * as v from 'valibot';
 import { type Amount, isBounded, type Limit, minus } from '../budget.ts';
-import type { BudgetScope } from './api.ts';
-import { formatDay, keptDays } from './day.ts';
+import { type BudgetScope, formatDay, keptDays } from './api.ts';
 import { type AlertSender, type OutgoingAlert, percents, type SpendingAlert } from './spending-alert.ts';
 
 /** Percent of a budget from which a call that does not fit counts as its end. */

@@ -1,7 +1,6 @@
-import type { Units } from '../../../core/chat/usage.ts';
-import { loads } from '../admission.ts';
+import type { Units } from '../../../core/chat/reply.ts';
 import type { Amount, BudgetState, Limit } from '../budget.ts';
-import { reach, usualLimitMs } from '../reach.ts';
+import { loads, reach, usualLimitMs } from '../reach.ts';
 
 export type UserScope = 'user-day' | 'user-total';
 
@@ -191,4 +190,23 @@ export function isLedgerBehind(ledgers: LedgerNamespace, owner: string): boolean
 /** Throws `overloaded` for new work if the ledger of an owner is behind, as far as this isolate knows. */
 export function assertLedgerKeepsUp(ledgers: LedgerNamespace, owner: string): void {
 	loads.assertKeepsUp(String(ledgers.idFromName(owner)), ledgerName);
+}
+
+/** Days before today whose leases are kept. */
+export const keptDays = 2;
+
+const dayMs = 86_400_000;
+
+/** Turns milliseconds since 1970 into UTC days since 1970. */
+export function toDay(time: number): number {
+	return Math.floor(time / dayMs);
+}
+
+/** Such as `2026-11-22`. */
+export function formatDay(day: number): string {
+	return new Date(day * dayMs).toISOString().slice(0, 10);
+}
+
+export function parseDay(text: string): number {
+	return toDay(Date.parse(text));
 }

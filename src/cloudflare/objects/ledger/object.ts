@@ -1,22 +1,22 @@
 import type { Env } from '../../../core/base/env.ts';
-import { assertInTime } from '../admission.ts';
 import type { BudgetState, Limit } from '../budget.ts';
 import { DurableObject } from '../durable-object.ts';
+import { assertInTime } from '../reach.ts';
 import { deliverAlerts } from './alerts.ts';
-import type {
-	Cost,
-	Day,
-	DayPart,
-	LeaseRequest,
-	LedgerApi,
-	PartField,
-	Reserved,
-	UserCaps,
-	UserDay,
-	UserDayPlace,
-	UserState,
+import {
+	type Cost,
+	type Day,
+	type DayPart,
+	type LeaseRequest,
+	type LedgerApi,
+	type PartField,
+	type Reserved,
+	toDay,
+	type UserCaps,
+	type UserDay,
+	type UserDayPlace,
+	type UserState,
 } from './api.ts';
-import { toDay } from './day.ts';
 import type { AlertSender } from './spending-alert.ts';
 import { LedgerStore } from './store.ts';
 

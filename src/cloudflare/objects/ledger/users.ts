@@ -1,8 +1,17 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import * as v from 'valibot';
 import { type Amount, type BudgetState, budgetState, isBounded, type Limit, minus, nothing, plus } from '../budget.ts';
-import { type Day, daysByUserLimit, type UserCaps, type UserDay, type UserDayPlace, type UserState } from './api.ts';
-import { formatDay, keptDays, parseDay } from './day.ts';
+import {
+	type Day,
+	daysByUserLimit,
+	formatDay,
+	keptDays,
+	parseDay,
+	type UserCaps,
+	type UserDay,
+	type UserDayPlace,
+	type UserState,
+} from './api.ts';
 
 export interface Change {
 	readonly spend?: Amount;

@@ -1,7 +1,6 @@
 import type { shownMemory } from '../../wire/memory.ts';
 import type { Shown } from '../../wire/operation.ts';
-import { reach, usualLimitMs } from '../reach.ts';
-import { type RpcResult, takeValue } from '../result.ts';
+import { type RpcResult, reach, takeValue, usualLimitMs } from '../reach.ts';
 
 export type MemorySource = Shown<typeof shownMemory>['source'];
 

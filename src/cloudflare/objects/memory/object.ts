@@ -1,6 +1,6 @@
 import type { Env } from '../../../core/base/env.ts';
 import { DurableObject } from '../durable-object.ts';
-import { type RpcResult, toRpcResult } from '../result.ts';
+import { type RpcResult, toRpcResult } from '../reach.ts';
 import type {
 	MemoryApi,
 	MemoryChange,

@@ -1,13 +1,12 @@
 import { joinBytes } from '../../../core/base/bytes.ts';
 import type { RunletError } from '../../../core/base/errors.ts';
-import { close } from '../../../core/chat/event-feed.ts';
+import { close } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
 import type { EventSource, ShownEvent } from '../../agent/event-source.ts';
 import { createProtocol } from '../../wire/protocols/format.ts';
 import type { Protocol, RunWriter } from '../../wire/protocols/protocol.ts';
 import { type Reader, showChildEvent, showEvent } from '../../wire/shown-error.ts';
-import { type EventId, formatEventId } from './event-id.ts';
-import { RunLog } from './log.ts';
+import { type EventId, formatEventId, RunLog } from './log.ts';
 
 /** The permission to read a stream for a time. */
 export interface Lease {

@@ -1,13 +1,11 @@
 import type { ChatUsage, RunEvent, SideEvent, Step } from '../../../core/chat/index.ts';
+import type { Resumption } from '../../../core/chat/loop.ts';
 import { readToolResult } from '../../../core/chat/message.ts';
-import type { Resumption } from '../../../core/chat/run-state.ts';
-import { addUsage } from '../../../core/chat/usage.ts';
+import { addUsage } from '../../../core/chat/reply.ts';
 import { toInputText } from '../../../core/tool/call.ts';
 import type { ToolCall, ToolResult } from '../../../core/tool/index.ts';
-import { type MessageRecord, sortByStoring } from '../store/message-record.ts';
-import { findLastReply } from '../store/messages.ts';
-import { restoreText } from '../store/run-end.ts';
-import type { RunRecord } from '../store/runs.ts';
+import { findLastReply, type MessageRecord, sortByStoring } from '../store/messages.ts';
+import { type RunRecord, restoreText } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { RunLog } from './log.ts';
 

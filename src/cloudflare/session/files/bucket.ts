@@ -2,7 +2,7 @@ import { joinBytes } from '../../../core/base/bytes.ts';
 import { RunletError } from '../../../core/base/errors.ts';
 import { createDescriber } from '../../../core/workspace/content.ts';
 import type { FileBucket, UploadedPart } from '../../config/env.ts';
-import type { Bytes } from '../../objects/result.ts';
+import type { Bytes } from '../../objects/reach.ts';
 import { createGone, type NewContent } from '../store/files.ts';
 
 /** The most bytes of a file in rows. Larger files are in the bucket. */

@@ -8,8 +8,7 @@ import { type BeginOptions, noteApproved, toDecided } from '../run/begin.ts';
 import { assertMayDecide } from '../run/may-decide.ts';
 import { listAskers } from '../store/askers.ts';
 import { findPending } from '../store/calls.ts';
-import type { Principal } from './authorization.ts';
-import type { InboxContext, InboxTransaction, StoreResult } from './transaction.ts';
+import type { InboxContext, InboxTransaction, Principal, StoreResult } from './transaction.ts';
 
 /**
  * Stores answers to open calls, all or none, or a decision about the call of a child. The id of a decision is the

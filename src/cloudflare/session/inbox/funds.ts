@@ -3,8 +3,7 @@ import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import { type Amount, type BudgetState, exceedsLimit, isBounded, isSpent, type Limit } from '../../objects/budget.ts';
-import { askLedger, assertLedgerKeepsUp, type BudgetScope, type LedgerApi } from '../../objects/ledger/api.ts';
-import { toDay } from '../../objects/ledger/day.ts';
+import { askLedger, assertLedgerKeepsUp, type BudgetScope, type LedgerApi, toDay } from '../../objects/ledger/api.ts';
 import type { CreateInput, Input } from '../../objects/session-api.ts';
 import {
 	createBudgetError,
@@ -16,7 +15,7 @@ import {
 	toCharacters,
 	toState,
 } from '../run/budgets.ts';
-import { findLedger } from '../run/owner.ts';
+import { findLedger } from '../run/lease.ts';
 import type { Runner } from '../run/runner.ts';
 import { toInbound } from '../store/inbound.ts';
 import type { SessionRecord } from '../store/session-row.ts';

@@ -3,10 +3,10 @@ import { check } from '../../../core/base/check.ts';
 import { createFieldError, type RunletError } from '../../../core/base/errors.ts';
 import { assertTasks } from '../../../core/tool/tasks.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
-import { toActor } from '../../auth/actor.ts';
-import type { Bytes } from '../../objects/result.ts';
-import { assertRoom } from '../../objects/room.ts';
+import { toActor } from '../../auth/rights.ts';
+import type { Bytes } from '../../objects/reach.ts';
 import type { ImportOwner } from '../../objects/session-api.ts';
+import { assertRoom } from '../../objects/budget.ts';
 import {
 	createBadRecord,
 	type ImportedAbout,

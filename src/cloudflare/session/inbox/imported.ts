@@ -1,14 +1,13 @@
 import { createFieldError, RunletError } from '../../../core/base/errors.ts';
 import { LineSplitter } from '../../../core/base/text.ts';
 import type { Message } from '../../../core/chat/index.ts';
-import { toActors } from '../../auth/actor.ts';
-import { hasRight } from '../../auth/rights.ts';
+import { hasRight, toActors } from '../../auth/rights.ts';
 import { isWithinLimit, type Limit } from '../../objects/budget.ts';
-import type { Bytes } from '../../objects/result.ts';
+import type { Bytes } from '../../objects/reach.ts';
 import type { ImportOwner } from '../../objects/session-api.ts';
 import { type ImportedMessage, type ImportedRun, maxLine } from '../../wire/import.ts';
 import type { Inbound } from '../store/inbound.ts';
-import type { RunEnd } from '../store/run-end.ts';
+import type { RunEnd } from '../store/runs.ts';
 
 /** Returns the origin of an imported message. Whoever made the copy becomes an asker. */
 export function toInbound(

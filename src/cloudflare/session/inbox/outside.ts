@@ -1,7 +1,7 @@
 import { findAgent } from '../../agent/define.ts';
 import { assertMay } from '../../auth/rights.ts';
 import type { ListedTool, OutsideCall } from '../../objects/outside-call.ts';
-import type { Bytes } from '../../objects/result.ts';
+import type { Bytes } from '../../objects/reach.ts';
 import type { Caller, CreateInput } from '../../objects/session-api.ts';
 import { hasServers } from '../run/load-tools.ts';
 import { assertMayDecide } from '../run/may-decide.ts';

@@ -4,8 +4,8 @@ import type { Message, ToolMessage, UserMessage } from '../../../core/chat/index
 import { findInput, isFromOutside } from '../store/askers.ts';
 import { findOpenCalls, type Pending } from '../store/calls.ts';
 import { type Inbound, joinInbound } from '../store/inbound.ts';
-import { type MessageRecord, messageStride, toTurnPlace } from '../store/message-record.ts';
-import { sessionStatus } from '../store/status.ts';
+import { type MessageRecord, messageStride, toTurnPlace } from '../store/messages.ts';
+import { sessionStatus } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 
 /** A message from outside, and the runs that answer it: several if calls waited for somebody, or if a run failed. */

@@ -5,7 +5,7 @@ import { retryDelay, signHeaders } from '../../wire/protocols/webhooks/callback.
 import { mayPostAgain, parseReplyTarget, toReplyRequest } from '../../wire/protocols/webhooks/reply.ts';
 import { showError } from '../../wire/shown-error.ts';
 import type { Callback } from '../store/outbox.ts';
-import { toRunStatus } from '../store/status.ts';
+import { toRunStatus } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { RunnerOptions } from './prepare.ts';
 import { createPastRun } from './run.ts';

@@ -1,12 +1,12 @@
 import { type ChatUsage, type RunEvent, resolveRegistration, type TerminalEvent } from '../../../core/chat/index.ts';
-import { addUsage } from '../../../core/chat/usage.ts';
+import { addUsage } from '../../../core/chat/reply.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import type { DataPoint } from '../../config/env.ts';
 import { findVariable, type LogFields, log, toFailureFields } from '../../log.ts';
 import { replay } from '../events/replay.ts';
 import type { RunRecord } from '../store/runs.ts';
-import { toRunStatus } from '../store/status.ts';
+import { toRunStatus } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 
 /** The totals of a run's events. */

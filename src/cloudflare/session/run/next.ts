@@ -3,8 +3,7 @@ import { log, toFailureFields } from '../../log.ts';
 import { isStorageError } from '../../objects/storage.ts';
 import { findPending } from '../store/calls.ts';
 import type { RunRecord } from '../store/runs.ts';
-import type { ParentRecord } from '../store/session-row.ts';
-import { canTakeNext, sessionStatus } from '../store/status.ts';
+import { canTakeNext, type ParentRecord, sessionStatus } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 
 /** How often the alarm looks for an interrupted run and prevents the object's eviction, in milliseconds. Costs a row. */

@@ -1,7 +1,7 @@
 import type { Actor } from '../../../core/base/actor.ts';
 import { toHex } from '../../../core/base/bytes.ts';
 import { RunletError, toRunletError } from '../../../core/base/errors.ts';
-import { close } from '../../../core/chat/event-feed.ts';
+import { close } from '../../../core/chat/event.ts';
 import type { Message, RunEvent } from '../../../core/chat/index.ts';
 import { prepareSingleCalls } from '../../../core/chat/single-call.ts';
 import type { CallsOutcome } from '../../../core/chat/tool-calls.ts';
@@ -12,7 +12,7 @@ import { assertArguments } from '../../agent/arguments.ts';
 import { findChildWork } from '../../agent/children.ts';
 import { logUnexpected } from '../../log.ts';
 import type { ListedTool, OutsideAnswer, OutsideCall, OutsideEnd, OutsideLine } from '../../objects/outside-call.ts';
-import { type Bytes, toFailure } from '../../objects/result.ts';
+import { type Bytes, toFailure } from '../../objects/reach.ts';
 import type { CreateInput } from '../../objects/session-api.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { listAskers } from '../store/askers.ts';

@@ -2,10 +2,9 @@ import type { Actor } from '../../../core/base/actor.ts';
 import { hashText } from '../../../core/base/bytes.ts';
 import { describeStack } from '../../../core/base/errors.ts';
 import { type ChatOptions, type RunEvent, resolveRegistration, userMessage } from '../../../core/chat/index.ts';
-import type { Resumption } from '../../../core/chat/run-state.ts';
-import { toChatOptions } from '../../agent/chat-options.ts';
+import type { Resumption } from '../../../core/chat/loop.ts';
 import { connectChildren } from '../../agent/children.ts';
-import { type Agent, chooseModel, findAgent } from '../../agent/define.ts';
+import { type Agent, chooseModel, findAgent, toChatOptions } from '../../agent/define.ts';
 import type { McpConnections } from '../../agent/mcp.ts';
 import { createResolver } from '../../agent/resolver.ts';
 import type { AtCrashPoint, Runtime } from '../../agent/runtime.ts';
@@ -19,23 +18,25 @@ import type { SessionFiles } from '../files/session-files.ts';
 import { listAskers } from '../store/askers.ts';
 import { createCallKey, findOpenCalls, readOpenCalls } from '../store/calls.ts';
 import { InboundContext } from '../store/inbound.ts';
-import type { MessageRecord } from '../store/message-record.ts';
+import type { MessageRecord } from '../store/messages.ts';
 import type { Callback } from '../store/outbox.ts';
-import { limitOutput } from '../store/run-end.ts';
-import type { RunRecord } from '../store/runs.ts';
-import type { SessionRecord } from '../store/session-row.ts';
-import { createRunState } from '../store/state.ts';
+import { limitOutput, type RunRecord } from '../store/runs.ts';
+import { createRunState, type SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budgets.ts';
 import { chooseCacheLifetime } from './cache-lifetime.ts';
-import { createChildren, endFamily } from './children.ts';
-import { Embeddings } from './embedding-meter.ts';
 import { Journal } from './journal.ts';
-import type { OwnerLedger } from './lease.ts';
-import { createMemory, createRecall, createToolLoader, type SessionRecall } from './load-tools.ts';
-import { closeAccount, createSessionMeter, type SessionMeter } from './meter.ts';
+import { findLedger, type OwnerLedger } from './lease.ts';
+import {
+	createChildren,
+	createMemory,
+	createRecall,
+	createToolLoader,
+	endFamily,
+	type SessionRecall,
+} from './load-tools.ts';
+import { closeAccount, createSessionMeter, Embeddings, type SessionMeter } from './meter.ts';
 import { type EndedRun, RunCounter } from './metrics.ts';
-import { findLedger } from './owner.ts';
 import type { Work } from './run.ts';
 
 export interface RunnerOptions {

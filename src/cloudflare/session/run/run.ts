@@ -2,21 +2,19 @@ import { RunletError } from '../../../core/base/errors.ts';
 import { createDeferred, type Deferred } from '../../../core/base/promises.ts';
 import { isDelta, isSideEvent, isTerminal, joinDeltas } from '../../../core/chat/event.ts';
 import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
+import type { Resumption } from '../../../core/chat/loop.ts';
 import { startRun } from '../../../core/chat/run.ts';
-import type { Resumption } from '../../../core/chat/run-state.ts';
 import type { AtCrashPoint } from '../../agent/runtime.ts';
 import { toFailureFields, log as writeLog } from '../../log.ts';
 import { isStorageError } from '../../objects/storage.ts';
 import { createCallSorter, RunLog } from '../events/log.ts';
 import { createPastLog } from '../events/replay.ts';
+import type { QueuedMessage } from '../store/inbound.ts';
 import { findLastReply } from '../store/messages.ts';
-import type { QueuedMessage } from '../store/requests.ts';
-import { dropText, longestPart, restoreText, shortenRunEnd } from '../store/run-end.ts';
-import type { Draft, RunRecord } from '../store/runs.ts';
-import { toRunStatus } from '../store/status.ts';
+import { type Draft, dropText, longestPart, type RunRecord, restoreText, shortenRunEnd } from '../store/runs.ts';
+import { toRunStatus } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
-import { createDrafts } from './drafts.ts';
-import type { Journal, JournalOptions } from './journal.ts';
+import { createDrafts, type Journal, type JournalOptions } from './journal.ts';
 import type { RunCounter } from './metrics.ts';
 
 /** A run that this object carries out now, or a finished run in the same form. */

@@ -1,7 +1,7 @@
 import { type Actor, isSamePerson } from '../../../core/base/actor.ts';
 import { findOpenCalls } from './calls.ts';
 import { toAskers } from './inbound.ts';
-import { type MessageRecord, messageStride, sortByStoring } from './message-record.ts';
+import { type MessageRecord, messageStride, sortByStoring } from './messages.ts';
 import type { RunRecord } from './runs.ts';
 import type { SessionStore } from './store.ts';
 

@@ -1,9 +1,12 @@
 import type { Actor } from '../../../core/base/actor.ts';
 import { RunletError } from '../../../core/base/errors.ts';
-import { toActor } from '../../auth/actor.ts';
+import type { RunResult, TerminalEvent } from '../../../core/chat/index.ts';
+import type { StateChanges, StateStore } from '../../../core/tool/index.ts';
 import { localIdentity } from '../../auth/identity.ts';
+import { toActor } from '../../auth/rights.ts';
 import { makeTokenKey } from '../../auth/token.ts';
 import type { Limit } from '../../objects/budget.ts';
+import type { Sql } from '../../objects/migrate.ts';
 import { toJsonText } from '../../objects/storage.ts';
 import type { ClientTool } from '../../wire/run.ts';
 import type { CachingSql } from './tables.ts';
@@ -132,4 +135,141 @@ function toSessionRow(row: Row): SessionRow {
 
 export function noSuchSession(): RunletError {
 	return new RunletError('not_found', 'There is no such session.');
+}
+
+/** The status of a session (docs/sessions.md, "Statuses"). */
+export type Status = 'idle' | 'running' | 'awaiting_user' | 'awaiting_tools' | 'completed' | 'error';
+
+export type RunStatus = 'running' | RunResult['status'] | 'cancelled' | 'error';
+
+export type Operation = 'reply' | 'answer' | 'submit' | 'continue' | 'step' | 'cancel';
+
+const allowed: Readonly<Record<Status, readonly Operation[]>> = {
+	idle: ['reply', 'cancel'],
+	completed: ['reply', 'cancel'],
+	running: ['cancel'],
+	awaiting_user: ['reply', 'answer', 'cancel'],
+	awaiting_tools: ['submit', 'cancel'],
+	error: ['reply', 'continue', 'step', 'cancel'],
+};
+
+/** The operations of a waiting session without open calls, such as after a step. */
+const afterStep: readonly Operation[] = ['continue', 'step', 'cancel'];
+
+const routes: Readonly<Record<Operation, string>> = {
+	reply: 'POST messages',
+	answer: 'POST answer',
+	submit: 'POST tool-results',
+	continue: 'POST continue',
+	step: 'POST step',
+	cancel: 'POST cancel',
+};
+
+type OpenCall = { readonly id: string; readonly kind?: 'approval' };
+
+/** Throws `conflict` if the status does not allow the operation. The message lists the allowed operations. */
+export function assertAllowed(status: Status, operation: Operation, openCalls?: readonly OpenCall[]): void {
+	const possible = status === 'awaiting_tools' && openCalls?.length === 0 ? afterStep : allowed[status];
+	if (possible.includes(operation)) return;
+	const hint = status === 'awaiting_tools' ? describeWaiting(openCalls ?? []) : '';
+	const names = possible.map((name) => routes[name]).join(', ');
+	throw new RunletError(
+		'conflict',
+		`The session is ${status}: ${routes[operation]} is not possible now. Possible: ${names}.${hint}`,
+		{ status, allowed: possible },
+	);
+}
+
+const mostNamed = 5;
+
+function describeWaiting(calls: readonly OpenCall[]): string {
+	const say = (what: string, waiting: readonly OpenCall[]): string => {
+		if (waiting.length === 0) return '';
+		const ids = waiting.slice(0, mostNamed).map(({ id }) => JSON.stringify(id.slice(0, 64)));
+		const rest = waiting.length > mostNamed ? ` and ${waiting.length - mostNamed} more` : '';
+		return ` Waiting for ${what} of ${ids.join(', ')}${rest}.`;
+	};
+	const approvals = calls.filter(({ kind }) => kind === 'approval');
+	const results = calls.filter(({ kind }) => kind !== 'approval');
+	return `${say('the approval', approvals)}${say('the result', results)}`;
+}
+
+export function canTakeNext(status: Status): boolean {
+	return status === 'idle' || status === 'completed' || status === 'error';
+}
+
+export function isWaiting(status: Status): boolean {
+	return status === 'awaiting_user' || status === 'awaiting_tools';
+}
+
+export function sessionStatus(run: RunStatus | undefined): Status {
+	switch (run) {
+		case undefined:
+		case 'cancelled':
+			return 'idle';
+		case 'halted':
+			return 'completed';
+		default:
+			return run;
+	}
+}
+
+export function toRunStatus(event: TerminalEvent): RunStatus {
+	switch (event.type) {
+		case 'done':
+			return 'completed';
+		case 'awaiting':
+			return event.status;
+		default:
+			return event.type;
+	}
+}
+
+/** The state of the session's tools: a row for each key, with the value as JSON. */
+export class StateRows implements StateStore {
+	readonly #sql: Sql;
+
+	constructor(sql: Sql) {
+		this.#sql = sql;
+	}
+
+	get(key: string): unknown {
+		const [row] = this.#sql.exec<{ value: string }>('SELECT value FROM state WHERE key = ?', key).toArray();
+		return row === undefined ? undefined : JSON.parse(row.value);
+	}
+
+	set(key: string, value: unknown): void {
+		this.#sql.exec(
+			'INSERT INTO state (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+			key,
+			JSON.stringify(value),
+		);
+	}
+
+	delete(key: string): void {
+		this.#sql.exec('DELETE FROM state WHERE key = ?', key);
+	}
+
+	list(): readonly string[] {
+		const rows = this.#sql.exec<{ key: string }>('SELECT key FROM state ORDER BY key').toArray();
+		return rows.map(({ key }) => key);
+	}
+
+	change(changes: StateChanges): void {
+		for (const [key, value] of changes) {
+			if (value === undefined) this.delete(key);
+			else this.set(key, value);
+		}
+	}
+}
+
+/** Returns the state for the loop, without `change`: the journal stores the changes with the result. */
+export function createRunState(rows: StateRows): StateStore {
+	return {
+		get: (key) => rows.get(key),
+		set: (key, value) => rows.set(key, value),
+		delete: (key) => rows.delete(key),
+		list: () => rows.list(),
+		change: () => {},
+	};
 }

@@ -1,8 +1,68 @@
 import { type Amount, type Limit, minus, nothing } from '../../objects/budget.ts';
 import type { UserScope } from '../../objects/ledger/api.ts';
 import type { MessageRows } from './messages.ts';
-import { type Charge, type SpendingRow as Row, settleRow, toCharge } from './spending-row.ts';
 import type { Cached, CachingSql } from './tables.ts';
+
+export interface Charge {
+	readonly call: number;
+	readonly run: number;
+	readonly model: string;
+	/** The reservation during the request, and its cost afterwards. */
+	readonly amount: Amount;
+	/** Whether the owner's ledger gets the cost. */
+	readonly owed: boolean;
+	readonly lease: number;
+	readonly estimate: Estimate;
+	/** Whether the request is for vectors. It has no message. */
+	readonly isEmbedding?: boolean;
+	/** Whether the model may think without showing it. */
+	readonly mayThink?: boolean;
+}
+
+/** The size of a request's input, and its prices in US dollars. */
+export interface Estimate {
+	readonly inputTokens: number;
+	readonly inputUsd: number;
+	readonly unitsUsd?: number;
+	readonly outputUsd: number;
+	/** Whether the price is unknown. Then the dollars are 0. */
+	readonly isUnpriced?: boolean;
+}
+
+export type SpendingRow = {
+	call: number;
+	run: number;
+	model: string;
+	tokens: number;
+	usd: number;
+	total_tokens: number;
+	total_usd: number;
+	settled: number;
+	owed: number;
+	input_tokens: number;
+	input_usd: number;
+	output_usd: number;
+	units_usd: number | null;
+	lease: number;
+	told: number;
+	embedding: number | null;
+	thinks: number | null;
+	unpriced: number | null;
+	created_at: number;
+};
+
+function settleRow(row: SpendingRow, { tokens, usd }: Amount): SpendingRow {
+	const sums = { total_tokens: row.total_tokens + tokens, total_usd: row.total_usd + usd };
+	return { ...row, ...sums, tokens, usd, settled: 1 };
+}
+
+function toCharge({ call, run, model, tokens, usd, owed, ...row }: SpendingRow): Charge {
+	const { input_tokens: inputTokens, input_usd: inputUsd, output_usd: outputUsd } = row;
+	const prices = { inputUsd, outputUsd, unitsUsd: row.units_usd ?? 0, isUnpriced: row.unpriced === 1 };
+	const estimate = { inputTokens, ...prices };
+	const about = { call, run, model, amount: { tokens, usd }, owed: owed !== 0, estimate };
+	return { ...about, lease: row.lease, isEmbedding: row.embedding === 1, mayThink: row.thinks === 1 };
+}
 
 /** A part of the owner's day budget for several requests (docs/budgets.md, "Leases"). */
 export interface Lease {
@@ -20,7 +80,7 @@ export interface Lease {
 /** The spending of a session: a row for each request to a model, with the sum up to it. Requests run one at a time. */
 export class SpendingRows {
 	readonly #sql: CachingSql;
-	readonly #newest: Cached<Row | undefined>;
+	readonly #newest: Cached<SpendingRow | undefined>;
 	readonly #messages: Pick<MessageRows, 'newestCost'>;
 	/** The last request whose lease is reported. Missing while this instance does not report. */
 	#told: number | undefined;
@@ -34,7 +94,7 @@ export class SpendingRows {
 		this.#messages = messages;
 		this.#newest = sql.cached(
 			'spending',
-			() => sql.exec<Row>('SELECT * FROM spending ORDER BY call DESC LIMIT 1').toArray()[0],
+			() => sql.exec<SpendingRow>('SELECT * FROM spending ORDER BY call DESC LIMIT 1').toArray()[0],
 		);
 	}
 
@@ -48,7 +108,7 @@ export class SpendingRows {
 		const call = (last?.call ?? 0) + 1;
 		const { lease = call } = charge;
 		const total = this.total();
-		const row: Row = {
+		const row: SpendingRow = {
 			...{ call, run, model, tokens, usd, total_tokens: total.tokens, total_usd: total.usd, settled: 0 },
 			...{ owed: owed ? 1 : 0, created_at: at, input_tokens: estimate.inputTokens, input_usd: estimate.inputUsd },
 			...{
@@ -90,9 +150,9 @@ export class SpendingRows {
 		return row?.run === run && this.#messages.newestCost()?.call !== row.call;
 	}
 
-	#findNewestTurn(): Row | undefined {
+	#findNewestTurn(): SpendingRow | undefined {
 		return this.#sql
-			.exec<Row>('SELECT * FROM spending WHERE embedding IS NULL ORDER BY call DESC LIMIT 1')
+			.exec<SpendingRow>('SELECT * FROM spending WHERE embedding IS NULL ORDER BY call DESC LIMIT 1')
 			.toArray()[0];
 	}
 
@@ -175,7 +235,7 @@ export class SpendingRows {
 	}
 
 	/** Returns the newest request, settled with the cost of its message. */
-	#last(): Row | undefined {
+	#last(): SpendingRow | undefined {
 		const row = this.#newest();
 		if (row === undefined || row.settled === 1) return row;
 		const cost = this.#messages.newestCost();
@@ -188,7 +248,7 @@ export class SpendingRows {
 
 	/** Returns at most `limit` requests after a number, the oldest first. */
 	after(call: number, limit: number): (Charge & { readonly isSettled: boolean; readonly createdAt: number })[] {
-		type Found = Row & { next_tokens: number | null; next_usd: number | null };
+		type Found = SpendingRow & { next_tokens: number | null; next_usd: number | null };
 		const rows = this.#sql.exec<Found>(
 			`SELECT a.*, ${before('b', 'tokens')} AS next_tokens, ${before('b', 'usd')} AS next_usd
 			FROM spending AS a LEFT JOIN spending AS b ON b.call = a.call + 1 WHERE a.call > ? ORDER BY a.call LIMIT ?`,

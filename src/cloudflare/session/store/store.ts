@@ -3,11 +3,9 @@ import { migrate, readVersion } from '../../objects/migrate.ts';
 import type { SessionChange } from '../../objects/session-api.ts';
 import { guardStorage, type Storage, StoredAlarm, toJsonText } from '../../objects/storage.ts';
 import { CallRows } from './calls.ts';
-import { type MessageRecord, messageStride } from './message-record.ts';
-import { MessageRows } from './messages.ts';
-import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
-import { PendingReports, visitedForMs } from './reports.ts';
-import { DeliveryRows, QueueRows } from './requests.ts';
+import { DeliveryRows, QueueRows } from './inbound.ts';
+import { type MessageRecord, MessageRows, messageStride } from './messages.ts';
+import { CallbackRows, OutboxRows, type Outgoing, PendingReports, visitedForMs } from './outbox.ts';
 import { RunRows } from './runs.ts';
 import { keptTables, rareTables, schema, usualTables } from './schema.ts';
 import {
@@ -17,10 +15,11 @@ import {
 	noSuchSession,
 	type SessionRecord,
 	type SessionRow,
+	StateRows,
+	type Status,
+	sessionStatus,
 } from './session-row.ts';
 import { SpendingRows } from './spending.ts';
-import { StateRows } from './state.ts';
-import { type Status, sessionStatus } from './status.ts';
 import { type CachingStorage, cacheReads, makeTables } from './tables.ts';
 import { TokenRows } from './tokens.ts';
 import { WorkspaceRows } from './workspace.ts';

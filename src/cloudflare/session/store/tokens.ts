@@ -1,6 +1,5 @@
 import type { Actor } from '../../../core/base/actor.ts';
-import { toActor } from '../../auth/actor.ts';
-import { type TokenScope, tokenScopes } from '../../auth/rights.ts';
+import { type TokenScope, toActor, tokenScopes } from '../../auth/rights.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import { toJsonText } from '../../objects/storage.ts';
 

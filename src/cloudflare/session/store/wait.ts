@@ -1,6 +1,6 @@
 import type { Wait, WaitedCall } from '../../objects/directory/wait.ts';
 import { findPending } from './calls.ts';
-import { isWaiting } from './status.ts';
+import { isWaiting } from './session-row.ts';
 import type { SessionStore } from './store.ts';
 
 /** The most calls of a session in its owner's list. When they are answered, the list gets the next calls. */

@@ -1,15 +1,14 @@
 import { toBase64 } from '../../../core/base/bytes.ts';
 import { createFieldError } from '../../../core/base/errors.ts';
-import { close } from '../../../core/chat/event-feed.ts';
+import { close } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
 import { exportedLists, type exportedSession, recordNames } from '../../wire/export.ts';
 import type { Shown } from '../../wire/operation.ts';
 import type { SessionFiles } from '../files/session-files.ts';
-import type { Authorization } from '../inbox/authorization.ts';
+import type { Authorization } from '../inbox/transaction.ts';
 import type { Inbound } from '../store/inbound.ts';
-import { type MessageRecord, messageStride, toTurnPlace } from '../store/message-record.ts';
-import type { RunEnd } from '../store/run-end.ts';
-import type { RunRecord } from '../store/runs.ts';
+import { type MessageRecord, messageStride, toTurnPlace } from '../store/messages.ts';
+import type { RunEnd, RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { showMessage } from './show.ts';
 

@@ -12,8 +12,8 @@ import { type Reader, showError } from '../../wire/shown-error.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { findPending } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
-import type { MessageRecord } from '../store/message-record.ts';
-import { createRunState } from '../store/state.ts';
+import type { MessageRecord } from '../store/messages.ts';
+import { createRunState } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 
 const pageBytes = 4_000_000;

@@ -7,7 +7,7 @@ import { findAskedMessage, toListedId } from '../inbox/posted.ts';
 import { findInput, isFromOutside } from '../store/askers.ts';
 import { findOpenCalls, listApprovedCalls } from '../store/calls.ts';
 import { readAttachments } from '../store/inbound.ts';
-import { type MessageRecord, messageStride } from '../store/message-record.ts';
+import { type MessageRecord, messageStride } from '../store/messages.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 

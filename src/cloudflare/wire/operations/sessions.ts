@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { userName } from '../../auth/actor.ts';
+import { userName } from '../../auth/rights.ts';
 import { approvalPage, approvalQuery } from '../approval.ts';
 import { exportedSession } from '../export.ts';
 import { described } from '../field.ts';

@@ -1,5 +1,5 @@
 import { toResponse } from '../../../core/base/errors.ts';
-import { toSse } from '../../../core/chat/event-feed.ts';
+import { toSse } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
 import type { ChildEvent } from '../event.ts';
 import { mcpFailure, runLines } from './mcp/protocol.ts';

@@ -1,6 +1,6 @@
 import type { CallEstimate, CallOptions, ChatUsage, Message, ProviderMeta } from '../../chat/index.ts';
 import type { ProviderChoices } from '../../chat/provider-tool.ts';
-import type { Units } from '../../chat/usage.ts';
+import type { Units } from '../../chat/reply.ts';
 import type { JsonSchema, ToolForProvider } from '../../tool/index.ts';
 import type { Json } from './json.ts';
 import type { ReplyBuilder, Terms } from './reply.ts';

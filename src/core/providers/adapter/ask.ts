@@ -1,8 +1,8 @@
 import { RunletError } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
+import { sleep, toAbortError } from '../../base/promises.ts';
 import type { ChatReply, ChatUsage, OnDelta } from '../../chat/index.ts';
 import { isRetryable, withData, withUsage } from '../../chat/model-error.ts';
-import { sleep, toAbortError } from '../../chat/signal.ts';
 import type { Adapter, ModelRequest, ReplyReader } from './adapter.ts';
 import { createWireBounds, readBody } from './bounded.ts';
 import { done, readEvents } from './events.ts';

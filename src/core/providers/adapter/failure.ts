@@ -1,6 +1,6 @@
 import { RunletError, toMessageText } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
-import { redactSecrets } from '../../base/redact.ts';
+import { redactSecrets } from '../../base/text.ts';
 import {
 	findStatusCode,
 	isRetryable,

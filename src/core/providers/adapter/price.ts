@@ -1,7 +1,7 @@
 import { toMessageText } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
 import { type ChatUsage, makeUsage } from '../../chat/index.ts';
-import { roundDollars } from '../../chat/usage.ts';
+import { roundDollars } from '../../chat/reply.ts';
 import { findOwnRates, type OwnPrice, type PriceFn } from '../prices/own.ts';
 import { type Billed, findMostPrice, findPrice, isListed, type Price } from '../prices/price.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from './json.ts';

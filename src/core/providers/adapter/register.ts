@@ -1,3 +1,4 @@
+import { raceAbort, toAbortError } from '../../base/promises.ts';
 import {
 	type CallEstimate,
 	type CallOptions,
@@ -12,7 +13,6 @@ import {
 import { callDirectly, type ModelCall } from '../../chat/model-call.ts';
 import { assertEffort } from '../../chat/provider.ts';
 import type { ProviderChoices } from '../../chat/provider-tool.ts';
-import { raceAbort, toAbortError } from '../../chat/signal.ts';
 import { providerName, type Tool } from '../../tool/index.ts';
 import { toCurrentDraft } from '../../tool/json-schema/keywords.ts';
 import { findContextWindow } from '../prices/list.ts';

@@ -1,4 +1,4 @@
-import type { Units } from '../../chat/usage.ts';
+import type { Units } from '../../chat/reply.ts';
 import { getNumber, getObject, getObjects, type Json } from './json.ts';
 
 /** Reads the separately priced tokens from the usage record of any provider. */

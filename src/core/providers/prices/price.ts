@@ -1,4 +1,4 @@
-import type { ChatUsage, Units } from '../../chat/usage.ts';
+import type { ChatUsage, Units } from '../../chat/reply.ts';
 import { findRates, type Rate, type Rates } from './list.ts';
 import { findFactor, findTierRates, findTokenPrice, findUnitPrice, isFree } from './supplement.ts';
 

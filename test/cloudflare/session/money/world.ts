@@ -1,6 +1,6 @@
 /** A part of the walk: an owner with users, caps and sessions, and the possible steps. */
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
-import type { Authenticate } from '../../../../src/cloudflare/auth/account.ts';
+import type { Authenticate } from '../../../../src/cloudflare/auth/identity.ts';
 import { type Config, readConfig } from '../../../../src/cloudflare/config/config.ts';
 import type { Limit } from '../../../../src/cloudflare/objects/budget.ts';
 import { createApp } from '../../../../src/cloudflare/routes/app.ts';

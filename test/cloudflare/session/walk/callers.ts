@@ -1,6 +1,6 @@
 /** The Worker of the walk, with keys and logins for everybody. */
 import { env } from 'cloudflare:test';
-import type { Authenticate } from '../../../../src/cloudflare/auth/account.ts';
+import type { Authenticate } from '../../../../src/cloudflare/auth/identity.ts';
 import { hashKey, type KeyRecord, makeKey } from '../../../../src/cloudflare/auth/key.ts';
 import type { Role } from '../../../../src/cloudflare/auth/rights.ts';
 import { createApp } from '../../../../src/cloudflare/routes/app.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { calcPrice, type MatchLogic, type Provider, waitForUpdate } from '@pydantic/genai-prices';
 import { expect, test } from 'vitest';
-import { roundDollars } from '../../../../src/core/chat/usage.ts';
+import { roundDollars } from '../../../../src/core/chat/reply.ts';
 import { findContextWindow } from '../../../../src/core/providers/prices/list.ts';
 import { type Billed, findPrice, type Price } from '../../../../src/core/providers/prices/price.ts';
 import { findMoved } from '../../../../src/core/providers/prices/supplement.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { isBase64 } from '../../../../core/base/bytes.ts';
 import { isPublicUrl } from '../../../../core/base/public-fetch.ts';
-import { userName } from '../../../auth/actor.ts';
+import { userName } from '../../../auth/rights.ts';
 import { described } from '../../field.ts';
 import { longText, maxContent, maxId, maxName, shortText } from '../../limits.ts';
 

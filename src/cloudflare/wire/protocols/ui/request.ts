@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { countBase64Bytes, countBytes } from '../../../../core/base/bytes.ts';
-import type { Attachment } from '../../content.ts';
 import { longText, maxId, shortText } from '../../limits.ts';
+import type { Attachment } from '../../message.ts';
 
 export const textPart = v.object({ type: v.literal('text'), text: longText });
 export const filePart = v.object({

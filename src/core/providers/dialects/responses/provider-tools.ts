@@ -8,7 +8,7 @@ import {
 	type Source,
 	usualUses,
 } from '../../../chat/provider-tool.ts';
-import type { Units } from '../../../chat/usage.ts';
+import type { Units } from '../../../chat/reply.ts';
 import type { Foreseen } from '../../adapter/adapter.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { assertNoDomains, assertOwnType, countMostInput, createNoTool, listToolTypes } from '../../adapter/tools.ts';

@@ -1,6 +1,6 @@
 import { RunletError } from '../../../base/errors.ts';
 import { isRecord } from '../../../base/json.ts';
-import type { Units } from '../../../chat/usage.ts';
+import type { Units } from '../../../chat/reply.ts';
 import { toInputText } from '../../../tool/call.ts';
 import type { ModelRequest, ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';

@@ -2,7 +2,7 @@
 import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { readConfig } from '../../../../../src/cloudflare/config/config.ts';
 import { askDirectory } from '../../../../../src/cloudflare/objects/directory/api.ts';
-import { takeValue } from '../../../../../src/cloudflare/objects/result.ts';
+import { takeValue } from '../../../../../src/cloudflare/objects/reach.ts';
 import { armSchedules } from '../../../../../src/cloudflare/schedules/arm.ts';
 import { setClock } from '../../../../clock.ts';
 import { dawns, seen, walkers } from '../agents.ts';
