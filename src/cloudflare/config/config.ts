@@ -11,7 +11,7 @@ import { accountKeyId, localIdentity, scheduleOwner, webhookOwner } from '../aut
 import { isOver, type KeyRecord } from '../auth/key.ts';
 import type { LocalMode } from '../auth/local.ts';
 import type { SecretsBox } from '../auth/secrets-box.ts';
-import type { Limit } from '../objects/budget.ts';
+import { FullRooms, type Limit, type RoomLimits } from '../objects/budget.ts';
 import type { DirectoryNamespace } from '../objects/directory/api.ts';
 import { StoredKeys } from '../objects/directory/stored-keys.ts';
 import type { LedgerNamespace } from '../objects/ledger/api.ts';
@@ -19,7 +19,6 @@ import { Shortages } from '../objects/ledger/shortages.ts';
 import type { MemoryNamespace } from '../objects/memory/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
-import { FullRooms, type RoomLimits } from '../objects/budget.ts';
 import { defaultBudgets } from '../wire/budget.ts';
 import type { Problem } from '../wire/error.ts';
 import { maxFile } from '../wire/limits.ts';

@@ -1,7 +1,6 @@
-import { createFieldError } from '../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import type { amount, limit, budgetState as stateSchema } from '../wire/budget.ts';
 import type { Shown } from '../wire/operation.ts';
-import { RunletError } from '../../core/base/errors.ts';
 
 /** The cost of calls to models: tokens, input and output together, and US dollars. */
 export type Amount = Shown<typeof amount>;

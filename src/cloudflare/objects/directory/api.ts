@@ -1,8 +1,8 @@
 import { createFieldError, type RunletError } from '../../../core/base/errors.ts';
 import { sessionCursor } from '../../wire/page.ts';
+import type { Held } from '../budget.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 import type { ScheduleApi } from '../schedule-api.ts';
-import type { Held } from '../budget.ts';
 import type { RegistryApi } from './registry.ts';
 import type { Wait, WaitingPage, WaitingQuery } from './wait.ts';
 

@@ -1,6 +1,6 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
-import { migrate, type Sql } from '../migrate.ts';
 import type { Held } from '../budget.ts';
+import { migrate, type Sql } from '../migrate.ts';
 import {
 	createCursor,
 	type DirectoryPage,

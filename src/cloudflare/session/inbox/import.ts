@@ -4,9 +4,9 @@ import { createFieldError, type RunletError } from '../../../core/base/errors.ts
 import { assertTasks } from '../../../core/tool/tasks.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import { toActor } from '../../auth/rights.ts';
+import { assertRoom } from '../../objects/budget.ts';
 import type { Bytes } from '../../objects/reach.ts';
 import type { ImportOwner } from '../../objects/session-api.ts';
-import { assertRoom } from '../../objects/budget.ts';
 import {
 	createBadRecord,
 	type ImportedAbout,

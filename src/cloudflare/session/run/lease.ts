@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';
 import {
 	type Amount,
+	assertHeld,
 	type BudgetState,
 	createAmount,
 	everything,
@@ -21,7 +22,6 @@ import {
 	type ReplyCost,
 	type Reserved,
 } from '../../objects/ledger/api.ts';
-import { assertHeld } from '../../objects/budget.ts';
 import type { SessionRecord } from '../store/session-row.ts';
 import type { Charge, Estimate, Lease } from '../store/spending.ts';
 import type { SessionStore } from '../store/store.ts';
