@@ -12,14 +12,14 @@ import type { Agent } from './define.ts';
 export interface AgentToolOptions {
 	/** The name of the tool. By default the agent's name with `_` for `-`, or `spawn`. */
 	readonly name?: string;
-	/** Tells the model when to call it. By default the agent's description, or the list of agents. */
+	/** Tells the model when to call the tool. By default the agent's description, or the list of agents. */
 	readonly description?: string;
 	/**
-	 * The most that a call may spend of the session's rest. By default the agent's budget, else an equal share of the
-	 * rest for each child that may work at once.
+	 * The most that a call may spend of the rest of the session's budget. By default the agent's budget. Without
+	 * an agent's budget, each child that may work at once gets an equal share of the rest.
 	 */
 	readonly budget?: Limit;
-	/** The most sessions above a child. 3 by default: the children of children of children have none. */
+	/** The most levels of sessions above a child. 3 by default: a child at the third level has no children. */
 	readonly maxDepth?: number;
 	/** The most children of a session at once. 8 by default. */
 	readonly maxAtOnce?: number;
@@ -28,7 +28,8 @@ export interface AgentToolOptions {
 	/** Whether a person has to allow a call first. */
 	readonly needsApproval?: boolean;
 	/**
-	 * Whether a call ends at once, and the child's answer arrives as a message. In a child session a call always waits.
+	 * Whether a call ends at once, so that the child's answer arrives later as a message. In a child session a
+	 * call always waits.
 	 */
 	readonly background?: boolean;
 }
@@ -51,7 +52,7 @@ const task = v.pipe(
 	v.description('What to do, with all that is needed for it. Nothing of this conversation is known there.'),
 );
 
-/** No limit but that of the run. */
+/** The time limit of the run is the only limit. */
 const timeoutMs = 2 ** 31 - 1;
 
 type Worker = Pick<Agent, 'name' | 'description' | 'budget'>;
@@ -116,10 +117,10 @@ function createTool(
 		description: options.background === true ? `${description}\nThe answer comes later, as a message.` : description,
 		inputSchema,
 		passInput: true,
-		// The child of a call is found again, and its message has a key that begins one run.
+		// A retry finds the child of the call again. The key of its message begins only one run.
 		retry: 'safe',
 		timeoutMs,
-		// The other agent may have read anything.
+		// The other agent may have read text from outside.
 		readsOutside: true,
 		needsApproval,
 		fn,

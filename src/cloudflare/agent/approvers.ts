@@ -1,9 +1,9 @@
 import type { Actor } from '../../core/base/actor.ts';
 
 export interface ApprovalRequest {
-	/** The person who decides. An asker is the same actor, by whatever way they come. */
+	/** The person who decides. This is the same actor as among `askers`, even if the person uses another way in. */
 	readonly by: Actor;
-	/** The senders of the message that the run answers, and of later ones. */
+	/** The senders of the message that the run answers, and the senders of later messages. */
 	readonly askers: readonly Actor[];
 	readonly approve: boolean;
 	readonly tool: string;
@@ -16,7 +16,7 @@ export interface ApprovalRequest {
 }
 
 /**
- * Whether a person may decide about a call (docs/people.md). Without `true` the call waits for another person. A
- * promise is not `true`: the answer is needed while the decision is stored.
+ * Whether a person may decide about a call (docs/people.md). Unless the function returns `true`, the call waits
+ * for another person. A promise is not `true`, because the result is needed while the decision is stored.
  */
 export type Approvers = (request: ApprovalRequest) => boolean;

@@ -17,14 +17,17 @@ export interface Task {
 	readonly task: string;
 }
 
-/** Starts the child of a call, or finds it after a restart. Returns its answer, or at once for a background child. */
+/**
+ * Starts the child of a call, or finds the child after a restart. Returns the child's answer. Returns at once
+ * for a background child.
+ */
 export async function beginChild(
 	{ agent, task }: Task,
 	limits: ChildLimits,
 	{ context, children }: { readonly context: ToolContext; readonly children: Children },
 ): Promise<unknown> {
 	const { callId, signal, emit } = context;
-	// The answer of a child is whole: none of its own children works in the background.
+	// The answer of a child must be complete, so none of the child's own children works in the background.
 	const isBackground = limits.background === true && children.depth === 0;
 	const child =
 		children.find(callId) ??
@@ -35,7 +38,7 @@ export async function beginChild(
 		try {
 			await insist(signal, () => children.reach(child).send(children.caller, input, { delivery: 'accepted', once }));
 		} catch (error) {
-			// A background child cannot be given up later.
+			// A background child cannot be dropped later, so it is dropped now.
 			if (!signal.aborted) children.drop(child);
 			throw error;
 		}
@@ -78,25 +81,25 @@ export async function passOn(
 		return follow(passed, context, children, (one, delivery) =>
 			one.answer(children.caller, { text: answer, askers: children.askers(), transport: 'agent' }, { delivery, once }),
 		);
-	// A text alone decides nothing.
+	// A text without a decision decides nothing.
 	if (call.isApproval && decision === undefined) return askAgain(child, context, children);
 	const { by, ...decided } = decision ?? {};
 	const entry: CallAnswer = call.isApproval
 		? { id: call.id, approve: false, ...decided }
 		: { id: call.id, output: answer };
-	// The agent of the child has approvers of its own.
+	// The agent of the child has its own approvers.
 	const caller = { ...children.caller, ...(call.isApproval && by && { by }) };
 	try {
 		return await follow(passed, context, children, (one, delivery) => one.submit(caller, [entry], { delivery, once }));
 	} catch (error) {
 		const isRefused = error instanceof RunletError && (error.code === 'invalid_request' || error.code === 'forbidden');
 		if (!call.isApproval || !isRefused) throw error;
-		// The tool of the call refuses the arguments, or its agent the person. Nothing has changed.
+		// The tool of the call refuses the arguments, or the agent refuses the person. Nothing has changed.
 		return askAgain(child, context, children, error);
 	}
 }
 
-/** Repeats the question of a child, after the mistake of the last answer. */
+/** Repeats the question of a child and names the mistake of the last answer. */
 async function askAgain(child: Child, { signal }: ToolContext, children: Children, mistake?: RunletError) {
 	const state = await insist(signal, () => children.reach(child).state(children.caller));
 	const question = toQuestion(child, state, mistake && `${mistake.message}\n`);
@@ -105,8 +108,8 @@ async function askAgain(child: Child, { signal }: ToolContext, children: Childre
 }
 
 /**
- * Waits for the answer of a child, or for its question to a person. A child continues by itself after a restart, so the
- * request is repeated under its key. The label shows its run to readers.
+ * Waits for the answer of a child, or for its question to a person. After a restart the child continues by
+ * itself, so the request is repeated with the same key. The label lets readers follow the child's run.
  */
 async function follow(
 	passed: { readonly child: Child; readonly label: string },
@@ -134,13 +137,13 @@ async function settle(child: Child, ended: SessionState, { signal }: ToolContext
 	else children.settle(child, cost);
 }
 
-/** Whether a question for a decision fits a row. Any other question may be shortened there. */
+/** Whether a question for a decision fits a row whole. Any other question may be shortened there. */
 function isWhole({ question, options }: AskUser): boolean {
 	const found = findAskedCall({ callId: '', question, options });
 	return found === undefined || JSON.stringify([question, options]).length <= longestAsked;
 }
 
-/** Denies a call that is too long for a decision, so that the child goes on. */
+/** Denies a call that is too long for a decision, so that the child continues. */
 function denyLong(
 	{ run, toolCalls = [], question }: SessionState,
 	passed: Parameters<typeof follow>[0],
@@ -155,10 +158,10 @@ function denyLong(
 	);
 }
 
-/** Characters of arguments in the text of a question, which also has the whole call. */
+/** The most characters of arguments in the text of a question. The question also contains the whole call. */
 const longestShown = 2_000;
 
-/** The question of a parent to the person, after the mistake of the last answer. */
+/** Makes the parent's question to the person. Names the mistake of the last answer, if any. */
 function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [] }: SessionState, mistake = '') {
 	if (run === undefined || (status !== 'awaiting_user' && status !== 'awaiting_tools')) return undefined;
 	const about = { child: { id, agent } };
@@ -186,7 +189,7 @@ function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [
 		: askUser(`${agent} asks for the result of ${what}.`, shown, resume);
 }
 
-/** Throws the reason, for the model, if there is no answer. */
+/** Returns the answer of a child. Without an answer, throws the reason for the model. */
 function toResult({ agent }: Child, outcome: RunOutcome): unknown {
 	if (outcome.kind === 'failed') throw createEnd(agent, `${outcome.error.code}: ${outcome.error.message}`);
 	const result = outcome.kind === 'result' ? outcome.result : undefined;
@@ -206,7 +209,10 @@ export interface ChildLimits {
 	readonly background?: boolean;
 }
 
-/** Returns the budget of a new child. Throws `conflict`, for the model, if there may be none. */
+/**
+ * Returns the budget of a new child. Throws `conflict`, for the model, if the session may not have another
+ * child.
+ */
 function planChild(
 	agent: { readonly budget?: Limit },
 	{ budget, maxDepth = 3, maxAtOnce = 8, maxChildren = 100 }: ChildLimits,

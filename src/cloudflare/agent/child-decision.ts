@@ -12,7 +12,10 @@ export type Decision = Extract<CallAnswer, { readonly approve: boolean }> & {
 	readonly by?: Actor;
 };
 
-/** Characters of the JSON of a question for a decision. It fits a row, with the names of agents that pass it on. */
+/**
+ * The most characters of a question for a decision, as JSON. With the names of the agents that pass it on, it
+ * fits a row.
+ */
 export const longestAsked = 90_000;
 
 const askedCall = v.object({
@@ -29,7 +32,7 @@ export interface AskedCall {
 	readonly through: readonly string[];
 }
 
-/** Finds the call in a question. A sender without the right to decide may not approve it. */
+/** Finds the call in a question. Only a sender with the right to decide may approve the call. */
 export function findAskedCall(question: Question | undefined): AskedCall | undefined {
 	const read = v.safeParse(askedCall, question?.options);
 	if (!read.success) return undefined;
@@ -38,9 +41,9 @@ export function findAskedCall(question: Question | undefined): AskedCall | undef
 }
 
 /**
- * Reads the answer to such a question: `approve`, or `approve` and changed arguments as a JSON object. Any other answer
- * denies the call, with the text after `deny` as the reason. Throws `invalid_request` for arguments that are no JSON
- * object, too long or too deep.
+ * Reads the answer to such a question: `approve`, or `approve` with changed arguments as a JSON object. Any
+ * other answer denies the call. The text after `deny` is the reason. Throws `invalid_request` for arguments that
+ * are not a JSON object, too long or too deep.
  */
 export function readDecision(id: string, answer: string): Decision {
 	const text = answer.trim();

@@ -15,9 +15,9 @@ export function toBeginLabel(agent: string): string {
 }
 
 /**
- * Merges the events of a session and its children for a reader (docs/events.md, "The events of children"). The events
- * of a child follow the note that names it, and end before the result of its call. Each id has the reader's place in
- * all of them.
+ * Merges the events of a session and its children for a reader (docs/events.md, "The events of children"). The
+ * events of a child begin after the note that names the child, and end before the result of its call. Each id
+ * contains the reader's place in the events of every session.
  */
 export function joinChildEvents(own: EventSource, options: TreeOptions): EventSource {
 	const tree = new Tree(own, options);
@@ -97,7 +97,7 @@ class Tree {
 				const number = this.#options.list().findIndex(({ id }) => id === event.detail);
 				const child = this.#options.list()[number];
 				if (child === undefined || child.isBackground) return false;
-				// A child that goes on is shown from its current run.
+				// A child that continues is shown from its current run.
 				this.#follow(number, event.label === toBeginLabel(child.agent) ? this.#options.start : '');
 				return false;
 			}
@@ -114,7 +114,7 @@ class Tree {
 			case 'halted':
 			case 'cancelled':
 			case 'error':
-				// Children are cancelled with the run, and nobody waits for their ends.
+				// The children are cancelled with the run, and the reader does not wait for their ends.
 				for (const number of this.#followed.keys()) this.#leave(number);
 				return false;
 			default:

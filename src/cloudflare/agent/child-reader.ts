@@ -11,7 +11,7 @@ export interface ChildLine {
 	readonly id?: string;
 }
 
-/** Beyond this the child waits for a slow reader. */
+/** With more events than this, the child waits for a slow reader. */
 const mostHeld = 32;
 
 /** Milliseconds between two requests to a child that cannot be reached: the first pause and the longest. */
@@ -20,8 +20,8 @@ const [firstPauseMs, longestPauseMs] = [100, 5_000];
 const ends: ReadonlySet<string> = new Set(['done', 'awaiting', 'halted', 'cancelled', 'error']);
 
 /**
- * Reads the events of a child for a reader. Pauses if there are no more events, until it is asked again. Resumes a
- * broken stream after its last event.
+ * Reads the events of a child for a reader. Pauses if there are no more events, until the reader asks again.
+ * Resumes a broken stream after its last event.
  */
 export class ChildReader {
 	/** The id of the last event that was taken. */
@@ -58,7 +58,7 @@ export class ChildReader {
 		return line;
 	}
 
-	/** Whether the reader has all events. If that is unknown the child is asked, and `wake` is called. */
+	/** Whether the reader has all events. If that is unknown, asks the child and then calls `wake`. */
 	hasAll(): boolean {
 		if (this.#held.length > 0 || !this.#isResting) return false;
 		if (!this.#hasAll) this.ask();
@@ -74,7 +74,7 @@ export class ChildReader {
 		const { signal } = this.#stop;
 		for (let pause = firstPauseMs; !signal.aborted; pause = Math.min(2 * pause, longestPauseMs)) {
 			const isOver = await this.#readOnce().catch((error: unknown) => {
-				// A child that is gone has no more events.
+				// A removed child has no more events.
 				this.#hasAll = isFinal(error);
 				return this.#hasAll;
 			});
@@ -111,7 +111,7 @@ export class ChildReader {
 /** Milliseconds between two requests to a session that cannot be reached: the first pause and the longest. */
 const [firstTryMs, longestTryMs] = [250, 5_000];
 
-/** Repeats a call of another session until it succeeds, or fails for good. */
+/** Repeats a call of another session until the call succeeds, or fails with an error that no retry changes. */
 export async function insist<T>(signal: AbortSignal, call: () => Promise<RpcResult<T>>): Promise<T> {
 	for (let pause = firstTryMs; ; pause = Math.min(2 * pause, longestTryMs)) {
 		try {
@@ -124,7 +124,7 @@ export async function insist<T>(signal: AbortSignal, call: () => Promise<RpcResu
 	}
 }
 
-/** Whether a retry would be refused, too. */
+/** Whether a retry would be refused as well. */
 function isFinal(error: unknown): boolean {
 	return error instanceof RunletError && !['overloaded', 'storage_unavailable'].includes(error.code);
 }

@@ -112,7 +112,7 @@ export interface AgentDefinition extends AgentChoices {
 	readonly examples?: readonly string[];
 	/** The Worker's `MODEL` by default. */
 	readonly model?: string;
-	/** Other models that a session may choose. */
+	/** Other models that a session may choose instead. */
 	readonly models?: readonly string[];
 	/** The system prompt, or a function that writes it from the session's metadata and the skill context. */
 	readonly system?: SystemPrompt;
@@ -120,46 +120,59 @@ export interface AgentDefinition extends AgentChoices {
 	readonly tools?: ToolEntries;
 	/** Tools that the model may call after it read a skill that names them in `allowed-tools`. */
 	readonly skillTools?: ToolEntries;
-	/** Whether it offers the HTTP tools of the session's owner. No by default. */
+	/** Whether the agent offers the HTTP tools of the session's owner. No by default. */
 	readonly userTools?: boolean;
-	/** MCP servers whose tools it offers (docs/mcp.md). They need the plugin `mcp`. */
+	/** MCP servers whose tools the agent offers (docs/mcp.md). They need the plugin `mcp`. */
 	readonly mcp?: readonly AgentMcpServer[];
-	/** Whether it offers the MCP servers of the session's owner. No by default. */
+	/** Whether the agent offers the MCP servers of the session's owner. No by default. */
 	readonly userMcp?: boolean;
 	/** Names of published skills, skills written here, or `'all'` for every published one. */
 	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
-	/** The resolver of its skills, in place of the Worker's: all of its skills, unless `skills` names some. */
+	/**
+	 * The resolver of the agent's skills, in place of the Worker's resolver. The agent has all skills of this
+	 * resolver, unless `skills` names some of them.
+	 */
 	readonly skillResolver?: SkillSource;
 	/**
-	 * Whether and how it keeps memories beyond a session (docs/memory.md). It needs the plugin `memory`. No by default.
+	 * Whether and how the agent keeps memories beyond a session (docs/memory.md). This needs the plugin `memory`.
+	 * No by default.
 	 */
 	readonly memory?: boolean | MemoryOptions;
 	/** The most model turns of a run. 10 by default. */
 	readonly maxIterations?: number;
-	/** The most tool calls of a run. 200 by default. Further calls do not run, and the model reads that. */
+	/**
+	 * The most tool calls of a run. 200 by default. Further calls are not made, and their results tell the model
+	 * so.
+	 */
 	readonly maxToolCalls?: number;
 	/** The most parallel calls of a turn. 10 by default. They begin in their order. */
 	readonly maxParallelToolCalls?: number;
-	/** The most tools that the model is sent. 40 by default. It finds further ones with `search_tools`. */
+	/** The most tools that the model is sent. 40 by default. The model finds further tools with `search_tools`. */
 	readonly maxSentTools?: number;
-	/** The most tokens of these tools. A tenth of the context window by default, from 4,000 to 20,000. */
+	/**
+	 * The most tokens of the definitions of these tools. A tenth of the context window by default, from 4,000 to
+	 * 20,000.
+	 */
 	readonly maxToolTokens?: number;
 	readonly maxContextTokens?: number;
-	/** A conversation above the context limit: the run fails (the default), or old turns are left out, or summed up. */
+	/**
+	 * What happens to a conversation above the context limit. The run fails by default. `truncate` leaves out old
+	 * turns. `compact` sums them up.
+	 */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
 	/**
-	 * `refer` (the default) may send old tool results as references, which the model opens with `read_result`: if that
-	 * costs less, or if nothing else fits. `keep` always sends them whole.
+	 * `refer` (the default) may send old tool results as references, which the model opens with `read_result`. It
+	 * does so if references cost less, or if nothing else fits. `keep` always sends old results whole.
 	 */
 	readonly oldResults?: 'refer' | 'keep';
 	readonly maxOutputTokens?: number;
-	/** The most bytes of a reply. 8,388,608 by default. A longer one is cut off as `reply_too_large`. */
+	/** The most bytes of a reply. 8,388,608 by default. A longer reply is cut off as `reply_too_large`. */
 	readonly maxReplyBytes?: number;
 	/** The model's own effort by default. */
 	readonly reasoningEffort?: ReasoningEffort;
 	/**
-	 * The schema of its answers: JSON Schema, or a schema of valibot, Zod or ArkType. After a wrong answer the model is
-	 * asked again, at most twice. The value is `output` of the event `done` and of a run's JSON.
+	 * The schema of the agent's answers: JSON Schema, or a schema of valibot, Zod or ArkType. After a wrong answer
+	 * the model is asked again, at most twice. The event `done` and a run's JSON have the value as `output`.
 	 */
 	readonly outputSchema?: AnySchema | JsonSchema;
 	/** `manual` treats all tools as `manual`: their results come from outside. */
@@ -169,8 +182,8 @@ export interface AgentDefinition extends AgentChoices {
 	/** Who may decide about a call (docs/people.md). By default everybody with the right to decide in the session. */
 	readonly approvers?: Approvers;
 	/**
-	 * A URL that is called when a run begins to wait for a person (docs/people.md). With `links` it gets links to
-	 * decide about calls that wait for an approval, made `for` a person. They need the plugin `links`.
+	 * A URL that is called when a run begins to wait for a person (docs/people.md). With `links` the call contains
+	 * links to decide about calls that wait for an approval, made `for` a person. Links need the plugin `links`.
 	 */
 	readonly onWaiting?: { readonly callback: string; readonly links?: boolean; readonly for?: string };
 	/** The budget of a session without its own: tokens, US dollars, or both. */
@@ -183,7 +196,7 @@ export interface AgentDefinition extends AgentChoices {
 	readonly maxRetries?: number;
 	/** The time limits of a call, a tool and the run. */
 	readonly timeouts?: Timeouts;
-	/** The times at which it wakes up (docs/schedules.md). They need the plugin `schedules`. */
+	/** The times at which the agent wakes up (docs/schedules.md). They need the plugin `schedules`. */
 	readonly schedules?: readonly AgentSchedule[];
 	/** Turns webhooks into messages, by source: `{ github: (event) => … }`. */
 	readonly webhooks?: WebhookMappings;
@@ -221,7 +234,7 @@ function toAgent(agent: AgentDefinition): Agent {
 	assertOutputSchema(agent.outputSchema);
 	const tools = forAgent(agent.tools ?? []);
 	const skillTools = forAgent(agent.skillTools ?? []);
-	// Of two tools with one name only the first could be called.
+	// If two tools had the same name, only the first could be called.
 	forAgent([...tools, ...skillTools]);
 	assertNoMemoryTool(agent, [...tools, ...skillTools]);
 	const { skills = [] } = agent;
@@ -252,7 +265,10 @@ function toLine({ description }: Agent): string {
 	return JSON.stringify(description.length > 80 ? `${description.slice(0, 79)}…` : description);
 }
 
-/** Returns the requested model if the agent allows it, else the agent's, else the Worker's. */
+/**
+ * Returns the requested model if the agent allows it. Without a requested model, returns the agent's model, or
+ * else the Worker's.
+ */
 export function chooseModel(agent: Agent, requested: string | undefined, fallback: string): string {
 	const own = agent.model ?? fallback;
 	const allowed = [own, ...(agent.models ?? [])];
@@ -262,7 +278,7 @@ export function chooseModel(agent: Agent, requested: string | undefined, fallbac
 	throw createFieldError('invalid_request', 'model', message);
 }
 
-/** Throws `not_found`, which lists the agents. */
+/** Finds an agent by its name. Throws `not_found`, which lists the agents. */
 export function findAgent(agents: readonly Agent[], name: string): Agent {
 	const agent = agents.find((one) => one.name === name);
 	if (agent !== undefined) return agent;
@@ -284,7 +300,7 @@ function isSkillEntry(entry: unknown): boolean {
 	return typeof entry === 'function' || (isRecord(entry) && 'description' in entry);
 }
 
-/** Throws `invalid_agent` for a schema that fits no answer. */
+/** Throws `invalid_agent` for a schema that no answer can fit. */
 function assertOutputSchema(schema: AgentDefinition['outputSchema']): void {
 	try {
 		assertReadable(schema);
@@ -298,7 +314,7 @@ function isSchemaEntry(entry: unknown): boolean {
 	return typeof entry === 'function' || isRecord(entry);
 }
 
-/** The options of the loop that an agent decides, without its model, skills and context. */
+/** The options of the loop that an agent defines, except its model, skills and context. */
 export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<Agent, 'tools' | 'skillTools'> {
 	return {
 		system: agent.system,

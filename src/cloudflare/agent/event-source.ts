@@ -2,7 +2,7 @@ import type { RunEvent } from '../../core/chat/index.ts';
 import type { Bytes, RpcResult } from '../objects/reach.ts';
 import type { ChildEvent } from '../wire/event.ts';
 
-/** A reader resumes after `id`. An event that is not stored has none. */
+/** An event for a reader, who resumes after `id`. Events that are not stored have no id. */
 export type ShownEvent = { readonly id: string | undefined } & (
 	| { readonly event: RunEvent; readonly child?: undefined }
 	| { readonly child: ChildEvent; readonly event?: undefined }
@@ -24,7 +24,7 @@ export interface TreeChild {
 	readonly id: string;
 	readonly callId: string;
 	readonly agent: string;
-	/** Whether it goes on after the result of its call. Then only its own readers follow it. */
+	/** Whether the child continues after the result of its call. Then only the child's own readers follow it. */
 	readonly isBackground: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface TreeChild {
 export type OpenEvents = (lastId: string) => Promise<RpcResult<Bytes | undefined>>;
 
 export interface TreeOptions {
-	/** The place of a child is its number, and never changes. */
+	/** The children in a fixed order. The place of a child is its number, which never changes. */
 	readonly list: () => readonly TreeChild[];
 	readonly open: (child: TreeChild, lastId: string) => ReturnType<OpenEvents>;
 	/** The id before the first event of a child. */
@@ -44,8 +44,8 @@ export interface TreeOptions {
 export type TreePositions = ReadonlyMap<number, string>;
 
 /**
- * Makes the id of an event in a tree: `ID~3(ID)~4(ID)`, with the id in the session's own events, and in those of its
- * children. The id of a child may be of a tree, too.
+ * Makes the id of an event in a tree: `ID~3(ID)~4(ID)`. The first id is the place in the session's own events,
+ * and the others are places in the events of its children. The id of a child may also be the id of a tree.
  */
 export function formatTreeId(own: string, positions: Iterable<readonly [number, string]>): string {
 	let id = own;

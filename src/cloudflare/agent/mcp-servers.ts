@@ -4,9 +4,9 @@ import { listSecretNames } from './user-tools/headers.ts';
 export type ServerAuth =
 	| 'oauth'
 	| {
-			/** The scopes of the login. By default the server says them. */
+			/** The scopes of the login. By default the server names the scopes. */
 			readonly scopes?: readonly string[];
-			/** The id of this Worker at the provider. By default it registers itself. */
+			/** The id of this Worker at the provider. By default the Worker registers itself. */
 			readonly clientId?: string;
 			/** `${NAME}`: the variable with the secret of the id. */
 			readonly clientSecret?: string;
@@ -16,17 +16,20 @@ export type ServerAuth =
 export interface AgentMcpServer {
 	/** The prefix of its tools' names, `NAME_TOOL`: a–z, 0–9 and single hyphens, 32 at most. */
 	readonly name: string;
-	/** An https URL. Under `npm start` it may be on this machine. `${NAME}` in its path or query is a variable. */
+	/**
+	 * An https URL. Under `npm start` the URL may be on this machine. `${NAME}` in its path or query is a
+	 * variable.
+	 */
 	readonly url: string;
 	/** Headers of each request. `${NAME}` in a value is a variable, so that no secret is in the code. */
 	readonly headers?: Readonly<Record<string, string>>;
 	/** How each owner logs in. No login by default. */
 	readonly auth?: ServerAuth;
-	/** The only tools that are offered, by the server's own names. All by default. */
+	/** The only tools that are offered, by the server's own names. By default all tools are offered. */
 	readonly allow?: readonly string[];
-	/** Whether a person decides about each call, or about those of the named tools. No by default. */
+	/** Whether a person decides about each call, or about each call of the named tools. No by default. */
 	readonly needsApproval?: boolean | readonly string[];
-	/** Tools that may be called again after a crash. None by default, whatever the server says. */
+	/** Tools that may be called again after a crash. None by default, even if the server calls them safe. */
 	readonly safe?: readonly string[];
 	/** Milliseconds for a call. 60,000 by default. */
 	readonly timeoutMs?: number;

@@ -16,7 +16,7 @@ export interface ConnectionsOptions {
 	readonly owner: string;
 	/** The person who logs in if the owner has not. */
 	readonly user?: string;
-	/** Whether the owner itself is the person. Then a login is for all its sessions. */
+	/** Whether the owner itself is the person. Then a login is valid for all sessions of the owner. */
 	readonly isOwners: boolean;
 	readonly agent: Agent;
 	/** All agents of the Worker. */

@@ -4,7 +4,7 @@ import type { Tool } from '../../core/tool/index.ts';
 import type { Config } from '../config/config.ts';
 import type { MemoryHolder } from '../objects/memory/api.ts';
 
-/** The memory tools of an agent that names none. */
+/** The memory tools of an agent that does not choose its memory tools. */
 const usualTools = ['remember', 'recall', 'forget'] as const;
 
 /** `memory` has the commands of Anthropic's memory tool. */
@@ -16,13 +16,13 @@ export interface MemoryOptions {
 	/** The agent's memory tools: `remember`, `recall` and `forget` by default. `memory` has Anthropic's commands. */
 	readonly tools?: readonly MemoryToolName[];
 	/**
-	 * The most characters of memories that are sent with a message they fit: 0 for none, or 1,000 to 20,000. The
-	 * default is 4,000.
+	 * The most characters of memories that are sent with a message which they fit: 0 for no memories, or 1,000 to
+	 * 20,000. The default is 4,000.
 	 */
 	readonly recallCharacters?: number;
 	/**
-	 * The embedding model for finding memories by their meaning. Its provider must be one of the Worker's. Without a
-	 * model, only words are compared.
+	 * The embedding model that finds memories by their meaning. Its provider must be one of the Worker's. Without
+	 * a model, only words are compared.
 	 */
 	readonly embedModel?: string;
 }
@@ -51,7 +51,7 @@ export interface MemorySupport {
 	createTools(session: RememberingSession): readonly Tool[];
 	/** Finds memories that fit a message, except those at the paths `known`. Throws if the memory cannot be reached. */
 	recallFor(session: RecallingSession, text: string, known: ReadonlySet<string>): Promise<Recalled | undefined>;
-	/** Writes recalled memories again, in their present state. Throws if the memory cannot be reached. */
+	/** Writes recalled memories again, with their present texts. Throws if the memory cannot be reached. */
 	recallAgain(
 		session: RecallingSession,
 		lists: readonly (readonly string[])[],
@@ -90,8 +90,9 @@ export function listMemoryTools(agent: Remembering): readonly MemoryToolName[] {
 }
 
 /**
- * Returns whose memories a session uses: its user's; or its owner's, if the owner is a person, an account without a
- * user, or this machine. A session that names nobody has no memories: several people may write there.
+ * Returns whose memories a session uses: the memories of its user. A session without a user uses the memories of
+ * its owner, if the owner is a person, an account without a user, or this machine. Any other session has no
+ * memories, because several people may write there.
  */
 export function findHolder({ owner, user, isOwners }: MemorySession): MemoryHolder | undefined {
 	if (user !== undefined) return { owner, user };

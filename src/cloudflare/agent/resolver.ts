@@ -9,14 +9,16 @@ import { findResolver, type SkillReader } from './skill-source.ts';
 interface Reader {
 	readonly runtime: Pick<Runtime, 'skills'>;
 	readonly config: Config;
-	/** Makes and pays the vectors of queries. Without it skills are found by words. */
+	/** Makes and pays for the vectors of queries. Without it skills are found by words. */
 	readonly embedFn?: (model: string, texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
 	readonly reader: SkillReader;
 }
 
 /**
- * Makes the resolver of an agent's skills for one run: the skills in its code, and those that it names of its own
- * resolver, of the Worker's, or of the published ones. An agent with a resolver that names no skill has all of them.
+ * Makes the resolver of an agent's skills for one run. It contains the skills in the agent's code, and the
+ * skills that the agent names. Named skills are from the agent's own resolver, or else from the Worker's, or
+ * else from the published skills. An agent with its own resolver that names no skills has all skills of that
+ * resolver.
  */
 export function createResolver(agent: Agent, reader: Reader): SkillResolver | undefined {
 	return joinSkills(agent, (names) => findGiven(agent, names, reader));
@@ -52,7 +54,7 @@ export function findNamed(
 	return resolver === undefined || names === undefined ? resolver : restrictResolver(resolver, names);
 }
 
-/** If the skills have vectors, so do the queries. */
+/** Makes the resolver of published skills. If the skills have vectors, queries get vectors, too. */
 function createPublished(
 	{ name: agent }: Agent,
 	names: readonly string[] | undefined,

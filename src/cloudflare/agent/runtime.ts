@@ -9,7 +9,7 @@ import type { SkillSource } from './skill-source.ts';
 export interface Runtime {
 	readonly agents: readonly Agent[];
 	readonly providers: (config: Config) => readonly ProviderRegistration[];
-	/** The source of the skills that agents name: KV by default. */
+	/** The source of the skills that agents name. KV by default. */
 	readonly skills?: SkillSource;
 	/** Provided by plugins. */
 	readonly mcp?: McpConnector;

@@ -12,7 +12,7 @@ export interface SchedulerOptions {
 	readonly now: () => number;
 }
 
-/** A session that has itself woken. */
+/** A session that sets schedules for itself. */
 export interface WakingSession extends Pick<Config, 'directories'> {
 	readonly session: string;
 	readonly owner: string;
@@ -23,9 +23,9 @@ export interface WakingSession extends Pick<Config, 'directories'> {
 
 /** The interface of the plugin `schedules`. A Worker without the plugin contains none of its code. */
 export interface ScheduleConnector {
-	/** Sends the schedules of agents to the directories of their owners. Repeating it is harmless. */
+	/** Sends the schedules of agents to the directories of their owners. A repeated call changes nothing. */
 	arm(agents: readonly Agent[], config: () => Config): Promise<void>;
-	/** Opens the schedules of an owner in the object of its directory. */
+	/** Opens the schedules of an owner in the object of the owner's directory. */
 	open(options: SchedulerOptions): Scheduler;
 	createWakeups(session: WakingSession): Wakeups;
 }

@@ -10,7 +10,7 @@ export interface ActiveSession {
 }
 
 export interface WakeEvent {
-	/** The due time, also of a late call. */
+	/** The due time, even if the call is late. */
 	readonly at: Date;
 	readonly name: string;
 	/** The owner, who pays. */
@@ -19,7 +19,7 @@ export interface WakeEvent {
 	readonly user?: string;
 	/** The Worker's bindings and variables. */
 	readonly env: Env;
-	/** Lists the owner's sessions that were active since then: the newest 100, newest first. */
+	/** Lists the owner's sessions that were active since that time: the newest 100, newest first. */
 	readonly listSessions: (since: Date) => Promise<readonly ActiveSession[]>;
 }
 
@@ -28,12 +28,12 @@ export interface AgentSchedule extends Omit<WakeupTime, 'at'> {
 	/** a–z, 0–9 and single hyphens. Another name is another schedule. */
 	readonly name: string;
 	readonly text?: string;
-	/** Writes the message. Undefined skips the time. */
+	/** Writes the message. If it returns undefined, nothing is sent at this time. */
 	readonly fn?: (event: WakeEvent) => string | undefined | Promise<string | undefined>;
-	/** `same` (the default): one session for all times. `new`: a session for each time. */
+	/** `same` (the default): all times share one session. `new`: each time has a new session. */
 	readonly session?: 'same' | 'new';
 	/** The owner, who pays. `schedules` by default, and `local` on a laptop. */
 	readonly owner?: string;
-	/** The person in that owner. Nobody by default. */
+	/** The person in that owner. By default there is no person. */
 	readonly user?: string;
 }

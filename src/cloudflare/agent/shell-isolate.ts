@@ -10,10 +10,10 @@ import { stopped } from './shell-steps.ts';
 
 const root = '/workspace';
 
-/** Bytes of all files that were read or written. */
+/** The most bytes of all files that a command reads or writes. */
 const mostBytes = 48_000_000;
 
-/** Bytes that a command writes. */
+/** The most bytes that a command writes. */
 const mostWritten = 16_000_000;
 
 export default class Isolate extends WorkerEntrypoint {
@@ -96,6 +96,6 @@ function cut(stdout: string, stderr: string, most: number): Pick<ShellOutcome, '
 }
 
 function isSame(one: Uint8Array, other: Uint8Array | undefined): boolean {
-	// A loop over the bytes would count as steps of the command.
+	// A loop in this code would count as steps of the command.
 	return other?.length === one.length && crypto.subtle.timingSafeEqual(one, other);
 }

@@ -1,24 +1,30 @@
 /**
- * The steps of a command in a shell. A runtime on a laptop stops no endless computation, and its clocks stand still
- * meanwhile. So scripts/pack/count-steps.ts puts calls of these functions into the code of the shell.
+ * The steps of a command in a shell. A runtime on a laptop stops no endless computation, and its clocks do not
+ * advance during a computation. So scripts/pack/count-steps.ts inserts calls of these functions into the code of
+ * the shell.
  */
 
-/** Steps of synchronous code after which the command is stopped; about 60 ms. */
+/** The most steps of synchronous code, after which the command is stopped. They take about 60 ms. */
 const mostAtOnce = 24_000_000;
 
-/** Steps after which asynchronous code lets timers and other requests run; about 15 ms. */
+/**
+ * The number of steps after which asynchronous code lets timers and other requests run. They take about 15 ms.
+ */
 const dueAfter = 6_000_000;
 
-/** Steps of a command; a few seconds. */
+/** The most steps of a command. They take a few seconds. */
 const mostSteps = 1_500_000_000;
 
-/** Steps of a function call. A round of a loop, which may look at one character only, is one step. */
+/**
+ * The number of steps that a function call counts. A round of a loop, which may read only one character, is one
+ * step.
+ */
 const perCall = 20;
 
-/** Steps of a comparison by the rules of a language. */
+/** The number of steps that a comparison by the rules of a language counts. */
 const perComparison = 300;
 
-/** Characters or entries that the engine processes in the time of a step. */
+/** The number of characters or entries that the engine processes in the time of a step. */
 const perStep = 4;
 
 let leftAtOnce = mostAtOnce;
@@ -26,7 +32,7 @@ let leftInAll = mostSteps;
 
 const over = Promise.withResolvers<'over'>();
 
-/** Resolves after too many steps. Code that still runs throws at its next step. */
+/** Resolves after too many steps. Code that continues to run throws at its next step. */
 export const stopped = over.promise;
 
 export function step(): void {
@@ -50,7 +56,7 @@ function stop(): never {
 	throw new Error('The command computes too much.');
 }
 
-/** Whether asynchronous code should rest. */
+/** Whether asynchronous code has to call `rest`. */
 export function isDue(): boolean {
 	return leftAtOnce < mostAtOnce - dueAfter;
 }
@@ -89,7 +95,7 @@ function countCalls(prototype: object, name: string): void {
 	const method = {
 		[name](this: unknown, ...args: unknown[]): unknown {
 			spend(this);
-			// The result may be long, too: a repeated text, or the fields of a split.
+			// The result may be long, too, such as a repeated text or the parts of a split text.
 			return spend(Reflect.apply(own, this, args));
 		},
 	}[name];

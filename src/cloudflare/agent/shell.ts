@@ -4,16 +4,19 @@ import type { Shell, ShellOutcome, ShellRequest } from '../../core/tool/tool.ts'
 import type { Config } from '../config/config.ts';
 import type { PageFiles } from '../config/env.ts';
 
-/** The code of the isolate, in the folder of the page. It is no part of the Worker. */
+/** The code of the isolate, in the folder of the page. The Worker's own code does not contain it. */
 const file = 'shell.js';
 
-/** Milliseconds beyond the time of a command: for the start, and for its files. */
+/** Milliseconds that a command gets in addition to its time limit, for the start and for its files. */
 const extraMs = 5_000;
 
 /** Milliseconds of processor time of a command. */
 const mostCpuMs = 30_000;
 
-/** Milliseconds after which the next isolate starts although the last is still starting, and between two checks. */
+/**
+ * Milliseconds after which the next isolate starts, even if the last isolate is still starting. Then the
+ * milliseconds between two checks.
+ */
 const [longestStartMs, checkMs] = [500, 10];
 
 interface Isolate extends Rpc.WorkerEntrypointBranded {
@@ -80,7 +83,7 @@ async function fetchCode(page: PageFiles): Promise<string> {
 	throw new RunletError('not_configured', `PAGE: has no ${file}. ${remedy}.`);
 }
 
-/** The failure of an isolate, for the model. A failure of the workspace keeps its message. */
+/** Returns the failure of an isolate as an error for the model. A failure of the workspace keeps its message. */
 function toFailure(cause: unknown): RunletError {
 	if (cause instanceof RunletError) return cause;
 	const message = 'The command was stopped: it took too much time or memory. Nothing was changed. Do less at a time.';

@@ -4,13 +4,13 @@ import type { Env } from '../../core/base/env.ts';
 import { isRecord } from '../../core/base/json.ts';
 import type { SkillResolver } from '../../core/skill/index.ts';
 
-/** The reader of a resolver's skills. */
+/** The person for whom a resolver reads skills. */
 export interface SkillReader {
 	readonly owner: string;
 	/** The user of the session. */
 	readonly user?: string;
 	readonly metadata: Readonly<Record<string, string>>;
-	/** The sender of the run's message. Missing outside of a run, such as in the list of agents. */
+	/** The sender of the run's message. Missing outside of a run, such as for the list of agents. */
 	readonly askedBy?: Actor;
 }
 
@@ -22,7 +22,10 @@ export const skillSource = v.custom<SkillSource>(
 	'must be a resolver, { listFn, readFn }, or a function of the environment and the owner that gives one',
 );
 
-/** If the project's function throws, so does each call of the resolver. */
+/**
+ * Returns the resolver of a source. If the project's function throws, each call of the resolver throws the same
+ * error.
+ */
 export function findResolver(source: SkillSource, env: Env, reader: SkillReader): SkillResolver | undefined {
 	if (typeof source !== 'function') return source;
 	try {

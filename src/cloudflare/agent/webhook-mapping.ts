@@ -11,36 +11,40 @@ export interface WebhookMessage {
 	/** Files (docs/api.md, "Messages"). */
 	readonly attachments?: readonly Attachment[];
 	/**
-	 * The subject, such as `owner/repository#7`. Events of a subject share a session; without a subject each has its own.
-	 * It must be the same for a repeated event, which its session recognises.
+	 * The subject, such as `owner/repository#7`. All events of a subject share a session. Each event without a
+	 * subject has its own session. A repeated event must have the same subject, so that its session recognises the
+	 * event.
 	 */
 	readonly session?: string;
-	/** For a new session. */
+	/** Metadata for a new session. */
 	readonly metadata?: Readonly<Record<string, string>>;
 	/** The owner. `webhooks` by default, and `local` on a laptop. Choose it by content that the source has signed. */
 	readonly owner?: string;
 	/** The person. Tools authorize by it (`context.user`), so choose it by content that the source has signed. */
 	readonly user?: string;
-	/** The author's name for texts. It authorizes nothing. The source by default. */
+	/** The author's name for texts. It authorizes nothing. The default is the source. */
 	readonly sender?: string;
-	/** From this run on. */
+	/** The model from this run on. */
 	readonly model?: string;
-	/** During a run: wait for its end (the default), or join it. */
+	/** What the message does during a run: it waits for the end of the run (the default), or joins the run. */
 	readonly whenBusy?: 'queue' | 'steer';
-	/** Whether it may answer a tool's question. If not, it waits for the answer. */
+	/**
+	 * Whether the message may answer a tool's question. If not, the message waits until the question is answered.
+	 */
 	readonly answers?: boolean;
-	/** An https URL for the end of the run. */
+	/** An https URL that is called at the end of the run. */
 	readonly callback?: string;
 	/** The `response_url` of Slack for the answer, instead of a callback. `isPublic` shows it to the whole channel. */
 	readonly responseUrl?: string;
 	readonly isPublic?: boolean;
-	/** The GitHub issue for the answer as a comment, instead of a callback. It needs `GITHUB_TOKEN`. */
+	/** The GitHub issue that gets the answer as a comment, instead of a callback. It needs `GITHUB_TOKEN`. */
 	readonly comment?: { readonly repository: string; readonly issue: number } | undefined;
 }
 
 /**
- * Turns an event into a message, or ignores it (undefined). It decides who may talk to the agent. The source waits for
- * it, so be quick: a second is long. If it throws, the delivery fails with `500`, and most sources send it again.
+ * Turns an event into a message, or ignores the event (undefined). The mapping decides who may talk to the
+ * agent. The source waits for the mapping, so be quick: a second is long. If the mapping throws, the delivery
+ * fails with `500`, and most sources send the event again.
  */
 export type WebhookMapping = (event: WebhookEvent) => Mapped | Promise<Mapped>;
 
@@ -52,13 +56,14 @@ export interface WebhookOptions {
 	/** The most bytes of a body. 1,000,000 by default. */
 	readonly maxBytes?: number;
 	/**
-	 * A known body under another id, from a source that signs neither id nor time (`github`, `hmac`). `once` (the
-	 * default) ignores it for 30 days, because somebody may have recorded it. `again` treats it as a new event.
+	 * How to treat a known body under another id, from a source that signs neither id nor time (`github`, `hmac`).
+	 * `once` (the default) ignores the body for 30 days, because somebody may have recorded it. `again` treats it
+	 * as a new event.
 	 */
 	readonly sameBody?: 'once' | 'again';
 }
 
-/** Mappings by source. The agent takes nothing from other sources. */
+/** Mappings by source. The agent ignores other sources. */
 export type WebhookMappings = { readonly [S in SourceName]?: WebhookMapping | WebhookOptions };
 
 const toMessage = v.custom<WebhookMapping>((entry) => typeof entry === 'function', 'must be a function of the event');

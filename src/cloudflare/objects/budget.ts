@@ -7,7 +7,7 @@ export type Amount = Shown<typeof amount>;
 
 export const nothing: Amount = { tokens: 0, usd: 0 };
 
-/** More than any cap. The amount of a request is infinite where its cost has no known bound. */
+/** An amount above any cap. A request whose cost has no known bound has an infinite amount. */
 export const everything: Amount = { tokens: Number.POSITIVE_INFINITY, usd: Number.POSITIVE_INFINITY };
 
 /** Rounds up to whole tokens, and rounds to 1e-12 dollars. Throws `invalid_argument` for less than 0, or NaN. */
@@ -36,7 +36,7 @@ function checkCount(field: keyof Amount, value: number): number {
 	throw createFieldError('invalid_argument', field, `must be a number from 0 on, got ${value}.`);
 }
 
-/** A missing field has no cap. */
+/** The caps of a budget. A missing field is no cap. */
 export type Limit = Shown<typeof limit>;
 
 export function isWithinLimit(limit: Limit, most: Limit): boolean {
@@ -67,17 +67,17 @@ export function isSpent(state: Omit<BudgetState, 'left'>, amount: Amount): boole
 	return exceedsLimit({ ...state, reserved: nothing }, amount);
 }
 
-/** The negation matters: NaN as a cap allows nothing. */
+/** Whether a total is above a cap. The negation matters: with NaN as a cap, nothing is allowed. */
 function isPast(total: number, cap: number | undefined): boolean {
 	return cap !== undefined && !(total <= cap);
 }
 
 export type RoomScope = 'session' | 'owner' | 'user';
 
-/** The most bytes of each scope. A missing limit allows everything. */
+/** The most bytes that each scope may hold. A missing limit allows everything. */
 export type RoomLimits = Readonly<Partial<Record<RoomScope, number>>>;
 
-/** The bytes of all sessions of an owner, and of one of its users. */
+/** The bytes of all sessions of an owner, and the bytes of one user's sessions. */
 export interface Held {
 	readonly owner: number;
 	readonly user?: number;
@@ -114,8 +114,8 @@ export function assertHeld(limits: RoomLimits, { owner, user = 0 }: Held): void 
 const mostKnown = 1_000;
 
 /**
- * Owners and users that held too much recently, as far as this isolate knows. Only for them the directory is asked
- * before more is stored.
+ * Owners and users that held too much recently, as far as this isolate knows. The directory is asked only about
+ * these before more is stored.
  */
 export class FullRooms {
 	readonly #full = new Set<string>();

@@ -2,7 +2,7 @@ import type { DurableObject as Base } from 'cloudflare:workers';
 
 type Platform = Pick<typeof import('cloudflare:workers'), 'DurableObject'>;
 
-/** The classes are empty where tests load an agent outside of Workers. */
+/** Loads the classes of the platform. They are empty where tests load an agent outside of Workers. */
 async function loadPlatform(): Promise<Platform> {
 	try {
 		return await import('cloudflare:workers');

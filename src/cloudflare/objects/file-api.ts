@@ -9,7 +9,7 @@ export interface FilePageQuery {
 
 export type FilePage = Shown<typeof filePage>;
 
-/** The last byte (`to`) is included. `last` is a number of bytes at the end. */
+/** A range of bytes, including the byte at `to`. `last` is the number of bytes at the end. */
 export type FileRange = { readonly from: number; readonly to?: number } | { readonly last: number };
 
 export interface FileRequest {
@@ -27,7 +27,7 @@ export type FileDownload = FilePage['files'][number] & {
 	readonly body?: Bytes;
 };
 
-/** A change needs one of these entity tags (`*`: any), or that there is no file. */
+/** The condition of a change: the file has one of these entity tags (`*`: any), or there is no file. */
 export interface IfMatch {
 	readonly ifMatch?: '*' | readonly string[];
 	readonly ifNoneMatch?: boolean;

@@ -13,7 +13,7 @@ interface Missing {
 	readonly field?: string;
 }
 
-/** Creates the error of a Worker without a plugin. Its message says how to add the plugin. */
+/** Creates the error of a Worker without a plugin. Its message describes how to add the plugin. */
 export function createMissing(
 	name: PluginName,
 	{ code = 'not_found', subject = 'this Worker', field = name }: Missing = {},

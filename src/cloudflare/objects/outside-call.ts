@@ -4,14 +4,14 @@ import type { MessagePart } from '../../core/chat/index.ts';
 import type { JsonSchema } from '../../core/tool/index.ts';
 import type { Bytes, Failure } from './reach.ts';
 
-/** A call of a tool without a run, such as by an MCP client. */
+/** A call of a tool without a run, such as a call by an MCP client. */
 export interface OutsideCall {
 	readonly agent: string;
 	readonly tool: string;
 	readonly input: unknown;
 	/** Whether the caller can ask a person. If not, a call that would wait is not made. */
 	readonly canAsk: boolean;
-	/** The answer of a person to the call that waits under this name, which is sent again. */
+	/** A person's answer to the call that waits under this name. The call is sent again with the answer. */
 	readonly answer?: { readonly waiting: string } & OutsideAnswer;
 }
 
@@ -37,7 +37,7 @@ export type OutsideEnd =
 	  }
 	| ({ readonly type: 'failed' } & Failure);
 
-/** A line of JSON. The end is the last line. */
+/** A line of JSON. The line of the type `end` is the last line. */
 export type OutsideLine = { readonly type: 'note'; readonly label: string; readonly detail?: string } | OutsideEnd;
 
 export interface ListedTool {
@@ -56,7 +56,7 @@ export async function* readLines<Line>(bytes: Bytes, signal: AbortSignal): Async
 	const decoder = new TextDecoder();
 	const splitter = new LineSplitter();
 	const leave = (): void => void reader.cancel().catch(() => {});
-	/** Not behind an await: the work for a client that left stops at once. */
+	/** This line is before any `await`, so that the work for a client that left stops at once. */
 	signal.addEventListener('abort', leave, { once: true });
 	try {
 		for (;;) {

@@ -3,10 +3,10 @@ import { withTimeLimit } from '../../core/base/promises.ts';
 import { log, logUnexpected, toFailureFields } from '../log.ts';
 import { findMissingSqlite } from './missing-sqlite.ts';
 
-/** Seconds until the first clients try again, and over which the others are spread. */
+/** Seconds until the first clients try again, and the seconds over which the other clients are spread. */
 const [soonest, spread] = [1, 4];
 
-/** Refuses a call before any of it is done. */
+/** Creates the error of a call that is refused before any of its work is done. */
 export function createBusy(what: string): RunletError {
 	const retryAfter = soonest + Math.floor(spread * Math.random());
 	return new RunletError('overloaded', `${what} has too much to do now. Try again in a moment.`, { retryAfter });
@@ -23,15 +23,18 @@ export function assertInTime(deadline: number | undefined, spareMs = 0): void {
 }
 
 /**
- * Milliseconds after which an open call shows that its object is behind. Ten more for each millisecond that a timer of
- * this isolate is late: then this isolate is the slow one.
+ * Milliseconds after which an open call shows that its object is behind. If a timer of this isolate is late,
+ * this isolate is slow. Then each late millisecond adds ten milliseconds.
  */
 const [lateMs, lateByLag] = [500, 10];
-/** Milliseconds. No caller waits longer. */
+/** The longest time, in milliseconds, that a caller waits. */
 const longestMs = 10_000;
-/** Milliseconds for which an object counts as behind after its last late call or refusal. */
+/** Milliseconds for which an object counts as behind after its last late call or its last refusal. */
 const behindMs = 5_000;
-/** The open calls, and the expected milliseconds, from which an object that is behind gets no new work. */
+/**
+ * An object that is behind gets no new work from this number of open calls on, and above this expected wait in
+ * milliseconds.
+ */
 const [fewestWaiting, mostWaitMs] = [4, 1_000];
 const mostKnown = 1_000;
 
@@ -39,7 +42,10 @@ interface Load {
 	/** The start of each open call, the oldest first. */
 	readonly calls: Set<{ readonly at: number }>;
 	behindUntil: number;
-	/** The newest answer, or the start of the first call, and the usual milliseconds between two answers. */
+	/**
+	 * The time of the newest answer, or of the start of the first call. `betweenMs` is the usual time between two
+	 * answers.
+	 */
 	answeredAt: number;
 	betweenMs: number;
 }
@@ -59,7 +65,7 @@ export class Loads {
 		try {
 			const answer = await call();
 			const now = Date.now();
-			// An object answers in order: an earlier call without an answer was made by an object that is gone.
+			// An object answers in order: an earlier call without an answer was made to an instance that is gone.
 			for (const earlier of load.calls)
 				if (earlier.at < one.at) load.calls.delete(earlier);
 				else break;
@@ -121,7 +127,7 @@ export class Loads {
 
 export const loads = new Loads();
 
-/** A tenth of all calls may be retries, and 50 at once. */
+/** A tenth of all calls may be retries, and 50 retries may follow at once. */
 const [share, mostSaved] = [0.1, 50];
 
 export class RetryBudget {
@@ -131,7 +137,7 @@ export class RetryBudget {
 		this.#saved = Math.min(mostSaved, this.#saved + share);
 	}
 
-	/** Returns false if no retry is left. */
+	/** Takes a retry. Returns false if no retry is left. */
 	spend(): boolean {
 		if (this.#saved < 1) return false;
 		this.#saved--;
@@ -175,7 +181,7 @@ export async function reach<T>(
 			const answer = call(deadline);
 			return await (deadline === Infinity ? answer : withTimeLimit(answer, deadline - Date.now(), what));
 		} catch (cause) {
-			// An error before the call, such as a missing permission, is not about the object.
+			// An error before the call, such as a missing permission, has nothing to do with the object.
 			if (cause instanceof RunletError && cause.code !== 'timeout') throw cause;
 			const missing = findMissingSqlite(cause);
 			if (missing !== undefined) throw missing;
@@ -212,7 +218,7 @@ export async function toRpcResult<T>(work: () => Promise<T>): Promise<RpcResult<
 
 /** Throws the failure of a result, without its cause. */
 export function takeValue<T>(result: RpcResult<T>): T {
-	// A result keeps its object alive until it is disposed of. A stream in it stays open.
+	// A result keeps its object alive until the result is disposed of. A stream in the result stays open.
 	const dispose: unknown = Reflect.get(result, Symbol.dispose);
 	if (typeof dispose === 'function') Reflect.apply(dispose, result, []);
 	if (result.ok) return result.value;
@@ -229,7 +235,7 @@ export function toJsonStream(value: object): Bytes {
 	return toByteStream(JSON.stringify(value));
 }
 
-/** Keeps only the JSON of the error's data. */
+/** Returns an error as plain data. Keeps only the parts of the error's data that are JSON. */
 export function toFailure(error: RunletError): Failure {
 	const body: ErrorBody = JSON.parse(JSON.stringify(toErrorBody(error)));
 	return body.error;

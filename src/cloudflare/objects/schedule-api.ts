@@ -4,12 +4,12 @@ import type { Shown } from '../wire/operation.ts';
 import type { schedule } from '../wire/schedule.ts';
 import type { RpcResult } from './reach.ts';
 
-/** A session, or an agent in sessions of the schedule. */
+/** The target of a wake-up: a session, or an agent in sessions of the schedule. */
 export type WakeTarget =
 	| { readonly kind: 'session'; readonly session: string }
 	| { readonly kind: 'agent'; readonly agent: string };
 
-/** Unique by its target and name. */
+/** A schedule. No other schedule of its target has the same name. */
 export interface NewSchedule {
 	readonly owner: string;
 	readonly user?: string;
@@ -18,7 +18,7 @@ export interface NewSchedule {
 	readonly time: WakeupTime;
 	/** Missing if the agent's definition has the message. */
 	readonly text?: string;
-	/** The people who asked for it. Missing for an agent's definition. */
+	/** The people who asked for the schedule. Missing for a schedule in an agent's definition. */
 	readonly askers?: readonly Actor[];
 }
 
@@ -39,16 +39,16 @@ export interface ScheduleQuery {
 
 /** The schedules in an owner's directory (docs/schedules.md). Every call may be repeated. */
 export interface ScheduleApi {
-	/** Stores or replaces a schedule. An equal one changes nothing. */
+	/** Stores or replaces a schedule. An equal schedule changes nothing. */
 	putSchedule(schedule: NewSchedule): Promise<RpcResult<StoredSchedule>>;
-	/** Replaces the schedules of agents. Equal ones stay as they are. */
+	/** Replaces the schedules of agents. Equal schedules do not change. */
 	setAgentSchedules(schedules: readonly NewSchedule[]): Promise<RpcResult<void>>;
 	listSchedules(query?: ScheduleQuery): Promise<RpcResult<readonly StoredSchedule[]>>;
 	cancelSchedule(target: WakeTarget, name: string): Promise<RpcResult<boolean>>;
 }
 
 export interface Scheduler extends ScheduleApi {
-	/** Wakes what is due, and sets the next alarm. */
+	/** Wakes the targets of due schedules, and sets the next alarm. */
 	handleAlarm(): Promise<void>;
 	dropSession(session: string): Promise<void>;
 }

@@ -27,12 +27,12 @@ export interface Handling {
 }
 
 /**
- * The caller: an actor of an owner, or the holder of a session token. Runlet itself has no role: for a webhook, a
- * schedule, or a parent session (`parent`), which alone changes its child. `isAdmin` may read and delete the sessions
- * of all owners.
+ * The caller: an actor of an owner, or the holder of a session token. A call by Runlet itself has no role: it is
+ * from a webhook, a schedule, or a parent session (`parent`). Only the parent changes a child session. `isAdmin`
+ * may read and delete the sessions of all owners.
  *
- * After the `deadline` (milliseconds since 1970) a session throws `overloaded` for a call that it has not admitted,
- * except a cancellation.
+ * After the `deadline` (milliseconds since 1970) a session throws `overloaded` for a call that it has not
+ * admitted, except a cancellation.
  */
 export type Caller = { readonly deadline?: number } & (
 	| {
@@ -52,26 +52,29 @@ export interface Input {
 	readonly attachments?: readonly Attachment[];
 	/** The name of the sender, for texts. The default is the actor, or the person who asked. */
 	readonly sender?: string;
-	/** The people whose messages led to it, if its sender only passes it on. */
+	/** The people whose messages led to this message, if its sender only passes it on. */
 	readonly askers?: readonly Actor[];
 	readonly transport?: string;
-	/** The call of the question that it answers, or of the child whose question it is. */
+	/** The call whose question the message answers. This may be the call of a child that asks. */
 	readonly callId?: string;
 	readonly messageId?: string;
-	/** From this run on. The default is the session's model. */
+	/** The model from this run on. The default is the session's model. */
 	readonly model?: string;
-	/** The place of the first replaced message. Without a content that message is asked again. */
+	/** The place of the first replaced message. Without a content, the replaced message is asked again. */
 	readonly replaces?: string;
 	readonly whenBusy?: WhenBusy;
-	/** A checked URL for the end of the run. */
+	/** A checked URL that is called at the end of the run. */
 	readonly callback?: string;
-	/** Whether it waits, instead of being refused, while calls wait for results: its sender cannot repeat it. */
+	/**
+	 * Whether the message waits, instead of being refused, while calls wait for results. Its sender cannot repeat
+	 * it.
+	 */
 	readonly isPatient?: boolean;
-	/** Whether a patient message may answer a tool's question. If not, it waits. */
+	/** Whether a patient message may answer a tool's question. If not, the message waits. */
 	readonly mayAnswer?: boolean;
 	/** For a session that does not exist yet. */
 	readonly create?: CreateInput;
-	/** The child whose end and cost the message tells. It is taken once. */
+	/** The child whose end and cost the message reports. The session stores the report once. */
 	readonly ofChild?: { readonly id: string; readonly spent: Amount };
 }
 
@@ -81,29 +84,29 @@ export type WhenBusy = 'queue' | 'reject' | 'steer';
 /** A post of a page that keeps its own messages (AI SDK). */
 export interface PagePost {
 	readonly agent: string;
-	/** From now on. The default is the session's model. */
+	/** The model from now on. The default is the session's model. */
 	readonly model?: string;
 	/** The last message, if a person wrote it. `messageId` is the page's id. */
 	readonly input?: Input;
 	/** The answers in the last assistant message. Some may be old or invented. */
 	readonly answers?: readonly CallAnswer[];
-	/** Whether the answer is dropped and requested again. */
+	/** Whether the last answer is dropped and requested again. */
 	readonly isAgain?: boolean;
-	/** The message that is edited, or whose answer is requested again. */
+	/** The edited message, or the message whose answer is requested again. */
 	readonly messageId?: string;
 }
 
-/** The new part of a conversation, which the client sends whole each time. */
+/** The new part of a conversation. The client sends the whole conversation each time. */
 export interface ConversationUpdate {
 	readonly agent: string;
 	readonly user?: string;
 	readonly input?: Input;
-	/** From this run on. The default is the session's model. */
+	/** The model from this run on. The default is the session's model. */
 	readonly model?: string;
 	/** The results of the client's tools for all open calls. */
 	readonly results: readonly ToolMessage[];
 	readonly clientTools: readonly ClientTool[];
-	/** Tokens, unless the agent has a lower limit. */
+	/** The most tokens of output. A lower limit of the agent has priority. */
 	readonly maxOutputTokens?: number;
 	readonly toolChoice?: ChatOptions['toolChoice'];
 	readonly terms?: RunTerms;
@@ -117,7 +120,7 @@ export interface CreateInput {
 	readonly metadata?: Readonly<Record<string, string>>;
 	readonly owner: string;
 	readonly user?: string;
-	/** The actor who creates it, and makes its first token. */
+	/** The actor who creates the session and makes its first token. */
 	readonly by?: Actor;
 	readonly role?: Role;
 	/** The holder of its first token. The default is the user. */
@@ -128,7 +131,7 @@ export interface CreateInput {
 	readonly history?: readonly Message[];
 	/** The tools of the client, in addition to the agent's. */
 	readonly clientTools?: readonly ClientTool[];
-	/** The session that it works for. `depth` counts the sessions above. */
+	/** The session for which this session works. `depth` counts the sessions above this session. */
 	readonly parent?: {
 		readonly id: string;
 		readonly depth: number;
@@ -143,10 +146,13 @@ export interface CreateInput {
 export interface ImportOwner {
 	readonly owner: string;
 	readonly user?: string;
-	/** The actor who imports it, and makes its first token. */
+	/** The actor who imports the session and makes its first token. */
 	readonly by?: Actor;
 	readonly role?: Role;
-	/** Whether the lines come from a session of the same owner. Other lines give history, but no authority. */
+	/**
+	 * Whether the lines come from a session of the same owner. Lines from elsewhere are only history and give
+	 * nobody a right.
+	 */
 	readonly isFork?: boolean;
 	readonly once?: Once;
 }
@@ -174,7 +180,10 @@ export interface RunStream {
 	readonly stream: Bytes;
 }
 
-/** `isWaiting`: the calls of the answer, which the page has, wait for somebody. */
+/**
+ * The answer to a post without anything new. `isWaiting`: calls of the answer, which the page has, wait for
+ * somebody.
+ */
 export interface NothingNew {
 	readonly kind: 'nothing';
 	readonly isWaiting: boolean;
@@ -188,50 +197,56 @@ export interface SessionApi {
 	create(input: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>>;
 	state(caller: Caller): Promise<RpcResult<SessionState>>;
 	status(caller: Caller): Promise<RpcResult<SessionState['status']>>;
-	/** A run that stopped because of its budget can continue after a higher one. Not with a token. */
+	/**
+	 * Changes the session. A run that stopped because of its budget can continue after the budget is raised. Not
+	 * with a token.
+	 */
 	change(caller: Caller, change: SessionChange): Promise<RpcResult<SessionState>>;
-	/** JSON. */
+	/** The messages as JSON. */
 	messages(caller: Caller, page: PageQuery): Promise<RpcResult<Bytes>>;
-	/** JSON. */
+	/** The tasks as JSON. */
 	tasks(caller: Caller): Promise<RpcResult<Bytes>>;
-	/** For a call that waits for an approval. Not with a token. */
+	/** Creates links for a call that waits for an approval. Not with a token. */
 	links(caller: Caller, request: LinkRequest): Promise<RpcResult<DecisionLinks>>;
-	/** Shows the call of a link, or decides as the link says, once. The link is its own authorization. */
+	/** Shows the call of a link, or makes the decision of the link, once. The link itself authorizes its holder. */
 	followLink(link: string, how: 'show' | 'decide'): Promise<RpcResult<LinkedCall>>;
 	/** Not with a token. */
 	token(caller: Caller, request: TokenRequest): Promise<RpcResult<Shown<typeof sessionToken>>>;
 	/** Ends the streams of the token. Not with a token. */
 	revokeToken(caller: Caller, id: string): Promise<RpcResult<void>>;
-	/** JSON, with the whole result of its tool. */
+	/** A message as JSON, with the whole result of its tool. */
 	message(caller: Caller, seq: number): Promise<RpcResult<Bytes>>;
-	/** The oldest first, as JSON. */
+	/** The waiting messages as JSON, the oldest first. */
 	waiting(caller: Caller): Promise<RpcResult<Bytes>>;
-	/** `id` is that of the run that the message would begin. */
+	/** Removes a waiting message. `id` is the id of the run that the message would begin. */
 	removeWaiting(caller: Caller, id: string): Promise<RpcResult<void>>;
 	send(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>>;
 	answer(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>>;
 	/** Continues a run that waits for the owner's login to an MCP server. */
 	loggedIn(caller: Caller, server: string): Promise<RpcResult<void>>;
-	/** Refused during a run. */
+	/** Takes an update of a conversation. Refused during a run. */
 	converse(caller: Caller, update: ConversationUpdate, how: Handling): Promise<RpcResult<RunOutcome>>;
-	/** All answers are taken, or none. After the last open call the run continues. */
+	/** Stores all answers, or none. After the answer to the last open call the run continues. */
 	submit(caller: Caller, results: readonly CallAnswer[], how: Handling): Promise<RpcResult<RunOutcome>>;
-	/** A run that failed, or stopped after a step. `step`: for one turn of the model. */
+	/** Continues a run that failed, or stopped after a step. With `step` the run takes one turn of the model. */
 	continue(caller: Caller, how: Handling, operation?: 'step'): Promise<RpcResult<RunOutcome>>;
-	/** Returns undefined without a run, or if the reader has seen its end (`lastEventId`). */
+	/**
+	 * Streams the events of a run. Returns undefined without a run, or if the reader has seen the end of the run
+	 * (`lastEventId`).
+	 */
 	events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<RpcResult<Bytes | undefined>>;
 	/**
-	 * A known message gets its earlier answer. An answer to a closed call changes nothing. An edited message replaces the
-	 * original and everything after it.
+	 * Takes a post of a page. For a known message the earlier answer is returned. An answer to a closed call
+	 * changes nothing. An edited message replaces the original and everything after it.
 	 */
 	post(caller: Caller, post: PagePost, how: Handling): Promise<RpcResult<RunStream | NothingNew>>;
 	/** Returns the current answer from its beginning, or undefined without an active run. */
 	resume(caller: Caller, agent: string): Promise<RpcResult<Bytes | undefined>>;
 	/** The conversation of a page as JSON, without the answer that is being written. */
 	pageMessages(caller: Caller, agent: string): Promise<RpcResult<Bytes>>;
-	/** A repeated request changes nothing: it may come late, during another run. */
+	/** Cancels the run. A repeated request changes nothing, because it may arrive late, during another run. */
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>>;
-	/** Up to the turn of the message at a place, or whole. Not with a token. */
+	/** Exports the session whole, or up to the turn of the message at a place. Not with a token. */
 	export(caller: Caller, form: 'json' | 'ndjson', at?: number): Promise<RpcResult<Bytes>>;
 	/** Imports all lines, or none. */
 	import(owner: ImportOwner, lines: Bytes): Promise<RpcResult<NewSession>>;
@@ -240,11 +255,14 @@ export interface SessionApi {
 	/** Replaces the file at the path. Throws `precondition_failed` if the condition does not hold. */
 	writeFile(caller: Caller, path: string, body: Bytes, condition: IfMatch): Promise<RpcResult<WrittenFile>>;
 	removeFile(caller: Caller, path: string, condition: IfMatch): Promise<RpcResult<void>>;
-	/** The newest first, as JSON. */
+	/** The changes of files as JSON, the newest first. */
 	changes(caller: Caller, page: FilePageQuery): Promise<RpcResult<Bytes>>;
-	/** The tools that may be called without a run. With `create` the session need not exist. */
+	/** Lists the tools that may be called without a run. With `create` the session need not exist. */
 	tools(caller: Caller, agent: string, create?: CreateInput): Promise<RpcResult<readonly ListedTool[]>>;
-	/** Calls a tool without a run. Returns lines of JSON (`OutsideLine`). Closing them aborts the call. */
+	/**
+	 * Calls a tool without a run. Returns lines of JSON (`OutsideLine`). A caller that closes the stream aborts
+	 * the call.
+	 */
 	callTool(caller: Caller, call: OutsideCall, create?: CreateInput): Promise<RpcResult<Bytes>>;
 	/** Not with a token. */
 	delete(caller: Caller): Promise<RpcResult<void>>;
@@ -260,7 +278,7 @@ export interface PageQuery {
 export interface SessionNamespace {
 	newUniqueId(): DurableObjectId;
 	idFromName(name: string): DurableObjectId;
-	/** Throws for a text that is no id of this namespace. */
+	/** Parses an id. Throws for a text that is not an id of this namespace. */
 	idFromString(id: string): DurableObjectId;
 	get(id: DurableObjectId): SessionApi;
 }

@@ -7,7 +7,9 @@ import { findMissingSqlite } from './missing-sqlite.ts';
 /** Seconds until a client may try again. */
 const retryAfter = 2;
 
-/** SQLite's errors of a statement that would fail again. The storage itself has not failed. */
+/**
+ * Errors of SQLite for a statement that would fail again. With these errors the storage itself has not failed.
+ */
 const faultOfStatement = /SQLITE_(CONSTRAINT|ERROR|MISMATCH|MISUSE|RANGE|TOOBIG)\b/;
 
 export type Storage = Pick<
@@ -78,10 +80,12 @@ function toStorageError(cause: unknown): unknown {
 	return new RunletError('storage_unavailable', message, { retryAfter }, { cause });
 }
 
-/** Characters. At three bytes each they stay under the 2 MB of a row. */
+/**
+ * The most characters of a piece. A character has at most three bytes, so a piece stays under the 2 MB of a row.
+ */
 const partLength = 500_000;
 
-/** No piece ends within a character. */
+/** Splits a text into pieces that fit a row. No piece ends within a character. */
 export function splitRows(body: string): string[] {
 	return splitText(body, partLength);
 }
@@ -102,12 +106,12 @@ export class StoredAlarm {
 		this.#storage = storage;
 	}
 
-	/** Undefined until this instance has set or read it. */
+	/** The time of the alarm. Undefined until this instance has set or read the alarm. */
 	get at(): number | undefined {
 		return this.#at;
 	}
 
-	/** A change during the read is newer than the result. */
+	/** Reads the alarm. If the alarm changes during the read, the change is newer than the result. */
 	async read(): Promise<number | undefined> {
 		const before = this.#changes;
 		const at = (await this.#storage.getAlarm()) ?? undefined;
@@ -125,7 +129,7 @@ export class StoredAlarm {
 		}
 	}
 
-	/** Notes that it has fired. */
+	/** Notes that the alarm has fired. */
 	noteGone(): void {
 		this.#change(undefined);
 	}

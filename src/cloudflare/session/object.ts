@@ -111,7 +111,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	state(caller: Caller): Promise<RpcResult<SessionState>> {
 		return this.#lifecycle.answer(async () => {
 			const principal = await this.#authorization.open(caller, mayRead);
-			// A customer does not see what the owner's other sessions spend.
+			// A customer does not see the spending of the owner's other sessions.
 			const seesDay = 'owner' in caller && caller.role !== 'customer';
 			const dayBudget = seesDay ? await this.#runner.owner.day() : undefined;
 			const owner = 'owner' in caller && caller.isAdmin ? this.#store.session().owner : undefined;

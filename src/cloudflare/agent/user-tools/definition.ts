@@ -14,7 +14,7 @@ export type ToolBody = v.InferOutput<typeof toolBody>;
 
 export type StoredTool = v.InferOutput<typeof storedTool>;
 
-/** Characters of a definition as JSON, without its secrets. */
+/** The most characters of a definition as JSON, without its secrets. */
 const longest = 20_000;
 
 const drafts = /^https?:\/\/json-schema\.org\/(draft-0[4-7]|draft\/2019-09|draft\/2020-12)\/schema#?$/;
@@ -30,8 +30,8 @@ export function assertToolName(name: string): void {
 }
 
 /**
- * Checks a definition, and returns what is stored. `secrets` are the kept ones, too. Throws `invalid_request`, which
- * names the field and the remedy, and shows no secret.
+ * Checks a definition, and returns the form that is stored. `secrets` also contains the kept secrets. Throws
+ * `invalid_request`, which names the field and the remedy, and shows no secret.
  */
 export function toStoredTool(
 	name: string,
@@ -55,7 +55,10 @@ export function toStoredTool(
 	return { ...body, secretNames: Object.keys(secrets) };
 }
 
-/** Lists the secrets that a new definition leaves out but uses. Another URL keeps none: it might leak them. */
+/**
+ * Lists the secrets that a new definition uses but does not contain. A definition with another URL keeps no
+ * secrets, because the other URL might leak them.
+ */
 export function listKeptSecrets(before: StoredTool, { url, headers, secrets = {} }: ToolBody): readonly string[] {
 	if (before.url !== url) return [];
 	const used = listSecretNames(headers);
@@ -74,7 +77,7 @@ function assertSchema(name: string, { description, inputSchema }: Pick<ToolBody,
 	}
 }
 
-/** Refuses a definition with the value of a secret, because answers show the definition. */
+/** Refuses a definition that contains the value of a secret, because answers show the definition. */
 export function assertNoSecret(body: object, secrets: Secrets): void {
 	for (const [field, value] of Object.entries(body)) {
 		const text = JSON.stringify(value);

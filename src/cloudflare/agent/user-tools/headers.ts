@@ -3,7 +3,7 @@ import { anonymousHeaders } from '../../../core/base/public-fetch.ts';
 
 const mostHeaders = 30;
 
-/** Headers of the connection, or of the caller's identity. */
+/** Headers that belong to the connection, or to the caller's identity. */
 const reserved =
 	/^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|date|forwarded|via|x-real-ip|(proxy|sec|cf|x-forwarded)-.*)$/;
 
@@ -15,7 +15,7 @@ export function listSecretNames(headers: Readonly<Record<string, string>>): Read
 	);
 }
 
-/** Fills a URL. Each secret is one piece of its path or query. */
+/** Fills a URL. The value of a secret never becomes more than one part of the path or query. */
 export function fillUrl(url: string, secrets: Readonly<Record<string, string>>): string {
 	return url.replace(reference, (_, secret: string) => encodeURIComponent(secrets[secret] ?? ''));
 }
@@ -26,7 +26,7 @@ export function toOrigin(url: string): string {
 	return URL.canParse(filled) ? new URL(filled).origin : '';
 }
 
-/** Throws `invalid_request` for a secret in the origin of a URL, and for an unknown one. */
+/** Throws `invalid_request` for a secret in the origin of a URL, and for an unknown secret. */
 export function assertUrlReferences(url: string, secretNames: readonly string[]): void {
 	if (url.replace(reference, '').includes('${')) throw createRefusal('url', `\${ is not closed. Write \${NAME}`);
 	const [origin = ''] = /^[^/]*\/\/[^/?#]*/.exec(url) ?? [];

@@ -13,8 +13,8 @@ export function readStoredTool({ definition }: Pick<Entry, 'definition'>): Store
 }
 
 /**
- * Loads the tools of an owner, without those whose names are taken. Throws `overloaded` if they cannot be read. A tool
- * that is no longer usable is left out, and logged.
+ * Loads the tools of an owner, except tools whose names are taken. Throws `overloaded` if the tools cannot be
+ * read. A tool that is no longer usable is left out and logged.
  */
 export async function loadUserTools(
 	config: Config,

@@ -4,7 +4,10 @@ import { createRefusal } from './headers.ts';
 
 export interface Template {
 	readonly fields: readonly string[];
-	/** Fills and encodes the fields. Throws `invalid_argument` for a value that is no scalar, or leads to another path. */
+	/**
+	 * Fills the fields with encoded values. Throws `invalid_argument` for a value that is no scalar, or that leads
+	 * to another path.
+	 */
 	fill(values: Readonly<Record<string, unknown>>): URL;
 }
 
@@ -12,7 +15,7 @@ const place = /\{([^{}]*)\}/g;
 /** The start of a URL before its path. No input may change it. */
 const origin = /^[a-z]+:\/\/[^/?#{}]+(?=[/?]|$)/i;
 
-/** Characters of a filled URL. */
+/** The most characters of a filled URL. */
 const longest = 8_000;
 
 /** Throws `invalid_request` for a URL that may not be fetched, and for a field in a wrong place. */

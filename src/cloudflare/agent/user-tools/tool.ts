@@ -8,9 +8,9 @@ import { fillHeaders } from './headers.ts';
 import { readTemplate, toText } from './template.ts';
 
 export interface UserToolOptions {
-	/** Opened for each call, so that secrets are in memory no longer than needed. */
+	/** Opens the secrets for each call, so that they are in memory no longer than needed. */
 	readonly openSecrets: () => Promise<Secrets>;
-	/** Whether it may reach this machine, under `npm start`. */
+	/** Whether the tool may reach this machine, under `npm start`. */
 	readonly allowLoopback: boolean;
 	/** The default is the platform's `fetch`. */
 	readonly fetch?: (input: URL, init: RequestInit) => Promise<Response>;
@@ -18,10 +18,13 @@ export interface UserToolOptions {
 
 const maxRedirects = 5;
 
-/** Characters of a failed answer, for the model. */
+/** The most characters of a failed answer that the model gets. */
 const longestFailure = 2_000;
 
-/** No result and no message shows a secret, even if the server repeats it. */
+/**
+ * Makes a tool from a definition. No result and no message shows a secret, even if the server repeats the
+ * secret.
+ */
 export function createUserTool(name: string, stored: StoredTool, options: UserToolOptions): Tool {
 	const { description, inputSchema, url, method } = stored;
 	const { allowLoopback } = options;
@@ -33,7 +36,7 @@ export function createUserTool(name: string, stored: StoredTool, options: UserTo
 		inputSchema: requireFields(inputSchema, fields),
 		passInput: true,
 		readsOutside: true,
-		// A reading request may be repeated.
+		// A request that only reads may be repeated.
 		...(method === 'GET' ? { retry: 'safe' as const } : { sequential: true }),
 		onRequest: () => ['Calling', where],
 		fn: async (input, { signal }) => {
@@ -88,7 +91,10 @@ function createRequest(
 	return { url: target, headers: { ...accept, 'content-type': 'application/json' }, body };
 }
 
-/** A list repeats the parameter, an object is JSON, and `null` is left out. */
+/**
+ * Returns the values of a query parameter. A list repeats the parameter, an object becomes JSON, and `null` is
+ * left out.
+ */
 function toQueryTexts(field: string, value: unknown): readonly string[] {
 	if (value === null) return [];
 	if (Array.isArray(value)) return value.flatMap((item) => toQueryTexts(field, item));
@@ -99,7 +105,7 @@ function readMediaType(response: Response): string {
 	return response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
-/** Reads the answer in its encoding. Throws for bytes that are no text. */
+/** Reads the answer in its encoding. Throws for bytes that are not text. */
 async function readText(response: Response, contentType: string): Promise<string> {
 	const bytes = new Uint8Array(await response.arrayBuffer());
 	const [, charset = 'utf-8'] = /charset="?([\w-]{1,40})/i.exec(response.headers.get('content-type') ?? '') ?? [];
@@ -107,7 +113,7 @@ async function readText(response: Response, contentType: string): Promise<string
 		const text = new TextDecoder(charset, { fatal: true, ignoreBOM: false }).decode(bytes);
 		if (!text.includes('\0')) return text;
 	} catch {
-		// An unknown encoding, or bytes that are no text.
+		// The encoding is unknown, or the bytes are not text.
 	}
 	throw new RunletError(
 		'invalid_argument',

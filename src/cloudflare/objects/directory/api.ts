@@ -17,9 +17,9 @@ export interface Listed {
 }
 
 export interface SessionReport extends Listed {
-	/** `null` for none. Missing if it did not change. */
+	/** `null` if the session does not wait. Missing if this did not change. */
 	readonly wait?: Wait | null;
-	/** Missing if they did not change. */
+	/** Missing if the bytes did not change. */
 	readonly bytes?: number;
 }
 
@@ -45,29 +45,35 @@ export interface DirectoryPage {
  */
 export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	/**
-	 * Lists a session, unless its entry has a later activity. The first session of an owner also lists the owner; after a
-	 * failure the next session does. Returns the bytes of all sessions.
+	 * Lists a session, unless its entry has a later activity. The first session of an owner also lists the owner.
+	 * If that fails, the next session lists the owner. Returns the bytes of all sessions.
 	 */
 	touch(entry: SessionReport, owner?: string, deadline?: number): Promise<Held | undefined>;
-	/** The bytes of all listed sessions, and of those of a user. */
+	/** The bytes of all listed sessions, and the bytes of a user's sessions. */
 	readHeld(user?: string, deadline?: number): Promise<Held>;
-	/** A `touch` that arrives within a day does not bring the session back. A later session of the same id is listed. */
+	/**
+	 * Removes a session. A `touch` that arrives within a day does not list the session again. A later session with
+	 * the same id is listed.
+	 */
 	remove(id: string): Promise<void>;
-	/** The newest activity first, each session once. A session that is active between two pages may be left out. */
+	/**
+	 * Lists sessions by their last activity, the newest first, each session once. A session that is active between
+	 * two pages may be left out.
+	 */
 	list(page: DirectoryQuery, deadline?: number): Promise<DirectoryPage>;
-	/** The oldest first. An entry may be outdated: the session decides. */
+	/** Lists waiting calls, the oldest first. An entry may be outdated: the session decides. */
 	listWaiting(page: WaitingQuery): Promise<WaitingPage>;
 	/** Remembers the session of a request, by the request's hash. */
 	noteSent(request: string, session: string): Promise<void>;
 	/** Returns the session of the newest request with that hash, within an hour. */
 	findSent(request: string): Promise<string | undefined>;
-	/** Only of the directory named `everybody`. */
+	/** Only for the directory named `everybody`. */
 	addOwner(owner: string): Promise<void>;
-	/** By name. Only of the directory named `everybody`. */
+	/** Lists owners by name. Only for the directory named `everybody`. */
 	listOwners(limit: number): Promise<string[]>;
 }
 
-/** The name of the directory of owners. No owner can have it. */
+/** The name of the directory of owners. No owner can have this name. */
 export const everybody = '*';
 
 export interface DirectoryNamespace {

@@ -2,14 +2,14 @@ import { RunletError } from '../../../core/base/errors.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 
 /**
- * HTTP tools and MCP servers of an owner. The login of a server, and its accepted tools, have its name. A `key` has its
- * id (`stored-keys.ts`).
+ * HTTP tools and MCP servers of an owner. The login of a server and the server's accepted tools are entries with
+ * the server's name. An entry of the kind `key` has the key's id as its name (`stored-keys.ts`).
  */
 export type EntryKind = 'tool' | 'mcp' | 'mcp-login' | 'mcp-tools' | 'key';
 
 export interface Entry {
 	readonly name: string;
-	/** Changes with each change. */
+	/** A new version after each change. */
 	readonly version: string;
 	/** JSON in the form of its kind, without secrets. */
 	readonly definition: string;
@@ -20,7 +20,7 @@ export interface Entry {
 	readonly updatedAt: number;
 }
 
-/** Only the name of a user's entry has a bracket. */
+/** Makes the name of an entry. Only the name of a user's entry has a bracket. */
 export function toEntryName({ name, user }: { readonly name: string; readonly user?: string }): string {
 	return user === undefined ? name : JSON.stringify([user, name]);
 }
@@ -73,8 +73,8 @@ const plurals: Readonly<Record<EntryKind, string>> = {
 const mostTries = 20;
 
 /**
- * Replaces an entry by what `next` makes of it, which is called again if another change comes first. Undefined changes
- * nothing. Throws `conflict` if there are too many entries.
+ * Replaces an entry by the result of `next`. If another change comes first, `next` is called again. If the
+ * result is undefined, nothing changes. Throws `conflict` if there are too many entries.
  */
 export async function changeEntry(
 	directories: RegistryNamespace,

@@ -9,16 +9,16 @@ export const listed = [idle, waits] as const;
 /**
  * The tables of a directory.
  *
- * `session.active_at` is the last activity, or the time of the removal. `bytes` is the last report of the session. A
- * list reads a range of one index for each state, and so its own rows only. The index of the time also finds old
- * removed sessions.
+ * `session.active_at` is the time of the last activity, or of the removal. `bytes` is the number that the
+ * session reported last. A list reads a range of one index for each state, so it reads only rows that it
+ * returns. The index of the time also finds old removed sessions.
  *
- * `owner` has all owners in the directory `everybody`, and its own name in any other. `sent` has the session of a
- * request that may be repeated, by the request's hash. `entry` is the registry (`registry.ts`). `waiting` has the calls
- * that wait for somebody, as JSON (`wait.ts`).
+ * `owner` contains all owners in the directory `everybody`, and only its own owner in any other directory.
+ * `sent` has the session of a request that may be repeated, by the request's hash. `entry` is the registry
+ * (`registry.ts`). `waiting` has the calls that wait for somebody, as JSON (`wait.ts`).
  *
- * `schedule` (`schedule-api.ts`): `due_at` is the next time, `try_at` the next attempt, later after a failure. Both are
- * NULL after the last time. `askers` is JSON.
+ * `schedule` (`schedule-api.ts`): `due_at` is the next due time. `try_at` is the time of the next attempt, which
+ * is later than `due_at` after a failure. Both are NULL after the last due time. `askers` is JSON.
  */
 const tables = `
 	CREATE TABLE session (

@@ -16,10 +16,10 @@ import { WaitRows } from './wait-rows.ts';
 /** Milliseconds for which a removed session is remembered. */
 const rememberedMs = 86_400_000;
 
-/** Each removal adds one row, so that old rows do not pile up. */
+/** The most rows that a removal deletes. Each removal adds only one row, so old rows do not pile up. */
 const forgottenAtOnce = 100;
 
-/** Milliseconds for which the session of a request is known. No client waits so long. */
+/** Milliseconds for which the session of a request is remembered. No client waits that long. */
 const sentMs = 3_600_000;
 
 /** The methods are synchronous. `DirectoryApi` describes them. */
@@ -46,7 +46,7 @@ export class DirectoryStore {
 				if (bytes !== before) sql.exec('UPDATE session SET bytes = ? WHERE id = ?', bytes, id);
 				return bytes - before;
 			};
-			// A report of an activity that is known may have new bytes.
+			// A report of a known activity may have a new number of bytes.
 			if (row !== undefined && isOld(entry, row))
 				return row.state === removed || row.created_at !== createdAt ? 0 : keepBytes();
 			if (wait !== undefined) this.#waits.set({ id, agent, user }, wait);
@@ -64,7 +64,10 @@ export class DirectoryStore {
 		this.held.add(user, more);
 	}
 
-	/** Keeps the creation time of a listed session. Any other gets `now`, which is late enough. */
+	/**
+	 * Removes a session. A listed session keeps its creation time. For any other session `now` is stored, which is
+	 * late enough.
+	 */
 	remove(id: string, now: number): void {
 		const row = this.#read(id);
 		this.#storage.transactionSync(() => {
@@ -173,7 +176,10 @@ function isKnown({ agent, title, createdAt, activeAt }: Listed, row: Row): boole
 
 const mostKept = 10_000;
 
-/** The bytes of the sessions. An instance sums them once and then adds changes, instead of reading all rows again. */
+/**
+ * The bytes of the sessions. An instance sums up the bytes once. Then it adds changes, instead of reading all
+ * rows again.
+ */
 export class HeldRows {
 	readonly #sql: Sql;
 	#all: number | undefined;

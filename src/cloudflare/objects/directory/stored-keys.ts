@@ -4,7 +4,10 @@ import { askRegistry, type EntryChange, type RegistryNamespace } from './registr
 
 /** Milliseconds until keys are read again. */
 const freshMs = 30_000;
-/** Milliseconds while their object cannot be reached: a revoked key opens nothing after a minute. */
+/**
+ * Milliseconds for which read keys are valid while their object cannot be reached. So after a minute a revoked
+ * key opens nothing.
+ */
 const mostStaleMs = 60_000;
 
 const mostOfOwner = 1_000;
@@ -19,9 +22,9 @@ interface Read {
 }
 
 /**
- * The keys that are stored in objects (docs/keys.md, "Many keys"): each in the registry of its owner, and in a drawer,
- * the registry of the first character of its id. So unknown keys cost at most one reading of each drawer in half a
- * minute.
+ * The keys that are stored in objects (docs/keys.md, "Many keys"). Each key is in the registry of its owner and
+ * in a drawer. A drawer is a registry for all keys whose ids begin with the same character. So unknown keys
+ * cause at most one read of each drawer in half a minute.
  */
 export class StoredKeys {
 	readonly #directories: () => RegistryNamespace;
@@ -57,7 +60,10 @@ export class StoredKeys {
 		return drawers.flatMap((keys) => [...keys.values()]);
 	}
 
-	/** Throws `conflict` if there are too many. The key opens nothing before it is stored in both places. */
+	/**
+	 * Stores a key. Throws `conflict` if there are too many keys. The key opens nothing before both places have
+	 * it.
+	 */
 	async add(record: KeyRecord): Promise<void> {
 		const { id: name, owner } = record;
 		const change = { kind: 'key', name, definition: JSON.stringify(record) } as const;
@@ -70,7 +76,9 @@ export class StoredKeys {
 		}
 	}
 
-	/** Returns whether there was a key. After a failure in between the key still exists. */
+	/**
+	 * Removes a key. Returns whether there was a key. After a failure between the two places the key still exists.
+	 */
 	async remove(id: string): Promise<boolean> {
 		const entry = await askRegistry(this.#directories(), toDrawer(id), (one) => one.getEntry('key', id));
 		if (entry === undefined) return false;
@@ -94,7 +102,7 @@ export class StoredKeys {
 		}
 	}
 
-	/** Bounds the memory: forgets the oldest reading first. */
+	/** Remembers a read. Bounds the memory: the oldest read is forgotten first. */
 	#remember(name: string, read: Read): void {
 		this.#read.delete(name);
 		for (const oldest of this.#read.keys()) {
@@ -123,7 +131,7 @@ export class StoredKeys {
 	}
 }
 
-/** No owner's name has a space. */
+/** Returns the name of a drawer. It contains a space, so no owner can have it. */
 function toDrawer(id: string): string {
 	return `keys ${id.slice(0, 1)}`;
 }

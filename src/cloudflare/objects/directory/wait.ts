@@ -4,7 +4,7 @@ export interface Wait {
 	readonly calls: readonly WaitedCall[];
 }
 
-/** A permission of a person, the answer to a question, or a result. */
+/** What a call waits for: a person's permission, the answer to a question, or a result. */
 export const waitKinds = ['approval', 'question', 'result'] as const;
 
 export type WaitKind = (typeof waitKinds)[number];
@@ -12,12 +12,12 @@ export type WaitKind = (typeof waitKinds)[number];
 export interface WaitedCall {
 	readonly callId: string;
 	readonly kind: WaitKind;
-	/** The place among the calls of the run. It stays while others are answered. */
+	/** The place among the calls of the run. It does not change while other calls are answered. */
 	readonly place: number;
 	readonly tool?: string;
-	/** Missing if they are too long. */
+	/** Missing if the arguments are too long. */
 	readonly input?: unknown;
-	/** The start of JSON that is too long. */
+	/** The start of the arguments as JSON, if they are too long. */
 	readonly inputStart?: string;
 	readonly question?: string;
 	/** Whether the question is cut, or its options are too long. */

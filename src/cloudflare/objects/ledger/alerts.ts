@@ -4,7 +4,7 @@ import { type Amount, isBounded, type Limit, minus } from '../budget.ts';
 import { type BudgetScope, formatDay, keptDays } from './api.ts';
 import { type AlertSender, type OutgoingAlert, percents, type SpendingAlert } from './spending-alert.ts';
 
-/** Percent of a budget from which a call that does not fit counts as its end. */
+/** The percentage of a budget from which a call that does not fit counts as the end of the budget. */
 const nearlySpent = 80;
 
 export interface Spending {
@@ -13,7 +13,7 @@ export interface Spending {
 	readonly user?: string;
 	readonly limit: Limit;
 	readonly spent: Amount;
-	/** The last addition. */
+	/** The amount that was added last. */
 	readonly amount: Amount;
 	/** Whether the input of a refused call does not fit. */
 	readonly isOver?: boolean;
@@ -31,9 +31,10 @@ const alertSchema: v.GenericSchema<unknown, SpendingAlert> = v.object({
 });
 
 /**
- * The alerts of a ledger: which shares of budgets were announced under which limits, and the alerts that wait for
- * delivery. A share is announced once for a budget and a day, and again under a higher limit of which less was spent.
- * The methods are synchronous and belong into the transaction of their lease.
+ * The alerts of a ledger: which shares of budgets were announced under which limits, and the alerts that wait
+ * for delivery. A share is announced once for a budget and a day. It is announced again under a higher limit, if
+ * less than the share of that limit was spent. The methods are synchronous. Call them in the transaction of
+ * their lease.
  */
 export class AlertRows {
 	readonly #storage: DurableObjectStorage;
@@ -83,7 +84,7 @@ export class AlertRows {
 		}
 	}
 
-	/** Removes the days whose leases are removed. */
+	/** Removes the alerts of days whose leases are removed. */
 	forget(today: number): void {
 		this.#storage.sql.exec('DELETE FROM alert WHERE day > 0 AND day < ?', today - keptDays);
 	}
@@ -135,10 +136,10 @@ export class AlertRows {
 	}
 }
 
-/** 0 stands for all days, an empty text for no user. */
+/** The place of an alert. Day 0 means all days, and an empty text means no user. */
 type Place = readonly [day: number, scope: BudgetScope, user: string];
 
-/** Whether any cap is spent by so many percent. A cap of 0 is never passed. */
+/** Whether that percentage of any cap is spent. A cap of 0 never counts. */
 function isPassed(spent: Amount, limit: Limit, percent: number): boolean {
 	const isUnitPassed = (unit: keyof Limit) => {
 		const cap = limit[unit] ?? 0;
@@ -154,7 +155,7 @@ function isHigher(limit: Limit, other: Limit): boolean {
 
 const atOnce = 6;
 
-/** Delivers due alerts. A failed one is due again later. One without its receiver is dropped. */
+/** Delivers due alerts. A failed alert is due again later. An alert whose receiver is missing is dropped. */
 export async function deliverAlerts(rows: AlertRows, sender: AlertSender | undefined): Promise<void> {
 	const attempt = async (outgoing: OutgoingAlert): Promise<void> => {
 		const isWanted = sender?.receivers.includes(outgoing.receiver);

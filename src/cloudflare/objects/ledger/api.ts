@@ -14,7 +14,7 @@ export interface Refusal {
 
 /** The reserved amount, or the budget that refuses. */
 export type Reserved =
-	/** Less than the request if only a shorter reply is reserved. */
+	/** The amount is less than requested if only a shorter reply is reserved. */
 	{ readonly ok: true; readonly amount: Amount } | ({ readonly ok: false } & Refusal);
 
 export interface LeaseRequest {
@@ -22,7 +22,7 @@ export interface LeaseRequest {
 	/** The cost of the next request. It is infinite without a known bound: above every cap, and 0 without a cap. */
 	readonly amount: Amount;
 	readonly limit: Limit;
-	/** Reserved instead while there is plenty. */
+	/** The amount of a whole lease, which is reserved instead while there is plenty. */
 	readonly whole?: Amount;
 	/** Missing if the reply may not be shorter. */
 	readonly reply?: ReplyCost;
@@ -34,11 +34,14 @@ export interface LeaseRequest {
 	readonly deadline?: number;
 }
 
-/** The cost of a request by the length of its reply. Replies of an agent and a model are alike. */
+/**
+ * The cost of a request by the length of its reply. The ledger assumes that an agent's replies from one model
+ * are similar in length.
+ */
 export interface ReplyCost {
 	readonly agent: string;
 	readonly model: string;
-	/** Without a reply. */
+	/** The cost of the input alone. */
 	readonly input: Amount;
 	readonly perToken: Amount;
 }
@@ -64,13 +67,13 @@ export interface CostPart extends Amount {
 	readonly unpricedTokens: number;
 	readonly inputTokens: number;
 	readonly cachedInputTokens: number;
-	/** Billed units by name. */
+	/** The number of billed units, by the name of the unit. */
 	readonly units?: Units;
-	/** Tokens of the longest reply. Only a session reports it. */
+	/** The number of tokens in the longest reply. Only a session reports it. */
 	readonly longestReply?: number;
 }
 
-/** The spending of an agent on a model, and of a user. `*` stands for all others. */
+/** The spending of an agent on a model for a user. `*` stands for all other names. */
 export interface SpentPart extends CostPart {
 	readonly agent: string;
 	readonly user?: string;
@@ -104,7 +107,7 @@ export interface UserCaps {
 	readonly total?: Limit;
 }
 
-/** A budget without a cap has an empty limit, and nothing in `left`. */
+/** A budget of a user. A budget without a cap has an empty limit, and an empty `left`. */
 export interface UserState {
 	readonly caps: UserCaps;
 	readonly daily: BudgetState;
@@ -112,44 +115,51 @@ export interface UserState {
 }
 
 /**
- * The ledger of an owner: the cost of its model calls, by UTC day and user (docs/budgets.md). An `id` names a lease:
- * the part of a day's budget from which a run pays its calls. A ledger knows an id on its first day and two more.
+ * The ledger of an owner: the cost of the owner's model calls, by UTC day and user (docs/budgets.md). An `id`
+ * names a lease: the part of a day's budget from which a run pays for its calls. A ledger remembers an id on the
+ * first day of the lease and two more days.
  *
  * A call after its `deadline` (milliseconds since 1970) throws.
  */
 export interface LedgerApi {
 	/**
-	 * Reserves an amount for a lease on the current day. Refuses it if spent, reserved and this amount together exceed
-	 * the day's limit or a cap of the user. Reserves `whole` while at most half of the rest of each budget is reserved,
-	 * else a reply of the agent's recent length (`grant.ts`). A known id changes nothing and succeeds.
+	 * Reserves an amount for a lease on the current day. Refuses if the amount, together with everything spent and
+	 * reserved, exceeds the day's limit or a cap of the user. Reserves `whole` while at most half of the rest of
+	 * each budget is reserved, and else enough for a reply of the agent's recent length (`grant.ts`). A known id
+	 * changes nothing and succeeds.
 	 *
-	 * If neither the day nor the user has a cap, a user's lease reserves nothing, and the answer's amount is infinite.
+	 * If neither the day nor the user has a cap, nothing is reserved for a user's lease, and the answer's amount
+	 * is infinite.
 	 */
 	reserve(request: LeaseRequest): Promise<Reserved>;
 	/**
-	 * Replaces reservations by the real costs, all or none, on the day of the reservation and even beyond the limit. A
-	 * settled id changes nothing.
+	 * Replaces reservations by the real costs, all or none. The costs count on the day of the reservation, even
+	 * beyond the limit. A settled id changes nothing.
 	 *
-	 * An unknown id (its reservation did not arrive, or its day is removed) is charged once, to the current day and the
-	 * user of the cost. A reservation after its settlement reserves nothing.
+	 * An unknown id (its reservation did not arrive, or its day is removed) is charged once, to the current day
+	 * and the user of the cost. A reservation that arrives after its settlement reserves nothing.
 	 */
 	settle(costs: readonly Cost[], deadline?: number): Promise<void>;
 	state(limit: Limit, deadline?: number): Promise<BudgetState>;
-	/** The days with spending among the last `count`, including today. The newest first. */
+	/** The days with spending among the last `count` days, including today. The newest day comes first. */
 	days(count: number): Promise<Day[]>;
-	/** An unknown user has no caps and spent nothing. */
+	/** The budgets of a user. An unknown user has no caps and has spent nothing. */
 	userState(user: string, deadline?: number): Promise<UserState>;
-	/** Replaces the caps of a user. The spending stays. */
+	/** Replaces the caps of a user. The user's spending does not change. */
 	setUserCaps(user: string, caps: UserCaps): Promise<void>;
 	userDays(user: string, count: number): Promise<Day[]>;
-	/** The days of all users: newest first, then by user. At most `daysByUserLimit` rows, after a place. */
+	/**
+	 * The spending of all users by day: newest day first, then by user. At most `daysByUserLimit` rows, after a
+	 * place.
+	 */
 	daysByUser(count: number, after?: UserDayPlace): Promise<UserDay[]>;
 	/**
-	 * The spending of each of the last `count` days (the ledger keeps 90), summed up by these fields. Any other field is
-	 * `*`, or missing. Beyond a number of agents, models and users of a day the last ones count as `*`.
+	 * The spending of each of the last `count` days (the ledger keeps 90), summed up by these fields. Any other
+	 * field is `*`, or missing. A day has a limited number of agents, models and users. Names beyond that number
+	 * count as `*`.
 	 */
 	parts(by: readonly PartField[], count: number, user?: string): Promise<DayPart[]>;
-	/** Makes the parts of a user count as `*`. The days and the caps of the user stay. */
+	/** Makes the spending of a user count as `*`. The days and the caps of the user do not change. */
 	eraseUser(user: string): Promise<void>;
 }
 
@@ -163,7 +173,10 @@ export interface LedgerNamespace {
 
 const ledgerName = 'The ledger of this key';
 
-/** Every call may be repeated, because an id counts once. Its duration shows whether the ledger keeps up. */
+/**
+ * Calls a ledger. Every call may be repeated, because an id counts once. The duration shows whether the ledger
+ * keeps up.
+ */
 export function askLedger<T>(
 	ledger: () => LedgerApi & { readonly id?: DurableObjectId },
 	ask: (one: LedgerApi, deadline: number) => Promise<T>,
@@ -176,13 +189,13 @@ export function askLedger<T>(
 	return reach(call, { what: ledgerName, isSafe: true, timeoutMs });
 }
 
-/** Settles costs. They do not count as the load of the ledger. */
+/** Settles costs. These calls do not count as load of the ledger. */
 export function settleCosts(ledger: () => LedgerApi, costs: readonly Cost[]): Promise<void> {
 	const call = (deadline: number) => ledger().settle(costs, deadline);
 	return reach(call, { what: ledgerName, isSafe: true, timeoutMs: usualLimitMs });
 }
 
-/** As far as this isolate knows. */
+/** Whether a ledger is behind, as far as this isolate knows. */
 export function isLedgerBehind(ledgers: LedgerNamespace, owner: string): boolean {
 	return loads.isBehind(String(ledgers.idFromName(owner)));
 }

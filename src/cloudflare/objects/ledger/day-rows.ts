@@ -4,19 +4,22 @@ import { addUnits } from '../../../core/chat/reply.ts';
 import { type Amount, createAmount, minus, nothing, plus } from '../budget.ts';
 import { type Cost, type CostPart, type Day, type DayPart, formatDay, type PartField, type SpentPart } from './api.ts';
 
-/** All other names beyond the bounds of a day, erased persons, and costs without an agent or a model. */
+/**
+ * Stands for all names beyond the limits of a day, for erased persons, and for costs without an agent or a
+ * model.
+ */
 const others = '*';
 
-/** Days before today. */
+/** The days before today whose parts are kept. */
 const partDays = 90;
 
-/** Parts in the row of a day. A longer row takes longer to write. */
+/** The most parts in the row of a day. A longer row takes longer to write. */
 const mostInRow = 32;
 
-/** The rows of a day from which a new part counts for all other users, models and agents. */
+/** The numbers of rows in a day from which new users, then new models, then new agents count as `others`. */
 const [mostRows, mostOfModels, mostOfAgents] = [500, 550, 600];
 
-/** Characters of a name, and units of a part. */
+/** The most characters of a name, and the most units of a part. */
 const [longestName, mostUnits] = [128, 20];
 
 const removedAtOnce = 1_000;
@@ -44,7 +47,7 @@ function addPart(a: SpentPart, b: SpentPart): SpentPart {
 	};
 }
 
-/** The parts of a lease. Unknown names count as `others`. */
+/** Lists the parts of a lease. Missing names count as `others`. */
 export function listParts({ agent = others, amount, parts }: Cost, user: string | undefined): readonly SpentPart[] {
 	const about = { agent: cut(agent), ...(user !== undefined && { user }) };
 	const all = parts?.length ? parts : [{ ...none, model: others, ...createAmount(amount) }];
@@ -61,7 +64,7 @@ function cut(name: string): string {
 	return name.slice(0, longestName);
 }
 
-/** Drops the last units: a sum of different units means nothing. */
+/** Drops the last units. They are not merged, because a sum of different units means nothing. */
 function keepUnits(units: CostPart['units']): CostPart['units'] {
 	if (units === undefined) return undefined;
 	return Object.fromEntries(
@@ -129,12 +132,12 @@ type Row = {
 };
 
 /**
- * The spending of days by agent, model and user, in a bounded number of rows for each day, for 90 days. The methods are
- * synchronous and belong into the transaction of their lease.
+ * The spending of days by agent, model and user, for 90 days. Each day has a limited number of rows. The methods
+ * are synchronous. Call them in the transaction of their lease.
  */
 export class PartRows {
 	readonly #storage: DurableObjectStorage;
-	/** Earlier days have no rows. */
+	/** Days before this day have no rows. */
 	#keptFrom: number | undefined;
 
 	constructor(storage: DurableObjectStorage) {
@@ -180,7 +183,7 @@ export class PartRows {
 		if (rowsWritten === 0) this.#keptFrom = first;
 	}
 
-	/** Finds the row of a part: of its own names, or of others if the day has many rows. */
+	/** Finds the row of a part: the row of its own names, or a row of `others` if the day has many rows. */
 	#findPlace(day: number, part: SpentPart, size: number) {
 		const ofModel = { ...part, user: others };
 		const ofAgent = { ...ofModel, model: others };
@@ -237,7 +240,7 @@ export interface OpenLease {
 
 interface OpenDay extends Totals {
 	readonly open: ReadonlyMap<string, OpenLease>;
-	/** The parts that are not in `part` yet. */
+	/** The parts that are not in rows of `part` yet. */
 	readonly parts: Parts;
 }
 
@@ -258,7 +261,10 @@ function getTotals(row: DayRow): Totals {
 	};
 }
 
-/** The days of a ledger, with the sums of their leases, and their parts. A writing method belongs into a transaction. */
+/**
+ * The days of a ledger, with the sums of their leases, and their parts. Call the methods that write in a
+ * transaction.
+ */
 export class DayRows {
 	readonly parts: PartRows;
 	readonly #storage: DurableObjectStorage;
@@ -351,7 +357,7 @@ export class DayRows {
 		});
 	}
 
-	/** The newest day first, then the most tokens. */
+	/** Lists the newest day first, then the part with the most tokens. */
 	listParts(by: readonly PartField[], first: number, user?: string): DayPart[] {
 		const rows = this.#storage.sql.exec<DayRow>('SELECT * FROM day WHERE day >= ?', first).toArray();
 		const newest = rows.flatMap((row) => {

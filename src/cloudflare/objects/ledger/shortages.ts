@@ -24,8 +24,8 @@ const mostKnown = 1_000;
 const mostFirst = 50;
 
 /**
- * Budgets that refused a request recently, as far as this isolate knows. Only their ledgers are asked before a new
- * session is stored.
+ * Budgets that refused a request recently, as far as this isolate knows. Before a new session is stored, only
+ * the ledgers of these budgets are asked.
  */
 export class Shortages {
 	readonly #known = new Map<string, Shortage>();

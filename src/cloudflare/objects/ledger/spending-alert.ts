@@ -11,7 +11,7 @@ export interface SpendingAlert {
 	readonly user?: string;
 	/** The owner's day, the user's day, or the total of the user. */
 	readonly scope: BudgetScope;
-	/** 100 also means: 80 was passed, and the input of a call does not fit any more. */
+	/** 100 can also mean that more than 80 % is spent, and the input of a call does not fit any more. */
 	readonly percent: (typeof percents)[number];
 	/** The UTC day of the spending, such as `2026-11-22`. */
 	readonly day: string;
@@ -20,7 +20,7 @@ export interface SpendingAlert {
 }
 
 export interface OutgoingAlert {
-	/** The same for each attempt. */
+	/** Each attempt has the same id. */
 	readonly id: string;
 	readonly receiver: string;
 	readonly alert: SpendingAlert;
@@ -29,6 +29,9 @@ export interface OutgoingAlert {
 
 export interface AlertSender {
 	readonly receivers: readonly string[];
-	/** Returns the milliseconds until the next attempt. Undefined if the alert is delivered, or given up. */
+	/**
+	 * Sends an alert. Returns the milliseconds until the next attempt. Returns undefined if the alert is delivered
+	 * or given up.
+	 */
 	send(outgoing: OutgoingAlert): Promise<number | undefined>;
 }

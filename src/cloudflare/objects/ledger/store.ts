@@ -30,8 +30,9 @@ import { schema } from './schema.ts';
 import { UserRows } from './users.ts';
 
 /**
- * Chooses the reservation of a lease: `whole`, or `amount`, while there is plenty; else the next request with a reply
- * of `replyTokens`. Without other reservations it is `amount`.
+ * Chooses the reservation of a lease. While there is plenty, the reservation is `whole`, or else `amount`.
+ * Otherwise it is the cost of the next request with a reply of `replyTokens`. Without other reservations it is
+ * `amount`.
  */
 function chooseAmount(
 	{ amount, whole = amount, reply }: Pick<LeaseRequest, 'amount' | 'whole' | 'reply'>,
@@ -74,17 +75,17 @@ function withInfinite({ tokens, usd }: Amount, request: Amount): Amount {
 	};
 }
 
-/** Tokens for the reply of an unknown agent. */
+/** The number of tokens that is reserved for the reply of an unknown agent. */
 const firstReply = 2_048;
-/** Tokens of the shortest reservation, and its factor above the known length. */
+/** The fewest tokens of a reservation, and the factor by which a reservation exceeds the known length. */
 const [shortestReply, margin] = [256, 1.25];
-/** The share of the difference by which a shorter reply lowers the known length. */
+/** A shorter reply lowers the known length by this share of the difference. */
 const forgotten = 1 / 32;
 const mostKnown = 500;
 
 /**
- * The recent reply lengths of each agent and model, from settled leases of this instance. A longer reply counts at
- * once, a shorter one lowers the length slowly: the result is a high quantile.
+ * The recent reply lengths of each agent and model, from settled leases of this instance. A longer reply raises
+ * the length at once. A shorter reply lowers the length slowly. So the result is a high quantile.
  */
 class ReplyLengths {
 	readonly #known = new Map<string, number>();
@@ -103,7 +104,7 @@ class ReplyLengths {
 		if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest);
 	}
 
-	/** Tokens to reserve for a reply. */
+	/** Returns the number of tokens to reserve for a reply. */
 	find(agent: string, model: string): number {
 		const known = this.#known.get(toKey(agent, model));
 		return known === undefined ? firstReply : Math.max(shortestReply, Math.ceil(known * margin));
@@ -114,25 +115,25 @@ function toKey(agent: string, model: string): string {
 	return JSON.stringify([agent, model]);
 }
 
-/** A longer row takes longer to write. */
+/** The most leases in the row of a day. A longer row takes longer to write. */
 const mostOpen = 32;
 
-/** No request waits for the removal of a whole day. */
+/** The most rows that are removed at once, so that no request waits for the removal of a whole day. */
 const removedAtOnce = 1_000;
 
 interface Call extends OpenLease {
 	readonly day: number;
 	readonly settled: boolean;
-	/** Whether it is in the row of its day. */
+	/** Whether the lease is in the row of its day. */
 	readonly isOpen?: boolean;
 	/** The parts that are not in the row of its day yet. */
 	readonly parts?: string;
 }
 
 /**
- * The rows of a ledger. `LedgerApi` describes the methods, which are synchronous and write all or nothing. A lease
- * writes a row when it is reserved and one when it is settled; beyond `mostOpen` open leases two each. The lease of a
- * user writes one more each time.
+ * The rows of a ledger. `LedgerApi` describes the methods, which are synchronous and write all or nothing. A
+ * lease writes a row when it is reserved, and another row when it is settled. Beyond `mostOpen` open leases it
+ * writes two rows each time. The lease of a user writes one more row each time.
  */
 export class LedgerStore {
 	readonly users: UserRows;
@@ -140,7 +141,7 @@ export class LedgerStore {
 	readonly #days: DayRows;
 	readonly #replies = new ReplyLengths();
 	readonly #storage: DurableObjectStorage;
-	/** Earlier days have no rows. */
+	/** Days before this day have no rows. */
 	#keptFrom: number | undefined;
 
 	constructor(storage: DurableObjectStorage) {
@@ -239,7 +240,7 @@ export class LedgerStore {
 			this.alerts.note({ scope, day, user, limit: state.limit, spent: state.spent, amount }, receivers);
 	}
 
-	/** Notes a refused call whose input does not fit, even without the reservations of others. */
+	/** Notes a refused call whose input would not fit even without the reservations of others. */
 	#noteRefusal(
 		day: number,
 		{ scope, state }: Refusal,

@@ -16,7 +16,7 @@ import {
 export interface Change {
 	readonly spend?: Amount;
 	readonly reserve?: Amount;
-	/** The end of a reservation. */
+	/** The reserved amount that ends. */
 	readonly release?: Amount;
 }
 
@@ -95,7 +95,7 @@ export class UserRows {
 		return rows.toArray().map(toDayOfUser);
 	}
 
-	/** The total. A reservation of a day without its leases counts as spent. */
+	/** Returns the total of a user. The reservation of a day whose leases are removed counts as spent. */
 	#sumUp(user: string, today: number): Pick<BudgetState, 'spent' | 'reserved'> {
 		const { before: all } = this.#readSums(user, Number.MAX_SAFE_INTEGER);
 		const kept = this.#storage.sql
@@ -105,7 +105,7 @@ export class UserRows {
 		return { spent: minus(all, reserved), reserved };
 	}
 
-	/** A day without a row has the total of the earlier days as `before`. */
+	/** Reads the sums of a user's day. For a day without a row, `before` is the total of the earlier days. */
 	#readSums(user: string, day: number): Sums {
 		const [row] = this.#storage.sql
 			.exec<Row>('SELECT * FROM user_day WHERE user = ? AND day <= ? ORDER BY day DESC LIMIT 1', user, day)

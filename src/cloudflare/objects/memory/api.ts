@@ -8,7 +8,7 @@ export type MemorySource = Shown<typeof shownMemory>['source'];
 export interface MemoryRecord {
 	readonly path: string;
 	readonly text: string;
-	/** Changes with each change. */
+	/** A new version after each change. */
 	readonly version: string;
 	readonly source: MemorySource;
 	readonly createdAt: number;
@@ -16,9 +16,9 @@ export interface MemoryRecord {
 }
 
 export interface MemoryChange extends Pick<MemoryRecord, 'path' | 'text' | 'source'> {
-	/** The versions that it may replace; `*` for any. Without it the change may create. */
+	/** The versions that the change may replace (`*`: any). Without this field the change may create a memory. */
 	readonly ifMatch?: '*' | readonly string[];
-	/** Whether it may only create. */
+	/** Whether the change may only create a memory. */
 	readonly ifNoneMatch?: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface MemoryVector extends Pick<MemoryRecord, 'version'> {
 export interface NearQuery {
 	readonly model: string;
 	readonly vector: readonly number[];
-	/** Vectors to store, of memories without one. */
+	/** Vectors to store, for memories that have none. */
 	readonly fresh: readonly MemoryVector[];
 }
 
@@ -46,21 +46,24 @@ export interface MemoryPage {
 
 export interface MemoryApi {
 	list(page: { readonly cursor?: string; readonly limit: number }): Promise<MemoryPage>;
-	/** Memories with words of the query, or near to it. The best first. */
+	/** Finds memories with words of the query, or with vectors near to it. The best comes first. */
 	search(query: string, limit: number, near?: NearQuery): Promise<readonly MemoryRecord[]>;
 	/** Memories without a vector of a model, the newest first. */
 	listUnembedded(model: string, limit: number): Promise<readonly Pick<MemoryRecord, 'path' | 'version' | 'text'>[]>;
 	get(path: string): Promise<MemoryRecord | undefined>;
-	/** A missing memory is left out. */
+	/** Returns memories by their paths. A missing memory is left out. */
 	getAll(paths: readonly string[]): Promise<readonly MemoryRecord[]>;
-	/** Fails with `precondition_failed` for a condition, and with `too_large` above a limit. */
+	/**
+	 * Writes a memory. Fails with `precondition_failed` if a condition does not hold, and with `too_large` above a
+	 * limit.
+	 */
 	put(change: MemoryChange): Promise<RpcResult<WrittenMemory>>;
 	/**
-	 * Moves a memory, or all below its path. Returns how many, also for a repeated call. Fails with `not_found`, and with
-	 * `conflict` if the new path is in use.
+	 * Moves a memory, or all memories below its path. Returns the number of moved memories, also for a repeated
+	 * call. Fails with `not_found`, and with `conflict` if the new path is in use.
 	 */
 	rename(from: string, to: string, source: MemorySource): Promise<RpcResult<number>>;
-	/** Removes a memory and all below its path. Returns how many. */
+	/** Removes a memory and all memories below its path. Returns the number of removed memories. */
 	remove(path: string): Promise<number>;
 	/** Removes a memory of one of these versions. Fails with `not_found` and `precondition_failed`. */
 	removeIf(path: string, ifMatch: '*' | readonly string[]): Promise<RpcResult<number>>;
@@ -77,7 +80,7 @@ export interface MemoryHolder {
 	readonly user?: string;
 }
 
-/** Calls the object of one holder, which has no memories of others. `isSafe`: the call may be repeated. */
+/** Calls the object of one holder, which has no memories of other holders. `isSafe`: the call may be repeated. */
 export function askMemory<T>(
 	memories: MemoryNamespace,
 	{ owner, user }: MemoryHolder,
@@ -89,7 +92,7 @@ export function askMemory<T>(
 	return reach(call, { what: 'The memory', isSafe, timeoutMs: usualLimitMs });
 }
 
-/** Memories of a page of an export. */
+/** The number of memories in a page of an export. */
 const atOnce = 100;
 
 export async function* listAllMemories(memories: MemoryNamespace, holder: MemoryHolder): AsyncGenerator<MemoryRecord> {

@@ -13,15 +13,18 @@ const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 
 const mostWords = 32;
 
-/** Shorter words match only whole words. */
+/** The fewest characters of a word that also matches longer words. Shorter words match only whole words. */
 const shortestPrefix = 4;
 
-/** Each sign of a script without spaces is a word. */
+/** Prepares a text for the index: each sign of a script without spaces becomes a word. */
 export function toIndexedText(text: string): string {
 	return text.replace(new RegExp(unspaced, 'gu'), ' $& ');
 }
 
-/** Makes an FTS5 query for any of the words. Undefined without words. Signs without spaces must be adjacent. */
+/**
+ * Makes an FTS5 query that finds any of the words. Returns undefined without words. Signs without spaces must be
+ * adjacent.
+ */
 export function toMatch(query: string): string | undefined {
 	const terms = new Set<string>();
 	for (const { word, isPrefix } of listWords(query)) {
@@ -31,16 +34,21 @@ export function toMatch(query: string): string | undefined {
 	return terms.size === 0 ? undefined : [...terms].join(' OR ');
 }
 
-/** Lists the words with a meaning, in lower case. `isPrefix`: the start of a longer word matches. */
+/**
+ * Lists the words with a meaning, in lower case. `isPrefix`: the word also matches longer words that begin with
+ * it.
+ */
 export function listWords(text: string): readonly { readonly word: string; readonly isPrefix: boolean }[] {
 	const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 	return words.filter((word) => !empty.has(word)).map((word) => ({ word, isPrefix: word.length >= shortestPrefix }));
 }
 
-/** The rank at which a score halves: the first ranks do not outweigh the others (Cormack et al., 2009). */
+/**
+ * The rank at which a score halves, so that the first ranks do not outweigh the others (Cormack et al., 2009).
+ */
 const damping = 60;
 
-/** Merges rankings: high in several of them comes first. */
+/** Merges rankings. Paths with a high rank in several rankings come first. */
 export function joinRanks(rankings: readonly (readonly string[])[], limit: number): readonly string[] {
 	const scores = new Map<string, number>();
 	for (const ranking of rankings)

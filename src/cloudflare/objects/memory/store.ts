@@ -101,7 +101,7 @@ export class MemoryStore {
 		});
 	}
 
-	/** Also removes the memories below the path. */
+	/** Removes a memory and the memories below its path. */
 	remove(path: string): number {
 		return this.#storage.transactionSync(() => {
 			const under = this.#listUnder(path);
@@ -205,7 +205,7 @@ function toRecord({ path, text, version, source, created_at: createdAt, updated_
 
 /**
  * The tables of a memory. `source` is JSON. `word` is the index of prepared words (`search.ts`), by the ids of
- * `memory`. `vector` has the vectors of versions, by their model, as floats of 32 bits.
+ * `memory`. `vector` has the vector of each version, by its model, as floats of 32 bits.
  */
 const tables = `
 	CREATE TABLE memory (

@@ -1,12 +1,12 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import type { MemoryRecord, MemoryVector } from './api.ts';
 
-/** A memory that is much further away than the nearest, or far away at all, is no result. */
+/** A memory is no result if it is much further away than the nearest memory, or far away from the query. */
 const [leastShare, leastCosine] = [0.75, 0.2];
 
 type VectorRow = { path: string; value: ArrayBuffer };
 
-/** A vector is valid as long as its memory has its version. */
+/** The vectors of memories. A vector is valid until the version of its memory changes. */
 export class MemoryVectors {
 	readonly #sql: DurableObjectStorage['sql'];
 
@@ -40,7 +40,7 @@ export class MemoryVectors {
 			);
 	}
 
-	/** Ranks paths by the cosine, the nearest first. */
+	/** Ranks paths by the cosine of their vectors, the nearest first. */
 	rank(model: string, query: readonly number[]): readonly string[] {
 		const rows = this.#sql.exec<VectorRow>(
 			'SELECT path, value FROM memory JOIN vector ON vector.version = memory.version WHERE model = ?',

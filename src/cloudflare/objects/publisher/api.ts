@@ -4,7 +4,7 @@ import { type Published, publishFolders } from '../../../core/skill/kv/publish.t
 /** The KV prefix of skills that are published over HTTP, and the name of their publisher. */
 export const publishedPrefix = 'skill:';
 
-/** The entity tags of the skill (`*`: any), or that it does not exist. */
+/** The condition of a change: the skill has one of these entity tags (`*`: any), or does not exist. */
 export interface Condition {
 	readonly ifMatch?: '*' | readonly string[];
 	readonly ifNoneMatch?: boolean;
@@ -17,15 +17,15 @@ export type Outcome =
 	/** A replacement needs an entity tag. */
 	| { readonly outcome: 'unconditional'; readonly etag: string }
 	| { readonly outcome: 'missing' }
-	/** KV could not be read or written. No reader sees half a change. */
+	/** KV could not be read or written. No reader sees part of a change. */
 	| { readonly outcome: 'failed' };
 
-/** Makes one change after another, and answers when KV has it. */
+/** Makes changes one after another, and answers each when KV has stored it. */
 export interface PublisherApi {
-	/** Creates or replaces a skill by a valid SKILL.md. The files beside it stay. */
+	/** Creates or replaces a skill by a valid SKILL.md. The other files of the skill do not change. */
 	put(name: string, markdown: string, condition: Condition): Promise<Outcome>;
 	remove(name: string, condition: Condition): Promise<Outcome>;
-	/** Changes nothing. Rejects for an object that cannot be made. */
+	/** Checks that the object works, and changes nothing. Rejects if the object cannot be made. */
 	check(): Promise<void>;
 }
 
@@ -38,9 +38,10 @@ export interface PublisherNamespace {
 export type SkillTexts = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 
 /**
- * Makes the published skills of a KV namespace equal to these: writes what changed, and removes the others. A skill
- * that is not valid keeps its old version, and `problems` says why. Only one may publish at a time: a Worker that also
- * changes skills over HTTP does it there. Throws if KV cannot be read or written.
+ * Makes the published skills of a KV namespace equal to these skills: writes changed skills, and removes all
+ * others. A skill that is not valid keeps its old version, and `problems` has the reason. Only one process may
+ * publish at a time: a Worker that also changes skills over HTTP calls this function in its publisher. Throws if
+ * KV cannot be read or written.
  */
 export function publishSkills(kv: SkillsNamespace, skills: SkillTexts): Promise<Published> {
 	const folders = Object.entries(skills).map(([name, texts]) => ({

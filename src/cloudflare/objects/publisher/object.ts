@@ -7,9 +7,9 @@ import { SkillWriter } from './writer.ts';
 
 export interface PublisherOptions {
 	readonly skills: SkillsNamespace;
-	/** Milliseconds for which its own copy counts after its last write. Two minutes if it is missing. */
+	/** Milliseconds for which the publisher uses its own copy after its last write. The default is two minutes. */
 	readonly trustMs?: number;
-	/** Milliseconds between two writes of the index; KV takes one write a second. */
+	/** Milliseconds between two writes of the index. KV allows one write a second. */
 	readonly paceMs?: number;
 }
 

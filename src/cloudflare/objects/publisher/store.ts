@@ -8,7 +8,7 @@ export interface Documents {
 	readonly retired: string | null;
 }
 
-/** The last write, in milliseconds since 1970. It is `pending` until KV has it. */
+/** The last write, at a time in milliseconds since 1970. It is `pending` until KV has stored it. */
 export interface Written extends Documents {
 	readonly at: number;
 	readonly pending: boolean;
@@ -29,7 +29,7 @@ export class PublisherStore {
 		return { index: this.#text('index'), retired: this.#text('retired'), at: row.at, pending: row.pending === 1 };
 	}
 
-	/** Undefined removes everything. */
+	/** Stores the last write. Undefined removes everything. */
 	save(written: Written | undefined): void {
 		this.#storage.transactionSync(() => {
 			const { sql } = this.#storage;
@@ -57,7 +57,10 @@ export class PublisherStore {
 	}
 }
 
-/** `part` has the last documents, in pieces that fit a row. `written` has their time, and whether KV has them. */
+/**
+ * `part` has the last documents, in pieces that fit a row. `written` has the time of the write, and whether KV
+ * has stored it.
+ */
 const tables = `
 	CREATE TABLE part (document TEXT NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (document, position)) WITHOUT ROWID;
 	CREATE TABLE written (id INTEGER PRIMARY KEY CHECK (id = 0), at INTEGER NOT NULL, pending INTEGER NOT NULL);

@@ -30,7 +30,10 @@ export interface Change {
 export interface WriterOptions {
 	readonly prefix: string;
 	readonly paceMs: number;
-	/** Milliseconds for which its own copy counts after its last write: KV's reads may be a minute old. */
+	/**
+	 * Milliseconds for which the writer uses its own copy after its last write, because KV may return values that
+	 * are a minute old.
+	 */
 	readonly trustMs?: number;
 }
 
@@ -45,8 +48,8 @@ interface Draft {
 }
 
 /**
- * Writes changes of skills to KV, by the same plan as `npm run skills`. KV has no compare-and-swap, and takes one write
- * of a key a second. So a prefix has one writer, and waiting changes share its next write.
+ * Writes changes of skills to KV, by the same plan as `npm run skills`. KV has no compare-and-swap, and allows
+ * one write of a key a second. So a prefix has one writer, and all waiting changes are written together.
  */
 export class SkillWriter {
 	readonly #kv: SkillsNamespace;
@@ -102,7 +105,7 @@ export class SkillWriter {
 			const [index, retired] = await Promise.all([this.#kv.get(indexKey(prefix)), this.#kv.get(retiredKey(prefix))]);
 			return { index, retired };
 		}
-		// After a crash between the two writes KV may not have it.
+		// After a crash between the two writes, KV may not have the index.
 		if (own.pending) await this.#putIndex(own.index);
 		return own;
 	}
@@ -140,7 +143,7 @@ export class SkillWriter {
 		const { prefix } = this.#options;
 		const kv = {
 			...toSkillsKv(this.#kv),
-			// The next publication removes what cannot be removed now.
+			// If a key cannot be removed now, the next publication removes it.
 			delete: async (keys: readonly string[]) => {
 				for (const key of keys) await this.#kv.delete(key).catch(() => {});
 			},
@@ -173,7 +176,10 @@ export class SkillWriter {
 	}
 }
 
-/** Keeps vectors of unchanged texts. `npm run skills` makes them; until then a changed text is found by its words. */
+/**
+ * Keeps the vectors of unchanged texts. Only `npm run skills` makes new vectors. Until then a changed text is
+ * found by its words.
+ */
 async function keepVectors(vectors: Vectors, entries: ReadonlyMap<string, Entry>): Promise<Vectors | undefined> {
 	try {
 		const hashed = [...entries].map(async ([name, entry]) => [name, await hashContent(toEmbeddedText(entry))] as const);

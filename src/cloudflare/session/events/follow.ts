@@ -24,9 +24,9 @@ export interface FollowOptions {
 }
 
 /**
- * Streams a run's events behind an event id as `text/event-stream` bytes of a protocol. Each reader pulls at its own
- * pace: a slow reader gets few large events. Cancelling the stream, or the end of its lease, ends the reader, not the
- * run.
+ * Streams the events of a run after an event id as bytes of a protocol (`text/event-stream`). Each reader pulls
+ * at its own pace: a slow reader gets few large events. If the stream is cancelled or its lease ends, only the
+ * reader ends: the run continues.
  */
 export function follow(
 	run: RunLog | Promise<RunLog>,
@@ -74,7 +74,7 @@ export function follow(
 		close(controller);
 		return true;
 	};
-	/** Waits for a change. Returns false if the reader waits on or has left. */
+	/** Waits for a change. Returns false if the reader has to wait again, or has left. */
 	const happens = async (what: Promise<unknown>, controller: ReadableByteStreamController): Promise<boolean> => {
 		const why = await waits.waitFor(what);
 		if (why !== 'gone' && isShut(controller)) return false;
@@ -93,7 +93,7 @@ export function follow(
 					if (source.isOver()) push(encoder.encode(writer.end()));
 				}
 				const bytes = takePiece(unread);
-				// A protocol may skip an event. Then the reader waits on.
+				// A protocol may skip an event. Then the reader waits for the next event.
 				if (bytes !== undefined) controller.enqueue(bytes);
 				const isOver = unread.length === 0 && (source.isOver() || source.isLeft());
 				if (isOver) {
@@ -144,7 +144,7 @@ function encodeOnce(event: RunEvent, id: string | undefined, writer: RunWriter):
 	return bytes;
 }
 
-/** How often a silent connection gets a comment, in milliseconds, so that no proxy closes it. */
+/** The milliseconds of silence after which a connection gets a comment, so that no proxy closes it. */
 const keepAliveMs = 15_000;
 
 /** The end of a wait: a change, silence, a reader that has left, or the end of its lease. */

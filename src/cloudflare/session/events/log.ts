@@ -5,8 +5,8 @@ import { isDelta, isTerminal, joinPieces } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
 
 /**
- * The position of a reader in a run: the `id` of an SSE event. It counts characters, not deltas, so it means the same
- * in the live stream and in a stream from stored messages.
+ * The position of a reader in a run: the `id` of an SSE event. The position counts characters, not deltas. So an
+ * id has the same meaning in the live stream and in a stream from stored messages.
  */
 export interface EventId {
 	/** The run's number in its session, from 1. */
@@ -17,7 +17,10 @@ export interface EventId {
 	readonly restarts: number;
 	/** The events of the turn that are neither deltas nor notes. */
 	readonly items: number;
-	/** The notes, task lists and warnings of the turn. The next message stores them, so they are counted separately. */
+	/**
+	 * The notes, task lists and warnings of the turn. They are counted separately, because they are stored with
+	 * the next message.
+	 */
 	readonly notes: number;
 	/** Characters of reasoning. */
 	readonly reasoning: number;
@@ -151,13 +154,13 @@ export interface Cursor {
 	/** The position of that event. */
 	at: EventId;
 	version: number;
-	/** The number of passed events without an id. */
+	/** The number of events without an id that the reader has passed. */
 	passed: number;
-	/** The number of shown events without an id. */
+	/** The number of events without an id that the reader was shown. */
 	shown: number;
 }
 
-/** The most separate events of an unfinished turn. Then neighbouring pieces of a text are joined. */
+/** The most separate events of an unfinished turn. Above this number neighbouring pieces of a text are joined. */
 const joinAt = 4_096;
 
 /**
@@ -230,7 +233,7 @@ export class RunLog {
 		this.#wake();
 	}
 
-	/** Ends the log of a run whose end cannot be stored. The next attempt has its own log. */
+	/** Ends the log of a run whose end cannot be stored. The next attempt of the run has another log. */
 	leave(): void {
 		this.#isLeft = true;
 		this.#wake();
@@ -298,7 +301,7 @@ export class RunLog {
 	}
 }
 
-/** Whether an event has no id and the reader has seen it. Counts such events. */
+/** Whether an event has no id and the reader has already seen the event. Counts such events. */
 function isUnplaced(event: RunEvent, cursor: Cursor): boolean {
 	if (isStored(event)) return false;
 	cursor.passed++;
@@ -333,7 +336,7 @@ function measureEvent(event: RunEvent): number {
 	return event.type === 'tool_use_input' ? event.partialInputJson.length : 1;
 }
 
-/** Whether an event is from the provider's own tools. It has no id, but a draft keeps it. */
+/** Whether an event is from the provider's own tools. Such an event has no id, but a draft contains it. */
 function isProvided({ type }: RunEvent): boolean {
 	return type === 'provider_tool' || type === 'source';
 }

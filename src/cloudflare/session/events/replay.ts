@@ -10,9 +10,8 @@ import type { SessionStore } from '../store/store.ts';
 import { RunLog } from './log.ts';
 
 /**
- * Rebuilds the events of a run from the store: the same text, calls, results and end as in the live stream, in fewer
- * pieces, with the same event ids.
- *
+ * Rebuilds the events of a run from the store. They have the same text, calls, results, end and event ids as the
+ * live stream, in fewer pieces.
  * @param records the session's messages from `run.firstSeq` on. Messages of other runs are skipped.
  */
 export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEvent[] {
@@ -27,10 +26,10 @@ export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEv
 
 export interface CutOff {
 	readonly events: readonly RunEvent[];
-	/** The last part of `events`, which is in no message. */
+	/** The last part of `events`, which no message contains. */
 	readonly draft: readonly RunEvent[];
 	readonly resume: Resumption;
-	/** Whether the model was being asked. That turn restarts. */
+	/** Whether the run was interrupted while the model was asked. Then that turn restarts. */
 	readonly asking: boolean;
 }
 
@@ -92,7 +91,7 @@ function addMessage(
 ): void {
 	const { events } = state;
 	if (input === true) {
-		// The first messages of a run are no events. Later messages come between two turns.
+		// The first messages of a run are not shown as events. Later messages come between two turns.
 		if (message.role === 'user') closeTurn(state, before);
 	} else if (message.role === 'tool') {
 		const result = readToolResult(message);

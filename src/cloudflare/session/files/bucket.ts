@@ -77,7 +77,7 @@ async function beginUpload(bucket: FileBucket, key: string) {
 			if (rest.length > 0) await add(rest);
 			await reachBucket(() => upload.complete(parts));
 		},
-		/** Never rejects: a bucket removes incomplete uploads itself, too. */
+		/** Never rejects, because a bucket also removes incomplete uploads itself. */
 		abort: () => upload.abort().catch(() => {}),
 	};
 }

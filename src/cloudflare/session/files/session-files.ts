@@ -23,7 +23,7 @@ import type { SessionStore } from '../store/store.ts';
 import { type ChangeOptions, nameStep } from '../store/workspace.ts';
 import { mostInRows, reachBucket, readObject, receiveContent } from './bucket.ts';
 
-/** The most bytes of a file before and after a change together. A larger file has no diff. */
+/** The most bytes of the old and the new content of a file, added up. A file with more bytes has no diff. */
 const mostForDiff = 1_000_000;
 /** The most bytes of all texts in the diffs of a page. */
 const mostForDiffs = 8_000_000;
@@ -33,7 +33,7 @@ const newline = 10;
 export interface FileStoreOptions {
 	readonly store: SessionStore;
 	readonly config: () => Pick<Config, 'files' | 'workspaceQuota' | 'roomLimits'>;
-	/** Throws within the transaction of a change that is not allowed any more. */
+	/** Throws, within the transaction of a change, if the change is not allowed any more. */
 	readonly assertMayChange: () => void;
 }
 
@@ -122,7 +122,7 @@ export class FileStore implements WorkspaceStore {
 	async changes(limit: number, before?: string): Promise<readonly FileChange[]> {
 		const records = this.#store.workspace.journal.page(limit, before);
 		let left = mostForDiffs;
-		// All texts are read before the first await, because a content may be removed meanwhile.
+		// All texts are read before the first await, because a content may be removed during an await.
 		const read = new Map<number, string>();
 		const texts = records.map((record) => {
 			const size = (record.before?.size ?? 0) + (record.after?.size ?? 0);
@@ -153,7 +153,7 @@ export class FileStore implements WorkspaceStore {
 		return this.#transact(how.caller, (quota) => {
 			const changed = workspace.change(edits, { ...how, quota });
 			const { roomLimits } = this.#config();
-			// A full session gives up the deleted contents that an undo needs.
+			// A full session removes the deleted contents that only an undo needs.
 			const isFull = () => this.#store.bytes > (roomLimits.session ?? Infinity);
 			if (isFull()) workspace.forget(isFull);
 			if (edits.some(({ type }) => type === 'write')) assertRoom('session', roomLimits, this.#store.bytes);
@@ -180,7 +180,7 @@ export class FileStore implements WorkspaceStore {
 		});
 	}
 
-	/** Returns the texts of a change. Returns nothing if a content is no text or in the bucket. */
+	/** Returns the texts of a change. Returns nothing if a content is not a text, or is in the bucket. */
 	#readTexts({ path, from, before, after }: FileChangeRecord, known: Map<number, string>): TextChange | undefined {
 		const isText = [before, after].every(
 			(file) => file === undefined || (file.lines !== undefined && !file.content.key),
@@ -217,12 +217,14 @@ export class SessionFiles {
 		this.#config = config;
 	}
 
-	/** The workspace for people. Its changes are no steps. */
+	/** The workspace for people. A change by people does not belong to a step. */
 	get workspace(): Workspace {
 		return createWorkspace(this.#openForPeople());
 	}
 
-	/** Returns the workspace of a run's tools. It changes nothing after this attempt of the run. */
+	/**
+	 * Returns the workspace of a run's tools. When this attempt of the run is over, the workspace refuses changes.
+	 */
 	openForRun(record: Pick<RunRecord, 'n' | 'boot' | 'attempt'>): Workspace {
 		return createWorkspace(this.#open(() => this.#store.runs.assertOpen(record)));
 	}
@@ -332,7 +334,10 @@ export class SessionFiles {
 		return found;
 	}
 
-	/** Opens the files for people, as long as the session exists. A change calls `assertHolds` in its transaction. */
+	/**
+	 * Opens the files for people, as long as the session exists. A change calls `assertHolds` in the transaction
+	 * of the change.
+	 */
 	#openForPeople(assertHolds = () => {}): FileStore {
 		const { createdAt } = this.#store.session();
 		return this.#open(() => {
@@ -366,7 +371,10 @@ function showFile({ path, file }: PlacedFile): FilePage['files'][number] {
 	return { path, size: file.size, mime: findMime(path, file), modifiedAt: new Date(file.modifiedAt).toISOString() };
 }
 
-/** Returns the entity tag of a file. The version alone is not unique if the session is created again under its id. */
+/**
+ * Returns the entity tag of a file. The version alone is not unique, because a session may be created again
+ * under the same id.
+ */
 function toTag({ version, modifiedAt }: SessionFile): string {
 	return `${version}-${modifiedAt.toString(36)}`;
 }
@@ -385,8 +393,9 @@ function resolveRange(range: FileRange | undefined, size: number): { readonly fr
 }
 
 /**
- * Stores the attachments of a message under `attachments/`. An attachment never replaces a file, and is not stored if
- * the same bytes are there. An attachment that does not fit into the workspace is only in the message.
+ * Stores the attachments of a message under `attachments/`. An attachment never replaces a file. If a file there
+ * has the same bytes, the attachment is not stored again. An attachment that does not fit into the workspace is
+ * only in the message.
  */
 function keepAttachments(store: SessionStore, quota: Quota, message: Message, inbound: Inbound | undefined): void {
 	const parts = 'parts' in message ? message.parts : undefined;

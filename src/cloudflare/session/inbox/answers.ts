@@ -11,8 +11,8 @@ import { findPending } from '../store/calls.ts';
 import type { InboxContext, InboxTransaction, Principal, StoreResult } from './transaction.ts';
 
 /**
- * Stores answers to open calls, all or none, or a decision about the call of a child. The id of a decision is the
- * child's call, or the call of this session for which the child works.
+ * Stores answers to open calls, all or none. Or stores a decision about the call of a child. The id of a
+ * decision is the id of the child's call, or of the call of this session for which the child works.
  */
 export function submitAnswers(tx: InboxTransaction, answers: readonly CallAnswer[]): StoreResult {
 	const [answer] = answers;
@@ -56,7 +56,7 @@ export function storeAnswers(
 	return { type: 'change' };
 }
 
-/** Stores a decision about the call of a child. The tool that asked passes it to the child. */
+/** Stores a decision about the call of a child. The tool that asked passes the decision to the child. */
 export function decideForChild(
 	tx: InboxTransaction,
 	{ call, agent, through }: AskedCall,
@@ -74,8 +74,8 @@ export function decideForChild(
 }
 
 /**
- * Checks the edited arguments of answers with the tools of their calls. Returns the turn of the calls. Returns nothing
- * without edited arguments. Throws `invalid_request`, which names the field.
+ * Checks the edited arguments of answers with the tools of their calls. Returns the turn of the calls. Without
+ * edited arguments, returns nothing. Throws `invalid_request`, which names the field.
  */
 export async function checkArguments(
 	{ store, runner }: InboxContext,
@@ -94,7 +94,7 @@ export async function checkArguments(
 	return turn;
 }
 
-/** Throws `conflict` for an answer that names another call than the waiting call. */
+/** Throws `conflict` for an answer that names a call other than the waiting call. */
 export function assertMeant(
 	{ callId }: { readonly callId?: string },
 	{ pending: { question } }: Pick<InboxTransaction, 'pending'>,

@@ -24,9 +24,9 @@ import type { SessionStore } from '../store/store.ts';
 export interface ModelRequest {
 	readonly model?: string;
 	readonly maxOutputTokens?: number;
-	/** Whether it replaces an earlier message, so that a model may be sent less. */
+	/** Whether the request replaces an earlier message. Then the model may be sent less than before. */
 	readonly isEdit?: boolean;
-	/** Whether it continues a run without a message. */
+	/** Whether the request continues a run without a message. */
 	readonly isContinued?: boolean;
 }
 
@@ -66,8 +66,8 @@ export async function readFunds({
 }
 
 /**
- * Refuses a request before anything of it is stored (docs/budgets.md): throws `budget_exceeded` if a similar request
- * was refused, as long as the budget would refuse it again.
+ * Refuses a request before any part of it is stored (docs/budgets.md). Throws `budget_exceeded` if a similar
+ * request was refused, as long as the budget would refuse that request again.
  */
 export function assertFunds(context: FundsContext, asked: ModelRequest, known: KnownFunds = new Map()): void {
 	const error = findRefusal(context, asked, known);
@@ -75,7 +75,7 @@ export function assertFunds(context: FundsContext, asked: ModelRequest, known: K
 }
 
 /**
- * Throws `budget_exceeded` for a new session whose first run a budget of its owner or user would refuse, and
+ * Throws `budget_exceeded` for a new session if a budget of its owner or user would refuse the first run. Throws
  * `overloaded` if their ledger is behind.
  */
 export async function assertNewFunds(create: CreateInput, config: Config): Promise<void> {
@@ -119,12 +119,12 @@ function findRefusal(context: FundsContext, asked: ModelRequest, known: KnownFun
 	const { scope, needs } = budget;
 	const state = scope === 'session' ? runner.budget() : known.get(scope);
 	if (state === undefined) return undefined;
-	// Others may give back their reservations, and a run waits for that.
+	// Other runs may give back their reservations, and a run waits for that.
 	const isShort = scope === 'session' || hasTried ? exceedsLimit(state, needs) : isSpent(state, needs);
 	return isShort ? createBudgetError({ scope, state, user }, needs) : undefined;
 }
 
-/** Whether a request needs at least what a refused run needed. A model is sent more with each message. */
+/** Whether a request needs at least as much as a refused run needed. A model is sent more with each message. */
 function isSimilar(
 	{ session, runtime, config }: FundsContext,
 	{ model, maxOutputTokens = Infinity, isEdit = false }: ModelRequest,

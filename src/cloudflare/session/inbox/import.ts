@@ -101,7 +101,7 @@ class Intake {
 		this.#owner = owner;
 	}
 
-	/** Stores a record. Throws `invalid_request` if it does not fit the earlier records. */
+	/** Stores a record. Throws `invalid_request` if the record does not fit the earlier records. */
 	async take(record: ImportedRecord, line: number): Promise<void> {
 		const refuse = (message: string): RunletError => createBadRecord(line, message);
 		if (this.#isEnded) throw refuse('stands behind the last line of the export.');
@@ -157,7 +157,7 @@ class Intake {
 		const usualLimit = agent.budget ?? config.sessionBudget;
 		const { owner, user, by, role, isFork = false } = this.#owner;
 		const createdBy = isFork ? toActor(imported.stored?.createdBy) : by;
-		// Without the right to raise budgets, no larger budget is imported.
+		// An importer without the right to raise budgets imports no larger budget.
 		const isUsual = JSON.stringify(limit) === JSON.stringify(usualLimit) || !mayHaveBudget(role, limit, usualLimit);
 		const { agent: name, metadata, title, expiresAfterMs, clientTools } = imported;
 		const about = { agent: name, model, metadata, title, expiresAfterMs, clientTools };
@@ -228,7 +228,7 @@ class Intake {
 			throw refuse('file: the pieces of a file stand one behind another, from its first byte on.');
 		if (bytes.length === 0 && at < file.size) throw refuse('file: a piece is empty.');
 		file.at += bytes.length;
-		// `stored` rejects when the file is refused.
+		// `stored` rejects when the file is refused, so the write must not be awaited alone.
 		if (bytes.length > 0) await Promise.race([file.writer.write(bytes), file.stored]);
 		if (file.at < file.size) return;
 		await Promise.race([file.writer.close(), file.stored]);

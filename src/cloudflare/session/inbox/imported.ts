@@ -9,7 +9,7 @@ import { type ImportedMessage, type ImportedRun, maxLine } from '../../wire/impo
 import type { Inbound } from '../store/inbound.ts';
 import type { RunEnd } from '../store/runs.ts';
 
-/** Returns the origin of an imported message. Whoever made the copy becomes an asker. */
+/** Returns the origin of an imported message. The person who made the copy becomes an asker. */
 export function toInbound(
 	imported: NonNullable<ImportedMessage['stored']>['inbound'],
 	{ owner, user = owner, by, isFork = false }: ImportOwner,

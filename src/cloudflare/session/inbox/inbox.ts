@@ -40,11 +40,14 @@ export interface Request {
 	readonly create?: CreateInput;
 	readonly once?: Once;
 	readonly asking?: Pick<CreateInput, 'input' | 'model'>;
-	/** Answers whose edited arguments are checked first. */
+	/** Answers whose edited arguments are checked before the transaction. */
 	readonly answers?: readonly CallAnswer[];
 }
 
-/** Adds the events of a session's children to its own, for a reader who has come to a place. */
+/**
+ * Adds the events of a session's children to the session's own events, from a place on that the reader has
+ * reached.
+ */
 export type JoinChildren = (own: EventSource, from?: TreePlace) => EventSource;
 
 export type StoreRequest = (tx: InboxTransaction) => StoreResult;
@@ -55,7 +58,7 @@ export interface AcceptedRequest extends Pick<Principal, 'by' | 'lease' | 'isOpe
 	readonly join?: JoinChildren;
 }
 
-/** The most requests that a session handles at a time, without reads and cancels. */
+/** The most requests that a session handles at a time, not counting reads and cancels. */
 const mostWaiting = 100;
 
 /** Handles the requests that may begin a run, in three steps: `open`, `transaction`, `start`. */
@@ -93,7 +96,9 @@ export class Inbox {
 		}
 	}
 
-	/** Adds the events of the session's children to its own. Missing if its agent has no children. */
+	/**
+	 * Adds the events of the session's children to the session's own events. Missing if its agent has no children.
+	 */
 	get join(): JoinChildren | undefined {
 		const { runtime, store, config } = this.#context;
 		if (!store.exists()) return undefined;
@@ -110,7 +115,7 @@ export class Inbox {
 		return (own, from) => work.joinEvents(own, { list, open, start: formatEventId(toStart(1)), from });
 	}
 
-	/** Cancels the session's run. Returns whether the request is repeated: then it cancels nothing. */
+	/** Cancels the session's run. Returns whether the request is repeated. A repeated request cancels nothing. */
 	async cancel(caller: Caller, once: Once | undefined): Promise<boolean> {
 		const { store, runner, authorization } = this.#context;
 		authorization.assertMayChange(caller);
@@ -140,14 +145,14 @@ export class Inbox {
 		if (checkedIn !== undefined) authorization.assertExists();
 		const opened = { caller, principal, config, once, checkedIn };
 		if (request.asking === undefined || !store.exists()) return opened;
-		// A repeated request needs no money and no room.
+		// A repeated request needs neither money nor room.
 		if (once !== undefined && store.deliveries.find(once, Date.now()) !== undefined) return opened;
 		const session = store.session();
 		await runner.owner.assertRoom(session, config);
 		return { ...opened, funds: await readFunds({ store, session, config }) };
 	}
 
-	/** Authorizes a caller, also for a session of theirs that does not exist yet. */
+	/** Authorizes a caller, even for a session of the caller that does not exist yet. */
 	async #authorize({ caller, agent, create, asking }: Request, config: Config): Promise<Principal> {
 		const { authorization, runner } = this.#context;
 		const isTheirs = create !== undefined && 'owner' in caller && mayCreate(caller, create);
@@ -264,7 +269,7 @@ export class Lifecycle {
 		return this.answer(async () => work(await this.#options.authorization.open(caller, rights, agent)));
 	}
 
-	/** Like `enter`, for a change. Only its parent changes a child session. */
+	/** Like `enter`, for a change. Only the parent of a child session may change that session. */
 	change<T>(caller: Caller, rights: readonly Right[], work: () => T | Promise<T>): Promise<RpcResult<T>> {
 		return this.enter(caller, rights, () => {
 			this.#options.authorization.assertMayChange(caller);
@@ -272,7 +277,7 @@ export class Lifecycle {
 		});
 	}
 
-	/** Cancels all work and removes the session. Refuses callers meanwhile. */
+	/** Cancels all work and removes the session. Refuses callers during the removal. */
 	async remove(): Promise<void> {
 		const { authorization, runner } = this.#options;
 		authorization.isClosed = true;
@@ -292,9 +297,9 @@ export class Lifecycle {
 			if (action.type === 'remove') await this.remove();
 			if (action.type === 'clear') await runner.owner.outbox.sendRest();
 		} catch (cause) {
-			// The platform repeats a throwing alarm only a few times.
+			// The platform repeats an alarm that throws only a few times.
 			log('error', 'session.alarm_failed', toFailureFields(cause));
-			// If setting it fails, too, the next request sets the alarm.
+			// If the alarm cannot be set either, the next request sets it.
 			this.#hasAlarm = false;
 			await store.alarm.set(Date.now() + toPauseMs(cause));
 		}

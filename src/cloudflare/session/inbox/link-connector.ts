@@ -12,7 +12,7 @@ export interface LinkedSession extends InboxContext {
 
 /** The decision links of a session (docs/people.md). */
 export interface SessionLinks {
-	/** Creates the links to decide about a call. Only for the owner. */
+	/** Creates the links to decide about a call. Only the owner may call this. */
 	make(caller: Caller, asked: LinkRequest): Promise<DecisionLinks>;
 	/** Returns the call of a link. Throws `not_found` for a wrong link, and `conflict` for an expired or used link. */
 	show(link: string): Promise<LinkedCall>;

@@ -65,7 +65,7 @@ export function visit({ store }: InboxTransaction): StoreResult {
 	return { type: 'change' };
 }
 
-/** Stores a message: it begins its run, is queued, or answers the session's question. */
+/** Stores a message. The message begins a run, is queued, or answers the session's question. */
 export function sendMessage(tx: InboxTransaction, input: Input): StoreResult {
 	const { ofChild } = input;
 	if (ofChild !== undefined) {
@@ -113,7 +113,10 @@ export function continueRun(tx: InboxTransaction, operation: 'continue' | 'step'
 	return tx.storeRun([], { stopAfter: operation === 'step' ? 1 : undefined });
 }
 
-/** Stores what a page posts. Its run may have begun before. There is no run if the page posts nothing new. */
+/**
+ * Stores the content of a page's post. The run of the post may have begun before. Without new content there is
+ * no run.
+ */
 export function storePost(tx: InboxTransaction, post: PagePost): StoreResult {
 	const { input, model, answers = [], isAgain = false, messageId } = post;
 	if (input === undefined) return storePostedAnswers(tx, answers, model);
@@ -146,7 +149,7 @@ function storePostedAnswers(
 function storeMessage(tx: InboxTransaction, incoming: IncomingMessage, input: Input): StoreResult {
 	const { whenBusy = 'queue', isPatient = false, mayAnswer = false, model, callback, ofChild } = input;
 	const { status } = tx;
-	// A child would repeat a refused report. The number of children bounds the reports.
+	// A child would repeat a refused report. The number of reports is limited by the number of children.
 	const asked = ofChild === undefined ? { model } : undefined;
 	const isQuestion = isPatient && status === 'awaiting_user' && (!mayAnswer || tx.askedCall !== undefined);
 	const isAsking = isQuestion || (isPatient && status === 'awaiting_tools');
@@ -162,12 +165,14 @@ function storeMessage(tx: InboxTransaction, incoming: IncomingMessage, input: In
 
 interface Replacement {
 	readonly record: MessageRecord;
-	/** Whether the content changes. Otherwise the message is repeated. */
+	/** Whether the content changes. If not, the message is asked again. */
 	readonly isEdited: boolean;
 	readonly incoming: IncomingMessage;
 }
 
-/** Replaces a message by a new or repeated message. The current run has to be cancelled first. */
+/**
+ * Replaces a message by a new message, or by the same message again. The current run has to be cancelled first.
+ */
 function replaceMessage(tx: InboxTransaction, { record, isEdited, incoming }: Replacement, about: About): StoreResult {
 	if (tx.runner.live !== undefined || !canTakeNext(tx.status)) return { type: 'cancel' };
 	const messages = readRepeatedInput(tx.store, record, isEdited ? incoming.message : undefined);
@@ -176,7 +181,10 @@ function replaceMessage(tx: InboxTransaction, { record, isEdited, incoming }: Re
 	return tx.storeRun(messages, { ...about, inbound, replaces: record.seq });
 }
 
-/** Stores a message behind the results that came with it. If the session has a question, the message is its answer. */
+/**
+ * Stores a message after the results that came with it. If the session has a question, the message is the
+ * answer.
+ */
 function storeReply(
 	tx: InboxTransaction,
 	results: readonly ToolMessage[],
@@ -221,7 +229,10 @@ function queueMessage(
 		: tx.joinWaiting({ id, runId });
 }
 
-/** Creates the error for a text over MCP that would decide about a call. A model may have written the text. */
+/**
+ * Creates the error for a text over MCP that would decide about a call. Such a text may come from a model, not
+ * from a person.
+ */
 function createTextRefusal(): RunletError {
 	const what =
 		'a call waits for the approval of a person, and a text over MCP decides nothing. Decide on the page, by a link, or over HTTP: POST …/tool-results.';
@@ -229,8 +240,8 @@ function createTextRefusal(): RunletError {
 }
 
 /**
- * Chooses the operation of an update: it has a message, answers open calls, or continues a failed run with these
- * answers. Throws `invalid_request` for another agent or another user.
+ * Chooses the operation of an update: the update has a message, answers open calls, or continues a failed run
+ * with these answers. Throws `invalid_request` for another agent or another user.
  */
 function chooseOperation(
 	{ store, session }: InboxTransaction,
@@ -249,9 +260,9 @@ function chooseOperation(
 }
 
 type Show =
-	/** With the answer: the session was just created. */
+	/** Returns the new session, which the answer includes. */
 	| { readonly created: () => NewSession; readonly session?: undefined }
-	/** Instead of an answer, without a run. */
+	/** Returns the session, which is the answer if there is no run. */
 	| { readonly session: () => SessionState; readonly created?: undefined };
 
 /** Answers a request in the requested form: with events, with the result of the run, or at once. */
@@ -286,7 +297,10 @@ interface Following extends Pick<Handling, 'format'>, Pick<Principal, 'lease' | 
 	readonly join?: JoinChildren;
 }
 
-/** Streams the events behind a position. Returns nothing without a run, or if the newest run was read to its end. */
+/**
+ * Streams the events after a position. Returns nothing without a run, or if the reader has seen the end of the
+ * newest run.
+ */
 export function streamEvents(
 	store: SessionStore,
 	live: LiveRun | undefined,

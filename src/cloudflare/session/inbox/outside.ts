@@ -17,7 +17,7 @@ export async function listTools(
 	inbox: Inbox,
 	{ caller, agent, create }: { readonly caller: Caller; readonly agent: string; readonly create?: CreateInput },
 ): Promise<readonly ListedTool[]> {
-	// MCP servers know the session, so it has to exist.
+	// MCP servers get the session's id, so the session has to exist.
 	if (hasServers(findAgent(runtime.agents, agent))) await inbox.take({ caller, agent, rights, create }, visit);
 	else if (create !== undefined && authorization.isMissing()) return runner.outside.list(create);
 	await authorization.open(caller, rights, agent);
@@ -35,7 +35,7 @@ export async function callTool(
 	return runner.outside.begin(call, askedBy, (asked, approve) => {
 		assertMay(principal, 'decide');
 		if (by === undefined || askedBy === undefined) return;
-		// The caller of a tool has asked for the call.
+		// The caller of a tool counts as the person who asked for the call.
 		const decision = { call: asked, approve, by, askers: () => [askedBy] };
 		assertMayDecide({ session: store.session(), agents: runtime.agents, config }, decision);
 	});

@@ -67,9 +67,9 @@ export class Authorization {
 	}
 
 	/**
-	 * Authorizes a caller who has all these rights. Throws the error of an unknown session for a stranger, `auth` for an
-	 * invalid token, `forbidden` for a caller without a right, and `overloaded` after the caller's deadline.
-	 *
+	 * Authorizes a caller who has all these rights. Throws the error of an unknown session for a stranger, and
+	 * `auth` for an invalid token. Throws `forbidden` for a caller without a right, and `overloaded` after the
+	 * caller's deadline.
 	 * @param agent the agent that a page names
 	 */
 	async open(caller: Caller, rights: readonly Right[], agent?: Agent['name']): Promise<Principal> {
@@ -91,14 +91,17 @@ export class Authorization {
 		throw new RunletError('conflict', message, { parent: parent.id });
 	}
 
-	/** Throws like `assertMayChange`, except for a background session that waits for somebody: people answer there. */
+	/**
+	 * Throws like `assertMayChange`, except for a background session that waits for somebody, because people
+	 * answer in that session.
+	 */
 	assertMayTakePart(caller: Caller): void {
 		const session = this.#store.session();
 		const isAsking = session.parent?.isBackground === true && isWaiting(this.#store.status);
 		if (!isAsking) this.assertMayChange(caller, session);
 	}
 
-	/** Authorizes a caller to manage the session. Only its parent changes a child session. */
+	/** Authorizes a caller to manage the session. Only the parent of a child session may change that session. */
 	async openForChange(caller: Caller): Promise<Principal> {
 		const principal = await this.open(caller, ['manageSession']);
 		this.assertMayChange(caller);
@@ -115,7 +118,7 @@ export class Authorization {
 	}
 }
 
-/** Returns the rights that answers to calls need. Without answers, the request only reads the current run. */
+/** Returns the rights that answers to calls need. A request without answers only reads the current run. */
 export function toAnswerRights(answers: readonly CallAnswer[]): readonly Right[] {
 	if (answers.length === 0) return ['readSession'];
 	const decisions = answers.filter((answer) => 'approve' in answer).length;
@@ -142,7 +145,7 @@ export class SessionTokens {
 		return this.#show(this.addFirst(by, holder));
 	}
 
-	/** Stores the first token of a key. A repeated call returns the same token. */
+	/** Stores the first token, which belongs to a key. A repeated call returns the same token. */
 	addFirst(by: Actor | undefined, holder?: string): TokenRecord {
 		const keyId = by === undefined ? '' : findKeyId(by);
 		const now = toSeconds(Date.now());
@@ -152,7 +155,9 @@ export class SessionTokens {
 		return first ?? this.#add({ ...made, keyId, holder, madeBy: by });
 	}
 
-	/** Makes a token, which ends with its key. Throws `invalid_request` for a session of another user. */
+	/**
+	 * Makes a token, which ends with the key of its maker. Throws `invalid_request` for a session of another user.
+	 */
 	async make(
 		{ by }: { readonly by?: Actor },
 		{ expiresInSeconds = tokenSeconds, scopes = defaultTokenScopes, for: holder, user }: TokenRequest,
@@ -172,8 +177,8 @@ export class SessionTokens {
 	}
 
 	/**
-	 * Returns the holder of a token, and its scopes. Throws `auth` for an invalid token, `not_found` for a removed
-	 * session.
+	 * Returns the holder of a token, and the scopes of the token. Throws `auth` for an invalid token, and
+	 * `not_found` for a removed session.
 	 */
 	async verify(token: string, assertExists: () => void) {
 		const { id, expiresAt } = await verifyToken(token, this.#store.tokenKey, Date.now());
@@ -261,10 +266,10 @@ export interface UpcomingRun {
 	readonly begun: Promise<LiveRun>;
 }
 
-/** What a request has stored. After the commit a run begins, and the owner's directory is told of a change. */
+/** What a request has stored. After the commit a run begins, and the owner's directory gets the change. */
 export type StoreResult =
 	| { readonly type: 'run'; readonly work: Work }
-	/** The request gets a run that began before or that waits, if any. */
+	/** The request gets a run that began before, or a run that waits, if there is such a run. */
 	| { readonly type: 'join'; readonly run?: LiveRun | UpcomingRun }
 	| { readonly type: 'change' }
 	/** The current run has to be cancelled. Then the request is tried again. */
@@ -320,16 +325,16 @@ export class InboxTransaction {
 	}
 
 	/**
-	 * Throws if the status does not allow the operation, the caller may not perform it, or a budget or the storage is
-	 * spent. An operation calls it before it stores anything.
-	 *
-	 * @param asked the request to a model. An answer to a call has none: it is stored without money and room, too.
+	 * Throws if the status does not allow the operation, if the caller may not perform the operation, or if a
+	 * budget or the storage is used up. An operation calls this before it stores anything.
+	 * @param asked the request to a model. Missing for an answer to a call, which is stored even without money and
+	 * room.
 	 */
 	allow(operation: Operation | undefined, asked?: ModelRequest): void {
 		this.#isAllowed = true;
 		const isReply = operation === 'reply' || operation === 'answer';
 		const { caller, principal, config, funds } = this.opened;
-		// A queued message, or a replacement, would run after the parent was told of the end.
+		// A queued message, or a replacement, would run after the parent got the report of the end.
 		if (!isReply && operation !== 'submit') this.context.authorization.assertMayChange(caller, this.session);
 		const calls = this.status === 'awaiting_tools' ? this.pending.calls : undefined;
 		if (operation !== undefined) assertAllowed(this.status, operation, calls);

@@ -30,12 +30,12 @@ export interface BeginOptions extends Pick<RunRecord, 'stopAfter' | 'maxOutputTo
 	readonly by?: Actor;
 	readonly denied?: readonly string[];
 	readonly approved?: readonly ToolCall[];
-	/** Arguments of approved calls that replace the model's. */
+	/** Arguments of approved calls. They replace the model's arguments. */
 	readonly edits?: readonly CallEdit[];
 	/** The answer for the tool of a call. */
 	readonly answered?: CallReply;
 	readonly inbound?: Inbound;
-	/** The place of the first replaced message. All messages behind it are replaced, too. */
+	/** The place of the first replaced message. All messages after it are replaced, too. */
 	readonly replaces?: number;
 	readonly callback?: string;
 	/** The queued message that the run begins with. */
@@ -53,8 +53,8 @@ interface NewRunHost extends RunHost {
 }
 
 /**
- * Stores a run and the messages that it begins with. Call it in a transaction. Calls that an earlier run had begun when
- * it was interrupted get the answer that their result is unknown.
+ * Stores a run and the messages that it begins with. Call it in a transaction. If an earlier run was
+ * interrupted, calls that it had begun get the answer that their result is unknown.
  */
 export function storeRun(
 	store: SessionStore,
@@ -116,7 +116,9 @@ export function noteApproved(
 	}
 }
 
-/** Stores a queued message that cannot begin a run, with a failed run: the message was accepted. */
+/**
+ * Stores a queued message that cannot begin a run, together with a failed run, because the message was accepted.
+ */
 export function storeFailedRun(
 	store: SessionStore,
 	waited: QueuedMessage,
@@ -185,7 +187,9 @@ export function createInterruption(attempts: number): TerminalEvent {
 	return { type: 'error', code: 'interrupted', message };
 }
 
-/** Answers begun calls of an interrupted run as unknown. Repeatable, new and waiting calls stay open. */
+/**
+ * Answers the begun calls of an interrupted run as unknown. Calls that are repeatable, new or waiting stay open.
+ */
 function createUnknownResults(open: readonly OpenCall[]): readonly ToolMessage[] {
 	const output =
 		'The run was cut off, so it is not known whether this call was carried out. Look before you call it again.';

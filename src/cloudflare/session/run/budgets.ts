@@ -27,7 +27,10 @@ export interface ExceededBudget {
 	readonly user?: string;
 }
 
-/** Creates the error of a refused request: `budget_reserved` if only reservations of other runs are in its way. */
+/**
+ * Creates the error of a refused request. It is `budget_reserved` if only the reservations of other runs prevent
+ * the request.
+ */
 export function createBudgetError({ scope, state, user = '' }: ExceededBudget, needs: Amount): RunletError {
 	const { whose, per, remedy } = describeBudget(scope, user);
 	const text = `budget: ${whose} may spend ${amountText(state.limit)}${per}; ${amountText(state.left)} left, and the next request may need ${amountText(keepCapped(needs, state.limit))}.`;
@@ -110,7 +113,7 @@ export class KnownBudgets {
 		return limits;
 	}
 
-	/** Forgets the caps of the lease, which may have changed. Returns whether there were any. */
+	/** Forgets the caps of the lease, which may have changed. Returns whether there were caps. */
 	forgetLease(): boolean {
 		const scopes = this.#scopesOfLease;
 		this.#scopesOfLease = [];
@@ -164,10 +167,13 @@ export interface RefusedRun extends Pick<RunRecord, 'n' | 'model' | 'maxOutputTo
 	readonly endedAt: number;
 }
 
-/** The most refused runs in a row. Then no other model and no shorter message is tried until there is more money. */
+/**
+ * The most refused runs in a row. After them, a request with another model or a shorter message is refused, too,
+ * until there is more money.
+ */
 export const mostTries = 3;
 
-/** Lists the newest runs up to the first that was not refused: at most `mostTries`, the newest first. */
+/** Lists the newest runs up to the first run that was not refused: at most `mostTries`, the newest first. */
 export function listRefused({ runs }: Pick<SessionStore, 'runs'>): readonly RefusedRun[] {
 	const newest = runs.get();
 	const found: RefusedRun[] = [];
@@ -215,7 +221,7 @@ export function toCharacters(messages: readonly Message[]): number {
 /** The tokens of a fast model per millisecond. */
 export const fastPace = 0.15;
 
-/** The observed part of a request, and the milliseconds without any output. */
+/** The observed part of a request, and the milliseconds during which there was no output. */
 type ObservedCall = Omit<EndedCall, 'inputTokens' | 'hiddenTokens'> & { readonly silentMs?: number };
 
 /** Computes the cost of a request from its observed part. An estimate never exceeds the reservation. */
@@ -239,7 +245,7 @@ function toAmount({ estimate, amount: most, mayThink }: Charge, seen: ObservedCa
 	// The provider did not report its searches, so the charge includes all reserved searches.
 	const estimated = inputPrice + unitsUsd + outputUsd * outputTokens;
 	const reported = seen.usage?.costUsd ?? 0;
-	// The price of an interrupted request ends where its report ends. A part without a price costs the whole reservation.
+	// An interrupted request reports a part of its price. A part without a price costs the whole reservation.
 	const least = seen.isCut && reported > 0 ? reported + outputUsd * outputTokens : 0;
 	const unknown = seen.usage?.unpriced === undefined ? 0 : most.usd;
 	return createAmount({ tokens: inputTokens + outputTokens, usd: costUsd ?? Math.max(estimated, least, unknown) });

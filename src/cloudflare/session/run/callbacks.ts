@@ -12,13 +12,14 @@ import { createPastRun } from './run.ts';
 
 /** How long a receiver may take, in milliseconds. */
 const timeoutMs = 15_000;
-/** The most bytes of a response. Its body is not read. */
+/** The most bytes of a response. The body of a response is not used. */
 const maxBytes = 1_000;
 const atOnce = 6;
 
 /**
- * Sends callbacks (docs/webhooks.md): the end of a run, signed as in Standard Webhooks, at least once and always under
- * the same id; or the run's answer to Slack or GitHub. The object's alarm retries failed callbacks.
+ * Sends callbacks (docs/webhooks.md). A callback is the end of a run, signed as in Standard Webhooks, or the
+ * run's answer to Slack or GitHub. The end of a run is sent at least once, always under the same id. The
+ * object's alarm retries failed callbacks.
  */
 export class Callbacks {
 	readonly #options: RunnerOptions;
@@ -98,7 +99,7 @@ export class Callbacks {
 	}
 }
 
-/** Returns a run's end as a text for a person. A public comment has only the agent's own words. */
+/** Returns a run's end as a text for a person. A public comment contains only the agent's own words. */
 function replyText(event: TerminalEvent, isComment: boolean): string | undefined {
 	if (event.type === 'done') return event.text.trim() || (isComment ? undefined : 'There is no answer.');
 	if (event.type === 'awaiting' && event.question !== undefined) return event.question.question;

@@ -41,9 +41,12 @@ export class Journal {
 	#iteration: number;
 	#restarts: number;
 	#sides = 0;
-	/** The notes and warnings of a summary. A summary stands among older messages, so the next message gets them. */
+	/**
+	 * The notes and warnings of a summary. The place of a summary is among older messages, so the next message
+	 * gets its notes.
+	 */
 	#kept: readonly SideEvent[] = [];
-	/** Whether the last write may not be durable yet. */
+	/** Whether the last write may still not be durable. */
 	#isAhead = false;
 	#syncing: Promise<void> | undefined;
 
@@ -81,12 +84,12 @@ export class Journal {
 		return this.#restarts;
 	}
 
-	/** The number of notes and warnings that are stored with a message or were repeated. */
+	/** The number of notes and warnings that are stored with a message, or were shown again. */
 	get sides(): number {
 		return this.#sides;
 	}
 
-	/** Resolves when all writes of the loop are durable. Returns nothing if they are. */
+	/** Resolves when all writes of the loop are durable. Returns nothing if they already are. */
 	sync(): Promise<void> | undefined {
 		if (!this.#isAhead) return undefined;
 		if (this.#syncing === undefined) {
@@ -129,7 +132,7 @@ export class Journal {
 		this.#kept = [];
 		this.#sides += before.length;
 		if (turn !== undefined) [this.#iteration, this.#restarts] = [turn.iteration, 0];
-		// A call may end the process, even while it is checked. Only for repeatable calls is the model asked again then.
+		// Even the check of a call may end the process. Then the model is asked again only for repeatable calls.
 		if (message.role === 'assistant' && message.toolCalls !== undefined && isRepeatable !== true) await this.sync();
 		return atCrashPoint(message.role === 'tool' ? 'tool-end' : 'model-end');
 	}

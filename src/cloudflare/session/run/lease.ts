@@ -34,17 +34,20 @@ export interface OwnerLedger {
 	readonly ledger: () => LedgerApi;
 	/** Finds the limit of a day by the owner's current keys. Throws `overloaded` if they cannot be read. */
 	readonly findLimit: () => Promise<Limit>;
-	/** Calls the ledger and reports the costs of earlier requests in the same call. */
+	/** Calls the ledger. The same call reports the costs of earlier requests. */
 	readonly tellWith: <T>(call: (owed: readonly Cost[]) => Promise<T>) => Promise<T>;
 	readonly owner?: string;
 	readonly user?: string;
 }
 
-/** How long a lease lasts, in milliseconds. Then the ledger gets its costs. */
+/** How long a lease lasts, in milliseconds. After that the ledger gets the costs of the lease. */
 const leaseMs = 60_000;
 const dayMs = 86_400_000;
 
-/** The number of further requests in a whole lease, and the tokens of each reply. */
+/**
+ * The number of further requests that a whole lease covers. `furtherReply` is the number of tokens of each
+ * reply.
+ */
 const furtherCalls = 8;
 const furtherReply = 1_000;
 
@@ -56,7 +59,7 @@ export function createLease(
 	now: number,
 ): Lease {
 	const midnight = (Math.floor(now / dayMs) + 1) * dayMs;
-	// A ledger that grants only what is needed cannot spare it between runs.
+	// A ledger that grants only the needed amount has no amount to spare between runs.
 	const isKept = granted !== undefined && Number.isFinite(granted.tokens) && granted.tokens > amount.tokens;
 	return { call, granted: granted ?? amount, before, endsAt: Math.min(now + leaseMs, midnight), isKept };
 }
@@ -78,8 +81,9 @@ export interface LeaseNeeds {
 }
 
 /**
- * Asks an owner's ledger for a lease that covers the next request and, if there is plenty, some more. Without a limit
- * of the day and without a user everything is granted. Retries a ledger that cannot be reached.
+ * Asks an owner's ledger for a lease that covers the next request. While there is plenty, the lease also covers
+ * some further requests. Without a limit of the day and without a user, everything is granted. Retries a ledger
+ * that cannot be reached.
  */
 async function takeLease(
 	{ ledger, tellWith, owner, user }: OwnerLedger,
@@ -114,7 +118,10 @@ export async function waitForLease(
 	}
 }
 
-/** Returns the longest reply that an amount allows, in tokens. Returns nothing if the whole request was granted. */
+/**
+ * Returns the longest reply, in tokens, that an amount pays for. Returns nothing if the whole request was
+ * granted.
+ */
 export function findShortReply(granted: Amount, asked: Amount, { input, perToken }: ReplyCost): number | undefined {
 	if (granted.tokens >= asked.tokens && granted.usd >= asked.usd) return undefined;
 	const inTokens = (granted.tokens - input.tokens) / perToken.tokens;
@@ -122,7 +129,7 @@ export function findShortReply(granted: Amount, asked: Amount, { input, perToken
 	return Math.max(0, Math.floor(Math.min(inTokens, inDollars)));
 }
 
-/** Returns the amount of a whole lease: the next request, and some more with short replies. */
+/** Returns the amount of a whole lease: the next request, and some further requests with short replies. */
 function toWhole(amount: Amount, { inputTokens, inputUsd, unitsUsd = 0, outputUsd }: Estimate): Amount {
 	const reply = Math.min(furtherReply, Math.max(0, amount.tokens - inputTokens));
 	const tokens = furtherCalls * (inputTokens + reply);
@@ -131,10 +138,10 @@ function toWhole(amount: Amount, { inputTokens, inputUsd, unitsUsd = 0, outputUs
 
 /** The longest wait for an unreachable ledger, and for the reservations of others, in milliseconds. */
 const patienceMs = { reach: 20_000, others: 60_000 };
-/** The first and the longest pause, in milliseconds. It doubles each time. */
+/** The first and the longest pause, in milliseconds. Each pause is twice the last. */
 const [firstPauseMs, longestPauseMs] = [250, 4_000];
 
-/** Waits for temporary failures to pass. The signal ends it. */
+/** Waits until temporary failures are over. The signal ends the wait. */
 export class Patience {
 	readonly #signal: AbortSignal;
 	readonly #since = Date.now();
@@ -167,8 +174,8 @@ export class Patience {
 }
 
 /**
- * Ends the lease that a session keeps for its next run if the ledger is behind, so that the ledger gets its costs at
- * once: a burst of costs twelve seconds after a burst of runs would keep it behind.
+ * Ends the lease that a session keeps for its next run, if the ledger is behind. The ledger gets the costs at
+ * once, because a burst of costs twelve seconds after a burst of runs would keep the ledger behind.
  */
 export function endLeaseEarly({ state }: Next, store: SessionStore, { ledgers }: Config): void {
 	if (state === 'running' || !store.exists()) return;
@@ -203,15 +210,15 @@ export class Owner {
 		this.outbox = new Outbox(store, config);
 	}
 
-	/** Returns the ledger of the session's owner. Calls to it deliver the outbox, too. */
+	/** Returns the ledger of the session's owner. Calls of the ledger also deliver the outbox. */
 	ledger(session: Whose, config: Config): OwnerLedger {
 		const tellWith: OwnerLedger['tellWith'] = (call) => this.outbox.tellLedgerWith(session.owner, call);
 		return { ...findLedger(config, session), tellWith };
 	}
 
 	/**
-	 * Throws `too_large` if the sessions of the owner or the user hold more bytes than allowed. Asks their directory only
-	 * if it reported that lately, or `always`.
+	 * Throws `too_large` if the sessions of the owner or the user hold more bytes than allowed. Asks their
+	 * directory only if it lately reported too many bytes, or with `always`.
 	 */
 	async assertRoom(
 		whose: Whose,

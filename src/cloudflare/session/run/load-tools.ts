@@ -26,9 +26,9 @@ interface ToolSources {
 }
 
 /**
- * Creates the loader of further tools: the owner's HTTP tools as of the beginning of the run, and the tools of MCP
- * servers as of each turn. Of several tools with one name it keeps the first: the agent's, the client's, the owner's, a
- * server's. Returns nothing if the agent has no such tools.
+ * Creates the loader of further tools. The owner's HTTP tools are loaded when the run begins, and the tools of
+ * MCP servers at each turn. If several tools have one name, the first is used, in this order: the agent's, the
+ * client's, the owner's, a server's. Returns nothing if the agent has no such tools.
  */
 export function createToolLoader(
 	agent: Agent,
@@ -95,21 +95,21 @@ interface RecallOptions {
 	readonly record: RunRecord;
 	readonly history: readonly MessageRecord[];
 	readonly recall: SessionRecall | undefined;
-	/** Whether the model is sent the whole history. Then no memory is recalled twice. */
+	/** Whether the model is sent the whole history. Then each memory is recalled only once. */
 	readonly isWhole: boolean;
 }
 
 export interface SessionRecall {
-	/** Finds memories that fit a text, without the known sources. */
+	/** Finds memories that fit a text, except memories from the known sources. */
 	readonly find: (text: string, known: ReadonlySet<string>) => Promise<Recalled | undefined>;
-	/** Reads memories again by lists of sources. */
+	/** Reads memories again. Each list has the sources of one message. */
 	readonly again: (lists: readonly (readonly string[])[]) => Promise<readonly (Recalled | undefined)[]>;
 }
 
 /**
- * Creates the `recall` of a run. It searches once for each message and stores the sources with the run of the message,
- * so that later requests repeat the same memories before that message. It reads their texts again each time, so that no
- * model gets an erased memory.
+ * Creates the `recall` of a run. It searches once for each message and stores the sources with the run of the
+ * message. So later requests have the same memories before that message. The texts of memories are read again
+ * each time, so that no model gets an erased memory.
  */
 export function createRecall({ store, record, history, recall, isWhole }: RecallOptions): ChatOptions['recall'] {
 	if (recall === undefined) return undefined;
@@ -161,9 +161,9 @@ const ownTransports: ReadonlySet<string> = new Set(['http', 'ui', 'chat-completi
 const [atOnce, bytesAtOnce] = [500, 1_000_000];
 
 /**
- * Creates the check whether a session holds text from outside: from an import, a webhook, an attachment, an uploaded
- * file, or a tool that is not in `insideTools`. It reads all rows, also replaced and summarized messages, so no crash
- * and no copy of the session changes the result. It reads each message once.
+ * Creates the check whether a session holds text from outside: from an import, a webhook, an attachment, an
+ * uploaded file, or a tool that is not in `insideTools`. The check reads each message once, including replaced
+ * and summarized messages. So no crash and no copy of the session changes the result.
  */
 function createOutsideCheck(
 	store: Pick<SessionStore, 'messages' | 'runs' | 'state' | 'workspace' | 'session'>,
@@ -203,10 +203,13 @@ function hasStateOfCopy({ runs, state }: Pick<SessionStore, 'runs' | 'state'>): 
 	return runs.hasRestored && state.list().length > 0;
 }
 
-/** How long connections stay open after a run, in milliseconds. The object sleeps soon after that. */
+/** How long connections stay open after a run, in milliseconds. The object sleeps soon after they are closed. */
 const idleMs = 60_000;
 
-/** How long connections stay open while a run waits for a person, in milliseconds. A server may wait, too. */
+/**
+ * How long connections stay open while a run waits for a person, in milliseconds. A
+ * server may also wait for the person.
+ */
 const waitingMs = 900_000;
 
 export function hasServers({ mcp = [], userMcp }: Pick<Agent, 'mcp' | 'userMcp'>): boolean {
@@ -300,8 +303,8 @@ export function createChildren({ store, session, record, sessions, limit }: Chil
 }
 
 /**
- * Has the outbox cancel the children that nobody waits for. A background child goes on, except with `all`, or if its
- * call has no result yet: then no model knows of the child.
+ * Lets the outbox cancel the children whose results no call waits for. A background child continues, except with
+ * `all`, or if its call has no result yet: then no model has got the child's id.
  */
 export function leaveChildren(store: SessionStore, { all = false } = {}): void {
 	if (store.calls.children.listOpen().length === 0) return;
@@ -320,8 +323,8 @@ function leave(store: SessionStore, isLeft: (child: ChildRecord) => boolean): vo
 }
 
 /**
- * Cancels the children of a run and reports its end to the parent of a background session, in the transaction that
- * stores the end. The parent itself cancels the session, so it gets no report of that.
+ * Cancels the children of a run, and reports the end of a background session's run to the parent. Call it in the
+ * transaction that stores the end. If the parent itself cancels the session, the parent gets no report.
  */
 export function endFamily(store: SessionStore, { parent }: Pick<SessionRecord, 'parent'>, event: TerminalEvent): void {
 	// A run that waits for somebody continues later, with its children.

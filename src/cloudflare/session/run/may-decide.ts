@@ -23,7 +23,7 @@ interface DecisionPlace {
 	readonly config: () => Pick<Config, 'local'>;
 }
 
-/** Throws `forbidden` if a policy of the agents does not let the person decide. The call keeps waiting. */
+/** Throws `forbidden` if a policy of the agents does not let the person decide. The call continues to wait. */
 export function assertMayDecide(place: DecisionPlace, decision: Decision): void {
 	const reason = findRefusal(place, decision);
 	if (reason === undefined) return;
@@ -32,7 +32,10 @@ export function assertMayDecide(place: DecisionPlace, decision: Decision): void 
 	throw new RunletError('forbidden', message, { field: 'id', reason });
 }
 
-/** Returns why a policy of the agents does not let the person decide. Returns nothing if all policies do. */
+/**
+ * Returns the reason if a policy of the agents does not let the person decide. Returns nothing if all policies
+ * allow the decision.
+ */
 export function findRefusal({ session, agents, config }: DecisionPlace, decision: Decision): string | undefined {
 	const { call, approve, by, askers, children = [] } = decision;
 	const involved = new Set([session.agent, ...children, ...(session.parent?.agents ?? [])]);

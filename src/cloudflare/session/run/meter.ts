@@ -32,7 +32,7 @@ import type { SessionStore } from '../store/store.ts';
 import { computeCost, createBudgetError, createUnpriced, fastPace, KnownBudgets, readBudgetState } from './budgets.ts';
 import { createLease, findShortReply, hasRoom, type OwnerLedger, Patience, waitForLease } from './lease.ts';
 
-/** The account of a run. It reserves the cost of a request, and settles the request afterwards. */
+/** The account of a run. It reserves the cost of each request, and settles the cost afterwards. */
 export interface SessionMeter extends Meter {
 	/** Settles the request of a message. Returns the cost, which is stored with the message. */
 	readonly settle: (usage: ChatUsage | undefined, message: Message, silentMs?: number) => MessageCost | undefined;
@@ -166,7 +166,7 @@ const usualReply = 16_384;
 /** The shortest reply worth asking for, in tokens. */
 const shortestReply = 16;
 
-/** The share of a day's limit that one reply may reserve, because other runs of the owner need the rest. */
+/** The share of a day's limit that one reply may reserve. Other runs of the owner need the rest. */
 const shareOfDay = 0.25;
 
 interface ModelFacts {
@@ -182,8 +182,8 @@ interface Reservation {
 	readonly cap: number | undefined;
 	readonly amount: Amount;
 	/**
-	 * The amount that the ledger is asked for. Unbounded tokens, and unbounded or unpriced dollars, are infinite: the
-	 * ledger may keep caps of the user that the session does not know.
+	 * The amount to request from the ledger. Tokens without a bound are infinite, and so are dollars without a
+	 * bound or a price: the ledger may keep caps of the user that the session does not have.
 	 */
 	readonly needs: Amount;
 	readonly estimate: Estimate;
@@ -244,7 +244,7 @@ async function toReservation(
 	return { cap, amount, needs: hasUser ? needs : amount, estimate, perToken };
 }
 
-/** Returns the most that a request may cost, by its provider or else by the price of its tokens. */
+/** Returns the most that a request may cost, as computed by its provider, or else by the price of its tokens. */
 async function computeMost(
 	{ computeMost, computePrice }: ModelFacts,
 	model: string,
@@ -254,7 +254,7 @@ async function computeMost(
 	return computeMost?.(model, asked) ?? { inputTokens, usd: await computePrice(model, { inputTokens, outputTokens }) };
 }
 
-/** How long the end of a request takes to reach the model, and text takes to come back, in milliseconds. */
+/** The milliseconds until the model gets the end of a request, and until its text arrives here. */
 const transitMs = 250;
 
 /** Estimates the tokens in transit when the reader left, at the pace of the model: at most a quarter of `tokens`. */
@@ -266,8 +266,8 @@ function estimateInTransit(tokens: number, ms: number): number {
 const mostUnseen = fastPace * draftMs;
 
 /**
- * Closes the account of a run that has ended or gets another attempt: charges the request that a crash interrupted, and
- * ends the lease, unless the next run keeps it.
+ * Closes the account of a run that has ended or gets another attempt. Charges the request that a crash
+ * interrupted. Ends the lease, unless the next run uses it.
  */
 export function closeAccount({ spending }: SessionStore, draft: Draft | undefined): void {
 	const open = spending.open();
@@ -298,13 +298,13 @@ export interface EmbeddingOptions {
 }
 
 /**
- * Makes the vectors of a session within its budgets (docs/budgets.md). The account of the run pays for them, and
- * outside of a run the owner's ledger.
+ * Makes the vectors of a session within its budgets (docs/budgets.md). During a run the account of the run pays
+ * for vectors. Outside of a run the owner's ledger pays.
  */
 export class Embeddings {
 	readonly #options: EmbeddingOptions;
 	#account: SessionMeter | undefined;
-	/** Resolves when the account is free. It has one request at a time. */
+	/** Resolves when the account is free. The account handles one request at a time. */
 	#last: Promise<void> = Promise.resolve();
 	#isAsking = false;
 	#stop = new AbortController();
@@ -325,8 +325,8 @@ export class Embeddings {
 	}
 
 	/**
-	 * Lets the account of a run pay. Returns that account, extended: before a request to the model it stops the requests
-	 * for vectors, for which nobody waits any more.
+	 * Lets the account of a run pay for vectors. Returns the account with an addition: before a request to the
+	 * model it stops the requests for vectors, because the run does not wait for them any more.
 	 */
 	attach(account: SessionMeter): SessionMeter {
 		this.#account = account;

@@ -13,7 +13,7 @@ import type { SessionStore } from '../store/store.ts';
 export interface RunTally {
 	readonly usage: ChatUsage;
 	readonly turns: number;
-	/** Results of tools. */
+	/** The number of tool results. */
 	readonly toolCalls: number;
 }
 
@@ -58,7 +58,7 @@ export class RunCounter {
 		}
 	}
 
-	/** Ends a turn. The open calls of an earlier run are no turn of this run. */
+	/** Ends a turn. The open calls of an earlier run do not count as a turn of this run. */
 	#close(usage: ChatUsage | undefined): void {
 		if (this.#open === undefined) return;
 		this.#turns++;

@@ -6,7 +6,10 @@ import type { RunRecord } from '../store/runs.ts';
 import { canTakeNext, type ParentRecord, sessionStatus } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/** How often the alarm looks for an interrupted run and prevents the object's eviction, in milliseconds. Costs a row. */
+/**
+ * The milliseconds between two alarms that look for an interrupted run and prevent the object's eviction. An
+ * alarm costs a row.
+ */
 const watchMs = 12_000;
 
 const mostLost = 3;
@@ -40,7 +43,7 @@ export interface SessionFacts {
  * The state of a session, with its next action:
  *
  * - `missing`: nothing is stored.
- * - `removed`: only the outbox is left. Deliver it, then `clear` the storage.
+ * - `removed`: only the outbox is left. Deliver the outbox, then `clear` the storage.
  * - `importing`: this instance of the object imports a session.
  * - `running`: this instance of the object carries out the newest run.
  * - `ending`: the end of that run is stored and about to be shown.
@@ -110,7 +113,7 @@ const none: NextAction = { type: 'none' };
  */
 function planNextAttempt(run: NonNullable<SessionFacts['run']>): Attempt | undefined {
 	const { attempt, lost, progress, stored, hasChildren = false } = run;
-	// Children continue while their parent's run is interrupted.
+	// While the run of a parent is interrupted, its children continue.
 	const lostNow = stored > progress || hasChildren ? 1 : lost + 1;
 	if (lostNow >= mostLost || attempt >= mostAttempts) return undefined;
 	return { attempt: attempt + 1, lost: lostNow, progress: stored };
@@ -168,7 +171,7 @@ function findApprovalEnd(
 	parent: ParentRecord | undefined,
 	approvalMs: number | undefined,
 ): number | undefined {
-	// The parent of a child asks the person, and passes the answer on.
+	// The parent of a child asks the person, and passes the person's answer to the child.
 	const isForParent = parent !== undefined && parent.isBackground !== true;
 	if (approvalMs === undefined || isForParent || store.status !== 'awaiting_tools') return undefined;
 	const { calls = [], askedAt } = findPending(store);
@@ -183,7 +186,7 @@ function countStored(store: SessionStore, { n, firstSeq }: RunRecord): number {
 /** The pause before the alarm is set again after a failure to set it, in milliseconds. */
 const againMs = 500;
 
-/** The pause after a failed alarm, in milliseconds. A failure of the storage passes soon. */
+/** The pause after a failed alarm, in milliseconds. A failure of the storage usually ends soon. */
 const storageAgainMs = 5_000;
 export const alarmAgainMs = 60_000;
 
@@ -191,7 +194,10 @@ export function toPauseMs(cause: unknown): number {
 	return isStorageError(cause) ? storageAgainMs : alarmAgainMs;
 }
 
-/** The object's alarm. Setting or deleting it costs a row, so an earlier alarm stays: its handler sets the next one. */
+/**
+ * The object's alarm. Setting or deleting the alarm costs a row, so an earlier alarm is kept: its handler sets
+ * the next alarm.
+ */
 export class Alarm {
 	readonly #store: SessionStore;
 	readonly #wakeAt: () => number | undefined;
@@ -207,7 +213,10 @@ export class Alarm {
 		return this.#store.alarm.set(Date.now() + watchMs);
 	}
 
-	/** Sets the alarm unless an earlier one is set. Returns false if that failed; it tries again later. Never rejects. */
+	/**
+	 * Sets the alarm unless an earlier alarm is set. Returns false if that failed. Then it tries again later.
+	 * Never rejects.
+	 */
 	async set(): Promise<boolean> {
 		if (this.#again !== undefined) clearTimeout(this.#again);
 		this.#again = undefined;

@@ -34,8 +34,8 @@ const receiverByKind: Readonly<Record<OutboxMessage['to'], Receiver>> = {
 };
 
 /**
- * Delivers messages to other objects, such as costs to the owner's ledger, and activities to its directory. The
- * object's alarm retries failed deliveries.
+ * Delivers messages to other objects: costs to the owner's ledger, activities to the owner's directory, and
+ * others. The object's alarm retries failed deliveries.
  */
 export class Outbox {
 	readonly #store: SessionStore;
@@ -51,7 +51,10 @@ export class Outbox {
 		return !this.#store.hasTables || this.#store.owesNothing;
 	}
 
-	/** Tries to deliver the messages that are due at a time. The default is all. Rejects only if the storage fails. */
+	/**
+	 * Tries to deliver the messages that are due at a time. By default all messages are due. Rejects only if the
+	 * storage fails.
+	 */
 	async send(now: number = Number.POSITIVE_INFINITY): Promise<void> {
 		await Promise.all(receivers.map((receiver) => this.sendTo(receiver, now)));
 	}
@@ -64,12 +67,12 @@ export class Outbox {
 		await this.#store.clear();
 	}
 
-	/** Cancels the abandoned children. Waits at most five seconds for them. */
+	/** Cancels the abandoned children. Waits for them at most five seconds. */
 	settleChildren(): Promise<void> {
 		return withTimeLimit(this.sendTo('children'), childLimitMs / 2, 'The children of this session').catch(logTimeout);
 	}
 
-	/** Sends to one receiver. Waits for no other receiver. */
+	/** Sends to one receiver, without waiting for any other receiver. */
 	async sendTo(receiver: Receiver, now: number = Number.POSITIVE_INFINITY): Promise<void> {
 		// The current attempt may lack the caller's messages.
 		await this.#sending.get(receiver)?.catch(() => {});
@@ -80,7 +83,7 @@ export class Outbox {
 		return sending;
 	}
 
-	/** Calls an owner's ledger and delivers the due costs in the same call. A repeated cost counts once. */
+	/** Calls an owner's ledger. The same call delivers the due costs. A repeated cost counts once. */
 	async tellLedgerWith<T>(owner: string, call: (owed: readonly Cost[]) => Promise<T>): Promise<T> {
 		const parcel = this.#listDue('ledger').filter(({ message }) => message.to === 'ledger' && message.owner === owner);
 		const answer = await call(toCosts(parcel));
@@ -98,7 +101,7 @@ export class Outbox {
 		let isSilent = false;
 		for (const [first, ...others] of toParcels(due)) {
 			const parcel = [first, ...others];
-			// After one failure the rest is not tried in this attempt.
+			// After a failure, the remaining messages are not tried in this attempt.
 			isSilent ||= !(await this.#tell(first.message, parcel));
 			if (isSilent) this.#store.retry(parcel, Date.now());
 			else this.#store.markReported(parcel);
@@ -157,7 +160,7 @@ export class Outbox {
 		}
 	}
 
-	/** Removes a child, or cancels it and settles its cost. */
+	/** Removes a child. Or cancels a child and settles its cost. */
 	async #endChild({ id, owner, parent, isRemoved, createdAt }: Extract<OutboxMessage, { to: 'child' }>): Promise<void> {
 		const { sessions } = this.#config();
 		const caller = { owner, parent };
@@ -240,9 +243,9 @@ function logTimeout(cause: unknown): void {
 const parentLimitMs = 10_000;
 
 /**
- * Reports the end of a run to the parent of a background session, as a message that steers the parent's run or begins
- * one. The parent stores the report once. The report has the cost of all children, so this throws while a cost is
- * unknown, or if the parent cannot be reached.
+ * Reports the end of a run to the parent of a background session. The report is a message that steers the
+ * parent's run or begins a run. The parent stores the report once. The report contains the cost of all children,
+ * so this throws while a cost is unknown, or if the parent cannot be reached.
  */
 async function tellParent(store: SessionStore, sessions: Config['sessions'], n: number): Promise<void> {
 	if (!store.exists()) return;
@@ -262,7 +265,7 @@ async function tellParent(store: SessionStore, sessions: Config['sessions'], n: 
 	try {
 		takeValue(await reach(() => stub().send({ owner, by }, message, { delivery: 'accepted' }), how));
 	} catch (cause) {
-		// A removed parent removes its children. If only its agent is missing, as the field says, the agent may return.
+		// A removed parent removes its children. With a `field` only the agent is missing, and may return.
 		const isGone = cause instanceof RunletError && cause.code === 'not_found' && cause.data?.field === undefined;
 		if (!isGone) throw cause;
 	}

@@ -21,13 +21,16 @@ import type { Connections } from './load-tools.ts';
 import { createAgentOptions, type RunnerOptions } from './prepare.ts';
 
 const mostAtOnce = 32;
-/** Lines that wait for a slow reader. Further notes are left out. */
+/** The most lines that wait for a slow reader. Further notes are left out. */
 const mostLines = 1_000;
-/** How often a silent stream gets an empty line, in milliseconds. It shows whether the reader is still there. */
+/**
+ * The milliseconds of silence after which a stream gets an empty line. The line shows whether the reader is
+ * still there.
+ */
 const beatMs = 1_000;
-/** Characters of the conversation that a tool may read. */
+/** The most characters of the conversation that a tool may read. */
 const historyCharacters = 1_000_000;
-/** How long the tools of the session may take to load for a check of arguments, in milliseconds. */
+/** The most milliseconds that the tools of the session may take to load when arguments are checked. */
 const loadMs = 15_000;
 
 /** Throws `forbidden` if the caller may not decide about a call. */
@@ -41,7 +44,7 @@ interface OutsideOptions extends RunnerOptions {
 /** The session of a call, which need not exist yet. */
 type Whose = Pick<CreateInput, 'agent' | 'owner' | 'user' | 'by'>;
 
-/** Calls of the agent's tools that come from outside of a run, such as those of MCP clients (docs/mcp.md). */
+/** Calls of the agent's tools from outside of a run, such as calls by MCP clients (docs/mcp.md). */
 export class OutsideCalls {
 	readonly #options: OutsideOptions;
 	readonly #running = new Set<AbortController>();
@@ -68,7 +71,10 @@ export class OutsideCalls {
 		return JSON.parse(JSON.stringify(listed));
 	}
 
-	/** Runs a call. Streams its notes as lines; the last line is its end. Leaving the stream aborts the call. */
+	/**
+	 * Runs a call. Streams its notes as lines. The last line is the end of the call. A reader that leaves the
+	 * stream aborts the call.
+	 */
 	begin(call: OutsideCall, by: Actor | undefined, assertMayDecide: AssertMayDecide): Bytes {
 		const message = `session: ${mostAtOnce} calls run here already. Wait for one of them.`;
 		if (this.#running.size >= mostAtOnce) throw new RunletError('overloaded', message, { retryAfter: 1 });
@@ -122,7 +128,7 @@ export class OutsideCalls {
 		};
 		const { tool: name, input, answer, canAsk } = asked;
 		const hash = await hashCall(name, input);
-		// A refused decision leaves the call waiting.
+		// If a decision is refused, the call continues to wait.
 		const waited =
 			answer &&
 			store.transaction(() => {
@@ -191,7 +197,7 @@ export class OutsideCalls {
 		const config = readConfig();
 		const session = store.exists() ? store.session() : undefined;
 		const { id, metadata } = session ?? {};
-		// Without the rows, each memory needs an approval: the model of the client may have read anything.
+		// Without the rows, each memory needs an approval: the client's model may have read outside text.
 		const { options } = createAgentOptions(
 			{ id, agent, owner, user, createdBy: session?.createdBy ?? by, metadata },
 			{
@@ -233,7 +239,7 @@ function toToolAnswer(waited: WaitingCallRecord | undefined, answer: OutsideAnsw
 	return { text, resume: JSON.parse(waited.resume) };
 }
 
-/** Passes on the notes of a call. Its other events are for readers of runs. */
+/** Passes on the notes of a call. Other events of the call are only for readers of runs. */
 function addNote(event: RunEvent, add: (line: OutsideLine) => void): undefined {
 	if (event.type !== 'note') return;
 	const { label, detail } = event;

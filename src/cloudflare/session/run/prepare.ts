@@ -42,7 +42,7 @@ import type { Work } from './run.ts';
 export interface RunnerOptions {
 	readonly runtime: Runtime;
 	readonly store: SessionStore;
-	/** The environment, read when it is needed: a mistake in it fails one run. */
+	/** Reads the environment when it is needed, so that a mistake in the environment fails only one run. */
 	readonly config: () => Config;
 	readonly links?: CallbackLinks;
 }
@@ -62,7 +62,7 @@ export interface CallbackLinks {
 	): Promise<Readonly<Record<string, DecisionLinks>> | undefined>;
 }
 
-/** The session of a run, or of a call from outside, whose session need not be stored yet. */
+/** The session of a run. Or the session of a call from outside, which need not be stored yet. */
 type OptionsSession = Pick<
 	SessionRecord,
 	'agent' | 'model' | 'owner' | 'user' | 'createdBy' | 'metadata' | 'clientTools'
@@ -79,14 +79,17 @@ interface OptionsSources {
 	readonly askers?: () => readonly Actor[];
 }
 
-/** The options of a session's runs and calls. A run adds `recall` itself, because its account pays for the vectors. */
+/**
+ * The options of a session's runs and calls. A run adds `recall` itself, because the account of the run pays for
+ * the vectors.
+ */
 interface AgentOptions {
 	readonly options: Omit<ChatOptions, 'recall'> & Pick<Agent, 'tools' | 'skillTools'>;
 	readonly recall?: SessionRecall;
 	readonly embeddings: Embeddings;
 }
 
-/** Creates the options that the agent and the environment decide, for all runs and calls of a session. */
+/** Creates the options that depend on the agent and the environment, for all runs and calls of a session. */
 export function createAgentOptions(
 	session: OptionsSession,
 	{ runtime, config, connections, store, askers = () => [] }: OptionsSources,
@@ -153,8 +156,8 @@ export interface RunContext extends Pick<OptionsSources, 'runtime' | 'config' | 
 }
 
 /**
- * Prepares a run within the transaction that stores it: adds what its message decides to the options of the agent.
- *
+ * Prepares a run within the transaction that stores it: adds the options that depend on its message to the
+ * options of the agent.
  * @param resumed the events that readers of an interrupted run were shown, and where that run continues
  */
 export function prepareRun(
@@ -232,7 +235,7 @@ export function prepareRun(
 					store.callbacks.add({ run: record.n, runId: record.id, url: onWaiting.callback });
 			}
 			embeddings.end();
-			// A request is still open only if its message could not be stored.
+			// A request is still open only if its message was not stored.
 			closeAccount(store, store.runs.get(record.n)?.draft);
 			endFamily(store, session, event);
 		},
@@ -256,7 +259,7 @@ function createMeter(
 	});
 }
 
-/** Returns the budget of a session: its own, else its agent's, else that of every session. */
+/** Returns the budget of a session: its own budget, else its agent's budget, else the budget of every session. */
 export function findLimit({ agents }: Runtime, store: SessionStore, config: Config): Limit {
 	const { budget, agent } = store.session();
 	return budget ?? agents.find(({ name }) => name === agent)?.budget ?? config.sessionBudget;
@@ -266,10 +269,16 @@ function takeShorter(a: number | undefined, b: number | undefined): number | und
 	return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
-/** The most characters of a conversation that a run reads: more than any model takes, less than the object's memory. */
+/**
+ * The most characters of a conversation that a run reads. This is more than any model takes, and less than the
+ * object's memory.
+ */
 const mostCharacters = 32_000_000;
 
-/** Reads the messages that a model may be sent: from the newest summary on, and no more than could fit. */
+/**
+ * Reads the messages that a model may be sent: from the newest summary on, up to the most characters that could
+ * fit.
+ */
 function readHistory(
 	store: SessionStore,
 	{ contextFull, maxContextTokens }: Pick<ChatOptions, 'contextFull' | 'maxContextTokens'>,

@@ -31,7 +31,7 @@ export function createRunId(): string {
 	return `run_${crypto.randomUUID()}`;
 }
 
-/** Creates a run that ended before it began and is not stored. Its reader continues after the run `n`. */
+/** Creates a run that ended before it began, and that is not stored. Its reader continues after the run `n`. */
 export function createUnbegunRun(n: number, id: string, event: TerminalEvent): LiveRun {
 	return toPastRun({ n, id }, new RunLog(n, [event]), event);
 }
@@ -68,9 +68,9 @@ export interface Work extends Pick<JournalOptions, 'store' | 'record' | 'sync' |
 }
 
 /**
- * Carries out a run (docs/runs.md, "What a run writes"): stores the loop's messages before its next step, and shows its
- * events. The run does not depend on its readers. An interrupted run is resumed once its next attempt is durable, so
- * that an attempt that kills the object is counted.
+ * Carries out a run (docs/runs.md, "What a run writes"): stores the loop's messages before the loop's next step,
+ * and shows its events. The run does not depend on its readers. An interrupted run is resumed only when its next
+ * attempt is durable. So an attempt that kills the object is counted.
  */
 export function carryOut(work: Work): LiveRun {
 	const { record, log, stop } = work;
@@ -100,7 +100,7 @@ interface ShownEvents {
 	firstAt?: number;
 }
 
-/** Shows the loop's events as they come. Returns the last event, which is shown once it is stored. */
+/** Shows the loop's events as they arrive. Returns the last event, which is shown only when it is stored. */
 async function followLoop(
 	{ log, journal, counter, resume, sync, atCrashPoint, options, history }: Work,
 	drafts: ReturnType<typeof createDrafts>,
@@ -134,7 +134,10 @@ async function followLoop(
 	throw new Error('The run ended without saying how.');
 }
 
-/** The first and the longest pause between two tries to store an end, in milliseconds. It doubles each time. */
+/**
+ * The first and the longest pause between two tries to store an end, in milliseconds. Each pause is twice the
+ * last.
+ */
 const [firstPause, longestPause] = [100, 2_000];
 
 /** How long a cancelling request waits for an end that cannot be stored, in milliseconds. */
@@ -195,7 +198,7 @@ class RunEnding {
 					log.leave();
 					throw createEndNotStored(record.id, cause);
 				}
-				// The content of the end may be the reason.
+				// The content of the end may be the reason, so the next try stores a short end.
 				isShort = true;
 				event = toStorageFailure(cause);
 			}
@@ -265,7 +268,10 @@ export class WaitingRuns {
 		throw new RunletError('not_found', 'This message does not wait: a run has taken it up, or it was removed.');
 	}
 
-	/** Drops messages within a transaction. Call the result after the commit: it ends the waiting requests. */
+	/**
+	 * Drops messages within a transaction. After the commit, call the returned function: it ends the requests that
+	 * wait for the messages.
+	 */
 	drop(dropped: readonly QueuedMessage[] = this.#store.queue.all()): () => void {
 		const { queue, runs, callbacks } = this.#store;
 		const n = runs.get()?.n ?? 1;

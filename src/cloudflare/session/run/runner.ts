@@ -23,7 +23,9 @@ import { OutsideCalls } from './outside-calls.ts';
 import { findLimit, prepareRun, type RunnerOptions } from './prepare.ts';
 import { carryOut, createPastRun, createUnbegunRun, type LiveRun, WaitingRuns, type Work } from './run.ts';
 
-/** Carries out a session's runs, one at a time. The stored rows decide what comes next (`decideNext`). */
+/**
+ * Carries out a session's runs, one at a time. The next action depends only on the stored rows (`decideNext`).
+ */
 export class Runner {
 	readonly owner: Owner;
 	readonly alarm: Alarm;
@@ -55,8 +57,9 @@ export class Runner {
 	}
 
 	/**
-	 * Performs the next actions of the session until none is left or the alarm has to perform it. Called by a new
-	 * instance of the object, by its alarm and after each run. Throws if the storage fails: call it again then.
+	 * Performs the next actions of the session until there are none, or until only the alarm can perform the next
+	 * action. Called by a new instance of the object, by its alarm and after each run. Throws if the storage
+	 * fails. Then call it again.
 	 */
 	goOn(): Next {
 		const wasLive = this.#live !== undefined;
@@ -75,7 +78,7 @@ export class Runner {
 		}
 	}
 
-	/** Stores and starts a run. An error stores nothing. */
+	/** Stores and starts a run. If it throws, nothing is stored. */
 	begin(messages: readonly Message[], how: BeginOptions = {}): LiveRun {
 		return this.start(this.#store.transaction(() => this.storeRun(messages, how)));
 	}
@@ -114,8 +117,8 @@ export class Runner {
 	}
 
 	/**
-	 * Cancels the current run and drops the waiting messages. Throws `storage_unavailable` if that cannot be stored: the
-	 * run stops nevertheless.
+	 * Cancels the current run and drops the waiting messages. Throws `storage_unavailable` if the cancellation
+	 * cannot be stored. The run stops nevertheless.
 	 */
 	async cancel(): Promise<void> {
 		const cancelling = this.#live?.cancel();
@@ -138,15 +141,15 @@ export class Runner {
 		this.outside.stop();
 		await this.cancel();
 		void this.#connections.close();
-		// Only the alarm retries the outbox of a removed session, so it is set first.
+		// Only the alarm retries the outbox of a removed session, so the alarm is set first.
 		await this.#store.alarm.set(Date.now() + alarmAgainMs);
 		this.#store.erase(Date.now());
 		await this.owner.outbox.sendRest();
 	}
 
 	/**
-	 * Handles the object's alarm: performs the next actions, and delivers callbacks and the outbox. Does not wait for a
-	 * model. Returns the action that is left to the object. Throws if the storage fails.
+	 * Handles the object's alarm: performs the next actions, and delivers callbacks and the outbox. Does not wait
+	 * for a model. Returns the action that the object itself has to perform. Throws if the storage fails.
 	 */
 	async handleAlarm(): Promise<Next> {
 		if (this.#store.exists()) this.#store.reports.lookBack();
@@ -159,7 +162,7 @@ export class Runner {
 		if (next.state === 'importing') await this.alarm.set();
 		if (next.action.type !== 'none' || !this.#store.exists()) return next;
 		if (this.#live === undefined) this.#store.spending.endLease();
-		// The platform repeats an alarm that a crash cuts off.
+		// The platform repeats an alarm that a crash interrupts.
 		await Promise.all([this.#callbacks.send(), this.owner.outbox.send(Date.now())]);
 		if (this.#store.exists() && !(await this.alarm.set())) throw new Error('the next alarm is not set');
 		return next;

@@ -21,7 +21,7 @@ export interface ChildRecord extends Child {
 	readonly turn: number;
 	/** The whole cost. Missing until it is known. */
 	readonly cost?: Amount;
-	/** Whether nobody needs its result any more. */
+	/** Whether the result of the child is not needed any more. */
 	readonly isLeft: boolean;
 	readonly createdAt: number;
 }
@@ -57,7 +57,7 @@ export class ChildRows {
 		this.#sql.insert('child', { turn, call: JSON.stringify(callId), id, agent, ...about, created_at: at });
 	}
 
-	/** Stores that nobody needs the result of a background child any more. */
+	/** Stores that the result of a background child is not needed any more. */
 	leave(id: string): void {
 		this.#sql.write('child', 'UPDATE child SET background = 0 WHERE id = ? AND background = 1', id);
 	}
@@ -101,19 +101,19 @@ function toRecord({ call, budget, tokens, usd, background, created_at: createdAt
 
 export interface CallRecord {
 	/**
-	 * `asked`: a person has to decide. `allowed`: a person approved the call. `begun`: the tool may have run. `answered`:
-	 * its question is answered, and the tool has not got the answer yet.
+	 * `asked`: a person has to decide. `allowed`: a person approved the call. `begun`: the tool may have run.
+	 * `answered`: the call's question is answered, but the tool has not got the answer yet.
 	 */
 	readonly state: 'asked' | 'allowed' | 'begun' | 'answered';
 	readonly question?: Question;
-	/** The data of a tool that takes the answer itself. */
+	/** The data of a tool that uses the answer itself. */
 	readonly resume?: ResumeData;
 	/** The answer for such a tool. */
 	readonly answer?: string;
 	readonly decision?: Decision;
 	/** The origin of the answer. */
 	readonly inbound?: Inbound;
-	/** The person's arguments that replace the model's. */
+	/** The arguments from a person, which replace the model's arguments. */
 	readonly ranWith?: CallEdit['input'];
 }
 
@@ -131,7 +131,7 @@ export interface CallReply {
 	readonly text: string;
 	readonly decision?: Decision;
 	readonly by?: Actor;
-	/** The origin of a text. A decision has none, because whoever approves a call does not ask for it. */
+	/** The origin of a text. A decision has no origin, because a person who approves a call does not ask for it. */
 	readonly inbound?: Inbound;
 }
 
@@ -254,7 +254,10 @@ export function findOpenCalls(store: Rows): readonly OpenCall[] {
 	return listOpenCalls(messages).map((call) => ({ call, noted: store.calls.find(turn, call) }));
 }
 
-/** Returns a unique key of a call for outside effects. Ids of calls repeat, and so do ids of sessions. */
+/**
+ * Returns a unique key of a call for outside effects. The id of a call may be used again, and so may the id of a
+ * session.
+ */
 export function createCallKey(session: Pick<SessionRecord, 'id' | 'createdAt'>, turn: number, callId: string): string {
 	return [session.id, session.createdAt.toString(36), turn, hashText(callId)].join('-');
 }
@@ -288,7 +291,7 @@ function toKey(id: string): string {
 	return JSON.stringify(id);
 }
 
-/** Hashes a tool and its arguments. Nobody can find other arguments with the same hash. */
+/** Hashes a tool and its arguments. It is not feasible to find other arguments with the same hash. */
 export async function hashCall(tool: string, input: unknown): Promise<string> {
 	const bytes = new TextEncoder().encode(JSON.stringify([tool, input]));
 	return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
@@ -309,7 +312,7 @@ export interface WaitingCallRecord {
 	readonly callId: string;
 	readonly for: WaitsFor;
 	readonly hash: string;
-	/** The data of a tool that takes the answer, as JSON. Missing if the answer is the result. */
+	/** The data, as JSON, of a tool that uses the answer. Missing if the answer is the result. */
 	readonly resume?: string;
 }
 

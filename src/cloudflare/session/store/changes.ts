@@ -63,7 +63,7 @@ export class ChangeRows {
 		}
 	}
 
-	/** Whether a person has changed a file, or may have: the oldest changes are forgotten. */
+	/** Whether a person has changed a file, or may have changed a file before the oldest changes were forgotten. */
 	get hasChangesOfPeople(): boolean {
 		type Found = { first: number | null; people: number | null };
 		const oldest = 'COALESCE(MIN(change), (SELECT last_change + 1 FROM workspace))';
@@ -89,7 +89,7 @@ export class ChangeRows {
 		const older = 'SELECT * FROM change WHERE change < ? ORDER BY change DESC, place';
 		const left = new Map<string, number | null>();
 		const found: FileChangeRecord[] = [];
-		// Neighbouring changes of a file share a content.
+		// Neighbouring changes of a file refer to the same content.
 		const files = new Map<number, SessionFile | undefined>();
 		const find = (id: number | null): SessionFile | undefined => {
 			if (id !== null && !files.has(id)) files.set(id, this.#find(id));
@@ -124,7 +124,7 @@ export class ChangeRows {
 		};
 	}
 
-	/** @param left the contents of the old paths of moved files, by change and path, as far as they were read */
+	/** @param left the contents at the old paths of moved files, by change and path, as far as they were read */
 	#toRecord(
 		row: Row,
 		left: ReadonlyMap<string, number | null>,

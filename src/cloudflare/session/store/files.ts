@@ -28,9 +28,9 @@ type ContentRow = {
 	modified: number | null;
 };
 
-/** Bytes of a piece. A row may hold 2 MB. */
+/** The most bytes of a piece. A row may hold 2 MB. */
 const pieceBytes = 1_048_576;
-/** Line positions in a row, of four bytes each. */
+/** The most line positions in a row. A position has four bytes. */
 const placesInRow = 65_536;
 
 /** The contents of files and of earlier versions. A content never changes. */
@@ -58,7 +58,7 @@ export class ContentRows {
 				'INSERT INTO piece (content, part, bytes) VALUES (?, ?, ?)',
 				...[id, part, added.bytes.slice(part * pieceBytes, (part + 1) * pieceBytes).buffer],
 			);
-		// A single mark is always 0.
+		// If there is only one mark, the mark is 0 and needs no row.
 		for (let part = 0; added.marks.length > 1 && part * placesInRow < added.marks.length; part++)
 			this.#sql.exec(
 				'INSERT INTO mark (content, part, places) VALUES (?, ?, ?)',

@@ -39,20 +39,20 @@ export function toInbound(received: Input, session: Whose, from?: Actor) {
 	return { message, inbound };
 }
 
-/** Adds the user of the session to a key without a user: the server with that key speaks for its user. */
+/** Adds the user of the session to a key without a user, because the server with that key acts for its user. */
 export function toSpeaker(by: Actor, { owner, user }: Whose): Actor {
 	const speaksForUser =
 		by.user === undefined && user !== undefined && by.owner === owner && (by.via === 'key' || by.via === 'mcp');
 	return speaksForUser ? { ...by, user, madeBy: by } : by;
 }
 
-/** Returns who asked for a message: its sender, or the first senders of a forwarded message. */
+/** Returns the people who asked for a message: its sender, or the first senders of a forwarded message. */
 export function toAskers({ sender, by, askers }: Inbound, owner: string): readonly Actor[] {
 	if (askers !== undefined) return toActors(askers);
 	return by === undefined ? [{ owner, via: 'webhook', id: sender }] : toActors([by]);
 }
 
-/** Joins the origins of two answers to one call. The askers of the earlier answer stay askers. */
+/** Joins the origins of two answers to one call. The askers of the earlier answer remain askers. */
 export function joinInbound(before: Inbound | undefined, { attachments: _, ...inbound }: Inbound): Inbound {
 	const list = ({ by, askers = by === undefined ? [] : [by] }: Inbound) => askers;
 	return before === undefined ? inbound : { ...inbound, askers: [...list(before), ...list(inbound)] };
@@ -104,8 +104,8 @@ export interface WithAttachments {
 }
 
 /**
- * Creates a message with its attachments at the end: a text in a fence that names the file and that the text cannot
- * close, an image as an image, anything else as a file.
+ * Creates a message with its attachments at the end. A text is in a fence that names the file, and that the text
+ * cannot close. An image is sent as an image, and any other attachment as a file.
  */
 export function withAttachments(
 	{ text, parts }: { readonly text?: string; readonly parts?: readonly MessagePart[] },
@@ -276,7 +276,7 @@ export class QueueRows {
 		const { last } = this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(id), 0) AS last FROM queue').one();
 		const id = last + 1;
 		if (once !== undefined) this.#deliveries.add(once, { waiting: id }, createdAt);
-		// The id of the message on a page stays the same when its run begins.
+		// When the run of the message begins, the message keeps its id on a page.
 		const named = { messageId: waiting.runId, ...inbound };
 		return this.#insert({ id, ...waiting, inbound: named, key: once?.key }, createdAt);
 	}
@@ -319,7 +319,10 @@ export class QueueRows {
 		return this.#about().at ?? undefined;
 	}
 
-	/** Takes a message out of the queue. Its id may be used again, so its request gets the run instead. */
+	/**
+	 * Takes a message out of the queue. The queue id may be used again, so from now on the request refers to the
+	 * run.
+	 */
 	take({ id, key }: Pick<QueuedMessage, 'id' | 'key'>, run: number | undefined): void {
 		this.#remove(id);
 		if (key !== undefined) this.#deliveries.endWaiting(key, run);

@@ -14,7 +14,7 @@ export interface MessageRecord {
 	/** The rank among the messages of its turn, in the order of storing. */
 	readonly stored: number;
 	readonly message: Message;
-	/** Whether the run began with the message, or got it later. */
+	/** Whether the run began with the message, or got the message later. */
 	readonly input?: boolean;
 	readonly inbound?: Inbound;
 	readonly decidedBy?: Actor;
@@ -22,18 +22,18 @@ export interface MessageRecord {
 	readonly turn?: Turn;
 	/** The request of an assistant message, for comparison with the next request. */
 	readonly prompt?: PromptRecord;
-	/** How often the turn restarted because the object did. */
+	/** How often the turn restarted because the object restarted. */
 	readonly restarts?: number;
 	readonly haltedReason?: string;
-	/** Notes and warnings since the message that was stored before. */
+	/** Notes and warnings after the previously stored message. */
 	readonly before?: readonly SideEvent[];
-	/** The place of the first message that this message replaces. All messages behind it are replaced, too. */
+	/** The place of the first message that this message replaces. All messages after it are replaced, too. */
 	readonly replaces?: number;
 	/** Whether the message was replaced: it is kept, but no model gets it. */
 	readonly isReplaced?: boolean;
-	/** Whether a copy of the replaced message stands before the new answer of its turn. */
+	/** Whether the new answer of the message's turn comes after a copy of the message. */
 	readonly isRestated?: boolean;
-	/** Whether the content of a tool result is shortened for the model. `whole` returns all of it. */
+	/** Whether the content of a tool result is shortened for the model. `whole` returns the whole content. */
 	readonly isCut?: boolean;
 	readonly createdAt: number;
 }
@@ -47,7 +47,7 @@ export interface MessageCost extends Amount, CostDetail {
 	readonly call: number;
 }
 
-/** The value of `replaced` for a message that has a copy. */
+/** The value of `replaced` for a replaced message that has a copy. */
 const restated = 2;
 
 export type Body = Omit<MessageRecord, 'seq' | 'run' | 'stored' | 'isReplaced' | 'isRestated' | 'createdAt'>;
@@ -64,7 +64,7 @@ function toRecord({ seq, run, stored, replaced, body, created_at: createdAt }: R
 	return freezeData({ seq, run, stored, createdAt, ...parsed, ...about });
 }
 
-/** The distance between the places of two turns. A turn may have one call less. */
+/** The distance between the places of two turns. The most calls of a turn are one less than this. */
 export const messageStride = 65_536;
 
 /** Returns the place of the turn that a place belongs to. */
@@ -76,7 +76,7 @@ export function sortByStoring(records: readonly MessageRecord[]): MessageRecord[
 	return records.toSorted((a, b) => toTurnPlace(a.seq) - toTurnPlace(b.seq) || a.stored - b.stored);
 }
 
-/** Returns the place of the turn behind a place. */
+/** Returns the place of the turn after a place. */
 function findNextPlace(last: number): number {
 	return toTurnPlace(last) + messageStride;
 }
@@ -87,8 +87,9 @@ export interface SizedRecord<R> {
 }
 
 /**
- * A cache of the newest records of a table, in the order of their places. It has all records from a place on, up to a
- * number of characters. It is cleared by a rollback, and when the table changes without `add`.
+ * A cache of the newest records of a table, in the order of their places. It contains all records from a place
+ * on, up to a number of characters. A rollback clears the cache, and so does a change of the table without
+ * `add`.
  */
 export class KeptRecords<R extends { readonly seq: number }> {
 	readonly #readVersion: () => number;
@@ -107,7 +108,7 @@ export class KeptRecords<R extends { readonly seq: number }> {
 		this.#most = most;
 	}
 
-	/** Whether the table has not changed without `add`. */
+	/** Whether all changes of the table were made with `add`. */
 	get isCurrent(): boolean {
 		return this.#version === this.#readVersion();
 	}
@@ -152,11 +153,11 @@ export class KeptRecords<R extends { readonly seq: number }> {
 
 export interface PageOptions {
 	readonly from?: number;
-	/** The place to stop before. */
+	/** The place before which the page stops. */
 	readonly to?: number;
 	readonly limit?: number;
 	readonly bytes?: number;
-	/** The default is true. */
+	/** Whether replaced messages are included. The default is true. */
 	readonly withReplaced?: boolean;
 	/** Whether the newest messages come first. Then the next page ends before `next`. */
 	readonly isBackward?: boolean;
@@ -168,10 +169,10 @@ export interface MessagePage {
 	readonly next?: number;
 }
 
-/** Characters of the newest messages in the cache: half a million tokens of English. */
+/** The most characters of the newest messages in the cache. They are about half a million tokens of English. */
 const mostKept = 2_000_000;
 
-/** The conversation. A message is one row, for any number of deltas. */
+/** The conversation. A message has one row, whatever its number of deltas. */
 export class MessageRows {
 	readonly #sql: CachingSql;
 	readonly #lastPlace: Cached<number>;
@@ -250,7 +251,10 @@ export class MessageRows {
 		return { ...record, message: { ...message, content }, isCut: false };
 	}
 
-	/** Returns the messages between two places in order: at most `limit` and about `bytes`, but at least one. */
+	/**
+	 * Returns the messages between two places in order: at most `limit` messages and about `bytes`, but at least
+	 * one message.
+	 */
 	page({
 		from = 0,
 		to = Number.MAX_SAFE_INTEGER,
@@ -316,8 +320,8 @@ export class MessageRows {
 	}
 
 	/**
-	 * Marks a message and all behind it as replaced. If it answers a call, the rest of its turn is repeated before the new
-	 * message.
+	 * Marks a message and all messages after it as replaced. If the message answers a call, the rest of its turn
+	 * is stored again before the new message.
 	 */
 	replace(place: number): void {
 		const turn = toTurnPlace(place);
@@ -353,7 +357,10 @@ export class MessageRows {
 		return findNextPlace(this.#lastPlace());
 	}
 
-	/** Returns the place of the last message, or of the assistant message that it answers. */
+	/**
+	 * Returns the place of the last message. If the last message answers an assistant message, returns the place
+	 * of that message.
+	 */
 	lastTurn(): number {
 		return toTurnPlace(this.#lastPlace());
 	}

@@ -22,8 +22,9 @@ const part = v.object({
 });
 
 /**
- * A message to another object: the cost of a lease to the owner's ledger, the session's activity or removal to its
- * directory, the end to an abandoned child, the end of a run to the parent, or the removal of files to the bucket.
+ * A message to another object: the cost of a lease to the owner's ledger, the session's activity or removal to
+ * the owner's directory, the end to an abandoned child, the end of a run to the parent, or the removal of files
+ * to the bucket.
  */
 const message = v.variant('to', [
 	v.object({
@@ -59,7 +60,7 @@ export interface Outgoing {
 	readonly id: string;
 	readonly message: OutboxMessage;
 	readonly failed: number;
-	/** The text of the row, which differs from that of a newer message with this id. Missing without a row. */
+	/** The text of the row, which differs from the text of a newer message with this id. Missing without a row. */
 	readonly body?: string;
 	/** The reported lease. Missing if the message has a row. */
 	readonly lease?: EndedLease;
@@ -67,7 +68,7 @@ export interface Outgoing {
 	readonly activity?: Activity;
 }
 
-/** An activity of the session. Two activities at one time are two objects. */
+/** An activity of the session. Each activity is an object of its own, even if two have the same time. */
 export interface Activity {
 	/** In milliseconds since 1970. */
 	readonly at: number;
@@ -75,7 +76,7 @@ export interface Activity {
 
 /** The pause before the first retry, in milliseconds. */
 const firstRetryMs = 10_000;
-/** How long a write to the bucket may take before the alarm removes its key, in milliseconds. */
+/** The milliseconds that a write to the bucket may take. After that the alarm removes the key. */
 const writingMs = 3_600_000;
 /** The longest pause between two attempts, in milliseconds. */
 const longestRetryMs = 600_000;
@@ -114,7 +115,10 @@ export class OutboxRows {
 		this.#put('parent', { to: 'parent', run }, now);
 	}
 
-	/** Stores a key before its bytes are written. After a crash or `endWriting` they are removed, unless kept. */
+	/**
+	 * Stores a key before its bytes are written. After a crash or `endWriting` the bytes are removed, unless the
+	 * key is kept.
+	 */
 	beginWriting(key: string, now: number): void {
 		this.#written.add(key);
 		this.#put(toKeyId(key), { to: 'bucket', key }, now, { delayMs: writingMs });
@@ -148,7 +152,10 @@ export class OutboxRows {
 		return this.#nextAt();
 	}
 
-	/** Stores a failed attempt. Each pause is twice the last, less up to half. An early attempt changes nothing. */
+	/**
+	 * Stores a failed attempt. Each pause is twice the last pause, less a random part of up to half. An early
+	 * attempt changes nothing.
+	 */
 	retry({ id, failed }: Outgoing, now: number): void {
 		const delay = Math.round(Math.min(longestRetryMs, firstRetryMs * 2 ** failed) * (0.5 + Math.random() / 2));
 		this.#sql.write(
@@ -177,7 +184,7 @@ function toKeyId(key: string): string {
 	return `bucket ${key}`;
 }
 
-/** A URL that gets the end of a run. */
+/** A URL that is called with the end of a run. */
 export interface Callback {
 	/** The id of the request, the same for each attempt. */
 	readonly id: string;
@@ -241,14 +248,18 @@ const listedForMs = 300_000;
 /** The difference to the bytes in the owner's list that causes a report. */
 const unlistedBytes = 1_048_576;
 
-/** How long after its end an uncertain lease is reported, in milliseconds. The ledger remembers a lease longer. */
+/**
+ * How long after its end an uncertain lease is reported, in milliseconds. The ledger remembers leases for
+ * longer.
+ */
 const reportableMs = 86_400_000;
 
 /**
- * The reports to the owner's ledger and list without a row in the outbox: the costs of ended leases, the activity of
- * the session, and what it waits for. They are computed from other rows, so a report writes no row. Only memory has the
- * delivered reports. After a crash the next instance of the object repeats them, which changes nothing: a ledger counts
- * a lease once, and the list keeps the newest activity.
+ * The reports to the owner's ledger and list that have no row in the outbox: the costs of ended leases, the
+ * activity of the session, and the calls for which it waits. They are computed from other rows, so a report
+ * writes no row. The delivered reports are noted only in memory. After a crash the next instance of the object
+ * repeats them. A repetition changes nothing: a ledger counts a lease once, and the list keeps the newest
+ * activity.
  */
 export class PendingReports {
 	readonly #findSession: () => SessionRow | undefined;
@@ -266,7 +277,7 @@ export class PendingReports {
 		this.#rows = rows;
 	}
 
-	/** Notes an activity to report, unless the list got a report lately and nothing is new. */
+	/** Notes an activity to report, unless the list got a report lately and `isNew` is false. */
 	noteActivity(isNew: boolean, now: number): void {
 		this.#isLooking = true;
 		if (!this.#isListed) return;
@@ -274,12 +285,15 @@ export class PendingReports {
 		if (isNew || listedAt === undefined || now - listedAt >= listedForMs) this.#activity = { at: now };
 	}
 
-	/** The time of the newest reported activity that this instance or the newest run knows. */
+	/** The time of the newest reported activity, as far as this instance or the newest run has noted it. */
 	get listedAt(): number | undefined {
 		return this.#listedAt ?? this.#rows.runs.get()?.listedAt;
 	}
 
-	/** Notes that the owner's list needs what the session waits for. Call `noteActivity` when the wait ends. */
+	/**
+	 * Notes that the owner's list has to get the calls for which the session waits. Call `noteActivity` when the
+	 * wait ends.
+	 */
 	noteWait(): void {
 		this.#isLooking = true;
 		this.#activity = this.#findActivity();
@@ -361,7 +375,7 @@ export class PendingReports {
 export function withDetail(cost: MessageCost | undefined, usage: ChatUsage | undefined): MessageCost | undefined {
 	if (cost === undefined) return undefined;
 	const { inputTokens, cachedInputTokens, units, costUsd, unpriced } = usage ?? {};
-	// Without a price of the whole request, only its tokens have a price.
+	// If no price of the whole request is known, only its tokens have a price.
 	const hasOtherParts = unpriced !== undefined || units !== undefined;
 	const isUnpriced = costUsd === undefined && (cost.usd === 0 || hasOtherParts);
 	return {
@@ -392,7 +406,7 @@ function readParts(
 	return new Map([...found].map(([lease, parts]) => [lease, [...parts.values()]]));
 }
 
-/** Reads the billed parts of requests whose messages are behind a place, by the number of the request. */
+/** Reads the billed parts of requests whose messages are after a place, by the number of the request. */
 function readDetails(sql: Sql, from: number): ReadonlyMap<number, CostDetail> {
 	const rows = sql.exec<{ cost: string }>('SELECT cost FROM message WHERE seq >= ? AND cost IS NOT NULL', from);
 	return new Map(

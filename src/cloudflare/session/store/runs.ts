@@ -22,7 +22,7 @@ export interface RunEnd {
 	readonly event: StoredEvent;
 }
 
-/** Characters of each part of a stored end. All parts, escaped as JSON, fit a row of 2 MB. */
+/** The most characters of each part of a stored end. All parts together, escaped as JSON, fit a row of 2 MB. */
 export const longestPart = 100_000;
 
 export function shortenRunEnd({ before, event, ...rest }: RunEnd): RunEnd {
@@ -61,7 +61,7 @@ function toCompactJson(text: string): string | undefined {
 	return json === undefined ? undefined : JSON.stringify(JSON.parse(json));
 }
 
-/** Turns an end whose transformed output does not fit a row into a failure. */
+/** Turns an end into a failure if its transformed output does not fit a row. */
 export function limitOutput<E extends TerminalEvent>(event: E): E | TerminalEvent {
 	const stored = dropText(event);
 	const length = stored.type === 'done' ? (JSON.stringify(stored.output)?.length ?? 0) : 0;
@@ -104,13 +104,13 @@ export interface RunRecord {
 	readonly restarts: number;
 	readonly draft?: Draft;
 	readonly firstSeq: number;
-	/** The memories before the run's message, or `null` for none. Missing until they were searched. */
+	/** The memories before the run's message, or `null` if no memories were found. Missing before the search. */
 	readonly recalled?: Pick<Recalled, 'sources'> | null;
 	/** Missing while the run is open. */
 	readonly end?: RunEnd;
 	readonly createdAt: number;
 	readonly endedAt?: number;
-	/** The newest activity that the owner's list knew at the end of the run. */
+	/** The newest activity that the owner's list had at the end of the run. */
 	readonly listedAt?: number;
 }
 
@@ -123,9 +123,9 @@ export interface Draft {
 	readonly events: readonly RunEvent[];
 	readonly call?: number;
 	readonly tokens?: number;
-	/** Milliseconds since the first token. */
+	/** The milliseconds since the first token. */
 	readonly ms?: number;
-	/** Milliseconds until the next draft. */
+	/** The milliseconds until the next draft. */
 	readonly nextMs?: number;
 }
 

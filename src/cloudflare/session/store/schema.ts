@@ -1,42 +1,45 @@
 import type { Schema } from '../../objects/migrate.ts';
 
 /**
- * The tables that every session has from the beginning. `makeTables` creates the others with their first row. Actors,
- * questions and the like are JSON.
+ * The tables that every session has from the beginning. `makeTables` creates the others with their first row.
+ * Actors, questions and the like are JSON.
  *
- * `message.seq` is the place in the conversation: turns are `messageStride` apart, so that the results of a turn's
- * calls have their places behind it in any order; `stored` is the order of storing. A long body has several `part`s,
- * because a row may hold 2 MB. A `replaced` message is kept, but no model gets it (2: a model gets a copy). `cost` is
- * the cost of the request that wrote the message. `message_name` has the ids from senders, `output` the whole results
- * of shortened messages.
+ * `message.seq` is the place in the conversation: turns are `messageStride` apart, so that the results of a
+ * turn's calls have places after the turn, in any order. `stored` is the order of storing. A long body has
+ * several `part`s, because a row may hold 2 MB. A `replaced` message is kept, but no model gets it (2: a model
+ * gets a copy). `cost` is the cost of the request that wrote the message. `message_name` has the ids from
+ * senders. `output` has the whole results of shortened messages.
  *
- * `session.user` is the person of the session, `imported` is 1 for an imported history. A model gets the newest
- * `summary` instead of the messages before it. `token_key` signs the session's tokens, `client_tools` are those of the
- * current client. A session does not exist for anybody while it is `importing`. `listed_at` is its last activity
- * without a run.
+ * `session.user` is the person of the session. `imported` is 1 for an imported history. A model gets the newest
+ * `summary` instead of the messages before it. `token_key` signs the session's tokens. `client_tools` are the
+ * tools of the current client. A session does not exist for anybody while it is `importing`. `listed_at` is its
+ * last activity without a run.
  *
- * - `call`: the state of a call and a hash of its arguments. `resume` is the data of a tool that takes the answer
- *   itself. `input` are the edited arguments, `decision` is the decision about the call of a child, `decided_by` its
- *   author, `inbound` the origin of the answer.
- * - `delivery`: a request with an `Idempotency-Key`, or a webhook with the hash of its `body`; its run, or the queue id
- *   of its message (`waiting`).
+ * - `call`: the state of a call and a hash of its arguments. `resume` is the data of a tool that takes the
+ *   answer itself. `input` has the edited arguments. `decision` is the decision about the call of a child, and
+ *   `decided_by` is the person who decided. `inbound` is the origin of the answer.
+ * - `delivery`: a request with an `Idempotency-Key`, or a webhook with the hash of its `body`. It has its run,
+ *   or the queue id of its message (`waiting`).
  * - `queue`: the messages that wait for a run to end.
- * - `spending`: a request to a model, and the sum up to it. Until it is `settled`, the row has the reservation and the
- *   sum before it; the cost of a request with a message is in the row of the message. `input_tokens` and `input_usd`
- *   are estimates, `output_usd` is the price of an output token, `units_usd` the estimate of searches, containers and
- *   files. `lease` is the first request of the lease, which the ledger gets if `owed` is not 0. When the row was
- *   stored, the ledger knew all leases up to the request `told`. `embedding`, `thinks` and `unpriced` are 1 for a
- *   request for vectors, for a model that may think without showing it, and for an unknown price.
- * - `callback`: the URLs that get the end of a run. `outbox`: the messages to other objects that were not delivered.
+ * - `spending`: a request to a model, and the sum up to it. Until it is `settled`, the row has the reservation
+ *   and the sum before it. The cost of a request with a message is in the row of the message. `input_tokens` and
+ *   `input_usd` are estimates, `output_usd` is the price of an output token, and `units_usd` is the estimated
+ *   price of searches, containers and files. `lease` is the first request of the lease, which the ledger gets if
+ *   `owed` is not 0. When the row was stored, the ledger knew all leases up to the request `told`. `embedding`
+ *   is 1 for a request for vectors. `thinks` is 1 for a model that may think without showing it. `unpriced` is 1
+ *   for an unknown price.
+ * - `callback`: the URLs that get the end of a run. `outbox`: the messages to other objects that were not
+ *   delivered.
  * - `token`: the tokens that open the session, with their `holder` and their maker.
  * - `run.tail`: the end of the run. `run.listed_at` is the newest activity that the owner's list knew then.
  *   `run.recalled` has the sources of the memories before the run's message.
  * - `state`: the state of tools.
  * - `file`: the paths of the workspace. A folder has no content.
- * - `content`: a content of a file. It never changes, and is removed without references (`refs`) from files and the
- *   journal. Its bytes are `piece`s, or in the bucket under `bucket_key`. `mark` has the position of every 256th line.
- * - `change`: the journal of the workspace, a row for each file of a change. `recall`: the results of the newest turn's
- *   changes. `note`: the data of tools about files.
+ * - `content`: a content of a file. It never changes, and is removed without references (`refs`) from files and
+ *   the journal. Its bytes are `piece`s, or in the bucket under `bucket_key`. `mark` has the position of every
+ *   256th line.
+ * - `change`: the journal of the workspace, a row for each file of a change. `recall`: the results of the newest
+ *   turn's changes. `note`: the data of tools about files.
  * - `workspace`: one row with the totals and the last ids.
  * - `child`: a session that works for a call. `budget` is reserved until its cost is known (`tokens`, `usd`).
  *   `background` is 1 for a child that reports its end by itself, and 0 if nobody needs the report any more.
@@ -70,8 +73,8 @@ export const usualTables = `
 `;
 
 /**
- * The tables that few sessions need. A missing table reads as empty. A migration of such a table is an entry with one
- * statement, which does nothing if the table is missing.
+ * The tables that few sessions need. A missing table reads as empty. To migrate such a table, add a migration
+ * with one statement. The statement does nothing if the table is missing.
  */
 export const rareTables = `
 	CREATE TABLE output (

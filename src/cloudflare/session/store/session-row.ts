@@ -18,7 +18,7 @@ export interface SessionRecord {
 	readonly owner: string;
 	readonly user?: string;
 	readonly createdBy?: Actor;
-	/** Whether the history was imported, so that the origin of its texts is unknown. */
+	/** Whether the history was imported. The origin of imported texts is unknown. */
 	readonly isImported?: boolean;
 	/** The default is the agent's model. */
 	readonly model?: string;
@@ -38,7 +38,10 @@ export interface ParentRecord {
 	readonly id: string;
 	/** The number of sessions above the child. */
 	readonly depth: number;
-	/** Whether the child reports its end by itself. Then it is in the owner's list, and people answer it there. */
+	/**
+	 * Whether the child reports its end by itself. Then the child is in the owner's list, and people answer its
+	 * questions.
+	 */
 	readonly isBackground?: boolean;
 	readonly agents?: readonly string[];
 }
@@ -48,7 +51,7 @@ export function isOwners({ owner, createdBy }: Pick<SessionRecord, 'owner' | 'cr
 	return createdBy?.via === 'account' || owner === localIdentity.by.owner;
 }
 
-/** Whether a session is in its owner's list. A child for which its parent waits is not. */
+/** Whether a session is in its owner's list. A child is not in the list while its parent waits for it. */
 export function isListed(session: Pick<SessionRecord, 'parent'> | undefined): boolean {
 	return session?.parent === undefined || session.parent.isBackground === true;
 }
@@ -263,7 +266,7 @@ export class StateRows implements StateStore {
 	}
 }
 
-/** Returns the state for the loop, without `change`: the journal stores the changes with the result. */
+/** Returns the state for the loop. It has no `change`, because the journal stores the changes with the result. */
 export function createRunState(rows: StateRows): StateStore {
 	return {
 		get: (key) => rows.get(key),

@@ -9,11 +9,11 @@ export interface Charge {
 	readonly model: string;
 	/** The reservation during the request, and its cost afterwards. */
 	readonly amount: Amount;
-	/** Whether the owner's ledger gets the cost. */
+	/** Whether the cost has to be reported to the owner's ledger. */
 	readonly owed: boolean;
 	readonly lease: number;
 	readonly estimate: Estimate;
-	/** Whether the request is for vectors. It has no message. */
+	/** Whether the request is for vectors. Such a request has no message. */
 	readonly isEmbedding?: boolean;
 	/** Whether the model may think without showing it. */
 	readonly mayThink?: boolean;
@@ -71,20 +71,23 @@ export interface Lease {
 	readonly granted: Amount;
 	/** The spending of the session before the lease. */
 	readonly before: Amount;
-	/** In milliseconds since 1970, at the latest the end of the day. */
+	/** In milliseconds since 1970. The latest time is the end of the day. */
 	readonly endsAt: number;
 	readonly isKept: boolean;
 	readonly userLimits?: ReadonlyMap<UserScope, Limit>;
 }
 
-/** The spending of a session: a row for each request to a model, with the sum up to it. Requests run one at a time. */
+/**
+ * The spending of a session: a row for each request to a model, with the sum up to this request. Requests run
+ * one at a time.
+ */
 export class SpendingRows {
 	readonly #sql: CachingSql;
 	readonly #newest: Cached<SpendingRow | undefined>;
 	readonly #messages: Pick<MessageRows, 'newestCost'>;
-	/** The last request whose lease is reported. Missing while this instance does not report. */
+	/** The last request whose lease is reported. Missing until this instance reports. */
 	#told: number | undefined;
-	/** The current lease. Only memory has it: the leases of an earlier instance have ended. */
+	/** The current lease, which is only in memory: the leases of an earlier instance have ended. */
 	#lease: Lease | undefined;
 	/** The number of sessions that were removed in this instance. */
 	#generation = 0;
@@ -143,7 +146,7 @@ export class SpendingRows {
 		return row === undefined || row.settled === 1 ? undefined : { ...toCharge(row), createdAt: row.created_at };
 	}
 
-	/** Whether the newest request of a run for a message has no message. */
+	/** Whether the newest request of a run, except requests for vectors, has no message. */
 	isUnanswered(run: number): boolean {
 		const newest = this.#newest();
 		const row = newest?.embedding === 1 ? this.#findNewestTurn() : newest;
@@ -179,7 +182,7 @@ export class SpendingRows {
 		this.#lease = lease;
 	}
 
-	/** Ends the lease. The report to the ledger gives back the rest. */
+	/** Ends the lease. The report to the ledger releases the unspent rest. */
 	endLease(): void {
 		this.#lease = undefined;
 	}
@@ -210,8 +213,8 @@ export class SpendingRows {
 	}
 
 	/**
-	 * Notes that the ledger knows all leases up to this lease. The next request stores that. Ignores a lease of a removed
-	 * session.
+	 * Notes that the ledger has all leases up to this lease. The next request stores that. Ignores a lease of a
+	 * removed session.
 	 */
 	markReported({ lastCall, generation }: EndedLease): void {
 		if (generation === this.#generation) this.#told = Math.max(lastCall, this.#told ?? 0);
@@ -297,7 +300,10 @@ function before(row: string, unit: 'tokens' | 'usd'): string {
 	return `(${row}.total_${unit} - ${row}.settled * ${row}.${unit})`;
 }
 
-/** Returns the id of a lease in the ledger. A session that is created again has the same id, but other runs. */
+/**
+ * Returns the id of a lease in the ledger. A session that is created again has the same id, but its runs have
+ * other ids.
+ */
 export function ledgerId(runId: string, call: number): string {
 	return `${runId}.${call}`;
 }

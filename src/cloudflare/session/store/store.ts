@@ -173,7 +173,7 @@ export class SessionStore {
 		if (!isImporting) this.reports.noteActivity(true, session.createdAt);
 	}
 
-	/** Ends the import. From now on the session exists. It counts as active now, because its runs may be old. */
+	/** Ends the import. From now on the session exists. Its last activity is now, because its runs may be old. */
 	endImport(now: number): void {
 		this.#storage.sql.write('session', 'UPDATE session SET importing = NULL, listed_at = ?', now);
 		this.reports.noteActivity(true, now);
@@ -194,13 +194,16 @@ export class SessionStore {
 		return this.hasTables ? this.#storage.session() : undefined;
 	}
 
-	/** The prefix of its keys in the bucket. A session that is created again under its id has another folder. */
+	/**
+	 * The prefix of the session's keys in the bucket. A session that is created again under this id has another
+	 * folder.
+	 */
 	get bucketFolder(): string {
 		const { id, createdAt } = this.session();
 		return `sessions/${id}/${createdAt}/`;
 	}
 
-	/** Returns the messages of a run that begins at a place, with those of other runs in its turns. */
+	/** Returns the messages of a run that begins at a place, with the messages of other runs in its turns. */
 	findRunMessages(n: number, from: number): readonly MessageRecord[] {
 		const next = this.runs.get(n + 1)?.firstSeq;
 		const { records } = this.messages.page({ from, to: next && next + messageStride });
@@ -245,7 +248,10 @@ export class SessionStore {
 		this.#set('summary', place);
 	}
 
-	/** Marks a message and all behind it as replaced. If they include the summary, an earlier summary counts again. */
+	/**
+	 * Marks a message and all messages after it as replaced. If the summary is among them, an earlier summary is
+	 * used again.
+	 */
 	replace(place: number): void {
 		this.messages.replace(place);
 		if (this.summary < place) return;

@@ -9,7 +9,7 @@ const column = /\b(\w+) (?:TEXT|INTEGER|REAL|BLOB)\b/g;
 /** A single statement about rows, columns or an index. Any other statement has unknown effects. */
 const isKnown = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|ALTER|CREATE INDEX)\b[^;]*;?\s*$/;
 
-/** The tables of a statement. It writes the first. */
+/** Finds the tables of a statement. A statement that writes only writes its first table. */
 const named = /\b(?:FROM|JOIN|INTO|UPDATE|ALTER TABLE|INDEX \w+ ON) "?(\w+)/g;
 
 /**
@@ -25,7 +25,7 @@ export function makeTables(storage: Storage, tables: string): Storage {
 		if (name !== undefined) statements.set(name, `${statements.get(name) ?? ''}${statement};`);
 	}
 
-	/** The existing tables. Unknown after a rollback, which may have removed some. */
+	/** The existing tables. Unknown after a rollback, which may have removed tables. */
 	let made: Set<string> | undefined;
 	const readMade = () => {
 		const query = "SELECT name FROM sqlite_master WHERE type = 'table'";
@@ -86,7 +86,7 @@ function selectNothing(statement: string): string {
 
 export interface Cached<T> {
 	(): T;
-	/** Writes the table with `write`, and updates the cached value with `next`. */
+	/** Writes the table with `write`, and computes the new cached value with `next`. */
 	change(write: () => void, next: (known: T) => T): void;
 }
 
@@ -94,9 +94,9 @@ export interface Cached<T> {
 export interface CachingSql extends Sql {
 	/** Runs a statement that writes a table with cached readers. */
 	readonly write: (table: string, ...statement: Parameters<Sql['exec']>) => ReturnType<Sql['exec']>;
-	/** Inserts a row by its columns. */
+	/** Inserts a row, given as values by column. */
 	readonly insert: (table: string, row: Readonly<Record<string, string | number | null>>, or?: 'REPLACE') => void;
-	/** Creates a reader of a table that reads again only after a `write`, or after the cache was cleared. */
+	/** Creates a reader of a table. It reads again only after a `write`, or after the cache was cleared. */
 	readonly cached: <T>(table: string, read: () => T) => Cached<T>;
 	/** Returns another number after each `write` of a table, and after the cache was cleared. */
 	readonly version: (table: string) => number;

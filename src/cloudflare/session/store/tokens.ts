@@ -5,12 +5,12 @@ import { toJsonText } from '../../objects/storage.ts';
 
 export interface TokenRecord {
 	readonly id: string;
-	/** The API key that made the token. The token ends with the key. */
+	/** The API key that made the token. If the key ends, the token ends. */
 	readonly keyId: string;
 	readonly scopes: readonly TokenScope[];
 	readonly holder?: string;
 	readonly madeBy?: Actor;
-	/** Whether the token was created with the session, so that a repeated request gets it again. */
+	/** Whether the token was created with the session. A repeated request gets the same token again. */
 	readonly isFirst: boolean;
 	/** In seconds since 1970. */
 	readonly expiresAt: number;

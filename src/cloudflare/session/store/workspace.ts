@@ -26,7 +26,7 @@ export interface ChangeOptions {
 type Totals = {
 	readonly files: number;
 	readonly bytes: number;
-	/** Bytes of all contents, also of those that only the journal needs. */
+	/** The bytes of all contents, including contents that only the journal needs. */
 	readonly kept_bytes: number;
 	readonly changes: number;
 	readonly last_change: number;
@@ -120,7 +120,7 @@ export class WorkspaceRows {
 		return this.#bucketBytes();
 	}
 
-	/** Forgets the oldest changes, which cannot be undone then, while there is too much. */
+	/** Forgets the oldest changes while there is too much. Forgotten changes cannot be undone. */
 	forget(isTooMuch: () => boolean): void {
 		const before = this.#read();
 		const { kept_bytes, changes } = this.#trim(before, isTooMuch, 0);
@@ -158,7 +158,7 @@ export class WorkspaceRows {
 
 	/** Stores the new contents, and adds references to the others. Returns the added bytes. */
 	#keepContents(files: NewChange['files'], added: ReadonlyMap<number, NewContent>): number {
-		// The journal takes over the reference of a removed file. A new file has two: its own, and the journal's.
+		// The journal takes over the reference of a removed file. A new file and its journal entry have one each.
 		const needed = new Map<number, { readonly file: SessionFile; readonly refs: number }>();
 		for (const { after: file } of files)
 			if (file !== undefined) needed.set(file.version, { file, refs: (needed.get(file.version)?.refs ?? 0) + 2 });
@@ -220,7 +220,7 @@ export class WorkspaceRows {
 	}
 }
 
-/** Returns the id of a call's step. It has the turn, because the id of a call may come again. */
+/** Returns the id of a call's step. It contains the turn, because the id of a call may be used again. */
 export function nameStep(turn: number, callId: string): string {
 	return `${String(turn).padStart(15, '0')} ${JSON.stringify(callId)}`;
 }

@@ -37,8 +37,8 @@ interface ExportOptions {
 }
 
 /**
- * Exports a session as of the beginning of the export, piece by piece. The stream fails if the session is removed
- * meanwhile, so that nobody takes a part for the whole export.
+ * Exports a session, as it is when the export begins, piece by piece. The stream fails if the session is removed
+ * during the export, so that nobody takes a part for the whole.
  */
 export function exportStream(options: ExportOptions): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
@@ -60,7 +60,7 @@ export function exportStream(options: ExportOptions): ReadableStream<Uint8Array>
 	});
 }
 
-/** Returns the place behind the last message of an export. Throws `invalid_request` for an unknown message. */
+/** Returns the place after the last message of an export. Throws `invalid_request` for an unknown message. */
 function findEnd({ store, at }: ExportOptions): number {
 	if (at === undefined) return store.messages.nextPlace();
 	const last = store.messages.get(at);
@@ -157,7 +157,10 @@ function toTime(milliseconds: number): string {
 	return new Date(milliseconds).toISOString();
 }
 
-/** Yields a line for each record, and a last line with their numbers, without which the export is incomplete. */
+/**
+ * Yields a line for each record. The last line has the numbers of the records. Without the last line the export
+ * is incomplete.
+ */
 async function* toLines(entries: AsyncIterable<Entry>): AsyncGenerator<string> {
 	const counts = { runs: 0, spending: 0, state: 0, notes: 0, waiting: 0, files: 0, messages: 0 };
 	for await (const [kind, value] of entries) {

@@ -27,9 +27,9 @@ export function findHead(store: SessionStore, n: number, isContinued: boolean): 
 }
 
 /**
- * Lists the newest part of the conversation for a page, without the answer that is being written: a page follows that
- * run. Queued messages come last, except that an answer with open calls comes after them: a page answers the calls of
- * its last message.
+ * Lists the newest part of the conversation for a page, without the answer that is being written, because a page
+ * follows that run. Queued messages come last. But an answer with open calls comes after them, because a page
+ * answers the calls of its last message.
  */
 export function uiMessages(store: SessionStore): UiMessage[] {
 	const inputs = store.messages.newest({ characters: shownCharacters }).filter(isFromOutside);
@@ -60,7 +60,7 @@ export function uiMessages(store: SessionStore): UiMessage[] {
 	return [...messages, ...waiting];
 }
 
-/** Whether a message is hidden. A repeated message is shown at its first place. */
+/** Whether a message is hidden. A repeated message is shown only at its first place. */
 function isGone(record: MessageRecord | undefined): boolean {
 	return record?.isReplaced === true && record.isRestated !== true;
 }
@@ -81,7 +81,7 @@ function findAnswer(store: SessionStore, runs: readonly number[]): UiMessage | u
 	return message && withAllowed(message, listApprovedCalls(findOpenCalls(store)));
 }
 
-/** Returns the results of the newest run's calls that arrived while other calls are open, for the next run. */
+/** Returns results of the newest run's calls that arrived while other calls were open. The next run gets them. */
 function findEarlyAnswers(store: SessionStore, run: RunRecord): ReceivedResult[] {
 	const firstSeq = store.messages.lastTurn();
 	const n = run.n + 1;
@@ -120,7 +120,7 @@ function toGiven(
 			id,
 			output,
 			isError,
-			// A call that waited for approval gets only denials from outside.
+			// For a call that waited for approval, only denials come from outside.
 			isDenied: approvals.has(id),
 		}));
 }
