@@ -1,11 +1,11 @@
 import { toolbox } from 'runlet';
 import { defineAgent } from 'runlet/cloudflare';
 
-/** Files change by a plan only, and not one by one. */
+/** The tools that change a single file. This agent changes files only by a plan. */
 const direct = ['write_file', 'edit_file', 'delete_file', 'move_file', 'apply_patch'];
 const box = toolbox.withCoding(toolbox.withFiles(toolbox.withTask(toolbox.basic())));
 
-/** Makes and changes files: plans all edits together, and a person allows the diff. */
+/** Makes and changes files. It plans all edits together, and a person allows the diff. */
 export const coder = defineAgent({
 	name: 'coder',
 	description: 'Makes and changes files: plans, shows the diff, and goes on when you allow it.',

@@ -1,7 +1,7 @@
 import { agentTool, defineAgent } from 'runlet/cloudflare';
 import { writer } from './writer.ts';
 
-/** Has writers work in the background, several at once and all within its own budget. */
+/** Lets writers work in the background. Several work at once, and all spend from the editor's own budget. */
 export const editor = defineAgent({
 	name: 'editor',
 	description: 'Has several texts written at once, within one budget, and says what came of each.',

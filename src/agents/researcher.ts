@@ -1,7 +1,7 @@
 import { toolbox } from 'runlet';
 import { defineAgent } from 'runlet/cloudflare';
 
-/** Reads pages of the web, and writes what they say to a file. */
+/** Reads pages of the web, and writes a summary of them to a file. */
 export const researcher = defineAgent({
 	name: 'researcher',
 	description: 'Reads pages of the web, compares them, and writes a report to a file.',

@@ -2,7 +2,7 @@ import { tool } from 'runlet';
 import { defineAgent } from 'runlet/cloudflare';
 import * as v from 'valibot';
 
-/** Moves money, so the loop never runs it: a person does, and submits the result. */
+/** Moves money, so the loop never runs this tool: a person refunds the money and submits the result. */
 const issueRefund = tool.define({
 	name: 'issue_refund',
 	description: 'Ask a colleague to refund an order. Needs the order number and the amount in euros.',

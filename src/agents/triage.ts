@@ -2,7 +2,7 @@ import { tool } from 'runlet';
 import { commentMark, defineAgent } from 'runlet/cloudflare';
 import * as v from 'valibot';
 
-/** The labels of the repository, and words of titles that they stand for. */
+/** The labels of the repository, each with the words of titles that lead to it. */
 const labels = {
 	documentation: /\b(docs?|documentation|readme|spelling|typo)\b/i,
 	bug: /\b(bug|crash|error|fails?|broken|regression)/i,
@@ -10,7 +10,7 @@ const labels = {
 	enhancement: /\b(add|support|allow|feature|request)/i,
 };
 
-/** Chooses a label by the words of a title. A real one would set it, through the API of GitHub. */
+/** Chooses a label by the words of a title. A real tool would set the label through the API of GitHub. */
 const labelIssue = tool.define({
 	name: 'label_issue',
 	description: "Label an issue. Needs the issue's number and its title.",
@@ -31,8 +31,8 @@ const issueEvent = v.object({
 });
 
 /**
- * Answers GitHub issues: one session for each, which its opening begins and the comments of people go on with. Where
- * `GITHUB_TOKEN` is set its answers are comments, else drafts in the session.
+ * Answers GitHub issues. Each issue has one session: the opened issue begins it, and the comments of people
+ * continue it. Where `GITHUB_TOKEN` is set, the answers are comments. Otherwise they are drafts in the session.
  */
 export const triage = defineAgent({
 	name: 'triage',

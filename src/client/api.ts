@@ -5,7 +5,7 @@ import type { errorBody } from '../cloudflare/wire/error.ts';
 import type { Operation } from '../cloudflare/wire/operation.ts';
 import type * as operations from '../cloudflare/wire/operations/index.ts';
 
-/** The API as Hono's client takes it: `hc<Api>('https://…')`. */
+/** The API in the form that Hono's client needs: `hc<Api>('https://…')`. */
 export type Api = Hono<object, Routes, '/'>;
 
 type Operations = (typeof operations)[keyof typeof operations];

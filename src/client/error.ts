@@ -3,7 +3,7 @@ import type { errorBody } from '../cloudflare/wire/error.ts';
 
 type ErrorBody = v.InferOutput<typeof errorBody>;
 
-/** What is known of a failed request beside its code and message. */
+/** What is known of a failed request besides its code and message. */
 interface Details {
 	readonly status?: number;
 	readonly data?: Readonly<Record<string, unknown>>;
@@ -21,7 +21,7 @@ export class ClientError extends Error {
 	/** The HTTP status of the answer. */
 	readonly status: number | undefined;
 	readonly data: Readonly<Record<string, unknown>> | undefined;
-	/** The pause before the next request in milliseconds, from the answer on. */
+	/** Milliseconds from the answer to the next request. */
 	readonly retryAfterMs: number | undefined;
 
 	constructor(code: string, message: string, { status, data, retryAfterMs, cause }: Details = {}) {

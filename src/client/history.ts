@@ -9,7 +9,7 @@ export interface EarlierMessages {
 }
 
 export interface EarlierOptions extends SignalOption {
-	/** The `cursor` of the next later page. */
+	/** The `cursor` of the page that was read before. The page ends there. */
 	readonly before?: string;
 	readonly limit?: number;
 	/** Whether to include replaced messages. */
@@ -29,7 +29,9 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 	const readPage = (id: string, query: string, signal: AbortSignal | undefined): Promise<EarlierMessages> =>
 		http.json(`/v1/sessions/${encodeURIComponent(id)}/messages${query}`, { signal });
 
-	/** Lists the messages of a session, oldest first: all, or those from the message `from` on. */
+	/**
+	 * Lists the messages of a session, oldest first: all messages, or only the message `from` and those after it.
+	 */
 	async function listMessages(
 		id: string,
 		{ from, signal }: SignalOption & { readonly from?: string } = {},
@@ -43,7 +45,7 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 		}
 	}
 
-	/** Lists the newest messages of a session, or those before a cursor, a page at a time. */
+	/** Lists the newest messages of a session, or the messages before a cursor, a page at a time. */
 	async function listEarlier(
 		id: string,
 		{ before, limit = pageLength, withReplaced = false, signal }: EarlierOptions = {},
@@ -71,10 +73,11 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 		listEarlier,
 
 		/**
-		 * Loads a session for display: its messages without those of the newest run that `followRun` repeats. A person's
-		 * message begins a run. If it answers a question, it is the tool result of that question. Messages that steered the
-		 * newest run are included; `steered` has the number of turns before each. With `newest`, loads about so many of the
-		 * newest messages; `listEarlier` reads those before the `cursor`.
+		 * Loads a session for display: its messages without the messages of the newest run that `followRun` repeats.
+		 * A run begins with the message of a person, or with the tool result of a question that the person answered.
+		 * Messages that steered the newest run are included; `steered` has the number of turns before each of them.
+		 * With `newest`, loads about that many of the newest messages; `listEarlier` reads the messages before the
+		 * `cursor`.
 		 */
 		async loadSession(
 			id: string,
@@ -99,7 +102,7 @@ function isCurrent({ isReplaced }: Message): boolean {
 	return isReplaced !== true;
 }
 
-/** Leaves out what `followRun` repeats of the newest run. */
+/** Leaves out the messages of the newest run that `followRun` repeats. */
 function leaveRepeated(session: Session, all: readonly Message[]): LoadedSession {
 	const newest = session.run?.id;
 	const steered = new Map<string, number>();

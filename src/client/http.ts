@@ -1,13 +1,18 @@
 import { ClientError, isTransient, readError } from './error.ts';
 
 export interface ClientOptions {
-	/** The address of the server, such as `https://runlet.example.com`. A page of the server itself needs none. */
+	/**
+	 * The address of the server, such as `https://runlet.example.com`. A page of the server itself needs no
+	 * address.
+	 */
 	readonly baseUrl?: string;
-	/** An API key, or the token of a session. A function is called before each request. `npm start` needs none. */
+	/**
+	 * An API key, or the token of a session. A function is called before each request. `npm start` needs no key.
+	 */
 	readonly apiKey?: string | (() => string | undefined);
 	/** Your own `fetch`. */
 	readonly fetch?: typeof fetch;
-	/** The most repetitions of a request that failed for a passing reason. */
+	/** The most repetitions of a request that failed for a temporary reason. */
 	readonly retries?: number;
 	/** The most reconnections of a stream without a new event between them. */
 	readonly streamRetries?: number;
@@ -15,7 +20,7 @@ export interface ClientOptions {
 	readonly retryDelayMs?: number;
 	/** Milliseconds of silence after which a connection counts as lost. The server sends something every 15 s. */
 	readonly idleMs?: number;
-	/** Called before the wait for each retry. The first is 1. */
+	/** Called before the wait for each retry. `retry` is 1 for the first retry. */
 	readonly onRetry?: (retry: number, error: unknown) => void;
 }
 
@@ -26,7 +31,7 @@ export interface SignalOption {
 
 export interface RequestOptions extends SignalOption {
 	readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-	/** What is sent as JSON. */
+	/** A value that is sent as JSON. */
 	readonly body?: unknown;
 	/** A body that is sent unchanged. No timeout. */
 	readonly content?: BodyInit;
@@ -45,7 +50,7 @@ const longestDelayMs = 8_000;
 /** If a server asks for a longer pause, the request fails. */
 const longestPauseMs = 60_000;
 
-/** Makes requests to a server. Repeats a request that fails for a passing reason. */
+/** Makes requests to a server. Repeats a request that fails for a temporary reason. */
 export function createHttp({
 	baseUrl = '',
 	apiKey,
@@ -58,12 +63,15 @@ export function createHttp({
 }: ClientOptions) {
 	const origin = baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl;
 
-	/** Makes a request once. Throws a `ClientError` if it fails, and the reason of the signal if it is aborted. */
+	/**
+	 * Makes a request once. Throws a `ClientError` if the request fails, and the reason of the signal if the signal
+	 * aborts it.
+	 */
 	async function open(
 		path: string,
 		{ method = 'GET', body, content, headers, signal }: RequestOptions = {},
 	): Promise<Connection> {
-		// An id of dots would make it the address of something else.
+		// An id of dots would change the path of the request.
 		if (/\/\.{1,2}(?:[/?]|$)/.test(path))
 			throw new ClientError('not_found', `There is nothing at ${path}.`, { status: 404 });
 		const silence = watchSilence(idleMs, signal);
@@ -95,7 +103,7 @@ export function createHttp({
 		return retry(async () => readJson<T>(await open(path, options), options.signal), options.signal);
 	}
 
-	/** Calls `work`, and repeats it while it fails for a passing reason. */
+	/** Calls `work`, and repeats it while it fails for a temporary reason. */
 	async function retry<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
 		for (let failures = 0; ; ) {
 			try {
@@ -108,7 +116,7 @@ export function createHttp({
 		}
 	}
 
-	/** Waits before a retry. The first is 1. */
+	/** Waits before a retry. `count` is 1 for the first retry. */
 	function pause(count: number, error: unknown, signal?: AbortSignal): Promise<void> {
 		const delayMs = Math.min(retryDelayMs * 2 ** (count - 1), longestDelayMs) * (0.75 + Math.random() / 4);
 		const wantedMs = error instanceof ClientError ? (error.retryAfterMs ?? 0) : 0;
@@ -116,7 +124,7 @@ export function createHttp({
 		return sleep(Math.max(delayMs, wantedMs), signal);
 	}
 
-	/** Makes a request, and returns what `use` makes of the answer. */
+	/** Makes a request, and returns the result of `use` for the answer. */
 	function read<T>(path: string, options: RequestOptions, use: (response: Response) => T | Promise<T>): Promise<T> {
 		return retry(async () => {
 			const { response, silence } = await open(path, options);
@@ -128,7 +136,7 @@ export function createHttp({
 		}, options.signal);
 	}
 
-	/** Sends a `DELETE`, and reads nothing of the answer. */
+	/** Sends a `DELETE`, and ignores the body of the answer. */
 	function remove(path: string, signal?: AbortSignal, headers?: RequestOptions['headers']): Promise<void> {
 		return read(path, { method: 'DELETE', headers, signal }, () => undefined);
 	}
@@ -141,7 +149,7 @@ export function createAuthorization(apiKey: ClientOptions['apiKey']): Record<str
 	return key ? { authorization: `Bearer ${key}` } : {};
 }
 
-/** Whether to repeat a failed request: it may succeed, and soon. */
+/** Whether to repeat a failed request: the repetition may succeed, and soon. */
 export function isWorthRetry(error: unknown): boolean {
 	return isTransient(error) && error instanceof ClientError && (error.retryAfterMs ?? 0) <= longestPauseMs;
 }
@@ -177,11 +185,11 @@ export function createNotRunlet(cause?: unknown): ClientError {
 }
 
 interface SilenceWatch {
-	/** Aborts after too much silence, or with the caller. */
+	/** Aborted after too much silence, or when the caller aborts. */
 	readonly signal: AbortSignal;
 	begin(): void;
 	pause(): void;
-	/** Also releases the caller's signal. */
+	/** Ends the watch, and releases the caller's signal. */
 	end(): void;
 }
 
@@ -229,7 +237,7 @@ export function toQuery(values: object): string {
 	return present.length === 0 ? '' : `?${new URLSearchParams(present)}`;
 }
 
-/** Encodes the path of a file or of a memory for a URL. Refuses `..`, which would lead elsewhere. */
+/** Encodes the path of a file or of a memory for a URL. Refuses `..`, which would change the rest of the path. */
 export function toPathAddress(path: string): string {
 	const names = path.split('/');
 	if (names.some((name) => /^\.{0,2}$/.test(name)))

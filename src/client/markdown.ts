@@ -2,7 +2,7 @@
 
 import { Marked, type MarkedToken, type Token } from 'marked';
 
-/** What is shown as it was written, such as a formula. */
+/** A text that is shown as it was written, such as a formula. */
 interface Verbatim {
 	readonly type: 'verbatim';
 	readonly raw: string;
@@ -10,19 +10,23 @@ interface Verbatim {
 
 export type MarkdownToken = MarkedToken | Verbatim;
 
-/** `$a_b$`, `$$…$$`, `\(…\)` and `\[…\]`; `$5 and $6` are prices. Repetitions are bounded, so reading stays linear. */
+/**
+ * `$a_b$`, `$$…$$`, `\(…\)` and `\[…\]` are formulas; `$5 and $6` are prices. Repetitions are bounded, so reading
+ * stays linear.
+ */
 const formula =
 	/^(?:\$\$[^$]{1,2000}\$\$|\$(?!\s)[^$\n]{1,200}(?<!\s)\$(?!\d)|\\\([^\n]{1,500}?\\\)|\\\[[\s\S]{1,2000}?\\\])/;
 
 const marked = new Marked({
 	gfm: true,
 	tokenizer: {
-		// A block is read by itself, so that it is the same however the text comes: no other block gives it links.
+		// Each block is read by itself, without the link definitions of other blocks. So it is the same in whatever
+		// pieces the text arrives.
 		def: () => undefined,
 		// `2*3*4` is no emphasis.
 		emStrong: (source, _masked, before = '') =>
 			source.startsWith('*') && /[\p{L}\p{N}]$/u.test(before) ? undefined : false,
-		// Marked's own takes seconds for a thousand tildes.
+		// Marked's own rule needs seconds for a thousand tildes.
 		del(source) {
 			const [raw = '', text] = /^~~(?!\s)([^~]{0,498}[^~\s])~~(?!~)/.exec(source) ?? [];
 			return text === undefined ? undefined : { type: 'del', raw, text, tokens: this.lexer.inlineTokens(text) };
@@ -41,7 +45,7 @@ const marked = new Marked({
 	],
 });
 
-/** Longer texts without a blank line are no prose: their marks are not read, which could take long. */
+/** A longer text without a blank line is no prose. Its marks are not read, because that could take long. */
 const longestProse = 20_000;
 
 /** A text as blocks. Their inline text is not parsed yet. */
@@ -70,14 +74,14 @@ export function readLine(text: string): MarkdownToken[] {
 	return toKnown(new marked.Lexer(marked.defaults).inlineTokens(text));
 }
 
-/** Splits a text of whole lines into the blocks that more text can't change, up to an empty line, and the rest. */
+/** Splits a text of whole lines at an empty line: into the blocks that more text can't change, and the rest. */
 export function splitBlocks(text: string): { readonly settled: Markdown; readonly rest: string } {
 	const { blocks, getLine } = openMarkdown(text);
 	const last = blocks.findLastIndex(({ type }) => type !== 'space');
 	const gap = blocks.findLastIndex(({ type }, at) => type === 'space' && at < last);
 	const settled = blocks.slice(0, gap + 1);
 	const raw = settled.map(({ raw }) => raw).join('');
-	// What the lexer has changed must not be lost.
+	// Text that the lexer has changed must not be lost.
 	if (!text.startsWith(raw)) return { settled: { blocks: [], getLine }, rest: text };
 	return { settled: { blocks: settled, getLine }, rest: text.slice(raw.length) };
 }

@@ -3,7 +3,7 @@ import type { Memory, MemoryPage } from './types.ts';
 
 export type MemoryClient = ReturnType<typeof createMemoryClient>;
 
-/** The user whose memories are meant. Without one, they are the owner's own. */
+/** The user whose memories are meant. Without a user, the owner's own memories are meant. */
 export interface MemoryHolderOptions extends SignalOption {
 	readonly user?: string;
 }
@@ -14,7 +14,7 @@ export interface MemoryChangeOptions extends MemoryHolderOptions {
 }
 
 export interface MemoryPutOptions extends MemoryChangeOptions {
-	/** Whether the memory must be new. The call fails as `precondition_failed` if the path has one. */
+	/** Whether the memory must be new. The call fails as `precondition_failed` if the path already has a memory. */
 	readonly isNew?: boolean;
 }
 

@@ -23,7 +23,7 @@ export type ScheduleClient = ReturnType<typeof createScheduleClient>;
 /** Creates the methods of `/v1/schedules`: the schedules of an owner's sessions and agents. They need an API key. */
 export function createScheduleClient(http: Http) {
 	return {
-		/** Lists all schedules of the owner, or those of a session, page by page. */
+		/** Lists all schedules of the owner, or the schedules of a session, page by page. */
 		async listSchedules({ session, signal }: SignalOption & { readonly session?: string } = {}): Promise<Schedule[]> {
 			const all: Schedule[] = [];
 			for (let cursor: string | undefined; ; ) {
@@ -62,7 +62,7 @@ interface SkillPageOptions extends SignalOption {
 	readonly limit?: number;
 }
 
-/** Creates the methods of `/v1/skills`. They need an API key; changes need one with the scope `admin`. */
+/** Creates the methods of `/v1/skills`. They need an API key; changes need an API key with the scope `admin`. */
 export function createSkillClient(http: Http) {
 	return {
 		/** Lists the published skills by name, or searches them. */
@@ -134,7 +134,7 @@ export type McpClient = ReturnType<typeof createMcpClient>;
 /** Creates the methods of `/v1/mcp`: the MCP servers of an owner. They need an API key. */
 export function createMcpClient(http: Http) {
 	return {
-		/** Lists the servers of this owner and of the agents, by name, without a request to any of them. */
+		/** Lists the servers of this owner and of the agents, by name, without a request to any server. */
 		async listMcpServers({ signal }: SignalOption = {}): Promise<McpServer[]> {
 			return (await http.json<{ servers: McpServer[] }>('/v1/mcp', { signal })).servers;
 		},
@@ -163,7 +163,7 @@ export function createMcpClient(http: Http) {
 			return http.json(`${toServerPath(name)}/accept`, { method: 'POST', body: { tools }, signal });
 		},
 
-		/** Begins a login. Open its `url` in a browser; there is none if there is a login already. */
+		/** Begins a login. Open its `url` in a browser. There is no `url` if there is a login already. */
 		startMcpLogin(name: string, { signal }: SignalOption = {}): Promise<{ isLoggedIn: boolean; url?: string }> {
 			return http.json(`${toServerPath(name)}/login`, { method: 'POST', body: {}, signal });
 		},
@@ -180,7 +180,9 @@ function toServerPath(name: string): string {
 
 export type UserClient = ReturnType<typeof createUserClient>;
 
-/** Creates the methods of `/v1/users`: the people of an owner. They need a key or an account with the role for it. */
+/**
+ * Creates the methods of `/v1/users`: the people of an owner. They need a key or an account whose role allows it.
+ */
 export function createUserClient(http: Http) {
 	return {
 		/** Exports everything of a user: sessions, memories, schedules, the budget and the spending. */
@@ -188,7 +190,7 @@ export function createUserClient(http: Http) {
 			return http.json(toUserPath(user), { signal });
 		},
 
-		/** Erases a user. The totals of the spending stay. */
+		/** Erases a user. The totals of the spending remain. */
 		async eraseUser(user: string, { signal }: SignalOption = {}): Promise<ErasedUser> {
 			let sessions = 0;
 			for (;;) {

@@ -3,7 +3,9 @@
 import type { ProviderCall, Source } from './types.ts';
 
 interface ProviderCalls<T> {
-	/** Returns the value made for a call. Events with the same id belong to one call until it has its result. */
+	/**
+	 * Returns the value made for a call. Events with the same id belong to one call until the call has its result.
+	 */
 	take(call: ProviderCall): T;
 	/** Ends the turn. A call without a result may get it in a later turn. Some providers restart their ids in each turn. */
 	endTurn(): void;
@@ -50,11 +52,11 @@ export interface Footnote {
 
 interface Footnotes {
 	add(source: Source): void;
-	/** The turn is over, so its sources stay. */
+	/** Ends the turn, whose sources are then kept. */
 	endTurn(): void;
 	/** Forgets the sources of the turn. */
 	dropTurn(): void;
-	/** Lists the footnotes of the turns that are over, each source once. */
+	/** Lists the footnotes of the turns that have ended, each source once. */
 	list(): readonly Footnote[];
 }
 

@@ -30,9 +30,9 @@ import type {
 export type SessionClient = ReturnType<typeof createSessionClient>;
 
 /**
- * Makes a client of a server's sessions, for browsers, Workers and Node 20 or newer. The methods have the names of the
- * operations in `/openapi.json`, and throw a `ClientError`. A request that fails for a passing reason is repeated. If
- * it changes something, it has an `Idempotency-Key`, so it happens once.
+ * Makes a client of a server's sessions, for browsers, Workers and Node 20 or newer. The methods have the names
+ * of the operations in `/openapi.json`, and throw a `ClientError`. A request that fails for a temporary reason is
+ * repeated. A request that changes something has an `Idempotency-Key`, so its change happens once.
  */
 export function createSessionClient(options: ClientOptions = {}) {
 	const http = createHttp(options);
@@ -68,13 +68,13 @@ export function createSessionClient(options: ClientOptions = {}) {
 		sendMessage: (id: string, message: string | MessageBody, options?: SignalOption): RunEvents =>
 			begin(id, 'messages', toBody(message), options),
 
-		/** Sends a message and reads nothing of its run. During a run it waits, as its `whenBusy` says. */
+		/** Sends a message and reads nothing of its run. During a run the message waits as its `whenBusy` defines. */
 		leaveMessage(id: string, message: string | MessageBody, { signal }: SignalOption = {}): Promise<AcceptedRun> {
 			const headers = { ...createIdempotencyKey(), prefer: 'respond-async' };
 			return http.json(toPath(id, 'messages'), { method: 'POST', body: toBody(message), headers, signal });
 		},
 
-		/** Removes a message that waits for a run: `id` of `listWaiting`. */
+		/** Removes a message that waits for a run. `runId` is the `id` in `listWaiting`. */
 		removeWaiting: (id: string, runId: string, { signal }: SignalOption = {}): Promise<void> =>
 			http.remove(toPath(id, `waiting/${encodeURIComponent(runId)}`), signal),
 
@@ -83,8 +83,8 @@ export function createSessionClient(options: ClientOptions = {}) {
 			begin(id, 'answer', toBody(answer), options),
 
 		/**
-		 * Answers waiting calls with results or approvals, and reads the run that continues after the last one. There are
-		 * no events while other calls wait.
+		 * Answers waiting calls with results or approvals. The run continues after the last answer, and its events
+		 * are read. There are no events while other calls wait.
 		 */
 		submitResults: (id: string, answers: readonly CallAnswer[], options?: SignalOption): RunEvents =>
 			begin(id, 'tool-results', answers, options),
@@ -96,8 +96,8 @@ export function createSessionClient(options: ClientOptions = {}) {
 		stepRun: (id: string, options?: SignalOption): RunEvents => begin(id, 'step', undefined, options),
 
 		/**
-		 * Reads the newest run from its start, or the events after a given one. There are no events if no run was started,
-		 * or if none is left.
+		 * Reads the newest run from its start, or the events after a given event. There are no events if no run was
+		 * started, or if no events are left.
 		 */
 		followRun: (
 			id: string,
@@ -117,12 +117,12 @@ export function createSessionClient(options: ClientOptions = {}) {
 			return http.json(toPath(id, 'fork'), { method: 'POST', headers: createIdempotencyKey(), body: { at }, signal });
 		},
 
-		/** Makes links to decide about a waiting call, for a mail or a chat. It needs an API key. */
+		/** Makes links to decide about a waiting call, for a mail or a chat. The request needs an API key. */
 		createLinks(id: string, body: LinkBody, { signal }: SignalOption = {}): Promise<DecisionLinks> {
 			return http.json(toPath(id, 'links'), { method: 'POST', headers: createIdempotencyKey(), body, signal });
 		},
 
-		/** Makes a session of an export, of this server or another. */
+		/** Makes a session from an export of this server or another server. */
 		importSession(exported: ExportedSession, { signal }: SignalOption = {}): Promise<NewSession> {
 			const headers = createIdempotencyKey();
 			return http.json('/v1/sessions/import', { method: 'POST', headers, body: exported, signal });
@@ -146,17 +146,22 @@ function createReads(http: Http) {
 			return (await http.json<{ agents: Agent[] }>('/v1/agents', { signal })).agents;
 		},
 
-		/** Reads the spending of owners, the newest day first. It needs a key with the scope `admin`. */
+		/** Reads the spending of owners, the newest day first. The request needs a key with the scope `admin`. */
 		getUsage({ signal, ...query }: SignalOption & SpendingQuery = {}): Promise<Spending> {
 			return http.json(`/v1/usage${toQuery(query)}`, { signal });
 		},
 
-		/** Lists the calls and questions that wait for a person in all sessions of the owner, the oldest first, a page at a time. It needs an API key. */
+		/**
+		 * Lists the calls and questions that wait for a person in all sessions of the owner, the oldest first, a page
+		 * at a time. The request needs an API key.
+		 */
 		listApprovals({ signal, ...query }: SignalOption & ApprovalQuery = {}): Promise<ApprovalPage> {
 			return http.json(`/v1/approvals${toQuery(query)}`, { signal });
 		},
 
-		/** Lists the sessions of the owner, the newest activity first, a page at a time. It needs an API key. */
+		/**
+		 * Lists the sessions of the owner, the newest activity first, a page at a time. The request needs an API key.
+		 */
 		listSessions({ signal, ...query }: SignalOption & SessionQuery = {}): Promise<SessionPage> {
 			return http.json(`/v1/sessions${toQuery(query)}`, { signal });
 		},
@@ -169,7 +174,7 @@ function createReads(http: Http) {
 			return http.json(toPath(id, 'export'), { signal });
 		},
 
-		/** Lists the messages that wait for the run to end or to take them up, oldest first. */
+		/** Lists the messages that wait for the end of the run or for its next turn, oldest first. */
 		async listWaiting(id: string, { signal }: SignalOption = {}): Promise<WaitingMessage[]> {
 			return (await http.json<{ waiting: WaitingMessage[] }>(toPath(id, 'waiting'), { signal })).waiting;
 		},

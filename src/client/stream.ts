@@ -2,7 +2,7 @@ import { ClientError } from './error.ts';
 import { type Connection, createNotRunlet, type Http, isWorthRetry, type SignalOption } from './http.ts';
 import type { ClosedEvent, RunEvent } from './types.ts';
 
-/** The events of a run, each once. The request starts with the reading. */
+/** The events of a run, each once. The request starts when the reading starts. */
 export type RunEvents = AsyncGenerator<RunEvent, void, void> & {
 	/** The id of the last event that was read. `followRun` continues after it. */
 	readonly lastEventId: string | undefined;
@@ -10,9 +10,9 @@ export type RunEvents = AsyncGenerator<RunEvent, void, void> & {
 
 interface StreamOptions extends SignalOption {
 	readonly http: Http;
-	/** Opens the events after an id, or those of the newest run from its start. */
+	/** Opens the events after an id. Without an id, opens the events of the newest run from its start. */
 	readonly follow: (lastEventId: string | undefined) => Promise<Connection>;
-	/** Starts a run. A repeated call returns the same run. Without it the newest run is followed. */
+	/** Starts a run. A repeated call returns the same run. Without `begin` the newest run is followed. */
 	readonly begin?: () => Promise<Connection>;
 	readonly lastEventId?: string;
 }
@@ -20,8 +20,8 @@ interface StreamOptions extends SignalOption {
 const terminalTypes: ReadonlySet<string> = new Set(['done', 'awaiting', 'halted', 'cancelled', 'error']);
 
 /**
- * Reads a run up to its terminal event. A dropped stream continues after the last event, or starts again if there was
- * none. Throws a `ClientError`, such as `connection_lost` after too many drops in a row.
+ * Reads a run up to its terminal event. A dropped stream continues after the last event, or starts again if no
+ * event has arrived. Throws a `ClientError`, such as `connection_lost` after too many drops in a row.
  */
 export function streamRun({ http, follow, begin, lastEventId, signal }: StreamOptions): RunEvents {
 	async function* read(): AsyncGenerator<RunEvent, void, void> {
@@ -66,7 +66,7 @@ async function* readSse({ response, silence }: Connection): AsyncGenerator<SseEv
 	if (!isEventStream(response) || body === null) {
 		silence.end();
 		await body?.cancel();
-		// There is nothing to follow, or other calls wait.
+		// There is no run to follow, or other calls wait.
 		if (response.status === 204 || isJson(response)) return;
 		throw createNotRunlet();
 	}
@@ -78,7 +78,7 @@ async function* readSse({ response, silence }: Connection): AsyncGenerator<SseEv
 		for (;;) {
 			silence.begin();
 			const { done, value } = await reader.read();
-			// The reader may take any time for these.
+			// The reader may need any time for these events.
 			silence.pause();
 			if (done) return;
 			yield* parser.push(value);
@@ -100,7 +100,7 @@ function isJson({ headers }: Response): boolean {
 	return headers.get('content-type')?.startsWith('application/json') === true;
 }
 
-/** Parses the data of an event. Returns `undefined` if it is not ours. */
+/** Parses the data of an event. Returns `undefined` if it is not an event of Runlet. */
 function parseEvent(data: string): RunEvent | ClosedEvent | undefined {
 	try {
 		const value: unknown = JSON.parse(data);
@@ -116,7 +116,7 @@ function isRunEvent(value: unknown): value is RunEvent | ClosedEvent {
 
 /** An event of a `text/event-stream`. */
 interface SseEvent {
-	/** The last `id:` of the stream, its own or an earlier one. Empty before the first. */
+	/** The last `id:` of the stream: of this event or of an earlier event. Empty before the first `id:`. */
 	readonly id: string;
 	readonly type: string;
 	readonly data: string;

@@ -25,7 +25,7 @@ import type { decisionLinks, linkBody } from '../cloudflare/wire/token.ts';
 import type { shownTool, toolBody } from '../cloudflare/wire/tool.ts';
 import type { erasedUser, exportedUser, userBudget, userBudgetBody } from '../cloudflare/wire/user.ts';
 
-/** The query of a list. `limit` is a number here, and text in the URL. */
+/** The query of a list. `limit` is a number here, but text in the URL. */
 type Query<S extends v.GenericSchema<{ readonly limit?: string }, unknown>> = Omit<v.InferInput<S>, 'limit'> & {
 	readonly limit?: number;
 };
@@ -69,7 +69,7 @@ export type ApprovalPage = v.InferOutput<typeof approvalPage>;
 export type ApprovalQuery = Query<typeof approvalQuery>;
 /** A call that waits for a person, in one of the owner's sessions. */
 export type Approval = ApprovalPage['approvals'][number];
-/** Links to decide about a call. Whoever has one can decide. */
+/** Links to decide about a call. Whoever has a link can decide. */
 export type DecisionLinks = v.InferOutput<typeof decisionLinks>;
 export type LinkBody = v.InferOutput<typeof linkBody>;
 export type AnswerBody = v.InferOutput<typeof answerBody>;
@@ -107,7 +107,7 @@ export type MemoryPage = v.InferOutput<typeof memoryPage>;
 /** An MCP server of an owner or of agents. */
 export type McpServer = v.InferOutput<typeof shownServer>;
 export type McpServerBody = v.InferInput<typeof serverBody>;
-/** A server with its tools, or with why they could not be listed. */
+/** A server with its tools, or with the reason why they could not be listed. */
 export type McpServerDetails = v.InferOutput<typeof shownServerDetails>;
 
 export type SessionFile = v.InferOutput<typeof file>;
@@ -117,7 +117,7 @@ export type FileChangePage = v.InferOutput<typeof fileChangePage>;
 export type FileChange = FileChangePage['changes'][number];
 
 type WireEvent = v.InferOutput<typeof runEvent>;
-/** The event after which the server sends nothing more, although the run continues. */
+/** The event after which the server sends no more events, although the run continues. */
 export type ClosedEvent = Extract<WireEvent, { type: 'closed' }>;
 /** An event of a run, by its `type`. A server may send other types: ignore them. */
 export type RunEvent = Exclude<WireEvent, ClosedEvent | ShownChild> | ChildEvent;

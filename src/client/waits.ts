@@ -11,13 +11,13 @@ export interface Question {
 	readonly options?: Readonly<Record<string, unknown>>;
 }
 
-/** The call of a child that a question asks for. */
+/** The call of a child session that a question is about. */
 interface ChildCall {
 	readonly agent: string | undefined;
 	readonly call: WaitingCall;
 }
 
-/** Finds the call of a child that a question asks for: its approval, or its result (docs/agents.md). */
+/** Finds the call of a child session that a question is about: its approval, or its result (docs/agents.md). */
 export function findChildCall({ options = {} }: Pick<Question, 'options'>): ChildCall | undefined {
 	const { child, kind, call } = options;
 	if (!isRecord(child) || !isRecord(call) || typeof call.id !== 'string' || typeof call.name !== 'string')
@@ -38,7 +38,7 @@ export function isWaitingFor({ toolCalls = [], question }: Pick<Session, 'toolCa
 	return toolCalls.some(({ id }) => id === call) || (question !== undefined && findAnswered(question) === call);
 }
 
-/** Makes the error for a person whose answer came after that of somebody else. */
+/** Makes the error for a person whose answer arrived after the answer of somebody else. */
 export function createAnsweredError(): ClientError {
 	const words = 'Somebody has answered this meanwhile, so nothing was sent. This is how it stands now.';
 	return new ClientError('conflict', words, { status: 409 });

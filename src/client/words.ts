@@ -16,7 +16,7 @@ export interface SaidMessage {
 	readonly attachments?: readonly unknown[];
 }
 
-/** Returns the words of a person without the files, which are the last parts. */
+/** Returns the text that a person wrote, without the files, which are the last parts. */
 export function toSaidText({ content, parts = [], attachments = [] }: SaidMessage): string {
 	if (attachments.length === 0) return toText(content);
 	return toText(parts.slice(0, Math.max(0, parts.length - attachments.length)));
@@ -36,21 +36,24 @@ export function describeTasks({ tasks }: TaskList): string {
 	return `${count('done')} of ${tasks.length} done${count('failed') > 0 ? `, ${count('failed')} failed` : ''}`;
 }
 
-/** Finds the skill that a call of a tool uses, if it uses one. */
+/** Finds the skill that a tool call uses. Returns undefined if the call uses no skill. */
 export function findSkillName(name: string, input: unknown): string | undefined {
 	if (name !== 'read_skill' && name !== 'apply_skill') return undefined;
 	const skill = typeof input === 'object' && input !== null && 'name' in input ? input.name : undefined;
 	return typeof skill === 'string' ? skill : undefined;
 }
 
-/** Takes the diff out of a tool's result, if it has one. `rest` is the result without it. */
+/** Splits the diff off a tool's result, if the result has a diff. `rest` is the result without the diff. */
 export function splitDiff(output: unknown): { readonly diff?: string; readonly rest: unknown } {
 	if (typeof output !== 'object' || output === null || !('diff' in output)) return { rest: output };
 	const { diff, ...rest } = output;
 	return typeof diff === 'string' && diff !== '' ? { diff, rest } : { rest: output };
 }
 
-/** Parses the streamed input of a tool call. Returns the text itself if it is not JSON, and `{}` for nothing. */
+/**
+ * Parses the streamed input of a tool call. Returns the text itself if it is not JSON, and `{}` for an empty
+ * text.
+ */
 export function parseInput(json: string): unknown {
 	if (json.trim() === '') return {};
 	try {
@@ -123,7 +126,7 @@ export function describeHalt(reason: string): string {
 	return `Stopped by the agent: ${reason}.`;
 }
 
-/** Describes the reason of a `stop` event, if a reader should know of it. */
+/** Describes the reason of a `stop` event, if it is of interest to a reader. */
 export function describeStop(reason: string): string | undefined {
 	if (reason === 'max_tokens') return 'The answer was cut off: it reached the limit of output tokens.';
 	if (reason === 'refusal') return 'The model declined to answer.';

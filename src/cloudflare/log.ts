@@ -137,7 +137,7 @@ function findRoot(thrown: unknown): unknown {
 /** The name of a class of errors. Any code can set `name`, so no other text is written. */
 const className = /^(?:[A-Z][A-Za-z]{0,60})?(?:Error|Exception)$/;
 
-/** Returns what the error says that its class is. The class itself has another name in code that is minified. */
+/** Returns the class that the error names as its own. In minified code the class itself has another name. */
 function nameClass({ name }: Error): string {
 	return className.test(name) ? name : 'Error';
 }
@@ -159,7 +159,10 @@ function readFrames({ message, stack = '' }: Error): string | undefined {
 	return frames.length === 0 ? undefined : frames.join('\n');
 }
 
-/** Returns the variable that an error is about: the one to set, or the one that a provider refuses. */
+/**
+ * Returns the variable that an error is about: the variable to set, or the variable whose value a provider
+ * refuses.
+ */
 export function findVariable({ code, message, data }: ErrorBody['error']): string | undefined {
 	if (typeof data?.needs === 'string') return data.needs;
 	return code === 'not_configured' ? /^([A-Z][A-Z0-9_]{1,63}):/.exec(message)?.[1] : undefined;

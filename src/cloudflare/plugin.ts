@@ -9,8 +9,8 @@ export interface Provided extends Pick<Runtime, 'mcp' | 'memory' | 'schedules'> 
 }
 
 /**
- * A part of Runlet that a Worker carries only if it is given it: `createRunlet({ agents, plugins: [mcp, memory] })`. There
- * are `mcp`, `memory`, `schedules` and `links`, each of `runlet/cloudflare/NAME`.
+ * A part of Runlet that a Worker has only if it is passed to `createRunlet`: `createRunlet({ agents, plugins:
+ * [mcp, memory] })`. There are `mcp`, `memory`, `schedules` and `links`, each in `runlet/cloudflare/NAME`.
  */
 export interface Plugin extends RoutePlugin {
 	/** @internal */

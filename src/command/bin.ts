@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 /**
- * The program `runlet`. Wrangler needs a newer Node than many machines have, so it goes on in the Node that the project
- * has in node_modules (the package `node`). Must run on Node 20.11.
+ * The program `runlet`. Wrangler needs a newer Node than many machines have. So this program continues in the
+ * Node that the project has in node_modules (the package `node`). This file itself must run on Node 20.11.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** What `module.registerHooks` needs. */
+/** The first version of Node with `module.registerHooks`. */
 const needed = [22, 15] as const;
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -26,7 +26,7 @@ if (isNew) {
 	} else runIn(own);
 }
 
-/** Finds the Node of the project, in the folder or one above it. */
+/** Finds the Node of the project, in the folder or in a folder above it. */
 function findNode(folder: string): string | undefined {
 	const file = join(folder, 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
 	if (existsSync(file)) return file;

@@ -42,7 +42,7 @@ The answer goes to standard output, everything else to standard error.`;
 
 const defaultUrl = 'http://127.0.0.1:8787';
 
-/** A second interrupt within this time is the same key press, because npm sends it again. */
+/** A second interrupt within this time belongs to the same key press, because npm sends the interrupt again. */
 const samePressMs = 200;
 
 interface Chat {
@@ -52,7 +52,7 @@ interface Chat {
 	state: 'idle' | 'running' | 'stopping';
 	/** The calls that wait for the person. The next line answers the first one. */
 	open: readonly WaitingCall[];
-	/** The question that the next line answers, behind the calls. */
+	/** The question that the next line answers, if there are no open calls. */
 	question?: Question;
 	readonly next: NextMessage;
 }
@@ -122,7 +122,7 @@ async function sayAll(chat: Chat, messages: Iterable<string> | AsyncIterable<str
 	return 0;
 }
 
-/** Says how to go on with a session that waits for a person. */
+/** Prints how to continue a session that waits for a person. */
 function printWayOn({ open, question, session, url }: Chat): void {
 	if (open.length === 0 && question === undefined) return;
 	const isApproval = open.some(({ kind }) => kind === 'approval');
@@ -217,7 +217,7 @@ async function* sendMessage(chat: Chat, text: string, callId: string | undefined
 	}
 }
 
-/** Reads again what the session waits for, and returns why it refused an answer. */
+/** Reads again what the session waits for, and returns the reason why the session refused an answer. */
 async function explainRefusal(chat: Chat, error: ClientError, answered: string | undefined): Promise<ClientError> {
 	const session = await chat.client.getSession(chat.session.id).catch(() => undefined);
 	if (session === undefined) return error;
@@ -237,7 +237,10 @@ function toAnswer({ id, kind }: WaitingCall, line: string): CallAnswer {
 	return { id, output: isError ? line.slice(1).trim() : line, isError };
 }
 
-/** The first interrupt during a run cancels it on the server. The next one, or one between runs, leaves. */
+/**
+ * The first interrupt during a run cancels the run on the server. The next interrupt, or an interrupt between
+ * runs, ends the chat.
+ */
 function onInterrupt(chat: Chat): () => void {
 	let last = Number.NEGATIVE_INFINITY;
 	return () => {

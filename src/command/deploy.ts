@@ -79,7 +79,7 @@ export async function run(args: readonly string[], { prepare = () => {} }: Comma
 	return published ? 0 : 1;
 }
 
-/** Not in the configuration, because development uses unminified code. */
+/** `--minify` is not in the configuration, because development uses code that is not minified. */
 const deployCommand = ['deploy', '--minify'] as const;
 
 interface DryRunOptions {
@@ -88,7 +88,7 @@ interface DryRunOptions {
 	readonly skillsBinding: string;
 }
 
-/** Checks everything that needs no account: the build, the keys and the skills. */
+/** Checks everything that can be checked without an account: the build, the keys and the skills. */
 async function dryRun(
 	file: string,
 	target: Target,
@@ -143,8 +143,8 @@ function isLoggedOut(output: string): boolean {
 }
 
 /**
- * Returns the keys for the Worker. If there are none yet, creates and shows the first one. Returns undefined if the
- * deployed Worker has keys from elsewhere: those stay.
+ * Returns the keys for the Worker. If there are no keys yet, creates the first key and shows it. Returns
+ * undefined if the deployed Worker has keys from elsewhere: the Worker then keeps these keys.
  */
 async function prepareKeys(
 	file: string,
@@ -179,8 +179,8 @@ async function askYesNo(question: string): Promise<boolean> {
 const deployed = v.object({ type: v.literal('deploy'), targets: v.optional(v.array(v.string()), []) });
 
 /**
- * Deploys the code and the keys as one version, and returns the address. The first deploy creates KV and later ones
- * find it, so `wrangler.toml` needs no id.
+ * Deploys the code and the keys as one version, and returns the address. The first deploy creates KV and later
+ * deploys find it, so `wrangler.toml` needs no id.
  */
 async function deploy(folder: string, target: Target, keys: Keys | undefined): Promise<string | undefined> {
 	const secrets = join(folder, 'secrets.json');
@@ -203,7 +203,7 @@ async function deploy(folder: string, target: Target, keys: Keys | undefined): P
 	return address === undefined || address.startsWith('https://') ? address : `https://${address}`;
 }
 
-/** Adds the remedy to a failure of Wrangler, if Wrangler does not say it. */
+/** Adds the remedy to a failure of Wrangler, if Wrangler does not name the remedy itself. */
 function explainError(error: unknown): unknown {
 	if (!(error instanceof WranglerError)) return error;
 	if (/\b10042\b/.test(error.output))

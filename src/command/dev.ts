@@ -43,7 +43,7 @@ export async function run(
 }
 
 async function serve(options: DevOptions, wrangler: string, prepare: () => void): Promise<void> {
-	// First, so that the end of the parent is always noticed.
+	// This is done first, so that the end of the parent is always noticed.
 	const onParentDeath = watchParent();
 	const keys = await keyOptions(options.keysFile);
 	const secret = randomBytes(24).toString('hex');

@@ -262,7 +262,7 @@ function withEnd(before: Keys, ends: KeyRecord): Keys {
 	return { ...before, keys: before.keys.map((key) => (key.id === ends.id ? ends : key)) };
 }
 
-/** Days in which both keys are valid. */
+/** Parses the number of days in which both the old and the new key are valid. */
 function toDays(text = '7'): number {
 	const days = Number(text);
 	if (/^\d+$/.test(text) && days <= 365) return days;
@@ -279,7 +279,7 @@ function formatTable(keys: readonly KeyRecord[]): string {
 	return keys.map(describe).join('\n');
 }
 
-/** Whether the folder knows a deployed Worker. */
+/** Whether this folder has uploaded keys to the deployed Worker. */
 function isKnown({ remotes }: Keys, { env = '' }: Target): boolean {
 	return remotes[env] !== undefined;
 }

@@ -41,7 +41,7 @@ export async function main([name, ...args]: readonly string[], options: CommandO
 	}
 }
 
-/** Handles arguments that name no command. Returns the exit code. */
+/** Handles arguments that do not name a command. Returns the exit code. */
 function answerItself(name: string | undefined): number {
 	if (name === '--version') {
 		const file = join(import.meta.dirname, '..', '..', 'package.json');

@@ -46,7 +46,7 @@ export function assertNotTakenByNpm(names: readonly string[]): void {
 	);
 }
 
-/** Checks the form of a base path. It must be that of `createRunlet`. */
+/** Checks the form of a base path. It must be the base path of `createRunlet`. */
 export function toBasePath(path = ''): string {
 	if (path === '' || /^(\/[\w.~-]+)+$/.test(path)) return path;
 	throw new UsageError(`--base-path ${path}: must begin with / and not end with it, such as /ai.`);
@@ -59,9 +59,9 @@ export function describeLost(basePath: string): string {
 		: `Is ${basePath} the basePath of createRunlet, and does your Worker pass on what is under it?`;
 }
 
-/** What a command lets its caller add. */
+/** The options of a program that runs a command. */
 export interface CommandOptions {
-	/** Called once before the Worker is built or served. The repository of Runlet builds its page here. */
+	/** Called once before the Worker is built or served. In the repository of Runlet it builds the page. */
 	readonly prepare?: () => void;
 }
 
@@ -72,7 +72,7 @@ export interface Command {
 	run(args: readonly string[], options: CommandOptions): Promise<number | undefined>;
 }
 
-/** A mistake in the command line. Only the message is printed, which says what to type instead. */
+/** A mistake in the command line. Only its message is printed, which describes what to type instead. */
 export class UsageError extends Error {
 	override readonly name = 'UsageError';
 }

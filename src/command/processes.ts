@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Remembers the process that started this one, and returns a function that calls back when that process has ended.
- * Under npm it watches npm, even with a shell in between. Without npm it watches nothing: `npx runlet dev &` may
- * outlive its shell.
+ * Remembers the process that started this process, and returns a function that calls back when that parent has
+ * ended. Under npm it watches npm, even if there is a shell in between. Without npm it watches nothing, because
+ * `npx runlet dev &` may run longer than its shell.
  */
 export function watchParent(): (onDeath: () => void) => void {
 	const listAncestors = () => `${process.ppid} ${isShell(process.ppid) ? findParent(process.ppid) : ''}`;

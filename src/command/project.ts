@@ -7,13 +7,16 @@ import * as v from 'valibot';
 /** The files that configure Wrangler, in Wrangler's own order. */
 const configNames = ['wrangler.json', 'wrangler.jsonc', 'wrangler.toml'];
 
-/** The folder of the project: the nearest one with a configuration of Wrangler, from the working directory upwards. */
+/**
+ * The folder of the project: the nearest folder with a configuration of Wrangler, from the working directory
+ * upwards.
+ */
 export const root = findUpwards(process.cwd()) ?? process.cwd();
 
-/** Wrangler's configuration of the project. The file may be missing: `assertConfig` says so. */
+/** Wrangler's configuration of the project. The file may be missing: `assertConfig` then throws. */
 export const defaultConfig = join(root, findConfigName(root) ?? 'wrangler.toml');
 
-/** How the files of this program end: `.ts` in the sources, `.js` in the package. */
+/** The file ending of this program: `.ts` in the sources, `.js` in the package. */
 export const extension = extname(import.meta.filename);
 
 function findUpwards(folder: string): string | undefined {
@@ -34,7 +37,9 @@ export function assertConfig(config: string): void {
 	);
 }
 
-/** Resolves a package as the project has it. Throws an error that says how to install it. */
+/**
+ * Resolves a package in the version of the project. Throws an error that describes how to install the package.
+ */
 export function resolveInProject(name: string, from = join(root, 'package.json')): string {
 	try {
 		return createRequire(from).resolve(name);
@@ -46,7 +51,7 @@ export function resolveInProject(name: string, from = join(root, 'package.json')
 
 const ownManifest = v.object({ devDependencies: v.record(v.string(), v.string()) });
 
-/** Returns the package with the version that this Runlet is tested with. */
+/** Returns the package with the version with which this Runlet is tested. */
 export function pinned(name: string): string {
 	const file = join(import.meta.dirname, '..', '..', 'package.json');
 	const { devDependencies } = v.parse(ownManifest, JSON.parse(readFileSync(file, 'utf8')));
@@ -78,8 +83,8 @@ function toCommandName(script: string): string {
 }
 
 /**
- * Returns what to type for a command in this project: `npm run keys -- list` if package.json has a script for it, else
- * `npx runlet keys list`.
+ * Returns the text to type for a command in this project: `npm run keys -- list` if package.json has a script for
+ * the command, otherwise `npx runlet keys list`.
  */
 export function toCommand(name: 'dev' | 'chat' | 'skills' | 'keys' | 'deploy', rest = ''): string {
 	const script = name === 'dev' ? 'start' : name;

@@ -84,7 +84,10 @@ export async function run(args: readonly string[]): Promise<number> {
 	}
 }
 
-/** The providers for vectors, with keys and addresses from the environment. They are loaded only for vectors. */
+/**
+ * The providers for vectors, with keys and addresses from the environment. They are loaded only if vectors are
+ * needed.
+ */
 async function createEmbedder(model: string): Promise<Embedder> {
 	const { providers } = await import('../core/index.ts');
 	const { OPENAI_API_KEY, OPENAI_BASE_URL, GEMINI_API_KEY, GEMINI_BASE_URL, MISTRAL_API_KEY, MISTRAL_BASE_URL } =
@@ -106,13 +109,13 @@ function count(number: number, noun: string): string {
 	return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-/** Says how many findings there are, and in how many skills. */
+/** Describes how many findings there are, and in how many skills. */
 function formatCount(found: readonly SkillProblem[], noun: string): string | undefined {
 	if (found.length === 0) return undefined;
 	return `${count(found.length, noun)} in ${new Set(found.map(({ file }) => file)).size} of them`;
 }
 
-/** Prints the findings and returns the exit code. Warnings do not fail. */
+/** Prints the findings and returns the exit code. Warnings do not change the exit code. */
 function report(
 	directory: string,
 	{ problems, warnings }: Pick<Published, 'problems' | 'warnings'>,

@@ -6,12 +6,17 @@ import { pathToFileURL } from 'node:url';
 import * as v from 'valibot';
 import { pinned, resolveInProject, root } from './project.ts';
 
-/** Finds Wrangler's program, not its `bin`, which runs this in a child process that outlives a killed parent. */
+/**
+ * Finds Wrangler's program. Its `bin` is not used: it runs the program in a child process, which continues if its
+ * parent is killed.
+ */
 export function findWrangler(): string {
 	return resolveInProject('wrangler');
 }
 
-/** Returns Node's arguments for a short command of Wrangler. Larger semi-spaces speed up the load of its 17 MB. */
+/**
+ * Returns Node's arguments for a short command of Wrangler. Larger semi-spaces make the load of its 17 MB faster.
+ */
 export function toShortCommand(args: readonly string[]): string[] {
 	return ['--no-warnings', '--min-semi-space-size=64', '--max-semi-space-size=64', findWrangler(), ...args];
 }
@@ -22,7 +27,10 @@ export async function loadWrangler(): Promise<typeof import('wrangler')> {
 
 const manifest = v.object({ version: v.string() });
 
-/** Loads the Miniflare that the project's Wrangler runs on. Throws for another major version, whose options differ. */
+/**
+ * Loads the Miniflare that the project's Wrangler uses. Throws for another major version, because its options
+ * differ.
+ */
 export async function loadMiniflare(): Promise<typeof import('miniflare')> {
 	const path = resolveInProject('miniflare', findWrangler());
 	const { version } = v.parse(manifest, JSON.parse(readFileSync(join(dirname(path), '../../package.json'), 'utf8')));
@@ -33,7 +41,10 @@ export async function loadMiniflare(): Promise<typeof import('miniflare')> {
 	return import(pathToFileURL(path).href);
 }
 
-/** Keeps Wrangler off the network and out of the home folder. The environment of the caller wins. */
+/**
+ * Variables that keep Wrangler off the network and out of the home folder. The environment of the caller
+ * overrides them.
+ */
 export const quietEnv: NodeJS.ProcessEnv = {
 	// Without the banner Wrangler does not look for a newer version.
 	WRANGLER_HIDE_BANNER: 'true',
@@ -95,7 +106,7 @@ export async function wrangler(
 		all += text;
 		if (show) process.stderr.write(text);
 	});
-	// A process that ended before it read everything reports its own error.
+	// If a process ended before it read everything, the process reports its own error.
 	child.stdin.on('error', () => {});
 	child.stdin.end(input);
 	const [code] = await once(child, 'close');

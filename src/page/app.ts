@@ -10,7 +10,7 @@ import { readKey } from './parts/failure.ts';
 import { createPolling, createWindows } from './parts/live.ts';
 import { createTraceDrawer, toCurl } from './trace/drawer.ts';
 
-// The API is beside this script, whatever path the page is at.
+// The API has the same base address as this script, whatever path the page has.
 const server = {
 	baseUrl: new URL('.', import.meta.url).href,
 	apiKey: readKey,

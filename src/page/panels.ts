@@ -13,7 +13,7 @@ import { element } from './parts/element.ts';
 import { createFailure } from './parts/failure.ts';
 import type { Panel } from './parts/panel.ts';
 
-/** In the order of the menu. */
+/** The panels, in the order of the menu. */
 export const panels: readonly Panel[] = [inbox, sessions, memory, schedules, skills, tools, servers, spending];
 
 /** Shows one panel at a time in `root`. `onChange` is called when a panel is shown, and when it has changed the data of the menu. */
@@ -53,7 +53,9 @@ export function createPanelView(root: HTMLElement, client: Client, onChange: () 
 
 	return {
 		open,
-		/** Updates the panel with changes from elsewhere. If they cannot be read, it stays unchanged. */
+		/**
+		 * Updates the panel with changes from elsewhere. If the changes cannot be read, the panel stays unchanged.
+		 */
 		look(): void {
 			listener?.().catch(() => {});
 		},

@@ -12,8 +12,8 @@ interface Timer {
 }
 
 /**
- * Stops the time at a moment: `new Date()`, `Date.now()`, `setTimeout` and `clearTimeout` go by the clock that is
- * returned. So a test waits for no time limit and no retry. Throws if a clock is stopped already.
+ * Stops the time at a moment. `new Date()`, `Date.now()`, `setTimeout` and `clearTimeout` then use the returned
+ * clock. So a test does not have to wait for a time limit or a retry. Throws if a clock is stopped already.
  */
 export function stopClock(at: Date | string | number): Clock {
 	const real = { Date: globalThis.Date, setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };

@@ -11,13 +11,13 @@ import type { ChatOptions } from '../core/chat/index.ts';
 import { type Message, RunletError, type Tool } from '../core/index.ts';
 import { providerName } from '../core/tool/index.ts';
 
-/** What an agent remembers of a person, in memory. */
+/** The memories that an agent has of a person, stored in memory. */
 export interface TestMemories extends MemoryApi {
 	/** The texts by their paths. */
 	readonly texts: Readonly<Record<string, string>>;
 }
 
-/** Makes the memories of a person for a test. Words find them, as in a Worker; vectors do not. */
+/** Makes the memories of a person for a test. They are found by words, as in a Worker, but not by vectors. */
 export function createMemories(initial: Readonly<Record<string, string>> = {}): TestMemories {
 	const kept = new Map<string, MemoryRecord>();
 	let version = 0;
@@ -87,7 +87,7 @@ function sortByPath(memories: readonly MemoryRecord[]): readonly MemoryRecord[] 
 	return memories.toSorted((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-/** The memories that have a word of the query, those with most of them first. */
+/** Returns the memories that have a word of the query. Memories with the most words come first. */
 function rank(memories: readonly MemoryRecord[], query: string): readonly MemoryRecord[] {
 	const words = listWords(query);
 	const score = ({ path, text }: MemoryRecord): number => {
@@ -120,7 +120,7 @@ export function createRemembering(
 ): Remembering | undefined {
 	const options = findMemoryOptions(agent);
 	if (options === undefined) return undefined;
-	// SAFETY: the tools ask nothing of the configuration but the namespace of memories, and of that the object alone.
+	// SAFETY: The tools use only the namespace of memories from the configuration, and only its object.
 	const config = { memories: { idFromName: (name: string) => name, get: () => memories } } as unknown as Config;
 	const about = { options, config, holder: { owner, user } };
 	const insideTools = listInsideTools(agent);

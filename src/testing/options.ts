@@ -19,20 +19,23 @@ import type {
 
 /** The options of a test session. */
 export interface TestSessionOptions {
-	/** The answers of the model, one entry a turn: a text, `callTool(…)`, a reply, an error, or a function of the request. */
+	/**
+	 * The answers of the model, one entry for each turn: a text, `callTool(…)`, a reply, an error, or a function of
+	 * the request.
+	 */
 	readonly script: readonly providers.ScriptedTurn[];
-	/** Bindings and variables for the tools, as far as the test needs them. */
+	/** The bindings and variables for the tools that the test needs. */
 	readonly env?: Partial<Env>;
 	/** The tenant of the session. `test` if it is missing. */
 	readonly owner?: string;
-	/** The person of the session, by whom tools authorize. */
+	/** The person of the session. Tools use this person for authorization. */
 	readonly user?: string;
-	/** Who sends the messages. The user, by an account, if it is missing. */
+	/** The sender of the messages. If it is missing, the sender is the user, by an account. */
 	readonly askedBy?: Actor;
 	readonly metadata?: Readonly<Record<string, string>>;
 	/** The context of a message for tools and skills: sender, transport, attachments. */
 	readonly skillContext?: skill.SkillContext;
-	/** Skills that the agent names and that are published elsewhere. */
+	/** The skills that the agent names but that are published elsewhere. */
 	readonly skills?: readonly Skill[];
 	/** The initial state of the tools, by key. */
 	readonly state?: Readonly<Record<string, unknown>>;
@@ -40,27 +43,33 @@ export interface TestSessionOptions {
 	readonly files?: Readonly<Record<string, string | Uint8Array>>;
 	/** The initial memories of the person, by paths. */
 	readonly memories?: Readonly<Record<string, string>>;
-	/** The agents that work for this one, with their scripts. */
+	/** The agents to which this agent gives work, with their scripts. */
 	readonly children?: readonly TestChild[];
-	/** The tools of its MCP servers, by the servers' names, with the names that the servers give them. */
+	/**
+	 * The tools of the agent's MCP servers, by the servers' names. The tools have the names that the servers give
+	 * them.
+	 */
 	readonly mcp?: TestServers;
 }
 
 /** A call that waits for a result, or for a decision (`kind` is `approval`). */
 export type PendingCall = Pick<WaitingCall, 'id' | 'name' | 'input' | 'kind'>;
 
-/** A session in memory: an agent with a scripted model. Everything else is real. */
+/** A session in memory: an agent with a scripted model. Everything except the model is real. */
 export interface TestSession {
 	/** Sends a message, or the answer to a question, and runs the agent. Rejects with a `RunletError` if the run fails. */
 	send(message: string | readonly MessagePart[], by?: Person): Promise<RunResult>;
 	/**
-	 * Gives results of waiting calls, or approves or denies them, and continues once no call waits. Rejects with
-	 * `forbidden` where the role of the person or the `approvers` of the agent do not let them decide.
+	 * Gives results of waiting calls, or approves or denies them. The run continues when no call waits any more.
+	 * Rejects with `forbidden` if the role of the person, or the `approvers` of the agent, do not allow the
+	 * decision.
 	 */
 	submit(answers: readonly CallAnswer[], by?: Person): Promise<RunResult>;
-	/** Wakes the agent by one of its schedules. `undefined` if the function of the schedule gives no text. */
+	/**
+	 * Wakes the agent by one of its schedules. Returns `undefined` if the function of the schedule returns no text.
+	 */
 	wake(schedule: string, options?: { readonly at?: Date }): Promise<RunResult | undefined>;
-	/** The calls that wait for a person, also those of children. */
+	/** The calls that wait for a person, with the calls of children. */
 	readonly pending: readonly PendingCall[];
 	/** The whole conversation. */
 	readonly messages: readonly Message[];
@@ -74,11 +83,11 @@ export interface TestSession {
 	readonly workspace: Workspace;
 	/** The memories of the person, by paths. */
 	readonly memories: Readonly<Record<string, string>>;
-	/** The sessions of agents that worked for it, in their order. */
+	/** The sessions of the agents that worked for this session, in the order of their start. */
 	readonly children: readonly TestSession[];
 }
 
-/** An agent that works for another one in a test. */
+/** An agent that works for another agent in a test. */
 export interface TestChild {
 	readonly agent: Agent;
 	/** The answers of its model, turn by turn, over all its calls. */
@@ -87,11 +96,11 @@ export interface TestChild {
 
 /** A person who writes to a session or decides in it. */
 export interface Person extends Partial<Pick<Actor, 'user' | 'via' | 'id'>> {
-	/** The role (docs/keys.md, "Roles"). Without a role only `approvers` refuses decisions. */
+	/** The role (docs/keys.md, "Roles"). Without a role only the `approvers` of the agent can refuse a decision. */
 	readonly role?: Role;
 }
 
-/** Returns a person as an actor of an owner. Throws `forbidden` if their role lacks the right. */
+/** Returns a person as an actor of an owner. Throws `forbidden` if the role of the person lacks the right. */
 export function toActor({ user, via = 'account', id, role }: Person, owner: string, right: Right): Actor {
 	if (role !== undefined) assertRight(role, right);
 	return { owner, ...(user !== undefined && { user }), via, id: id ?? user ?? owner };

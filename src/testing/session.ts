@@ -30,8 +30,8 @@ import { type PendingCall, type Person, type TestSession, type TestSessionOption
 import { connectTestChildren, createServerTools } from './tools.ts';
 
 /**
- * Makes a session of an agent for a test, in Node or anywhere else. The model is scripted; the loop, the tools, the skills
- * and their checks are those that run in a Worker.
+ * Makes a session of an agent for a test, in Node or anywhere else. The model is scripted. The loop, the tools,
+ * the skills and their checks are the same as in a Worker.
  */
 export function createTestSession(agent: Agent, options: TestSessionOptions): TestSession {
 	return new MemorySession(agent, options, providers.scripted(options.script));
@@ -49,7 +49,7 @@ class MemorySession implements TestSession {
 	readonly #askedIds = new Set<string>();
 	#messages: readonly Message[] = [];
 	#last: RunResult | undefined;
-	/** Who asked, and what people decided, since the last message of a user. */
+	/** The people who asked, and their decisions, since the last message of a user. */
 	#asked: Asked = { askers: [], openCalls: new Map() };
 
 	constructor(agent: Agent, options: TestSessionOptions, model: providers.ScriptedProvider) {
@@ -96,7 +96,7 @@ class MemorySession implements TestSession {
 		return { ...noEnv, ...this.#options.env };
 	}
 
-	/** Returns the person as an actor. Without one, it is who usually writes. */
+	/** Returns the person as an actor. Without a person, returns the usual sender. */
 	#toActor(by: Person | undefined, right: Right): Actor {
 		const { owner, user } = this.#whose;
 		return by === undefined ? (this.#options.askedBy ?? toActor({ user }, owner, right)) : toActor(by, owner, right);
@@ -172,7 +172,7 @@ class MemorySession implements TestSession {
 		assertMayDecide({ session, agents, config: () => ({ local: undefined }) }, { ...decision, children });
 	}
 
-	/** Runs the agent. `text` is the answer to the question of a tool that takes it. */
+	/** Runs the agent. `text` is the answer to the question of a tool, if the tool accepts a text. */
 	async #run(input: readonly Message[], text?: string): Promise<RunResult> {
 		const { skillContext } = this.#options;
 		const { askers } = this.#asked;
@@ -222,23 +222,26 @@ class MemorySession implements TestSession {
 	}
 }
 
-/** What a session provides to its agent. */
+/** The things that a session provides to its agent. */
 interface Surroundings {
 	readonly memories: TestMemories;
 	readonly remembering: Remembering | undefined;
-	/** The agent's own tools. Those that reach other agents are connected. */
+	/** The agent's own tools. Tools for other agents are connected to those agents. */
 	readonly tools: readonly Tool[];
 	/** The tools of MCP servers. */
 	readonly served: readonly Tool[];
 }
 
 interface Asked {
-	/** Whose messages led to what the agent does. */
+	/** The people whose messages led to the agent's work. */
 	readonly askers: readonly Actor[];
 	readonly openCalls: ReadonlyMap<string, chat.OpenCallState>;
 }
 
-/** Makes the function that begins the session of a child. All calls of one agent go on with one script. */
+/**
+ * Makes the function that begins the session of a child. All calls of the same agent use the same script, one
+ * after another.
+ */
 function createStarter(options: TestSessionOptions, begun: TestSession[]): (agent: string) => TestSession {
 	const models = new Map<string, providers.ScriptedProvider>();
 	return (name) => {

@@ -18,7 +18,7 @@ export type Identity =
 			readonly role: Role;
 			/** Rights for all owners. */
 			readonly scopes: readonly Scope[];
-			/** Requests in 10 seconds, if the key limits them. */
+			/** The most requests in 10 seconds, if the key has its own limit. */
 			readonly rate?: number | undefined;
 	  }
 	/** Only the session can verify it. */
@@ -31,17 +31,17 @@ export const localIdentity = {
 	scopes,
 } satisfies Identity;
 
-/** The owner of webhooks whose mapping names none, if there are API keys. */
+/** The owner of the sessions of webhooks whose mapping names no owner, if there are API keys. */
 export const webhookOwner = 'webhooks';
 
-/** The owner of schedules that name none, if there are API keys. */
+/** The owner of schedules that name no owner, if there are API keys. */
 export const scheduleOwner = 'schedules';
 
 const tokenStart = 'rls_';
 
 const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
 
-/** Identifies a caller. Throws `auth`, which does not tell whether a key is unknown, revoked or misspelt. */
+/** Identifies a caller. Throws `auth`, which does not reveal whether a key is unknown, revoked or misspelt. */
 export async function identify(header: string | undefined, find: FindRecord): Promise<Identity> {
 	if (header === undefined || header.trim() === '')
 		throw createRefusal('missing. Send your API key, or a session token: Authorization: Bearer rl_…');
@@ -66,7 +66,10 @@ export async function identify(header: string | undefined, find: FindRecord): Pr
 	return { kind: 'person', by: { owner, ...(user !== undefined && { user }), via: 'key', id }, role, scopes, rate };
 }
 
-/** Identifies a session token, or this machine. Any other key is ignored: OpenAI's clients must send one. */
+/**
+ * Identifies the holder of a session token, or a person at this machine. Any other key is ignored, because
+ * OpenAI's clients always send a key.
+ */
 export async function identifyLocal(header: string | undefined): Promise<Identity> {
 	const isToken = bearer.exec(header ?? '')?.[1]?.startsWith(tokenStart) === true;
 	return isToken ? identify(header, async () => undefined) : localIdentity;
@@ -84,30 +87,36 @@ function createRefusal(why: string, challenge?: 'invalid_token'): RunletError {
 
 /** The account of a request in your product (docs/customers.md). */
 export interface Account {
-	/** Your product, or one of your business customers. 1 to 128 visible ASCII characters, without spaces. */
+	/** Your product, or a business customer of your product. 1 to 128 visible ASCII characters, without spaces. */
 	readonly owner: string;
-	/** A customer or a colleague. 1 to 200 characters. Without it the owner is the person. */
+	/** A customer or a colleague. 1 to 200 characters. Without a user, the owner itself is the person. */
 	readonly user?: string;
 	/** `customer` (the default), `staff` or `admin` (docs/keys.md, "Roles"). */
 	readonly role?: Role;
-	/** Rights beyond the owner, as for API keys: `run` (the default), `admin`, `keys`. */
+	/** Rights beyond the owner, with the same names as for API keys: `run` (the default), `admin`, `keys`. */
 	readonly scopes?: readonly Scope[];
 }
 
-/** Returns the account of a request, by a cookie or a token of the product. The request has no body. */
+/**
+ * Returns the account of a request, which it finds by a cookie or a token of the product. The given request has
+ * no body.
+ */
 export type Authenticate = (
 	request: Request,
 	env: Env,
 ) => Account | undefined | null | Promise<Account | undefined | null>;
 
-/** The key id of all accounts. Ids of API keys are longer. */
+/** The key id of all accounts. It is shorter than the id of any API key. */
 export const accountKeyId = 'account';
 
 export function findKeyId({ via, id }: Actor): string {
 	return via === 'account' ? accountKeyId : id;
 }
 
-/** Owners that are no accounts: this machine, webhooks, schedules, and the name of all owners. */
+/**
+ * Names that no account may have as its owner: of this machine, of webhooks, of schedules, and the name for all
+ * owners.
+ */
 const reserved: ReadonlySet<string> = new Set([localIdentity.by.owner, webhookOwner, scheduleOwner, '*']);
 
 const schema = v.strictObject({
@@ -124,15 +133,15 @@ const schema = v.strictObject({
 	scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.nonEmpty('must not be empty')), ['run']),
 });
 
-/** Milliseconds for `authenticate`. */
+/** The most milliseconds for `authenticate`. */
 const limitMs = 10_000;
-/** Seconds until a client should try again. */
+/** Seconds after which a client should try again. */
 const retryAfter = 5;
 
 /**
- * Returns the identity of a request's account. Throws `auth` without an account, `not_configured` if `authenticate`
- * throws or returns anything else, and `overloaded` if it takes too long. A `RunletError` passes. `onThrow` logs any
- * other error, whose message may hold a secret.
+ * Returns the identity of a request's account. Throws `auth` without an account, `not_configured` if
+ * `authenticate` throws or returns a wrong value, and `overloaded` if it takes too long. A `RunletError` of
+ * `authenticate` is thrown unchanged. `onThrow` logs any other error, whose message may hold a secret.
  */
 export async function identifyAccount(
 	authenticate: Authenticate,

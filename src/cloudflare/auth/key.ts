@@ -7,15 +7,15 @@ import { type Role, roles, userName } from './rights.ts';
 export const scopes = ['run', 'admin', 'keys'] as const;
 export type Scope = (typeof scopes)[number];
 
-/** An API key, of which the Worker knows only the hash (docs/keys.md). */
+/** An API key. The Worker stores only its hash (docs/keys.md). */
 export interface KeyRecord {
 	/** The public part of the key. */
 	readonly id: string;
-	/** For people. */
+	/** A name for people to read. */
 	readonly name?: string;
 	/** Keys of one owner open the same sessions. */
 	readonly owner: string;
-	/** The person who holds it. Without it the key cannot be told from other keys of its owner. */
+	/** The person who holds the key. Without a user the key cannot be told from other keys of its owner. */
 	readonly user?: string;
 	/** The role in the owner: `admin` by default. */
 	readonly role?: Role;
@@ -32,7 +32,7 @@ export interface KeyRecord {
 	readonly expiresAt?: string;
 }
 
-/** `now` is in milliseconds since 1970. */
+/** Whether a key has expired. `now` is in milliseconds since 1970. */
 export function isOver({ expiresAt }: Pick<KeyRecord, 'expiresAt'>, now = Date.now()): boolean {
 	return expiresAt !== undefined && Date.parse(expiresAt) <= now;
 }
@@ -86,7 +86,10 @@ const recordSchema = v.pipe(
 );
 const fields = new Set([...Object.keys(storedKey.entries), 'tokens', 'usd']);
 
-/** Parses what `npm run keys` writes. Throws `not_configured`, which names the variable and never shows its content. */
+/**
+ * Parses the list that `npm run keys` writes. Throws `not_configured`, which names the variable and never shows
+ * its content.
+ */
 export function parseKeys(text: string): readonly KeyRecord[] {
 	let json: unknown;
 	try {
@@ -113,7 +116,7 @@ export function parseStoredKey(text: string): KeyRecord | undefined {
 
 const remedy = 'Set it again with npm run keys.';
 
-/** Names the wrong place by known fields only, because the text may hold a key anywhere. */
+/** Describes the wrong place by the names of known fields only, because the text may hold a key anywhere. */
 function describePlace({ path }: v.BaseIssue<unknown>): string {
 	const known = (path ?? []).map(({ key }) => key).filter((key) => typeof key === 'number' || fields.has(String(key)));
 	return known.length === 0 ? 'the list' : known.join('.');
@@ -133,7 +136,7 @@ export interface NewKey {
 
 export type KeyOptions = Partial<Pick<KeyRecord, 'name' | 'owner' | 'user' | 'role' | 'scopes' | 'budget' | 'rate'>>;
 
-/** Creates a key. Without an owner it has its own. Throws `not_configured` for a wrong field. */
+/** Creates a key. Without an owner the key gets a new owner. Throws `not_configured` for a wrong field. */
 export async function createKey(options: KeyOptions = {}): Promise<NewKey> {
 	const { name, owner, user, role, scopes = ['run'], budget, rate } = options;
 	const { key, id } = makeKey();

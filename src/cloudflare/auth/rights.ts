@@ -10,13 +10,13 @@ export type TokenScope = (typeof tokenScopes)[number];
 export const roles = ['customer', 'staff', 'admin'] as const;
 export type Role = (typeof roles)[number];
 
-/** The lowest role with a right, and the token scope with it. */
+/** The lowest role with a right, and the token scope that gives the right. */
 interface Grant {
 	readonly role: Role;
 	readonly token?: TokenScope;
 }
 
-/** The rights in an owner (docs/keys.md, "Roles"). A customer has them only in sessions of their own. */
+/** The rights in an owner (docs/keys.md, "Roles"). A customer has these rights only in their own sessions. */
 export const rights = {
 	seeAgents: { role: 'customer' },
 	createSession: { role: 'customer' },
@@ -68,7 +68,7 @@ export function assertRight(role: Role, right: Right, field?: string): void {
 	);
 }
 
-/** A role, or the scopes of a session token. Runlet itself has neither, and all rights. */
+/** A role, or the scopes of a session token. Runlet itself has no role and no scopes, but all rights. */
 export interface Granted {
 	readonly role?: Role;
 	readonly scopes?: readonly TokenScope[];

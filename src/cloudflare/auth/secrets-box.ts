@@ -2,11 +2,14 @@ import { fromBase64Url, joinBytes, toBase64Url } from '../../core/base/bytes.ts'
 
 /** Seals stored secrets: AES-GCM with keys derived from `SECRETS_KEY` by HKDF (RFC 5869). */
 export interface SecretsBox {
-	/** Seals a text with the newest key. It opens only under the same `about`, so it cannot be moved to another place. */
+	/**
+	 * Seals a text with the newest key. Only the same `about` opens the text, so it cannot be moved to another
+	 * place.
+	 */
 	seal(text: string, about: string): Promise<string>;
-	/** Returns undefined if no key opens the text, or if it belongs to something else. */
+	/** Returns undefined if no key opens the text, or if the text was sealed under another `about`. */
 	open(sealed: string, about: string): Promise<string | undefined>;
-	/** Whether the newest key seals it. Other texts must be sealed again before their key is removed. */
+	/** Whether the newest key has sealed the text. Other texts must be sealed again before their key is removed. */
 	isCurrent(sealed: string): Promise<boolean>;
 }
 
@@ -24,12 +27,12 @@ const version = 'v1';
 const sealedForm = /^v1\.([\w-]{11})\.([\w-]{16})\.([\w-]+)$/;
 
 interface Derived {
-	/** Names the key without revealing it. */
+	/** The public name of the key, which does not reveal the key. */
 	readonly id: string;
 	readonly key: CryptoKey;
 }
 
-/** The first key seals, and every key opens. */
+/** The first key seals texts, and every key opens them. */
 export function createSecretsBox(keys: readonly [SecretsKey, ...SecretsKey[]]): SecretsBox {
 	let derived: Promise<readonly Derived[]> | undefined;
 	const derive = () => (derived ??= Promise.all(keys.map(deriveKey)));

@@ -1,10 +1,10 @@
 import { fromBase64Url, toBase64Url } from '../../core/base/bytes.ts';
 import { RunletError } from '../../core/base/errors.ts';
 
-/** Only `verifyToken` shows whether they are true. */
+/** The claims of a token. Only `verifyToken` shows whether they are true. */
 export interface TokenClaims {
 	readonly session: string;
-	/** The id of its scopes in the session. */
+	/** The id of the stored scopes of the token in the session. */
 	readonly id: string;
 	/** Seconds since 1970. */
 	readonly expiresAt: number;
@@ -12,7 +12,7 @@ export interface TokenClaims {
 
 export const sessionIdForm = /^[0-9a-f]{64}$/;
 
-/** The last character of a signature has four bits only, so that a token has one spelling. */
+/** The last character of a signature has only four bits, and the form allows only one spelling of them. */
 const form = /^rls_([0-9a-f]{64})_([0-9a-f]{16})_([0-9a-z]{1,11})_([\w-]{42}[AEIMQUYcgkosw048])$/;
 
 /** The key of a session's tokens: 32 random bytes as base64url. It never leaves the session's object. */
@@ -39,7 +39,10 @@ export function readToken(token: string): TokenClaims | undefined {
 	return isCanonical ? { session, id, expiresAt } : undefined;
 }
 
-/** Throws `auth` for a token that this session did not sign, or that has expired. `now`: milliseconds since 1970. */
+/**
+ * Throws `auth` for a token that this session did not sign, or that has expired. `now` is in milliseconds since
+ * 1970.
+ */
 export async function verifyToken(token: string, tokenKey: string | undefined, now: number): Promise<TokenClaims> {
 	const claims = readToken(token);
 	const mac = form.exec(token)?.[4];

@@ -5,13 +5,13 @@ import type { WorkerEnv } from './env.ts';
 
 interface Kind {
 	readonly what: string;
-	/** Methods that other kinds do not have. */
+	/** Methods that other kinds of bindings do not have. */
 	readonly methods: readonly string[];
-	/** The lines of `wrangler.toml` as one. */
+	/** The lines of `wrangler.toml` as one text. */
 	readonly toml: (name: string) => string;
 }
 
-/** By the default names. */
+/** The kinds of the bindings, by the default names of the bindings. */
 const kinds = {
 	SESSIONS: createObjectKind('Session'),
 	LEDGERS: createObjectKind('Ledger'),
@@ -67,7 +67,7 @@ export const bindingNames: readonly BindingName[] = Object.keys(kinds).filter(
 	(name): name is BindingName => name in kinds,
 );
 
-/** The project's names, by the default names. */
+/** The project's names of bindings, by the default names. */
 export type BindingNames = { readonly [N in BindingName]?: string };
 
 /** Throws `not_configured` for a binding of another kind, such as a KV namespace as a Durable Object. */
@@ -100,7 +100,7 @@ function hasMethod(binding: object, method: string): boolean {
 	return typeof Reflect.get(binding, method) === 'function';
 }
 
-/** Fails with `overloaded` instead of hanging. */
+/** A KV namespace whose calls fail with `overloaded` instead of hanging. */
 export function createLimitedKv(kv: SkillsNamespace, timeoutMs = usualLimitMs): SkillsNamespace {
 	const what = 'KV';
 	const once = <T>(call: () => PromiseLike<T>): Promise<T> => reach(call, { what, isSafe: false, timeoutMs });

@@ -60,45 +60,49 @@ export interface Config {
 	readonly publishers: PublisherNamespace;
 	readonly memories: MemoryNamespace;
 	/**
-	 * The most that an owner may spend on a UTC day: the smallest cap of its keys, else `dayBudget`. Zero after its last
-	 * key is revoked, unless it may be an account. Call `storedKeys.refreshOwner` first.
+	 * The most that an owner may spend on a UTC day: the smallest cap of its keys, or `dayBudget` if no key has a
+	 * cap. Zero after the last key of the owner is revoked, unless the owner may be an account. Call
+	 * `storedKeys.refreshOwner` first.
 	 */
 	readonly findDayBudget: (owner: string) => Limit;
-	/** The owner of agents' schedules that name none. Missing for a Worker that answers nobody. */
+	/** The owner of agents' schedules that name no owner. Missing for a Worker that answers nobody. */
 	readonly scheduleOwner: string | undefined;
-	/** For a session without a budget of its own or its agent's. */
+	/** The budget of a session if neither the session nor its agent has a budget. */
 	readonly sessionBudget: Limit;
-	/** For an owner whose keys have no cap. */
+	/** The budget of an owner whose keys have no cap. */
 	readonly dayBudget: Limit;
 	readonly shortages: Shortages;
 	/** Whether a key is neither revoked nor expired. Call `storedKeys.refreshKey` first. */
 	readonly knowsKey: (id: string) => boolean;
 	readonly model: string;
-	/** The keys of the secret. Without any the Worker answers this machine only. */
+	/** The keys of the secret. Without keys the Worker answers only this machine. */
 	readonly keys: readonly KeyRecord[];
-	/** The keys in objects, with `STORED_KEYS`. */
+	/** The keys in objects. Missing unless `STORED_KEYS` is on. */
 	readonly storedKeys: StoredKeys | undefined;
 	readonly corsOrigins: readonly string[];
 	readonly rateLimiter: RateLimiter | undefined;
 	readonly local: LocalMode | undefined;
 	readonly metrics: MetricsDataset | undefined;
 	readonly findEndpoint: (name: EndpointName) => Endpoint;
-	/** The bucket of files above 1 MB. Without it they are in the sessions' objects, and may have 4 MB. */
+	/**
+	 * The bucket of files above 1 MB. Without a bucket these files are in the sessions' objects, and may have up to
+	 * 4 MB.
+	 */
 	readonly files: FileBucket | undefined;
 	readonly workspaceQuota: Quota;
 	/** Prices that replace those of the lists. */
 	readonly prices: ModelPrices;
 	/** The models of `CHAT_BASE_URL`. */
 	readonly chatModels: readonly string[];
-	/** Bytes. */
+	/** The limits, in bytes. */
 	readonly roomLimits: RoomLimits;
 	readonly fullRooms: FullRooms;
 	readonly ai: AiBinding | undefined;
 	readonly page: PageFiles | undefined;
 	readonly loader: WorkerLoader | undefined;
-	/** At least one secret, else `not_configured`. An agent with secrets of its own takes no others. */
+	/** Returns at least one secret, or throws `not_configured`. An agent with its own secrets uses no others. */
 	readonly findWebhookSecrets: (source: SourceName, agent: string) => readonly string[];
-	/** At least one secret, else `not_configured`. */
+	/** Returns at least one secret, or throws `not_configured`. */
 	readonly findCallbackSecrets: () => readonly string[];
 	/** The URL of alerts about spending. It needs a callback secret. */
 	readonly spendingCallback: string | undefined;
@@ -113,7 +117,7 @@ export interface Config {
 	readonly github: { readonly token: string | undefined; readonly baseURL: string };
 }
 
-/** Bytes of a file without a bucket. */
+/** The most bytes of a file without a bucket. */
 const mostInObject = 4_194_304;
 
 const known = new WeakMap<WorkerEnv, Config>();
@@ -208,7 +212,7 @@ export function readConfig(env: WorkerEnv): Config {
 	return read;
 }
 
-/** Reads only the variables of keys: another one may be wrong. Throws as `readConfig` does. */
+/** Reads only the variables of keys, because another variable may be wrong. Throws as `readConfig` does. */
 export function readDoor(env: WorkerEnv): Pick<Config, 'keys' | 'storedKeys' | 'local'> {
 	const cached = known.get(env);
 	if (cached !== undefined) return cached;
@@ -219,7 +223,7 @@ export function readDoor(env: WorkerEnv): Pick<Config, 'keys' | 'storedKeys' | '
 
 const allStoredKeys = new WeakMap<WorkerEnv, StoredKeys>();
 
-/** Returns the same object for an environment, because it remembers what it read. */
+/** Returns the same object for the same environment, because the object remembers the keys that it read. */
 function findStoredKeys(env: WorkerEnv): StoredKeys {
 	const { bindings = {} } = findOrigin(env);
 	const found = allStoredKeys.get(env) ?? new StoredKeys(() => readBinding(env, 'DIRECTORIES', bindings));
@@ -227,7 +231,7 @@ function findStoredKeys(env: WorkerEnv): StoredKeys {
 	return found;
 }
 
-/** Returns all problems, where `readConfig` throws the first. */
+/** Returns all problems. `readConfig` throws only the first. */
 export function findConfigProblems(env: WorkerEnv): readonly Problem[] {
 	const { bindings = {}, hasOwnSkills = false } = findOrigin(env);
 	const required = listRequired(hasOwnSkills);
@@ -269,7 +273,7 @@ function isGood(key: KeyRecord | undefined): boolean {
 	return key !== undefined && !isOver(key);
 }
 
-/** Returns the smallest cap of each kind among the keys, else the cap for everybody. */
+/** Returns the smallest cap of each kind among the keys. If no key has a cap, returns the cap for everybody. */
 function findCaps(keys: readonly KeyRecord[], everybody: Limit): Limit {
 	const cap = (unit: keyof Limit) => {
 		const caps = keys.flatMap(({ budget }) => budget?.[unit] ?? []);

@@ -8,7 +8,10 @@ import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
 import type { SourceName } from '../wire/protocols/webhooks/source.ts';
 
-/** Each has `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or your own server. */
+/**
+ * The endpoints of providers. Each has `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or your own
+ * server.
+ */
 export const endpointNames = [
 	'ANTHROPIC',
 	'OPENAI',
@@ -25,9 +28,12 @@ export type EndpointName = (typeof endpointNames)[number];
 
 type EndpointVariables = { readonly [N in EndpointName as `${N}_API_KEY` | `${N}_BASE_URL`]?: string };
 
-/** Several secrets with spaces or commas, while a sender changes its secret. */
+/** A variable may have several secrets, separated by spaces or commas, while a sender changes its secret. */
 type WebhookVariables = { readonly [S in SourceName as `${Uppercase<S>}_WEBHOOK_SECRET`]?: string } & {
-	/** The secret of one agent: its name in capitals, with underscores for hyphens. */
+	/**
+	 * The secret of a single agent. The name of the variable ends with the agent's name in capitals, with
+	 * underscores for hyphens.
+	 */
 	readonly [own: `${Uppercase<SourceName>}_WEBHOOK_SECRET_${string}`]: string | undefined;
 };
 
@@ -52,7 +58,7 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly METRICS?: MetricsDataset;
 	/** Counts the requests of each key. */
 	readonly RATE_LIMITER?: RateLimiter;
-	/** The model of agents that name none. `demo` by default. */
+	/** The model of agents that name no model. `demo` by default. */
 	readonly MODEL?: string;
 	/** The most that an owner may spend on a UTC day. */
 	readonly DAY_BUDGET_TOKENS?: string | number;
@@ -70,31 +76,37 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly API_KEYS?: string;
 	/** `on` stores further keys in objects (`POST /v1/keys`). */
 	readonly STORED_KEYS?: string;
-	/** Origins of pages on other hosts that may call, such as `https://app.example.com`, with commas. */
+	/** Origins of pages on other hosts that may call, such as `https://app.example.com`, separated by commas. */
 	readonly CORS_ORIGINS?: string;
-	/** Signs callbacks: `whsec_` and base64. May hold several. */
+	/** The secret that signs callbacks: `whsec_` and base64. The variable may have several secrets. */
 	readonly CALLBACK_SECRET?: string;
 	/** The URL of alerts when 50, 80 and 100 % of a budget are spent. */
 	readonly SPENDING_CALLBACK?: string;
-	/** Seals the secrets of owners: 32 bytes as base64. May hold several: the first seals, all open. */
+	/**
+	 * The key that seals the secrets of owners: 32 bytes as base64. The variable may have several keys: the first
+	 * seals, and all open.
+	 */
 	readonly SECRETS_KEY?: string;
-	/** The address of this Worker for people, with its base path. Logins of MCP servers come back to it. */
+	/** The address of this Worker for people, with its base path. Logins of MCP servers return to this address. */
 	readonly PUBLIC_URL?: string;
-	/** Posts comments on GitHub issues. It needs only the permission to write issues. */
+	/** The token for comments on GitHub issues. It needs only the permission to write issues. */
 	readonly GITHUB_TOKEN?: string;
 	/** GitHub's API. `https://api.github.com` by default. */
 	readonly GITHUB_API_URL?: string;
 	/** The key of Brave Search or Tavily, for `web_search`. */
 	readonly BRAVE_API_KEY?: string;
 	readonly TAVILY_API_KEY?: string;
-	/** The address of another search service, with `{query}` in it. It comes first. */
+	/** The address of another search service, with `{query}` in it. It is used instead of Brave and Tavily. */
 	readonly SEARCH_URL?: string;
-	/** The key of the service, and the key's header: `authorization`, as a bearer, by default. */
+	/**
+	 * The key of that service, and the header for the key. By default the header is `authorization` with a bearer
+	 * token.
+	 */
 	readonly SEARCH_API_KEY?: string;
 	readonly SEARCH_HEADER?: string;
-	/** A JSON body with `{query}` in it, for a service with POST. */
+	/** The JSON body for a service with POST. The body has `{query}` in it. */
 	readonly SEARCH_BODY?: string;
-	/** The results in its answer: `LIST: TITLE, URL, SNIPPET`. */
+	/** The fields of the results in the service's answer: `LIST: TITLE, URL, SNIPPET`. */
 	readonly SEARCH_FIELDS?: string;
 	/**
 	 * The secret of requests without an API key. Each `npm start` makes a new one for its proxy. `true`, for tests, lets
@@ -118,9 +130,9 @@ export interface FileBucket {
 	createMultipartUpload(key: string): Promise<BucketUpload>;
 }
 
-/** An object that is written part by part, and exists once it is complete. */
+/** An upload of an object part by part. The object exists only when the upload is complete. */
 export interface BucketUpload {
-	/** Parts count from 1. All but the last have the same size. */
+	/** Parts are numbered from 1. All parts but the last have the same size. */
 	uploadPart(part: number, value: Uint8Array): Promise<UploadedPart>;
 	complete(parts: UploadedPart[]): Promise<unknown>;
 	abort(): Promise<void>;

@@ -17,7 +17,7 @@ interface Origin extends EnvironmentSettings {
 
 const origins = new WeakMap<WorkerEnv, Origin>();
 
-/** Renames the bindings of an environment to Runlet's names. The same environment gives the same object. */
+/** Renames the bindings of an environment to Runlet's names. Returns the same object for the same environment. */
 export function createEnvironment(settings: EnvironmentSettings): (original: Env) => WorkerEnv {
 	const known = new WeakMap<Env, WorkerEnv>();
 	return (original) => {
@@ -37,7 +37,7 @@ export function unsetVariables(env: WorkerEnv, names: readonly string[]): Worker
 	return rest;
 }
 
-/** An environment without `createEnvironment` is its own origin. */
+/** Finds the origin of an environment. An environment that `createEnvironment` did not make is its own origin. */
 export function findOrigin(env: WorkerEnv): Origin {
 	return origins.get(env) ?? { original: env };
 }

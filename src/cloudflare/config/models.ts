@@ -21,8 +21,8 @@ const demoPace = { delayMs: 15 };
 const made = new WeakMap<Config, readonly ProviderRegistration[]>();
 
 /**
- * The providers of this Worker (docs/models.md). A provider without its key lists its models, and names the variable to
- * set. Add a line here, and its variables in `config.ts`.
+ * The providers of this Worker (docs/models.md). A provider without its key lists its models, and names the
+ * variable to set. To add a provider, add a line here, and its variables in `config.ts`.
  */
 export function createProviders(config: Config): readonly ProviderRegistration[] {
 	const known = made.get(config);
@@ -71,7 +71,7 @@ function ownModels({ chatModels, findEndpoint }: Config): ProviderRegistration {
 	return baseURL === undefined ? { ...about, needs: 'CHAT_BASE_URL' } : { ...about, ...functions };
 }
 
-/** A deployed Worker has no Ollama beside it, so the address must be set. */
+/** The models of Ollama. A deployed Worker has no Ollama on its own machine, so the address must be set. */
 function localModels({ apiKey, baseURL }: Endpoint): ProviderRegistration {
 	const { variant, displayName, detect, meta, ...functions } = ollama({ apiKey, baseURL });
 	const about = { variant, displayName, detect, meta };

@@ -5,7 +5,7 @@ import { braveSearch, tavilySearch } from '../../core/toolboxes/index.ts';
 import type { WorkerEnv } from './env.ts';
 import { readOptional } from './variables.ts';
 
-/** Reads the search service (docs/web.md): `SEARCH_URL`, else Brave or Tavily. Throws `not_configured`. */
+/** Reads the search service (docs/web.md): `SEARCH_URL`, otherwise Brave or Tavily. Throws `not_configured`. */
 export function readSearch(env: WorkerEnv): SearchService | undefined {
 	const read = (name: keyof WorkerEnv & string) => readOptional(env, name);
 	const url = read('SEARCH_URL');

@@ -20,7 +20,7 @@ const numberText = (message: string) =>
 	);
 const list = v.pipe(v.string('must be a text'), v.transform(splitList));
 
-/** A cap, or `none`. An empty text is refused: it would remove the cap by mistake. */
+/** A cap, or `none`. An empty text is refused, because it would remove the cap by mistake. */
 const budget = (form: RegExp, message: string) =>
 	v.optional(
 		v.pipe(
@@ -179,7 +179,7 @@ export function readOptional(env: WorkerEnv, name: string): string | undefined {
 	return readVariable(env, name, optionalText);
 }
 
-/** `byDefault` if neither is set. */
+/** Makes a limit of two caps. `byDefault` if neither cap is set. */
 export function toLimit(
 	tokens: number | typeof none | undefined,
 	usd: number | typeof none | undefined,
@@ -194,7 +194,9 @@ export interface Endpoint {
 	readonly baseURL: string | undefined;
 }
 
-/** Whether people may reach a Worker there: https, or http on this machine. A path is its base path. */
+/**
+ * Whether people can reach a Worker at this address: https, or http on this machine. The path is the base path.
+ */
 function isPublicBase(text: string): boolean {
 	if (!URL.canParse(text) || /[?#]|\/$/.test(text)) return false;
 	const parsed = new URL(text);
@@ -229,7 +231,7 @@ export function readSecrets(env: WorkerEnv, name: string): readonly string[] {
 	return splitList(readOptional(env, name) ?? '');
 }
 
-/** Throws `not_configured`, which tells how to make a key, if `SECRETS_KEY` is not set. */
+/** Throws `not_configured`, which describes how to make a key, if `SECRETS_KEY` is not set. */
 export function createBox(keys: v.InferOutput<typeof variables>['SECRETS_KEY']): () => SecretsBox {
 	const [newest, ...older] = keys;
 	const box = newest && createSecretsBox([newest, ...older]);

@@ -43,7 +43,7 @@ export class Decisions implements SessionLinks {
 		const { claims, call, shown } = await this.#open(link);
 		const { owner } = store.session();
 		await inbox.take({ caller: { owner, by: toActor(claims, owner) }, rights: [] }, (tx) => {
-			// Somebody may have decided meanwhile.
+			// Another person may have decided in the meantime.
 			if (assertOpen(store, tx.pending, claims).id !== call.id) throw createDecided();
 			return submitAnswers(tx, [toDecision(call, claims)]);
 		});
@@ -95,7 +95,7 @@ function toActor(
 	return { owner, ...(name !== undefined && { user: name }), via: 'link', id: callId, ...(madeBy && { madeBy }) };
 }
 
-/** Throws `conflict` for a link whose maker has no valid key any more. */
+/** Throws `conflict` for a link if the key of its maker is no longer valid. */
 async function assertKeyIsGood({ madeBy: made }: LinkClaims, config: Config): Promise<void> {
 	const madeBy = toStoredActor(made);
 	if (madeBy === undefined) return;

@@ -13,13 +13,13 @@ const claims = v.strictObject({
 	approve: v.boolean(),
 	/** The person who decides. */
 	for: v.optional(v.string()),
-	/** The actor who made it. Missing for the agent's definition. */
+	/** The actor who made the link. Missing for a link that the agent's definition asks for. */
 	madeBy: v.optional(v.unknown()),
 	/** Milliseconds since 1970. */
 	expiresAt: v.number(),
 });
 
-/** Only `verifyLink` shows whether they are true. */
+/** The claims of a link. Only `verifyLink` shows whether they are true. */
 export type LinkClaims = v.InferOutput<typeof claims>;
 
 const form = /^([\w-]{1,4000})\.([\w-]{42}[AEIMQUYcgkosw048])$/;
@@ -51,7 +51,7 @@ export async function verifyLink(link: string, tokenKey: string | undefined): Pr
 	return isSigned ? readLink(link) : undefined;
 }
 
-/** No token is signed in this form. */
+/** Returns the bytes to sign for a link. No token is signed in this form. */
 function toSignedBytes(body: string) {
 	return joinBytes(`link ${body}`);
 }

@@ -12,13 +12,15 @@ import type { SessionStore } from '../session/store/store.ts';
 import { signLink } from './link.ts';
 
 export interface Decidable extends ToolCall {
-	/** The waiting call of this session: the same call, or that of the child. */
+	/**
+	 * The id of the waiting call of this session. It may be the same call, or the call that the child works for.
+	 */
 	readonly waiting: string;
-	/** The child of the call, and the agents in between. */
+	/** The child session of the call, and the agents between this session and the child. */
 	readonly child?: { readonly agent: string; readonly through: readonly string[] };
 }
 
-/** Lists the calls that wait for an approval, also of a child. */
+/** Lists the calls that wait for an approval, with the calls of children. */
 export function listDecidable({ calls = [], question }: Pending): readonly Decidable[] {
 	const own = calls.filter(({ kind }) => kind === 'approval');
 	const listed = own.map(({ id, name, input }) => ({ waiting: id, id, name, input }));
@@ -36,11 +38,14 @@ interface LinkTerms {
 	readonly expiresAt: number;
 	/** The person who decides. */
 	readonly for?: string;
-	/** The actor who made them. Missing for the agent's definition. */
+	/** The actor who made the links. Missing for links that the agent's definition asks for. */
 	readonly madeBy?: Actor;
 }
 
-/** Throws `conflict` for a call that waits for no approval, and `too_large` for arguments that fit no page. */
+/**
+ * Throws `conflict` for a call that does not wait for an approval, and `too_large` for arguments that are too
+ * long for a page.
+ */
 export function findLinkable(store: SessionStore, callId: string): Decidable {
 	const call = listDecidable(findPending(store)).find(({ waiting }) => waiting === callId);
 	if (call === undefined) throw createFieldError('conflict', 'callId', `"${callId}" does not wait for an approval.`);
@@ -48,7 +53,7 @@ export function findLinkable(store: SessionStore, callId: string): Decidable {
 	return call;
 }
 
-/** Makes links for the agent's own callback, and for calls that still wait. */
+/** Makes links for the agent's own callback, only for calls that still wait. */
 export const createCallbackLinks: CallbackLinks['createForCallback'] = async (
 	{ store, config, runtime },
 	{ run, url },
@@ -64,7 +69,7 @@ export const createCallbackLinks: CallbackLinks['createForCallback'] = async (
 	return Object.fromEntries(await Promise.all(made));
 };
 
-/** Throws `not_configured` if the Worker does not know its address. */
+/** Throws `not_configured` if the Worker has no public address. */
 export async function signLinks(
 	store: SessionStore,
 	{ findPublicUrl }: Pick<Config, 'findPublicUrl'>,
@@ -86,7 +91,7 @@ export async function signLinks(
 	return { approve: await toUrl(true), deny: await toUrl(false), expiresAt: new Date(expiresAt).toISOString() };
 }
 
-/** Hashes the call and its arguments. A child may ask twice for a call of its parent. */
+/** Hashes the call and its arguments, because a child may ask twice for the same call of its parent. */
 export function hashDecidable({ id, name, input }: Decidable): Promise<string> {
 	return hashCall(name, [id, input]);
 }

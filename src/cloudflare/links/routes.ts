@@ -10,7 +10,7 @@ import { askSession, askSessionInPath, findCaller, writePage } from '../routes/r
 import { createLinks, decide, showDecision } from '../wire/operations/links.ts';
 import { readLink } from './link.ts';
 
-/** A browser sends the origin of a form only under such a policy. No other site gets the address. */
+/** Only under this referrer policy does a browser send the origin of a form. No other site gets the address. */
 const headers = {
 	'cache-control': 'no-store',
 	'referrer-policy': 'same-origin',
@@ -64,7 +64,7 @@ ${whom === undefined ? '' : html`<p>You decide as ${showSigns(whom)}.</p>`}
 <form method="post"><button>${word}</button></form>`;
 }
 
-/** Shows the exact text, with invisible signs and signs that change the writing direction. */
+/** Shows the exact text: makes invisible characters visible, and characters that change the writing direction. */
 function showSigns(text: string): string {
 	const hidden = /[^\P{C}\n]|[\p{DI}\p{Zl}\p{Zp}]/gu;
 	return text.replace(hidden, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);

@@ -49,7 +49,7 @@ export function createCommands(session: RememberingSession): Tool {
 		passInput: true,
 		sequential: true,
 		needsApproval: ({ command }) => command !== 'view' && holdsOutsideText(),
-		// A repeated call finds its own change.
+		// A repeated call recognises its own change.
 		retry: 'safe',
 		onRequest: ({ command, path, old_path: from }) => [labels[command], path ?? from ?? ''],
 		fn: (input, context) => {
@@ -120,7 +120,7 @@ const commands: Readonly<
 	},
 };
 
-/** Changes the text of a memory, unless somebody else has changed it since. */
+/** Changes the text of a memory, unless somebody else has changed the memory in the meantime. */
 async function edit(
 	access: MemoryAccess,
 	input: Input,
@@ -148,7 +148,7 @@ function need<K extends keyof Input>(input: Input, name: K): NonNullable<Input[K
 	return value;
 }
 
-/** Returns the path below the root; empty for the root itself. */
+/** Returns the path below the root, or an empty text for the root itself. */
 function toPlace(path: string): string {
 	if (path.replace(/\/$/, '') === root) return '';
 	if (!path.startsWith(`${root}/`)) throw refuse(`Error: Path ${path} is outside of ${root}`);

@@ -16,7 +16,7 @@ export function formatLines(path: string, text: string, [from = 1, to = -1]: rea
 	return `Here's the content of ${path} with line numbers:\n${shown.join('\n')}`;
 }
 
-/** Lists a folder with sizes. Undefined for a folder that does not exist; the root always does. */
+/** Lists a folder with sizes. Returns undefined for a folder that does not exist. The root always exists. */
 export function formatFolder(path: string, place: string, memories: readonly MemoryRecord[]): string | undefined {
 	const prefix = place === '' ? '' : `${place}/`;
 	const under = memories.filter((memory) => memory.path.startsWith(prefix));
@@ -53,7 +53,7 @@ export function replaceOnce(path: string, text: string, old: string, next: strin
 	return pieces.join(next);
 }
 
-/** Inserts lines after a line; 0 is the top. */
+/** Inserts lines after the line with this number. With 0 the lines are inserted at the top. */
 export function insertLines(text: string, line: number, more: string): string {
 	const lines = text.split('\n');
 	const count = text.endsWith('\n') ? lines.length - 1 : lines.length;

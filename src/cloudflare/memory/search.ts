@@ -3,14 +3,14 @@ import type { RecallingSession } from '../agent/memory.ts';
 import { log, toFailureFields } from '../log.ts';
 import { askMemory, type MemoryRecord, type MemoryVector } from '../objects/memory/api.ts';
 
-/** Memories that get their vectors in a search. */
+/** The most memories that get their vectors in a search. */
 const atOnce = 32;
-/** Milliseconds for vectors. */
+/** The most milliseconds for the vectors. */
 const longestMs = 5_000;
 
 /**
- * Finds memories by words, and by meaning if the agent has a model for it (docs/memory.md, "By meaning"). New memories
- * get their vectors together with the query. Without vectors the words decide.
+ * Finds memories by words. If the agent has a model for it, finds them by meaning, too (docs/memory.md, "By
+ * meaning"). New memories get their vectors together with the query. Without vectors only the words count.
  */
 export async function searchMemories(
 	session: Pick<RecallingSession, 'config' | 'holder' | 'embedding'>,

@@ -94,7 +94,7 @@ export function toRecalled({ path, text, updatedAt }: MemoryRecord) {
 	return { path, text, updatedAt: new Date(updatedAt).toISOString() };
 }
 
-/** The same call makes the same path. */
+/** Creates the path of a new memory. The same call always gets the same path. */
 function createPath({ sessionId, runId, callId }: ToolContext): string {
 	return `notes/${hashText(JSON.stringify([sessionId, runId, callId]))}.md`;
 }

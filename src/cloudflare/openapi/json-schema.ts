@@ -12,7 +12,7 @@ import { runResult, usage } from '../wire/run.ts';
 import { session, sessionBody } from '../wire/session.ts';
 import { listedSkill, skill } from '../wire/skill.ts';
 
-/** Every use of a named schema refers to its name. */
+/** The schemas with a name. Every use of such a schema refers to its name. */
 const components: Readonly<Record<string, v.GenericSchema>> = {
 	Agent: agent,
 	Answer: answerBody,
@@ -45,7 +45,7 @@ const components: Readonly<Record<string, v.GenericSchema>> = {
 /** JSON Schema (2020-12). */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Leaves out rules that JSON Schema cannot express, so that the document is never stricter than the check. */
+/** Leaves out rules that JSON Schema cannot express. The document is then never stricter than the check. */
 export function toDocumentSchema(schema: v.GenericSchema): JsonSchema {
 	const name = names.get(schema);
 	return name === undefined ? { ...convert(schema) } : { $ref: refTo(name) };
@@ -60,7 +60,7 @@ const names = new Map(Object.entries(components).map(([name, schema]) => [schema
 
 const refTo = (name: string) => `#/components/schemas/${name}`;
 
-/** Converts every named schema on the way, too. */
+/** Converts a schema, and every named schema that it uses. */
 function convert(schema: v.GenericSchema) {
 	const { $schema: _, $defs: __, ...json } = toJsonSchema(schema, { ...settings, definitions: components });
 	return json;
@@ -73,7 +73,7 @@ const settings: ConversionConfig = {
 	overrideRef: ({ referenceId }) => refTo(referenceId),
 	overrideAction: ({ valibotAction: action, jsonSchema }) => {
 		const { pattern: _, ...rest } = jsonSchema;
-		// A query has only texts. A text that becomes a number is described as a number.
+		// All values of a query are texts. A text that becomes a number is described as a number.
 		if ('operation' in action && action.operation === Number) return { ...rest, type: 'integer' };
 		const flags = 'requirement' in action && action.requirement instanceof RegExp ? action.requirement.flags : '';
 		return /[^u]/.test(flags) ? rest : undefined;
@@ -86,7 +86,10 @@ const settings: ConversionConfig = {
 	},
 };
 
-/** Writes a default into the description. As a keyword it makes client generators treat the field as required. */
+/**
+ * Writes a default into the description, because client generators treat a field with the keyword `default` as
+ * required.
+ */
 function withoutDefault({ default: value, ...schema }: ReturnType<typeof convert>) {
 	if (value === null || typeof value === 'object') return schema;
 	const words = `Default: ${String(value)}.`;

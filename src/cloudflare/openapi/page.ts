@@ -12,7 +12,7 @@ interface Place {
 	readonly spec: Spec;
 }
 
-/** An HTML id is one word. */
+/** Makes an HTML id, which may not have spaces. */
 const tagId = (name: string) => `tag-${name.replaceAll(' ', '-')}`;
 
 /**

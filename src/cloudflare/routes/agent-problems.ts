@@ -15,11 +15,11 @@ import { sourceNames } from '../wire/protocols/webhooks/source.ts';
 interface Setup {
 	readonly runtime: Runtime;
 	readonly config: Config;
-	/** Whether to check the Worker as a deployed one, although it runs on this machine. */
+	/** Whether to check the Worker like a deployed Worker, although it runs on this machine. */
 	readonly isDeployed: boolean;
 }
 
-/** Returns what an agent lacks: models with their keys, memory, secrets, MCP servers, the shell or skills. */
+/** Returns the problems of an agent: what its models, memory, secrets, MCP servers, shell or skills lack. */
 export async function findAgentProblems(agent: Agent, setup: Setup): Promise<readonly Problem[]> {
 	const where = `agent ${agent.name}`;
 	const checks = [...listChecks(agent, setup)].flatMap((check) => {
@@ -102,7 +102,7 @@ const nobody = { owner: '', metadata: {} };
 
 async function findMissingSkills(agent: Agent, { runtime, config }: Setup): Promise<Problem[]> {
 	const source = agent.skillResolver ?? runtime.skills;
-	// A function may give each owner other skills.
+	// A function may return other skills for each owner.
 	if (typeof source === 'function') return [];
 	const named = agent.skills === 'all' ? [] : agent.skills.filter((entry) => typeof entry === 'string');
 	if (named.length === 0) return [];

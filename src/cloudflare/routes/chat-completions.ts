@@ -28,7 +28,7 @@ import { findModel } from './model-list.ts';
 import { createSessionId, mount, readHandling } from './request.ts';
 import { askSession, toRunResponse, toSessionName } from './respond.ts';
 
-/** Milliseconds from the last activity to the removal of a session, for a request that names none. */
+/** Milliseconds from the last activity to the removal of a session, if the request names no session. */
 const fleetingMs = 3_600_000;
 
 /** `/v1/chat/completions`: serves agents as models of OpenAI's Chat Completions (docs/openai.md). */
@@ -68,7 +68,7 @@ export function createCompletionRoutes({ agents }: Pick<Runtime, 'agents'>) {
 
 const sessionHeader = 'Runlet-Session';
 
-/** Whether the session itself sent this error. An error on the way to it has a cause. */
+/** Whether the session itself sent this error. An error that occurs before the session answers has a cause. */
 function isAnswer(error: unknown): boolean {
 	return error instanceof RunletError && error.cause === undefined;
 }
@@ -83,18 +83,24 @@ function mayHaveBegun(error: unknown): boolean {
 	return error.code === 'overloaded' && Reflect.get(Object(error.cause), 'overloaded') !== true;
 }
 
-/** The error for a lost answer. A retry would start a second run, because nothing marks it as a retry. */
+/**
+ * The error for a lost answer. A retry of the client would start a second run, because the request has no mark of
+ * a retry.
+ */
 function createLostError(): RunletError {
 	const remedy = `Look into the session that ${sessionHeader} names, or send an Idempotency-Key with the next request`;
 	return new RunletError('interrupted', `The answer was lost, and its run may go on. ${remedy}.`);
 }
 
-/** Returns the person that a request may name (`user`, `safety_identifier`, `metadata.user`), else the caller. */
+/**
+ * Returns the person that a request may name (`user`, `safety_identifier`, `metadata.user`), otherwise the
+ * caller.
+ */
 function findUser({ by, role }: PersonCaller, { user, safety_identifier: id, metadata }: CompletionRequest) {
 	return (hasRight(role, 'nameUser') ? (user ?? id ?? metadata?.user) : undefined) ?? by.user;
 }
 
-/** The body, not the `Accept` header, says whether the answer is a stream. */
+/** The body of the request decides whether the answer is a stream. The `Accept` header is ignored. */
 function createHandling(c: Context<RouteEnv>, body: CompletionRequest, { outputSchema, stop }: AnswerForm): Handling {
 	const format: CompletionFormat = {
 		type: 'chat.completions',
@@ -108,8 +114,9 @@ function createHandling(c: Context<RouteEnv>, body: CompletionRequest, { outputS
 }
 
 /**
- * Returns the session of a request: the one that the header names, by its id or by a name of the client, or a session
- * of its own. A retry gets the session of the first try. `isUnknown`: nothing leads a retry to it yet.
+ * Returns the session of a request. The header names the session by its id or by a name of the client. Without
+ * the header, the request has a session of its own. A retry gets the session of the first try. `isUnknown`: a
+ * retry could not find this session yet.
  */
 async function findSession(
 	c: Context<RouteEnv>,
@@ -125,7 +132,7 @@ async function findSession(
 		if (before !== undefined) return { id: sessions.idFromString(before), isNew: true };
 		return { id: sessions.newUniqueId(), isNew: true, isUnknown: true };
 	}
-	// Each person has keys of their own.
+	// The keys of different persons are different, even if their texts are the same.
 	const speaker = { ...caller, by: { ...caller.by, user } };
 	if (header === undefined) return { id: createSessionId(c, speaker, how), isNew: true };
 	const text = header.trim();
@@ -162,7 +169,7 @@ async function toUpdate(
 	const clientTools = readClientTools(body, requested);
 	const { history, results, message } = toConversation(body.messages, { open: isKept });
 	const { content: text, parts } = message ?? {};
-	// Results for calls of an existing session cannot start a new conversation.
+	// Results for the calls of an existing session cannot start a new conversation.
 	const isWhole = results.length === 0 || history.at(-1)?.role === 'assistant';
 	const content = parts === undefined ? { text } : { parts };
 	const expiresAfterMs = Math.min(agent.expiresAfterMs ?? fleetingMs, fleetingMs);
@@ -184,14 +191,17 @@ async function toUpdate(
 	};
 }
 
-/** Refuses a search of the web for an agent that has none, because the answer would differ. */
+/** Refuses a search of the web if the agent has no such search, because the answer would differ. */
 function assertSearch({ web_search_options: options }: CompletionRequest, agent: Agent): void {
 	if (options === undefined || options === null || hasWebSearch(agent)) return;
 	const remedy = 'Leave it out, or use an agent with the tool web_search or with providerTools: ["web_search"]';
 	throw createFieldError('invalid_request', 'web_search_options', `${agent.name} has no web search. ${remedy}.`);
 }
 
-/** Returns a key for a retry of the `openai` package, which counts its retries in a header and sends no key for them. */
+/**
+ * Returns a key for a retry of the `openai` package. This package counts its retries in a header, and sends no
+ * key with them.
+ */
 async function readResend(c: Context<RouteEnv>): Promise<Once | undefined> {
 	const count = c.req.header('x-stainless-retry-count');
 	const { identity, bodyText } = c.var;
@@ -201,11 +211,13 @@ async function readResend(c: Context<RouteEnv>): Promise<Once | undefined> {
 		`${findKeyId(identity.by)} ${JSON.stringify(identity.by.user ?? null)} ${c.req.path} ${bodyText}`,
 	);
 	const request = toBase64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
-	// No Idempotency-Key has a space, so this is never one.
+	// No Idempotency-Key has a space, so no client can send this key.
 	return { key: `resent ${request}`, request, isFirst: Number(count) === 0 };
 }
 
-/** Finds the session of an earlier attempt. Throws if that fails: a second run would repeat the effects. */
+/**
+ * Finds the session of an earlier try. Throws if the search fails, because a second run would repeat the effects.
+ */
 async function findResent(
 	c: Context<RouteEnv>,
 	owner: string,
@@ -215,7 +227,10 @@ async function findResent(
 	return askDirectory(readConfig(c.env).directories, owner, (one) => one.findSent(request));
 }
 
-/** Stores the session of a request that may be retried. Never throws: without the entry a retry is a new request. */
+/**
+ * Stores the session of a request that may be retried. Never throws: without the entry a retry counts as a new
+ * request.
+ */
 async function noteSent(c: Context<RouteEnv>, owner: string, { request }: Once, session: string): Promise<void> {
 	try {
 		await askDirectory(readConfig(c.env).directories, owner, (one) => one.noteSent(request, session));

@@ -39,7 +39,7 @@ function getPath(c: Context<RouteEnv>): string {
 	return c.req.param('path') ?? '';
 }
 
-/** Media types that a browser shows and never executes. */
+/** Media types that a browser can show without executing anything. */
 const inert =
 	/^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|audio\/[\w.+-]+|video\/[\w.+-]+|font\/[\w.+-]+|application\/(?:json|pdf|zip|gzip))$/;
 const inertText = /^text\/(?:plain|csv|markdown|tab-separated-values)$|^application\/json$/;
@@ -84,7 +84,9 @@ function toDisposition(path: string): string {
 	return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }
 
-/** Returns the requested range. Ignores several ranges and other units, as RFC 9110, 14.2 allows. */
+/**
+ * Returns the requested range. Ignores a request for several ranges or in other units, as RFC 9110, 14.2 allows.
+ */
 function readRange(c: Context<RouteEnv>): FileRange | undefined {
 	const [, from, to] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(c.req.header('range') ?? '') ?? [];
 	if (from === undefined || to === undefined || c.req.header('if-range') !== undefined) return undefined;

@@ -35,7 +35,7 @@ export type Checked = Runtime & { readonly links?: object };
 async function findProblems(runtime: Checked, env: WorkerEnv, isDeployed: boolean): Promise<readonly Problem[]> {
 	const wrong = findConfigProblems(env);
 	const problems = [...wrong, ...findNamesakes(runtime.agents)];
-	// Continues without the wrong variables, to find further problems. A missing binding ends the search.
+	// Continues without the wrong variables, to find more problems. A missing binding ends the search.
 	const rest = unsetVariables(
 		env,
 		wrong.map(({ where }) => where),
@@ -50,7 +50,7 @@ async function findProblems(runtime: Checked, env: WorkerEnv, isDeployed: boolea
 	return toDistinct([...problems, ...objects, ...ofAgents.flat(), ...findLinkProblems(runtime, config)]);
 }
 
-/** A decision link has the address of the Worker. */
+/** Finds the problems of decision links, which need the public address of the Worker. */
 function findLinkProblems({ links }: Checked, config: Config): Problem[] {
 	if (links === undefined) return [];
 	try {

@@ -52,9 +52,9 @@ export function isOnlyLocal(c: Context<RouteEnv>): boolean {
 }
 
 /**
- * Refuses requests if there are neither API keys nor accounts (docs/keys.md). Only the local mode of `npm start`
- * answers then, and only requests through its proxy, from its own pages or from no page. Other pages, on the web or on
- * this machine, cannot reach it.
+ * Refuses requests if there are neither API keys nor accounts (docs/keys.md). In this case only the local mode of
+ * `npm start` answers. It answers only requests through its proxy that come from its own pages or from no page.
+ * Other pages, on the web or on this machine, cannot call it.
  */
 export const assertMayAnswer: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const { local } = readConfig(c.env);
@@ -82,7 +82,7 @@ function assertLocal(c: Context<RouteEnv>, local: LocalMode): void {
 	assertOwnPage(c);
 }
 
-/** The requests of a tool come from this machine, too. */
+/** Whether a request comes from a web tool. The requests of a tool come from this machine, too. */
 function isFromWebTool(c: Context<RouteEnv>): boolean {
 	return c.req.header('user-agent') === webAgent;
 }
@@ -98,13 +98,18 @@ function assertOwnPage(c: Context<RouteEnv>): void {
 	}
 }
 
-/** A browser sends `Origin` with every write. `Sec-Fetch-Site` covers requests without it. */
+/**
+ * Whether a page of another site sent the request. A browser sends `Origin` with every write. `Sec-Fetch-Site`
+ * covers requests without `Origin`.
+ */
 function isFromOtherSite(c: Context<RouteEnv>): boolean {
 	if (c.req.method === 'GET' || c.req.method === 'HEAD') return false;
 	return !['same-origin', 'none', undefined].includes(c.req.header('sec-fetch-site'));
 }
 
-/** Whether a page may call: its origin is in `CORS_ORIGINS` or, where a page needs no key, is the Worker's own. */
+/**
+ * Whether a page may call: its origin is in `CORS_ORIGINS`, or the page belongs to the Worker and needs no key.
+ */
 export function isAllowedPage(c: Context<RouteEnv>, origin: string): boolean {
 	const { corsOrigins, local } = readConfig(c.env);
 	const needsNoKey = c.var.accounts !== undefined || (isOnlyLocal(c) && local !== undefined);
@@ -131,7 +136,10 @@ async function identifyStranger(c: Context<RouteEnv>): Promise<Identity> {
 	}
 }
 
-/** Identifies a caller by an API key or a session token, which have forms of their own, else by an account. */
+/**
+ * Identifies a caller by an API key or a session token, which can be recognised by their forms. Any other caller
+ * needs an account.
+ */
 async function identifyCaller(c: Context<RouteEnv>): Promise<Identity> {
 	const { accounts, basePath } = c.var;
 	const header = findCredential(c);
@@ -157,8 +165,9 @@ async function findRecord(env: WorkerEnv, id: string): Promise<KeyRecord | undef
 }
 
 /**
- * Throws `forbidden` unless the caller may see the problems of the setup: a key with the role admin, an account with
- * the scope admin, or `npm start`. Reads only the variables of the keys: another one may be wrong.
+ * Throws `forbidden` unless the caller may see the problems of the setup. Allowed are a key with the role admin,
+ * an account with the scope admin, and `npm start`. Reads only the variables of the keys, because another
+ * variable may be wrong.
  */
 export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
 	if (isHere(c)) return;
@@ -176,14 +185,20 @@ export const limitStrangers: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	await next();
 };
 
-/** Returns `Authorization` or, as some clients send it, the key or token from a header of its own. */
+/**
+ * Returns the `Authorization` header. If it is missing, returns the key or token from one of the other headers that
+ * some clients use.
+ */
 function findCredential(c: Context<RouteEnv>): string | undefined {
 	const bearer = c.req.header('authorization');
 	const alone = (c.req.header('x-api-key') ?? c.req.header('api-key'))?.trim();
 	return (bearer !== undefined && bearer.trim() !== '') || !alone ? bearer : `Bearer ${alone}`;
 }
 
-/** Returns the name that requests are counted under. A token is not verified yet, so the name has the address. */
+/**
+ * Returns the name under which requests are counted. A token is not verified yet, so its name includes the
+ * address.
+ */
 function getRateKey(c: Context<RouteEnv>, identity: Identity): string {
 	if (identity.kind === 'person') {
 		const { via, owner, user, id } = identity.by;
@@ -214,7 +229,7 @@ export function getPerson(c: Context<RouteEnv>): PersonCaller {
 	return { owner: by.owner, by, role };
 }
 
-/** The caller of an operation that the scope admin may call for all owners. */
+/** Returns the caller of an operation that the scope admin may call for all owners. */
 export function getCallerOrAdmin(c: Context<RouteEnv>, session: string): Caller {
 	const { identity } = c.var;
 	if (identity.kind !== 'person' || !isAdmin(c)) return getCaller(c, session);
@@ -232,7 +247,7 @@ export function isHere(c: Context<RouteEnv>): boolean {
 	return !isFromWebTool(c) && local !== undefined && isFromThisMachine(local, c.req.url, c.req.header(localHeader));
 }
 
-/** Reads only the variables of the keys. */
+/** Whether the caller has a key with the scope admin. Reads only the variables of the keys. */
 export async function hasAdminKey(c: Context<RouteEnv>): Promise<boolean> {
 	const header = findCredential(c);
 	if (!isOwnCredential(header)) return false;
@@ -244,14 +259,14 @@ export function getActor(c: Context<RouteEnv>): Actor {
 	return findPerson(c).by;
 }
 
-/** The name of the ledger and the directory. Throws `forbidden` for a session token. */
+/** Returns the owner, which names the ledger and the directory. Throws `forbidden` for a session token. */
 export function getOwner(c: Context<RouteEnv>): string {
 	return findPerson(c).by.owner;
 }
 
 /**
- * Returns the users whose sessions a list may have: only the caller for a customer, all for others. Throws `forbidden`
- * for a customer who names somebody else.
+ * Returns the users whose sessions a list may have. For a customer this is only the customer, for others all
+ * users. Throws `forbidden` for a customer who names somebody else.
  */
 export function getListedUser(c: Context<RouteEnv>, requested: string | undefined): { readonly user?: string | null } {
 	const { by, role } = findPerson(c);
@@ -260,7 +275,10 @@ export function getListedUser(c: Context<RouteEnv>, requested: string | undefine
 	return { user: by.user ?? null };
 }
 
-/** Returns the owner of a list. Throws `forbidden` for another owner without a key with the scope admin. */
+/**
+ * Returns the owner of a list. Only a key with the scope admin may name another owner. Throws `forbidden` for
+ * other callers that do.
+ */
 export function getListedOwner(c: Context<RouteEnv>, requested: string | undefined): string {
 	const { owner } = findPerson(c).by;
 	if (requested === undefined || requested === owner) return owner;

@@ -9,7 +9,7 @@ import * as operations from '../wire/operations/keys.ts';
 import type { RouteEnv } from './identity.ts';
 import { mount } from './request.ts';
 
-/** `/v1/keys`: lists the keys that the Worker knows, and makes and revokes those that are stored (docs/keys.md). */
+/** `/v1/keys`: lists all keys of the Worker, and makes and revokes stored keys (docs/keys.md). */
 export const keyRoutes = [
 	mount(operations.listKeys, async (c) => {
 		const { keys: secret, storedKeys } = readConfig(c.env);

@@ -7,8 +7,8 @@ import { createBusy } from '../objects/reach.ts';
 import { isAllowedPage, type RouteEnv, type RouteOptions } from './identity.ts';
 
 /**
- * Lets pages call if `CORS_ORIGINS` has their origin. Runlet itself uses no cookies. With accounts those of the product
- * are allowed, because `authenticate` may read cookies.
+ * Lets pages call if `CORS_ORIGINS` has their origin. Runlet itself uses no cookies. If there are accounts, the
+ * cookies of the product are allowed, because `authenticate` may read cookies.
  */
 export function allowOrigins({ authenticate }: RouteOptions) {
 	return cors({
@@ -31,7 +31,10 @@ export function allowOrigins({ authenticate }: RouteOptions) {
 	});
 }
 
-/** A page that needs more rights sets its own headers. CORS requests follow the allow-list, not the resource policy. */
+/**
+ * The default headers. A page that needs more rights sets its own headers. CORS requests are checked by the
+ * allow-list, and not by the resource policy.
+ */
 const headers = {
 	'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	'cross-origin-resource-policy': 'same-origin',
@@ -47,12 +50,13 @@ export const securityHeaders: MiddlewareHandler = async (c, next) => {
 	await next();
 };
 
-/** The standard methods (RFC 9110, 9; RFC 5789). Any other method is text from the caller and is not logged. */
+/** The standard methods (RFC 9110, 9; RFC 5789). Any other method is a text of the caller and is not logged. */
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /**
- * Logs one line for each request when its answer starts: the pattern of its route (never the path), the status, the id
- * of the key, and the `x-request-id` of the answer, which OpenAI's clients show with an error.
+ * Logs one line for each request when its answer starts. The line has the pattern of the route (never the path),
+ * the status, the id of the key, and the `x-request-id` of the answer. OpenAI's clients show this id with an
+ * error.
  */
 export const accessLog: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const began = Date.now();
@@ -77,12 +81,12 @@ export const accessLog: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	});
 };
 
-/** The most requests that an isolate works on at once. Open streams do not count. */
+/** The most requests that an isolate handles at the same time. Open streams do not count. */
 const usualMost = 1_000;
 
 /**
- * Refuses requests while an isolate works on too many: those of owners that have more than an equal share. So the burst
- * of one owner does not block the others. A cancellation is never refused.
+ * Refuses requests while an isolate handles too many at the same time. Only owners with more than an equal share
+ * of them are refused, so the burst of one owner does not block the others. A cancellation is never refused.
  */
 export function shedFairly(most = usualMost): MiddlewareHandler<RouteEnv> {
 	const counts = new Map<string, number>();
@@ -105,7 +109,7 @@ export function shedFairly(most = usualMost): MiddlewareHandler<RouteEnv> {
 	};
 }
 
-/** Returns the name that a request is counted under. Only the session knows the owner of a token. */
+/** Returns the name under which a request is counted. Only the session knows the owner of a token. */
 function toKey(identity: Identity): string {
 	return identity.kind === 'person' ? `owner ${identity.by.owner}` : `session ${identity.session}`;
 }

@@ -5,7 +5,10 @@ import { readConfig } from '../config/config.ts';
 import { getModel, listModels } from '../wire/protocols/openai/operations.ts';
 import { mount } from './request.ts';
 
-/** `/v1/models`: shows an agent, and an agent on each of its other models, as a model (docs/openai.md). */
+/**
+ * `/v1/models`: shows each agent as a model, and each combination of an agent with another of its models
+ * (docs/openai.md).
+ */
 export function createModelRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	return [
 		mount(listModels, (c) => c.json({ object: 'list', data: agents.flatMap(modelNames).map(toModel) })),
@@ -18,8 +21,8 @@ export function createModelRoutes({ agents }: Pick<Runtime, 'agents'>) {
 }
 
 /**
- * Finds the agent of a model name: `agent`, or `agent:model` for another of its models. `fallback` is the Worker's
- * model. Throws `model_not_found`, which lists the possible names.
+ * Finds the agent of a model name: `agent`, or `agent:model` for another model of the agent. `fallback` is the
+ * Worker's model. Throws `model_not_found`, which lists the possible names.
  */
 export function findModel(
 	agents: readonly Agent[],
@@ -43,7 +46,7 @@ function modelNames({ name, models = [] }: Agent): string[] {
 	return [name, ...models.map((model) => `${name}:${model}`)];
 }
 
-/** An agent has no creation time. */
+/** Makes the entry of a model. An agent has no creation time. */
 function toModel(id: string) {
 	return { id, object: 'model' as const, created: 0, owned_by: 'runlet' };
 }

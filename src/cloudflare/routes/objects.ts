@@ -9,7 +9,7 @@ import { publishedPrefix } from '../objects/publisher/api.ts';
 import { reach, takeValue, usualLimitMs } from '../objects/reach.ts';
 import type { Problem } from '../wire/error.ts';
 
-/** A read-only call to an object of each class, under a name that no owner has. */
+/** A call for each class of objects that only reads. The object has a name that no owner has. */
 const objects = {
 	SESSIONS: {
 		className: 'Session',
@@ -49,7 +49,7 @@ const objects = {
 	},
 } as const;
 
-/** Returns one problem with the lines that are missing in `wrangler.toml`. */
+/** Returns one problem, with the lines that are missing in `wrangler.toml`. */
 export async function findObjectsWithoutSqlite(
 	env: WorkerEnv,
 	{ hasMemory }: { readonly hasMemory: boolean },

@@ -15,7 +15,7 @@ export function addPage(app: Hono<RouteEnv>): void {
 	app.get('/', fetchHtml).on('GET', files, fetchFile);
 }
 
-/** `/docs` and `/openapi.json`, from the same binding. */
+/** `/docs` and `/openapi.json`, from the binding `PAGE`. */
 export const documentRoutes = [
 	mount(getDocs, fetchHtml),
 	mount(getDocument, async (c) => {
@@ -44,14 +44,14 @@ async function fetchFile(c: Context<RouteEnv>): Promise<Response> {
 	return response;
 }
 
-/** Without `run_worker_first` the page would be served at `/` of the host, too. */
+/** Describes how to add `run_worker_first`. Without it the page would also be served at `/` of the host. */
 function describeRemedy(basePath: string): string {
 	const assets = '[assets] with directory = "node_modules/runlet/dist/page"';
 	if (basePath === '') return `In wrangler.toml: ${assets}.`;
 	return `In wrangler.toml: ${assets}, binding = "PAGE", run_worker_first = true. Or copy that folder into your own assets, as ${basePath.slice(1)}/.`;
 }
 
-/** Lets the addresses in a page begin with the base path, because it may be at `/ai` and at `/ai/`. */
+/** Adds the base path to the addresses in a page, because the page may be at `/ai` and at `/ai/`. */
 function addBase(response: Response, basePath: string): Response {
 	const prefix = (name: string) => ({
 		element(element: Element) {

@@ -6,9 +6,9 @@ import type { Route } from './request.ts';
 
 export interface RoutePlugin {
 	readonly name: PluginName;
-	/** Lists its routes of the API. */
+	/** Lists the plugin's routes of the API. */
 	listRoutes(runtime: Runtime): readonly Route[];
-	/** Adds paths of another protocol, whose callers are identified. */
+	/** Adds the paths of another protocol. Their callers are already identified. */
 	mount?(app: Hono<RouteEnv>, runtime: Runtime): void;
 }
 
@@ -20,7 +20,7 @@ const paths: readonly (readonly [plugin: PluginName, path: string])[] = [
 	['schedules', '/v1/schedules/*'],
 ];
 
-/** Answers the paths of missing plugins with `not_found`, which says how to add the plugin. */
+/** Answers the paths of missing plugins with `not_found`. Its message describes how to add the plugin. */
 export function refuseMissing(app: Hono<RouteEnv>, plugins: readonly RoutePlugin[]): void {
 	for (const [name, path] of paths)
 		if (!plugins.some((plugin) => plugin.name === name))

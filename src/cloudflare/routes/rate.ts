@@ -3,14 +3,14 @@ import { RunletError } from '../../core/base/errors.ts';
 import { readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 
-/** Seconds, and the requests in them, as `wrangler.toml` has them. */
+/** The period in seconds, and the most requests in a period, with the same values as in `wrangler.toml`. */
 const period = 10;
 const most = 200;
 
 /**
- * Throws `rate_limited` if a caller sends more requests than the binding allows. The binding counts loosely and for
- * each location (docs/deploy.md, "Rate limit"). Without it nothing is counted. Each isolate counts the `rate` of a key
- * for itself.
+ * Throws `rate_limited` if a caller sends more requests than the binding allows. The binding counts loosely, and
+ * separately for each location (docs/deploy.md, "Rate limit"). Without the binding nothing is counted. The `rate`
+ * of a key is counted by each isolate separately.
  */
 export async function assertRate<E extends { Bindings: WorkerEnv }>(
 	c: Context<E>,
@@ -28,20 +28,23 @@ export async function assertRate<E extends { Bindings: WorkerEnv }>(
 
 /**
  * Counts public and refused requests of callers without a valid key, by address. Without the binding each isolate
- * counts for itself. A caller with a key is not counted: a stranger with the same address cannot lock it out.
- * Cloudflare sets the address of every request.
+ * counts separately. A caller with a key is not counted, so a stranger with the same address cannot block that
+ * caller. Cloudflare sets the address of every request.
  */
 export async function assertStrangerRate<E extends { Bindings: WorkerEnv }>(c: Context<E>): Promise<void> {
 	const address = toAddressKey(c.req.header('cf-connecting-ip'));
 	if (address === undefined) return;
 	const key = `address ${address}`;
-	// Must work even if another variable is wrong.
+	// This must work even if another variable is wrong.
 	const { RATE_LIMITER: rateLimiter } = c.env;
 	if (rateLimiter === undefined ? isWithin(key, Date.now()) : (await rateLimiter.limit({ key })).success) return;
 	throw tooMany();
 }
 
-/** Returns the IPv4 address, or the first four groups of IPv6, because a customer has a whole /64 (RFC 6177). */
+/**
+ * Returns the IPv4 address, or the first four groups of an IPv6 address, because a customer has a whole /64 (RFC
+ * 6177).
+ */
 export function toAddressKey(address: string | undefined): string | undefined {
 	const text = (address ?? '').trim().toLowerCase().slice(0, 64);
 	const v4 = /^(?:(?:0{0,4}:){0,6}:?ffff:)?(\d{1,3}(?:\.\d{1,3}){3})$/.exec(text)?.[1];
@@ -58,11 +61,14 @@ export function toAddressKey(address: string | undefined): string | undefined {
 		.join(':')}::/64`;
 }
 
-/** Bounds the memory of an isolate. */
+/** The most counted callers, which limits the memory of an isolate. */
 const mostCounted = 10_000;
 const counts = new Map<string, { requests: number; readonly until: number }>();
 
-/** The window of `period` seconds starts with its first request. */
+/**
+ * Counts a request, and returns whether it is within the limit. The window of `period` seconds starts with the first
+ * request of a caller.
+ */
 function isWithin(key: string, now: number, limit = most): boolean {
 	const count = counts.get(key);
 	if (count !== undefined && count.until > now) return ++count.requests <= limit;

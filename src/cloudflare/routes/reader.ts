@@ -3,14 +3,17 @@ import type { Identity } from '../auth/identity.ts';
 import type { Reader } from '../wire/shown-error.ts';
 import { hasAdminKey, isHere, isOnlyLocal, type RouteEnv } from './identity.ts';
 
-/** A caller that is not identified is no operator. */
+/** Returns the reader of an error. A caller that is not identified is not an operator. */
 export function getReader(c: Context<RouteEnv>): Reader {
 	const identity: Identity | undefined = c.get('identity');
 	const isOperator = identity?.kind === 'person' && identity.role === 'admin';
 	return { isOperator, id: c.res.headers.get('x-request-id') ?? undefined };
 }
 
-/** Returns the reader of an error, who may not be identified yet. Every caller of a local Worker is an operator. */
+/**
+ * Returns the reader of an error, even if the caller is not identified yet. Every caller of a local Worker is an
+ * operator.
+ */
 export async function findReader(c: Context<RouteEnv>): Promise<Reader> {
 	const reader = getReader(c);
 	if (reader.isOperator || c.get('identity') !== undefined) return reader;

@@ -41,7 +41,7 @@ export function createWrongType(expected: string, type: string): RunletError {
 	return createFieldError('unsupported_media_type', 'content-type', `expected ${expected}, got ${type || 'none'}.`);
 }
 
-/** Bytes of a SKILL.md. */
+/** The most bytes of a SKILL.md. */
 const maxMarkdown = 1_000_000;
 
 export async function markdownBody(request: Request): Promise<string> {
@@ -67,8 +67,8 @@ function readDelivery(c: Context): Delivery {
 const keyForm = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * Returns the delivery of a request, and its `Idempotency-Key` with a hash of the request. The same key from a session
- * token and from the owner counts as two keys, so a page cannot use up a key that its server will send.
+ * Returns the delivery of a request, and its `Idempotency-Key` with a hash of the request. If a session token and
+ * the owner use the same key, it counts as two keys. So a page cannot use up a key that its server will send.
  */
 export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handling {
 	const delivery = readDelivery(c);
@@ -80,7 +80,9 @@ export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handli
 	return { delivery, once: { key: own, request: hashText(`${c.req.path} ${JSON.stringify(body)}`) } };
 }
 
-/** Returns the id for a new session. A repeated request of the same person with the same key gets the same id. */
+/**
+ * Returns the id for a new session. If the same person repeats a request with the same key, the id is the same.
+ */
 export function createSessionId(c: Context<RouteEnv>, caller: PersonCaller, { once }: Handling) {
 	const { sessions } = readConfig(c.env);
 	if (once === undefined) return sessions.newUniqueId();
@@ -97,7 +99,10 @@ export async function readText(request: Request, limit = maxBody): Promise<strin
 	}
 }
 
-/** Counts the bytes, because `Content-Length` may be missing or wrong. Throws `timeout` for a slow body. */
+/**
+ * Reads the bytes of a body, and counts them, because `Content-Length` may be missing or wrong. Throws `timeout`
+ * for a slow body.
+ */
 export async function readBytes(
 	request: Request,
 	limit = maxBody,
@@ -202,7 +207,7 @@ export function mount<const O extends Operation>(
 	};
 }
 
-/** Adds routes to an app. A path answers the methods that no route has with `405`. */
+/** Adds routes to an app. If a path has no route for the method of a request, the answer is `405`. */
 export function addRoutes(app: Hono<RouteEnv>, routes: readonly Route[]): void {
 	for (const [path, ofPath] of Map.groupBy(routes, ({ operation }) => toPattern(operation.path))) {
 		for (const route of ofPath) app.on(route.operation.method.toUpperCase(), path, (c) => route.handle(c));
@@ -232,7 +237,10 @@ async function checkRequest(c: Context<RouteEnv>, operation: Operation): Promise
 		c.req.addValidatedData('json', await jsonBody(c.req.raw, json, (text) => c.set('bodyText', text)));
 }
 
-/** The session checks its owner later, and the handler of webhooks the signature. */
+/**
+ * Refuses callers without access. Owners of sessions are checked later by the session, and signatures of webhooks
+ * by their handler.
+ */
 function assertAccess(c: Context<RouteEnv>, { access, adminToo, path }: Operation): void {
 	if (access === 'anybody' || access === 'sender' || (adminToo && isAdmin(c))) return;
 	if (access === 'admin' || access === 'keys') assertScope(c, access);
@@ -255,7 +263,7 @@ function assertQuery(params: URLSearchParams, known: readonly string[]): void {
 	}
 }
 
-/** Quotes a name that is no plain word, and escapes control characters of the terminal. */
+/** Quotes a name that is not a plain word, and escapes control characters of the terminal. */
 function toShown(name: string): string {
 	const start = name.slice(0, 64);
 	if (/^[\w.-]+$/.test(start)) return start;

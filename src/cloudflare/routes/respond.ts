@@ -11,7 +11,7 @@ type Headers = Readonly<Record<string, string>>;
 const replayed = 'idempotent-replayed';
 
 interface RunResponse {
-	/** The status of a run's stream or result, and of a session without a run. */
+	/** The status of the answer with the stream or the result of a run, or with a session without a run. */
 	readonly status?: number;
 	readonly headers?: Headers;
 	readonly toFailure?: (error: RunletError) => Response;
@@ -44,7 +44,7 @@ export function toRunResponse(
 	}
 }
 
-/** Its headers keep proxies from buffering the stream. */
+/** Makes an event stream. Its headers keep proxies from buffering the stream. */
 export function toEventStream(body: Bytes, headers: Headers = {}, status = 200): Response {
 	const own = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
 	return new Response(body, { status, headers: { ...own, ...headers } });
@@ -64,7 +64,7 @@ ${content}
 </html>`;
 }
 
-/** Makes each piece when the reader pulls. */
+/** Makes a stream, each piece only when the reader asks for it. */
 export function toStream(pieces: AsyncGenerator<string | Uint8Array>): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
 	return new ReadableStream({
@@ -77,12 +77,12 @@ export function toStream(pieces: AsyncGenerator<string | Uint8Array>): ReadableS
 	});
 }
 
-/** Milliseconds in which a session must accept a request and answer a read. */
+/** The most milliseconds until a session has accepted a request or answered a read. */
 const limitMs = 20_000;
 
 /**
- * Asks a session for a value. Retries a read, a change to a fixed value, or a request with an `Idempotency-Key`. The
- * answer to a message comes when its run ends, so it has no time limit. Throws the session's failure.
+ * Asks a session for a value. Retries a read, a change to a fixed value, or a request with an `Idempotency-Key`.
+ * The answer to a message arrives when its run ends, so it has no time limit. Throws the session's failure.
  */
 export async function askSession<T>(
 	c: Context<RouteEnv>,
@@ -122,7 +122,7 @@ export function findSessionId(c: Context<RouteEnv>) {
 	}
 }
 
-/** Returns undefined for a session that does not exist, or no longer. */
+/** Returns undefined for a session that does not exist or was removed. */
 export async function orGone<T>(answer: Promise<T>): Promise<T | undefined> {
 	try {
 		return await answer;
@@ -132,7 +132,9 @@ export async function orGone<T>(answer: Promise<T>): Promise<T | undefined> {
 	}
 }
 
-/** Returns the name that makes a session's id. The same chat id of two users means two sessions. */
+/**
+ * Returns the name from which the id of a session is made. The same chat id of two users leads to two sessions.
+ */
 export function toSessionName(
 	{ owner, user }: { readonly owner: string; readonly user?: string },
 	...parts: readonly string[]

@@ -22,18 +22,18 @@ type Status = NonNullable<Query['status']>;
 type Entry = Listed & { readonly owner?: string; readonly status?: Status };
 type ListQuery = DirectoryQuery & Pick<Query, 'owner'>;
 
-/** A request can make a limited number of calls to objects. */
+/** The most owners of a list. A request can make only a limited number of calls to objects. */
 const mostOwners = 900;
 
-/** The objects that are asked in parallel. */
+/** The number of objects that are asked in parallel. */
 const atOnce = 16;
 
-/** The sessions that one request asks for their status. */
+/** The most sessions that one request asks for their status. */
 const mostAsked = 96;
 
 /**
- * Returns a page of the owner's sessions: all for staff, the caller's own for a customer. With the scope admin also
- * those of another owner, or of all owners (`*`).
+ * Returns a page of the owner's sessions. Staff get all of them, and a customer gets their own. With the scope
+ * admin the list may be of another owner, or of all owners (`*`).
  */
 export async function listSessions(c: Context<RouteEnv>, { status, user, ...rest }: Query): Promise<Page> {
 	const query = { ...rest, ...getListedUser(c, user) };
@@ -77,7 +77,7 @@ interface Merge<E> {
 	compare(a: E, b: E): number;
 }
 
-/** Merges the entries of owners into one page. `next` is its last entry if there are more. */
+/** Merges the entries of owners into one page. `next` is the last entry of the page if there are more entries. */
 export async function askOwners<E extends object>(
 	owners: readonly string[],
 	limit: number | undefined,
@@ -103,13 +103,16 @@ export async function askAll<T>(
 	return found;
 }
 
-/** Returns the owner that a request names, or all (`*`). Throws `forbidden` for a stranger. */
+/**
+ * Returns the owner that a request names, or all owners for `*`. Throws `forbidden` for a caller who may not read
+ * them.
+ */
 export async function findListedOwners(c: Context<RouteEnv>, requested: string): Promise<readonly string[]> {
 	const owner = getListedOwner(c, requested);
 	return owner === everybody ? findOwners(c) : [owner];
 }
 
-/** Owners have a key, or had a session. */
+/** Returns all owners: those with a key, and those that had a session. */
 export async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
 	const { directories, keys } = readConfig(c.env);
 	const listed = await askDirectory(directories, everybody, (one) => one.listOwners(mostOwners + 1));

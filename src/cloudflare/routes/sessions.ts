@@ -44,10 +44,10 @@ export const sessionRoutes = [
 		const headers = { location: `${c.var.basePath}/v1/sessions/${id}`, 'cache-control': 'no-store' };
 		return toRunResponse(outcome, { status: 201, headers });
 	}),
-	// Before the paths of one session, which would match `import` as an id.
+	// This must be before the paths of a single session, which would match `import` as an id.
 	mount(operations.importSession, async (c) => {
 		const type = readMediaType(c.req.raw);
-		// The body is streamed, so only its length distinguishes another request with the same key.
+		// The body is streamed, so only its length can show that a request with the same key is another request.
 		const how = readHandling(c, c.req.header('content-length'));
 		const { user = getPerson(c).by.user } = c.req.valid('query');
 		const about = { how, user };
@@ -141,7 +141,7 @@ export const sessionRoutes = [
 /** The origin of messages over HTTP. */
 const origin = { transport: 'http' } as const;
 
-/** Throws `forbidden` for a customer who names another person, or sets what only staff may set. */
+/** Throws `forbidden` for a customer who names another person, or who sets a field that only staff may set. */
 function assertOwnSession({ by, role }: PersonCaller, body: v.InferOutput<typeof operations.createSession.json>): void {
 	if (hasRight(role, 'nameUser')) return;
 	if (body.user !== undefined && body.user !== by.user) assertRight(role, 'nameUser', 'user');

@@ -85,7 +85,7 @@ type Ctx = Context<RouteEnv>;
 
 const mostViolations = 100;
 
-/** Time limit of a change in milliseconds: KV accepts one write of the index a second. */
+/** The time limit of a change in milliseconds. KV accepts only one write of the index in a second. */
 const publishLimitMs = 60_000;
 
 function publish(c: Ctx, ask: (one: PublisherApi) => Promise<Outcome>): Promise<Outcome> {
@@ -104,7 +104,7 @@ async function listPublished(c: Ctx): Promise<Map<string, Entry>> {
 const logProblem: NonNullable<KvResolverOptions['onProblem']> = (_, problem, skill) =>
 	log('warn', 'skills.problem', { 'runlet.skill.name': skill, 'error.type': problem });
 
-/** Searches by words, without a model: needs no key and costs nothing. */
+/** Searches by words, without a model. The search needs no key and costs nothing. */
 async function toFoundSkills(c: Ctx, entries: ReadonlyMap<string, Entry>, query: string, limit: number) {
 	const { skills: kv, local } = readConfig(c.env);
 	const resolver = kvResolver(kv, { prefix: publishedPrefix, onProblem: logProblem, ...(local && { cacheMs: 0 }) });

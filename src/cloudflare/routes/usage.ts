@@ -25,7 +25,7 @@ export const usageRoutes = [
 	}),
 ];
 
-/** The newest day first. */
+/** Asks for the days of the spending, the newest day first. */
 async function askDays<T extends { readonly day: string }>(
 	owners: readonly string[],
 	ask: (owner: string) => Promise<readonly T[]>,
@@ -40,7 +40,7 @@ async function findSpenders(c: Context<RouteEnv>, requested: string | undefined)
 	return [...new Set([...(await findOwners(c)), ...local])].sort();
 }
 
-/** Reads the bytes that the sessions of an owner, or of one of its users, hold. */
+/** Reads how many bytes the sessions of an owner, or of a user of the owner, store. */
 async function readHeld(c: Context<RouteEnv>, owner: string, user: string | undefined) {
 	const { directories, roomLimits } = readConfig(c.env);
 	const held = await askDirectory(directories, owner, (one) => one.readHeld(user));

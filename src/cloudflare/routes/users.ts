@@ -25,7 +25,10 @@ interface Person {
 	readonly user: string;
 }
 
-/** `/v1/users`: exports and erases a person of the owner, and sets what they may spend (docs/customers.md). */
+/**
+ * `/v1/users`: exports and erases a person of the owner, and sets how much the person may spend
+ * (docs/customers.md).
+ */
 export function createUserRoutes(parts: Parts) {
 	return [
 		mount(operations.getUser, (c) => {
@@ -140,10 +143,14 @@ async function* writeMemories(c: Ctx, person: Person, { memory }: Parts) {
 	for await (const one of all) yield JSON.stringify(showMemory(one));
 }
 
-/** A request to a Worker makes a limited number of calls. */
+/**
+ * The most sessions that a request erases, because a request to a Worker can make only a limited number of calls.
+ */
 const mostErased = 300;
 
-/** Erases sessions, logins, memories, and the name in the spending. The next request continues after a failure. */
+/**
+ * Erases sessions, logins, memories, and the name in the spending. After a failure, the next request continues.
+ */
 async function erase(c: Ctx, person: Person, { memory }: Parts) {
 	const { owner, user } = person;
 	const { directories } = readConfig(c.env);
@@ -152,7 +159,7 @@ async function erase(c: Ctx, person: Person, { memory }: Parts) {
 		const page = await askDirectory(directories, owner, (one) => one.list({ user, limit: atOnce }));
 		for (const { id } of page.sessions) {
 			await eraseSession(c, id);
-			// The session removes itself from the list, but maybe later.
+			// The session also removes itself from the list, but maybe later.
 			await askDirectory(directories, owner, (one) => one.remove(id));
 			sessions++;
 		}
@@ -165,7 +172,7 @@ async function erase(c: Ctx, person: Person, { memory }: Parts) {
 	return { user, sessions, isDone: true };
 }
 
-/** A child session is removed with its parent, which belongs to the same person. */
+/** Erases a session. Its child sessions are removed with it, because they belong to the same person. */
 async function eraseSession(c: Ctx, id: string): Promise<void> {
 	try {
 		await orGone(askSession(c, toId(c, id), (one) => one.delete(getPerson(c)), true));

@@ -24,11 +24,11 @@ import { assertStrangerRate } from './rate.ts';
 import { mount, readBytes } from './request.ts';
 import { askSession, toSessionName } from './respond.ts';
 
-/** Bytes of a body, unless the agent sets another limit. */
+/** The most bytes of a body, unless the agent sets another limit. */
 const maxBytes = 1_000_000;
-/** Milliseconds: GitHub waits no longer for the answer. */
+/** The most milliseconds for reading. GitHub waits no longer for the answer. */
 const readMs = 10_000;
-/** Milliseconds: Slack waits 3 seconds for the answer to a person. */
+/** The most milliseconds for an answer that a person sees. Slack waits 3 seconds for it. */
 const shownMs = 2_000;
 
 const aboutBody = v.strictObject({
@@ -77,7 +77,10 @@ export function createWebhookRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	];
 }
 
-/** The caller is not authenticated yet, so that the error does not tell which agents and sources exist. */
+/**
+ * Finds the agent and the source. The caller is not authenticated yet, so the error does not reveal which agents
+ * and sources exist.
+ */
 function findEndpoint(agents: readonly Agent[], { agent: name, source: from }: { agent: string; source: string }) {
 	const agent = agents.find((one) => one.name === name);
 	const source = Object.values(sources).find((one) => one.name === from);
@@ -90,7 +93,7 @@ function findEndpoint(agents: readonly Agent[], { agent: name, source: from }: {
 	);
 }
 
-/** Counts unsigned deliveries by address, which stops guessing. */
+/** Counts unsigned deliveries by address, so that nobody can guess the secret. */
 async function orStranger<T>(c: Context<RouteEnv>, work: () => Promise<T>): Promise<T> {
 	try {
 		return await work();
@@ -100,14 +103,17 @@ async function orStranger<T>(c: Context<RouteEnv>, work: () => Promise<T>): Prom
 	}
 }
 
-/** Answers `204` if the agent ignores the event. */
+/** Handles a delivery. Answers `204` if the agent ignores the event. */
 async function handle(c: Context<RouteEnv>, agent: Agent, options: WebhookOptions, { event, body }: Verified) {
 	const message = await mapEvent(c, agent, options, event);
 	if (message === undefined) return c.body(null, 204);
 	return store(c, agent, { ...event, body: options.sameBody === 'again' ? undefined : body }, message);
 }
 
-/** Answers a source that shows the answer to a person: in time, with an empty body. Longer work continues after it. */
+/**
+ * Answers a source that shows the answer to a person. The answer is in time, and has an empty body. Longer work
+ * continues after the answer.
+ */
 async function show(c: Context<RouteEnv>, work: Promise<Response>): Promise<Response> {
 	const late = createDeferred<undefined>();
 	const timer = setTimeout(() => late.resolve(undefined), shownMs);
@@ -141,14 +147,14 @@ async function mapEvent(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOpti
 		return { ...check(messageBody, message, 'message'), ...about, callback: findReceiver(c, whole) };
 	} catch (cause) {
 		if (cause instanceof RunletError && cause.code === 'not_configured') throw cause;
-		// Only the developer at this machine sees the message, never a sender.
+		// Only the developer at this machine sees the message. A sender never sees it.
 		const why = isOnlyLocal(c) ? toMessageText(cause) : 'The log has the place';
 		const message = `The agent ${agent.name} failed at this event: see webhooks.${event.source} in its definition. ${why}.`;
 		throw new RunletError('internal', message, undefined, { cause });
 	}
 }
 
-/** Returns undefined for a comment without a GitHub token. */
+/** Returns the receiver of the answer. Undefined for a comment if there is no GitHub token. */
 function findReceiver(
 	c: Context<RouteEnv>,
 	{ callback, responseUrl, isPublic = false, comment }: Omit<WebhookMessage, 'text'>,
@@ -183,7 +189,7 @@ async function store(
 	const owner = mappedOwner ?? (isOnlyLocal(c) ? localIdentity.by.owner : webhookOwner);
 	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'webhook', id: `${agent}/${source}` };
 	const caller = { owner, by };
-	// If the id is not signed, the body chooses the session: a replay with a new id finds the same session.
+	// If the id is not signed, the body chooses the session. A replay with a new id then finds the same session.
 	const key = session === undefined ? `delivery ${body ?? id}` : `session ${session}`;
 	const sessionId = sessions.idFromName(toSessionName({ owner, user }, 'webhook', agent, source, key));
 	const create = { agent, owner, user, by, metadata };

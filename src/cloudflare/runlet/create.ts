@@ -15,7 +15,7 @@ import { createApp } from '../routes/app.ts';
 import { createObjects } from './objects.ts';
 import { assertOptions, type RunletOptions } from './options.ts';
 
-/** A class of Durable Objects, as a Worker exports it and `wrangler.toml` binds it. */
+/** A class of Durable Objects, which a Worker exports and `wrangler.toml` binds. */
 export type ObjectClass = new (ctx: DurableObjectState, env: Env) => DurableObject<Env>;
 
 /** A Runlet: the default export of a Worker, and its Durable Objects. */
@@ -23,8 +23,8 @@ export interface Runlet {
 	/** Answers a request. A host with other routes mounts it: `host.mount('/ai', runlet.fetch)`. */
 	readonly fetch: (request: Request, env: Env, context?: ExecutionContext) => Promise<Response>;
 	/**
-	 * For a cron trigger, which a Worker without requests needs to learn of its agents' schedules after a deploy
-	 * (docs/schedules.md). All that is woken is woken by alarms.
+	 * For a cron trigger. A Worker without requests needs the trigger after a deploy, to learn of its agents'
+	 * schedules (docs/schedules.md). The trigger itself wakes nothing: only alarms wake agents and sessions.
 	 */
 	readonly scheduled: (event: unknown, env: Env) => Promise<void>;
 	/** The same as a Hono app: `host.route('/ai', runlet.app)`. */
@@ -40,8 +40,8 @@ export interface Runlet {
 }
 
 /**
- * Makes a Runlet of your agents. Throws `not_configured` or `invalid_agent`, which name the field and the remedy, when
- * the Worker starts. What is missing in the environment is in every answer, and in `/healthz?deep`.
+ * Makes a Runlet of your agents. Throws `not_configured` or `invalid_agent` when the Worker starts. These errors
+ * name the field and the remedy. Problems of the environment are in every answer, and in `/healthz?deep`.
  */
 export function createRunlet(options: RunletOptions): Runlet {
 	blameCaller(createRunlet, () => assertOptions(options));
@@ -69,7 +69,10 @@ export function createRunlet(options: RunletOptions): Runlet {
 	};
 }
 
-/** Makes what tells the directories of the agents' schedules: once for each environment, and again after a failure. */
+/**
+ * Makes the function that gives the agents' schedules to the directories. It does so once for each environment,
+ * and again after a failure.
+ */
 function createArming({ agents, schedules }: Runtime): (env: WorkerEnv) => Promise<void> | undefined {
 	const armed = new WeakSet<WorkerEnv>();
 	return (env) => {
@@ -96,7 +99,7 @@ function toProviders(given: RunletOptions['providers']): Runtime['providers'] {
 	};
 }
 
-/** Calls the function of the project. What it throws is a mistake of the setup, whatever its code. */
+/** Calls the function of the project. Any error that it throws is a mistake of the setup, whatever its code. */
 function callProviders(list: (env: Env) => readonly ProviderRegistration[], env: Env): readonly ProviderRegistration[] {
 	try {
 		return list(env);
@@ -106,7 +109,10 @@ function callProviders(list: (env: Env) => readonly ProviderRegistration[], env:
 	}
 }
 
-/** Takes the base path off a request's address. One that a host took off already stays as it is. */
+/**
+ * Removes the base path from a request's address. The address stays the same if a host has already removed the
+ * base path.
+ */
 function takeOff(basePath: string, request: Request): Request {
 	if (basePath === '') return request;
 	const url = new URL(request.url);
@@ -115,7 +121,7 @@ function takeOff(basePath: string, request: Request): Request {
 	return new Request(url, request);
 }
 
-/** Returns the context of a request; nothing outside of Workers, where Hono throws. */
+/** Returns the context of a request. Returns undefined outside of Workers, where Hono throws. */
 function findContext(c: { readonly executionCtx: ExecutionContext }): ExecutionContext | undefined {
 	try {
 		return c.executionCtx;

@@ -1,6 +1,7 @@
-/** What `import … from 'runlet/cloudflare'` gives: Runlet as a Worker on Cloudflare, or as a part of one. */
+/** The exports of `runlet/cloudflare`: Runlet as a Worker on Cloudflare, or as a part of a Worker. */
 
-// By `*`, so that a project can add to the interface: `declare module 'runlet/cloudflare' { interface Env { … } }`.
+// Exported by `*`, so that a project can extend the interface: `declare module 'runlet/cloudflare' { interface
+// Env { … } }`.
 export * from '../../core/base/env.ts';
 export { type AgentToolOptions, agentTool, spawn } from '../agent/agent-tool.ts';
 export type { ApprovalRequest, Approvers } from '../agent/approvers.ts';

@@ -11,17 +11,17 @@ import type { Provided } from '../plugin.ts';
 import { Session } from '../session/object.ts';
 import { createAlertSender, type OnSpending } from './spending.ts';
 
-/** What the objects of a Worker have in common. */
+/** The common options of a Worker's objects. */
 export interface ObjectsOptions extends Pick<PublisherOptions, 'paceMs'> {
-	/** Gives the environment under Runlet's own names. As it is if this is missing. */
+	/** Returns the environment under Runlet's own names. If this is missing, the environment is used unchanged. */
 	readonly toEnvironment?: (env: Env) => WorkerEnv;
 	/** The clock, in milliseconds since 1970. */
 	readonly now?: () => number;
-	/** Is told how much of a budget was spent. */
+	/** Called with the spent share of a budget. */
 	readonly onSpending?: OnSpending;
 }
 
-/** Makes the classes of a Worker's Durable Objects. Each is given what it needs of the environment. */
+/** Makes the classes of a Worker's Durable Objects. Each class gets its own part of the environment. */
 export function createObjects(runtime: Runtime & Provided, options: ObjectsOptions = {}) {
 	const { agents, schedules, links } = runtime;
 	const { toEnvironment = createEnvironment({}), now, paceMs } = options;
@@ -46,7 +46,7 @@ export function createObjects(runtime: Runtime & Provided, options: ObjectsOptio
 
 type Constructor<T, Rest extends readonly unknown[]> = new (ctx: DurableObjectState, env: Env, ...rest: Rest) => T;
 
-/** Makes a class that the platform can construct of one that wants more than the platform gives. */
+/** Makes a class that the platform can construct. `Base` needs more arguments than the platform gives. */
 function bind<T extends DurableObject<Env>, Options>(
 	Base: Constructor<T, [Options]>,
 	toEnvironment: (env: Env) => WorkerEnv,

@@ -14,36 +14,39 @@ import { createMissing, type PluginName } from '../objects/missing.ts';
 import type { Plugin } from '../plugin.ts';
 import type { OnSpending } from './spending.ts';
 
-/** What `createRunlet` takes. */
+/** The options of `createRunlet`. */
 export interface RunletOptions {
 	/** The agents that the Worker serves, each made by `defineAgent`. */
 	readonly agents: readonly Agent[];
 	/**
-	 * Who talks to the models: a list, or a function of the environment, which is called once for each environment. By
-	 * default it is every provider that Runlet brings, each with its key from the environment.
+	 * The providers of the models: a list, or a function of the environment, which is called once for each
+	 * environment. By default these are all providers of Runlet, each with its key from the environment.
 	 */
 	readonly providers?: readonly ProviderRegistration[] | ((env: Env) => readonly ProviderRegistration[]);
 	/**
-	 * Where the skills come from that agents name: a resolver, or a function of the environment and the session's owner that
-	 * gives one. By default they are those that were published to KV. If this is set, `SKILLS` and `PUBLISHERS` need not be bound.
+	 * The source of the skills that agents name: a resolver, or a function of the environment and the session's
+	 * owner that returns a resolver. By default these are the skills that were published to KV. If this option is
+	 * set, `SKILLS` and `PUBLISHERS` need not be bound.
 	 */
 	readonly skills?: SkillSource;
 	/**
-	 * Parts of Runlet that the Worker has beside its core: `[mcp, memory, schedules, links]` or some of them, each of
+	 * The optional parts of Runlet: `[mcp, memory, schedules, links]` or some of them, each from
 	 * `runlet/cloudflare/NAME`.
 	 */
 	readonly plugins?: readonly Plugin[];
 	/**
-	 * Says which account of your product a request comes from: `{ owner, scopes? }`, or `undefined` for none, which is
-	 * `401`. Without it callers need API keys. Session tokens, API keys and webhooks work beside it.
+	 * Returns the account of your product that a request comes from: `{ owner, scopes? }`. For `undefined` the
+	 * answer is `401`. Without this function callers need API keys. Session tokens, API keys and webhooks work in
+	 * either case.
 	 */
 	readonly authenticate?: Authenticate;
 	/**
-	 * Is told when 50, 80 and 100 % of an owner's day, or of a budget of a user, are spent: once for each, in the object of
-	 * the owner's ledger. It is told again later if it throws or takes more than 15 seconds (docs/budgets.md, "Alerts").
+	 * Called when 50, 80 and 100 % of a day budget of an owner, or of a budget of a user, are spent. It is called
+	 * once for each share, in the object of the owner's ledger. If it throws or takes more than 15 seconds, it is
+	 * called again later (docs/budgets.md, "Alerts").
 	 */
 	readonly onSpending?: OnSpending;
-	/** The path that the routes stand under in another Worker, such as `/ai`. */
+	/** The prefix of all paths of Runlet in another Worker, such as `/ai`. */
 	readonly basePath?: string;
 	/** Your own names of bindings, by their default names: `{ SESSIONS: 'CHATS' }`. */
 	readonly bindings?: BindingNames;
@@ -93,7 +96,10 @@ const schema = v.object({
 	bindings: v.optional(v.strictObject(v.entriesFromList(bindingNames, ownName))),
 });
 
-/** Throws `not_configured`, which names the field and says what it must be, and `invalid_agent` for two of one name. */
+/**
+ * Throws `not_configured`, which names the field and describes the right value. Throws `invalid_agent` for two
+ * agents with the same name.
+ */
 export function assertOptions(options: RunletOptions): void {
 	const owner = 'createRunlet';
 	assertDate();
@@ -107,8 +113,8 @@ export function assertOptions(options: RunletOptions): void {
 }
 
 /**
- * Throws `not_configured` for a Worker whose `compatibility_date` is before 2024-04-03, the date of the RPC between Durable
- * Objects: much that Runlet calls is not there.
+ * Throws `not_configured` for a Worker whose `compatibility_date` is before 2024-04-03. Only from this date on
+ * can Durable Objects call each other by RPC, which Runlet needs.
  */
 function assertDate(): void {
 	const flags: unknown = Reflect.get(Object(Reflect.get(globalThis, 'Cloudflare')), 'compatibilityFlags');
@@ -146,7 +152,7 @@ function* listNeeds(agent: Agent): Generator<Need> {
 	if (agent.onWaiting !== undefined) yield { name: 'links', field: 'onWaiting', does: 'tells when it waits' };
 }
 
-/** Throws `invalid_agent` for a tool that gives its calls to an agent that the Worker does not have. */
+/** Throws `invalid_agent` for a tool whose calls are for an agent that the Worker does not have. */
 function assertKnowsChildren({ agents }: RunletOptions): void {
 	const names = new Set(agents.map(({ name }) => name));
 	for (const { name, tools, skillTools } of agents)

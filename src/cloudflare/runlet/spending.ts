@@ -6,19 +6,19 @@ import { type LogFields, log, toFailureFields } from '../log.ts';
 import type { AlertSender, OutgoingAlert, SpendingAlert } from '../objects/ledger/spending-alert.ts';
 import { retryDelay, signHeaders } from '../wire/protocols/webhooks/callback.ts';
 
-/** Is told once for each share of a budget that was spent. If it throws, or takes too long, it is told again later. */
+/** Called once for each spent share of a budget. If it throws, or takes too long, it is called again later. */
 export type OnSpending = (alert: SpendingAlert, env: Env) => unknown;
 
-/** How long a receiver may take, in milliseconds. */
+/** The most milliseconds that a receiver may take. */
 const timeoutMs = 15_000;
-/** Bytes of an answer; nothing of it is read. */
+/** The most bytes of an answer, whose content is ignored. */
 const maxBytes = 1_000;
 
 type Deliver = (outgoing: OutgoingAlert) => Promise<number>;
 
 /**
- * Makes what delivers alerts about spending: to the function of the Worker, and to `SPENDING_CALLBACK`, signed as callbacks
- * are. Returns nothing where neither is there.
+ * Makes the function that delivers alerts about spending. It delivers to the function of the Worker, and to
+ * `SPENDING_CALLBACK`, signed like callbacks. Returns undefined if both are missing.
  */
 export function createAlertSender(onSpending: OnSpending | undefined, config: Config): AlertSender | undefined {
 	const { spendingCallback: url } = config;

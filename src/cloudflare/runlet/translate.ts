@@ -7,13 +7,13 @@ import type { Protocol } from '../wire/protocols/protocol.ts';
 import { uiProtocol } from '../wire/protocols/ui/protocol.ts';
 
 export interface UiResponseOptions {
-	/** The id of the message that the run writes. A new one if it is missing. */
+	/** The id of the message that the run writes. If it is missing, the message gets a new id. */
 	readonly messageId?: string;
 }
 
 /**
- * Answers a page with `useChat` of the AI SDK by a run of the library, in a route of your own. The run has no session, so
- * it ends if the page leaves.
+ * Answers a page with `useChat` of the AI SDK, in a route of your own, with a run of the library. The run has no
+ * session, so it ends if the page disconnects.
  */
 export function toUiResponse(run: Run, { messageId = crypto.randomUUID() }: UiResponseOptions = {}): Response {
 	const head = { messageId, earlier: [], given: [], isContinued: false };
@@ -32,7 +32,9 @@ export interface CompletionResponseOptions {
 	readonly includeUsage?: boolean;
 }
 
-/** Answers an OpenAI client by a run of the library, in a route of your own: with a completion, or with its chunks. */
+/**
+ * Answers an OpenAI client, in a route of your own, with a run of the library: as a completion, or as its chunks.
+ */
 export async function toCompletionResponse(
 	run: Run,
 	{ model, stream = false, includeUsage = false }: CompletionResponseOptions,
@@ -45,14 +47,14 @@ export async function toCompletionResponse(
 	return 'error' in whole ? runFailureResponse(whole.error) : Response.json(whole.completion);
 }
 
-/** Streams a run in the words of a protocol. Cancelling the stream cancels the run. */
+/** Streams a run in the form of a protocol. If the stream is cancelled, the run is cancelled, too. */
 function streamRun({ events }: Run, { writer: createWriter, headers }: Protocol): Response {
 	const iterator = events[Symbol.asyncIterator]();
 	const writer = createWriter(1);
 	const encoder = new TextEncoder();
 	const body = new ReadableStream<Uint8Array>({
 		pull: async (controller) => {
-			// An event may write nothing, and the stream asks again only after it got something.
+			// An event may write nothing. Without the loop the stream would then never ask again.
 			for (;;) {
 				const { value, done } = await iterator.next();
 				const text = done ? writer.end() : writer.event(value, undefined);

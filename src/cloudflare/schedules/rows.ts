@@ -5,7 +5,7 @@ import type { ScheduleQuery, StoredSchedule, WakeTarget } from '../objects/sched
 
 export interface DueSchedule extends StoredSchedule {
 	readonly dueAt: number;
-	/** Failed attempts. */
+	/** The number of failed attempts. */
 	readonly failed: number;
 }
 
@@ -41,7 +41,7 @@ export class ScheduleRows {
 		return this.#read('WHERE target = ? AND name = ?', toKey(target), name)[0];
 	}
 
-	/** By target and name. */
+	/** Lists schedules, sorted by target and name. */
 	list({ session, after, limit = -1 }: ScheduleQuery = {}): readonly StoredSchedule[] {
 		const place = after === undefined ? ['', ''] : [toKey(after.target), after.name];
 		if (session === undefined)
@@ -65,7 +65,7 @@ export class ScheduleRows {
 		this.#storage.sql.exec('DELETE FROM schedule WHERE target = ?', toKey({ kind: 'session', session }));
 	}
 
-	/** Removes schedules whose last time was before then. */
+	/** Removes schedules whose last time was before the given time. */
 	removeOver(before: number): void {
 		this.#storage.sql.exec(
 			"DELETE FROM schedule WHERE try_at IS NULL AND last ->> 'at' < ?",
@@ -73,7 +73,7 @@ export class ScheduleRows {
 		);
 	}
 
-	/** Oldest first. */
+	/** Lists due schedules, oldest first. */
 	listDue(now: number, most: number): readonly DueSchedule[] {
 		return this.#read('WHERE try_at <= ? ORDER BY try_at LIMIT ?', now, most).flatMap(({ dueAt, ...one }) =>
 			dueAt === undefined ? [] : [{ ...one, dueAt }],
@@ -86,7 +86,7 @@ export class ScheduleRows {
 		);
 	}
 
-	/** Changes nothing if the schedule was changed since. */
+	/** Stores the outcome of a due time. Changes nothing if the schedule was changed in the meantime. */
 	settle({ target, name, dueAt }: DueSchedule, { last, dueAt: next }: Settled): void {
 		this.#storage.sql.exec(
 			'UPDATE schedule SET last = ?1, due_at = ?2, try_at = ?2, failed = 0 WHERE target = ?3 AND name = ?4 AND due_at = ?5',

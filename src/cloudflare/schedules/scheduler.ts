@@ -10,11 +10,14 @@ import { wake } from './wake.ts';
 const mostOfSession = 100;
 const mostOfOwner = 10_000;
 
-/** Sessions that wake in parallel, and schedules that an alarm reads at a time. */
+/** The number of sessions that wake in parallel, and of schedules that an alarm reads at a time. */
 const atOnce = 16;
 const readAtOnce = 500;
 
-/** Milliseconds after each failed attempt. After the last one the time is given up. */
+/**
+ * Milliseconds of the pause after each failed attempt. If the attempt after the last pause fails, this due time
+ * is skipped.
+ */
 const pausesMs = [10_000, 60_000, 360_000, 1_800_000];
 
 /** Milliseconds for which a schedule is listed after its last time. */
@@ -133,7 +136,7 @@ function isSamePlace(a: NewSchedule, b: NewSchedule): boolean {
 	return a.name === b.name && JSON.stringify(a.target) === JSON.stringify(b.target);
 }
 
-/** Whether a schedule is unchanged. After its last time it may be set again. */
+/** Whether a schedule is unchanged. A schedule whose last time is over may be set again. */
 function isSame({ dueAt, ...before }: StoredSchedule, schedule: NewSchedule): boolean {
 	const toText = ({ owner, user, time: { at, cron, every, timezone }, text, askers }: NewSchedule) =>
 		JSON.stringify([owner, user, at, cron, every, timezone, text, askers]);

@@ -2,15 +2,15 @@ import { Cron } from 'croner';
 import { createFieldError, type RunletError } from '../../core/base/errors.ts';
 import type { WakeupTime } from '../../core/tool/index.ts';
 
-/** Milliseconds. */
+/** The units in milliseconds. */
 const units = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
 const kinds = ['cron', 'every', 'at'] as const;
 
-/** Milliseconds: ten years. */
+/** The longest time ahead, in milliseconds: ten years. */
 const farthestMs = 10 * 366 * units.d;
 
-/** ISO 8601 with its offset, because the machine's time zone means nothing. */
+/** ISO 8601 with an offset, because the time zone of the server has no meaning for the user. */
 const isoTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 
 /**
@@ -47,7 +47,7 @@ export function findNext(time: WakeupTime, { after, from }: { readonly after: nu
 	return openCron(time).nextRun(new Date(after))?.getTime();
 }
 
-/** `Date` takes 30 February for 2 March. */
+/** Whether a date exists. `Date` reads 30 February as 2 March. */
 function exists(isoText: string): boolean {
 	const day = isoText.slice(0, 10);
 	const begin = Date.parse(`${day}T00:00:00Z`);

@@ -50,7 +50,7 @@ async function findSpent(
 	return isSpent(daily) || isSpent(total) ? 'the user' : undefined;
 }
 
-/** Returns the message, or the outcome without one. */
+/** Returns the message, or the outcome if there is no message. */
 async function findText(
 	{ dueAt, name, owner, user, text = '' }: DueSchedule,
 	definition: AgentSchedule | undefined,
@@ -64,7 +64,7 @@ async function findText(
 		if (typeof written === 'string') return written;
 		throw new Error(`its function gave ${typeof written}, and not a text`);
 	} catch (cause) {
-		// A mistake of the project's function. It is not called again for this time.
+		// This is a mistake of the project's function. The function is not called again for this time.
 		return { outcome: 'failed', reason: toMessageText(cause).slice(0, 500) };
 	}
 }

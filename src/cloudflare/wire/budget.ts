@@ -22,12 +22,12 @@ export const budgetState = v.object({
 });
 
 /**
- * The default caps, in tokens (input and output), because not every model has a known price. A cap of any kind replaces
- * them.
+ * The default caps, in tokens (input and output), because the price of some models is unknown. A cap of any kind
+ * replaces them.
  */
 export const defaultBudgets = {
-	/** A long day's work of an agent, with the history that is sent again. */
+	/** Enough for a long day's work of an agent, with the history that each request sends again. */
 	session: { tokens: 2_000_000 },
-	/** Ten such sessions. */
+	/** Enough for ten such sessions. */
 	day: { tokens: 20_000_000 },
 } as const;

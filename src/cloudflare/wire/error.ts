@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { described } from './field.ts';
 
-/** The error of every route, except those that speak another protocol. */
+/** The error of every route, except the routes of other protocols. */
 export const errorBody = v.object({
 	error: v.object({
 		code: described(v.string(), 'A stable name to branch on.'),
@@ -10,7 +10,7 @@ export const errorBody = v.object({
 	}),
 });
 
-/** What each error status means on every route, with an example. */
+/** The meaning of each error status on every route, with an example. */
 export const failures = {
 	400: {
 		says: 'The request is not valid. The message names the field and says what is wrong with it.',
@@ -84,9 +84,9 @@ export const failures = {
 export type FailureStatus = keyof typeof failures;
 
 export interface Problem {
-	/** The variable, binding or agent. */
+	/** The variable, binding or agent with the problem. */
 	readonly where: string;
 	readonly message: string;
-	/** The variable, if the only mistake is that it is not set. */
+	/** The name of the variable, if the only mistake is that it is not set. */
 	readonly unset?: string;
 }

@@ -62,7 +62,7 @@ export const exportedFile = v.object({
 	base64: described(v.string(), 'The bytes of the piece.'),
 });
 
-/** An actor (docs/keys.md, "Actors"). Exports of earlier versions have no owner. */
+/** An actor (docs/keys.md, "Actors"). Exports of older versions have no owner. */
 const actor = v.object({
 	owner: v.optional(v.string()),
 	user: v.optional(v.string()),
@@ -138,7 +138,7 @@ export interface ExportedSession extends v.InferOutput<typeof document> {}
 /** The schema of an export. The compiler needs a named type of this size. */
 export const exportedSession: v.GenericSchema<ExportedSession> = document;
 
-/** The lists in the order of their records. */
+/** The lists of an export, in the order of their records. */
 export const exportedLists = ['runs', 'spending', 'state', 'notes', 'waiting', 'files', 'messages'] as const;
 
 export const recordNames = {

@@ -17,13 +17,13 @@ import { expirySchema, maxName, shortText } from './limits.ts';
 import { modelField } from './message.ts';
 import { metadata } from './session.ts';
 
-/** Bytes of an export that is one JSON document. */
+/** The most bytes of an export as a single JSON document. */
 export const maxDocument = 33_554_432;
 
-/** Bytes of an export as lines. */
+/** The most bytes of an export as lines. */
 export const maxLines = 1_073_741_824;
 
-/** Characters of a line. */
+/** The most characters of a line. */
 export const maxLine = 33_554_432;
 
 const position = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
@@ -55,7 +55,7 @@ const importedFile = v.object({
 	base64: v.pipe(v.string(), v.check(isBase64, 'Expected base64')),
 });
 
-/** The schemas of the records that an import reads. It only counts records without a schema. */
+/** The schemas of the records that an import reads. Records without a schema are only counted. */
 const schemas = {
 	session: v.object({ session: importedAbout }),
 	run: v.object({ run: exportedRun }),
@@ -92,14 +92,17 @@ export function createBadRecord(line: number, message: string, data?: RunletErro
 	return new RunletError('invalid_request', `line ${line}: ${message}`, { ...data, line });
 }
 
-/** Turns a document into the records of lines. Throws `invalid_request` at once for a missing session or list. */
+/**
+ * Turns a document into the same records that lines have. Throws `invalid_request` at once for a missing session
+ * or list.
+ */
 export function toRecords(document: unknown): Generator<object> {
 	if (!isRecord(document) || !('session' in document))
 		throw new RunletError('invalid_request', 'session: missing. Send what GET /v1/sessions/:id/export gave.', {
 			field: 'session',
 		});
 	const lists = exportedLists.map((list) => {
-		// Exports of earlier versions have no notes.
+		// Exports of older versions have no notes.
 		const records = document[list] ?? (list === 'notes' ? [] : undefined);
 		if (!Array.isArray(records))
 			throw new RunletError('invalid_request', `${list}: missing. It is a list, which may be empty.`, { field: list });

@@ -1,25 +1,25 @@
 import * as v from 'valibot';
 import { RunletError } from '../../core/base/errors.ts';
 
-/** Characters of an id from outside, such as a model's call id. */
+/** The most characters of an id from outside, such as a model's call id. */
 export const maxId = 1_000;
 
 export const maxName = 255;
 
-/** Characters of a text: as many as the bytes of a body. */
+/** The most characters of a text. The number is the same as the bytes of a body. */
 export const maxContent = 4_000_000;
 
 export const longText = v.pipe(v.string(), v.maxLength(maxContent));
 
 export const shortText = (most: number) => v.pipe(v.string(), v.maxLength(most, `at most ${most} characters`));
 
-/** Bytes of a request body. */
+/** The most bytes of a request body. */
 export const maxBody = 4_000_000;
 
-/** Bytes that an agent may allow for a webhook body. */
+/** The most bytes that an agent may allow for a webhook body. */
 export const maxWebhookBody = 25_000_000;
 
-/** Bytes of a file of a session with a bucket. */
+/** The most bytes of a file in a session with a bucket. */
 export const maxFile = 104_857_600;
 
 export function bodyTooLarge(limit: number): RunletError {
@@ -27,5 +27,8 @@ export function bodyTooLarge(limit: number): RunletError {
 	return new RunletError('too_large', `body: more than ${limit} bytes. ${advice}.`, { field: 'body', limit });
 }
 
-/** Milliseconds from the last activity to the removal. At most a hundred years: alarms cannot be set after 2189. */
+/**
+ * Milliseconds from the last activity to the removal. At most a hundred years, because alarms cannot be set after
+ * 2189.
+ */
 export const expirySchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_155_760_000_000));

@@ -3,7 +3,7 @@ import { described } from './field.ts';
 import { shortText } from './limits.ts';
 import { longestMs, secretName, secretValue, whole } from './tool.ts';
 
-/** The name of a server begins the names of its tools. */
+/** The form of a server's name, with which the names of its tools begin. */
 export const serverName = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 export const longestServerName = 32;
@@ -50,7 +50,7 @@ const entries = {
 	timeoutMs: described(whole(longestMs), 'How long a call may take, in milliseconds.'),
 };
 
-/** The fields that agents and owners define alike. */
+/** The fields that both agents and owners define. */
 export const serverSettings = {
 	auth: v.optional(entries.auth),
 	allow: v.optional(entries.allow),

@@ -2,11 +2,11 @@ import * as v from 'valibot';
 import { described, time } from './field.ts';
 import { count, nextCursor, ownerName } from './page.ts';
 
-/** Characters of a memory. */
+/** The most characters of a memory. */
 export const longestMemory = 8_000;
 /** The most memories of a person. */
 export const mostMemories = 1_000;
-/** Characters of all memories of a person. */
+/** The most characters of all memories of a person. */
 export const mostCharacters = 1_000_000;
 
 export const shownMemory = v.object({

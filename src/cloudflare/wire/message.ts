@@ -6,7 +6,7 @@ import { described, time } from './field.ts';
 import { longText, maxId, maxName, shortText } from './limits.ts';
 import { cacheMiss, usage } from './run.ts';
 
-/** A public URL: a tool or a model's server may fetch it from a network that the client cannot reach. */
+/** A public URL. A tool or a model's server may fetch the URL from a network that the client cannot reach. */
 const fileUrlField = v.pipe(
 	v.string(),
 	v.maxLength(2_048, 'at most 2048 characters'),
@@ -45,7 +45,7 @@ export const part = v.pipe(
 	),
 );
 
-/** The schemas that use it say which of the two is required. */
+/** The fields of the content. The schemas that use them define which of the two is required. */
 export const content = {
 	text: v.optional(textField),
 	parts: v.optional(v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(32), v.array(part))),
@@ -76,7 +76,7 @@ const nameField = v.pipe(
 	v.check((name) => !/^\.{1,2}$/.test(name), 'a file name, without a path'),
 );
 
-/** A file of a message. It has exactly one of the three contents. */
+/** A file of a message. It has exactly one of the three kinds of content. */
 export const attachment = v.pipe(
 	v.strictObject({
 		name: nameField,
@@ -104,7 +104,7 @@ export const attachment = v.pipe(
 
 export type Attachment = Readonly<v.InferOutput<typeof attachment>>;
 
-/** Its content is in the message's parts. */
+/** An attachment in the history. The content of the file is in the message's parts. */
 const shownAttachment = v.object({ name: v.string(), type: v.string(), size: v.number() });
 
 export const attachmentsField = v.optional(
@@ -235,7 +235,7 @@ export const shownMessage = v.variant('role', [
 	}),
 ]);
 
-/** Oldest first. */
+/** The waiting messages, oldest first. */
 export const waitingMessages = v.object({
 	waiting: v.array(
 		v.object({

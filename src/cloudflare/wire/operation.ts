@@ -3,7 +3,7 @@ import type { Right } from '../auth/rights.ts';
 import type { FailureStatus } from './error.ts';
 import { sourceNames } from './protocols/webhooks/source.ts';
 
-/** The callers: anybody, a sender with a signature, holders of a right, or keys with the scope admin or keys. */
+/** Who may call: anybody, a sender with a signature, holders of a right, or keys with the scope admin or keys. */
 export type Access = 'anybody' | 'sender' | Right | 'admin' | 'keys';
 
 /**
@@ -15,14 +15,17 @@ export interface Operation {
 	/** The path in the router's form, such as `/v1/sessions/:id`. */
 	readonly path: string;
 	readonly access: Access;
-	/** Whether a key with the scope admin may call it for every owner. */
+	/** Whether a key with the scope admin may call the operation for every owner. */
 	readonly adminToo?: true;
 	readonly tag: string;
 	readonly summary: string;
-	/** Markdown. */
+	/** A text in Markdown. */
 	readonly description?: string;
 	readonly query?: v.GenericSchema<unknown, object> & { readonly entries: Readonly<Record<string, v.GenericSchema>> };
-	/** Whether unknown query parameters are ignored: webhook senders, browsers and other protocols add their own. */
+	/**
+	 * Whether unknown query parameters are ignored, because webhook senders, browsers and other protocols add their
+	 * own.
+	 */
 	readonly ignoresQuery?: true;
 	readonly headers?: readonly RequestHeader[];
 	readonly json?: v.GenericSchema<unknown, object>;
@@ -37,7 +40,7 @@ export interface Operation {
 	readonly ownErrors?: Readonly<Record<number, string>>;
 	/** The form of the errors, if it is not Runlet's own. */
 	readonly failure?: Pick<Answer, 'json' | 'also'>;
-	/** Whether it answers with a run, and so with the run's errors too. */
+	/** Whether the operation answers with a run, so that it also has the errors of a run. */
 	readonly runs?: true;
 }
 
@@ -101,9 +104,9 @@ export const answerHeaders = {
 
 export type AnswerHeader = keyof typeof answerHeaders;
 
-/** A body with another media type than JSON, or that a route parses itself. */
+/** A body of another media type than JSON, or a body that a route parses itself. */
 export interface OtherMedia {
-	/** A text, or the JSON of an object. */
+	/** A text, or an object that is shown as JSON. */
 	readonly example: string | Readonly<Record<string, unknown>>;
 	readonly says?: string;
 	/** The schema of each `data:` of an event stream. */
@@ -121,7 +124,7 @@ export interface Answer {
 interface PathParameter {
 	readonly says: string;
 	readonly example: string;
-	/** Whether its value may have slashes. */
+	/** Whether the value of the parameter may have slashes. */
 	readonly hasSlashes?: true;
 }
 

@@ -5,7 +5,7 @@ import { budgetState } from './budget.ts';
 import { question, waitingCall } from './call.ts';
 import { described } from './field.ts';
 
-/** Fields that the provider did not report are missing. */
+/** The used tokens and units. Fields that the provider did not report are missing. */
 export const usage = v.object({
 	inputTokens: v.optional(described(v.number(), 'All input, including cached tokens.')),
 	outputTokens: v.optional(described(v.number(), 'All output, including reasoning.')),
@@ -39,7 +39,7 @@ export const runOutput = v.optional(
 	described(v.unknown(), 'The value of the text, if the agent has an `outputSchema`.'),
 );
 
-/** A run that ended. A failed run is an error instead. */
+/** The result of a run that ended. A failed run has an error instead. */
 export const runResult = v.variant('status', [
 	v.object({
 		runId,
@@ -55,10 +55,10 @@ export const runResult = v.variant('status', [
 	v.object({ runId, status: v.literal('cancelled'), usage: v.optional(usage) }),
 ]);
 
-/** The events of the run are on the session's event stream. */
+/** A run that has only begun. Its events are on the session's event stream. */
 export const acceptedRun = v.object({ runId });
 
-/** The terms of a client for a run. */
+/** The settings of a client for a run. */
 export interface RunTerms {
 	/** The schema of the answer, which is then JSON. */
 	readonly outputSchema?: JsonSchema;

@@ -59,7 +59,7 @@ export const runStatus = v.picklist([
 	'error',
 ]);
 
-/** A session that works for a call. */
+/** A child session, which works for a call. */
 const child = v.object({
 	id: v.string(),
 	agent: v.string(),

@@ -4,7 +4,7 @@ import type { ChildEvent } from './event.ts';
 export interface Reader {
 	/** An admin of the owner, or the person of the local mode (docs/keys.md, "Roles"). */
 	readonly isOperator: boolean;
-	/** The run's id in the log, else the request's. */
+	/** The id in the log: the id of the run, otherwise of the request. */
 	readonly id: string | undefined;
 }
 
@@ -16,7 +16,7 @@ interface Shown {
 
 const setupCodes: ReadonlySet<string> = new Set(['not_configured', 'unknown_model', 'invalid_agent']);
 
-/** Failures of a model that the reader can mend. */
+/** Failures of a model with a remedy that the reader can apply. */
 const remedies: Readonly<Record<string, readonly [code: string, message: string]>> = {
 	context_overflow: ['context_overflow', 'The conversation is too long for the model. Send less, or begin a new one.'],
 	content_filtered: ['content_filtered', 'The model refuses this content. Change the message.'],
@@ -29,8 +29,8 @@ const remedies: Readonly<Record<string, readonly [code: string, message: string]
 };
 
 /**
- * Returns an error as its reader may see it. Only operators read errors of the setup and words of a provider. Others
- * read a neutral text and the id of the log entry.
+ * Returns an error in the form that its reader may see. Only operators read errors of the setup and the texts of
+ * a provider. Other readers get a neutral text and the id of the log entry.
  */
 export function showError<E extends Shown>(error: E, { isOperator, id }: Reader): E | Shown {
 	if (isOperator || !isOfOperator(error)) return error;
@@ -61,12 +61,12 @@ export function showEvent(event: RunEvent, reader: Reader): RunEvent {
 	return { type: 'error', code, message, data };
 }
 
-/** Returns an event of a child as a reader of its parent may see it. */
+/** Returns an event of a child in the form that a reader of its parent may see. */
 export function showChildEvent({ event, ...child }: ChildEvent, reader: Reader): ChildEvent {
 	return { ...child, event: event.type === 'child' ? showChildEvent(event, reader) : showEvent(event, reader) };
 }
 
-/** The texts for readers who are no operators. */
+/** The texts for readers who are not operators. */
 const neutralWarnings: ReadonlyMap<string, string> = new Map([
 	['fallback_not_ready', 'A model that would have been asked next is not ready.'],
 	['mcp_unreachable', 'Tools of a server are missing in this turn.'],

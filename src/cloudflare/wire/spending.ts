@@ -56,7 +56,7 @@ export const spentParts = v.object({
 	...counts,
 });
 
-/** A group of the spending, or the count of a unit in it. */
+/** A group of the spending, or the number of units of a kind in a group. */
 export const spentGroup = v.union([
 	v.object({ owner: v.string(), ...spentParts.entries }),
 	v.object({

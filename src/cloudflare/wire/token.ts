@@ -3,13 +3,13 @@ import { type TokenScope, tokenScopes, userName } from '../auth/rights.ts';
 import { described, time } from './field.ts';
 import { maxId, shortText } from './limits.ts';
 
-/** A page shows which calls wait for an approval, and somebody else decides. */
+/** With these scopes a page can show which calls wait for an approval, but only somebody else can decide. */
 export const defaultTokenScopes: readonly TokenScope[] = ['read', 'message'];
 
-/** A day. */
+/** The seconds of a day. */
 export const tokenSeconds = 86_400;
 
-/** 30 days. */
+/** The seconds of 30 days. */
 const longestTokenSeconds = 2_592_000;
 
 export const holder = described(
@@ -41,7 +41,7 @@ export const tokenBody = v.strictObject({
 	),
 });
 
-/** Gives access to one session. */
+/** A token that gives access to one session. */
 export const sessionToken = v.object({
 	token: v.string(),
 	tokenId: described(v.string(), 'The id that revokes the token.'),

@@ -4,9 +4,9 @@ import { shortText } from './limits.ts';
 
 const toolMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** Milliseconds: the default time limit of a tool. */
+/** The default time limit of a tool, in milliseconds. */
 export const longestMs = 120_000;
-/** Bytes of an answer. */
+/** The most bytes of an answer. */
 const largestResponse = 1_000_000;
 
 export const whole = (most: number) => {
@@ -14,19 +14,22 @@ export const whole = (most: number) => {
 	return v.pipe(v.number(message), v.integer(message), v.minValue(1, message), v.maxValue(most, message));
 };
 
-/** The name of a secret, as `${NAME}` in a header has it. */
+/** The name of a secret. A header refers to the secret as `${NAME}`. */
 export const secretName = v.pipe(
 	v.string(),
 	v.regex(/^[A-Za-z_]\w{0,63}$/, 'a name has letters, digits and underscores, 64 at most'),
 );
 
-/** No message repeats it. A shorter value could not be removed from answers without damage. */
+/**
+ * The value of a secret. No message shows it. A shorter value could not be removed from answers without damage to
+ * other text.
+ */
 export const secretValue = v.pipe(
 	v.string('must be a text'),
 	v.regex(/^[\x21-\x7e]{4,4096}$/, 'must be 4 to 4,096 visible ASCII characters without spaces'),
 );
 
-/** Every provider accepts it. */
+/** The form of a tool's name, which every provider accepts. */
 export const toolName = /^[\w-]{1,64}$/;
 
 const fields = {

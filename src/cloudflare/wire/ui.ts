@@ -2,10 +2,10 @@ import * as v from 'valibot';
 import { taskList } from '../../core/tool/tasks.ts';
 import { described } from './field.ts';
 
-/** Characters of a chat id or a message id. */
+/** The most characters of a chat id or a message id. */
 const maxId = 256;
 
-/** An answer of many turns has a few hundred parts. */
+/** The parts of a message. An answer of many turns has a few hundred parts. */
 const parts = v.pipe(v.array(v.unknown()), v.maxLength(10_000, 'at most 10000 parts'));
 
 export const uiPost = v.object({
@@ -34,7 +34,7 @@ export const uiPost = v.object({
 	),
 });
 
-/** Parts of unknown kinds are ignored. */
+/** A message of the page. Parts of unknown kinds are ignored. */
 export const postedMessage = v.variant('role', [
 	v.object({ role: v.literal('user'), id: v.optional(v.pipe(v.string(), v.maxLength(maxId))), parts }),
 	v.object({ role: v.literal('assistant'), id: v.optional(v.pipe(v.string(), v.maxLength(maxId))), parts }),
@@ -64,7 +64,7 @@ const providerMetadata = v.optional(
 	described(v.object({ runlet: v.object({ quote: v.string() }) }), 'The words of the source that the answer cites.'),
 );
 
-/** AI SDK 5, 6 and 7 read it; the two approval kinds need 6 or 7. */
+/** A chunk of the UI message stream. AI SDK 5, 6 and 7 read it, but only 6 and 7 read the two approval kinds. */
 export const uiChunk = v.variant('type', [
 	v.object({ type: v.literal('start'), messageId: v.optional(v.string()), messageMetadata }),
 	v.object({ type: v.literal('message-metadata'), messageMetadata: data }),

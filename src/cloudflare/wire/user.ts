@@ -12,7 +12,7 @@ const userCaps = v.object({
 	total: v.optional(described(limit, 'The most in all.')),
 });
 
-/** A missing field has no cap. */
+/** The budget of a user. Without a field there is no cap of that kind. */
 export const userBudgetBody = v.strictObject({
 	daily: v.optional(described(budgetSchema, 'The most that the user may spend on a UTC day.')),
 	total: v.optional(described(budgetSchema, 'The most that the user may spend in all.')),

@@ -1,2 +1,2 @@
-/** The version of package.json. A test compares them. */
+/** The version in package.json. A test checks that both are the same. */
 export const version = '0.1.0';

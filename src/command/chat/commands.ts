@@ -29,11 +29,11 @@ interface Conversation {
 	readonly next: NextMessage;
 }
 
-/** Files and changes that are printed. */
+/** The most files and changes that are printed. */
 const mostFiles = 500;
 const mostChanges = 20;
 
-/** Returns what a command does, or `undefined` if the line is a message. */
+/** Returns the action of a command, or `undefined` if the line is a message. */
 export function findCommand(
 	line: string,
 	{ client, session: { id }, next }: Conversation,
@@ -90,7 +90,7 @@ async function printAllTasks(client: SessionClient, id: string): Promise<void> {
 	if (lists.length === 0) print('dim', 'There are no lists of tasks.');
 }
 
-/** Sessions that are printed. */
+/** The most sessions that are printed. */
 const mostSessions = 20;
 
 async function printSessions(client: SessionClient): Promise<void> {

@@ -13,10 +13,13 @@ import {
 
 type Style = Parameters<typeof styleText>[0];
 
-/** A longer text without a complete block is looked at again only when it has grown by a tenth. */
+/** A longer text without a complete block is parsed again only when it has grown by a tenth. */
 const longestOpen = 4_000;
 
-/** Takes Markdown without control characters. `write` gets complete blocks with the control characters of styles. */
+/**
+ * Makes a writer of Markdown. It accepts Markdown without control characters. `write` gets complete blocks, with
+ * control characters for the styles.
+ */
 export function createMarkdownWriter(write: (text: string) => void) {
 	let open = '';
 	let looked = 0;
@@ -40,7 +43,7 @@ export function createMarkdownWriter(write: (text: string) => void) {
 			open = rest + open.slice(end);
 			put(settled);
 		},
-		/** Nothing more comes. */
+		/** Ends the text. */
 		end(): void {
 			put(openMarkdown(open));
 			open = '';
@@ -115,7 +118,7 @@ function renderOne(token: MarkdownToken): string {
 	}
 }
 
-/** A link says where it leads. */
+/** Renders a link with its address. */
 function renderLink(token: Tokens.Link): string {
 	const label = renderInline(toKnown(token.tokens));
 	const address = stripVTControlCharacters(token.href);
@@ -152,7 +155,7 @@ function renderTable({ header, rows }: Tokens.Table, getLine: GetLine): string {
 	return [style('bold', toLine(head)), rule, ...body.map(toLine)].join('\n');
 }
 
-/** The columns of a text, if each character takes one. */
+/** Counts the columns of a text, if each character needs one column. */
 function measure(text: string): number {
 	return stripVTControlCharacters(text).length;
 }

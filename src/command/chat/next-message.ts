@@ -10,7 +10,7 @@ import { describeContent, findMime } from '../../core/workspace/content.ts';
 import { print, printText } from './print.ts';
 
 export interface NextMessage {
-	/** A model that replaces the session's model. */
+	/** The chosen model, if it replaces the session's model. */
 	model?: string;
 	files: readonly Attachment[];
 }
@@ -19,7 +19,7 @@ export interface NextMessage {
 const mostFiles = 16;
 const mostBytes = 2_800_000;
 
-/** Reads a file, to be sent with the next message. */
+/** Reads a file, and attaches it to the next message. */
 export async function attachFile(next: NextMessage, file: string): Promise<void> {
 	if (file === '') throw refuse('give the path of a file');
 	const path = resolve(file.startsWith('~/') ? join(homedir(), file.slice(2)) : file);
@@ -43,7 +43,7 @@ export async function attachFile(next: NextMessage, file: string): Promise<void>
 	);
 }
 
-/** Chooses the model of the messages to come. */
+/** Chooses the model of the next messages. */
 export async function chooseModel(next: NextMessage, client: SessionClient, id: string, name: string): Promise<void> {
 	const { models } = await readModels(client, id);
 	if (!models.some((model) => model.name === name)) {
@@ -54,7 +54,7 @@ export async function chooseModel(next: NextMessage, client: SessionClient, id: 
 	print('dim', `The next message goes to ${name}.`);
 }
 
-/** Prints the models that the session may have. */
+/** Prints the models that can be chosen in the session. */
 export async function printModels(next: NextMessage, client: SessionClient, id: string): Promise<void> {
 	const { models, chosen } = await readModels(client, id);
 	const current = next.model ?? chosen;

@@ -1,4 +1,4 @@
-/** Writes for `runlet chat`: the answer to standard output, lines about it to standard error. */
+/** Writes for `runlet chat`: the answer to standard output, and lines about the answer to standard error. */
 
 import { styleText } from 'node:util';
 
@@ -10,7 +10,7 @@ export function printText(text: string) {
 	writeText(toPrintable(text));
 }
 
-/** Writes text that has no control characters of others. */
+/** Writes text without control characters from outside. */
 export function writeText(text: string) {
 	process.stdout.write(text);
 	if (text !== '') isInLine = !text.endsWith('\n');
@@ -27,7 +27,10 @@ export function print(style: 'dim' | 'bold' | 'red' | 'green' | 'yellow', text: 
 	process.stderr.write(`${styleText(style, toPrintable(text), { stream: process.stderr })}\n`);
 }
 
-/** Removes control characters, which could move the cursor or write the clipboard, and those of the text direction. */
+/**
+ * Removes control characters, which could move the cursor or write to the clipboard. Also removes characters that
+ * change the direction of the text.
+ */
 export function toPrintable(text: string): string {
 	return text.replace(/(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '');
 }

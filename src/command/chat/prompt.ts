@@ -1,20 +1,20 @@
-/** The prompt of a chat. The arrow keys go through earlier lines, also those of earlier starts. */
+/** The prompt of a chat. The arrow keys select earlier lines, also lines of earlier chats. */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 
-/** Lines that are kept. */
+/** The most lines that are kept. */
 const mostLines = 500;
 
-/** Returns the file of the history, in the folder for the state of programs on this system. */
+/** Returns the file of the history. It is in this system's folder for the state of programs. */
 export function findHistoryFile(env: NodeJS.ProcessEnv = process.env): string {
 	const folder = env.XDG_STATE_HOME || env.LOCALAPPDATA || join(homedir(), '.local', 'state');
 	return join(folder, 'runlet', 'chat-history');
 }
 
-/** Where the file can't be written, the history lasts as long as the prompt. */
+/** Makes the prompt. If the file cannot be written, the history is kept only as long as the prompt is open. */
 export function createPrompt(
 	input: NodeJS.ReadableStream,
 	output: NodeJS.WritableStream,
@@ -43,6 +43,6 @@ function keepLines(file: string, lines: readonly string[]): void {
 		mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
 		writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 });
 	} catch {
-		// A home without a place for it has no history.
+		// Without a writable folder no history is kept.
 	}
 }

@@ -17,7 +17,7 @@ import {
 import { createMarkdownWriter } from './markdown.ts';
 import { endLine, print, printText, toOneLine, toPrintable, writeText } from './print.ts';
 
-/** Whether standard output shows styles: it is a terminal, or FORCE_COLOR says so, and NO_COLOR does not forbid it. */
+/** Whether standard output shows styles. It does on a terminal or with FORCE_COLOR, unless NO_COLOR is set. */
 const isStyled = styleText('bold', '-', { stream: process.stdout }) !== '-';
 
 /** Prints the events of a run. Formats Markdown if the terminal has styles. */
@@ -51,7 +51,7 @@ export function createWriter() {
 		/** Prints the rest of a text. */
 		end: prose.end,
 		write(event: RunEvent) {
-			// Sources come between the words of a text.
+			// The events of sources arrive between the words of a text.
 			if (event.type !== 'text' && event.type !== 'source') prose.end();
 			switch (event.type) {
 				case 'text':
@@ -77,7 +77,7 @@ export function createWriter() {
 					return print('dim', `· ${event.label}${event.detail ? ` ${event.detail}` : ''}`);
 				case 'tasks': {
 					for (const list of event.lists) printTasks(list);
-					// A result would only repeat this.
+					// The result of the call would only repeat this line.
 					const call = calls.get(event.id);
 					if (call) call.isShown = true;
 					return;
@@ -186,7 +186,7 @@ export function printTasks(list: TaskList) {
 	if (after > 0) print('dim', `  … ${after} more`);
 }
 
-/** Footnotes that are printed. */
+/** The most footnotes that are printed. */
 const mostNotes = 50;
 
 function createProvided() {

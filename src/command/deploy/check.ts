@@ -13,7 +13,7 @@ import { root } from '../project.ts';
 import { publishSkills } from '../skills/publish.ts';
 import { loadMiniflare, loadWrangler, type Target } from '../wrangler.ts';
 
-/** What is read of Wrangler's configuration. */
+/** The settings that are read from Wrangler's configuration. */
 interface Settings {
 	readonly main?: string;
 	readonly vars: Record<string, unknown>;
@@ -26,16 +26,16 @@ const health = v.looseObject({
 const agentList = v.object({ agents: v.array(v.object({ name: v.string(), model: v.string() })) });
 const failure = v.looseObject({ error: v.looseObject({ code: v.string(), message: v.string() }) });
 
-/** What a built Worker says of itself. */
+/** The result of the check of a built Worker. */
 export interface DeployCheck {
 	readonly problems: readonly Problem[];
-	/** The names of the agents that the model `demo` would answer for. */
+	/** The names of the agents that the deployed Worker would answer with the model `demo`. */
 	readonly demoAgents: readonly string[];
 }
 
 /**
- * Runs a built Worker once with the variables and skills of a deployment, and reads its problems. Secrets at Cloudflare
- * are unknown here, so a problem may be only an `unset` secret.
+ * Runs a built Worker once with the variables and skills of a deployment, and reads its problems. The secrets at
+ * Cloudflare are unknown here. So a problem may be only a secret that is `unset` here.
  */
 export async function checkDeploy(
 	folder: string,
@@ -46,8 +46,8 @@ export async function checkDeploy(
 		[loadMiniflare(), loadWrangler()],
 	);
 	const read = unstable_readConfig({ config, env }, { hideWarnings: true });
-	// .dev.vars is not deployed. Wrangler reads it unless `envFiles` names another file, which may be missing. Its types do
-	// not have this option.
+	// .dev.vars is not deployed. Wrangler reads that file unless `envFiles` names another file, which may be
+	// missing. Wrangler's types lack this option.
 	const options = { overrides: {}, envFiles: [join(folder, '.no-variables')] };
 	const { compatibilityDate, compatibilityFlags, durableObjects, d1Databases, r2Buckets, queueProducers } =
 		unstable_getMiniflareWorkerOptions(read, env, options).workerOptions;
@@ -110,7 +110,7 @@ function readProblems(body: unknown, basePath: string): readonly Problem[] {
 	return [{ where, message: `it is not answered by Runlet. ${describeLost(basePath)}` }];
 }
 
-/** What Wrangler writes beside the Worker, by its ending. */
+/** The types of the modules that Wrangler writes beside the Worker, by their file endings. */
 const moduleTypes = {
 	'.js': 'ESModule',
 	'.wasm': 'CompiledWasm',
@@ -119,7 +119,7 @@ const moduleTypes = {
 	'.bin': 'Data',
 } as const;
 
-/** Lists the modules of a built Worker, its main one first. */
+/** Lists the modules of a built Worker, the main module first. */
 function listModules(folder: string, main: string) {
 	const names = [main, ...readdirSync(folder).filter((name) => name !== main)];
 	return names.flatMap((name) => {
@@ -128,7 +128,9 @@ function listModules(folder: string, main: string) {
 	});
 }
 
-/** Returns the variables as a Worker gets them: numbers and booleans of `wrangler.toml` keep their type. */
+/**
+ * Returns the variables in the form that a Worker gets: numbers and booleans of `wrangler.toml` keep their type.
+ */
 function toBindings(vars: Record<string, unknown>): Record<string, string | number | boolean> {
 	const form = v.union([v.string(), v.number(), v.boolean()]);
 	return Object.fromEntries(

@@ -7,7 +7,7 @@ import { describeLost } from '../options.ts';
 import { toCommand } from '../project.ts';
 
 export interface BannerOptions {
-	/** The address of Runlet: its base path is in it. */
+	/** The address of Runlet, with its base path. */
 	readonly url: string;
 	readonly basePath: string;
 	/** The address of the Worker itself. */
@@ -47,7 +47,7 @@ export async function writeBanner(options: BannerOptions, { agents, asksForAccou
 ${await describeBudgets(options)}${describeAccess(options, asksForAccount)}`;
 }
 
-/** Says who can call the Worker. */
+/** Describes who can call the Worker. */
 function describeAccess({ hasKeys, isPrivate }: BannerOptions, asksForAccount: boolean): string {
 	if (hasKeys) return `\n  Only who has a key of ${toCommand('keys')} is answered: export RUNLET_API_KEY=rl_…\n`;
 	if (isPrivate && asksForAccount)
@@ -59,7 +59,7 @@ function describeAccess({ hasKeys, isPrivate }: BannerOptions, asksForAccount: b
 
 const budgets = v.looseObject({ budgets: v.object({ session: limitSchema, day: limitSchema }) });
 
-/** Says the default budgets. With keys set, only an admin can ask for them. */
+/** Describes the default budgets. If there are keys, only an admin can ask the Worker for its budgets. */
 async function describeBudgets({ port, secret, basePath }: BannerOptions): Promise<string> {
 	try {
 		const response = await fetch(`http://127.0.0.1:${port}${basePath}/v1/usage?days=1`, {
@@ -80,9 +80,9 @@ const failure = v.looseObject({ error: v.looseObject({ message: v.string() }) })
 
 /** The state of the Worker. */
 export interface Inspection {
-	/** Whether the Worker asks for an account of the project, as `authenticate` of `createRunlet` knows it. */
+	/** Whether the Worker asks for an account of the project, which `authenticate` of `createRunlet` recognises. */
 	readonly asksForAccount: boolean;
-	/** Whether the Worker answers with its agents, at least to a key. */
+	/** Whether the Worker answers with the list of its agents, or would answer with it to a key. */
 	readonly answers: boolean;
 	readonly agents: v.InferOutput<typeof agentList>['agents'];
 	/** The problems, one line each. */

@@ -14,11 +14,14 @@ import type { Message } from './inside.ts';
 import { createOutput } from './output.ts';
 import { SourceLines } from './stack.ts';
 
-/** Milliseconds that a request waits for a starting server. */
+/** The most milliseconds that a request waits for a starting server. */
 const startMs = 60_000;
 /** Milliseconds until a stopping Wrangler is killed. */
 const stopMs = 5_000;
-/** A server that ran for a shorter time died at once. After several of these in a row `runlet dev` gives up. */
+/**
+ * If a server ran for less than this time, it counts as ended at once. After several such servers in a row
+ * `runlet dev` gives up.
+ */
 const atOnceMs = 1_000;
 const maxAtOnce = 4;
 
@@ -52,7 +55,7 @@ interface Wrangler {
 	address?: Address;
 	/** When the Worker first answered. */
 	upSince?: number;
-	/** When the build began that runs or failed. A later build counts once its Worker runs. */
+	/** The time at which the build began that runs or failed. A later build counts only when its Worker runs. */
 	builtAt: number;
 	/** The last output. */
 	tail: string;
@@ -81,12 +84,12 @@ export class DevServer {
 	start(): void {
 		const { program, args, json, print } = this.#options;
 		this.#mistake = undefined;
-		// Not by --import: then Node loads Wrangler as if it were a module, which takes longer.
+		// `--import` is not used: with it Node loads Wrangler as if it were a module, which takes longer.
 		const inside = join(import.meta.dirname, `inside${extension}`);
 		const child = spawn(process.execPath, ['--no-warnings', '--require', inside, program, 'dev', ...args], {
 			cwd: root,
-			// The process group stays the same, so a signal to the group reaches all. The last descriptor is our own output: it
-			// closes only when Wrangler has ended too.
+			// The process group stays the same, so a signal to the group reaches all processes. The last descriptor is
+			// our own output: it closes only when Wrangler has ended, too.
 			stdio: ['inherit', 'pipe', 'pipe', 'ipc', 1],
 			env: { ...quietEnv, RUNLET_START: this.#mark, ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
 		});
@@ -123,7 +126,10 @@ export class DevServer {
 		throw new RunletError('overloaded', 'The server is still starting. Try again in a second.', { retryAfter: 1 });
 	}
 
-	/** Starts a server that waits for a saved file. A server that is ending because of an error starts again after its end. */
+	/**
+	 * Starts a server that waits for a saved file. If a server is ending because of an error, a new server starts
+	 * after its end.
+	 */
 	retry(savedAt = Date.now()): void {
 		this.#savedAt = savedAt;
 		if (this.#wrangler === undefined) this.start();
@@ -149,7 +155,7 @@ export class DevServer {
 
 	#onMessage(json: string, wrangler: Wrangler): void {
 		if (wrangler.ending !== undefined) return;
-		// SAFETY: `inside.ts` writes the messages. Those of Wrangler itself are ignored.
+		// SAFETY: `inside.ts` writes these messages. The messages of Wrangler itself are ignored.
 		const message: Message = JSON.parse(json);
 		switch (message.event) {
 			case 'building':
@@ -182,7 +188,7 @@ export class DevServer {
 		this.#waitForSave(
 			`The Worker does not run: ${what.replace(/[^.?!]$/, '$&.')} Mend it and save: it is tried again.`,
 		);
-		// After a failed first build it watches no file.
+		// If the first build failed, Wrangler watches no file.
 		if (wrangler.upSince === undefined) this.#end(wrangler, 'mistake');
 	}
 

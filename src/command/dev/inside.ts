@@ -1,4 +1,4 @@
-/** Runs inside Wrangler's process, before Wrangler: tells `runlet dev` what Wrangler does. */
+/** Runs inside Wrangler's process, before Wrangler. It reports to `runlet dev` what Wrangler does. */
 
 import childProcess from 'node:child_process';
 import { resolve } from 'node:path';
@@ -35,7 +35,7 @@ interface WranglerEvent {
 	readonly cause?: Failure;
 }
 
-/** A failed build has esbuild's errors, itself or as its cause. */
+/** A failed build. The errors of esbuild are in the failure itself or in its cause. */
 interface Failure {
 	readonly message: string;
 	readonly cause?: Failure;
@@ -59,7 +59,8 @@ Object.assign(childProcess, {
 		const child = Reflect.apply(spawn, childProcess, args);
 		const name = /(workerd|esbuild)[^/\\]*$/.exec(String(args[0]))?.[1];
 		child.once('exit', (_: unknown, signal: string | null) => {
-			// Wrangler may have killed it, or it ended by itself and printed its reason: that is no loss.
+			// Wrangler may have killed the process, or the process ended by itself and printed its reason. Neither is a
+			// loss.
 			if (name !== undefined && signal !== null && !child.killed) send({ event: 'lost', name, signal });
 		});
 		return child;
@@ -79,10 +80,10 @@ async function onEvent(
 	{ proxy }: DevEnv,
 ): Promise<void> {
 	if (type === 'configUpdate' && config !== undefined) {
-		// Anybody who reaches the inspector can run code in the Worker. It has no authentication, and any page may open a
-		// WebSocket.
+		// Anybody who can reach the inspector can run code in the Worker. The inspector has no authentication, and
+		// any page may open a WebSocket to it.
 		if (!hasOption(/^--inspector-?(port|ip)\b/i)) config.dev.inspector = false;
-		// The Worker sees the address of `runlet dev`, and not that of its routes.
+		// The Worker sees the address of `runlet dev`, and not the address in its routes.
 		if (config.dev.origin !== undefined && !hasOption(/^--(host|local-?upstream)\b/i))
 			delete config.dev.origin.hostname;
 	}
@@ -91,9 +92,9 @@ async function onEvent(
 	if (type === 'reloadComplete' && proxyData !== undefined) {
 		const { userWorkerUrl, userWorkerInnerUrlOverrides } = proxyData;
 		const isHere = userWorkerUrl.hostname === '127.0.0.1';
-		// Wrangler's own proxy and the Worker both keep idle connections for five seconds. A request at the moment of
-		// closing is lost and crashes Wrangler (cloudflare/workers-sdk#14641). So `runlet dev` calls the Worker directly,
-		// unless it runs at Cloudflare.
+		// Wrangler's own proxy and the Worker both keep idle connections for five seconds. If a request is sent while
+		// the connection closes, the request is lost and Wrangler crashes (cloudflare/workers-sdk#14641). So `runlet
+		// dev` calls the Worker directly, unless it runs at Cloudflare.
 		const { port } = isHere ? userWorkerUrl : (await proxy.ready.promise).url;
 		const isSecure = isHere && userWorkerInnerUrlOverrides?.protocol === 'https:';
 		send({ event: 'worker', port: Number(port), isSecure });
@@ -110,13 +111,13 @@ function describeBuild({ message, errors, cause }: Failure): string {
 	return location === null ? text : `${location.file}:${location.line}:${location.column}: ${text}`;
 }
 
-/** Returns what workerd wrote, which is a line of JSON in Miniflare's message. */
+/** Returns the output of workerd, which is a line of JSON in Miniflare's message. */
 function readOutput(message: string): string {
 	const line = message.split('\n').find((text) => text.startsWith('{"timestamp"'));
 	return line === undefined ? message : String(JSON.parse(line).message);
 }
 
-// Wrangler exports its classes once it is loaded. Its events come later.
+// Wrangler exports its classes only when it is loaded. Its events are emitted later.
 setImmediate(() => {
 	const prototype: DevEnv | undefined = process.mainModule?.exports?.unstable_DevEnv?.prototype;
 	if (prototype === undefined)

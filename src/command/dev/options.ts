@@ -1,4 +1,4 @@
-/** The options of `runlet dev`: a few are its own, all others go to `wrangler dev`. */
+/** The options of `runlet dev`: it uses a few options itself, and passes all others to `wrangler dev`. */
 
 import { randomBytes } from 'node:crypto';
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ export const wranglerNames = [
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 
-/** The options that are not passed on. */
+/** The options that are not passed to `wrangler dev`. */
 const own = {
 	port: text,
 	ip: text,
@@ -59,7 +59,7 @@ export interface DevOptions {
 	readonly ip: string;
 	/** The base path of Runlet in the Worker. */
 	readonly basePath: string;
-	/** Whether only this machine can reach the server. Only then it answers without a key. */
+	/** Whether only this machine can reach the server. Only in this case the server answers without a key. */
 	readonly isPrivate: boolean;
 	readonly tls: { readonly key: Buffer; readonly cert: Buffer } | undefined;
 	/** The file of the accepted keys, if keys are needed. */
@@ -68,10 +68,10 @@ export interface DevOptions {
 	/** Whether the types are checked in parallel. */
 	readonly checksTypes: boolean;
 	readonly config: string;
-	/** Where sessions and skills are kept. */
+	/** The folder of the sessions and skills. */
 	readonly stateFolder: string;
 	readonly env: string | undefined;
-	/** The options for `runlet skills`: the same storage. */
+	/** The options for `runlet skills`, so that it uses the same storage. */
 	readonly target: readonly string[];
 	/** The options for `wrangler dev`. */
 	readonly rest: readonly string[];
@@ -131,7 +131,7 @@ export function readOptions(args: readonly string[], { PORT }: NodeJS.ProcessEnv
 			return value === undefined ? [] : [`--${name}`, value];
 		}),
 		rest: [
-			// Without this a binding that exists only at Cloudflare (Workers AI) asks for a login at the start.
+			// Without `--local`, a binding that exists only at Cloudflare (Workers AI) asks for a login at the start.
 			...(isGiven('local', 'remote') ? [] : ['--local']),
 			...(isGiven('show-interactive-dev-session') ? [] : ['--show-interactive-dev-session=false']),
 			...args.filter((_, index) => !ownArgs.has(index)),
@@ -177,13 +177,19 @@ function readTls(protocol: string | undefined, key: string | undefined, cert: st
 
 type Project = Pick<DevOptions, 'rest' | 'config'>;
 
-/** Returns the option with the address of the Worker, for logins of MCP servers, unless no login page can reach it. */
+/**
+ * Returns the option with the address of the Worker, for logins of MCP servers. Returns no option if no login
+ * page can reach the address.
+ */
 export function publicUrlOptions(project: Project, url: string): readonly string[] {
 	const isUsable = /^(https:|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])/.test(`${url}/`);
 	return !isUsable || setsVariable(project, 'PUBLIC_URL') ? [] : ['--var', `PUBLIC_URL:${url}`];
 }
 
-/** Returns the option with the key for the secrets of owners. The key is kept beside the sessions, which need it. */
+/**
+ * Returns the option with the key for the secrets of owners. The key is stored beside the sessions, because they
+ * need the key.
+ */
 export function secretsKeyOptions(project: Project & Pick<DevOptions, 'stateFolder'>): readonly string[] {
 	if (project.rest.includes('--remote') || setsVariable(project, 'SECRETS_KEY')) return [];
 	return ['--var', `SECRETS_KEY:${readOrMakeKey(project.stateFolder)}`];
@@ -200,7 +206,10 @@ function readOrMakeKey(folder: string): string {
 	return key;
 }
 
-/** Whether the project itself sets a variable: as an option, in its configuration, or in a file beside that. */
+/**
+ * Whether the project itself sets a variable: as an option, in its configuration, or in a file beside the
+ * configuration.
+ */
 function setsVariable({ rest, config }: Project, name: string): boolean {
 	if (rest.some((option) => option.includes(`${name}:`))) return true;
 	const folder = dirname(config);

@@ -8,7 +8,7 @@ import type { SourceLines } from './stack.ts';
 export interface OutputOptions {
 	readonly lines: SourceLines;
 	readonly print: (text: string) => void;
-	/** Whether the Worker's own lines stay JSON. */
+	/** Whether the Worker's own lines are printed as JSON. */
 	readonly json: boolean;
 }
 
@@ -63,7 +63,7 @@ function parseLog(plain: string): LogLine | undefined {
 	}
 }
 
-/** Formats a line for a person. Returns undefined if the proxy prints the same. */
+/** Formats a line for a person. Returns undefined if the proxy prints the same information. */
 function describeLog(line: LogLine, lines: SourceLines): string | undefined {
 	const stack = line['exception.stacktrace'];
 	const frames = typeof stack === 'string' ? `\n${lines.translate(stack).replace(/^/gm, '    ')}` : '';
@@ -103,7 +103,7 @@ export interface AnswerLine {
 	readonly ms: number;
 }
 
-/** Formats a request. Returns undefined for files of the page, which a browser requests by the dozen. */
+/** Formats a request. Returns undefined for files of the page, because a browser requests many of them. */
 export function describeAnswer({ method, path, status, ms }: AnswerLine): string | undefined {
 	if (status < 400 && method === 'GET' && /^\/$|\.(js|css|svg|ico|png|map)$/.test(path)) return undefined;
 	const shown = stripVTControlCharacters(path).slice(0, 120);

@@ -1,6 +1,6 @@
 /**
- * The server at the address that `runlet dev` prints. It passes requests to the Worker as they come. It refuses a foreign
- * `Host`, and removes headers that control Wrangler.
+ * The server at the address that `runlet dev` prints. It passes requests to the Worker without waiting for their
+ * end. It refuses a foreign `Host`, and removes headers that control Wrangler.
  */
 
 import {
@@ -26,7 +26,10 @@ import type { AnswerLine } from './output.ts';
 import { createStackTranslator } from './stack.ts';
 
 export interface ProxyOptions {
-	/** The secret that shows the Worker that a request came through this proxy. Not sent if missing. */
+	/**
+	 * The secret that proves to the Worker that a request came through this proxy. If it is missing, no secret is
+	 * sent.
+	 */
 	readonly secret: string | undefined;
 	/** Returns the Worker's address. Waits for a starting Worker. Throws the error of a Worker that does not run. */
 	readonly findAddress: () => Promise<Address>;
@@ -38,7 +41,10 @@ export interface ProxyOptions {
 	readonly onAnswer?: (line: AnswerLine) => void;
 	/** A certificate and its key, for an https address. */
 	readonly tls?: ServerOptions;
-	/** The most bytes of a body of unknown length, which is kept in memory. The default is what the Worker takes. */
+	/**
+	 * The most bytes of a body of unknown length, because such a body is kept in memory. By default the limit is
+	 * that of the Worker.
+	 */
 	readonly maxBytes?: number;
 }
 
@@ -76,7 +82,10 @@ async function handle(req: IncomingMessage, res: ServerResponse, options: ProxyO
 /** The host names by which a browser reaches only this machine. */
 const loopbackHost = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,5})?$/i;
 
-/** Wrangler's own paths, which no page may call: to start a schedule, to reload, to show Wrangler's pages. */
+/**
+ * Wrangler's own paths. They start a schedule, reload the Worker, or show Wrangler's pages, so no page may call
+ * them.
+ */
 const ownPath = /^\/+cdn-cgi(\/|$)/i;
 
 function assertAllowed({ url = '', headers }: IncomingMessage, { onlyLoopback }: ProxyOptions): void {
@@ -94,7 +103,10 @@ function assertAllowed({ url = '', headers }: IncomingMessage, { onlyLoopback }:
 		throw new RunletError('forbidden', 'A page may not ask for what is under /cdn-cgi. Use curl.');
 }
 
-/** Asks the Worker. Asks again if Wrangler died before its answer and the request is safe to repeat. */
+/**
+ * Sends a request to the Worker. Sends it again if Wrangler died before its answer and the request is safe to
+ * repeat.
+ */
 async function passOn(req: IncomingMessage, res: ServerResponse, options: ProxyOptions, report: Report): Promise<void> {
 	for (let attempt = 1; ; attempt++) {
 		const address = await options.findAddress();
@@ -132,11 +144,13 @@ async function forward(
 	report: Report,
 ): Promise<void> {
 	const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-	// The Worker closes the connection under an upload of unknown length that it refuses, and its answer may get lost.
+	// If the Worker refuses an upload of unknown length, it closes the connection during the upload, and its answer
+	// may get lost.
 	const body = req.headers['transfer-encoding'] === undefined ? undefined : await readWhole(req, maxBytes);
 	const outgoing = request({
 		...{ host: '127.0.0.1', port: address.port, method: req.method, path: req.url, setHost: false },
-		// Each request has a connection of its own: workerd closes idle connections, and loses a request that comes then.
+		// Each request has its own connection, because workerd closes idle connections, and loses a request that
+		// arrives at that moment.
 		agent: false,
 		headers: { ...toHeaders(req, secret, address), ...(body !== undefined && { 'content-length': body.length }) },
 	});
@@ -149,7 +163,7 @@ async function forward(
 		if (!req.complete) outgoing.flushHeaders();
 		return req.pipe(outgoing);
 	};
-	// Until it is connected the request can be sent again.
+	// The request can be sent again as long as it is not connected.
 	outgoing.once('socket', (socket) => socket.once('connect', sendBody));
 	try {
 		const answer = await promise;
@@ -166,7 +180,7 @@ async function forward(
 	}
 }
 
-/** Reads a body. Throws `too_large` over the limit. */
+/** Reads a body. Throws `too_large` for a body above the limit. */
 async function readWhole(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
 	const chunks: Buffer[] = [];
 	let length = 0;
@@ -188,11 +202,11 @@ async function send(
 	[first, ...steps]: readonly [NodeJS.ReadableStream, ...NodeJS.ReadWriteStream[]],
 ): Promise<void> {
 	const { req } = res;
-	// The rest of a request would be read as the next one.
+	// The server would read the rest of this request as the next request.
 	if (!req.complete) res.shouldKeepAlive = false;
 	res.writeHead(status, headers);
 	res.flushHeaders();
-	// An answer that breaks off at the Worker breaks off here too.
+	// If an answer breaks off at the Worker, it must break off here, too.
 	await pipeline([first, ...steps, res], { end: false });
 	// Closing the connection at once would lose the answer.
 	if (!req.complete) await Promise.race([finished(req.resume()), pause(lateMs)]).catch(() => {});

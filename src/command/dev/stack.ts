@@ -21,7 +21,7 @@ export class SourceLines {
 	#text: string | undefined;
 	#map: SourceMap | undefined;
 
-	/** Reads the source map of a build now, because Wrangler removes it at its end. */
+	/** Reads the source map of a build immediately, because Wrangler removes the map when it ends. */
 	read(file: string): void {
 		this.#folder = dirname(file);
 		this.#text = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
@@ -33,7 +33,9 @@ export class SourceLines {
 		return text.replace(place, (found, line, column) => this.#find(Number(line), Number(column)) ?? found);
 	}
 
-	/** Finds the exception in the output of a workerd that cannot load the Worker: its line and its message. */
+	/**
+	 * Finds the exception in the output of a workerd that cannot load the Worker. Returns its line and its message.
+	 */
 	findUncaught(output: string): string | undefined {
 		const [, message, at] = /Uncaught (?:Error: )?([^\n]*)(?:\n\s+at ([^\n]*))?/.exec(output) ?? [];
 		if (message === undefined || at === undefined) return message;
@@ -56,7 +58,7 @@ function parseMap(text: string): SourceMap {
 	return new SourceMap({ version, sources, names, mappings, file: '', sourceRoot: '', sourcesContent: [] });
 }
 
-/** Makes a stream that passes lines of events as they come, and translates those that hold a stack. */
+/** Makes a stream that passes lines of events on as they arrive. It translates the lines that hold a stack. */
 export function createStackTranslator(translate: (text: string) => string): Transform {
 	const decoder = new TextDecoder();
 	let rest = '';
@@ -64,7 +66,7 @@ export function createStackTranslator(translate: (text: string) => string): Tran
 		transform(chunk: Buffer, _, done) {
 			const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
 			rest = lines.pop() ?? '';
-			// The event of a child has the event of its tool in it.
+			// The event of a child contains the event of its tool.
 			const translated = lines.map((line) => (line.includes('"type":"tool_stack"') ? translate(line) : line));
 			done(null, translated.map((line) => `${line}\n`).join('') || undefined);
 		},

@@ -8,7 +8,7 @@ import { text as readText } from 'node:stream/consumers';
 import { styleText } from 'node:util';
 import { resolveInProject, root } from '../project.ts';
 
-/** Makes a function that starts a check in place of the running one, and never throws. */
+/** Makes a function that never throws. It starts a check, and ends the check that is still running. */
 export function createTypeCheck(print: (text: string) => void): () => void {
 	let compiler: ChildProcess | undefined;
 	/** The last printed errors. Empty if there were none. */
@@ -23,7 +23,7 @@ export function createTypeCheck(print: (text: string) => void): () => void {
 		started.once('close', async (code) => {
 			if (compiler !== started || code === null) return;
 			const text = code === 0 ? '' : describeTypeErrors(await output);
-			// A crash of the compiler says nothing about the types.
+			// A crash of the compiler is no statement about the types.
 			if (text === undefined || text === printed) return;
 			printed = text;
 			print(text === '' ? 'The types are right again.' : styleText('yellow', text, { stream: process.stdout }));

@@ -14,12 +14,14 @@ export interface WatchOptions {
 	readonly onSkills: () => void;
 }
 
-/** Editors write a file in several steps. */
+/** Milliseconds to wait after a change, because editors write a file in several steps. */
 const settleMs = 150;
-/** Saves often come in groups. */
+/** Milliseconds to wait before a check of the types, because people often save several files in a row. */
 const typesSettleMs = 1_000;
 
-/** Watches files that Wrangler does not watch, and those of the Worker while Wrangler is down. */
+/**
+ * Watches the files that Wrangler does not watch. While Wrangler is down, also watches the files of the Worker.
+ */
 export function watchFiles({ config, onSource, onTypeScript, onVariables, onSkills }: WatchOptions): void {
 	const source = settle((_, savedAt) => onSource(savedAt));
 	const variables = settle(onVariables);
@@ -55,15 +57,15 @@ export function watchFolder(folder: string, onSave: () => void): void {
 type Watchers = Map<string, FSWatcher>;
 
 /**
- * Watches a folder and all folders in it, each by itself: a recursive watcher of Node watches single files on Linux, and
- * loses a file that an editor replaces. A folder that was recreated gets a new watcher.
+ * Watches a folder and all folders in it, each separately. On Linux, a recursive watcher of Node watches single
+ * files, and loses a file that an editor replaces. A folder that was recreated gets a new watcher.
  */
 function followAll(folder: string, onChange: (file: string) => void, watchers: Watchers = new Map()): void {
 	watchers.get(folder)?.close();
 	const watcher = follow(folder, (file) => {
 		if (listFolders(folder).includes(file)) {
 			followAll(join(folder, file), onChange, watchers);
-			// Files may have come before their folder was watched.
+			// Files may have been created before their folder was watched.
 			onChange('');
 		}
 		onChange(file);
@@ -73,7 +75,7 @@ function followAll(folder: string, onChange: (file: string) => void, watchers: W
 	for (const name of listFolders(folder)) followAll(join(folder, name), onChange, watchers);
 }
 
-/** Returns no names if the folder is gone. */
+/** Returns the names of the folders. Returns no names if the folder no longer exists. */
 function listFolders(folder: string): readonly string[] {
 	try {
 		const entries = readdirSync(folder, { withFileTypes: true });
@@ -83,7 +85,7 @@ function listFolders(folder: string): readonly string[] {
 	}
 }
 
-/** Reports nothing if the folder does not exist or cannot be watched. */
+/** Watches a folder. Reports nothing if the folder does not exist or cannot be watched. */
 function follow(folder: string, onChange: (file: string) => void): FSWatcher | undefined {
 	try {
 		const watcher = watch(folder, { persistent: false }, (_, file) => onChange(file ?? ''));

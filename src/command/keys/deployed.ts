@@ -20,14 +20,14 @@ export async function hasRemoteKeys(target: Target): Promise<boolean> {
 	}
 }
 
-/** Whether the deployed Worker has this list, according to this folder. */
+/** Whether the deployed Worker has the list of this folder, according to this folder. */
 export function isPushed({ keys, remotes }: Keys, { env = '' }: Target): boolean {
 	return remotes[env]?.list === listHash(keys);
 }
 
 /**
- * Uploads the list to a deployed Worker. It takes effect within seconds. Throws if the Worker has keys from elsewhere,
- * which cannot be read back and would be lost. `replace` allows that.
+ * Uploads the list to a deployed Worker. The new list is valid within seconds. Throws if the Worker has keys from
+ * elsewhere, which cannot be read and would be lost. With `replace` such keys are replaced.
  */
 export async function pushKeys(file: string, keys: Keys, target: Target, { replace = false } = {}): Promise<void> {
 	const secret = toSecret(keys.keys);
@@ -36,7 +36,7 @@ export async function pushKeys(file: string, keys: Keys, target: Target, { repla
 	await recordPush(file, keys, target);
 }
 
-/** Throws if a deployed Worker has keys that this folder does not know. */
+/** Throws if a deployed Worker has keys that are not in this folder. */
 async function assertOwnKeys({ remotes }: Keys, target: Target, replace: boolean): Promise<void> {
 	if (replace || remotes[target.env ?? '']?.list !== undefined || !(await hasRemoteKeys(target))) return;
 	throw new Error(
@@ -52,7 +52,9 @@ export async function recordPush(file: string, { keys }: Keys, { env = '' }: Tar
 	});
 }
 
-/** A deployed Worker, and a key of it with the scope `keys` (to list: `admin`). */
+/**
+ * A deployed Worker, and a key for its requests. The key has the scope `keys`; to list keys, `admin` is enough.
+ */
 export interface Place {
 	readonly url: string;
 	readonly apiKey: string | undefined;
@@ -73,7 +75,10 @@ export async function revokeStoredKey(place: Place, id: string): Promise<void> {
 	await ask(place, (http) => http.remove(`/v1/keys/${encodeURIComponent(id)}`));
 }
 
-/** Asks a Worker. A request that makes a key is not repeated by itself, because each makes another. */
+/**
+ * Sends a request to a Worker. A request that makes a key is not repeated, because each repetition would make
+ * another key.
+ */
 async function ask<T>({ url, apiKey }: Place, request: (http: Http) => Promise<T>): Promise<T> {
 	try {
 		return await request(createHttp({ baseUrl: url, apiKey, retries: 0 }));

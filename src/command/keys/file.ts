@@ -13,17 +13,20 @@ import {
 import { toMessageText } from '../../core/base/errors.ts';
 import { root, toCommand } from '../project.ts';
 
-/** The file with the keys of this folder: only their hashes. Git ignores it. */
+/** The file with the keys of this folder. It holds only their hashes. Git ignores the file. */
 export const defaultKeysFile = join(root, 'keys.json');
 
-/** What a deployed Worker has, according to the uploads from this folder. */
+/** The state of a deployed Worker, according to the uploads from this folder. */
 export interface Remote {
 	/** A hash of the Worker's list. */
 	readonly list?: string;
 	readonly url?: string;
 }
 
-/** The keys, and the deployed Workers by the name of Wrangler's environment ('' for none). */
+/**
+ * The keys, and the deployed Workers by the name of Wrangler's environment ('' for the Worker without an
+ * environment).
+ */
 export interface Keys {
 	readonly keys: readonly KeyRecord[];
 	readonly remotes: Readonly<Record<string, Remote>>;
@@ -35,7 +38,7 @@ const form = v.object({
 	remotes: v.optional(v.record(v.string(), v.object({ list: text, url: text })), {}),
 });
 
-/** Reads the keys of a file. Returns none if it does not exist. Throws if it cannot be read. */
+/** Reads the keys of a file. Returns no keys if the file does not exist. Throws if the file cannot be read. */
 export async function readKeys(file: string): Promise<Keys> {
 	let written: string;
 	try {
@@ -55,8 +58,8 @@ export async function readKeys(file: string): Promise<Keys> {
 }
 
 /**
- * Changes the keys of a file atomically. Only the file's owner can read it (mode 600). If two commands change it at
- * once, the second is refused, so no change is lost.
+ * Changes the keys of a file atomically. Only the file's owner can read the file (mode 600). If two commands
+ * change the file at the same time, the second command is refused, so no change is lost.
  */
 export async function changeKeys(file: string, change: (keys: Keys) => Keys): Promise<Keys> {
 	const next = `${file}.new`;
@@ -118,7 +121,7 @@ export function toSecret(keys: readonly KeyRecord[]): string {
 	return secret;
 }
 
-/** Returns the record of a list that was uploaded to a deployed Worker. */
+/** Returns a hash of a list, to remember which list a deployed Worker has. */
 export function listHash(keys: readonly KeyRecord[]): string {
 	return createHash('sha256').update(toSecret(keys)).digest('base64url');
 }

@@ -4,7 +4,7 @@ import { indexKey, parseSkillSet, readStoredVectors, type Vectors } from '../../
 import { hashContent, type PreparedSkill } from '../../core/skill/kv/plan.ts';
 import { readRows, toBytes, toEmbeddedText, writeValues } from '../../core/skill/kv/search.ts';
 
-/** The model that computes the vectors, and the providers to find it in. */
+/** The model that computes the vectors, and the providers among which it is found. */
 export interface Embedder {
 	readonly model: string;
 	readonly providers: readonly ProviderRegistration[];
@@ -42,7 +42,7 @@ export async function embedSkills(
 	};
 }
 
-/** Reads the published vectors, by the hash of their text. Returns none if another model computed them. */
+/** Reads the published vectors, by the hash of their text. Returns no vectors if another model computed them. */
 async function readKnownVectors(kv: SkillsKv, prefix: string, model: string): Promise<Map<string, Int8Array>> {
 	const stored = await readStoredVectors(kv, prefix, parseSkillSet(await kv.get(indexKey(prefix))));
 	if (stored?.model !== model) return new Map();

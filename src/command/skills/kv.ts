@@ -19,15 +19,15 @@ interface OpenedKv {
 interface Where {
 	readonly config: string;
 	readonly env?: string;
-	/** Its name, which is `SKILLS` unless `createRunlet` has another in `bindings`. */
+	/** The name of the binding, which is `SKILLS` unless `createRunlet` has another name in `bindings`. */
 	readonly binding: string;
 	/** The folder of `wrangler dev --persist-to`. Only for local storage. */
 	readonly persistTo: string;
 }
 
 /**
- * Opens the KV that `wrangler dev --persist-to DIR` serves, without the rest of the Worker. `getPlatformProxy` would
- * set up every binding and warn about Durable Objects.
+ * Opens the KV of `wrangler dev --persist-to DIR`, without the rest of the Worker. `getPlatformProxy` would set
+ * up every binding and warn about Durable Objects.
  */
 export async function openLocal({ config, env, binding: name, persistTo }: Where): Promise<OpenedKv> {
 	const { Miniflare } = await loadMiniflare();
@@ -50,8 +50,8 @@ export async function openLocal({ config, env, binding: name, persistTo }: Where
 const keyList = v.array(v.object({ name: v.string() }));
 
 /**
- * Opens the deployed KV through `wrangler kv …`, with Wrangler's own login. Each operation is one child process and
- * handles many keys, a thousand for each request to KV.
+ * Opens the deployed KV through `wrangler kv …`, with Wrangler's own login. Each operation is one child process
+ * and handles many keys. A request to KV has up to a thousand keys.
  */
 export function openRemote({ config, env, binding }: Where): OpenedKv {
 	const where = ['--binding', binding, '--remote', '--config', config, ...(env ? ['--env', env] : [])];
@@ -96,16 +96,16 @@ const namespaces = v.optional(
 	v.array(v.object({ binding: v.string(), id: v.optional(v.string()), preview_id: v.optional(v.string()) })),
 	[],
 );
-/** Environments do not inherit the namespaces. */
+/** Environments do not inherit the namespaces, so each environment lists its own. */
 const settings = v.object({
 	kv_namespaces: namespaces,
 	env: v.optional(v.record(v.string(), v.object({ kv_namespaces: namespaces }))),
 });
 
 /**
- * Finds the name under which `wrangler dev` keeps a KV namespace on this machine, or undefined if the configuration has
- * no such binding. Reads TOML without Wrangler, whose code takes most of a second to load. Throws if the configuration
- * cannot be read or has no such environment.
+ * Finds the name under which `wrangler dev` stores a KV namespace on this machine. Returns undefined if the
+ * configuration has no such binding. Reads TOML without Wrangler, whose code takes most of a second to load.
+ * Throws if the configuration cannot be read or has no such environment.
  */
 export async function findNamespace(
 	binding: string,

@@ -9,9 +9,9 @@ import type { Embedder } from './embed.ts';
 import { readSkillFolders } from './folder.ts';
 
 export interface PublishOptions extends Omit<PublishFoldersOptions, 'embed'> {
-	/** The folder with a folder for each skill. */
+	/** The folder that contains a folder for each skill. */
 	readonly directory: string;
-	/** Computes the vectors for the search by meaning. Without it no vectors are published. */
+	/** Computes the vectors for the search by meaning. If it is missing, no vectors are published. */
 	readonly embed?: Embedder;
 }
 

@@ -5,11 +5,11 @@ import type { SessionClient } from '../../client/sessions.ts';
 import { button, configure, element, onSubmit, shorten } from '../parts/element.ts';
 import { createTextArea } from '../parts/form.ts';
 
-/** The message to send again: by its id, by the run that it started, or the newest. */
+/** The message to send again: by its id, by the run that it started, or the newest message. */
 export interface Again {
 	readonly id?: string;
 	readonly runId?: string;
-	/** Missing for the same text. */
+	/** The new text. Missing if the text stays the same. */
 	readonly text?: string;
 }
 

@@ -9,7 +9,7 @@ interface Item {
 	readonly node: HTMLElement;
 }
 
-/** In base64 the files and a text fit into a request of 4 MB. */
+/** The most files. In base64 the files and a text fit into a request of 4 MB. */
 const mostFiles = 16;
 const mostBytes = 2_800_000;
 
@@ -19,7 +19,7 @@ export const shownTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'imag
 /** Shows the files in `list`. `note` shows their size, and why a file was refused. */
 export function createAttachments(list: HTMLElement, note: HTMLElement, onRemoved: () => void) {
 	let items: Item[] = [];
-	/** The files that are being read count, too. */
+	/** Files that are still being read count, too. */
 	let reading = { files: 0, bytes: 0 };
 	let work: Promise<unknown> = Promise.resolve();
 
@@ -144,7 +144,7 @@ interface FileSources {
 	readonly attach: HTMLElement;
 	readonly picker: HTMLInputElement;
 	readonly text: HTMLElement;
-	/** Marked while files are dragged. */
+	/** The element that is marked while files are dragged. */
 	readonly target: HTMLElement;
 }
 
@@ -158,7 +158,7 @@ export function listenForFiles({ attach, picker, text, target }: FileSources, on
 	});
 	text.addEventListener('paste', (event) => {
 		const data = event.clipboardData;
-		// A copied table has a text and a picture: use the text.
+		// A copied table is both a text and a picture. The text is used.
 		if (!data?.files.length || data.types.includes('text/plain')) return;
 		event.preventDefault();
 		onFiles([...data.files]);

@@ -194,7 +194,7 @@ export class Chat {
 		if (id !== undefined && call !== undefined) await this.#openCalls.show({ id, signal }).catch(() => {});
 	}
 
-	/** Leaves a message with the current run: the message waits for the end of the run, or steers it. */
+	/** Sends a message during a run. The message waits for the end of the run, or steers the run. */
 	async #leave(text: string, steers: boolean): Promise<void> {
 		const [id, composer] = [this.#sessionId, this.#composer];
 		if (id === undefined || !composer.takesMore || composer.isEmpty(text)) return;
@@ -206,7 +206,7 @@ export class Chat {
 			const message = { ...draft, model: this.#choice.model, whenBusy: steers ? 'steer' : 'queue' } as const;
 			await this.#client.leaveMessage(id, message);
 			await this.#waiting.refresh();
-			// The run may have ended, and the message started the next run.
+			// The run may have ended, and the message may have started the next run.
 			if (!this.#composer.isRunning) this.look();
 		}, restore);
 	}
@@ -288,7 +288,10 @@ export class Chat {
 		else location.hash = '#/';
 	}
 
-	/** `mayPass`: reopening the chat may help. This is the default for a request without a response. */
+	/**
+	 * Shows a failure. `mayPass`: reopening the chat may help. By default this is so for a request without a
+	 * response.
+	 */
 	#showFailure(error: unknown, mayPass = error instanceof ClientError && error.status === undefined): void {
 		this.#composer.setStatus('');
 		const again = () => void this.open(this.#sessionId);

@@ -5,7 +5,7 @@ import { find, onSubmit, withoutTurns } from '../parts/element.ts';
 import { createAttachments, listenForFiles } from './attachments.ts';
 
 interface Options {
-	/** During a run the message waits for the end of the run, or steers it. */
+	/** Called with a message. During a run the message waits for the end of the run, or steers it. */
 	readonly onSend: (text: string, steers: boolean) => void;
 	readonly onStop: () => void;
 	/** Called while a person types. */
@@ -68,7 +68,7 @@ export function createComposer({ onSend, onStop, onWriting }: Options) {
 		set isReady(value: boolean) {
 			sending.setReady(value);
 		},
-		/** Whether there is neither a text nor a file to send. */
+		/** Whether there is no text and no file to send. */
 		isEmpty: (words: string): boolean => words.trim() === '' && attachments.isEmpty,
 		/** Takes the files, which go with a text. */
 		async take(words: string): Promise<Draft> {
@@ -96,11 +96,11 @@ export function createComposer({ onSend, onStop, onWriting }: Options) {
 			takesMore = false;
 			offer();
 		},
-		/** Whether further messages can be left with the run. */
+		/** Whether more messages can be sent during the run. */
 		get takesMore(): boolean {
 			return takesMore;
 		},
-		/** Allows further messages, once the run has begun. */
+		/** Allows more messages, when the run has begun. */
 		takeMore(): void {
 			if (takesMore) return;
 			takesMore = true;
@@ -120,8 +120,8 @@ interface Controls {
 }
 
 /**
- * Calls `onSend` for the buttons, Enter, and Ctrl+Enter, which steers. A message that is sent before the chat is ready waits
- * until it is ready, unless the person types on.
+ * Calls `onSend` for the buttons, for Enter, and for Ctrl+Enter, which steers the run. A message that is sent
+ * before the chat is ready waits until the chat is ready, unless the person continues to type.
  */
 function listenForSending({ form, text, send }: Controls, onSend: Options['onSend']) {
 	let isPending = false;

@@ -9,10 +9,10 @@ import { createAction } from '../parts/form.ts';
 /** Messages of a page: more than a screen holds, and few enough for one frame. */
 export const pageLength = 40;
 
-/** Pixels above the visible part in which the next page is loaded. */
+/** The distance in pixels above the visible part within which the next page is loaded. */
 const nearness = 800;
 
-/** `show` puts messages in front of the others. */
+/** `show` puts messages above the messages that are already shown. */
 export function createEarlier(client: SessionClient, show: (messages: readonly Message[]) => void) {
 	const root = find('#earlier', HTMLElement);
 	const scroller = find('#scroller', HTMLElement);

@@ -25,11 +25,11 @@ interface Options {
 type Run = NonNullable<Session['run']>;
 
 export function createElsewhere({ client, transcript, waiting, isRunning, onWaitingCalls, goOn, showAnew }: Options) {
-	/** The newest run that is shown, with the status that is shown. */
+	/** The newest run on the page, with the status that the page shows. */
 	let shown: Run | undefined;
 	let visit: Visit | undefined;
 
-	/** A run that is still running is news, because this window does not follow it. */
+	/** Whether a run is already shown completely. A running run is not, because this window does not follow it. */
 	const isShown = ({ run }: Session): boolean =>
 		run?.id === shown?.id && run?.status === shown?.status && run?.status !== 'running';
 

@@ -8,10 +8,13 @@ import { configure, createTable, element, withoutTurns } from '../parts/element.
 import { createForm } from '../parts/form.ts';
 import type { Visit } from '../parts/live.ts';
 
-/** Turns that are shown: the newest. */
+/** The most turns that are shown. The newest turns are shown. */
 const mostTurns = 100;
 
-/** Shows the cost of a session in `root`, which is hidden until the session has one. Turns are read while it is open. */
+/**
+ * Shows the cost of a session in `root`, which is hidden until the session has a cost. The turns are read only
+ * while `root` is open.
+ */
 export function createMoneyView(root: HTMLDetailsElement, client: SessionClient, readVisit: () => Visit | undefined) {
 	const brief = element('span', 'brief');
 	const body = element('div', 'lists money');

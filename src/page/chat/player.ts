@@ -5,7 +5,7 @@ import type { RunView } from './run-view.ts';
 import type { Transcript } from './transcript.ts';
 
 interface Options {
-	/** Aborted when the chat is left. */
+	/** Aborted when the page leaves the chat. */
 	readonly signal: AbortSignal;
 	readonly onShown: (event: RunEvent, view: RunView) => void;
 }
@@ -34,7 +34,7 @@ export function createPlayer({ addRun, tail }: Pick<Transcript, 'addRun' | 'tail
 			queue.push(event);
 			drawing ??= draw();
 		},
-		/** Ends the run. Resolves when it is shown completely, or the chat is left. */
+		/** Ends the run. Resolves when the run is shown completely, or when the page leaves the chat. */
 		async end(): Promise<void> {
 			await drawing;
 			if (signal.aborted) return;
@@ -47,7 +47,7 @@ export function createPlayer({ addRun, tail }: Pick<Transcript, 'addRun' | 'tail
 
 /** The approximate number of characters that are drawn in a frame. */
 const mostCharacters = 1_500;
-/** The cost of an event beside its text, in characters. */
+/** The cost of an event besides its text, in characters. */
 const eventCost = 5;
 
 /** Takes the next events out of a queue, at least one event. A text that is too long for a slice is cut. */
@@ -68,7 +68,7 @@ export function takeSlice(queue: RunEvent[]): RunEvent[] {
 	return queue.splice(0, count);
 }
 
-/** Does not split a character. */
+/** Finds the end of a cut that does not split a character. */
 function findEnd(text: string, most: number): number {
 	return /[\ud800-\udbff]/.test(text.charAt(most - 1)) ? most + 1 : most;
 }

@@ -6,7 +6,7 @@ import { createLink } from '../markdown/inline.ts';
 import { element } from '../parts/element.ts';
 import { createToolCall } from './tool-call.ts';
 
-/** `place` appends a card to the run. The sources go to the end of `root`. */
+/** `place` appends a card to the run. The sources are appended to `root`. */
 export function createProvided(root: HTMLElement, place: (card: HTMLElement) => void) {
 	const cards: ReturnType<typeof createProviderCard>[] = [];
 	const footnotes = createFootnoteList();
@@ -55,7 +55,7 @@ function createProviderCard({ name }: ProviderCall) {
 	};
 }
 
-/** Sources that are shown. */
+/** The most sources that are shown. */
 const mostShown = 50;
 
 function createFootnoteList() {
@@ -70,7 +70,7 @@ function createFootnoteList() {
 			isNew = true;
 			notes.add(source);
 		},
-		/** Shows the sources of the turn. Returns whether the turn had any. */
+		/** Shows the sources of the turn. Returns whether the turn had any sources. */
 		endTurn(): boolean {
 			notes.endTurn();
 			if (!isNew) return false;

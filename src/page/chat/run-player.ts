@@ -23,7 +23,10 @@ interface Options {
 }
 
 export function createRunPlayer({ transcript, waiting, sidePanels, composer, onEvent, onEnd }: Options) {
-	/** Returns the last event of the run once it is shown. Undefined if there is no run, or the person has left the chat. */
+	/**
+	 * Returns the last event of the run when the event is shown. Returns undefined if there is no run, or if the
+	 * person has left the chat.
+	 */
 	return async (
 		events: RunEvents,
 		signal: AbortSignal,
@@ -80,7 +83,7 @@ export interface TakenUpOptions {
 
 export function createTakenUp({ waiting, transcript, sent, loaded, onOther }: TakenUpOptions): TakenUp {
 	let turns = 0;
-	/** Above the next turn, for the messages that it takes up. */
+	/** The place above the next turn, for the messages that this turn takes up. */
 	let place: HTMLElement | undefined;
 
 	function makePlace(view: RunView): void {

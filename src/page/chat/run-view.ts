@@ -13,7 +13,7 @@ export interface RunView {
 	readonly apply: (event: RunEvent) => void;
 	/** Adds elements after the newest turn. */
 	readonly addBlock: (...nodes: readonly HTMLElement[]) => void;
-	/** Shows the text of the applied events. Once a frame is enough. */
+	/** Shows the text of the applied events. One call in each frame is enough. */
 	readonly flush: () => void;
 	readonly end: () => void;
 }
@@ -198,7 +198,7 @@ function showEvent(canvas: Canvas, event: RunEvent) {
 	}
 }
 
-/** The detail of a note about a child is the id of the child session. */
+/** Makes the detail of a note. In a note about a child, the detail is the id of the child session. */
 function createDetail(detail = ''): Node | string {
 	return /^[0-9a-f]{64}$/.test(detail) ? link('', toSessionAddress(detail), 'open') : detail;
 }
@@ -225,7 +225,7 @@ export function* toEvents(message: Message): Generator<RunEvent> {
 /** The text of a run, which can be copied. */
 function createAnswer() {
 	const pieces: string[] = [];
-	/** The number of pieces of the turns that have ended. */
+	/** The number of pieces of text in the turns that have ended. */
 	let settled = 0;
 	return {
 		add(text: string): void {

@@ -9,7 +9,10 @@ import { createTaskLists } from './task-lists.ts';
 import { type CallView, showCallTimes } from './tool-call.ts';
 import { createWorkspaceView } from './workspace.ts';
 
-/** Messages that are read after a run for the durations of its calls. A reopened chat shows all durations. */
+/**
+ * The most messages that are read after a run for the durations of its calls. A reopened chat shows all
+ * durations.
+ */
 const newest = 50;
 
 /** Shows the panels of the open session. A panel that cannot be read does not stop the chat. */
@@ -18,7 +21,7 @@ export function createSidePanels(client: SessionClient, calls: ReadonlyMap<strin
 	const tasks = createTaskLists(find('#tasks', HTMLDetailsElement));
 	const files = createWorkspaceView(find('#workspace', HTMLDetailsElement), client, () => visit);
 	const money = createMoneyView(find('#money', HTMLDetailsElement), client, () => visit);
-	/** The lists that events have shown. They are newer than a list that is read. */
+	/** The task lists that events have shown. They are newer than a task list from a request. */
 	const shown = new Set<string>();
 
 	async function readCallTimes({ id, signal }: Visit): Promise<void> {
@@ -47,7 +50,7 @@ export function createSidePanels(client: SessionClient, calls: ReadonlyMap<strin
 			const lists = await client.listTasks(id, { signal }).catch(() => []);
 			if (!signal.aborted) tasks.show(lists.filter((list) => !shown.has(list.id)));
 		},
-		/** Reads again after a run. */
+		/** Reads the panels again after a run. */
 		settle(): void {
 			void money.refresh();
 			if (visit !== undefined && calls.size > 0) readCallTimes(visit).catch(() => {});

@@ -73,7 +73,7 @@ export function createToolCall(name: string, where = '') {
 			if (images.length > 0 || diff !== undefined) root.open = true;
 		},
 
-		/** Shows the stack of a tool's error, folded. Only a server on this machine sends it. */
+		/** Shows the stack of a tool's error, collapsed. Only a server on this machine sends the stack. */
 		setStack(lines: string) {
 			body.append(element('details', 'stack', element('summary', '', 'Stack'), element('pre', '', lines)));
 		},
@@ -104,7 +104,7 @@ export function createToolCall(name: string, where = '') {
 		/** Marks the call as waiting for an approval or a result. */
 		wait: () => setState('waiting'),
 
-		/** Ends the call with the run, also without a result. */
+		/** Ends the call because the run has ended, even if the call has no result. */
 		leave() {
 			if (root.dataset.state === 'running') setState('open');
 		},
@@ -113,7 +113,10 @@ export function createToolCall(name: string, where = '') {
 
 type ResultPart = NonNullable<Extract<RunEvent, { type: 'tool_result' }>['parts']>[number];
 
-/** Shows an image that has its bytes. An image at an address is not loaded: the text of the result has the address. */
+/**
+ * Shows an image whose bytes are known. An image at an address is not loaded: the text of the result has the
+ * address.
+ */
 function createImage({ kind, data, mime = 'image/png', name = '' }: ResultPart): HTMLElement[] {
 	if (kind !== 'image' || data === undefined || !shownTypes.has(mime)) return [];
 	return [configure(element('img'), { alt: name, src: `data:${mime};base64,${data}` })];
@@ -123,7 +126,7 @@ function toFullText(value: unknown) {
 	return withoutTurns(typeof value === 'string' ? value : (JSON.stringify(value, undefined, 2) ?? ''));
 }
 
-/** Formats an input on one line, or only its value if it has one field. */
+/** Formats an input on one line. If the input has only one field, formats only the value of this field. */
 function shortenInput(input: unknown): string {
 	if (typeof input !== 'object' || input === null) return shorten(String(input), 200);
 	const values = Object.values(input);

@@ -17,7 +17,7 @@ export function createTranscript(onAgain: (again: Again) => void) {
 	const tail = createTail(find('#scroller', HTMLElement));
 	/** The shown calls, by their ids. */
 	const calls = new Map<string, CallView>();
-	/** Results whose calls are in earlier messages, which are not shown yet. */
+	/** The results whose calls are in earlier messages that are not shown yet. */
 	const results = new Map<string, ToolMessage>();
 
 	function addMessage(text: string, files?: Files): HTMLElement {
@@ -57,7 +57,7 @@ export function createTranscript(onAgain: (again: Again) => void) {
 		/** Shows messages of earlier runs at the top. */
 		addEarlier(messages: readonly Message[]): void {
 			const place = document.createDocumentFragment();
-			// A busy log is not read aloud.
+			// A screen reader does not read a busy log aloud.
 			root.ariaBusy = 'true';
 			const drawing = createDrawing();
 			for (const [id, call] of drawHistory(place, messages, { results, onAgain, draw: drawing.draw }))
@@ -188,7 +188,8 @@ function createTail(node: HTMLElement) {
 		() => {
 			const { scrollTop, scrollHeight, clientHeight } = node;
 			const isUp = scrollTop < lastTop;
-			// A part that is laid out only now has another height than its estimate, and moves the rest.
+			// The height of a part is only an estimate until its layout. The layout changes the height and moves the
+			// rest.
 			const isMoved = scrollHeight !== lastHeight && !reader.isMoving();
 			[lastTop, lastHeight] = [scrollTop, scrollHeight];
 			if (scrollHeight - scrollTop - clientHeight < 4) isAtEnd = true;

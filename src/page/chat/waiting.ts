@@ -16,9 +16,9 @@ export function createWaitingList(client: SessionClient, onShown: () => void) {
 	const root = find('#waiting', HTMLElement);
 	let visit: Visit | undefined;
 	let waiting: readonly WaitingMessage[] = [];
-	/** The messages that have left the list: the first event of their run may still arrive. */
+	/** The messages that have left the list. The first event of their run may arrive later. */
 	let gone: readonly WaitingMessage[] = [];
-	/** The requests run one after another, so that an old response never replaces a new one. */
+	/** The requests run in sequence, so that an old response never replaces a new response. */
 	let reading: Promise<unknown> = Promise.resolve();
 
 	function show(messages: readonly WaitingMessage[]): void {
@@ -69,13 +69,18 @@ export function createWaitingList(client: SessionClient, onShown: () => void) {
 		use(next: Visit): void {
 			visit = next;
 		},
-		/** Reads the list again. Returns the messages that left the list since, other than by `remove`. */
+		/**
+		 * Reads the list again. Returns the messages that have left the list since the last read and were not removed
+		 * by `remove`.
+		 */
 		refresh(): Promise<readonly WaitingMessage[]> {
 			const next = reading.then(read);
 			reading = next;
 			return next;
 		},
-		/** Takes the message that began a run off the list. Also finds a message that has left the list. */
+		/**
+		 * Takes the message that began a run off the list. Also finds the message if it has already left the list.
+		 */
 		take(runId: string): WaitingMessage | undefined {
 			const isBegun = ({ id }: WaitingMessage): boolean => id === runId;
 			const begun = waiting.find(isBegun);

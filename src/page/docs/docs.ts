@@ -60,7 +60,7 @@ function createSearch(nav: HTMLElement, contents: HTMLDetailsElement): void {
 		event.preventDefault();
 		field.focus();
 	});
-	// A link also leads to an operation that a search has hidden.
+	// A link may lead to an operation that the search has hidden.
 	addEventListener('hashchange', () => {
 		const target = document.getElementById(location.hash.slice(1));
 		if (target === null || target.closest('[hidden]') === null) return;

@@ -3,13 +3,13 @@
 import { isRecord } from '../../client/record.ts';
 import { button, configure, element, onSubmit, shorten, withoutTurns } from '../parts/element.ts';
 
-/** Characters of a response that are shown. */
+/** The most characters of a response that are shown. */
 const longestAnswer = 200_000;
 
-/** The API is beside this script, whatever path the page is at. */
+/** The API has the same base address as this script, whatever path the page has. */
 const base = new URL('.', import.meta.url);
 
-/** The key for all forms. It is in memory only. */
+/** The key for all forms. It is kept only in memory. */
 let key = '';
 
 export function createTry(article: HTMLElement): void {
@@ -86,7 +86,7 @@ function toAddress(path: string, values: readonly Value[]): URL {
 	const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
 		const value = values.find((field) => field.in === 'path' && field.name === name)?.value ?? '';
 		const parts = name === 'path' ? value.split('/') : [value];
-		// An empty part or one of dots would change the rest of the path.
+		// An empty part, or a part of dots, would change the rest of the path.
 		if (parts.some((part) => /^\.{0,2}$/.test(part)))
 			throw new RangeError(`${name} can’t be ${JSON.stringify(value)}.`);
 		return parts.map(encodeURIComponent).join('/');

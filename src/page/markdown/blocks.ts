@@ -9,7 +9,7 @@ import { createInline } from './inline.ts';
 
 type GetLine = Markdown['getLine'];
 
-/** `begun` is the finished part of the first block. */
+/** Makes the blocks of a text. `begun` is the finished part of the first block. */
 export function toBlocks({ blocks, getLine }: Markdown, begun: Begun = notBegun): Block[] {
 	return blocks.flatMap((token, at) => toBlock(token, getLine, at === 0 ? begun : notBegun));
 }
@@ -40,7 +40,7 @@ function toBlock(token: MarkdownToken, getLine: GetLine, begun: Begun): Block[] 
 	}
 }
 
-/** The page uses `h1` and `h2` itself. */
+/** The tags of headings. The page itself uses `h1` and `h2`. */
 const headings = ['h3', 'h4'] as const;
 
 const toPlace = (node: HTMLElement) => ({ nodes: [node], place: node });
@@ -49,7 +49,7 @@ function toProse(tag: 'p' | 'h3' | 'h4' | 'h5', line: string): Block {
 	return { kind: tag, raw: line, draw: () => toPlace(element(tag)), list: () => toPieces(line) };
 }
 
-/** Each part of a long text after the first has its own element, which is laid out by itself. */
+/** Makes a part of a long text. Each part except the first has its own element with its own layout. */
 function toPart(at: number, nodes: ChildNode[]): ChildNode[] {
 	return at === 0 ? nodes : [element('span', 'part', ...nodes)];
 }
@@ -90,7 +90,7 @@ function toCode({ text, lang = '', raw }: Tokens.Code): Block {
 	};
 }
 
-/** Cuts items or rows into parts. The browser does not lay out parts that are out of sight. */
+/** Cuts items or rows into parts. The browser skips the layout of parts that are out of sight. */
 function splitParts<Item>(items: readonly Item[], length: number, { count }: Begun) {
 	return Array.from({ length: Math.ceil(items.length / length) }, (_, at) => ({
 		from: count + at * length,
@@ -115,7 +115,10 @@ function toList({ ordered, start, items }: Tokens.List, getLine: GetLine, begun:
 	});
 }
 
-/** The first words of an item are in no paragraph, because a gap after an item does not change the items before it. */
+/**
+ * The first words of an item are not in a paragraph. So a gap after an item does not change the items before the
+ * gap.
+ */
 function toItem({ tokens, task, checked, raw }: Tokens.ListItem, getLine: GetLine): Block {
 	const [first, ...others] = toKnown(tokens).filter(({ type }) => type !== 'checkbox');
 	const isLine = first?.type === 'text' || first?.type === 'paragraph';
@@ -171,7 +174,10 @@ function createScroller(from: number, table: HTMLElement): HTMLElement {
 	});
 }
 
-/** Characters of a piece. A piece ends after the shortest length at the first sentence or line with balanced marks. */
+/**
+ * The fewest characters of a piece. After that length, a piece ends at the first sentence or line with balanced
+ * marks.
+ */
 const shortest = 2_000;
 const longest = 4_000;
 
@@ -190,7 +196,7 @@ function splitPieces(text: string): readonly string[] {
 	return from < text.length ? [...pieces, text.slice(from)] : pieces;
 }
 
-/** Finds the end of the piece that begins at `from`, if it is known yet. */
+/** Finds the end of the piece that begins at `from`. Returns undefined if the end is not known yet. */
 function findCut(text: string, from: number): number | undefined {
 	const last = from + longest;
 	const counts = new Map<string, number>();
@@ -207,7 +213,7 @@ function findCut(text: string, from: number): number | undefined {
 		}
 	}
 	if (text.length <= last) return undefined;
-	// A word of thousands of letters is cut anywhere, but not within a character.
+	// A word of thousands of letters is cut at any place, but not within a character.
 	return best?.at ?? (/[\udc00-\udfff]/.test(text.charAt(last)) ? last + 1 : last);
 }
 

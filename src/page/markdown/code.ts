@@ -17,7 +17,7 @@ import yaml from 'highlight.js/lib/languages/yaml';
 import { createLowlight } from 'lowlight';
 import { configure, createCopy, element, shorten } from '../parts/element.ts';
 
-/** Longer code stays without colours. */
+/** Code above this length stays without colours. */
 const longestHighlighted = 20_000;
 
 /** Makes a block of code. Its lines go into `code`. */
@@ -36,7 +36,7 @@ export function createCode(info: string): { readonly root: HTMLElement; readonly
 	return { root: element('div', 'code-block', head, pre), code };
 }
 
-/** Splits code into parts of whole lines, which stay the same while further lines come. */
+/** Splits code into parts of whole lines. The parts stay the same when more lines arrive. */
 export function splitCode(text: string): readonly string[] {
 	return text.match(/[\s\S]{1,2000}[^\n]*\n?/g) ?? [];
 }

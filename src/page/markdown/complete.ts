@@ -3,7 +3,7 @@
 import type { Tokens } from 'marked';
 import type { MarkdownToken } from '../../client/markdown.ts';
 
-/** Items of a part of a list, and rows of a part of a table. */
+/** The number of items in a part of a list, and of rows in a part of a table. */
 export const partLengths = { list: 50, table: 100 };
 
 /** The finished part of the list or table with which a text begins. */
@@ -25,7 +25,10 @@ interface Complete {
 	readonly begun: Begun;
 }
 
-/** Finds the parts of the last block of `text` that more text can't change. `begun` is of the first block. */
+/**
+ * Finds the parts of the last block of `text` that more text can't change. `begun` is the finished part of the
+ * first block.
+ */
 export function findComplete(text: string, blocks: readonly MarkdownToken[], begun: Begun): Complete | undefined {
 	const at = blocks.findLastIndex(({ type }) => type !== 'space');
 	const block = blocks[at];
@@ -34,7 +37,7 @@ export function findComplete(text: string, blocks: readonly MarkdownToken[], beg
 		.slice(0, at)
 		.map(({ raw }) => raw)
 		.join('');
-	// The lexer may have changed the text, such as tabs. Then nothing is finished.
+	// If the lexer has changed the text, such as tabs, no part counts as finished.
 	if (!text.startsWith(before + block.raw)) return undefined;
 	const growing = text.slice(before.length);
 	const from = at === 0 ? begun : notBegun;

@@ -9,7 +9,7 @@ import { type KeptBlocks, showBlocks, toBlocks } from './blocks.ts';
 import { colourCode } from './code.ts';
 import { findComplete, notBegun } from './complete.ts';
 
-/** `draw` schedules the drawing of the rest at the end. */
+/** Makes a writer of Markdown. `draw` schedules the drawing of the rest at the end. */
 export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 	const sections = createSections(root);
 	/** The text of the incomplete blocks. Only `redraw` reads the text, because the cost of a read grows with its length. */
@@ -37,7 +37,7 @@ export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 	function redraw(): void {
 		added.remove();
 		added.data = '';
-		// Only an empty line ends a block, and only complete lines count.
+		// Only an empty line ends a block, and only complete lines are parsed.
 		const lines = open.slice(0, open.lastIndexOf('\n') + 1);
 		const { settled, rest } = /\n[ \t]*\n/.test(lines) ? splitBlocks(lines) : { settled: undefined, rest: lines };
 		const complete = settled === undefined ? [] : toBlocks(settled, begun);
@@ -49,7 +49,7 @@ export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 		shorten(last.blocks);
 		end = findEnd(draft.at(-1)?.nodes ?? []);
 		drawn = toDrawn(open);
-		// Spaces at the end are drawn when text follows them.
+		// Spaces at the end are drawn when more text follows them.
 		unseen = open.slice(drawn.length);
 	}
 
@@ -95,12 +95,15 @@ export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 	return { write, flush, end: () => draw(root, drawRest()) };
 }
 
-/** Cuts a text that is drawn over many frames. */
+/** Cuts a text into slices that are drawn in different frames. */
 function splitSlices(text: string): readonly string[] {
 	return text.match(/[\s\S]{1,1500}/gu) ?? [];
 }
 
-/** A longer open block is redrawn only after it has grown by a share of its length, so that the cost stays linear. */
+/**
+ * An open block above this length is redrawn only after it has grown by a share of its length, so that the total
+ * cost stays linear.
+ */
 const redrawLimit = 4_000;
 
 /** Whether `text` can be appended to `end` without a redraw. `added` is the number of characters since the last redraw. */
@@ -156,7 +159,7 @@ function createSections(root: HTMLElement) {
 			return section;
 		},
 
-		/** Moves complete blocks to new sections when a section is full, and the `open` blocks after them. */
+		/** Moves complete blocks to new sections when a section is full. The `open` blocks are moved after them. */
 		fill(complete: KeptBlocks, open: KeptBlocks): void {
 			const first = section;
 			for (const { raw, nodes } of complete) {

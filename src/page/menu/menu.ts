@@ -10,7 +10,7 @@ const mostSessions = 30;
 /** The badge counts waiting calls up to this number. */
 const mostWaiting = 100;
 
-/** `onNews` is called after a changed read, with the ids of the changed sessions. */
+/** `onNews` is called after a read with changes. It gets the ids of the changed sessions. */
 export function createMenu(client: Client, panels: readonly Panel[], onNews: (changed: ReadonlySet<string>) => void) {
 	const places = find('#places', HTMLElement);
 	const recent = find('#recent', HTMLElement);
@@ -46,7 +46,7 @@ export function createMenu(client: Client, panels: readonly Panel[], onNews: (ch
 	}
 
 	return {
-		/** Marks the link to the current address. */
+		/** Marks the link to the current address of the page. */
 		point(): void {
 			mark();
 			drawer.close();

@@ -11,7 +11,7 @@ import { createQuestion } from '../parts/question.ts';
 import { createAge, describeAge } from '../parts/time.ts';
 
 const pageLength = 50;
-/** Calls that are read after a change elsewhere. */
+/** The most calls that are read after a change from elsewhere. */
 const mostSeen = 100;
 
 export const inbox: Panel = {
@@ -89,7 +89,7 @@ function createEntry(approval: Approval, { place, listed, findSchema }: List): E
 	/** The calls and questions that the entry shows. */
 	let open: readonly Approval[] = [approval];
 
-	/** The first event of the run shows that the server accepted the answer. */
+	/** Sends an answer. The first event of the run shows that the server accepted the answer. */
 	async function sendAnswer(to: Approval, ...[send, words]: Parameters<SendAnswer>): Promise<void> {
 		isAnswering = true;
 		try {
@@ -112,7 +112,10 @@ function createEntry(approval: Approval, { place, listed, findSchema }: List): E
 		root.classList.add('settled');
 	}
 
-	/** Shows the calls that wait now in place of a call that another person answered, unless another entry shows them. */
+	/**
+	 * Another person has answered the call. Shows the calls that wait now at its place, unless other entries show
+	 * them.
+	 */
 	function showNow(now: readonly Approval[]): void {
 		open = now.filter((call) => call.callId === approval.callId || !listed.has(toKey(call)));
 		showForms();
@@ -135,7 +138,7 @@ function createEntry(approval: Approval, { place, listed, findSchema }: List): E
 	};
 }
 
-/** `words` confirm the answer. */
+/** Sends an answer. The page shows `words` as the confirmation. */
 type SendAnswer = (send: (client: Client) => AsyncIterable<unknown>, words: string) => void;
 
 function createForm(approval: Approval, sendAnswer: SendAnswer, findSchema: FindSchema): HTMLElement {
@@ -159,7 +162,10 @@ function confirm(answer: CallAnswer): string {
 	return answer.approve ? 'Allowed. It runs now.' : 'Denied.';
 }
 
-/** Reads the calls that wait in place of an entry whose answer was refused. Undefined if the entry still waits. */
+/**
+ * Reads the calls that wait now, for an entry whose answer was refused. Returns undefined if the entry still
+ * waits.
+ */
 async function readNow(
 	{ client, signal }: Place,
 	approval: Approval,

@@ -74,7 +74,7 @@ function createEntry(memory: Memory, whose: Whose): HTMLElement {
 		return [head, element('p', 'card-text', now.text)];
 	}
 
-	/** Removes the shown version. A newer version is shown instead. */
+	/** Removes the memory only in the shown version. If there is a newer version, shows this version instead. */
 	async function remove(now: Memory): Promise<void> {
 		const { client, signal, holder } = whose;
 		try {
@@ -97,7 +97,7 @@ function createSource({ source: { via, agent = 'an agent', sessionId }, updatedA
 	return element('span', 'about', name, ' · ', createAge(updatedAt));
 }
 
-/** Whose memories a panel shows. */
+/** The person whose memories a panel shows. */
 interface Whose extends Pick<Place, 'client' | 'signal' | 'again'> {
 	readonly holder: { readonly user?: string };
 }

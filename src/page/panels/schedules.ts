@@ -8,7 +8,7 @@ import { createCardForm, createRemoval } from '../parts/form.ts';
 import type { Panel, Place } from '../parts/panel.ts';
 import { createAge } from '../parts/time.ts';
 
-/** Sessions that a new schedule may wake: the newest. */
+/** The most sessions among which a new schedule can choose. The newest sessions are offered. */
 const mostSessions = 100;
 
 export const schedules: Panel = {
@@ -34,7 +34,7 @@ export const schedules: Panel = {
 	},
 };
 
-/** Only a schedule of a session can be removed here: the schedules of an agent are in its code. */
+/** Only a schedule of a session can be removed here, because the schedules of an agent are in its code. */
 function createEntry(schedule: Schedule, titles: ReadonlyMap<string, string>, { client, signal }: Place): HTMLElement {
 	const { id, name, agent = '', session, text } = schedule;
 	const who = session === undefined ? agent : link('', toSessionAddress(session), titles.get(session) ?? 'a session');

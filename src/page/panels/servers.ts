@@ -35,7 +35,7 @@ function createEntry({ name, url, from, isLoggedIn }: McpServer, place: Place): 
 	});
 	const logIn = createAction('Log in', name, async () => {
 		const { url: page = '' } = await client.startMcpLogin(name, { signal });
-		// There is no address if there is a login already.
+		// The login has no address if there is a login already.
 		if (/^https?:/.test(page)) location.assign(page);
 		else again();
 	});

@@ -9,9 +9,9 @@ import { createAction, createForm, createRemoval, createSearchField, createTextF
 import { createPages, type Panel, type Place } from '../parts/panel.ts';
 import { createAge } from '../parts/time.ts';
 
-/** Sessions of a page. The status and cost of each shown session are a request of their own. */
+/** The number of sessions of a page. For each shown session, another request reads its status and cost. */
 const pageLength = 20;
-/** Sessions in which a search looks: the newest. */
+/** The most sessions that are searched. The newest sessions are searched. */
 const mostSearched = 500;
 
 export const sessions: Panel = {
@@ -41,7 +41,10 @@ export const sessions: Panel = {
 		search.addEventListener('input', pages.reload);
 
 		const findRow = (id: string) => rows.querySelector<HTMLElement>(`[data-session="${CSS.escape(id)}"]`);
-		/** Returns the row of a session: the shown row if nothing has changed or a person writes in it. */
+		/**
+		 * Returns the row of a session. It is the shown row if nothing has changed, or if a person is writing in the
+		 * row.
+		 */
 		function toRow(session: ListedSession): HTMLElement {
 			const [row, entry] = [findRow(session.id), JSON.stringify(session)];
 			if (row !== null && (known.get(session.id) === entry || row.querySelector('form') !== null)) return row;
@@ -59,7 +62,7 @@ export const sessions: Panel = {
 				const row = toRow(session);
 				if (rows.children[at] !== row) rows.insertBefore(row, rows.children[at] ?? null);
 			}
-			// The page lists all sessions, so the others were removed.
+			// This page has all sessions, so sessions that are missing were removed.
 			if (page.cursor === undefined) for (const id of known.keys()) if (!listed.has(id)) findRow(id)?.remove();
 		}
 
@@ -143,7 +146,7 @@ function createRow(listed: ListedSession, place: Place): HTMLElement {
 			changed();
 		}),
 	);
-	// If the session cannot be read, the row has its other columns.
+	// If the session cannot be read, the row still shows its other columns.
 	void client.getSession(id, { signal }).then(
 		(session) => {
 			status.replaceChildren(createStatus(session));

@@ -6,7 +6,7 @@ import { type ChartLimit, createChart, sumUp } from '../parts/chart.ts';
 import { configure, createTable, element, withoutTurns } from '../parts/element.ts';
 import type { Panel } from '../parts/panel.ts';
 
-/** Days that are shown, including today. */
+/** The number of days that are shown, including today. */
 const days = 31;
 
 export const spending: Panel = {
@@ -169,7 +169,7 @@ function listRows(groups: readonly SpentGroup[], field: Exclude<Field, 'unit'>):
 		.map(([name, row]) => [name, describeCost(row), row.tokens.toLocaleString('en'), toShare(row)]);
 }
 
-/** The ledger sums up rare names as `*`. */
+/** Returns the shown name. The ledger combines rare names as `*`. */
 function toName(name: string | undefined): string {
 	if (name === '*') return 'all others';
 	return name ?? 'no user';

@@ -1,8 +1,8 @@
 /** The place on the page: the part of the address after `#/`. */
 export interface Address {
-	/** Missing for the chat. */
+	/** The name of the panel. Missing for the chat. */
 	readonly panel?: string;
-	/** Missing for a new chat. */
+	/** The id of the session. Missing for a new chat. */
 	readonly session?: string;
 }
 

@@ -16,9 +16,12 @@ export interface ChartLimit {
 	readonly words: string;
 }
 
-/** The limit is drawn if the highest bar reaches this share of it. Lower bars would be invisible beside the limit. */
+/**
+ * The limit is drawn only if the highest bar reaches this share of the limit. Lower bars would be invisible
+ * beside it.
+ */
 const fewestOfLimit = 1 / 8;
-/** Fewer bars leave the rest of the width empty. */
+/** The fewest places for bars. If there are fewer bars, the rest of the width stays empty. */
 const fewestSlots = 16;
 
 /** `most` describes the highest bar. `parts` are the names of the numbers of a bar, if there are several. */

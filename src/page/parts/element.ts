@@ -12,7 +12,7 @@ export function shorten(text: string, most: number): string {
 	return text.slice(0, most).replace(/[\ud800-\udbff]$/, '');
 }
 
-/** A string becomes text, never HTML. */
+/** A child of an element. A string becomes text, and never HTML. */
 export type Child = Node | string | undefined;
 
 export function element<Tag extends keyof HTMLElementTagNameMap>(
@@ -44,7 +44,10 @@ export function link(className: string, address: string, ...children: readonly C
 	return configure(element('a', className, ...children), { href: address });
 }
 
-/** Makes a button that copies a text. CSS draws its label, so that a selection of the text around it does not include it. */
+/**
+ * Makes a button that copies a text. CSS draws the label of the button. So the label is not selected with the
+ * text around it.
+ */
 export function createCopy(what: string, read: () => string): HTMLButtonElement {
 	const copy = button('copy', '', async () => {
 		await navigator.clipboard.writeText(read());
@@ -100,7 +103,7 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
 
 let lastUrl: string | undefined;
 
-/** Downloads bytes under a name. The caller reads them by a request, because a link sends no key. */
+/** Saves bytes as a file with a name. The caller reads the bytes by a request, because a link sends no key. */
 export function save(name: string, bytes: Blob): void {
 	if (lastUrl !== undefined) URL.revokeObjectURL(lastUrl);
 	lastUrl = URL.createObjectURL(bytes);

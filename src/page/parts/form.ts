@@ -46,7 +46,7 @@ export function createForm(
 	return form;
 }
 
-/** Makes a form that stands in a card until it is saved or left. */
+/** Makes a form that is shown in a card until a person saves or cancels it. */
 export function createCardForm(
 	label: string,
 	fields: readonly HTMLElement[],
@@ -66,7 +66,9 @@ export function createMistake(message: string): ClientError {
 	return new ClientError('invalid_field', message, { status: 400 });
 }
 
-/** Parses a field with texts by their names, such as headers. Throws a `ClientError` that says how to fix the text. */
+/**
+ * Parses a field of named texts, such as headers. Throws a `ClientError` that describes how to correct the text.
+ */
 export function parseTexts(name: string, text: string): Record<string, string> {
 	return Object.fromEntries(Object.entries(parseField(name, text)).map(([key, value]) => [key, String(value)]));
 }
@@ -104,7 +106,7 @@ export function createRemoval(name: string, work: () => Promise<void> | void, la
 	ask.ariaLabel = `${label} ${name}`;
 	sure.querySelector('button')?.replaceChildren(`${label} for good?`);
 	sure.querySelector('button')?.classList.add('sure');
-	// The second button replaces the first at the same place: a double click is no confirmation.
+	// The second button replaces the first button at the same place, so a double click must not confirm.
 	sure.addEventListener('click', (event) => event.detail > 1 && event.stopPropagation(), { capture: true });
 	sure.addEventListener('focusout', () => {
 		if (!sure.querySelector('.failure, :disabled')) box.replaceChildren(ask);

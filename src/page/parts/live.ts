@@ -6,7 +6,7 @@ export interface Visit {
 	readonly signal: AbortSignal;
 }
 
-/** Returns a function that runs `read`. Calls during a run lead to one more run. */
+/** Returns a function that runs `read`. If it is called while `read` runs, `read` runs once more. */
 export function createRefresh(read: () => Promise<void>): () => Promise<void> {
 	let isReading = false;
 	let isStale = false;
@@ -25,14 +25,15 @@ export function createRefresh(read: () => Promise<void>): () => Promise<void> {
 	};
 }
 
-/** The lists of sessions and of waiting calls show a change after this time. */
+/** The lists of sessions and of waiting calls show a change only after this time. */
 const firstMs = 2_500;
-/** The list shows a running session every five minutes, so the session itself is read until then. */
+/** The list updates a running session only every five minutes, so until then the session itself is read. */
 const longestMs = 320_000;
 
 /**
- * Returns a function that starts frequent polling, because a change may be followed by others. `look` gets whether to read the
- * open session, too. After some time without changes its entry in the list is enough.
+ * Returns a function that starts frequent polling, because more changes may follow a change. `look` gets whether
+ * to read the open session, too. After some time without changes, the entry of that session in the list is
+ * enough.
  */
 export function createPolling(look: (asksSession: boolean) => void): () => void {
 	let timer: ReturnType<typeof setTimeout> | undefined;
@@ -74,8 +75,8 @@ export function createPolling(look: (asksSession: boolean) => void): () => void 
 const changing: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 /**
- * Returns a `fetch` that reports each accepted change to the other windows. `onChange` is called for a change of another
- * window, with the changed session, if there is one.
+ * Returns a `fetch` that reports each accepted change to the other windows. `onChange` is called for a change in
+ * another window. It gets the changed session, if the change is of a session.
  */
 export function createWindows(onChange: (session: string | undefined) => void): typeof fetch {
 	const channel = new BroadcastChannel('runlet-changes');

@@ -6,10 +6,13 @@ import { button, configure, element, onSubmit } from './element.ts';
 import { parseField } from './form.ts';
 import { createSchemaField, isSame, type SchemaField } from './schema-form.ts';
 
-/** Characters of arguments that fit the line of the call. */
+/** The most characters of arguments on the line of the call. */
 const shortInput = 80;
 
-/** `schema` is of the arguments of an approval, otherwise of the result. Without it the form has no fields of its own. */
+/**
+ * `schema` describes the arguments for an approval, otherwise the result. Without a schema the form has only its
+ * usual field.
+ */
 export function createOpenCall(
 	{ id, name, input, kind }: WaitingCall,
 	onAnswer: (answer: CallAnswer) => void,
@@ -28,13 +31,14 @@ export function createOpenCall(
 	});
 	const yes = element('button', 'primary', isApproval ? 'Allow' : 'Done');
 	const no = element('button', '', isApproval ? 'Deny' : 'Failed');
-	// A failed call has no result, and a denied call no arguments.
+	// A failed call has no result, and a denied call has no arguments.
 	no.formNoValidate = isApproval || result !== undefined;
 	const form = element('form', 'open-call', ...describeCall(name, input), edit?.root, result?.root, text, yes, no);
 	form.ariaLabel = `${name} waits`;
 	form.dataset.todo = `${name} waits: ${isApproval ? 'allow or deny it' : 'say what came of it'} first.`;
 	form.addEventListener('keydown', (event) => {
-		// Enter would press the first button: writing a reason or arguments must not approve the call.
+		// Enter would press the first button. A person who writes a reason or arguments must not approve the call by
+		// Enter.
 		if (!isApproval || event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
 		event.preventDefault();
 		(event.target === text ? no : yes).focus();
@@ -93,7 +97,7 @@ function createEdit(name: string, input: Readonly<Record<string, unknown>>, sche
 	root.addEventListener('invalid', () => root.toggleAttribute('open', true), true);
 	return {
 		root,
-		/** Returns the arguments if they were changed. */
+		/** Returns the arguments if a person has changed them. */
 		read(): { readonly input?: Record<string, unknown> } {
 			const value = field === undefined ? input : readAll(field);
 			return isSame(value, input) ? {} : { input: value };
@@ -129,7 +133,9 @@ export function pointAtOpenCall(root: Element): string | undefined {
 	return form.dataset.todo;
 }
 
-/** Finds the JSON Schema for a call: of its arguments for an approval, otherwise of its result. */
+/**
+ * Finds the JSON Schema for the form of a call. It describes the arguments for an approval, otherwise the result.
+ */
 export type FindSchema = (call: Pick<WaitingCall, 'name' | 'kind'>, agent?: string) => unknown;
 
 export function findCallSchema(
@@ -145,7 +151,10 @@ export function findCallSchema(
 export function createKeptForms() {
 	const forms = new Map<string, HTMLElement>();
 	return {
-		/** Returns the kept form of a key, enabled again, or makes it. The key identifies all that the form asks. */
+		/**
+		 * Returns the kept form of a key and enables the form again. If there is no kept form, makes a new form. The
+		 * key identifies everything that the form asks.
+		 */
 		take<Made extends HTMLElement | undefined>(key: string, make: () => Made): HTMLElement | Made {
 			const kept = forms.get(key);
 			if (kept !== undefined) {
@@ -156,7 +165,10 @@ export function createKeptForms() {
 			if (made !== undefined) forms.set(key, made);
 			return made;
 		},
-		/** Drops a form that was sent, because the same may be asked again. Returns a function that keeps it again. */
+		/**
+		 * Drops a form that was sent, because the same question may be asked again. Returns a function that keeps the
+		 * form again.
+		 */
 		forget(form: HTMLElement): () => void {
 			const known = [...forms].filter(([, kept]) => kept === form);
 			for (const [key] of known) forms.delete(key);

@@ -1,10 +1,10 @@
-/** What panels share: their interface, and lists that are read in pages. */
+/** The interface of all panels, and lists that are read in pages. */
 
 import type { Client } from '../../client/index.ts';
 import { button, element } from './element.ts';
 import { createFailure } from './failure.ts';
 
-/** What a panel gets each time it is shown. */
+/** The values that a panel gets each time it is shown. */
 export interface Place {
 	readonly client: Client;
 	/** Aborted when the page leaves the panel, and when the panel is shown again. */
@@ -26,7 +26,10 @@ export interface Panel {
 	open(root: HTMLElement, place: Place): Promise<void>;
 }
 
-/** Reads a list in pages: the first by `load`, and the next by the button `more`. `failures` shows why a page is missing. */
+/**
+ * Reads a list in pages: the first page by `load`, and each next page by the button `more`. `failures` shows why
+ * a page is missing.
+ */
 export function createPages<Page extends { readonly cursor?: string }>(
 	{ signal, again }: Place,
 	read: (cursor: string | undefined) => Promise<Page>,
@@ -41,7 +44,7 @@ export function createPages<Page extends { readonly cursor?: string }>(
 		if (!signal.aborted) failures.replaceChildren(createFailure(error, again));
 	}
 
-	/** Ignores the page if another read has begun since. */
+	/** Reads a page. Ignores the page if another read has begun in the meantime. */
 	async function load(from?: string): Promise<void> {
 		newest += 1;
 		const own = newest;

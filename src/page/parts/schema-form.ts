@@ -1,4 +1,7 @@
-/** Fields that a JSON Schema describes, empty or with a value. Other values are written as JSON. */
+/**
+ * Fields that a JSON Schema describes, either empty or with a value. A value without a field of its own is
+ * written as JSON.
+ */
 
 import { isRecord } from '../../client/record.ts';
 import { element } from './element.ts';
@@ -17,13 +20,16 @@ interface FieldOptions {
 	readonly label: string;
 	readonly isRequired: boolean;
 	readonly value?: unknown;
-	/** The number of objects around it. */
+	/** The number of objects around the field. */
 	readonly depth: number;
 }
 
-/** Characters of a text that fit a line. A longer text, or a text of several lines, has an area. */
+/**
+ * The most characters of a text in a field of one line. A longer text, or a text of several lines, has a text
+ * area.
+ */
 const longestLine = 60;
-/** Nested objects that have fields of their own. */
+/** The most levels of nested objects that have fields of their own. */
 const deepest = 2;
 
 export function createSchemaField(schema: unknown, label: string, value?: unknown): SchemaField {
@@ -35,7 +41,7 @@ function createAny(schema: Schema, options: FieldOptions): SchemaField {
 	return options.value === undefined || canHold(field, options.value) ? field : createJson(schema, options);
 }
 
-/** Whether a field returns the value with which it begins. */
+/** Whether a field returns the same value that it gets at the start. */
 function canHold(field: SchemaField, value: unknown): boolean {
 	try {
 		return isSame(field.read(), value);
@@ -154,7 +160,7 @@ function isPlainList(value: unknown): value is Plain[] {
 	return Array.isArray(value) && value.length > 0 && value.length <= 200 && value.every(isPlain);
 }
 
-/** Whether two values are the same JSON. The order of fields does not matter. */
+/** Whether two values are the same JSON. The order of the object's fields does not matter. */
 export function isSame(a: unknown, b: unknown): boolean {
 	if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, at) => isSame(item, b[at]));
 	if (!isRecord(a) || !isRecord(b)) return a === b;

@@ -11,7 +11,7 @@ import { createEventList } from './events.ts';
 import { type Trace, type Watch, watchSession } from './load.ts';
 import { createWaterfall } from './waterfall.ts';
 
-/** `toCurl` writes the command that reads the events of a session. */
+/** `toCurl` makes the command that reads the events of a session. */
 export function createTraceDrawer(client: SessionClient, toCurl: (session: string) => string) {
 	const root = find('#trace', HTMLElement);
 	const opener = find('#trace-open', HTMLButtonElement);
@@ -37,7 +37,7 @@ export function createTraceDrawer(client: SessionClient, toCurl: (session: strin
 		(isOpen ? tabs[0] : opener)?.focus();
 	}
 
-	/** Clears the drawer, and reads again if it is open. */
+	/** Clears the drawer. If it is open, reads the session again. */
 	function restart(): void {
 		visit.abort();
 		visit = new AbortController();
@@ -68,7 +68,7 @@ export function createTraceDrawer(client: SessionClient, toCurl: (session: strin
 	});
 
 	return {
-		/** Shows a session, or reads the shown session again. Without a session there is no drawer. */
+		/** Shows a session, or reads the shown session again. Without a session the drawer is hidden. */
 		show(id: string | undefined): void {
 			if (id === session) {
 				watch?.refresh();
@@ -98,7 +98,7 @@ function createTabs(parts: readonly (readonly [title: string, part: HTMLElement]
 	return tabs;
 }
 
-/** Turns that are shown: the newest. */
+/** The most turns that are shown. The newest turns are shown. */
 const mostTurns = 120;
 
 function showTurns(root: HTMLElement, { runs }: Trace): void {
@@ -127,7 +127,10 @@ function showTurns(root: HTMLElement, { runs }: Trace): void {
 	if (!root.hasChildNodes()) root.append(element('p', 'nothing', 'The model has had no turn yet.'));
 }
 
-/** Writes the command that reads the events of a session in a shell. The shell adds the key if the server requires a key. */
+/**
+ * Makes the command that reads the events of a session in a shell. The shell adds the key if the server requires
+ * a key.
+ */
 export function toCurl(baseUrl: string, session: string, wantsKey: boolean): string {
 	const url = new URL(`v1/sessions/${encodeURIComponent(session)}/events`, baseUrl).href.replaceAll("'", '%27');
 	const key = wantsKey ? ' -H "authorization: Bearer $RUNLET_API_KEY"' : '';

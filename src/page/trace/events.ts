@@ -1,19 +1,21 @@
-/** The events of a session as they arrive, each with its time and its JSON. A filter hides the events of a type. */
+/**
+ * The events of a session as they arrive, each with its time and its JSON. A filter hides all events of a type.
+ */
 
 import type { RunEvent } from '../../client/types.ts';
 import { button, configure, element, shorten, withoutTurns } from '../parts/element.ts';
 
-/** Events that are shown: the newest. */
+/** The most events that are shown. The newest events are shown. */
 const mostEvents = 1_000;
-/** Characters of an event on its line. */
+/** The most characters of an event on its line. */
 const longestBrief = 160;
-/** To the millisecond, by the clock of the reader. */
+/** The format of the time to the millisecond, by the clock of the reader. */
 const arrival = new Intl.DateTimeFormat('en', {
 	...({ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const),
 	fractionalSecondDigits: 3,
 });
 
-/** `toCurl` writes the command that reads the same events. */
+/** `toCurl` makes the command that reads the same events. */
 export function createEventList(toCurl: () => string) {
 	const types = configure(element('div', 'event-types'), {
 		role: 'group',
@@ -57,7 +59,7 @@ export function createEventList(toCurl: () => string) {
 	return {
 		root,
 		clear,
-		/** Shows an event with the next frame. */
+		/** Shows an event in the next frame. */
 		push(event: RunEvent, id: string | undefined): void {
 			const filter = findFilter(event.type);
 			filter.count();

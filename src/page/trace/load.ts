@@ -5,20 +5,20 @@ import type { Message, RunEvent, Session } from '../../client/types.ts';
 import { createRefresh, type Visit } from '../parts/live.ts';
 import { type TracedChild, type TracedRun, toRuns } from './spans.ts';
 
-/** Children of a session that are read. */
+/** The most children of a session that are read. */
 const mostChildren = 20;
-/** Levels of children that are read. */
+/** The most levels of children that are read. */
 const deepest = 3;
 
 export interface Trace {
 	readonly session: Session;
-	/** The oldest first. */
+	/** The runs, oldest first. */
 	readonly runs: readonly TracedRun[];
 	/** Whether the session has older runs, which were not read. */
 	readonly hasOlder: boolean;
 }
 
-/** Reads only the newest turn of a known history again. */
+/** Loads a trace. If the history is known, reads only its newest turn again. */
 export async function loadTrace(
 	client: Pick<SessionClient, 'getSession'>,
 	id: string,
@@ -144,7 +144,7 @@ export function watchSession(client: SessionClient, { id, signal }: Visit, watch
 	}
 
 	return {
-		/** Reads again. Call this when a run may have begun; the events of a run have the same effect. */
+		/** Reads the trace again. Call this when a run may have begun. The events of a run also start a new read. */
 		refresh,
 		async readOlder(): Promise<void> {
 			await histories.readEarlier(id);

@@ -12,11 +12,11 @@ export interface Span {
 	readonly depth: number;
 	/** Milliseconds since 1970, by the clock of the server. */
 	readonly start: number;
-	/** Missing if no end is known. */
+	/** Missing if the end is unknown. */
 	end?: number;
 	state: 'running' | 'waiting' | 'done' | 'failed' | 'left';
 	readonly usage?: Usage;
-	/** Why the provider's cache had less than the turn before. */
+	/** The reason why the provider's cache had fewer tokens than in the turn before. */
 	readonly cacheMiss?: string;
 	/** The child session. */
 	readonly session?: string;
@@ -112,7 +112,7 @@ function addTurn(
 	}
 }
 
-/** Ends a call. A call that waited past the end of its run has its result in another run. */
+/** Ends a call. If a call waited past the end of its run, its result is in another run. */
 function endCall(run: TracedRun, { toolCallId, isError }: Role<'tool'>, at: number, open: Map<string, Span>): void {
 	const span = open.get(toolCallId);
 	open.delete(toolCallId);

@@ -18,7 +18,7 @@ const wordsOfState = {
 	left: 'no result in this run',
 };
 
-/** Shows the newest run first, and open. Unchanged runs keep their elements. `onOlder` reads older runs. */
+/** Shows the newest run first and expanded. Unchanged runs keep their elements. `onOlder` reads older runs. */
 export function createWaterfall(onOlder: () => Promise<void>) {
 	const list = element('div', 'runs');
 	const nothing = element('p', 'nothing', 'This session has had no run yet.');
@@ -79,7 +79,7 @@ function createSpanTable({ spans, start, end: ownEnd }: TracedRun): HTMLElement 
 	// Background children end later than the run.
 	const end = Math.max(ownEnd, ...spans.map((span) => span.end ?? 0));
 	const isOpen = spans.some((span) => span.end === undefined);
-	// A span without an end reaches beyond all known ends.
+	// The bar of a span without an end is drawn beyond all known ends.
 	const length = Math.max(1, end - start) * (isOpen ? 1.15 : 1);
 	const rows = spans.slice(0, mostSpans).map((span) => createRow(span, start, length));
 	const table = createTable('waterfall', ['What', 'When', 'Time'], rows);

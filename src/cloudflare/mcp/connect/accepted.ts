@@ -7,7 +7,7 @@ import type { LoginPlace } from './login-store.ts';
 
 const entry = v.tuple([v.string(), v.object({ hash: v.string(), definition: toolDefinition })]);
 
-/** Names are the server's own. `v.record` would leave out `constructor` and `__proto__`. */
+/** The server chooses the names. `v.record` would leave out `constructor` and `__proto__`. */
 const accepted = v.pipe(
 	v.custom<object>((value) => isRecord(value)),
 	v.transform((tools) => Object.entries(tools)),
@@ -16,7 +16,7 @@ const accepted = v.pipe(
 );
 const stored = v.object({ url: v.string(), tools: accepted });
 
-/** Characters of the stored tools. A row has 2 MB. */
+/** The most characters of the stored tools. A row holds at most 2 MB. */
 const longest = 1_200_000;
 
 const mostServers = 200;
@@ -27,7 +27,7 @@ export interface OwnerAcceptance extends Acceptance {
 	replace(tools: AcceptedTools): Promise<void>;
 }
 
-/** Of two first definitions at the same time one stays. */
+/** If two first definitions arrive at the same time, only one is stored. */
 export function createAcceptance(config: Config, { owner, name, url }: LoginPlace): OwnerAcceptance {
 	const readTools = (entry: Pick<Entry, 'definition'> | undefined): AcceptedTools => {
 		const before = entry === undefined ? undefined : v.parse(stored, JSON.parse(entry.definition));
@@ -45,7 +45,7 @@ export function createAcceptance(config: Config, { owner, name, url }: LoginPlac
 	};
 }
 
-/** Keeps only the hashes of long definitions: a change is seen, but not the difference. */
+/** Keeps only the hashes of long definitions: a change can be detected, but not shown. */
 function shorten(tools: AcceptedTools): AcceptedTools {
 	let length = 0;
 	return Object.fromEntries(

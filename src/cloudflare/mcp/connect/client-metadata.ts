@@ -1,20 +1,23 @@
 import type { OAuthClientMetadata } from '@modelcontextprotocol/client';
 import type { Config } from '../../config/config.ts';
 
-/** Below the public address of this Worker. */
+/** The paths below the public address of this Worker. */
 const paths = { document: '/v1/mcp/client.json', callback: '/v1/mcp/callback' } as const;
 
 export function toCallbackUrl(config: Config): string {
 	return `${config.findPublicUrl()}${paths.callback}`;
 }
 
-/** The address of the document is the client's id. Undefined on a laptop, where no provider could read it. */
+/**
+ * The address of the metadata document, which is the client's id. Undefined on a laptop, where no provider could
+ * read the document.
+ */
 export function toClientId(config: Config): string | undefined {
 	const base = config.findPublicUrl();
 	return base.startsWith('https:') ? `${base}${paths.document}` : undefined;
 }
 
-/** Public facts of this Worker for login pages. */
+/** Public facts about this Worker for login pages. */
 export function createClientMetadata(config: Config) {
 	return {
 		client_name: 'Runlet',
@@ -26,7 +29,7 @@ export function createClientMetadata(config: Config) {
 	} satisfies OAuthClientMetadata;
 }
 
-/** Undefined on a laptop, and without a public address. */
+/** Describes the client. Undefined on a laptop, and without a public address. */
 export function describeClient(config: Config) {
 	const id = config.publicUrl === undefined ? undefined : toClientId(config);
 	return id === undefined ? undefined : { client_id: id, ...createClientMetadata(config) };

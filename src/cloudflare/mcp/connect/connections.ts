@@ -9,7 +9,7 @@ import { type FoundServer, findServers } from '../servers/find.ts';
 import { createAcceptance } from './accepted.ts';
 import { openServer } from './open.ts';
 
-/** Milliseconds that a turn waits for the tools of a server. The next turn may have them. */
+/** The most milliseconds that a turn waits for the tools of a server. The next turn may get the tools. */
 const patienceMs = 10_000;
 
 interface Open {

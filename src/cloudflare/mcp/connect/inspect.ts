@@ -7,7 +7,7 @@ import { createAcceptance } from './accepted.ts';
 import { LoginStore } from './login-store.ts';
 import { openServer } from './open.ts';
 
-/** `differences`: the changes since the tool was accepted. */
+/** A tool of a server. `differences` has its changes since it was accepted. */
 export interface InspectedTool {
 	readonly name: string;
 	readonly hash: string;
@@ -16,10 +16,13 @@ export interface InspectedTool {
 
 export type Inspected = { readonly tools: readonly InspectedTool[] } | { readonly problem: RunletError };
 
-/** Milliseconds for a server's answer. */
+/** The most milliseconds for a server's answer. */
 const patienceMs = 15_000;
 
-/** Compares the tools of a server with the accepted ones. Accepts nothing, and never throws for a server that fails. */
+/**
+ * Compares the tools of a server with the accepted tools. Accepts nothing, and never throws for a server that
+ * fails.
+ */
 export async function inspectServer(config: Config, server: FoundServer): Promise<Inspected> {
 	try {
 		const [offered, accepted] = await Promise.all([
@@ -61,9 +64,9 @@ async function listOffered(config: Config, server: FoundServer): Promise<Accepte
 	const { tokens } = server.auth === undefined ? {} : await new LoginStore(config, server).read();
 	const connection = await openServer(server, {
 		config,
-		// A reader gets no login link.
+		// A person who may only read gets no login link.
 		mayLogIn: tokens !== undefined,
-		// To this acceptance all tools are new.
+		// For this acceptance all tools are new.
 		acceptance: {
 			read: async () => ({}),
 			accept: async (tools) => {

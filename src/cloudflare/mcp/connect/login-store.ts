@@ -7,14 +7,14 @@ import type { loginHead } from '../servers/find.ts';
 
 const optionalText = v.optional(v.string());
 
-/** The client at the provider (RFC 7591), with further fields of the provider. */
+/** This Worker as a client of the provider (RFC 7591), with further fields of the provider. */
 const client = v.looseObject({
 	client_id: v.string(),
 	client_secret: optionalText,
 	issuer: optionalText,
 });
 
-/** RFC 6749. */
+/** The tokens (RFC 6749). */
 const tokens = v.looseObject({
 	access_token: v.string(),
 	token_type: v.string(),
@@ -41,12 +41,12 @@ const begun = v.object({
 const loginState = v.object({
 	/** The address of the server. */
 	url: v.string(),
-	/** This Worker at the provider. */
+	/** This Worker as a client of the provider. */
 	client: v.optional(client),
 	callback: optionalText,
 	tokens: v.optional(tokens),
 	begun: v.array(begun),
-	/** The login that refreshes the tokens, and the time until which others wait. */
+	/** The login that is refreshing the tokens, and the time until which the other logins wait. */
 	refreshing: v.optional(v.object({ by: v.string(), until: v.number() })),
 });
 
@@ -55,7 +55,7 @@ export type BegunLogin = LoginState['begun'][number];
 
 export interface LoginPlace {
 	readonly owner: string;
-	/** The person; the owner itself if it is missing. */
+	/** The person. If the person is missing, the login is of the owner itself. */
 	readonly user?: string;
 	readonly name: string;
 	readonly url: string;
@@ -64,12 +64,12 @@ export interface LoginPlace {
 /** The most logins of an owner and its users. */
 const mostLogins = 20_000;
 
-/** Characters. A hostile provider must not fill the object. */
+/** The most characters. A hostile provider must not fill the object. */
 const longest = 200_000;
 
 /**
- * The login of an owner, or of one of its users, to a server. It is sealed in the owner's registry. A login for another
- * address reads as none, so that its tokens go nowhere else.
+ * The login of an owner, or of a user of the owner, to a server. It is sealed in the owner's registry. A login
+ * for another address is ignored, so that its tokens are sent to no other address.
  */
 export class LoginStore {
 	readonly #config: Config;
@@ -87,7 +87,10 @@ export class LoginStore {
 		return this.#open(await askRegistry(this.#config.directories, owner, (one) => one.getEntry(kind, name)));
 	}
 
-	/** Changes the newest login, and is called again if another change comes first. Undefined changes nothing. */
+	/**
+	 * Changes the newest login. `change` is called again if another change was stored first. If it returns
+	 * undefined, nothing changes.
+	 */
 	async change(change: (state: LoginState) => LoginState | undefined): Promise<LoginState> {
 		const place = { ...this.#entry, most: mostLogins };
 		let state: LoginState = emptyLogin(this.#place);

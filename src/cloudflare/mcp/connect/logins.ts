@@ -12,7 +12,7 @@ import { openState } from './state.ts';
 type FindServer = (owner: string, name: string) => Promise<FoundServer | undefined>;
 
 export type FinishedLogin =
-	/** The sessions wait for the login. */
+	/** The sessions that wait for the login. */
 	| { readonly server: string; readonly owner: string; readonly sessions: readonly string[] }
 	| { readonly problem: string };
 

@@ -9,12 +9,12 @@ export type Returning = v.InferOutput<typeof returning>;
 
 const about = 'the state of a login';
 
-/** Nobody else can read or make a `state`. */
+/** Seals a `state`. Nobody else can read or make a `state`. */
 export function sealState(config: Config, login: Returning): Promise<string> {
 	return config.findSecretsBox().seal(JSON.stringify(login), about);
 }
 
-/** Returns undefined for a `state` that this Worker did not make, also if it has no key. */
+/** Returns undefined for a `state` that this Worker did not make, or if the Worker has no key. */
 export async function openState(config: Config, sealed: string): Promise<Returning | undefined> {
 	try {
 		const opened = await config.findSecretsBox().open(sealed, about);

@@ -82,7 +82,7 @@ function findSession(c: Context<RouteEnv>, { caller, agent, name, creator }: Ses
 	};
 }
 
-/** Returns undefined for a name of the client. */
+/** Returns the id in a text. Returns undefined if the text is a name that the client chose. */
 function readId(sessions: SessionNamespace, text: string): DurableObjectId | undefined {
 	try {
 		return sessions.idFromString(text);

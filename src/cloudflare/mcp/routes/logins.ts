@@ -10,12 +10,12 @@ import { finishLogin, getClientMetadata } from '../../wire/operations/mcp.ts';
 import { describeClient } from '../connect/client-metadata.ts';
 import { findServer } from '../servers/find.ts';
 
-/** Characters of the query from a login page. */
+/** The most characters of the query from a login page. */
 const longestQuery = 8_000;
 
 /**
- * The OAuth client metadata, and the return from a login page. A returning browser has no key: its `state` names the
- * login, and only this Worker can have made it.
+ * The OAuth client metadata, and the return from a login page. A returning browser has no key: its `state` names
+ * the login, and only this Worker can have made that `state`.
  */
 export function createLoginRoutes({ agents }: Runtime) {
 	return [
@@ -45,7 +45,9 @@ export function createLoginRoutes({ agents }: Runtime) {
 	];
 }
 
-/** Continues a session that waits for the login. A failure is only logged: the session reports it. */
+/**
+ * Continues a session that waits for the login. A failure is only logged here, because the session reports it.
+ */
 async function continueSession(
 	{ sessions }: ReturnType<typeof readConfig>,
 	{ session, owner, server }: { readonly session: string; readonly owner: string; readonly server: string },

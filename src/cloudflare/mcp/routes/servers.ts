@@ -94,7 +94,7 @@ function ask<T>(c: Ctx, call: (one: RegistryApi) => Promise<T>): Promise<T> {
 	return askRegistry(readConfig(c.env).directories, getOwner(c), call);
 }
 
-/** Throws `conflict` for the name of an agent's server, which all owners have. */
+/** Throws `conflict` for the name of a server of an agent, because every owner has these servers. */
 function assertOwn({ agents }: Runtime, name: string): void {
 	const [agent] = listDeclarers(agents, name);
 	if (agent === undefined) return;
@@ -120,14 +120,14 @@ async function putServer(c: Ctx, name: string, body: ServerBody): Promise<boolea
 		const secrets = { ...(await openKept(config, about, before, wanted)), ...body.secrets };
 		const definition = JSON.stringify(toStoredServer(body, secrets));
 		const sealed = await sealSecrets(config, about, secrets);
-		// The login and the accepted tools are of another server.
+		// The stored login and the accepted tools belong to another server.
 		if (stored?.url !== body.url) await forget(c, name);
 		return { definition, sealed };
 	});
 	return isNew;
 }
 
-/** By name, without secrets. */
+/** Lists the servers by name, without secrets. */
 async function listShown(c: Ctx, agents: Runtime['agents']): Promise<Shown<typeof shownServer>[]> {
 	const [entries, logins] = await Promise.all([
 		ask(c, (one) => one.listEntries('mcp')),

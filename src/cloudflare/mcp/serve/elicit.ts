@@ -24,7 +24,7 @@ const capabilities = v.object({
 	[capabilitiesKey]: v.optional(v.object({ elicitation: v.optional(v.object({ form: anything, url: anything })) })),
 });
 
-/** Asks the client for what is missing. The client repeats its request with the answers and the state. */
+/** Asks the client for the missing answers. The client repeats its request with the answers and the state. */
 export function askClient(
 	questions: Readonly<Record<string, ClientQuestion>>,
 	requestState: string,
@@ -35,7 +35,7 @@ export function askClient(
 
 const form = v.object({
 	kind: v.literal('form'),
-	/** The client's name of the form. */
+	/** The client's own name of the form. */
 	name: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/))),
 	schema: v.looseObject({ properties: v.record(v.string(), v.looseObject({ type: v.string() })) }),
 });
@@ -81,12 +81,12 @@ export function toAnswerKind({ for: waitsFor, options }: Pick<ClientQuestion, 'f
 	return v.is(link, options) ? 'link' : v.is(form, options) ? 'form' : 'answer';
 }
 
-/** The name of a question: that of its form, if it has one. */
+/** The name of a question: the name of its form, if the form has a name. */
 export function toAnswerKey({ options }: Pick<ClientQuestion, 'options'>): string {
 	return (v.is(form, options) ? options.name : undefined) ?? 'answer';
 }
 
-/** Undefined if the person closed the question, or was not asked. */
+/** Returns undefined if the person closed the question, or was not asked. */
 export function readAnswer({ mcpReq }: ServerContext, key: string, kind: AnswerKind): OutsideAnswer | undefined {
 	const given = inputResponse(mcpReq.inputResponses, key);
 	if (given.kind !== 'elicit' || given.action === 'cancel') return undefined;

@@ -4,14 +4,17 @@ import type { MessagePart } from '../../../core/chat/index.ts';
 import { checkOutput } from '../../../core/tool/schema.ts';
 import type { ListedTool, OutsideEnd } from '../../objects/outside-call.ts';
 
-/** Characters. */
+/** The most characters of a result. */
 const longestText = 1_000_000;
 
 export function textResult(text: string, isError = false): CallToolResult {
 	return { content: [{ type: 'text', text: truncateText(text, longestText) }], ...(isError && { isError }) };
 }
 
-/** An output schema adds structured content. A value of another form is an error: a client may refuse it. */
+/**
+ * A tool with an output schema also returns structured content. A value of another form is an error, because a
+ * client may refuse it.
+ */
 export async function toCallResult(
 	{ output, isError, parts }: Extract<OutsideEnd, { readonly type: 'result' }>,
 	{ name, outputSchema }: Pick<ListedTool, 'name' | 'outputSchema'>,
@@ -25,7 +28,7 @@ export async function toCallResult(
 	return { content: [{ type: 'text', text: problem }, ...content], isError: true };
 }
 
-// SAFETY: The SDK's type allows objects only. Its codec writes any JSON value as each revision has it.
+// The SDK's type allows only objects. Its codec writes any JSON value in the form of each revision.
 function toStructured(output: unknown): Record<string, unknown> {
 	return output as Record<string, unknown>;
 }

@@ -21,7 +21,7 @@ const given = v.object({ text: v.optional(v.string(), ''), session: v.optional(v
 
 const stream: Handling = { delivery: 'stream', format: { type: 'mcp' } };
 
-/** Wrong arguments become a result that says what to change. */
+/** Wrong arguments lead to a result that describes what to change. */
 export async function callRunTool(
 	served: ServedAgent,
 	{ operation, tool }: RunTool,
@@ -38,7 +38,10 @@ export async function callRunTool(
 	return toResult(await look(served, session, ctx));
 }
 
-/** Opens the session of the request, else of the address, else a new one. Throws `not_found` for a foreign session. */
+/**
+ * Opens the session that the request names, otherwise the session of the address, otherwise a new session. Throws
+ * `not_found` for a session of another owner.
+ */
 async function openSession(served: ServedAgent, name: string | undefined): Promise<ServedSession> {
 	const session = served.findSession(name ?? served.sessionName);
 	if (session.create === undefined) await readState(served, session);
@@ -77,7 +80,7 @@ async function ask(
 	return followRun(served, session, (one) => one.send(caller, input, stream), { tool, ctx });
 }
 
-/** The session and the run of a question. Both are checked again for the same owner. */
+/** The session and the run of a question. The next request must have the same owner. */
 const stateForm = /^run\.([0-9a-f]{64})\.([\w-]{1,100})$/;
 
 async function goOn(served: ServedAgent, state: string, tool: string, ctx: ServerContext): Promise<Answer> {
@@ -163,7 +166,7 @@ function toAnswer({ question, toolCalls, ...shown }: Followed, session: ServedSe
 	return toResult({ ...shown, ...showPending(question, toolCalls) });
 }
 
-/** The questions of a round. The next round has the others. */
+/** The most questions of a round. The next round has the remaining questions. */
 const mostAsked = 8;
 
 /**
@@ -206,7 +209,7 @@ function showPending(
 	return pending.length === 0 ? {} : { pending };
 }
 
-/** Shows the state of a session, with the answer of its newest run if that has ended. */
+/** Shows the state of a session, with the answer of its newest run if that run has ended. */
 async function look(served: ServedAgent, session: ServedSession, { mcpReq }: ServerContext): Promise<RunShown> {
 	const { caller } = served;
 	const { status, run, error, question, toolCalls } = await readState(served, session);

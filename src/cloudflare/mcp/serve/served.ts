@@ -5,14 +5,14 @@ import type { CreateInput, SessionApi } from '../../objects/session-api.ts';
 import type { PersonCaller } from '../../routes/identity.ts';
 import type { Reader } from '../../wire/shown-error.ts';
 
-/** An agent for a caller. The route has identified the caller, and read the body. */
+/** An agent for a caller. The route has already identified the caller and read the body. */
 export interface ServedAgent {
 	readonly agent: Agent;
 	readonly skills: SkillResolver | undefined;
 	readonly caller: PersonCaller;
 	readonly reader: Reader;
 	readonly body?: unknown;
-	/** From the address. */
+	/** The name of the session in the address. */
 	readonly sessionName?: string;
 	/** Returns a session of the caller by its id or its name, or a new one. */
 	findSession(name: string | undefined): ServedSession;
@@ -20,7 +20,7 @@ export interface ServedAgent {
 
 export interface ServedSession {
 	readonly id: string;
-	/** Missing for an existing session. */
+	/** The input for a new session. Missing for an existing session. */
 	readonly create?: CreateInput;
 	/** @param isSafe whether the call may be repeated */
 	ask<T>(call: (one: SessionApi) => Promise<RpcResult<T>>, isSafe?: boolean): Promise<T>;

@@ -12,10 +12,10 @@ import { createAgentTools, describeTool } from './tools.ts';
 /** Milliseconds for which a client may keep a list. */
 const listMs = 60_000;
 
-/** The SDK would declare changes of lists. */
+/** Without this, the SDK would declare that lists report changes. */
 const unwatched = { listChanged: false };
 
-/** Answers a request of an MCP client, of either revision. Each request has its own server. */
+/** Answers a request of an MCP client, of either revision. A new server is made for each request. */
 export function serveAgent(request: Request, served: ServedAgent): Promise<Response> {
 	return createMcpHandler(() => createAgentServer(served)).fetch(request, { parsedBody: served.body });
 }
@@ -26,7 +26,7 @@ function createAgentServer(served: ServedAgent): McpServer {
 	const server = new McpServer(
 		{ name: agent.name, title: agent.name, version },
 		{
-			// Each request stands alone, so no list can report a change.
+			// No state is kept between requests, so no list can report a change.
 			capabilities: { tools: unwatched, logging: {}, ...(served.skills && { resources: unwatched }) },
 			instructions: `${agent.description} Its own tools run one call each; ask and agent_start give it a task.`,
 			cacheHints: { 'tools/list': hint, 'prompts/list': hint, 'resources/list': hint, 'server/discover': hint },

@@ -45,7 +45,7 @@ export function createAgentTools(
 /** The session of tools without a session in the address. */
 const usualSession = 'mcp';
 
-/** States nothing that is unknown, such as whether a tool only reads. */
+/** Describes a tool. Leaves out unknown facts, such as whether the tool only reads. */
 export function describeTool({
 	name,
 	description,
@@ -71,7 +71,7 @@ function toToolName(name: string): string {
 	return allowedName.test(name) ? name : providerName(name);
 }
 
-/** Finds the output schema of a tool. Only loaded tools need another request. */
+/** Finds the output schema of a tool. Only the schema of a loaded tool needs another request. */
 async function findTool(name: string, { agent, list }: Pick<ServedAgent, 'agent'> & Pick<AgentTools, 'list'>) {
 	const isNamed = (tool: { readonly name: string }): boolean => tool.name === name || toToolName(tool.name) === name;
 	return agent.tools.find(isNamed) ?? (await list()).find(isNamed) ?? { name, outputSchema: undefined };
@@ -104,7 +104,10 @@ async function begin(
 	throw new RunletError('interrupted', `${name} was cut off, so it is not known whether it was carried out.`);
 }
 
-/** The form of the answer, the name of the question, and the waiting call, whose name only its session can make. */
+/**
+ * The form of the answer, the name of the question, and the waiting call. Only the session can make the name of
+ * that call.
+ */
 const stateForm = /^(approval|result|answer|form|link)\.([\w-]{1,64})\.([0-9a-f]{32})$/;
 const kinds: readonly AnswerKind[] = ['approval', 'result', 'answer', 'form', 'link'];
 

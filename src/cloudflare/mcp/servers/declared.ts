@@ -29,7 +29,10 @@ const schema = v.object({
 	),
 });
 
-/** Throws `invalid_agent`, which names the field, for wrong or unreachable servers, or servers that do not agree. */
+/**
+ * Throws `invalid_agent`, which names the field, for wrong or unreachable servers, or for different servers with
+ * the same name.
+ */
 export function assertServers(agents: readonly Agent[]): void {
 	for (const { name, mcp = [] } of agents) {
 		blameAgent(name, () => {
@@ -62,7 +65,7 @@ function assertDeclared(servers: readonly AgentMcpServer[]): void {
 	}
 }
 
-/** Throws `invalid_agent` for different servers of one name, whose logins would mix. */
+/** Throws `invalid_agent` for different servers with the same name, because their logins would mix. */
 function assertServersAgree(agents: readonly Agent[]): void {
 	const seen = new Map<string, { readonly agent: string; readonly what: string }>();
 	for (const { name: agent, mcp = [] } of agents) {

@@ -13,7 +13,7 @@ export type ServerBody = v.InferOutput<typeof serverBody>;
 
 export type StoredServer = v.InferOutput<typeof storedServer>;
 
-/** Characters of a definition as JSON, without its secrets. */
+/** The most characters of a definition as JSON, without its secrets. */
 const longest = 20_000;
 
 export function assertServerName(name: string): void {
@@ -23,9 +23,9 @@ export function assertServerName(name: string): void {
 }
 
 /**
- * Checks a server of an owner, and returns what is stored. It may not be on this machine, not even under `npm start`.
- * `secrets` are the kept ones, too. Throws `invalid_request`, which names the field and the remedy, and shows no
- * secret.
+ * Checks a server of an owner, and returns the definition to store. The server may not be on this machine, not
+ * even under `npm start`. `secrets` includes the kept secrets. Throws `invalid_request`, which names the field
+ * and the remedy, and shows no secret.
  */
 export function toStoredServer({ secrets: given = {}, ...body }: ServerBody, secrets: Secrets): StoredServer {
 	const length = JSON.stringify(body).length;
@@ -43,7 +43,7 @@ export function toStoredServer({ secrets: given = {}, ...body }: ServerBody, sec
 	return { ...body, secretNames: names };
 }
 
-/** Like `listKeptSecrets` of a tool. */
+/** Lists the secrets of a server that a change keeps, like `listKeptSecrets` of a tool. */
 export function listKeptServerSecrets(before: StoredServer, body: ServerBody): readonly string[] {
 	if (before.url !== body.url) return [];
 	const used = new Set([...listSecretNames({ ...body.headers, url: body.url }), findClientSecret(body)]);

@@ -15,19 +15,22 @@ export interface ServerSecrets {
 	readonly url: string;
 	/** The secret of `auth.clientId`. */
 	readonly clientSecret?: string;
-	/** All secret texts, which are removed from results. */
+	/** The texts of all secrets. They are removed from results. */
 	readonly texts: readonly string[];
 }
 
 export interface FoundServer extends Omit<AgentMcpServer, 'headers'> {
 	readonly owner: string;
-	/** Whether it may be on this machine. */
+	/** Whether the server may be on this machine. */
 	readonly allowLoopback: boolean;
 	/** Throws `not_configured` or `conflict` for a missing secret. */
 	readonly openSecrets: () => Promise<ServerSecrets>;
 }
 
-/** The servers of an agent's sessions: those in its code, and with `userMcp` those of the owner. */
+/**
+ * The servers of an agent's sessions: the servers in the agent's code, and with `userMcp` the servers of the
+ * owner.
+ */
 export async function findServers(
 	agent: Agent,
 	{ config, agents, owner }: { readonly config: Config; readonly agents: readonly Agent[]; readonly owner: string },
@@ -108,7 +111,9 @@ function fill(
 /** The public part of a stored login. */
 export const loginHead = v.object({ url: v.string(), isLoggedIn: v.boolean() });
 
-/** A login for another address under the same name does not count. */
+/**
+ * Whether there is a login for the same address. A login for another address under the same name does not count.
+ */
 export function isLoggedIn(entry: Pick<Entry, 'definition'> | undefined, { url }: { readonly url: string }): boolean {
 	if (entry === undefined) return false;
 	const head = v.parse(loginHead, JSON.parse(entry.definition));

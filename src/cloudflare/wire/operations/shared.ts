@@ -183,7 +183,7 @@ export const runAnswers = {
 	},
 } as const;
 
-/** The same for an operation that may also answer with the session, without a run. */
+/** The answers of an operation that starts a run, or that answers with the session without a run. */
 export const runOrSession = (says: string) =>
 	({
 		...runAnswers,
@@ -195,7 +195,7 @@ export const runOrSession = (says: string) =>
 		},
 	}) as const;
 
-/** The answers of a `PUT` that creates or replaces. */
+/** The answers of a `PUT` that creates or replaces something. */
 export const putAnswers = <const A extends Omit<Answer, 'says'>>(noun: string, answer: A) => ({
 	200: { ...answer, says: `The ${noun} was replaced.` },
 	201: { ...answer, says: `The ${noun} was created.` },

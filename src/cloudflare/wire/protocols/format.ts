@@ -9,14 +9,17 @@ import type { Protocol } from './protocol.ts';
 import { uiFailure, uiProtocol } from './ui/protocol.ts';
 import type { UiMessageHead } from './ui/writer.ts';
 
-/** The protocol of an answer. It goes to the session's object with a request. Runlet's own if it is missing. */
+/**
+ * The protocol of an answer, which is sent with a request to the session's object. If it is missing, the protocol
+ * is Runlet's own.
+ */
 export type Format =
 	| CompletionFormat
-	/** The parents of sessions: lines of JSON, each an event and its id. */
+	/** For the parent of a session: lines of JSON, each with an event and its id. */
 	| { readonly type: 'lines' }
-	/** MCP clients. */
+	/** For MCP clients. */
 	| { readonly type: 'mcp' }
-	/** AI SDK pages. `isContinued`: the page already has what earlier runs of the answer wrote. */
+	/** For AI SDK pages. `isContinued`: the page already has the text of the earlier runs of the answer. */
 	| { readonly type: 'ui'; readonly isContinued?: boolean };
 
 export interface ProtocolContext {

@@ -16,9 +16,12 @@ export interface Protocol {
 	readonly isSame?: boolean;
 	/** Makes a writer for a reader. `run` is the number of the run. */
 	writer(run: number): RunWriter;
-	/** Writes an event of a child session. A protocol without it shows none. */
+	/** Writes an event of a child session. A protocol without this method shows no such events. */
 	child?(event: ChildEvent, id: string | undefined): string;
-	/** Makes the answer without streaming, from all events of the run. Runlet's form if it is missing. */
+	/**
+	 * Makes the answer without streaming, from all events of the run. If it is missing, the answer has Runlet's own
+	 * form.
+	 */
 	result?(events: readonly RunEvent[]): Completed;
 	/** Returns the end of a stream whose reader lost access. The run continues. */
 	closed?(why: RunletError): string;

@@ -24,7 +24,7 @@ export function mcpFailure(thrown: unknown): Response {
 	);
 }
 
-/** The codes of JSON-RPC 2.0, 5.1. Each error's own code is in its data. */
+/** Returns the code of JSON-RPC 2.0, 5.1. The error's own code is in its data. */
 function toRpcCode({ code, status, data }: RunletError): number {
 	if (code === 'invalid_request') return data?.field === 'body' ? -32_700 : -32_600;
 	return status >= 500 ? -32_603 : -32_000;

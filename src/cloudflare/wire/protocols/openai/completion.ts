@@ -1,4 +1,6 @@
-/** The schemas of the answers. The code uses their types, and the document of the API the schemas. */
+/**
+ * The schemas of the answers. The code uses only their types, and the API's document uses the schemas themselves.
+ */
 import * as v from 'valibot';
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -9,7 +11,7 @@ const usageSchema = v.object({
 	total_tokens: count,
 	prompt_tokens_details: v.object({ cached_tokens: count }),
 	completion_tokens_details: v.object({ reasoning_tokens: count }),
-	/** US dollars, in OpenRouter's field. Missing if the price is unknown. */
+	/** US dollars, in the field that OpenRouter uses. Missing if the price is unknown. */
 	cost: v.optional(v.number()),
 });
 
@@ -38,7 +40,7 @@ export const completionSchema = v.object({
 				role: v.literal('assistant'),
 				content: v.nullable(v.string()),
 				refusal: v.null(),
-				/** The model's visible thinking, in the field of DeepSeek and others. */
+				/** The model's visible thinking, in the field that DeepSeek and others use. */
 				reasoning_content: v.optional(v.string()),
 				tool_calls: v.optional(v.array(shownCall)),
 				annotations,

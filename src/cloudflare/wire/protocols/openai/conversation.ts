@@ -43,7 +43,7 @@ export function toConversation(messages: readonly ClientMessage[], { open = fals
 			'content',
 			'must not be empty',
 		);
-	// A turn's results come right after it, so a system message between them moves before the turn.
+	// A turn's results must come right after the turn, so a system message between them is moved before the turn.
 	const front = messages.slice(0, behind).map(toMessage);
 	const turn = results.length > 0 ? front.splice(-1) : [];
 	return {
@@ -87,7 +87,10 @@ function toToolMessage({ tool_call_id, content }: Extract<ClientMessage, { role:
 	return { role: 'tool', content: toText(content), toolCallId: tool_call_id, isError: false };
 }
 
-/** Checks that each result follows the turn of its call, once, and that the newest turn has all results or none. */
+/**
+ * Checks that each result comes once, after the turn of its call. Checks also that the newest turn has all
+ * results or no results.
+ */
 function assertPaired(messages: readonly ClientMessage[], open: boolean): void {
 	/** The calls of the last turn that have no result yet. */
 	let calls: Map<string, string> | undefined = open ? undefined : new Map();

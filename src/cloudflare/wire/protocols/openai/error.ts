@@ -12,7 +12,9 @@ export function errorBody(error: RunletError): ErrorBody {
 	return { error: { message, type: toErrorType(error), param, code: codes[error.code] ?? error.code } };
 }
 
-/** OpenAI's clients retry after 408, 409, 429 and 5xx. A header tells them not to if a retry cannot help. */
+/**
+ * OpenAI's clients retry after 408, 409, 429 and 5xx. If a retry cannot help, a header tells them not to retry.
+ */
 export function refusalResponse(thrown: unknown): Response {
 	const error = toRunletError(thrown);
 	const isBusy = error.code === 'conflict' && error.data?.status === 'running';
@@ -20,16 +22,17 @@ export function refusalResponse(thrown: unknown): Response {
 }
 
 /**
- * Returns the response to a run that failed or waits for somebody. A retry would repeat its costs and the effects of
- * its tools, so no client retries its status: 400 for an invalid request, 402 for a used-up budget, else 406. `openai`
- * and the AI SDK retry 408, 409, 429 and 5xx; LangChain retries everything except 400 to 407, 409 and 413.
+ * Returns the response to a run that failed or waits for somebody. A retry would repeat its costs and the effects
+ * of its tools, so its status is one that no client retries: 400 for an invalid request, 402 for a used-up
+ * budget, otherwise 406. `openai` and the AI SDK retry 408, 409, 429 and 5xx; LangChain retries everything except
+ * 400 to 407, 409 and 413.
  */
 export function runFailureResponse(error: RunletError): Response {
 	const status = statusFor(error);
 	return toErrorResponse(toRunError(error), false, status === 400 || status === 402 ? status : 406);
 }
 
-/** Hides `auth`: a provider refused the Worker's key, and not the client's. */
+/** Replaces `auth`, because the provider refused the Worker's key, and not the client's key. */
 export function toRunError(error: RunletError): RunletError {
 	return error.code === 'auth' ? new RunletError('provider_error', error.message, error.data) : error;
 }
@@ -51,7 +54,7 @@ function statusFor({ code, status }: RunletError): number {
 	return statuses[code] ?? status;
 }
 
-/** Runlet's codes under the names that OpenAI's clients know. */
+/** The names of Runlet's codes that OpenAI's clients expect. */
 const codes: Readonly<Record<string, string>> = {
 	auth: 'invalid_api_key',
 	rate_limited: 'rate_limit_exceeded',

@@ -17,7 +17,7 @@ export interface PieceOptions {
 	readonly tools: readonly string[];
 	/** Whether the answer is only JSON. */
 	readonly isJson?: boolean;
-	/** The answer ends before the first of these texts. */
+	/** The answer ends before the first occurrence of one of these texts. */
 	readonly stop?: readonly string[];
 }
 
@@ -141,7 +141,10 @@ export function listPieces({
 	};
 }
 
-/** Returns the events without those of restarted turns. Only for an answer of which nothing was shown yet. */
+/**
+ * Returns the events without the events of restarted turns. Use it only for an answer of which nothing was shown
+ * yet.
+ */
 export function withoutRestarted(events: readonly RunEvent[]): readonly RunEvent[] {
 	const kept: RunEvent[] = [];
 	let turnAt = 0;
@@ -193,7 +196,7 @@ function createWaitsForOthers(calls: readonly WaitingCall[]): RunletError {
 	);
 }
 
-/** Collects the pages that an answer cites. The protocol has no form for other sources. */
+/** Collects the pages that an answer cites. The protocol has no field for other sources. */
 function createAnnotations() {
 	const pages = new Map<string, { readonly title: string; isNew: boolean }>();
 	return {
@@ -214,7 +217,9 @@ function createAnnotations() {
 	};
 }
 
-/** Cuts a text before the first of these words, even if a word is split over several pieces. */
+/**
+ * Cuts a text before the first occurrence of one of these words, even if the word is split over several pieces.
+ */
 function createStopper(words: readonly string[]) {
 	/** Text that is held back because it may be the start of a word. */
 	let held = '';

@@ -7,7 +7,7 @@ import { listPieces, type PieceOptions, withoutRestarted } from './pieces.ts';
 
 export interface CompletionFormat extends PieceOptions {
 	readonly type: 'chat.completions';
-	/** The agent, which is the model of this protocol. */
+	/** The name of the agent, which is the model in this protocol. */
 	readonly model: string;
 	readonly includeUsage: boolean;
 }
@@ -79,7 +79,7 @@ function toCompletion(format: CompletionFormat, events: readonly RunEvent[]): Co
 	return { error: new RunletError('internal', 'The run ended without saying how.') };
 }
 
-/** Joins the pieces to a message, as a client does. */
+/** Joins the pieces to a message in the same way as a client. */
 function toCompletionMessage(
 	deltas: readonly Delta[],
 	{ annotations }: Delta,

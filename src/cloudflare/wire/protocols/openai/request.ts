@@ -6,9 +6,9 @@ import type { ClientTool } from '../../run.ts';
 import type { CompletionRequest } from './schema.ts';
 
 export interface AnswerForm {
-	/** The answer is JSON of this schema. */
+	/** The schema of the answer, which is then JSON. */
 	readonly outputSchema: JsonSchema | undefined;
-	/** The answer ends before the first of these texts. */
+	/** The answer ends before the first occurrence of one of these texts. */
 	readonly stop: readonly string[];
 }
 
@@ -32,7 +32,7 @@ function readOutputSchema(format: CompletionRequest['response_format']): JsonSch
 
 export interface RequestedAgent {
 	readonly name: string;
-	/** The names of the agent's own tools, as providers see them. */
+	/** The names of the agent's own tools in the form that providers get. */
 	readonly toolNames: ReadonlySet<string>;
 }
 
@@ -61,8 +61,8 @@ export function readClientTools(
 }
 
 /**
- * Returns what the model must call: one of the client's tools, or any of them, but never the agent's. Throws
- * `invalid_request` if the client has no such tool.
+ * Returns what the model must call: a certain tool of the client, or any tool of the client, but never a tool of
+ * the agent. Throws `invalid_request` if the client has no such tool.
  */
 export function readToolChoice({
 	tools,
@@ -80,8 +80,8 @@ export function readToolChoice({
 }
 
 /**
- * Checks that the messages hold only calls of the client's tools. Throws `invalid_request`, which names the call, for a
- * call of the agent's tools or of the skill reader: no answer ever showed such a call.
+ * Checks that the messages hold only calls of the client's tools. Throws `invalid_request`, which names the call,
+ * for a call of the agent's tools or of the skill reader, because no answer ever showed such a call.
  */
 export function assertOwnCalls(
 	{ messages }: Pick<CompletionRequest, 'messages'>,

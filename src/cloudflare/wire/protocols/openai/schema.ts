@@ -7,12 +7,12 @@ import { longText, maxContent, maxId, maxName, shortText } from '../../limits.ts
 
 const mostMessages = 10_000;
 
-/** The most tools of one request: OpenAI's limit. */
+/** The most tools of a request. OpenAI has the same limit. */
 const mostTools = 128;
 
 const mostCalls = 1_000;
 
-/** Checks the length before the entries. */
+/** Makes a list that checks its length before its entries. */
 function createList<const S extends v.GenericSchema>(entry: S, most: number, least = 0) {
 	return v.pipe(
 		v.array(v.unknown()),
@@ -22,7 +22,7 @@ function createList<const S extends v.GenericSchema>(entry: S, most: number, lea
 	);
 }
 
-/** A field that is refused because it would change the answer. An empty value passes. */
+/** A field that is refused because it would change the answer. An empty value is accepted. */
 function omit(remedy: string) {
 	return v.optional(
 		v.pipe(
@@ -82,7 +82,7 @@ const callSchema = v.object({
 	function: v.object({ name: v.pipe(shortText(maxName), v.nonEmpty('must not be empty')), arguments: longText }),
 });
 
-/** A message of the client. Other fields of a model's answer may be sent back; they are ignored. */
+/** A message of the client. It may also have other fields of a model's answer; they are ignored. */
 export const messageSchema = v.variant('role', [
 	v.object({ role: v.picklist(['system', 'developer']), content: texts }),
 	v.object({ role: v.literal('user'), content: userContent }),
@@ -97,7 +97,7 @@ export const messageSchema = v.variant('role', [
 	v.object({ role: v.literal('tool'), tool_call_id: shortText(maxId), content: texts }),
 ]);
 
-/** The client runs its calls. */
+/** A tool of the client. The client itself runs the calls. */
 const toolSchema = v.object({
 	type: v.literal('function', 'Only functions are possible here'),
 	function: v.object({
@@ -169,7 +169,7 @@ export type CompletionRequest = v.InferOutput<typeof completionRequest>;
 export type ClientMessage = v.InferOutput<typeof messageSchema>;
 export type ClientPart = Exclude<v.InferOutput<typeof userContent>, string>[number];
 
-/** Returns the media type and the base64 of a `data:` URL, and undefined for any other text. */
+/** Returns the media type and the base64 of a `data:` URL. Returns undefined for any other text. */
 export function readDataUrl(url: string): { readonly mime: string; readonly data: string } | undefined {
 	const comma = url.indexOf(',');
 	const head = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.+-]+=[\w.+-]+)*;base64$/i.exec(

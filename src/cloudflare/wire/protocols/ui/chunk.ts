@@ -1,12 +1,12 @@
 import type { Shown } from '../../operation.ts';
 import type { uiChunk } from '../../ui.ts';
 
-/** A chunk of the UI message stream. AI SDK 5, 6 and 7 read it; the two approval kinds need 6 or 7. */
+/** A chunk of the UI message stream. AI SDK 5, 6 and 7 read it, but only 6 and 7 read the two approval kinds. */
 export type UiChunk = Shown<typeof uiChunk>;
 
 export type UiFinishReason = Extract<UiChunk, { type: 'finish' }>['finishReason'];
 
-/** Whether a turn with this stop reason drops its calls. */
+/** Whether the calls of a turn with this stop reason are dropped. */
 export function keepsNoCalls(reason: string): boolean {
 	return reason === 'max_tokens' || reason === 'refusal';
 }

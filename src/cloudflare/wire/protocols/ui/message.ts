@@ -12,7 +12,10 @@ export interface UiMessage {
 	readonly parts: readonly UiPart[];
 }
 
-/** Returns the message that a client makes of the chunks, without restarted turns. Undefined if the message is empty. */
+/**
+ * Returns the message that a client makes from the chunks, without restarted turns. Undefined if the message is
+ * empty.
+ */
 export function toUiMessage(chunks: readonly UiChunk[]): UiMessage | undefined {
 	let id = '';
 	let metadata: object | undefined;
@@ -68,7 +71,7 @@ export function toUiMessage(chunks: readonly UiChunk[]): UiMessage | undefined {
 	return { id, role: 'assistant', metadata, parts: shown };
 }
 
-/** Keeps a task list at its first place. */
+/** Shows a task list, always at the place where it was first shown. */
 function showTasks(parts: UiPart[], chunk: Extract<UiChunk, { type: 'data-tasks' }>): void {
 	const at = parts.findIndex(({ type, id }) => type === chunk.type && id === chunk.id);
 	if (at === -1) parts.push(chunk);
@@ -131,7 +134,7 @@ function findCall(parts: readonly UiPart[], toolCallId: string): number {
 	return parts.findLastIndex((part) => part.type.startsWith('tool-') && part.toolCallId === toolCallId);
 }
 
-/** Marks the approved calls that did not run yet, so that the page does not ask about them again. */
+/** Marks the approved calls that did not run yet, so that the page does not ask for their approval again. */
 export function withAllowed({ parts, ...message }: UiMessage, allowed: readonly string[]): UiMessage {
 	const shown = parts.map((part) =>
 		part.state === 'approval-requested' && allowed.some((id) => id === part.toolCallId)

@@ -5,21 +5,27 @@ import type { UiChunk } from './chunk.ts';
 
 interface UiProviderCall {
 	readonly toolCallId: string;
-	/** The first name: clients keep it for the whole call. */
+	/** The first name of the tool. Clients keep this name for the whole call. */
 	readonly toolName: string;
 	hasInput: boolean;
 	isSettled: boolean;
-	/** Whether it began in the current turn. */
+	/** Whether the call began in the current turn. */
 	isNew: boolean;
 }
 
-/** Writes the provider's part of a UI message as chunks: the tools that it ran, and the sources of the text. */
+/**
+ * Writes the provider's part of a UI message as chunks: the tools that the provider ran, and the sources of the
+ * text.
+ */
 export class UiProviderCalls {
 	/** The calls that a later event may name, by the provider's ids. */
 	readonly #calls = new Map<string, UiProviderCall>();
-	/** The uses of each id. Some providers restart their ids in each turn, but the ids of a message are unique. */
+	/**
+	 * How often each id was used. Some providers restart their ids in each turn, but the ids of a message must be
+	 * unique.
+	 */
 	readonly #uses = new Map<string, number>();
-	/** The ids of the sources, and whether each is of the current turn. */
+	/** The ids of the sources, and whether each source is of the current turn. */
 	readonly #sources = new Map<string, boolean>();
 	readonly #say: (chunk: UiChunk) => void;
 
@@ -53,7 +59,7 @@ export class UiProviderCalls {
 		}
 	}
 
-	/** A call without a result may get it in a later turn. */
+	/** Ends the turn. A call without a result may get its result in a later turn. */
 	endTurn(): void {
 		for (const [id, call] of this.#calls) {
 			if (call.isSettled) this.#calls.delete(id);
@@ -71,7 +77,7 @@ export class UiProviderCalls {
 		for (const [id, isNew] of this.#sources) if (isNew) this.#sources.delete(id);
 	}
 
-	/** Settles the open calls: some providers report no result. */
+	/** Settles the open calls, because some providers report no result. */
 	end({ type }: TerminalEvent): void {
 		for (const call of this.#calls.values()) {
 			if (call.isSettled) continue;

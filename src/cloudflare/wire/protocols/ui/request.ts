@@ -6,7 +6,7 @@ import type { Attachment } from '../../message.ts';
 export const textPart = v.object({ type: v.literal('text'), text: longText });
 export const filePart = v.object({
 	type: v.literal('file'),
-	// The check of attachments refuses longer names and types, and names the field.
+	// The check of attachments refuses longer names and types. Its error names the field.
 	mediaType: longText,
 	url: longText,
 	filename: v.nullish(longText),
@@ -36,7 +36,7 @@ export type UiAnswer =
 	| { readonly id: string; readonly output: unknown; readonly isError?: boolean }
 	| { readonly id: string; readonly approve: boolean; readonly reason?: string };
 
-/** Some answers may be old or invented. */
+/** Reads the answers in the parts of a message. Some of them may be old or invented. */
 export function readAnswers(parts: readonly unknown[]): UiAnswer[] {
 	return parts.flatMap((part): UiAnswer[] => {
 		const read = v.safeParse(answeredPart, part);

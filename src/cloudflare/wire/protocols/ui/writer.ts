@@ -5,7 +5,7 @@ import type { UiChunk, UiFinishReason } from './chunk.ts';
 import { keepsNoCalls, toFinishReason } from './chunk.ts';
 import { UiProviderCalls } from './provider-calls.ts';
 
-/** An answer to a waiting call. It starts a run. */
+/** An answer to a waiting call. The answer starts a run. */
 export interface ReceivedResult {
 	readonly id: string;
 	readonly output: unknown;
@@ -19,10 +19,13 @@ export interface EarlierRun {
 	readonly events: readonly RunEvent[];
 }
 
-/** The assistant's message that a run writes. Several runs write one message if calls wait for somebody in between. */
+/**
+ * The assistant's message that a run writes. Several runs write the same message if calls wait for somebody
+ * between these runs.
+ */
 export interface UiMessageHead {
 	readonly messageId: string;
-	/** Missing for a run without a session. */
+	/** The id of the session. Missing for a run without a session. */
 	readonly sessionId?: string;
 	readonly earlier: readonly EarlierRun[];
 	/** The results that started the run. */
@@ -65,7 +68,7 @@ export class UiWriter {
 		return this.#drain();
 	}
 
-	/** Returns the chunks for answers after the run's end, while other calls wait. */
+	/** Returns the chunks for answers that arrive after the run's end, while other calls wait. */
 	writeAnswers(given: readonly ReceivedResult[]): UiChunk[] {
 		this.#takeGiven(given);
 		return this.#drain();
@@ -216,7 +219,7 @@ export class UiWriter {
 				break;
 			}
 			case 'error':
-				// The client reads nothing after the error.
+				// The client ignores everything after the error.
 				this.#say({ type: 'message-metadata', messageMetadata: this.#metadata({ status: 'error', code: event.code }) });
 				this.#say({ type: 'error', errorText: event.message });
 				break;

@@ -6,7 +6,7 @@ const seconds = 1_000;
 const minutes = 60 * seconds;
 const hours = 60 * minutes;
 
-/** The delays of Standard Webhooks between attempts, over three days. */
+/** The delays between attempts that Standard Webhooks recommends, over three days. */
 const delays = [
 	5 * seconds,
 	5 * minutes,
@@ -17,14 +17,14 @@ const delays = [
 /** Returns the milliseconds until the next attempt, or undefined after the last. */
 export function retryDelay(failed: number): number | undefined {
 	const delay = delays[failed - 1];
-	// A random part spreads the load on a receiver that was down.
+	// A random part spreads the load of the retries on a receiver that was down.
 	return delay === undefined ? undefined : Math.round(delay * (1 + Math.random() / 10));
 }
 
 export interface SigningOptions {
-	/** The same for each attempt, so the receiver recognises a repeat. */
+	/** The id of the delivery. It is the same for each attempt, so the receiver recognises a repeat. */
 	readonly id: string;
-	/** Each makes one signature. There are several while the receiver changes its secret. */
+	/** Each secret makes one signature. There are several secrets while the receiver changes its secret. */
 	readonly secrets: readonly string[];
 	/** Milliseconds since 1970. */
 	readonly now: number;

@@ -1,4 +1,4 @@
-/** The sources of webhooks. CONTRIBUTING.md says how to add one. */
+/** The sources of webhooks. CONTRIBUTING.md describes how to add a source. */
 
 import { github } from './github.ts';
 import { hmac } from './hmac.ts';

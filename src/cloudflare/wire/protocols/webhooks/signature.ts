@@ -3,13 +3,13 @@ import { RunletError } from '../../../../core/base/errors.ts';
 import { isRecord, parseJson } from '../../../../core/base/json.ts';
 import { type RawDelivery, type Signed, type Source, signatureHeaders, type WebhookEvent } from './source.ts';
 
-/** The most that the sender's clock may differ from this one, in seconds, if it signs a time. */
+/** The most seconds by which the sender's clock may differ from the clock here, if the sender signs a time. */
 const toleranceSeconds = 300;
 
 /** A delivery that its source has signed. */
 export interface Verified {
 	readonly event: WebhookEvent;
-	/** The immediate answer to a ping or a challenge. There is no event then. */
+	/** The immediate answer to a ping or a challenge. Such a delivery has no event. */
 	readonly reply?: string;
 	/** Whether the source shows the answer to a person. */
 	readonly isShown?: boolean;
@@ -25,9 +25,9 @@ export interface VerifyOptions {
 }
 
 /**
- * Returns the event of a delivery whose signature and time are right (docs/webhooks.md). Throws `auth` if they are
- * not, always with the same message; `invalid_request` if the body is no JSON object; `not_configured` if a secret is
- * unusable.
+ * Returns the event of a delivery with a right signature and a right time (docs/webhooks.md). Throws `auth`,
+ * always with the same message, if one of them is wrong. Throws `invalid_request` if the body is not a JSON
+ * object, and `not_configured` if a secret is unusable.
  */
 export async function verify(source: Source, delivery: RawDelivery, options: VerifyOptions): Promise<Verified> {
 	if (!(await isAuthentic(source, delivery, options))) throw notAuthentic(source);
@@ -39,7 +39,7 @@ export async function verify(source: Source, delivery: RawDelivery, options: Ver
 	return { event, reply, isShown, ...(source.isRepeatable && { body: hash }) };
 }
 
-/** Throws the error of `verify` if the headers alone show it, so that the body need not be read. */
+/** Throws the error of `verify` if the headers alone show the mistake, so that the body need not be read. */
 export function assertSigned(source: Source, headers: Headers, { now }: Pick<VerifyOptions, 'now'>): void {
 	if (timelySignature(source, headers, now) === undefined) throw notAuthentic(source);
 }
@@ -62,7 +62,10 @@ export async function isAuthentic(
 	return isSigned(content, signatures, secrets.map(source.getKey));
 }
 
-/** Returns the signature in the headers, if there is one and its time is about now. */
+/**
+ * Returns the signature in the headers. Returns undefined if there is no signature, or if its time is not close
+ * to the current time.
+ */
 function timelySignature(source: Source, headers: Headers, now: number): Signed | undefined {
 	const signed = source.readSignature(headers);
 	if (signed === undefined || signed.signatures.length === 0) return undefined;
@@ -71,8 +74,8 @@ function timelySignature(source: Source, headers: Headers, now: number): Signed 
 }
 
 /**
- * Parses a body: JSON, or a form. GitHub and Slack can send a form, with JSON in its field `payload` or with fields of
- * its own. The body itself shows which one it is, because the content type is not signed.
+ * Parses a body: JSON, or a form. A form of GitHub and Slack either has JSON in its field `payload`, or fields of
+ * its own. The form of the body is detected from the body itself, because the content type is not signed.
  */
 function readPayload(body: Uint8Array): WebhookEvent['payload'] {
 	const text = decodeText(body);
@@ -102,7 +105,7 @@ function isId(id: string | undefined): id is string {
 	return id !== undefined && /^[\x21-\x7e]{1,255}$/.test(id);
 }
 
-/** The id of a delivery whose source sends none. */
+/** Makes an id for a delivery of a source that sends no id. */
 async function hashBody(body: Uint8Array<ArrayBuffer>): Promise<string> {
 	return `sha256:${toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', body)))}`;
 }
@@ -111,12 +114,12 @@ async function hashBody(body: Uint8Array<ArrayBuffer>): Promise<string> {
 const algorithm = { name: 'HMAC', hash: 'SHA-256' };
 
 /**
- * The most signatures of one delivery that are checked. A sender that changes its secret sends two, and each costs a
- * hash of the whole body.
+ * The most signatures of a delivery that are checked. A sender that changes its secret sends two signatures. The
+ * check of each signature hashes the whole body.
  */
 const mostSignatures = 8;
 
-/** Whether one of the signatures fits the content under one of the keys. Compares in constant time. */
+/** Whether one of the signatures is right for the content and one of the keys. Compares in constant time. */
 async function isSigned(
 	content: BufferSource,
 	signatures: readonly BufferSource[],

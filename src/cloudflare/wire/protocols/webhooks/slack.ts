@@ -4,8 +4,8 @@ import { parseTime } from './signature.ts';
 import { type Source, signatureHeaders } from './source.ts';
 
 /**
- * Slack: `v0:time:body`, `X-Slack-Signature: v0=` and hex. The type is the type of the inner event (`app_mention`),
- * `slash_command` for a slash command, or the type of the payload (`block_actions`).
+ * Slack signs `v0:time:body`. `X-Slack-Signature` is `v0=` and hex. The type is the type of the inner event
+ * (`app_mention`), `slash_command` for a slash command, or the type of the payload (`block_actions`).
  */
 export const slack: Source = {
 	name: 'slack',
@@ -25,10 +25,10 @@ export const slack: Source = {
 		return {
 			type: typeof named === 'string' ? named : undefined,
 			id: [id, trigger].find((one) => typeof one === 'string'),
-			// Other payloads are commands and clicks. Slack shows their answer to the person.
+			// Other payloads are commands and clicks, whose answer Slack shows to the person.
 			isShown: typeof own === 'string' && !events.has(own),
 			...(isChallenge && { reply: challenge }),
-			// Slack only checks our certificate.
+			// Slack sends this only to check our certificate.
 			...(check !== undefined && { reply: '' }),
 		};
 	},

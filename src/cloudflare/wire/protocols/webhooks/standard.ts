@@ -3,10 +3,16 @@ import { RunletError } from '../../../../core/base/errors.ts';
 import { parseTime } from './signature.ts';
 import { type Source, signatureHeaders } from './source.ts';
 
-/** An id without a full stop, so a signature fits only one split of id, time and body. */
+/**
+ * The form of an id. An id has no full stop, so the signed text can be split into id, time and body in only one
+ * way.
+ */
 const idForm = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
 
-/** Standard Webhooks 1.0: `webhook-id.webhook-timestamp.body`, HMAC-SHA256, `v1,` and base64. */
+/**
+ * Standard Webhooks 1.0 sign `webhook-id.webhook-timestamp.body` with HMAC-SHA256. The signature is `v1,` and
+ * base64.
+ */
 export const standard: Source = {
 	name: 'standard',
 	getKey: (secret) => standardKey(secret, 'STANDARD_WEBHOOK_SECRET'),
@@ -27,7 +33,10 @@ export const standard: Source = {
 	}),
 };
 
-/** The key of a Standard Webhooks secret: the base64 after `whsec_`. Throws `not_configured` that names the variable. */
+/**
+ * Returns the key of a Standard Webhooks secret: the base64 after `whsec_`. Throws `not_configured`, which names
+ * the variable.
+ */
 export function standardKey(secret: string, variable: string): Uint8Array<ArrayBuffer> {
 	try {
 		const key = fromBase64(secret.replace(/^whsec_/, ''));
