@@ -56,7 +56,7 @@ describe.each(revisions)('a server of revision %s', (_, start) => {
 		await heard;
 	});
 
-	it('gets a cancellation after the time limit of a call, and the model an error', async () => {
+	it('gets a cancellation after the time limit of a call, and the model gets an error', async () => {
 		const served = keep(await start(createServer({ hang: () => new Promise(() => {}) })));
 		const { tools } = await connect(served, { timeoutMs: 50 });
 		expect(await call(tools, 'hang')).toMatchObject({
@@ -65,13 +65,13 @@ describe.each(revisions)('a server of revision %s', (_, start) => {
 		});
 	});
 
-	it('reports a failed call with its words', async () => {
+	it('reports a failed call with its own error message', async () => {
 		const served = keep(await start(createServer({ fail: () => ({ ...text('no such city'), isError: true }) })));
 		const { tools } = await connect(served);
 		expect(await call(tools, 'fail')).toEqual({ id: 'c1', output: 'no such city', isError: true });
 	});
 
-	it('gets its headers, which are removed from its results', async () => {
+	it('gets its configured headers, which are removed from the results of its calls', async () => {
 		const served = keep(
 			await start(createServer({ leak: (_args, { http }) => text(http?.req?.headers.get('authorization') ?? '') })),
 		);
@@ -111,7 +111,7 @@ describe('a connection', () => {
 			.toEqual(['fixture_one', 'fixture_two']);
 	});
 
-	it('opens again if the server lost the session, and runs the call once', async () => {
+	it('opens again if the server lost the session, and sends the call once', async () => {
 		let calls = 0;
 		const served = keep(await serveSessions(createServer({ count: () => text(String(++calls)) })));
 		const { tools } = await connect(served);
@@ -155,7 +155,7 @@ describe('a connection', () => {
 		]);
 	});
 
-	it('still offers the accepted tools of a failing server, whose calls report the error', async () => {
+	it('still offers the accepted tools if the server fails, and their calls report the error', async () => {
 		const acceptance = inMemoryAcceptance();
 		const served = await serveSessions(createServer({ one: () => text('1') }));
 		await (await connect(served, { acceptance })).close();
@@ -175,7 +175,7 @@ describe('a connection', () => {
 		});
 	});
 
-	it('has no tools without a list, and fromServer rejects', async () => {
+	it('has no tools if their list cannot be read, and fromServer rejects', async () => {
 		const headers = { 'content-type': 'text/html' };
 		const served = keep(await serve(() => new Response('<html>hello</html>', { headers })));
 		await expect(fromServer({ name: 'none', url: served.url })).rejects.toMatchObject({ code: 'network' });
@@ -186,7 +186,7 @@ describe('a connection', () => {
 		expect(problems).toEqual(['unreachable']);
 	});
 
-	it('refuses a private address before a request, and this machine unless it is allowed', async () => {
+	it('refuses a private address before a request, and refuses this machine unless it is allowed', async () => {
 		const served = keep(await serve(() => new Response()));
 		for (const url of [
 			served.url,

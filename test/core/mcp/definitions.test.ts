@@ -63,7 +63,7 @@ describe('a list of tools', () => {
 		expect(definitions).toEqual([{ name: 'odd', inputSchema }]);
 	});
 
-	it('fails if it never ends', async () => {
+	it('fails if its pages never end', async () => {
 		let pages = 0;
 		const served = keep(
 			await serve(async (request) => {
@@ -87,7 +87,7 @@ describe('a list of tools', () => {
 });
 
 describe('the description of a tool', () => {
-	it('is cut at 1,500 characters, and marked as text of the server', async () => {
+	it('is cut at 1,500 characters, and is marked as text of the server', async () => {
 		const served = keep(
 			await serveStateless(createServer({ long: { description: 'x'.repeat(5_000), work: () => text('') } })),
 		);
@@ -98,7 +98,7 @@ describe('the description of a tool', () => {
 		);
 	});
 
-	it('has no invisible characters, also in its fields', async () => {
+	it('has no invisible characters, and the descriptions of fields have none either', async () => {
 		const hidden = 'Adds.\u{e0041}\u202e\u0007';
 		const properties = { a: { type: 'number', description: hidden } };
 		const served = keep(
@@ -109,7 +109,7 @@ describe('the description of a tool', () => {
 		expect(tool?.inputSchema).toMatchObject({ properties: { a: { description: 'Adds.' } } });
 	});
 
-	it('is cleaned and cut like defaults, choices, examples and names of its fields', async () => {
+	it('is cleaned and cut, and so are the defaults, choices, examples and names of fields', async () => {
 		const hide = (text: string) => `${text}\u{e0049}\u{e0067}\u{e01ef}\u2066\ufeff`;
 		const properties = {
 			[hide('size')]: {
@@ -128,7 +128,7 @@ describe('the description of a tool', () => {
 });
 
 describe('the hash of a definition', () => {
-	it('ignores the order of names, and differs for other definitions', async () => {
+	it('ignores the order of names, and is different for a different definition', async () => {
 		const definition = { name: 'a', description: 'b', inputSchema: { type: 'object', properties: { x: {}, y: {} } } };
 		const turned = { inputSchema: { properties: { y: {}, x: {} }, type: 'object' }, description: 'b', name: 'a' };
 		expect(await hashDefinition(turned)).toBe(await hashDefinition(definition));

@@ -16,7 +16,7 @@ const schema = {
 };
 type Asked = Parameters<typeof inputRequired.elicit>[0];
 
-/** The tools of each revision that ask, and return the answer as JSON. */
+/** For each revision, a tool that asks the person and returns the answer as JSON. */
 const asking: Readonly<Record<string, (asked: Asked) => Work>> = {
 	'2026-07-28': (asked) => {
 		return (_, { mcpReq }) => {
@@ -60,7 +60,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a server of revision %s that asks i
 		expect(question.options).toMatchObject({ kind: 'form', server: 'fixture', schema: { required: ['name'] } });
 	});
 
-	it('gets the answer with defaults for missing fields, and returns the result', async () => {
+	it('gets the answer with defaults for missing fields, and its result is the result of the call', async () => {
 		const { answer } = await begin();
 		const result = await answer('{"name": "Ada", "age": "36"}');
 		expect(JSON.parse(String(result.output))).toEqual({
@@ -78,7 +78,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a server of revision %s that asks i
 		});
 	});
 
-	it.each(['decline', 'Cancel.', '{"action": "decline"}'])('gets the answer %s of a person', async (words) => {
+	it.each(['decline', 'Cancel.', '{"action": "decline"}'])('gets only an action for the answer %s', async (words) => {
 		const { answer } = await begin();
 		const action = /cancel/i.test(words) ? 'cancel' : 'decline';
 		expect(JSON.parse(String((await answer(words)).output))).toEqual({ action });
@@ -143,7 +143,7 @@ describe('a server of revision 2026-07-28', () => {
 		expect(calls).toBe(2);
 	});
 
-	it('may ask to open a link', async () => {
+	it('may ask the person to open a link', async () => {
 		const served = keep(
 			await serveStateless(
 				createServer({
@@ -165,7 +165,7 @@ describe('a server of revision 2026-07-28', () => {
 		expect(JSON.parse(String(result.output))).toEqual({ link: { action: 'accept' } });
 	});
 
-	it('gets no model, and at most ten calls without a question', async () => {
+	it('gets no access to a model, and gets a call that asks nothing at most ten times', async () => {
 		let calls = 0;
 		const served = keep(
 			await serveStateless(

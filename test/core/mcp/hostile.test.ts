@@ -27,7 +27,7 @@ function serveHostile(answerCall: Hostile): Promise<Served> {
 	});
 }
 
-/** A stream of a text that then ends or hangs. */
+/** A stream that sends a text, and then closes, breaks or hangs. */
 function stream(text: string, ends: 'closes' | 'breaks' | 'hangs'): Response {
 	const body = new ReadableStream({
 		start: (controller) => {
@@ -159,7 +159,7 @@ describe('a server that', () => {
 		expect(streams).toBeLessThanOrEqual(2 + (Date.now() - begun) / 100);
 	});
 
-	it('was slow in one call can answer the next call', async () => {
+	it('was slow in one call may still answer the next call', async () => {
 		let calls = 0;
 		const served = keep(
 			await serveHostile((id) => {

@@ -70,7 +70,7 @@ describe('a server that requires a login', () => {
 		expect((await call(tools, 'see', {}, { answer: { text: 'done', resume: output.resume } })).output).toBe('seen');
 	});
 
-	it('for a call makes the tool ask again without a login', async () => {
+	it('for a call makes the tool ask again if the person did not log in', async () => {
 		const served = keep(await serveBehindLogin((method) => method === 'tools/call'));
 		const { tools } = keep(await fromServer({ name: 'fixture', url: served.url, auth: new BrowserLogin(served.url) }));
 		const first = (await call(tools, 'see')).output;
@@ -80,7 +80,7 @@ describe('a server that requires a login', () => {
 		);
 	});
 
-	it('for its list has a login tool, and its own tools after the login', async () => {
+	it('for its list has a login tool, and has its own tools after the login', async () => {
 		const served = keep(await serveBehindLogin(() => true));
 		const login = new BrowserLogin(served.url);
 		const problems: McpProblem[] = [];
@@ -107,7 +107,7 @@ describe('a server that requires a login', () => {
 		await expect(fromServer({ name: 'fixture', url: served.url, auth })).rejects.toMatchObject({ code: 'auth', data });
 	});
 
-	it('makes finishLogin tell a refusal from a failure, without words of the server', async () => {
+	it('lets finishLogin distinguish a refusal from a failure, without words of the server', async () => {
 		const other = keep(await serve(() => new Response('token-of-somebody', { status: 500 })));
 		const server = { name: 'fixture', url: other.url };
 		const finish = (query: string) => {
@@ -120,7 +120,7 @@ describe('a server that requires a login', () => {
 		expect(failed).toMatchObject({ code: 'network', message: expect.not.stringContaining('token-of-somebody') });
 	});
 
-	it('again later keeps the accepted tools, whose calls ask for the login', async () => {
+	it('after a first login keeps the accepted tools, whose calls ask for a new login', async () => {
 		const served = keep(await serveBehindLogin(() => true));
 		const login = new BrowserLogin(served.url);
 		const acceptance = inMemoryAcceptance();
@@ -135,7 +135,7 @@ describe('a server that requires a login', () => {
 		expect(isAskUser((await call(tools, 'see')).output)).toBe(true);
 	});
 
-	it('never gets the token of another server, which no result shows', async () => {
+	it('never gets the token of another server, and no result shows a token', async () => {
 		const other = keep(await serve(() => new Response('', { status: 500 })));
 		const served = keep(await serveBehindLogin(() => true));
 		const login = new BrowserLogin(served.url);

@@ -19,7 +19,7 @@ const large = (name: string): FixtureTool => ({
 	work: () => text(`did ${name}`),
 });
 
-it('a turn with 500 tools of 20 servers sends only the found tools', async () => {
+it('a turn with 500 tools from 20 servers sends only the found tools', async () => {
 	const connections = Array.from({ length: 20 }, (_, at) => {
 		const tools = Array.from({ length: 25 }, (_, n) => (at === 7 && n === 3 ? 'book_flight' : `work_${n}`));
 		const handler = createMcpHandler(createServer(Object.fromEntries(tools.map((name) => [name, large(name)]))));
@@ -43,7 +43,7 @@ it('a turn with 500 tools of 20 servers sends only the found tools', async () =>
 	expect(Math.max(...sent)).toBeLessThan(5_000);
 });
 
-it('a turn with tools of 90 KB schemas sends only the found tools, and warns with the sizes', async () => {
+it('a turn with schemas of 90 KB sends only the found tools, and the warning names the sizes', async () => {
 	const fat = (name: string): FixtureTool => ({
 		description: `Does ${name} with care.`,
 		properties: Object.fromEntries(
@@ -67,7 +67,7 @@ it('a turn with tools of 90 KB schemas sends only the found tools, and warns wit
 	expect(Math.max(...all.map(({ inputSchema }) => JSON.stringify(inputSchema).length))).toBeLessThanOrEqual(12_000);
 	const said = new Map(problems.map(({ code, message }) => [code, message]));
 	expect(said.get('cut')).toMatch(/out_work_0 \(9\d{4} characters\)/);
-	// The rest of the list is not read.
+	// The connection reads no tool after the tenth tool of the list.
 	expect([said.get('left_out'), all.length]).toEqual([expect.stringContaining('out_work_10'), 10]);
 	const model = providers.scripted([
 		{ toolCalls: [{ id: 'a', name: 'search_tools', input: { query: 'book flight' } }] },
@@ -133,7 +133,7 @@ it('an interrupted turn with long schemas is charged at least for its request', 
 	}
 });
 
-it("the first connection loads the protocol's client, and an import does not", async () => {
+it("the first connection loads the protocol's client, and an import does not load it", async () => {
 	const { outputFiles, metafile } = await build({
 		entryPoints: { mcp: 'src/core/mcp/index.ts', tool: 'src/core/tool/index.ts' },
 		bundle: true,
@@ -163,7 +163,7 @@ it("the first connection loads the protocol's client, and an import does not", a
 	expect(loaded.filter((path) => path.includes('@modelcontextprotocol'))).toEqual([]);
 	const measure = (isWanted: (path: string) => boolean) =>
 		outputFiles.reduce((sum, { path, contents }) => sum + (isWanted(path) ? gzipSync(contents).length : 0), 0);
-	// The kilobytes that an agent with servers adds to a Worker, and that the first connection loads.
+	// The kilobytes of the client: an agent with servers adds them to a Worker, and the first connection loads them.
 	expect(measure((path) => path.endsWith('/mcp.js'))).toBeLessThan(14_000);
 	expect(measure((path) => /\/sdk-\w+\.js$/.test(path))).toBeLessThan(90_000);
 });

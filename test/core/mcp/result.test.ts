@@ -9,7 +9,7 @@ const read = (content: unknown, more: object = {}, of: typeof tool = tool) => re
 const text = (words: string) => ({ type: 'text', text: words });
 
 describe('the result of a call', () => {
-	it('is a text if it has one text', async () => {
+	it('is a text if the server sends one text', async () => {
 		expect(await read([text('hello')])).toBe('hello');
 	});
 
@@ -32,7 +32,7 @@ describe('the result of a call', () => {
 		]);
 	});
 
-	it('is the structured content, even if a text repeats it', async () => {
+	it('is only the structured content, even if a text repeats that content', async () => {
 		expect(await read([text('{ "n": 1 }')], { structuredContent: { n: 1 } })).toEqual({ n: 1 });
 		expect(await read([], { structuredContent: { n: 1 } })).toEqual({ n: 1 });
 		expect(await read([text('one')], { structuredContent: { content: 'one' } })).toBe('one');
@@ -40,14 +40,14 @@ describe('the result of a call', () => {
 		expect(isParts(both) && both.parts.map((part) => part.text)).toEqual(['one', '{"n":1}']);
 	});
 
-	it("tells the model if it violates the tool's output schema", async () => {
+	it("is a note to the model if the content violates the tool's output schema", async () => {
 		for (const structuredContent of [{ n: 'one' }, undefined]) {
 			const result = await read([text('one')], { structuredContent }, checked);
 			expect(isParts(result) && result.parts[0]?.text).toMatch(/^\[This result is not what the tool promises: /);
 		}
 	});
 
-	it('is cut at 1 MB with a note, texts and data together', async () => {
+	it('is cut with a note if its texts and data together exceed 1 MB', async () => {
 		const long = await read([text('x'.repeat(2_000_000))]);
 		expect(isParts(long) && long.parts.map((part) => part.text?.length)).toEqual([1_048_576, expect.any(Number)]);
 		expect(isParts(long) && long.parts[1]?.text).toBe(
@@ -60,7 +60,7 @@ describe('the result of a call', () => {
 		]);
 	});
 
-	it('is an error with the cut words of the server if the call failed', async () => {
+	it('is an error with the shortened message of the server if the call failed', async () => {
 		await expect(read([text('no')], { isError: true })).rejects.toMatchObject({ message: 'no' });
 		await expect(read([], { isError: true, structuredContent: { why: 1 } })).rejects.toMatchObject({
 			message: '{"why":1}',

@@ -31,7 +31,7 @@ export async function serve(answer: Answer): Promise<Served> {
 		}).catch(() => outgoing.destroy());
 	});
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	// SAFETY: a server on a TCP port has such an address.
+	// SAFETY: the address of a server on a TCP port is an `AddressInfo`.
 	const { port } = server.address() as AddressInfo;
 	return {
 		url: `http://127.0.0.1:${port}/mcp`,
@@ -44,7 +44,7 @@ export async function serve(answer: Answer): Promise<Served> {
 	};
 }
 
-/** Serves revision 2026-07-28, and 2025-11-25 without sessions. */
+/** Serves revision 2026-07-28, and serves revision 2025-11-25 without sessions. */
 export function serveStateless(create: () => McpServer): Promise<Served> {
 	const handler = createMcpHandler(create);
 	return serve((request) => handler.fetch(request));

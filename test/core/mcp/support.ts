@@ -21,7 +21,7 @@ export function keep<T extends { close(): Promise<void> }>(one: T): T {
 	return one;
 }
 
-/** Both revisions of the protocol, with the start of a server. */
+/** Both revisions of the protocol, each with the function that starts a server. */
 export const revisions: readonly (readonly [string, (create: () => McpServer) => Promise<Served>])[] = [
 	['2026-07-28', serveStateless],
 	['2025-11-25', serveSessions],
@@ -40,7 +40,7 @@ export interface FixtureTool {
 	readonly work: Work;
 }
 
-/** Makes servers with these tools, which check no arguments. */
+/** Creates a server with these tools. The tools do not check their arguments. */
 export function createServer(tools: Readonly<Record<string, FixtureTool | Work>>): () => McpServer {
 	return () => {
 		const server = new McpServer({ name: 'fixture', version: '1.0.0' });

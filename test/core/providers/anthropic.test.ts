@@ -36,7 +36,7 @@ interface Asked {
 	readonly tools?: readonly Tool[];
 }
 
-/** Creates a turn in the form of the API. */
+/** Creates a turn of the assistant with this content in the form of the API. */
 function given(
 	content: readonly unknown[],
 	more: Partial<Extract<Message, { role: 'assistant' }>> = {},
@@ -67,7 +67,7 @@ describe('the effort of thinking', () => {
 		['claude-haiku-4-5-20251001', 'none', { type: 'disabled' }, undefined],
 		['claude-haiku-4-5-20251001', 'low', { type: 'enabled', budget_tokens: 2_048 }, undefined],
 		['claude-3-5-haiku-20241022', 'high', undefined, undefined],
-	] as const)('%s is asked for the effort %s in its own words', async (name, reasoningEffort, thinking, effort) => {
+	] as const)('%s gets the effort %s in its own words', async (name, reasoningEffort, thinking, effort) => {
 		const body = await sent(hello, { model: name, options: { reasoningEffort } });
 		expect(body.thinking).toEqual(thinking);
 		expect(body.output_config).toEqual(effort && { effort });
@@ -93,7 +93,7 @@ test('parallelToolCalls: false requests one call at a time for any tool choice',
 });
 
 describe('a turn of the history', () => {
-	test('has no empty text, and no files in citations', async () => {
+	test('has no empty text, and its citations have no files', async () => {
 		const thought = { type: 'thinking', thinking: '', signature: 'sig' };
 		const place = { type: 'char_location', cited_text: 'a', document_index: 0, start_char_index: 0, end_char_index: 1 };
 		const cited = { type: 'text', text: 'Yes.', citations: [{ ...place, file_id: null }] };
@@ -106,7 +106,7 @@ describe('a turn of the history', () => {
 		expect(JSON.stringify(messages)).not.toMatch(/file_id|"text":""/);
 	});
 
-	test('continues in its container only if it is the current turn', async () => {
+	test('names its container only if it is the current turn', async () => {
 		const turn = given([{ type: 'tool_use', id: 'c1', name: 'look' }], { toolCalls: [call] }, 'container_1');
 		const result = chat.toolResultMessage({ id: 'c1', output: 'fine', isError: false });
 		expect((await sent([...hello, turn, result])).container).toEqual({ id: 'container_1' });
@@ -118,7 +118,7 @@ describe('a turn of the history', () => {
 		expect((await sent([...hello, turn, result, ...hello])).container).toBeUndefined();
 	});
 
-	test('does not end with a space if it is last', async () => {
+	test('does not end with a space if it is the last message', async () => {
 		const { messages } = await sent([...hello, chat.assistantMessage('The answer is \n')], { cache: '5m' });
 		const text = { type: 'text', text: 'The answer is', cache_control: { type: 'ephemeral' } };
 		expect(messages).toMatchObject([{ role: 'user' }, { role: 'assistant', content: [text] }]);
@@ -141,7 +141,7 @@ describe('results', () => {
 		return Array.isArray(messages) ? messages[2].content[0] : undefined;
 	};
 
-	test('have only text if they are marked as errors', async () => {
+	test('contain only text if they are marked as errors', async () => {
 		const image = chat.imagePart('aGk=', 'image/png');
 		const source = { type: 'base64', media_type: 'image/png', data: 'aGk=' };
 		expect(await answered({ isError: true, parts: [chat.textPart('It broke.'), image] })).toEqual({
@@ -159,7 +159,7 @@ describe('results', () => {
 		});
 	});
 
-	test('name an image of an unsupported type', async () => {
+	test('contain only the name of an image of an unsupported type', async () => {
 		const images = [chat.imagePart('PHN2Zy8+', 'image/svg+xml'), chat.imagePart('/9j/', 'image/jpg')];
 		const [svg, jpeg] = [
 			{ type: 'text', text: '[image:image]' },
@@ -211,7 +211,7 @@ describe('a system message within the conversation', () => {
 	const front = (...texts: string[]) => [{ type: 'text', text: texts.join('\n\n') }];
 	const reply = chat.assistantMessage('Salve.');
 
-	test("stays between the user's turn and the answer", async () => {
+	test("is sent between the user's turn and the answer", async () => {
 		const first = await sent([...hello, reply, now, ...hello]);
 		expect(first.system).toEqual(front('Be brief.'));
 		expect(first.messages).toMatchObject([{ role: 'user' }, { role: 'assistant' }, { role: 'user' }, system]);
@@ -220,7 +220,7 @@ describe('a system message within the conversation', () => {
 		expect(next.messages).toMatchObject([...[first.messages].flat(), { role: 'assistant' }, { role: 'user' }]);
 	});
 
-	test('follows all results of a turn, joined with its neighbour', async () => {
+	test('comes after all results of a turn, joined with the system message beside it', async () => {
 		const results = chat.toolResultMessage({ id: 'c1', output: 'fine', isError: false });
 		const asked = chat.assistantMessage('', [call]);
 		const { messages } = await sent([...hello, asked, now, results, now, reply, ...hello]);
@@ -245,7 +245,7 @@ describe('a system message within the conversation', () => {
 		['behind the last answer', model, [...hello, reply, now]],
 		['for an older model', 'claude-opus-4-7', [...hello, now]],
 		['for Sonnet 5', 'claude-sonnet-5', [...hello, now]],
-	])('%s is a user message in its place', async (_, name, messages) => {
+	])('%s is sent as a user message in the same place', async (_, name, messages) => {
 		const body = await sent(messages, { model: name });
 		expect(body.system).toEqual(front('Be brief.'));
 		const text = { type: 'text', text: '<system>\nNow in Latin.\n</system>' };
@@ -253,7 +253,7 @@ describe('a system message within the conversation', () => {
 	});
 });
 
-test('a whole answer that max_tokens cut loses its last call', async () => {
+test('if max_tokens cut a whole answer, its last call is dropped', async () => {
 	const content = [
 		{ type: 'tool_use', id: 'toolu_1', name: 'look', input: { city: 'Ulm' } },
 		{ type: 'tool_use', id: 'toolu_2', name: 'look', input: { city: 'Bo' } },
@@ -276,7 +276,7 @@ test('an answer with the usual speed has the usual price', async () => {
 	expect((await provider.chatFn?.('claude-haiku-4-5', hello))?.usage).toMatchObject({ costUsd: 1 });
 });
 
-test('a cache of an hour in the body is reserved', () => {
+test('if the body requests a cache of an hour, its price is reserved', () => {
 	const asked = { inputTokens: 1_000_000, outputTokens: 0 };
 	const most = (body?: object) =>
 		providers.anthropic({ apiKey: 'sk-test', body: { ...body } }).computeMost?.('claude-haiku-4-5', asked).usd;
@@ -284,7 +284,7 @@ test('a cache of an hour in the body is reserved', () => {
 	expect(most({ cache_control: { type: 'ephemeral', ttl: '1h' } })).toBeCloseTo(2);
 });
 
-test('writes of several iterations to a cache of an hour have their price', async () => {
+test('several iterations that write to a cache of an hour cost the price of that cache', async () => {
 	const run = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 1_000_000 };
 	const hour = { cache_creation: { ephemeral_1h_input_tokens: 1_000_000 } };
 	const provider = providers.anthropic({
@@ -306,7 +306,7 @@ test('writes of several iterations to a cache of an hour have their price', asyn
 	expect((await provider.chatFn?.('claude-haiku-4-5', hello))?.usage).toMatchObject({ costUsd: 4 });
 });
 
-test('code execution in an interrupted reply has its price', async () => {
+test('code execution in an interrupted reply is charged', async () => {
 	const events = [
 		{ type: 'message_start', message: { content: [], usage: { input_tokens: 10, output_tokens: 1 } } },
 		{

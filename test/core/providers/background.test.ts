@@ -22,7 +22,7 @@ function openai(...answers: readonly unknown[]) {
 	const sent: string[] = [];
 	const bodies: Record<string, unknown>[] = [];
 	const left = [...answers];
-	/** Resolves at a request without an answer. */
+	/** Resolves once a request arrives that gets no answer. */
 	const hangs = Promise.withResolvers<void>();
 	const provider = providers.openai({
 		apiKey: 'key',
@@ -81,7 +81,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 
 afterEach(() => void vi.useRealTimers());
 
 describe('a response of OpenAI in the background', () => {
-	test.each([true, false])('is requested by its id until it is finished, with streaming %s', async (stream) => {
+	test.each([true, false])('is requested by its id until it is finished, if streaming is %s', async (stream) => {
 		const { sent, bodies, options } = openai(at('queued'), at('in_progress'), completed);
 		const { text, usage } = await end(options, stream);
 		expect(text).toBe('All of it.');
@@ -144,7 +144,7 @@ describe('a response of OpenAI in the background', () => {
 		expect(sent.at(-1)).toBe('POST /v1/responses/resp_1/cancel');
 	});
 
-	test('is stored only in the background', async () => {
+	test('is stored at the provider only if it runs in the background', async () => {
 		const sent: unknown[] = [];
 		const provider = providers.openai({
 			apiKey: 'key',

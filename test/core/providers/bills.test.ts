@@ -62,7 +62,7 @@ test('the bills include at least 120 recorded replies', () => {
 });
 
 describe.each([...bills])('%s', (provider, some) => {
-	test.each(some.map((bill) => [bill.name, bill] as const))('charges %s as the price sheet says', async (_, bill) => {
+	test.each(some.map((bill) => [bill.name, bill] as const))('charges %s by the price sheet', async (_, bill) => {
 		expect(bill.provider).toBe(provider);
 		expect(sum(bill)).toBeCloseTo(bill.usd, 9);
 		vi.useFakeTimers({ toFake: ['Date'], now: new Date(bill.at) });
@@ -70,17 +70,17 @@ describe.each([...bills])('%s', (provider, some) => {
 		expect(usage?.costUsd, JSON.stringify(bill.sheet)).toBeCloseTo(bill.usd, 9);
 	});
 
-	// Runs of other models and compactions are not reserved.
+	// The reserved amount does not include the work of other models or compactions.
 	const foreseen = some.filter(({ body }) => !('iterations' in readObject(body, 'usage')));
-	test.each(foreseen.map((bill) => [bill.name, bill] as const))('reserves what %s costs', async (_, bill) => {
+	test.each(foreseen.map((bill) => [bill.name, bill] as const))('reserves enough for %s', async (_, bill) => {
 		vi.useFakeTimers({ toFake: ['Date'], now: new Date(bill.at) });
 		const { inputTokens = 0, outputTokens = 0, units = {} } = (await ask(bill)).usage ?? {};
-		// Audio is estimated at 32 tokens a second, or by its billed tokens.
+		// The estimate of audio is 32 tokens a second, or its billed tokens if they are more.
 		const heard = Math.max(units.input_audio_tokens ?? 0, 32 * (units.input_audio_seconds ?? 0));
 		const inputAudioTokens = heard > 0 ? heard : undefined;
 		const { registration, prefix = '' } = connect(bill, readRequest(bill));
 		const most = registration.computeMost?.(prefix + bill.model, { inputTokens, inputAudioTokens, outputTokens });
-		// An unknown cost refuses the call under a cap.
+		// A call with an unknown cost is refused under a cap.
 		if (most?.unpriced !== undefined) return;
 		expect(most?.usd).toBeGreaterThanOrEqual(bill.usd - 1e-9);
 	});
@@ -121,7 +121,7 @@ function readObjects(from: Record<string, unknown>, key: string): Record<string,
 	return v.parse(v.fallback(v.array(AnyObject), []), from[key]);
 }
 
-test('a reply with an image without reported tokens has an unknown cost with the reason', async () => {
+test('the cost of a reply with an image is unknown without reported tokens, and the reason is given', async () => {
 	const bill = bills.get('openai')?.find(({ name }) => name === 'an image by gpt-image-1');
 	if (bill === undefined) throw new Error('the bill of an image is missing');
 	const { tool_usage: _, ...body } = bill.body;

@@ -1,4 +1,4 @@
-/** The cache marks of prompts, and the places of later tools. */
+/** The cache marks of prompts, and the places of tools that are found later. */
 import { describe, expect, test } from 'vitest';
 import { isRecord } from '../../../src/core/base/json.ts';
 import {
@@ -65,7 +65,7 @@ describe('Anthropic', () => {
 		),
 	});
 
-	test('marks the tools, the system prompt, the end, and the end of the previous request for any length of a turn', async () => {
+	test('marks the tools, the system prompt, and the ends of this and the previous request', async () => {
 		const ids = Array.from({ length: 30 }, (_, n) => `c${n}`);
 		const { body } = await send(providers.anthropic, model, { messages: [...hello, ...ask('a'), ...ask(...ids)] });
 		expect(listMarks(body)).toEqual({
@@ -114,7 +114,7 @@ describe('Anthropic', () => {
 	]);
 	const messages = [...hello, ...ask('a', 'b')];
 
-	test('defers a found tool, and refers to it in the result before the text', async () => {
+	test('defers a found tool, and the result has a reference to the tool before the text', async () => {
 		const { body } = await send(providers.anthropic, model, { messages, foundBy: found });
 		expect(
 			list(body.tools).map(({ name, defer_loading, cache_control }) => [name, defer_loading, cache_control]),
@@ -134,7 +134,7 @@ describe('Anthropic', () => {
 	test.each([
 		['of an older model', 'claude-3-7-sonnet-latest', messages],
 		['whose result is not sent', model, hello],
-	])('lists a tool %s last', async (_, name, sent) => {
+	])('lists a found tool %s last', async (_, name, sent) => {
 		const { body } = await send(providers.anthropic, name, { messages: sent, foundBy: found });
 		expect(JSON.stringify(body)).not.toMatch(/defer_loading|tool_reference/);
 		expect(listMarks(body).tools).toEqual(['later']);
@@ -202,7 +202,7 @@ test('xAI, Workers AI and some endpoints get the key of the conversation', async
 	expect(runs[1]).not.toHaveProperty('extraHeaders');
 });
 
-test('a run passes on the cache, its key and the origins of tools, and caches no summary', async () => {
+test('a run passes on the cache, its key and the origins of tools, and does not cache a summary', async () => {
 	const many = Array.from({ length: 41 }, (_, n) => readTool(`tool_${n}`, () => n));
 	const search = calling({ id: 's', name: 'search_tools', input: { query: 'tool_7' } });
 	const { requests } = await finish([search, 'done'], { tools: many, cache: '1h', cacheKey: 'k' });

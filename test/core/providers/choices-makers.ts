@@ -16,7 +16,7 @@ const responded = {
 	output: [{ type: 'message', id: 'msg_1', role: 'assistant', content: [{ type: 'output_text', text: 'Hi.' }] }],
 };
 
-/** The providers with HTTP, and their answers "Hi.". */
+/** The providers that use HTTP, each with its answer "Hi.". */
 export const makers = {
 	anthropic: {
 		make: providers.anthropic,

@@ -117,7 +117,7 @@ describe('Anthropic gets', () => {
 });
 
 describe('OpenAI gets', () => {
-	test('each tool with its fields, the most uses, and the requested results', async () => {
+	test('each tool with its fields, the limit of uses, and the requested results', async () => {
 		const { body } = await send('openai', {
 			providerTools: [
 				{ type: 'web_search', maxUses: 2, allowedDomains: ['a.example'], search_context_size: 'low' },
@@ -169,7 +169,7 @@ describe('OpenAI gets', () => {
 		[{ serviceTier: 'standard' }, 'default'],
 		[{ speed: 'fast' }, 'priority'],
 		[{}, undefined],
-	] as const)('the tier of %j', async (choices, tier) => {
+	] as const)('the tier that %j requests', async (choices, tier) => {
 		expect((await send('openai', choices)).body.service_tier).toBe(tier);
 	});
 
@@ -199,7 +199,7 @@ describe('xAI gets', () => {
 		expect(body.max_tool_calls).toBeUndefined();
 	});
 
-	test('no limit of its tools, so all expected uses are reserved', () => {
+	test('no limit for the uses of its tools, so all expected uses are reserved', () => {
 		const provider = providers.xai({ apiKey: 'k' });
 		const most = (maxUses?: number) =>
 			provider.computeMost?.('grok-4.5', {
@@ -212,7 +212,7 @@ describe('xAI gets', () => {
 		expect(most(20)).toMatchObject({ unitsUsd: 0.1 });
 	});
 
-	test('priority, and no unknown tier', async () => {
+	test('the tier priority, and no tier that it does not have', async () => {
 		expect((await send('xai', { serviceTier: 'priority', endUser: 'u_1' })).body).toMatchObject({
 			service_tier: 'priority',
 			user: 'u_1',
@@ -242,7 +242,7 @@ describe('Gemini gets', () => {
 		expect(body.toolConfig).toBeUndefined();
 	});
 
-	test('functions together with its own tools only since version 3', async () => {
+	test('functions together with its own tools only from version 3 on', async () => {
 		const { body } = await send('gemini', { providerTools: ['web_search'], model: 'gemini-3-flash' }, [look]);
 		expect(body.toolConfig).toEqual({ includeServerSideToolInvocations: true });
 		expect(body.tools).toEqual([
@@ -256,8 +256,8 @@ describe('Gemini gets', () => {
 	});
 });
 
-describe('endpoints of Chat Completions get', () => {
-	test('the tools of Groq by its names', async () => {
+describe('an endpoint of Chat Completions gets', () => {
+	test('the tools of Groq under the names that Groq uses', async () => {
 		const { body } = await send('groq', { providerTools: ['web_search', 'code_execution'], endUser: 'u_1' });
 		expect(body).toMatchObject({ tools: [{ type: 'browser_search' }, { type: 'code_interpreter' }], user: 'u_1' });
 	});
@@ -270,7 +270,7 @@ describe('endpoints of Chat Completions get', () => {
 		['ollama', 'priority', undefined],
 		['openaiChat', 'priority', 'priority'],
 		['openaiChat', 'standard', undefined],
-	] as const)('of %s for the tier %s', async (name, serviceTier, sent) => {
+	] as const)('the field of %s for the tier %s', async (name, serviceTier, sent) => {
 		expect((await send(name, { serviceTier })).body.service_tier).toBe(sent);
 	});
 
@@ -280,12 +280,12 @@ describe('endpoints of Chat Completions get', () => {
 		['openaiChat', 'user'],
 		['mistral', undefined],
 		['ollama', undefined],
-	] as const)('of %s for the end user', async (name, field) => {
+	] as const)('the field of %s for the end user', async (name, field) => {
 		const { body } = await send(name, { endUser: 'u_1' });
 		expect(Object.keys(body).find((key) => body[key] === 'u_1')).toBe(field);
 	});
 
-	test('a tool of the endpoint by its own name', async () => {
+	test('a tool of its own under the name in the settings', async () => {
 		const { body } = await send('openaiChat', { providerTools: [{ type: 'lookup', depth: 2 }] });
 		expect(body.tools).toEqual([{ type: 'lookup', depth: 2 }]);
 	});
@@ -337,7 +337,7 @@ describe('the provider settings of a tool', () => {
 		expect(body.tools).toEqual([expect.objectContaining(expected)]);
 	});
 
-	test('reach Chat Completions with strict', async () => {
+	test('reach Chat Completions together with strict', async () => {
 		const { body } = await send('groq', {}, [look]);
 		expect(body.tools).toEqual([
 			{ type: 'function', function: expect.objectContaining({ name: 'look', strict: true }) },
@@ -350,7 +350,7 @@ describe('the provider settings of a tool', () => {
 		expect(JSON.stringify(body)).not.toMatch(/strict|defer|callers/i);
 	});
 
-	test('survive JSON, and have no other fields', () => {
+	test('are unchanged after JSON, and accept no other fields', () => {
 		expect(tool.toData([look])[0]?.provider).toEqual(look.provider);
 		const wrong = { name: 'x', description: 'X.', inputSchema: {}, provider: { stricct: true } };
 		expect(() => tool.define(wrong as never)).toThrow(

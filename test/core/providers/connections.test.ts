@@ -1,4 +1,4 @@
-/** Calls share connections, as a real server counts them. */
+/** Calls share connections. A real server counts the connections. */
 
 import { afterAll, describe, expect, test } from 'vitest';
 import { chat, type Tool } from '../../../src/core/index.ts';
@@ -19,8 +19,8 @@ const replies: readonly NeutralReply[] = [
 ];
 
 describe.each(dialects.filter(({ can }) => can.endsItself))('$name', (dialect) => {
-	test('runs reuse connections, even if an answer ends after its run continued', async () => {
-		/** Ends the open answer at the server. */
+	test('runs reuse connections, even if a run continues before the end of an answer', async () => {
+		/** Lets the server end the open answer. */
 		let endAnswer: () => Promise<unknown> = async () => {};
 		const look: Tool = {
 			name: 'look',

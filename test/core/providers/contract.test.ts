@@ -55,7 +55,7 @@ const add: Tool = {
 };
 const addAlias = tool.providerName(add.name);
 
-/** Plays a reply as an event stream or as a whole, by the request, and requests it in both ways. */
+/** Requests a reply streamed and whole. The server sends the form that each request asks for. */
 async function both(
 	dialect: Dialect,
 	{ events, body }: Pick<Variant, 'events' | 'body'>,
@@ -75,7 +75,7 @@ async function both(
 	return { streamedReply: reply, deltas, wholeReply: readReply(await whole.ask(provider, asked)) };
 }
 
-/** A reply without the fields that may differ between both ways. */
+/** A reply without the fields that may differ between a streamed and a whole reply. */
 function comparable({ raw: _, usage, ...rest }: ChatReply) {
 	return { ...rest, ...(usage !== undefined && { usage: timeless(usage) }) };
 }
@@ -182,7 +182,7 @@ const cases: readonly Case[] = [
 ];
 
 describe.each(dialects)('$name', (dialect) => {
-	/** Returns the request at the server. */
+	/** Returns the request that arrived at the server. */
 	async function heard(question: Partial<Question>, options: CallOptions = {}): Promise<WireRequest> {
 		const { events } = { events: dialect.events({ text: 'Hi', stop: 'end_turn' }) };
 		server.play(async (exchange) => {
@@ -194,7 +194,7 @@ describe.each(dialects)('$name', (dialect) => {
 		return dialect.readRequest(exchange?.body, exchange?.path ?? '');
 	}
 
-	describe('a reply is the same streamed and whole, and is the sum of its deltas:', () => {
+	describe('a streamed reply equals the whole reply and the sum of its deltas:', () => {
 		test.each(cases.filter(({ needs }) => needs === undefined || dialect.can[needs]))(
 			'$name',
 			async ({ sent, expected }) => {
@@ -237,7 +237,7 @@ describe.each(dialects)('$name', (dialect) => {
 		expect(wholeReply.usage).toMatchObject(expected);
 	});
 
-	test('a turn of a run is the streamed reply', async () => {
+	test('a turn of a run has the content of the streamed reply', async () => {
 		const reply: NeutralReply = {
 			text: 'Let me add.',
 			calls: [{ id: 'call_1', name: addAlias, argumentsJson: '{"x":1,"y":2}' }],
@@ -253,7 +253,7 @@ describe.each(dialects)('$name', (dialect) => {
 	});
 
 	describe('a request', () => {
-		test('goes to the right address with the key, and tells whether to stream', async () => {
+		test('is sent to the right address with the key, and states whether to stream', async () => {
 			const reply: NeutralReply = { text: 'Hi', stop: 'end_turn' };
 			await both(dialect, { events: dialect.events(reply), body: dialect.body(reply) });
 			expect(server.requests).toHaveLength(2);
@@ -292,7 +292,7 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(`${system} ${JSON.stringify(turns)}`).toContain('Speak Latin.');
 		});
 
-		test('begins with the summary of the model', async () => {
+		test('begins with the summary that the model wrote', async () => {
 			const [old, kept] = [0, 1].map((n): Message[] => [
 				chat.userMessage(`Question ${n}. ${'x'.repeat(n === 0 ? 26_000 : 12_000)}`),
 				chat.assistantMessage('I look.', [{ id: `call_${n}`, name: 'look', input: { city: 'Bern' } }]),
@@ -326,7 +326,7 @@ describe.each(dialects)('$name', (dialect) => {
 			expect((await heard({}, { maxOutputTokens: 1234 })).maxOutputTokens).toBe(1234);
 		});
 
-		test('has the tools with names that the API takes', async () => {
+		test('has the tools with names that the API accepts', async () => {
 			const { tools } = await heard({ tools: [look, add] });
 			expect(tools.map(({ name }) => name)).toEqual(['look', addAlias]);
 			expect(tools.map(({ description }) => description)).toEqual(['Looks at a city.', 'Adds two integers.']);
@@ -468,7 +468,7 @@ describe.each(dialects)('$name', (dialect) => {
 			}
 		});
 
-		test('is valid with a call whose input is not JSON, and its error', async () => {
+		test('is valid with a call whose input is not JSON, and with the error result of that call', async () => {
 			const messages: Message[] = [
 				...hello,
 				chat.assistantMessage('', [{ id: 'call_1', name: 'look', input: '{"city": Ulm' }]),
@@ -554,7 +554,7 @@ function expectMediaOrText(parts: readonly WirePart[] | undefined, media: WireMe
 	else expect(JSON.stringify(parts)).toContain(text);
 }
 
-/** Returns the streamed and the whole reply of a memory. */
+/** Returns the reply of a memory, once streamed and once whole. */
 async function remembered(dialect: Dialect, memory: Memory): Promise<readonly ChatReply[]> {
 	const provider = memory.provider?.(server.url) ?? dialect.provider(server.url);
 	const { streamedReply, wholeReply } = await both(dialect, memory, { model: memory.model ?? dialect.model }, provider);
@@ -586,7 +586,7 @@ async function sendHistory(
 	return exchange;
 }
 
-describe('anthropic, beside the contract', () => {
+describe('anthropic, in addition to the contract', () => {
 	test('sums the reported counts of several iterations', async () => {
 		const iterations = [
 			{ type: 'message', input_tokens: 10, output_tokens: 40 },
@@ -601,7 +601,7 @@ describe('anthropic, beside the contract', () => {
 	});
 });
 
-describe('gemini, beside the contract', () => {
+describe('gemini, in addition to the contract', () => {
 	const dialect = dialects.find(({ name }) => name === 'gemini') ?? dialects[0];
 	if (dialect === undefined) throw new Error('there are no dialects');
 
@@ -649,7 +649,7 @@ describe('gemini, beside the contract', () => {
 	});
 });
 
-describe('workers-ai with an older model, beside the contract', () => {
+describe('workers-ai with an older model, in addition to the contract', () => {
 	const dialect = dialects.find(({ name }) => name === 'workers-ai') ?? dialects[0];
 	if (dialect === undefined) throw new Error('there are no dialects');
 
@@ -678,7 +678,7 @@ describe('workers-ai with an older model, beside the contract', () => {
 	});
 });
 
-describe('openai-chat, beside the contract', () => {
+describe('openai-chat, in addition to the contract', () => {
 	test('reads a failure with status 200', async () => {
 		const dialect = dialects.find(({ name }) => name === 'openai-chat') ?? dialects[0];
 		if (dialect === undefined) throw new Error('there are no dialects');

@@ -21,7 +21,7 @@ async function ask(text: string, { isWriting = true } = {}) {
 }
 
 describe('the demo model and the web', () => {
-	test('reads the addresses of a message, each once', async () => {
+	test('reads each address of a message once', async () => {
 		const { answer, asked } = await ask(
 			'What do https://a.example/tea and https://b.example/ and https://a.example/tea say?',
 		);

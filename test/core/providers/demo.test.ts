@@ -95,7 +95,7 @@ describe('the demo model', () => {
 		);
 	});
 
-	test.each(['What is 17 + 25?', 'what is 17 plus 25', '17+25'])('answers %s with an adding tool', async (text) => {
+	test.each(['What is 17 + 25?', 'what is 17 plus 25', '17+25'])('answers %s with a tool that adds', async (text) => {
 		const { result } = chat.run(demo({ tools: [add] }), [chat.userMessage(text)]);
 		const { text: answer, steps } = await result;
 		expect(steps[0]?.toolCalls).toMatchObject([{ name: 'myapp/add', input: { x: 17, y: 25 } }]);
@@ -144,11 +144,11 @@ describe('the demo model', () => {
 		expect(answers[2]).not.toMatch(/order id|42/i);
 	});
 
-	test('finds a required argument in the message', async () => {
+	test('reads a required argument from the message', async () => {
 		expect(await say('Please refund order A-1001.', { tools: [refund] })).toContain('refunded A-1001');
 	});
 
-	test('uses a quotation for the argument whose name is before it', async () => {
+	test('uses a quoted text for the argument that is named before the text', async () => {
 		const params = ['title', 'text'].map((name) => [name, v.string()] as const);
 		const publish = fn({ name: 'publish', doc: 'Publish.', params }, (...given) => given.join(' | '));
 		const said = 'Please publish this: title Tea, text "Two minutes are enough."';
@@ -169,7 +169,7 @@ describe('the demo model', () => {
 		expect(await say('Who are you?', { tools: [add] })).toContain('add');
 	});
 
-	test('streams in small deltas that add up', async () => {
+	test('streams in small deltas that together are the reply', async () => {
 		const events = await readEvents('Who are you?');
 		const pieces = events.flatMap((event) =>
 			event.type === 'text' && typeof event.text === 'string' ? [event.text] : [],
@@ -185,7 +185,7 @@ describe('the demo model', () => {
 		expect(JSON.parse(pieces.join(''))).toEqual({ x: 17, y: 25 });
 	});
 
-	test('reports usage, which costs nothing', async () => {
+	test('reports its usage at a cost of nothing', async () => {
 		const { usage } = await chat.run(demo(), [chat.userMessage('Hello')]).result;
 		expect(usage.inputTokens).toBeGreaterThan(0);
 		expect(usage.outputTokens).toBeGreaterThan(0);
@@ -232,7 +232,7 @@ test('the demo model reads a number before its name, even with a full stop after
 		expect(await say(text, { tools: [slow] })).toContain('2');
 });
 
-test('the demo model answers with a sample of the output schema that has its answer', async () => {
+test('the demo model answers with a sample of the output schema that contains its text', async () => {
 	const outputSchema = {
 		type: 'object',
 		properties: {
@@ -274,7 +274,7 @@ describe('files in fenced blocks', () => {
 		`---\nname: recipe\ndescription: Two files.\nmetadata:\n  when: two files\n---\n${block('a.txt', 'one')}\n${block('b.txt', 'two')}\n`,
 	);
 
-	test('are written through a plan, with a task each', async () => {
+	test('are written through a plan that has a task for each file', async () => {
 		const files = workspace.inMemory({ 'b.txt': 'old\n' });
 		const box = toolbox.withCoding(toolbox.withTask());
 		const run = chat.run(demo({ tools: Object.values(box), skills: [recipe], context: { workspace: files } }), [

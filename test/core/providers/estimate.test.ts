@@ -26,7 +26,7 @@ interface Request {
 
 type Fetch = typeof fetch;
 
-/** The adapters with a model of each. Their requests are recorded, and get no answer. */
+/** A model of each adapter, and the adapter. The requests are recorded, and get no answer. */
 const adapters: readonly (readonly [model: string, create: (fetch: Fetch) => ProviderRegistration])[] = [
 	['claude-opus-4-5', (fetch) => providers.anthropic({ apiKey: 'k', fetch })],
 	['gpt-5', (fetch) => providers.openai({ apiKey: 'k', fetch })],
@@ -76,7 +76,7 @@ const form = new Set(
 );
 const encrypted = new Set(['signature', 'thoughtSignature', 'encrypted_content']);
 
-/** Counts the tokens of a body's texts, at least as few as any provider bills. */
+/** Counts the tokens of a body's texts. No provider bills fewer tokens. */
 function bill(value: unknown, key = '', isData = false): number {
 	if (typeof value === 'string') {
 		if (encrypted.has(key)) return Math.ceil(value.length / 4);
@@ -116,7 +116,7 @@ function toBase64(given: string): string {
 
 const signature = fc.base64String({ maxLength: 900 });
 
-/** The metadata of an adapter, or foreign data in its place. */
+/** The metadata of an adapter, or unknown data instead. */
 function createKept(variant: string, said: string, id: string): fc.Arbitrary<Readonly<Record<string, unknown>>> {
 	const written = text.map((one) => ({ type: 'text', text: one }));
 	switch (variant) {
@@ -201,15 +201,15 @@ const createRequest = (variant: string, mostParts: number): fc.Arbitrary<Request
 	);
 
 describe('the estimate of a request', () => {
-	// Images and files are estimated high, which would hide a gap elsewhere. So one round has none.
+	// Images and files are estimated high, which would hide a gap elsewhere. So one round has no images and no files.
 	describe.each([0, 3])('with at most %i parts in a message', (mostParts) => {
-		test.each(adapters)('to %s is at least the size that its adapter sends', async (model, create) => {
+		test.each(adapters)('to %s is at least the size of the request that its adapter sends', async (model, create) => {
 			const registration = create(fetch);
 			const check = async (given: Request) => {
 				const options = { model, providers: [registration], ...given };
 				const estimate = await estimateRequest(options, given.messages, given.tools);
 				const { aroundTools, perToken } = findMediaRules(model);
-				// The provider's additional tokens do not cover the request.
+				// The tokens that the provider adds must not make up for a low estimate.
 				const added = (given.tools?.length ? aroundTools : 0) + (given.outputSchema === undefined ? 0 : 200);
 				const sent = bill(await send(create, model, given));
 				expect(estimate).toBeGreaterThanOrEqual((sent + added) * perToken);

@@ -39,11 +39,11 @@ const story: NeutralReply = { text: 'One two three four five six ✓✓ seven.',
 const streams: readonly Way[] = [streamed, ran];
 const everyWay: readonly Way[] = [streamed, ran, whole];
 
-/** A test for APIs with a feature. */
+/** Defines a test that runs only if the API has a feature. */
 const testIf = (has: boolean): ((name: string, run: () => Promise<void>) => void) => (has ? test : () => {});
 const describeIf = (has: boolean): ((name: string, make: () => void) => void) => (has ? describe : () => {});
 
-/** Splits the events of the story after its first text. */
+/** Splits the events of a reply after the first text. */
 function cut(dialect: Dialect, reply = story): readonly [head: string[], tail: string[]] {
 	const events = dialect.events(reply);
 	const at = events.findIndex((event) => event.includes('One two')) + 1;
@@ -122,7 +122,7 @@ describe.each(dialects)('$name', (dialect) => {
 			test.each([
 				['overloaded', 'overloaded'],
 				['rate_limit', 'rate_limited'],
-			] as const)('an event that says %s fails it so', async (kind, code) => {
+			] as const)('after an event with the error %s', async (kind, code) => {
 				server.play((exchange) => exchange.write([...cut(dialect)[0], dialect.errorEvent(kind)].join('')));
 				const outcome = await ask(way);
 				const error = readError(outcome);
@@ -152,7 +152,7 @@ describe.each(dialects)('$name', (dialect) => {
 				server.play(() => {});
 				const error = readError(await ask(way, {}, { timeouts: { firstEventMs: 50, idleMs: 60_000 } }));
 				expect(error.code).toBe('timeout');
-				// The time may be over before the request.
+				// The timeout may end the call before the server gets a request.
 				await server.requests[0]?.closed;
 			});
 
@@ -160,7 +160,7 @@ describe.each(dialects)('$name', (dialect) => {
 				server.play((exchange) => exchange.stream());
 				const error = readError(await ask(way, {}, { timeouts: { firstEventMs: 50, idleMs: 60_000 } }));
 				expect(error.code).toBe('timeout');
-				// The time may be over before the request.
+				// The timeout may end the call before the server gets a request.
 				await server.requests[0]?.closed;
 			});
 
@@ -174,7 +174,7 @@ describe.each(dialects)('$name', (dialect) => {
 			});
 		});
 
-		describe('an abort closes the connection, as the server sees it', () => {
+		describe('an abort closes the connection at the server', () => {
 			test('in the middle of an answer', async () => {
 				const controller = new AbortController();
 				const { shown, onDelta } = firstText();
@@ -207,7 +207,7 @@ describe.each(dialects)('$name', (dialect) => {
 			});
 		});
 
-		testIf(dialect.can.endsItself)('a complete stream ends without a wait, and its connection is closed', async () => {
+		testIf(dialect.can.endsItself)('a complete stream ends at once, and its connection is closed', async () => {
 			server.play((exchange) => exchange.write(dialect.events(story).join('')));
 			expect(readReply(await ask(way))).toMatchObject({ text: story.text, stopReason: 'end_turn' });
 			await theExchange().closed;
@@ -261,7 +261,7 @@ describe.each(dialects)('$name', (dialect) => {
 			const calling = (calls: NonNullable<NeutralReply['calls']>, stop: NeutralReply['stop'] = 'tool_use') =>
 				playing(dialect.events({ text: 'Let me look.', calls, stop }));
 
-			test('is dropped if max_tokens cut it', async () => {
+			test('is dropped if max_tokens cut its input', async () => {
 				server.play(calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city":"Ul' }], 'max_tokens'));
 				const reply = readReply(await ask(way, { tools: [look] }));
 				expect(reply).toMatchObject({ text: 'Let me look.', stopReason: 'max_tokens' });
@@ -295,7 +295,7 @@ describe.each(dialects)('$name', (dialect) => {
 				expect(readCalls(reply)).toEqual([{ id: 'call_1', name: 'unheard_of', input: {} }]);
 			});
 
-			testIf(way === ran)('whose input is no JSON gives the model an error result, and the run goes on', async () => {
+			testIf(way === ran)('whose input is not JSON has an error as its result, and the run continues', async () => {
 				server.play(
 					calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city": Ulm}' }]),
 					playing(dialect.events({ text: 'Sorry.', stop: 'end_turn' })),
@@ -338,7 +338,7 @@ describe.each(dialects)('$name', (dialect) => {
 				[500, 'overloaded'],
 				[502, 'overloaded'],
 				[503, 'overloaded'],
-			])('a bare %i is %s', async (status, code) => {
+			])('a status %i without a body is %s', async (status, code) => {
 				server.play((exchange) => exchange.json(status, {}));
 				expect(readError(await ask(way)).code).toBe(code);
 			});
@@ -347,7 +347,7 @@ describe.each(dialects)('$name', (dialect) => {
 			test.each([
 				['in seconds', (): string => '7', 7, 7],
 				['as a date', (): string => new Date(Date.now() + 30_000).toUTCString(), 25, 31],
-			] as const)('says when to come again, told %s', async (_, header, least, most) => {
+			] as const)('reports the time of the next try, given %s', async (_, header, least, most) => {
 				const { status, body } = dialect.errorBody('rate_limit') ?? { status: 429, body: {} };
 				server.play((exchange) => exchange.json(status, body, { 'retry-after': header() }));
 				const error = readError(await ask(way));
@@ -375,7 +375,7 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(['network', 'interrupted']).toContain(readError(await ask(way)).code);
 		});
 
-		testIf(!keyless)('the key is in no error, also where the server says it', async () => {
+		testIf(!keyless)('no error shows the key, even if the text of the server has it', async () => {
 			const said = `Incorrect API key provided: ${secretKey}. You sent ${dialect.keys.join(' and ')}.`;
 			const scripts: Script[] = [];
 			for (const kind of ['auth', 'rate_limit', 'overloaded', 'not_found', 'context'] as const) {
@@ -397,7 +397,7 @@ describe.each(dialects)('$name', (dialect) => {
 		});
 	});
 
-	testIf(!keyless)('the key is in no error that comes in a stream', async () => {
+	testIf(!keyless)('no error within a stream shows the key', async () => {
 		const said = `Overloaded. Your key: ${secretKey}`;
 		const event = dialect.errorEvent('overloaded').replace(/"message":"[^"]*"/, `"message":"${said}"`);
 		expect(event).toContain(secretKey);
@@ -408,7 +408,7 @@ describe.each(dialects)('$name', (dialect) => {
 	});
 
 	describe('a whole answer', () => {
-		test.each(['{"oops', '', 'null', '[]', '{}'])('of %j is interrupted', async (text) => {
+		test.each(['{"oops', '', 'null', '[]', '{}'])('with the body %j is interrupted', async (text) => {
 			server.play(async (exchange) => {
 				exchange.stream({ 'content-type': 'application/json' });
 				await exchange.write(text === '' ? '\n' : text);
@@ -418,7 +418,7 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(['interrupted', 'provider_error']).toContain(error.code);
 		});
 
-		test('is interrupted if it is cut', async () => {
+		test('is interrupted if it arrives only in part', async () => {
 			server.play(async (exchange) => {
 				exchange.stream({ 'content-type': 'application/json', 'content-length': '5000' });
 				await exchange.write('{"id":');
@@ -427,10 +427,10 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(['network', 'interrupted']).toContain(readError(await ask(whole)).code);
 		});
 
-		test('is timed out if it does not come, and its connection is closed', async () => {
+		test('has a timeout if it does not arrive, and its connection is closed', async () => {
 			server.play(() => {});
 			expect(readError(await ask(whole, {}, { timeouts: { firstEventMs: 50 } })).code).toBe('timeout');
-			// The time may be over before the request.
+			// The timeout may end the call before the server gets a request.
 			await server.requests[0]?.closed;
 		});
 
@@ -471,14 +471,14 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(server.requests).toHaveLength(2);
 		});
 
-		test('is retried only by the run in a run', async () => {
+		test('is retried within a run only by the run itself', async () => {
 			server.play(fail, succeed);
 			const options = { model: dialect.model, providers: [dialect.provider(server.url)] };
 			expect((await chat.run(options, [chat.userMessage('Hello')]).result).text).toBe(story.text);
 			expect(server.requests).toHaveLength(2);
 		});
 
-		test('ends its wait at an abort', async () => {
+		test('is not waited for after an abort', async () => {
 			const controller = new AbortController();
 			server.play(async (exchange) => {
 				const { status, body } = dialect.errorBody('overloaded') ?? { status: 503, body: {} };
@@ -604,7 +604,7 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			);
 		});
 
-		test('are distinguished under one index', async () => {
+		test('are distinguished if they have the same index', async () => {
 			const index = { index: 0 };
 			expect(
 				await ask([
@@ -627,7 +627,7 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			).toEqual(two);
 		});
 
-		test('are both read from one piece', async () => {
+		test('are both read if one piece has both', async () => {
 			const calls = [begun('a', '{"city":"Ulm"}', { index: 0 }), begun('b', '{"city":"Bonn"}', { index: 1 })];
 			expect(await ask([{ tool_calls: calls.flatMap(({ tool_calls }) => tool_calls) }])).toEqual(two);
 		});
@@ -653,7 +653,7 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			expect(calls[0]?.id).not.toBe('');
 		});
 
-		test.each([[''], [undefined]])('have no arguments for %j', async (json) => {
+		test.each([[''], [undefined]])('have no arguments if their JSON is %j', async (json) => {
 			expect(await ask([begun('a', json, { index: 0 })])).toEqual([{ id: 'a', name: 'look', input: {} }]);
 		});
 

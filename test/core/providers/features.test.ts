@@ -111,7 +111,7 @@ const given: Readonly<Record<string, chat.MessagePart>> = {
 	PDFs: { kind: 'file', mime: 'application/pdf', data },
 };
 
-/** The functions of a provider that show an ability. */
+/** Whether a provider has the function of an ability. */
 const does: Readonly<Record<string, (provider: ProviderRegistration, model: string) => boolean>> = {
 	embeddings: ({ embedFn }) => embedFn !== undefined,
 	'count of tokens': ({ countTokens }) => countTokens !== undefined,
@@ -126,7 +126,7 @@ test('the tables have all providers and no empty cell', () => {
 	const counts = new Map(rows.map(({ feature }) => [feature, rows.filter((row) => row.feature === feature).length]));
 	for (const count of counts.values()) expect(count).toBe(Object.keys(names).length);
 	expect(Object.keys(requests).filter((feature) => !counts.has(feature))).toEqual([]);
-	// The tests of each provider's replies show the rows that no request shows.
+	// Other tests, with replies of each provider, prove the rows that no request can show.
 	const shown = { ...requests, ...given, ...does, 'images out': true, citations: true, background: true };
 	expect([...counts.keys()].filter((feature) => !Object.hasOwn(shown, feature))).toEqual([]);
 	for (const { says } of rows) expect(says).toMatch(/^(yes(: .+)?|no: .+|`.+)$/);

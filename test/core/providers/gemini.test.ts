@@ -47,7 +47,7 @@ const fine = says([{ text: 'Fine.' }], 'STOP');
 const hi: readonly Message[] = [chat.userMessage('Hi')];
 const look: Tool = { name: 'look', description: 'Looks.', inputSchema: { type: 'object', properties: {} } };
 
-/** Returns the request for a conversation. */
+/** Returns the request that is sent for a conversation. */
 async function asked(
 	messages: readonly Message[],
 	{ model = 'gemini-3-pro-preview', ...more }: { model?: string } & Partial<GeminiSettings> = {},
@@ -98,7 +98,7 @@ test("accepts a gateway's finish reason for calls", async () => {
 	expect(reply).toMatchObject({ stopReason: 'tool_use', toolCalls: [{ name: 'look', input: {} }] });
 });
 
-test('joins arguments that arrive value by value', async () => {
+test('joins the arguments of a call that arrive one value at a time', async () => {
 	const piece = (fields: object, willContinue = true) =>
 		says([{ functionCall: { partialArgs: [fields], ...(willContinue && { willContinue }) } }]);
 	const reply = await streamed([
@@ -120,7 +120,7 @@ test('joins arguments that arrive value by value', async () => {
 	expect(reply.stopReason).toBe('tool_use');
 });
 
-test('keeps a call without an end if the model ended, and drops it after max_tokens', async () => {
+test('keeps a call without an end if the model finished, and drops the call after max_tokens', async () => {
 	const open = (finish: string) => [
 		says([{ functionCall: { name: 'look', args: {} } }]),
 		says([{ functionCall: { name: 'look', willContinue: true } }]),
@@ -156,7 +156,7 @@ test('recognizes an error as bare JSON in a stream', async () => {
 	await expect(reply).rejects.toMatchObject({ code: 'overloaded', message: expect.stringContaining('is overloaded') });
 });
 
-test('counts only thoughts as output if there is no text before max_tokens', async () => {
+test('counts only thoughts as output if max_tokens ended the reply before its text', async () => {
 	const usageMetadata = { promptTokenCount: 5, totalTokenCount: 105, thoughtsTokenCount: 100 };
 	const reply = await server([{ ...says([], 'MAX_TOKENS'), usageMetadata }]).chatFn('gemini-2.5-flash', hi);
 	expect(reply?.usage).toMatchObject({ inputTokens: 5, outputTokens: 100, reasoningTokens: 100, totalTokens: 105 });
@@ -223,7 +223,7 @@ test('sends calls of another model with a signature that version 3 accepts', asy
 	]);
 });
 
-test("sends a tool's file within its result since version 3, and after all results before version 3", async () => {
+test("sends a tool's file within its result from version 3 on, and after all results in older versions", async () => {
 	const history: readonly Message[] = [
 		...hi,
 		chat.assistantMessage('', [call('a'), call('b')]),
@@ -262,7 +262,7 @@ test('sends the media type of a file by URL only if it is known', async () => {
 	]);
 });
 
-test('calls a tool by its own name if that begins with a digit', async () => {
+test('calls a tool by its own name even if the name begins with a digit', async () => {
 	const tool: Tool = { ...look, name: '3d/render' };
 	const { chatFn, sent } = server([fine]);
 	await chatFn('gemini-2.5-flash', hi, undefined, [tool], { toolChoice: { name: tool.name } });
@@ -291,7 +291,7 @@ test.each([
 	['gemini-2.5-flash', 'none', { thinkingBudget: 0 }],
 	['gemini-2.5-flash', 'xhigh', { thinkingBudget: 24_576, includeThoughts: true }],
 	['gemini-2.0-flash', 'high', undefined],
-] as const)('%s is asked for the effort %s in its own words', async (model, reasoningEffort, thinkingConfig) => {
+] as const)('%s gets the effort %s in its own words', async (model, reasoningEffort, thinkingConfig) => {
 	const { chatFn, sent } = server([fine]);
 	await chatFn(model, hi, undefined, undefined, { reasoningEffort });
 	expect(sent[0]?.body.generationConfig?.thinkingConfig).toEqual(thinkingConfig);
@@ -302,7 +302,7 @@ test.each([
 	['gif', [{ text: '[image:image]' }]],
 	['heic', [{ inlineData: { mimeType: 'image/heic', data: 'aGk=' } }]],
 	['jpg', [{ inlineData: { mimeType: 'image/jpeg', data: 'aGk=' } }]],
-])('sends an image/%s, or only names it if Gemini refuses the type', async (type, parts) => {
+])('sends an image/%s, or sends only its name if Gemini refuses the type', async (type, parts) => {
 	const image = chat.imagePart('aGk=', `image/${type}`);
 	expect((await asked([chat.userMessage([image])])).contents).toEqual([{ role: 'user', parts }]);
 	const calls = chat.assistantMessage('', [call('c1')]);
@@ -327,7 +327,7 @@ test('requests the output schema in the prompt if the API refuses it with tools'
 	expect(sent[1]?.body.systemInstruction).toBeUndefined();
 });
 
-test('merges own fields into the request', async () => {
+test('merges the fields of the settings into the request', async () => {
 	const { chatFn, sent } = server([fine], {
 		body: { generationConfig: { temperature: 0 }, tools: [{ googleSearch: {} }] },
 	});
@@ -336,7 +336,7 @@ test('merges own fields into the request', async () => {
 	expect(sent[0]?.body.tools?.map((tool) => Object.keys(tool))).toEqual([['functionDeclarations'], ['googleSearch']]);
 });
 
-test('returns the vectors of texts, a hundred in a request', async () => {
+test('returns the vectors of texts, with a hundred texts in a request', async () => {
 	const answer = (count: number) => ({ embeddings: Array.from({ length: count }, () => ({ values: [1, 2] })) });
 	const { provider, sent } = server([answer(100), answer(1)]);
 	const texts = Array.from({ length: 101 }, (_, index) => `text ${index}`);

@@ -78,7 +78,7 @@ function nameOf(messages: readonly Message[]): string {
 }
 
 describe.each(['OpenAI', 'Gemini'] as const)('an image that a model of %s makes', (name) => {
-	test.each([true, false])('becomes a file of the workspace, with streaming %s', async (stream) => {
+	test.each([true, false])('becomes a file of the workspace, if streaming is %s', async (stream) => {
 		const { provider, model } = drawing(name);
 		const files = workspace.inMemory();
 		const options = { model, providers: [provider], context: { workspace: files } };
@@ -103,7 +103,7 @@ describe.each(['OpenAI', 'Gemini'] as const)('an image that a model of %s makes'
 		expect(await files.stat(file)).toMatchObject({ size: 300_009, mime: 'image/png' });
 	});
 
-	test('is sent back to all providers as its name', async () => {
+	test('is replaced by its name in later requests to all providers', async () => {
 		const { provider, model, sent } = drawing(name);
 		const options = { providers: [provider], context: { workspace: workspace.inMemory() } };
 		const { messages } = await chat.run({ ...options, model }, hello).result;
@@ -129,7 +129,7 @@ describe.each(['OpenAI', 'Gemini'] as const)('an image that a model of %s makes'
 		});
 	});
 
-	test('is only named over the quota, with a warning', async () => {
+	test('is only a name in the message if it exceeds the quota, and a warning reports that', async () => {
 		const { provider, model } = drawing(name);
 		const files = workspace.inMemory({}, { quota: { fileBytes: 1_000 } });
 		const run = chat.run({ model, providers: [provider], context: { workspace: files } }, hello);

@@ -98,7 +98,7 @@ describe('settings', () => {
 
 	test.each(['name', 'prefix', 'baseURL'] as const)('name a missing %s', (field) => {
 		const { [field]: _, ...rest } = given;
-		// @ts-expect-error: it is missing
+		// @ts-expect-error: the field is missing
 		expect(() => providers.openaiChat(rest)).toThrow(
 			expect.objectContaining({ code: 'invalid_request', data: { field } }),
 		);
@@ -108,20 +108,20 @@ describe('settings', () => {
 		expect(() => providers.openaiChat({ ...given, baseURL: 'api.acme.example' })).toThrow('baseURL: must be a URL');
 	});
 
-	test('require detect with an empty prefix', async () => {
+	test('require detect if the prefix is empty', async () => {
 		expect(() => providers.openaiChat({ ...given, prefix: '' })).toThrow('detect: missing');
 		const provider = endpoint({ prefix: '', detect: (model) => model === 'llama' });
 		expect(provider.detect('llama')).toBe(true);
 		expect(await sent(provider, { model: 'llama' })).toMatchObject({ model: 'llama' });
 	});
 
-	test('recognize models by the prefix in any case, which is not sent', async () => {
+	test('recognize models by the prefix in upper or lower case, and the prefix is not sent', async () => {
 		expect(endpoint().detect('acme/big')).toBe(true);
 		expect(endpoint().detect('other/big')).toBe(false);
 		expect(await sent(endpoint(), { model: 'Acme/Big/Model' })).toMatchObject({ model: 'Big/Model' });
 	});
 
-	test('keep the name of an own model without the prefix', async () => {
+	test('keep the whole name of a model that detect recognizes', async () => {
 		const provider = endpoint({ detect: (model) => model.startsWith('big') });
 		expect(await sent(provider, { model: 'bigger-than-the-prefix' })).toMatchObject({
 			model: 'bigger-than-the-prefix',
@@ -153,7 +153,7 @@ describe('settings', () => {
 		expect(server.requests[0]?.body).toMatchObject({ stream_options: { include_usage: true, extra: true } });
 	});
 
-	test('lower a limit of the reply in the body to the reserved length', async () => {
+	test('lower the limit of the reply that the body has to the reserved length', async () => {
 		const provider = endpoint({ body: { max_tokens: 5_000, max_completion_tokens: 50 } });
 		const options = { maxOutputTokens: 100 };
 		expect(await sent(provider, { options })).toMatchObject({ max_tokens: 100, max_completion_tokens: 50 });
@@ -384,7 +384,7 @@ describe('the end of a reply', () => {
 		expect(reply.usage).toMatchObject({ inputTokens: 10, outputTokens: 2, totalTokens: 12, cachedInputTokens: 7 });
 	});
 
-	test('usage in a choice counts, unless the answer has usage', async () => {
+	test('usage within a choice counts, unless the answer itself has usage', async () => {
 		const own = { usage: { prompt_tokens: 12, completion_tokens: 5 } };
 		const last = sse({ choices: [{ index: 0, delta: {}, finish_reason: 'stop', ...own }] });
 		const { reply } = await streamed(endpoint(), [chunk({ content: 'Hi.' }), last, done]);
@@ -393,7 +393,7 @@ describe('the end of a reply', () => {
 		expect(again.reply.usage).toMatchObject({ inputTokens: 100, outputTokens: 40 });
 	});
 
-	test('a whole message after its pieces is ignored', async () => {
+	test('a whole message is ignored if it repeats the pieces before it', async () => {
 		const call = { id: 'a', function: { name: 'look', arguments: '{}' } };
 		const pieces = [chunk({ content: 'H' }), chunk({ content: 'i.', tool_calls: [{ index: 0, ...call }] })];
 		const last = completion({ role: 'assistant', content: 'Hi.', tool_calls: [call] }, { finish_reason: 'tool_calls' });
@@ -404,7 +404,7 @@ describe('the end of a reply', () => {
 		expect(alone).toMatchObject({ text: 'Hi.', toolCalls: calls, stopReason: 'tool_use' });
 	});
 
-	test('a tool that the endpoint ran counts in any piece of a stream', async () => {
+	test('a tool that the endpoint ran is counted, whichever piece of a stream names it', async () => {
 		const search = { type: 'search', arguments: '{}' };
 		const pieces = [
 			chunk({ executed_tools: [{ index: 0, ...search }] }),
@@ -447,7 +447,7 @@ describe('a failure with a success status', () => {
 		expect(await failure(streamed(endpoint(), [sse(event), done]))).toMatchObject({ code, message: error.message });
 	});
 
-	test('a body without a choice has its message in the error', async () => {
+	test('the message of a body without a choice is in the error', async () => {
 		const error = await failure(wholeReply(endpoint(), { detail: 'The door is closed' }));
 		expect(error.message).toContain('The door is closed');
 	});
@@ -504,7 +504,7 @@ describe('a conversation', () => {
 		});
 	});
 
-	test('names an image of an unsupported type', async () => {
+	test('has only the name of an image of an unsupported type', async () => {
 		const messages = [chat.userMessage([chat.textPart('See'), chat.imagePart('PHN2Zy8+', 'image/svg+xml')])];
 		expect(await sent(endpoint(), { messages })).toMatchObject({ messages: [{ content: 'See\n\n[image:image]' }] });
 	});
@@ -530,7 +530,7 @@ describe('a conversation', () => {
 		expect(await sent(endpoint(), { messages: texts })).toMatchObject({ messages: [{ content: 'One\n\nTwo' }] });
 	});
 
-	test('has the thinking of turns with tool calls, and not of other turns', async () => {
+	test('has the thinking of turns with tool calls, and has no thinking of other turns', async () => {
 		const thought = { acme: { reasoning_content: 'hm' } };
 		const messages: Message[] = [
 			...turn('a', { providerMetadata: thought }),
@@ -570,7 +570,7 @@ describe('Mistral', () => {
 		expect(await sent(endpoint(), { messages })).toMatchObject({ messages: { 1: { content: 'Four.' } } });
 	});
 
-	test('gets ids of nine characters, any as the tool choice, and a text between a result and a user message', async () => {
+	test('gets short ids, the tool choice any, and a text between a result and a user message', async () => {
 		const messages: Message[] = [
 			...hello,
 			chat.assistantMessage('', [
@@ -622,7 +622,7 @@ describe('DeepSeek', () => {
 		expect(JSON.stringify(body)).toMatch(/Be brief\..*JSON Schema.*city/);
 	});
 
-	test('gets the thinking of each turn with calls, which is empty for other providers', async () => {
+	test('gets the thinking of each turn with calls, and empty thinking for turns of other providers', async () => {
 		const messages: Message[] = [
 			...hello,
 			{ ...chat.assistantMessage('', [{ id: 'a', name: 'look', input: {} }]), reasoning: 'not for you' },
@@ -631,7 +631,7 @@ describe('DeepSeek', () => {
 		expect(await sent(deepseek(), { messages })).toMatchObject({ messages: [{}, { reasoning_content: '' }, {}] });
 	});
 
-	test('does not think with effort none', async () => {
+	test('does not think with the effort none', async () => {
 		expect(await sent(deepseek(), { options: { reasoningEffort: 'none' } })).toMatchObject({
 			thinking: { type: 'disabled' },
 		});
@@ -645,7 +645,7 @@ describe('Groq and Ollama', () => {
 		['qwen/qwen3-32b', 'none', 'none'],
 		['qwen/qwen3-32b', 'high', 'default'],
 		['llama-3.3-70b-versatile', 'high', undefined],
-	] as const)('Groq: %s takes the effort %s as %s', async (model, reasoningEffort, word) => {
+	] as const)('Groq: %s gets the effort %s as %s', async (model, reasoningEffort, word) => {
 		const groq = providers.groq({ apiKey: 'key', baseURL: `${server.url}/v1` });
 		const body = await sent(groq, { model: `groq/${model}`, options: { reasoningEffort, maxOutputTokens: 5 } });
 		const effort = word === undefined ? {} : { reasoning_effort: word };
@@ -665,7 +665,7 @@ describe('Groq and Ollama', () => {
 		expect(urls).toEqual(['http://127.0.0.1:11434/v1/chat/completions']);
 	});
 
-	test.each(['groq', 'deepseek', 'mistral'] as const)('%s without a key only knows its models', (name) => {
+	test.each(['groq', 'deepseek', 'mistral'] as const)('%s without a key can only recognize its models', (name) => {
 		const provider = providers[name]({ apiKey: undefined });
 		expect(provider).toMatchObject({ variant: name, needs: `${name.toUpperCase()}_API_KEY` });
 		expect(provider.detect(`${name}/m-1`)).toBe(true);
@@ -674,7 +674,7 @@ describe('Groq and Ollama', () => {
 });
 
 describe('embeddings', () => {
-	test('come in the order of their texts, in several requests', async () => {
+	test('are in the order of their texts, even from several requests', async () => {
 		const batch = (from: number, count: number) =>
 			Array.from({ length: count }, (_, index) => ({ index, embedding: [from + index] })).reverse();
 		server.play(
@@ -694,7 +694,7 @@ describe('embeddings', () => {
 		expect(error).toMatchObject({ code: 'invalid_request', data: { model: 'acme/embed' } });
 	});
 
-	test('are missing for Groq and DeepSeek', () => {
+	test('are not available for Groq and DeepSeek', () => {
 		expect(providers.groq({ apiKey: 'key' }).embedFn).toBeUndefined();
 		expect(providers.deepseek({ apiKey: 'key' }).embedFn).toBeUndefined();
 	});

@@ -83,12 +83,12 @@ async function sentBack(output: readonly unknown[], change: Partial<Message> = {
 }
 
 describe('openai: the metadata of a turn', () => {
-	test('is missing if text and calls are enough', async () => {
+	test('is missing if the turn has only text and calls', async () => {
 		const { providerMetadata } = await replyTo(done([text('Hi.'), call('call_1')]));
 		expect(providerMetadata).toBeUndefined();
 	});
 
-	test('has all items besides plain text and calls, without the arguments of calls', async () => {
+	test('has all items if the turn has more than text and calls, without the arguments of calls', async () => {
 		const { providerMetadata, toolCalls } = await replyTo(done([thought, text('Hi.'), call('call_1')]));
 		const { arguments: _, ...kept } = call('call_1');
 		expect(providerMetadata).toEqual({ openai: { output: [thought, text('Hi.'), kept] } });
@@ -106,7 +106,7 @@ describe('openai: the metadata of a turn', () => {
 		expect(await sentBack([item])).toEqual([item, ...(item.type === 'function_call' ? [expect.anything()] : [])]);
 	});
 
-	test('leaves out reasoning that is not encrypted, and the id of its result', async () => {
+	test('leaves out reasoning that is not encrypted, and leaves out the id of its result', async () => {
 		const { encrypted_content: _, ...bare } = thought;
 		const { id: __, ...message } = text('Hi.', { phase: 'commentary' });
 		const search = { type: 'web_search_call', id: 'ws_1', status: 'completed' };
@@ -122,7 +122,7 @@ describe('openai: the metadata of a turn', () => {
 		expect(result).toEqual({ type: 'function_call_output', call_id: 'call_2', output: 'fine' });
 	});
 
-	test('leaves out reasoning if the next model does not reason', async () => {
+	test('is sent without reasoning to a model that does not reason', async () => {
 		const { text: content = '', providerMetadata } = await replyTo(done([thought, text('Hi.')]));
 		const turn: Message = { role: 'assistant', content, providerMetadata };
 		const { id: _, ...message } = text('Hi.');
@@ -161,7 +161,7 @@ describe('openai: the metadata of a turn', () => {
 });
 
 describe('openai: calls', () => {
-	test('get an alias for a long id and a suffix for a repeated id, also in their results', async () => {
+	test('get an alias for a long id and a suffix for a repeated id, and so do their results', async () => {
 		const long = 'x'.repeat(80);
 		const turn = (id: string): Message[] => [
 			chat.assistantMessage('', [{ id, name: 'look', input: {} }]),
@@ -173,7 +173,7 @@ describe('openai: calls', () => {
 		expect(ids).toEqual([ids[0], ids[0], 'call_1', 'call_1', 'call_1_2', 'call_1_2']);
 	});
 
-	test('pass text to a custom tool, and send its result as one of a custom tool', async () => {
+	test('pass text to a custom tool, and its result is sent as the result of a custom tool', async () => {
 		const custom = { type: 'custom_tool_call', id: 'ctc_1', call_id: 'call_1', name: 'sql', input: '{"a":1}' };
 		const pieces = ['{"a"', ':1}'].map((delta) => ({
 			type: 'response.custom_tool_call_input.delta',
@@ -191,7 +191,7 @@ describe('openai: calls', () => {
 		]);
 	});
 
-	test('leave out a custom tool that xAI itself ran, which is sent back unchanged', async () => {
+	test('do not include a custom tool that xAI itself ran, and its item is sent back unchanged', async () => {
 		const search = { type: 'custom_tool_call', id: 'ctc_1', call_id: 'c', name: 'x_keyword_search', input: '{}' };
 		expect((await replyTo(done([search, text('Hi.')]), providers.xai)).toolCalls).toEqual([]);
 		expect(await sentBack([search, text('Hi.')], {}, providers.xai)).toEqual([search, text('Hi.')]);
@@ -210,7 +210,7 @@ describe('openai: a stream', () => {
 		expect(whole).toMatchObject({ text: 'Hi.', reasoning: 'Hm.\n\nSo.', stopReason: 'tool_use' });
 	});
 
-	test('adds the end of a text that its pieces lack, and nothing if they differ', async () => {
+	test('adds the end of a text if the pieces lack it, and adds nothing if the pieces differ', async () => {
 		const streamed = async (delta: string, whole: string) =>
 			(
 				await replyTo([
@@ -282,7 +282,7 @@ test('a failed whole response bills the searches of its output', async () => {
 	});
 });
 
-test("the API's own count replaces the counted searches", async () => {
+test("the API's own number of searches replaces Runlet's count", async () => {
 	const response = done([search], { tool_usage: { web_search: { num_requests: 0 } } });
 	const events = [
 		{ type: 'response.output_item.done', output_index: 0, item: search },
@@ -309,7 +309,7 @@ describe('openai: a request', () => {
 		['gpt-5.1', 'max', 'high', true],
 		['gpt-5.4', 'minimal', 'low', true],
 		['gpt-5.6-sol', 'max', 'max', true],
-	] as const)('to %s with the effort %s says %s', async (model, reasoningEffort, effort, encrypted) => {
+	] as const)('to %s with the effort %s has the effort %s', async (model, reasoningEffort, effort, encrypted) => {
 		const body = await sent(hello, { model, options: { reasoningEffort } });
 		expect(body.reasoning).toEqual(effort && { effort });
 		expect(body.include).toEqual(encrypted ? ['reasoning.encrypted_content'] : undefined);
@@ -322,7 +322,7 @@ describe('openai: a request', () => {
 		['grok-4.3', 'none', 'none'],
 		['grok-4.5', 'none', 'low'],
 		['grok-4.5', 'xhigh', 'high'],
-	] as const)('to %s with the effort %s says %s', async (model, reasoningEffort, effort) => {
+	] as const)('to %s with the effort %s has the effort %s', async (model, reasoningEffort, effort) => {
 		const body = await sent(hello, { model, make: providers.xai, options: { reasoningEffort } });
 		expect(body.reasoning).toEqual(effort && { effort });
 	});
@@ -361,7 +361,7 @@ describe('openai: a request', () => {
 		expect((await sent([{ role: 'user', content: 'Hi', parts: [] }])).input).toEqual([{ role: 'user', content: 'Hi' }]);
 	});
 
-	test('names an image of an unsupported type', async () => {
+	test('has only the name of an image of an unsupported type', async () => {
 		const parts = [chat.imagePart('PHN2Zy8+', 'image/svg+xml'), chat.imagePart('aGk=', 'image/png')];
 		const content = [
 			{ type: 'input_text', text: '[image:image]' },
@@ -370,7 +370,7 @@ describe('openai: a request', () => {
 		expect((await sent([chat.userMessage(parts)])).input).toEqual([{ role: 'user', content }]);
 	});
 
-	test('marks a failed result as an error, once', async () => {
+	test('marks a failed result as an error exactly once', async () => {
 		const failed = (output: unknown): Message[] => [
 			chat.assistantMessage('', [{ id: 'c', name: 'look', input: {} }]),
 			chat.toolResultMessage({ id: 'c', output, isError: true }),
@@ -384,7 +384,7 @@ describe('openai: a request', () => {
 	describe('takes nothing from the environment', () => {
 		afterEach(() => vi.unstubAllEnvs());
 
-		test('it uses its settings, even if the environment differs', async () => {
+		test('the request uses its settings, even if the environment differs', async () => {
 			vi.stubEnv('OPENAI_API_KEY', 'sk-environment');
 			vi.stubEnv('OPENAI_ORG_ID', 'org-environment');
 			vi.stubEnv('OPENAI_BASE_URL', 'https://environment.example');
@@ -398,7 +398,7 @@ describe('openai: a request', () => {
 		});
 	});
 
-	test('sends the user agent runlet, or the user agent of the settings', async () => {
+	test('has the user agent runlet, or the user agent of the settings', async () => {
 		for (const [headers, name] of [
 			[{}, 'runlet'],
 			[{ 'user-agent': 'shop' }, 'shop'],

@@ -1,4 +1,4 @@
-/** Each request of a session begins with the previous request, so that a provider's cache has it. */
+/** Each request of a session begins with the previous request, so that a provider's cache can be used. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { apis } from './prefix/apis.ts';

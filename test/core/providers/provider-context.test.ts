@@ -1,4 +1,4 @@
-/** Providers shorten a conversation themselves on request (`providerContext`, docs/models.md). */
+/** On request, a provider shortens a conversation itself (`providerContext`, docs/models.md). */
 import { describe, expect, test } from 'vitest';
 import { isRecord } from '../../../src/core/base/json.ts';
 import { type ChatOptions, chat, type Message, type ProviderRegistration, providers } from '../../../src/core/index.ts';
@@ -87,7 +87,7 @@ const question = chat.userMessage('Which drink?');
 const further = chat.userMessage('How hot?');
 
 describe('the request', () => {
-	test('asks Anthropic to clear results and to compact, with both betas', async () => {
+	test('asks Anthropic to clear results and to compact, and names both betas', async () => {
 		const { provider, requests } = create(providers.anthropic, [plain]);
 		await finish({ model: sonnet, providers: [provider], providerContext }, [question]);
 		const [{ body, beta } = { body: {}, beta: null }] = requests;
@@ -155,7 +155,7 @@ describe.each([
 		]);
 	});
 
-	test('is reported to the readers, and keeps all messages', async () => {
+	test('is reported to the readers, and the conversation keeps all messages', async () => {
 		const { one, stored } = await play();
 		expect(codes(only(one.events, 'warning'))).toEqual(['context_compacted']);
 		expect(stored.slice(0, 3)).toEqual([...older, question]);

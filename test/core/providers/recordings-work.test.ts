@@ -130,7 +130,7 @@ describe('among the recordings are', () => {
 		expect(call).toMatchObject({ id: expect.any(String), output: expect.anything() });
 	});
 
-	test('sources with a quote of Anthropic, with an address of OpenAI, and pages of Gemini', async () => {
+	test('sources of Anthropic with a quote, sources of OpenAI with an address, and pages of Gemini', async () => {
 		const of = async (api: string) =>
 			(await replies).flatMap((one) => (one.api === api ? (one.reply?.sources ?? []) : []));
 		expect(await of('anthropic')).toContainEqual(

@@ -25,9 +25,10 @@ import {
 import { createPlayingFetch, type Player, startPlayer } from './recordings/server.ts';
 
 /**
- * What real APIs answered, played over HTTP to the adapters. What a reply must be is read from the recording by the
- * small readers in `recordings/`, which share nothing with the adapters. Each stream comes whole and cut at random, and
- * byte by byte (past its first 20,000 bytes in sevens) by a `fetch` of its own; each body whole and cut at random.
+ * The recorded answers of real APIs, played over HTTP to the adapters. Small readers in `recordings/` read the
+ * expected reply from the recording. They share no code with the adapters. Each stream and each body is sent whole,
+ * and is sent cut at random. A `fetch` of the test also sends each stream byte by byte, and seven bytes at a time
+ * after the first 20,000 bytes.
  */
 
 let player: Player;
@@ -94,7 +95,7 @@ describe('the library of recordings', () => {
 		expect([...accounted].toSorted()).toEqual(entries.map(({ file }) => file).toSorted());
 	});
 
-	test('sends single bytes that mostly arrive one by one', async () => {
+	test('sends single bytes, most of which arrive alone', async () => {
 		const bytes = new TextEncoder().encode('x'.repeat(1000));
 		const url = player.play({ status: 200, contentType: 'text/plain', bytes, cutting: bytewise });
 		const { body } = await fetch(url);
@@ -156,7 +157,7 @@ describe.each(named(pairs))('%s', (_name, { stream, body }) => {
 		const streamed = await askStream(stream, whole, stream.blocks, []);
 		const plain = await askWhole(body, whole);
 		const [a, b] = [stream.reading.readStream(readEvents(stream)), body.reading.readBody(body.body)];
-		// Two separate recordings: in one the model wrote a text, in the other it called a tool.
+		// The stream and the body were recorded separately. The model may have called a tool in only one recording.
 		const apart = [
 			...((a.text === '') === (b.text === '') ? [] : ['text']),
 			...((a.toolCalls.length === 0) === (b.toolCalls.length === 0) ? [] : ['toolCalls']),
@@ -171,7 +172,7 @@ describe.each(named(pairs))('%s', (_name, { stream, body }) => {
 	});
 });
 
-/** Creates rows for `each`, which would cut the names. */
+/** Creates rows for `each` with the names apart, because `each` would cut them. */
 function named<T extends { readonly name: string }>(rows: readonly T[]): [name: string, row: T][] {
 	return rows.map((row) => [row.name, row]);
 }

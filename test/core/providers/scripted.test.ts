@@ -47,7 +47,7 @@ describe('scripted', () => {
 		expect(deltas.at(-1)).toMatchObject({ type: 'stop', reason: 'end_turn' });
 	});
 
-	test('plays a reply with calls as tool_use, and streams them', async () => {
+	test('plays a reply with calls as tool_use, and streams the calls', async () => {
 		const call = { id: 'a', name: 'look', input: { at: 1 } };
 		const { reply, deltas } = await stream(providers.scripted([{ toolCalls: [call] }]));
 		expect(reply).toMatchObject({ toolCalls: [call], stopReason: 'tool_use' });
@@ -70,7 +70,7 @@ describe('scripted', () => {
 		await expect(stream(providers.scripted([broken]))).rejects.toBe(broken);
 	});
 
-	test('breaks the stream off for undefined', async () => {
+	test('breaks the stream off if the next reply is undefined', async () => {
 		expect((await stream(providers.scripted([undefined]))).reply).toBeUndefined();
 	});
 

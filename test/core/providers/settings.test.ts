@@ -29,7 +29,7 @@ describe('retries', () => {
 		expect(server.requests).toHaveLength(1);
 	});
 
-	test('are those of the provider or of the call', async () => {
+	test('have the number of the provider or of the call', async () => {
 		server.play(busy, busy, answer);
 		expect(await stream(made({ maxRetries: 2 }))).toMatchObject({ text: 'Hi' });
 		expect(server.requests).toHaveLength(3);
@@ -38,7 +38,7 @@ describe('retries', () => {
 		expect(server.requests).toHaveLength(2);
 	});
 
-	test('are 0 for a caller with onActivity, which retries itself', async () => {
+	test('are 0 for a caller with onActivity, because that caller retries itself', async () => {
 		let signs = 0;
 		const onActivity = () => void signs++;
 		server.play(busy, answer);
@@ -48,7 +48,7 @@ describe('retries', () => {
 		expect(signs).toBeGreaterThan(0);
 	});
 
-	test('are two in a run by default, or those of its options or its provider', async () => {
+	test('are two in a run by default, or have the number of its options or its provider', async () => {
 		const requests = async (provider: object, options: object = {}) => {
 			server.play(busy);
 			const run = chat.run({ model, providers: [made(provider)], ...options }, hello);
@@ -68,7 +68,7 @@ describe('timeouts', () => {
 		await exchange.closed;
 	};
 
-	test('are those of the provider, the call or the run', async () => {
+	test('can be set for the provider, the call or the run', async () => {
 		server.play(stall);
 		await expect(stream(made({ timeouts: { idleMs: 30 } }))).rejects.toMatchObject({ code: 'timeout' });
 		await expect(stream(made(), { timeouts: { idleMs: 30 } })).rejects.toMatchObject({ code: 'timeout' });
@@ -104,7 +104,7 @@ describe('timeouts', () => {
 });
 
 describe('a provider without its key', () => {
-	test('knows its models, and names the missing variable in errors', async () => {
+	test('recognizes its models, and names the missing variable in errors', async () => {
 		for (const key of [undefined, '']) {
 			const keyless = providers.anthropic({ apiKey: key });
 			expect(keyless).toMatchObject({ variant: 'anthropic', needs: 'ANTHROPIC_API_KEY' });
@@ -127,7 +127,7 @@ describe('a provider without its key', () => {
 });
 
 describe('a fallback without its key', () => {
-	test('is left out with a warning, and hides neither later fallbacks nor the first error', async () => {
+	test('is left out with a warning, and later fallbacks and the first error still count', async () => {
 		const missing = providers.gemini({ apiKey: undefined });
 		const warnings = async (fallbacks: readonly string[]) => {
 			server.play(busy);
@@ -177,7 +177,7 @@ describe("an API's own words", () => {
 	});
 });
 
-test('a tool is forced once: after its result the model is free', async () => {
+test('a tool is forced once, and after its result the model chooses freely', async () => {
 	const call = { id: 'toolu_1', name: 'add', argumentsJson: '{}' };
 	server.play(async (exchange) => {
 		await exchange.write(dialect.events({ calls: [call], stop: 'tool_use' }).join(''));

@@ -1,4 +1,4 @@
-/** The adapters and their SDKs where they are meant to run: in workerd. The network is all that is not there. */
+/** The adapters and their SDKs in workerd, where they are meant to run. Only the network is replaced. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { chat } from '../../../src/core/index.ts';
 import { type Dialect, type NeutralReply, usualUsage } from './wire/dialect.ts';
@@ -17,7 +17,7 @@ const look = {
 	inputSchema: { type: 'object', properties: { city: { type: 'string' } } },
 };
 
-/** What the provider sends, in network chunks of some bytes. */
+/** The answer of the provider, in network chunks of this size. */
 function answering(dialect: Dialect, size: number) {
 	const sent: Request[] = [];
 	vi.stubGlobal('fetch', async (input: RequestInfo, init?: RequestInit) => {

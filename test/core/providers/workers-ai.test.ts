@@ -13,7 +13,7 @@ interface Run {
 	readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** A binding that gives this, or throws it where it is an error. */
+/** A binding that returns this answer, or throws it if it is an error. */
 function binding(answer: unknown): { readonly binding: AiBinding; readonly runs: Run[] } {
 	const runs: Run[] = [];
 	const run = async (name: string, inputs: Record<string, unknown>, options: object = {}): Promise<unknown> => {
@@ -46,7 +46,7 @@ async function ask(
 	return { reply, run: given.runs[0] };
 }
 
-test('knows its models and its missing binding', () => {
+test('recognizes its models, and reports a missing binding', () => {
 	const provider = providers.workersAi({ binding: undefined });
 	expect(provider.detect(model)).toBe(true);
 	expect(provider.needs).toContain('AI');
@@ -62,7 +62,7 @@ test('accepts a stream, an object or a response of a binding', async () => {
 		await ask(stream(...events), { stream: true }),
 		await ask(whole),
 		await ask(Response.json(whole)),
-		// A model that cannot stream.
+		// The answer of a model that cannot stream.
 		await ask(Response.json(whole), { stream: true }),
 		await ask(new Response(stream(...events), { headers: { 'content-type': 'text/event-stream' } }), { stream: true }),
 	];
@@ -117,7 +117,7 @@ test('reads calls in both forms, in pieces and whole', async () => {
 	}
 });
 
-test('names an image by URL for an older model', async () => {
+test('sends only the name of an image by URL to an older model', async () => {
 	const messages = [chat.userMessage([chat.textPart('What?'), chat.imagePart('https://example.com/a.png')])];
 	for (const [name, part] of [
 		[model, { type: 'text', text: '[image:image (https://example.com/a.png)]' }],
@@ -131,7 +131,7 @@ test('names an image by URL for an older model', async () => {
 	}
 });
 
-test('wraps the schema of a reply for newer models, and not for older models', async () => {
+test('wraps the schema of a reply for newer models, and does not wrap it for older models', async () => {
 	const schema = { type: 'object', properties: { city: { type: 'string' } } };
 	const answer = { response: '{}' };
 	expect((await ask(answer, { model: newer, outputSchema: schema })).run?.inputs.response_format).toEqual({
@@ -157,7 +157,7 @@ test.each([
 	['zai-org/glm-5.3', 'none', { reasoning_effort: 'low' }],
 	['deepseek-ai/deepseek-v4-flash-0731', 'max', { reasoning_effort: 'max' }],
 	['qwen/qwen3.8-27b', 'high', { reasoning_effort: 'xhigh' }],
-] as const)('%s is asked for the effort %s in its own words', async (name, reasoningEffort, expected) => {
+] as const)('%s gets the effort %s in its own words', async (name, reasoningEffort, expected) => {
 	const { run } = await ask({ response: 'Hi' }, { model: `workers-ai/@cf/${name}`, reasoningEffort });
 	const { reasoning_effort, chat_template_kwargs } = run?.inputs ?? {};
 	expect({ reasoning_effort, chat_template_kwargs }).toEqual(expected);
@@ -187,7 +187,7 @@ test.each([
 	],
 	['error code: 1031', 'overloaded', true],
 	['{"errors":[{"code":10000,"message":"Authentication error"}]}', 'auth', false],
-] as const)('run throws “%s”: %s', async (message, code, again) => {
+] as const)('an error “%s” of the binding has the code %s', async (message, code, again) => {
 	const error = Object.assign(new Error(message), { name: 'InferenceUpstreamError' });
 	const failed = await ask(error).catch((thrown: unknown) => thrown);
 	expect(failed).toMatchObject({ code });

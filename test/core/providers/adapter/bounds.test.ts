@@ -52,7 +52,7 @@ describe('an endless answer is broken off, and its connection is closed', () => 
 		expect(seen.bytes).toBeLessThan(10_000_000);
 	});
 
-	test('reads only the beginning of an error', async () => {
+	test('only the beginning of an error is read', async () => {
 		const { seen, response } = endless('The upstream is down. ', filler, { status: 503 });
 		expect(await ended(response)).toMatchObject({ code: 'overloaded', message: expect.stringContaining('is down') });
 		expect(seen.closed).toBe(true);

@@ -16,7 +16,7 @@ test.each<[wanted: ReasoningEffort, steps: readonly ReasoningEffort[], step: Rea
 	['xhigh', ['low', 'medium', 'high', 'max'], 'high'],
 	['xhigh', ['low', 'max'], 'max'],
 	['high', [], undefined],
-])('%s of %j is %s', (wanted, steps, step) => {
+])('the effort %s is rounded within %j to %s', (wanted, steps, step) => {
 	expect(roundEffort(wanted, steps)).toBe(step);
 });
 
@@ -49,7 +49,7 @@ const makers: readonly [
 		['low', 'medium', 'high', 'max'],
 	],
 ];
-test.each(makers)('%s rounds like all others', async (_, make, model, steps) => {
+test.each(makers)('%s rounds the effort like all other providers', async (_, make, model, steps) => {
 	for (const effort of reasoningEfforts) {
 		if (effort === 'none') continue;
 		expect(await readWord(make, model, effort), effort).toBe(roundEffort(effort, steps));

@@ -41,7 +41,7 @@ function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
-test('reads the same events for any cuts, line endings, comments, a BOM and other fields', async () => {
+test('reads the same events with any cuts, line endings, comments and other fields, and with a BOM', async () => {
 	const event = fc.record({ type: fc.string({ unit: 'binary' }), text: fc.string({ unit: 'binary' }) });
 	const noise = fc.constantFrom('', ': a comment', 'event: message', 'id: 7', 'retry: 10', ':');
 	const ending = fc.constantFrom('\n', '\r\n', '\r');
@@ -87,7 +87,7 @@ test('waits for the reader of an event before the next event', async () => {
 	expect(seen).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
-test('reads [DONE] as an event, the members of a list as events, and ignores empty events', async () => {
+test('reads [DONE] as an event and each member of a list as an event, and ignores empty events', async () => {
 	expect(await read([encode('data:\n\ndata: [{"a":1},{"b":2}]\n\ndata: "text"\n\ndata: [DONE]\n\n')])).toEqual([
 		{ a: 1 },
 		{ b: 2 },
@@ -130,11 +130,11 @@ test('reads a complete stream to its end in the background', async () => {
 	void writer.write(encode('data: {"n":1}\n\n'));
 	await leaveFinished(new Response(readable));
 	void writer.write(encode('data: [DONE]\n\n'));
-	// The write ends once everything is read, and fails if the reader has left.
+	// This resolves once everything is read, and rejects if the reader cancelled the stream.
 	await expect(writer.close()).resolves.toBeUndefined();
 });
 
-test('closes a stream whose rest is too long or too late', async () => {
+test('closes a stream whose rest after the reply is too long or too late', async () => {
 	const chunk = encode(`data: ${JSON.stringify({ text: 'x'.repeat(10_000) })}\n\n`);
 	const endless = new Promise<void>((resolve) => {
 		const body = new ReadableStream({ pull: (controller) => controller.enqueue(chunk), cancel: () => resolve() });

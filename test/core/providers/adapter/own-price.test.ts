@@ -37,7 +37,7 @@ describe('your own price', () => {
 		).toBe(500_000);
 	});
 
-	test('may have cached input and units', async () => {
+	test('may include prices of cached input and of units', async () => {
 		const own = { ...price, cachedInput: 0.5 };
 		expect(await readCost(providers.openaiChat({ ...settings, price: own }))).toBe(2.9);
 		const fetch = async () => Response.json({ ...body, model: 'llama-search-api' });
@@ -49,7 +49,7 @@ describe('your own price', () => {
 		expect(await readCost(searching)).toBe(2.95);
 	});
 
-	test('of a name wins over the price of its beginning, also for a dated name', async () => {
+	test('for a whole name wins over the price for a prefix of it, also with a date after the name', async () => {
 		const fetch = async () => Response.json({ ...body, model: 'llama-20260205' });
 		const prices = { '*': { input: 0, output: 0 }, 'mine/*': { input: 0, output: 0 }, llama: price };
 		expect(await readCost(providers.openaiChat({ ...settings, fetch, price: prices }))).toBe(3);
@@ -57,7 +57,7 @@ describe('your own price', () => {
 		expect(await readCost(providers.openaiChat({ ...settings, fetch, price: shorter }))).toBe(3);
 	});
 
-	test('may have units that are tokens', async () => {
+	test('may include prices of units that are tokens', async () => {
 		const usage = { ...body.usage, completion_tokens_details: { audio_tokens: 100_000 } };
 		const fetch = async () => Response.json({ ...body, usage });
 		const own = { ...price, units: { output_audio_tokens: 0.00001 } };
@@ -76,14 +76,14 @@ describe('your own price', () => {
 				throw new Error('no such row');
 			},
 		],
-	])('is unknown if a function returns %s, and the reply is kept', async (_, wrong) => {
+	])('is unknown if the result of its function is %s, and the reply is kept', async (_, wrong) => {
 		const provider = providers.openaiChat({ ...settings, price: wrong });
 		expect(await readCost(provider)).toMatch(/^"llama", .* the function price /);
 		const most = provider.computeMost?.('mine/llama', { inputTokens: 1, outputTokens: 1 });
 		expect(most).toEqual({ inputTokens: 1, unpriced: expect.stringContaining('"llama"') });
 	});
 
-	test('wins over the price list and what the provider reports', async () => {
+	test('wins over the price list and the cost that the provider reports', async () => {
 		const reported = { ...body, usage: { ...body.usage, cost: 99, is_byok: false } };
 		const fetch = async () => Response.json(reported);
 		expect(await readCost(providers.openaiChat({ ...settings, fetch }))).toBe(99);
@@ -93,14 +93,14 @@ describe('your own price', () => {
 		expect(await readCost(providers.groq(groq), 'groq/llama-3.3-70b-versatile')).not.toBe(3);
 	});
 
-	test('is reserved for a call', () => {
+	test('is used for the amount that a call reserves', () => {
 		const provider = providers.openaiChat({ ...settings, price });
 		const asked = { inputTokens: 1_000_000, outputTokens: 1_000_000 };
 		expect(provider.computeMost?.('mine/llama', asked)).toEqual({ inputTokens: 1_000_000, usd: 5 });
 		expect(provider.computePrice?.('mine/llama', asked)).toBe(5);
 	});
 
-	test('of the environment applies if the provider has none', async () => {
+	test('of the environment applies if the provider has no price of its own', async () => {
 		const prices = { 'mine/*': { input: 2, output: 2 } };
 		const plain = providers.openaiChat(settings);
 		expect(await readCost(plain)).toBe('"llama"');
@@ -115,7 +115,7 @@ describe('your own price', () => {
 		['a price without output', { price: { input: 1 } }],
 		['an unknown field', { price: { input: 1, output: 1, cached: 1 } }],
 		['a * within a name', { price: { 'llama-*-mini': { input: 1, output: 1 } } }],
-	])('is refused if it is %s', (_, wrong) => {
+	])('is refused if the setting is %s', (_, wrong) => {
 		expect(() => providers.openaiChat({ ...settings, ...wrong })).toThrow(/price/);
 	});
 });
@@ -131,7 +131,7 @@ test('a call without a known price reports the reason, and reserves no dollars',
 	expect(found?.computeMost?.('claude-99', { inputTokens: 1, outputTokens: 1 }).unpriced).toBe('"claude-99"');
 });
 
-test('a tool of the provider is reserved with all its uses and their input', () => {
+test('a call with a tool of the provider reserves the cost of all its uses and their input', () => {
 	const claude = providers.anthropic({ apiKey: 'k' });
 	const asked = { inputTokens: 1_000, outputTokens: 0, cache: false } as const;
 	const plain = claude.computeMost?.('claude-sonnet-4-6', asked);
@@ -144,7 +144,7 @@ test('a tool of the provider is reserved with all its uses and their input', () 
 	expect(most?.usd).toBeCloseTo(33_000 * 3.75e-6 + 0.02);
 });
 
-test('a regional host of OpenAI costs a tenth more with newer models', () => {
+test('a newer model costs a tenth more at a regional host of OpenAI', () => {
 	const asked = { inputTokens: 1_000_000, outputTokens: 0, cache: false } as const;
 	const compute = (baseURL: string | undefined, model: string) =>
 		providers.openai({ apiKey: 'k', baseURL }).computeMost?.(model, asked).usd ?? 0;
@@ -155,7 +155,7 @@ test('a regional host of OpenAI costs a tenth more with newer models', () => {
 		expect(compute('https://eu.api.openai.com/v1', model) / compute(undefined, model)).toBeCloseTo(factor);
 });
 
-test("an image of a provider's tool is reserved", () => {
+test("a call with a provider's image tool reserves the cost of an image", () => {
 	const openai = providers.openai({ apiKey: 'k' });
 	const asked = { inputTokens: 0, outputTokens: 0, providerTools: [{ type: 'image_generation', maxUses: 1 }] };
 	expect(openai.computeMost?.('gpt-5', asked).usd).toBeGreaterThan(0.35);

@@ -31,14 +31,14 @@ describe('the cost of a call', () => {
 		for (const [provider, model] of models) expect(findCost(provider, [model], {}, million), model).toBeGreaterThan(0);
 	});
 
-	test('follows the model that answered, else the requested model', () => {
+	test('uses the model that answered, or the requested model if the reply names no model', () => {
 		const asked = findCost('anthropic', [undefined, 'claude-haiku-4-5'], {}, million);
 		expect(asked).toBe(1);
 		expect(findCost('anthropic', ['claude-opus-4-5-20251101', 'claude-haiku-4-5'], {}, million)).toBe(5);
 		expect(findCost('anthropic', ['a-name-of-a-gateway', 'claude-haiku-4-5'], {}, million)).toBe(asked);
 	});
 
-	test('has the prices of reads from and writes to a cache', () => {
+	test('uses the prices of cache reads and of cache writes', () => {
 		const cost = (raw: object, cachedInputTokens = 0) =>
 			findCost('anthropic', ['claude-haiku-4-5'], { ...raw }, { ...million, cachedInputTokens });
 		expect(cost({}, 1_000_000)).toBeCloseTo(0.1);
@@ -59,20 +59,20 @@ describe('the cost of a call', () => {
 		).toBeUndefined();
 	});
 
-	test('is the reported cost of the provider', () => {
+	test('is the cost that the provider reports', () => {
 		expect(findCost('xai', ['grok-4.3'], { cost_in_usd_ticks: 25_000_000 }, million)).toBe(0.0025);
 		expect(findCost('openrouter', ['x'], { cost: 0.5, is_byok: false }, million)).toBe(0.5);
 		expect(findCost('openrouter', ['x'], { cost: -0.5, is_byok: false }, million)).toBeUndefined();
 	});
 
-	test('includes the fee of a gateway and the bill of the provider with your own key', () => {
+	test('with your own key includes the fee of the gateway and the bill of the provider', () => {
 		const said = { cost: 0.01, is_byok: true };
 		const details = { upstream_inference_cost: 0.2 };
 		expect(findCost('openrouter', ['x'], { ...said, cost_details: details }, million)).toBe(0.21);
 		expect(findCost('openrouter', ['x'], said, million)).toBeUndefined();
 	});
 
-	test('is the sum of several models for one answer', () => {
+	test('is the sum of the costs of all models that worked on one answer', () => {
 		const run = { input_tokens: 1_000_000, output_tokens: 0 };
 		const raw = { iterations: [run, { ...run, model: 'claude-opus-4-5' }] };
 		expect(findCost('anthropic', ['claude-haiku-4-5'], raw, { inputTokens: 2_000_000, outputTokens: 0 })).toBe(6);

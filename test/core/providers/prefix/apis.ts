@@ -12,14 +12,14 @@ export type Answer = (body: Json) => { readonly status: number; readonly body: u
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The parts of a request in the order of a cache, as JSON. */
+/** The parts of a request as JSON, in the order in which a cache compares them. */
 export interface Parts {
 	readonly tools: readonly string[];
 	/** The system prompt and the conversation. */
 	readonly rest: readonly string[];
 }
 
-/** A provider as its cache sees it. */
+/** A provider, with the rules of its cache. */
 export interface Api {
 	readonly name: string;
 	readonly model: string;
@@ -45,7 +45,7 @@ function createFetch(answer: Answer): typeof fetch {
 const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 const toJson = (values: readonly unknown[]): string[] => values.map((value) => JSON.stringify(value));
 
-/** Leaves out the marks, which move, and deferred tools, which the API moves. */
+/** Leaves out the cache marks and the deferred tools, because their places change. */
 function messagesParts({ tools, system, messages }: Json): Parts {
 	const unmarked = ({ cache_control: _, ...block }: Json): Json => block;
 	const blocks = list(messages).flatMap(({ role, content }) =>

@@ -84,14 +84,14 @@ export interface Plan {
 	readonly runs: readonly PlannedRun[];
 }
 
-/** Created again for each run, as after a restart. */
+/** Creates the tools again for each run, as after a restart. */
 function createTools(isMany: boolean): Tool[] {
 	const own = words.flatMap((word) =>
 		Array.from({ length: isMany ? 9 : 2 }, (_, n) =>
 			readTool(`${word}_${n}`, () => n, { description: `Does ${word}.` }),
 		),
 	);
-	// A session never finds more tools than the limit of a request.
+	// There are few hidden tools, so that a session never finds more tools than a request may have.
 	const hidden = Array.from({ length: isMany ? 3 : 0 }, (_, n) => readTool(`hidden_${n}`, () => n));
 	return [
 		...own,
@@ -122,7 +122,7 @@ export async function playSession(api: Api, { repeatsIds, isMany, runs }: Plan):
 	let ids = 0;
 	for (const { text, image, system, recalled = '', turns, approves } of runs) {
 		const now: readonly Message[] = system ? [{ role: 'system', content: `Now: ${text}` }] : [];
-		// After an answer or at the beginning, as a client would send it.
+		// A client adds a system message after an answer or at the beginning.
 		const place = messages.length === 0 || messages.at(-1)?.role === 'assistant';
 		const user = chat.userMessage(
 			image ? [chat.imagePart('https://example.com/a.png'), chat.textPart(`${text}!`)] : `${text}?`,
@@ -134,7 +134,7 @@ export async function playSession(api: Api, { repeatsIds, isMany, runs }: Plan):
 			const provider = api.provider((body) => {
 				requests.push(api.parts(body));
 				const next = left[0];
-				// A system message needs a place between a message and its answer. Without that place it moves.
+				// Without an answer after the message, a system message would move. So this request must not fail.
 				if (next?.fails && !(system && left.length === turns.length)) {
 					left = [];
 					return { status: 400, body: { error: { type: 'invalid_request_error', message: 'refused', code: 'no' } } };
@@ -202,7 +202,7 @@ export function findBreak({ toolsInFront }: Pick<Api, 'toolsInFront'>, requests:
 	return undefined;
 }
 
-/** Returns the expected breaks of a session. A tool with a repeated call id is at the end of the list. */
+/** Returns where a session may add tools. After a repeated call id, a found tool is at the end of the list. */
 export function toExpected({ toolsInFront }: Api, { repeatsIds }: Plan): Pick<Api, 'toolsInFront'> {
 	return { toolsInFront: toolsInFront || repeatsIds };
 }

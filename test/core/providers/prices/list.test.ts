@@ -33,7 +33,7 @@ function namesIn({ models }: Provider): readonly string[] {
 	return [...new Set(models.flatMap(({ id, match }) => [id, ...listNames(match)]))];
 }
 
-/** At night, by day, and before and after the dates in the package. */
+/** Times at night, by day, before the dates in the package, and after them. */
 const times = ['2024-05-01T00:10', '2025-01-01T12:00', '2026-09-01T02:00', '2030-01-01T20:30'].map(
 	(time) => new Date(`${time}Z`),
 );
@@ -74,11 +74,11 @@ function findDifferences(
 	const differences: unknown[] = [];
 	for (const model of models)
 		for (const [time, tokens] of cases) {
-			// Runlet corrects the package.
+			// Runlet's list corrects the price of this model, so it differs from the package.
 			if (findMoved(name, model, time) !== undefined) continue;
 			const expected = ask(providers[name], model, tokens, time);
 			const found = [toDollars(findPrice(name, model, tokens, time)), findContextWindow(name, model)];
-			// The package has models without prices as free.
+			// In the package, a model without a price is free.
 			if (expected?.[0] === 0 && found[0] === undefined) continue;
 			if (expected?.[0] !== undefined) known += 1;
 			if (!isDeepStrictEqual(found, expected)) differences.push({ model, time, found, expected });
@@ -132,7 +132,7 @@ test('a model without a price is not free, unless it is listed as free', () => {
 	expect(price('mistral', 'devstral-small:free')).toBe(0);
 });
 
-test('a moved name costs the price of its current model', () => {
+test('a name that now means another model has the price of that model', () => {
 	const price = (provider: string, model: string, day: string) =>
 		toDollars(findPrice(provider, model, { inputTokens: 100_000, outputTokens: 100_000 }, new Date(day)));
 	const days = ['2025-12-01', '2025-12-02'];
@@ -150,7 +150,7 @@ test('a moved name costs the price of its current model', () => {
 	expect(price('xai', 'grok-4.5', '2026-11-24')).toBeGreaterThan(price('xai', 'grok-4.3', '2026-11-24') ?? 0);
 });
 
-test('peak hours of DeepSeek cost more from Monday to Friday', () => {
+test('DeepSeek costs more in its peak hours from Monday to Friday', () => {
 	const price = (time: string) =>
 		toDollars(findPrice('deepseek', 'deepseek-v4-flash', { inputTokens: 1e6, outputTokens: 0 }, new Date(time)));
 	const days = ['2026-11-20', '2026-11-21', '2026-11-22', '2026-11-23'];

@@ -8,7 +8,7 @@ const seed = 20260708;
 
 export const whole: Cutting = { name: 'whole', sizes: (total) => [total] };
 
-/** Single bytes at first. A long recording continues with seven bytes, which cut each line differently. */
+/** Single bytes at first. A long recording continues with pieces of seven bytes, which cut each line differently. */
 export const bytewise: Cutting = {
 	name: 'byte by byte',
 	sizes: function* (total) {

@@ -31,7 +31,7 @@ export function chatCompletions({ reasoningBeside }: { readonly reasoningBeside:
 	};
 }
 
-/** Groq's older streams have another field for the usage. */
+/** Returns the usage. Groq's older streams have it in another field. */
 function usageIn(event: unknown): unknown {
 	return at(event, 'usage') ?? at(event, 'x_groq', 'usage');
 }

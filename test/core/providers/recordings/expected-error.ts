@@ -1,9 +1,9 @@
 import { at, count, text } from './json.ts';
 
-/** The statuses by the words of an error body, for recordings without a status. */
+/** The status for each kind of error in a body, for recordings without a status. */
 const statuses: Readonly<Record<string, number>> = { invalid_request_error: 400, not_found_error: 404 };
 
-/** Returns the status of an error body: its own number, or the status of its kind. */
+/** Returns the status of an error body: the number in the body, or the status of the kind of error. */
 export function readStatus(body: unknown): number {
 	const status = count(body, 'error', 'code') ?? statuses[text(body, 'error', 'type')];
 	if (status === undefined) throw new Error(`which status has ${JSON.stringify(body)}?`);

@@ -34,8 +34,8 @@ function reply(events: readonly unknown[], usage: unknown): Expected {
 }
 
 /**
- * A piece with a name begins a call. A piece without a name sets values of the last call at paths. A repeated path
- * continues its text.
+ * A piece with a name begins a call. A piece without a name sets values at paths of the last call. A text for the
+ * same path is appended.
  */
 function readCalls(pieces: readonly unknown[]): ExpectedCall[] {
 	const calls: ExpectedCall[] = [];

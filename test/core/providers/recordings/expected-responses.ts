@@ -2,11 +2,11 @@ import type { StopReason } from '../../../../src/core/index.ts';
 import { type Expected, type ExpectedCall, type Reading, withCalls } from './expected.ts';
 import { at, count, list, readArguments, text } from './json.ts';
 
-/** OpenAI's Responses API, which xAI has too. */
+/** OpenAI's Responses API. xAI has the same API. */
 export const responses: Reading = {
 	readStream: (events) => {
 		const end = events.findLast((event) => at(event, 'type') === 'response.completed');
-		// The completed items. Some recordings have none in their last event.
+		// The completed items. In some recordings the last event has no items.
 		const items = events
 			.filter((event) => at(event, 'type') === 'response.output_item.done')
 			.toSorted((a, b) => (count(a, 'output_index') ?? 0) - (count(b, 'output_index') ?? 0))
@@ -26,8 +26,8 @@ function readText(item: unknown): string {
 }
 
 /**
- * Returns the streamed text of an item. One recording (`openai-shell-container.1`) completes with another text, but the
- * shown text is valid.
+ * Returns the streamed text of an item. One recording (`openai-shell-container.1`) ends with another text, but the
+ * streamed text is expected.
  */
 function readStreamed(events: readonly unknown[], index: number | undefined): string {
 	return events

@@ -9,7 +9,7 @@ export interface Expected {
 }
 
 export interface ExpectedCall {
-	/** Empty if the recording has no id. Then any id is valid. */
+	/** The id, or an empty text if the recording has no id. Then any id is valid. */
 	readonly id: string;
 	readonly name: string;
 	readonly input: unknown;
@@ -19,7 +19,7 @@ export interface ExpectedCall {
 export interface ExpectedUsage {
 	readonly inputTokens: number | undefined;
 	readonly outputTokens: number | undefined;
-	/** `'any'` if the recording has a count under another name. */
+	/** The count, or `'any'` if the recording has the count under another name. */
 	readonly cachedInputTokens: number | undefined | 'any';
 	readonly reasoningTokens: number | undefined;
 }
@@ -38,7 +38,7 @@ export function sum(...counts: readonly (number | undefined)[]): number | undefi
 	return known.length === 0 ? undefined : known.reduce((total, one) => total + one, 0);
 }
 
-/** Calls make the reason `tool_use`, if the provider has one word for the end of a turn. Anthropic has two. */
+/** Returns `tool_use` for a turn with calls, if the provider has the same word for the end of every turn. */
 export function withCalls(reason: StopReason, calls: readonly ExpectedCall[]): StopReason {
 	return reason === 'end_turn' && calls.length > 0 ? 'tool_use' : reason;
 }

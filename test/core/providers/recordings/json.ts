@@ -1,4 +1,4 @@
-/** Reads JSON of any form. Missing and other values are `undefined`. */
+/** Reads JSON of any form. A missing value and a value of another type are `undefined`. */
 
 /** Returns the value at a path, or `undefined`. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
@@ -23,7 +23,7 @@ export function count(value: unknown, ...path: readonly (string | number)[]): nu
 	return typeof found === 'number' ? found : undefined;
 }
 
-/** Parses arguments. Text that is not JSON stays a text, and an empty text is no arguments. */
+/** Parses arguments. A text that is not JSON stays a text, and an empty text means no arguments. */
 export function readArguments(raw: string): unknown {
 	if (raw === '') return {};
 	try {

@@ -13,7 +13,7 @@ export type Api = 'anthropic' | 'openai' | 'xai' | 'gemini' | 'chat';
 
 /** One answer of a provider. A recording has one or more answers. */
 export interface Recorded {
-	/** The recording, relative to its folder of folders. */
+	/** The path of the recording, relative to the folder of all recordings. */
 	readonly file: string;
 	readonly name: string;
 	readonly api: Api;
@@ -41,7 +41,7 @@ export interface Block {
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../../fixtures/recordings');
 
-/** Files without an answer to a request of an adapter. All others are played. */
+/** Files without an answer to a request of an adapter. All other files are played. */
 export const notAnswers: Readonly<Record<string, string>> = {
 	'openai-responses/issue-12842-input-file-text-csv-success.json':
 		"a result of the AI SDK (`modelId`, `inputTokens`), without the provider's body",
@@ -69,7 +69,7 @@ const models: Readonly<Record<Api, string>> = {
 interface Entry {
 	readonly file: string;
 	readonly model: string;
-	/** The recorded status. Missing if only the body was recorded. */
+	/** The recorded status, or `undefined` if only the body was recorded. */
 	readonly status: number | undefined;
 }
 
@@ -133,7 +133,7 @@ function readBodies({ file, model, status }: Entry): RecordedBody[] {
 	}));
 }
 
-/** Reads the answers in a stream: one for each step. */
+/** Reads the answers in a stream. Each step has one answer. */
 function readStreams({ file, model }: Entry): RecordedStream[] {
 	const source = load(file);
 	const { api } = identify(file, undefined, model);

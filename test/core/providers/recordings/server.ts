@@ -41,7 +41,7 @@ export async function startPlayer(): Promise<Player> {
 	};
 }
 
-/** Sends each piece alone: the reader is in this process, and the event loop turns between the pieces. */
+/** Sends each piece alone. The reader is in this process, and can read a piece before the next piece is sent. */
 async function send(response: ServerResponse, { status, contentType, bytes, cutting }: Answer): Promise<void> {
 	response.socket?.setNoDelay(true);
 	response.writeHead(status, { 'content-type': contentType });
@@ -55,7 +55,7 @@ async function send(response: ServerResponse, { status, contentType, bytes, cutt
 	response.end();
 }
 
-/** Plays an answer without a server, for many pieces: each is read alone. */
+/** Plays an answer without a server, so that each of many pieces is read alone. */
 export function createPlayingFetch({ status, contentType, bytes, cutting }: Answer): typeof fetch {
 	return async () => {
 		const sizes = cutting.sizes(bytes.length)[Symbol.iterator]();

@@ -28,7 +28,7 @@ export interface Outcome {
 	readonly reply: ChatReply | undefined;
 	readonly error: RunletError | undefined;
 	readonly deltas: readonly Delta[];
-	/** The events of the run. Empty without a run. */
+	/** The events of the run. The list is empty without a run. */
 	readonly events: readonly RunEvent[];
 }
 
@@ -67,7 +67,7 @@ export const whole: Way = {
 	},
 };
 
-/** Runs one turn with `chat.run`, without its calls. Checks that the run ends with one terminal event. */
+/** Runs one turn with `chat.run`, and does not run its calls. Checks that the run ends with one terminal event. */
 export const ran: Way = {
 	way: 'chat.run',
 	ask: async (provider, { model, messages = hello, onDelta, options = {}, ...rest }) => {

@@ -27,7 +27,7 @@ const finishOf: Readonly<Record<NeutralReply['stop'], string>> = {
 	refusal: 'content_filter',
 };
 
-/** OpenAI's Chat Completions, as Groq and many others have them. */
+/** OpenAI's Chat Completions. Groq and many other providers have the same API. */
 export const chatCompletions: Dialect = {
 	name: 'openai-chat',
 	model: 'groq/llama-9',
@@ -244,7 +244,7 @@ function readUsage({ input, output, cached = 0, reasoning = 0 }: NeutralUsage) {
 	};
 }
 
-/** A turn of a compatible provider with a call, whose own fields are sent back. */
+/** A turn with a call by a compatible provider. The provider's own fields are sent back. */
 function memory(
 	name: string,
 	what: string,
@@ -360,7 +360,7 @@ export const functionTool = v.strictObject({
 		strict: v.optional(v.nullable(v.boolean())),
 	}),
 });
-/** The fields of the request that Workers AI also takes. */
+/** The fields of the request that Workers AI also accepts. */
 export const shared = {
 	messages: v.pipe(v.array(message), v.nonEmpty()),
 	stream: v.optional(v.boolean()),

@@ -9,7 +9,7 @@ export interface Settings {
 	readonly timeouts?: { readonly firstEventMs?: number; readonly idleMs?: number };
 }
 
-/** A reply in a neutral form. `usage` counts like Runlet: all input, all output. */
+/** A reply in a neutral form. `usage` counts all input and all output, as Runlet does. */
 export interface NeutralReply {
 	readonly reasoning?: string;
 	readonly text?: string;
@@ -44,7 +44,7 @@ export interface WireRequest {
 	readonly tools: readonly { readonly name: string; readonly description?: string; readonly schema: unknown }[];
 	readonly turns: readonly WireTurn[];
 	readonly outputSchema: unknown;
-	/** `none` if thinking is off, another word or a number of tokens if it is on. */
+	/** `none` if thinking is off. Another word or a number of tokens if thinking is on. */
 	readonly effort: string | number | undefined;
 }
 
@@ -80,7 +80,7 @@ export interface WireResult {
 /** A reply whose own parts must be sent back unchanged. */
 export interface Memory {
 	readonly name: string;
-	/** Another provider function than the dialect's own. */
+	/** Creates the provider, if the dialect's own function is not used. */
 	readonly provider?: (baseURL: string) => ProviderRegistration;
 	readonly model?: string;
 	readonly events: readonly string[];
@@ -108,7 +108,7 @@ export interface Dialect {
 	provider(baseURL: string, settings?: Settings): ProviderRegistration;
 	/** The paths of a streaming and of a whole request. */
 	readonly paths: { readonly stream: string; readonly whole: string };
-	/** The headers with the key, if there is one. */
+	/** The headers with the key. The list is empty without a key. */
 	readonly keys: readonly (readonly [header: string, value: string])[];
 	/** Creates the SSE events of a reply. The last `ending` events complete it. */
 	events(reply: NeutralReply): string[];
@@ -119,7 +119,7 @@ export interface Dialect {
 	errorEvent(kind: 'overloaded' | 'rate_limit'): string;
 	/** Creates the body of a failed request, or `undefined` if the API has no such failure. */
 	errorBody(kind: Fault, message?: string): { readonly status: number; readonly body: unknown } | undefined;
-	/** Other codes of failures than usual. */
+	/** The codes of failures that differ from the usual codes. */
 	readonly codes?: Readonly<Partial<Record<Fault, readonly string[]>>>;
 	/** Unknown events between the known events. */
 	readonly unknownEvents: readonly string[];
@@ -130,23 +130,23 @@ export interface Dialect {
 	readonly can: {
 		readonly reasoning: boolean;
 		readonly stopSequence: boolean;
-		/** Reports the cost at the start of a stream or with each piece. */
+		/** Whether the API reports the cost at the start of a stream or with each piece. */
 		readonly earlyUsage: boolean;
-		/** Reports the cost of reasoning. */
+		/** Whether the API reports the cost of reasoning. */
 		readonly reasoningUsage: boolean;
-		/** Has ids of calls. */
+		/** Whether calls have ids. */
 		readonly callIds: boolean;
-		/** Streams the arguments of a call as text, which may be cut or invalid. */
+		/** Whether the arguments of a call are streamed as text, which may be cut or invalid. */
 		readonly textArguments: boolean;
 		readonly audio: boolean;
-		/** Takes PDF files. */
+		/** Whether the API accepts PDF files. */
 		readonly files: boolean;
-		/** Takes images within a tool's result. */
+		/** Whether the API accepts images within a tool's result. */
 		readonly resultImages: boolean;
 		readonly errorResults: boolean;
-		/** Sends headers with the time of a retry. */
+		/** Whether the API sends headers with the time of a retry. */
 		readonly retryAfter: boolean;
-		/** Marks the end of a stream on the wire. */
+		/** Whether the API marks the end of a stream on the wire. */
 		readonly endsItself: boolean;
 	};
 }

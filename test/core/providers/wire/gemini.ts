@@ -135,7 +135,7 @@ function readParts({ reasoning, text, calls = [] }: NeutralReply, streamed: bool
 	];
 }
 
-/** Creates a reply with each part in an event, and an empty text at the end, as in the recordings. */
+/** Creates the events of a reply: one event for each part, and an empty text at the end, as in the recordings. */
 export function readEvents(parts: readonly Part[], { stop, usage = usualUsage }: Ending): string[] {
 	return [
 		...parts.map((part) => piece([part], { ...usage, output: usage.reasoning ?? 0 })),

@@ -509,7 +509,7 @@ function refuse(input: readonly InputItem[]): void {
 	}
 }
 
-/** Whether `strict` accepts a schema: every property is required, and no other is allowed. */
+/** Whether `strict` accepts a schema: every property is required, and no other property is allowed. */
 function isStrict(schema: Readonly<Record<string, unknown>>): boolean {
 	const { properties, required } = schema;
 	if (schema.additionalProperties !== false || !Array.isArray(required)) return false;

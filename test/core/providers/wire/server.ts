@@ -8,11 +8,11 @@ export interface Exchange {
 	readonly headers: IncomingHttpHeaders;
 	/** The JSON of the request. `undefined` for other content. */
 	readonly body: unknown;
-	/** The end of the answer or of the connection, by `performance.now()`. */
+	/** The time when the answer or the connection ended, from `performance.now()`. */
 	readonly closed: Promise<number>;
 	/** Sends the head of an event stream, without a first byte. */
 	stream(headers?: Readonly<Record<string, string>>): void;
-	/** Resolves once the bytes have left the process. Begins an event stream if nothing was begun. */
+	/** Resolves once the bytes have left the process. Begins an event stream if no answer has begun. */
 	write(bytes: string | Uint8Array): Promise<void>;
 	end(): void;
 	/** Ends the connection with a TCP reset. */
@@ -92,7 +92,7 @@ export async function deadUrl(): Promise<string> {
 
 function readExchange(request: IncomingMessage, response: ServerResponse, text: string): Exchange {
 	const closed = new Promise<number>((resolve) => response.on('close', () => resolve(performance.now())));
-	// Some tests write to a client that has left.
+	// Some tests write after the client closed the connection.
 	response.on('error', () => {});
 	request.socket.setNoDelay(true);
 	const stream = (headers: Readonly<Record<string, string>> = {}): void => {

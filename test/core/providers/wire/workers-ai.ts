@@ -74,7 +74,7 @@ interface RunOptions {
 
 /**
  * The `AI` binding of workerd (cloudflare/workerd, `src/cloudflare/internal/ai-api.ts`). The message of an error begins
- * with the code of Workers AI. Only the raw response has the status.
+ * with the code of Workers AI. The error has no status. Only the raw response has the status.
  */
 function bindingTo(baseURL: string) {
 	return {
