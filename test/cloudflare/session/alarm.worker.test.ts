@@ -12,7 +12,7 @@ test('sets the newest requested alarm after a failure', async () => {
 	const id = await createSession();
 	const object = readObject(id);
 	const readAlarm = () => runInDurableObject(object, (_, { storage }) => storage.getAlarm());
-	// Until the owner's list got its report.
+	// Wait until the owner's list got its report.
 	await expect.poll(() => readNextAlarm(id)).toBe(null);
 	const second = Date.now() + 60_000;
 	await runInDurableObject(object, async (_, { storage }) => {
@@ -28,7 +28,7 @@ test('sets the newest requested alarm after a failure', async () => {
 	await expect.poll(readAlarm, { timeout: 30_000 }).toBe(second);
 });
 
-test('keeps an earlier alarm, and sets a later alarm after it', async () => {
+test('keeps an alarm that is early enough, and replaces an alarm that is too late', async () => {
 	const id = await createSession();
 	const object = readObject(id);
 	await expect.poll(() => readNextAlarm(id)).toBe(null);

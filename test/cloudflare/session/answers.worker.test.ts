@@ -51,7 +51,7 @@ describe('results of open calls', () => {
 		expect(requests[0]?.messages.at(-1)).toMatchObject({ content: 'no such order', isError: true });
 	});
 
-	test('wait for the other results, also across a restart, in the order of the calls', async () => {
+	test('wait for the other results, also across a restart, and are sent in the order of the calls', async () => {
 		const id = await waiting('a', 'b', 'c');
 		const some = await submit(id, [{ id: 'c', output: 3 }]);
 		expect(some.status).toBe(200);
@@ -288,7 +288,7 @@ describe('approval', () => {
 		});
 	});
 
-	test('takes an answer for each of several calls, also across a restart', async () => {
+	test('accepts an answer for each of several calls, also across a restart', async () => {
 		const id = await paying('scripted', pay('a', 1), pay('b', 2), call('c'));
 		expect(
 			(await (await submit(id, [{ id: 'a', approve: true }])).json<{ toolCalls: unknown }>()).toolCalls,
@@ -326,7 +326,7 @@ describe('approval', () => {
 		expect(again.at(-1)).toMatchObject({ type: 'awaiting', data: { toolCalls: [{ id: 'a_2', kind: 'approval' }] } });
 	});
 
-	test('approves one call if it is sent twice, also with a reused id', async () => {
+	test('approves only one call if the approval is sent twice, also if a later call has the same id', async () => {
 		const id = await paying('scripted', pay('a', 1));
 		play({ toolCalls: [pay('a', 900)] }, 'Paid.');
 		await allEvents(await submit(id, [{ id: 'a', approve: true }], stream));

@@ -15,7 +15,7 @@ import { said } from './family.ts';
 /** The requests to the policy of the agents. */
 const asked: ApprovalRequest[] = [];
 
-/** An asker may not decide. */
+/** The policy: an asker may not decide. */
 const others = (request: ApprovalRequest) => {
 	asked.push(request);
 	return !request.askers.some((asker) => isSamePerson(asker, request.by));
@@ -35,7 +35,7 @@ interface State {
 	readonly toolCalls?: readonly object[];
 }
 
-/** Creates keys of two people of an owner, and further keys. */
+/** Creates a key for each of two people of one owner, and further keys. */
 async function createKeys(...more: readonly Partial<KeyRecord>[]) {
 	const create = async (about: Partial<KeyRecord>) => {
 		const { id, key } = makeKey();
@@ -71,7 +71,7 @@ async function waiting({ ask, ada }: Awaited<ReturnType<typeof createKeys>>, ...
 	return (await ask(ada.key, '/v1/sessions', { agent: 'guarded', text: 'go' })).json<Made>();
 }
 
-test('refuses the approval of whoever asked for the call, also after a crash', async () => {
+test('refuses an approval by the person who asked for the call, also after a crash', async () => {
 	const keys = await createKeys();
 	const { ada, bob, ask, readStatus } = keys;
 	const { id } = await waiting(keys);
@@ -105,7 +105,7 @@ test('lets a policy accept or refuse a denial', async () => {
 	const { id } = await waiting(keys, call('a'), call('b'));
 	const decide = (key: string, ...answers: object[]) => ask(key, `/v1/sessions/${id}/tool-results`, answers);
 	expect((await decide(bob.key, { id: 'a', approve: false })).status).toBe(403);
-	// All of a list or nothing.
+	// A list of decisions is accepted completely or not at all.
 	expect((await decide(bob.key, { id: 'a', approve: true }, { id: 'b', approve: false })).status).toBe(403);
 	expect(await readStatus(id)).toMatchObject({ toolCalls: [{ id: 'a' }, { id: 'b' }] });
 	expect((await decide(ada.key, { id: 'a', approve: false })).status).toBe(200);
@@ -124,7 +124,7 @@ test('counts every sender of the run’s messages as an asker', async () => {
 	expect(asked.at(-1)?.askers).toEqual([ada.actor, bob.actor]);
 });
 
-test('a token and a link decide as the person that they name, or else as the user of the session', async () => {
+test('a token and a link decide as the named person, and without a name as the user of the session', async () => {
 	const keys = await createKeys();
 	const { ada, bob, ask, readStatus } = keys;
 	const { id } = await waiting(keys, call('a'), call('b'));
@@ -206,7 +206,7 @@ test('refuses a link after the policy has changed, and names the policy and the 
 	expect(await readStatus(id)).toMatchObject({ toolCalls: [{ id: 'a' }] });
 });
 
-test('an asker may not decide with a second key, a login, a token, a link, or with those made for others', async () => {
+test('an asker may not decide with another key, a login, a token or a link, also made for others', async () => {
 	const keys = await createKeys({ user: 'ada', role: 'admin' });
 	const { ada, bob, rest, bindings, ask, readStatus } = keys;
 	const { id } = await waiting(keys);
@@ -244,7 +244,7 @@ test('an asker may not decide with a second key, a login, a token, a link, or wi
 	for (const [way, decide] of Object.entries(tries)) {
 		asked.length = 0;
 		expect((await decide()).status, way).toBe(403);
-		// A policy that compares actors in its own way finds her, too.
+		// A policy that compares actors in its own way also finds the asker.
 		expect(asked, way).toMatchObject([{ by: ada.actor, askers: [ada.actor] }]);
 		expect(asked[0]?.by, way).toEqual(ada.actor);
 	}
@@ -381,7 +381,7 @@ test('the policy of a child applies to decisions at its parent', async () => {
 	expect(asked.map(({ by }) => by)).toEqual([ada.actor, ada.actor, bob.actor, bob.actor]);
 });
 
-test('the policy of an agent between a child and the asking session applies', async () => {
+test('the policies of all agents between a child and the session that shows its call apply', async () => {
 	const { ada, bob, ask } = await createKeys();
 	const give = (id: string, name: string) => ({ toolCalls: [{ id, name, input: { task: 'Pay.' } }] });
 	play(give('m', 'middle'), give('g', 'guarded'), { toolCalls: [call('p', 7)] });
@@ -395,7 +395,7 @@ test('the policy of an agent between a child and the asking session applies', as
 	expect(await (await approve(bob.key)).json()).toMatchObject({ text: 'All is paid.' });
 });
 
-test('whoever starts a background child is an asker of its calls, and of calls after its report', async () => {
+test('the person who starts a background child is an asker of its calls and of calls after its report', async () => {
 	const { ada, bob, ask, readStatus } = await createKeys();
 	const give = (name: string, task: string) => ({ toolCalls: [{ id: 'g', name, input: { task } }] });
 	const answer = (text: string) => {
@@ -437,7 +437,7 @@ test('the sender of a webhook is an asker', async () => {
 	]);
 });
 
-test('an approval gives no rights: its author may neither read nor write, nor approve the next call', async () => {
+test('an approval gives no rights: its author may not read, write, or approve the next call', async () => {
 	const keys = await createKeys();
 	const { bob, ask, readStatus } = keys;
 	const { id } = await waiting(keys);

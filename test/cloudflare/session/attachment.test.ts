@@ -21,13 +21,13 @@ describe('attachments in a message', () => {
 		expect(withAttachments({ parts: own }, [])).toEqual({ message: chat.userMessage(own), attachments: [] });
 	});
 
-	test('come after the message, a text in a fence that names the file', () => {
+	test('come after the message, and a text is in a fence that names the file', () => {
 		const { message } = withAttachments({ text: 'See this.' }, [text('One.\nTwo.')]);
 		expect(message.content).toBe('See this.\n\nAttached file "notes.txt" (text/plain, 9 bytes):\n```\nOne.\nTwo.\n```');
 		expect(message.parts?.map(({ kind }) => kind)).toEqual(['text', 'text']);
 	});
 
-	test('are images, audio, texts or else files', () => {
+	test('are images, audio or texts, and all others are files', () => {
 		expect(parts(bytes('image/png'), bytes('audio/mpeg'), bytes('application/pdf'))).toEqual([
 			{ kind: 'image', mime: 'image/png', name: 'a', data: 'iVBO' },
 			{ kind: 'audio', mime: 'audio/mpeg', name: 'a', data: 'iVBO' },

@@ -96,7 +96,7 @@ describe('attachments of a message', () => {
 		expect(changes.some(({ callId }) => callId !== undefined)).toBe(false);
 	});
 
-	test('of a queued message become files when a run gets the message', async () => {
+	test('become files of a queued message only when a run gets the message', async () => {
 		const id = await createSession('hands');
 		const read = (path: string) => request(`/v1/sessions/${id}/files/attachments/${path}`);
 		const release = Promise.withResolvers<string>();
@@ -114,7 +114,7 @@ describe('attachments of a message', () => {
 		expect(await (await read('steers.txt')).text()).toBe('now');
 	});
 
-	test('of the message that creates the session become files', async () => {
+	test('become files if the message creates the session', async () => {
 		play(spoofing('a'), 'Done.');
 		const response = await request('/v1/sessions', { agent: 'equipped', attachments: [image] });
 		const { id } = await response.json<{ id: string }>();
@@ -157,7 +157,7 @@ describe('attachments of a message', () => {
 		expect(await toldTo(id, 'a')).toMatchObject(harness(image));
 	});
 
-	test('of an answer to a question reach the run of the answer', async () => {
+	test('reach the run of an answer if the message answers a question', async () => {
 		const id = await createSession('equipped');
 		play(call('r', 'read_skill', { name: 'asking' }), call('q', 'ask', { question: 'Which?' }), spoofing('a'), 'Done.');
 		await allEvents(await send(id, 'go'));

@@ -79,7 +79,7 @@ test('passes the result of a child to the next turn of the current run', async (
 	expect(await readState(id)).toMatchObject({ status: 'completed' });
 });
 
-test('reports a failed child, and no child that was cancelled with its parent', async () => {
+test('reports a failed child, but does not report a child that was cancelled with its parent', async () => {
 	const id = await createEditor();
 	cast({
 		editor: [{ toolCalls: [sendOff('a', 'A poem.')] }, countAsked, countAsked],
@@ -97,7 +97,7 @@ test('reports a failed child, and no child that was cancelled with its parent', 
 	await allEvents(await send(other, 'go'));
 	await expect.poll(() => asked.times).toBe(1);
 	const [child] = await readChildren(other);
-	// No run of the session goes on.
+	// No run of the session continues.
 	await (await request(`/v1/sessions/${other}/cancel`, {})).text();
 	await expect.poll(() => readStatusUnlessDead(child?.id ?? '')).toBe('idle');
 	await expect.poll(async () => (await readChildren(other))[0]?.spent).toBeDefined();
@@ -155,7 +155,7 @@ test('frees the reservation of a child after the last attempt of its parent', as
 	await passMinute(id);
 });
 
-test('lists the question of a background child under the child, and takes the answer there', async () => {
+test('lists the question of a background child under the child, and the child accepts the answer', async () => {
 	const id = await createEditor();
 	const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
 	cast({
@@ -174,14 +174,14 @@ test('lists the question of a background child under the child, and takes the an
 	await expect.poll(findWaiting).toMatchObject({ callId: 'p', tool: 'pay', input: { amount: 7 } });
 	await (await request(`${path}/tool-results`, [{ id: 'p', approve: true }])).text();
 	await expect.poll(async () => (await readAsked(id)).at(-1)).toMatch(/has finished its task:\n\nTold: paid 7$/);
-	// Only its parent changes a child that waits for nobody.
+	// If a child waits for nobody, only its parent may change it.
 	expect((await request(`${path}/messages`, { text: 'More.' })).status).toBe(409);
 	expect((await request(path, undefined, {}, 'DELETE')).status).toBe(409);
 	expect((await request(`/v1/sessions/${id}`, undefined, {}, 'DELETE')).status).toBe(204);
 	await expect.poll(async () => (await request(path)).status).toBe(404);
 });
 
-test('takes only answers in a waiting background child', async () => {
+test('accepts only answers in a waiting background child', async () => {
 	const id = await createEditor({ tokens: 10_000 });
 	const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
 	cast({
@@ -195,7 +195,7 @@ test('takes only answers in a waiting background child', async () => {
 	const [{ id: child } = { id: '' }] = await readChildren(id);
 	await expect.poll(() => readStatusUnlessDead(child)).toBe('awaiting_tools');
 	const path = `/v1/sessions/${child}`;
-	// Schedules and webhooks send such messages, which wait while a session waits for somebody.
+	// Schedules and webhooks send such messages. They are queued while a session waits for somebody.
 	const patient = { text: 'And a song.', sender: 'look', transport: 'schedule', isPatient: true };
 	const owner = { owner: 'local' };
 	const sent = await readObject(child).send(owner, patient, { delivery: 'accepted' });

@@ -5,7 +5,7 @@ import { play } from '../../script.ts';
 const calls = (count: number) =>
 	Array.from({ length: count }, (_, n) => ({ id: `c${n}`, name: 'echo', input: { text: `${n}` } }));
 
-test('runs 200 of 2,000 tool calls in a turn, and ends the run', async () => {
+test('runs only the first 200 of 2,000 tool calls in a turn, and ends the run', async () => {
 	const id = await createSession();
 	play({ toolCalls: calls(2_000) }, 'done');
 	const events = await allEvents(await send(id, 'go'));

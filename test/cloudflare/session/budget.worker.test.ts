@@ -47,7 +47,7 @@ describe('the budget of a session', () => {
 		expect((await readState(id)).budget).toMatchObject(after);
 	});
 
-	test('stops a run before a request that would exceed it, and the run continues after a raise', async () => {
+	test('stops a run before a request over the budget, and the run continues after a raise', async () => {
 		const id = await make({ budget: { tokens: 200 }, agent: 'thrifty' });
 		const { requests } = play(
 			{ toolCalls: [{ id: 'a', name: 'echo', input: { text: 'hi' } }], usage: usage(60, 60) },
@@ -69,7 +69,7 @@ describe('the budget of a session', () => {
 		expect(await created.json()).toMatchObject({ status: 'awaiting_tools', budget: { spent: { tokens: 100 } } });
 	});
 
-	test('answers 402 without a stream', async () => {
+	test('answers 402 to a request without a stream', async () => {
 		const id = await make({ budget: { tokens: 1 } });
 		play('never');
 		const refused = await request(`/v1/sessions/${id}/messages`, { text: 'go' });
@@ -198,7 +198,7 @@ describe('the budget of a session', () => {
 });
 
 describe("the budget of an owner's day", () => {
-	/** With a limit of the day, which the Worker under test does not have. */
+	/** Runs `work` with a limit of the day. The Worker under test has no such limit. */
 	const limited = async (work: () => Promise<void>, more: object = {}): Promise<void> => {
 		const own = await runInDurableObject(readObject(await createSession()), (one) =>
 			readConfig(Reflect.get(one, 'env')),
@@ -285,7 +285,7 @@ describe("the budget of an owner's day", () => {
 				const ends = await Promise.all(
 					Array.from({ length: 150 }, async () => {
 						let answer = await request('/v1/sessions', start, stream);
-						// On a busy machine the ledger may be behind, which is no budget error.
+						// On a busy machine the ledger may be late. Its 503 is no budget error.
 						while (answer.status === 503) answer = await request('/v1/sessions', start, stream);
 						return (await allEvents(answer)).at(-1)?.type;
 					}),

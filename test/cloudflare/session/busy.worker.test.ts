@@ -51,7 +51,7 @@ describe('a message during a run', () => {
 		expect(await readState(id)).not.toHaveProperty('waiting');
 	});
 
-	test('gets its result, or the id of its later run', async () => {
+	test('is answered with its result, or with the id of its later run', async () => {
 		const { id, end } = await busy('two', 'three');
 		const second = say(id, 'second', {}, {});
 		await expect.poll(() => readState(id)).toMatchObject({ waiting: 1 });
@@ -71,7 +71,7 @@ describe('a message during a run', () => {
 		await expect.poll(() => texts(id)).toEqual(['user: first', 'assistant: one', 'user: second', 'assistant: two']);
 	});
 
-	test('is stored once under one key, while it waits and afterwards', async () => {
+	test('is stored once if it is sent twice with one key, while it waits and afterwards', async () => {
 		const { id, end } = await busy('two');
 		const key = { ...async, 'idempotency-key': 'k' };
 		const runIds = [await say(id, 'second', {}, key), await say(id, 'second', {}, key)];
@@ -84,7 +84,7 @@ describe('a message during a run', () => {
 		expect(await texts(id)).toHaveLength(4);
 	});
 
-	test('is dropped with a cancelled run, and its readers get a cancelled run', async () => {
+	test('is dropped when the current run is cancelled, and its readers get a cancelled run', async () => {
 		const { id, first } = await busy('never');
 		const second = await say(id, 'second');
 		await request(`/v1/sessions/${id}/cancel`, {});
@@ -94,7 +94,7 @@ describe('a message during a run', () => {
 		expect(await readState(id)).toMatchObject({ status: 'idle' });
 	});
 
-	test('gets no run under its key after it was dropped', async () => {
+	test('gets no run if it is sent again with its key after it was dropped', async () => {
 		const { id } = await busy(() => new Promise(() => {}));
 		const key = { ...async, 'idempotency-key': 'dropped' };
 		await say(id, 'dropped', {}, key);

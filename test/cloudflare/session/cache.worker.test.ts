@@ -6,7 +6,7 @@ import { type MessageCost, messageStride, toTurnPlace } from '../../../src/cloud
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import type { Message } from '../../../src/core/chat/index.ts';
 
-/** The parts of the conversation to read: all, from a place on, and less than there is. */
+/** The parts of the conversation to read. `from` is the first place, and `characters` is the most text. */
 const reaches = [
 	{ characters: 1e9 },
 	{ from: 3 * messageStride, characters: 1e9 },

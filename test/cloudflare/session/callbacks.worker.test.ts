@@ -32,7 +32,7 @@ const pending = (id: string) =>
 	querySession<{ failed: number; due_at: number }>(id, 'SELECT failed, due_at FROM callback');
 const readAlarm = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 
-/** Lets the time of the next attempt come. */
+/** Lets the time pass until the next attempt. */
 async function laterAt(id: string): Promise<void> {
 	await querySession(id, 'UPDATE callback SET due_at = 0');
 	await runDurableObjectAlarm(readObject(id));
@@ -216,7 +216,7 @@ describe('a callback that is not delivered', () => {
 		await expect.poll(async () => (await request(`/v1/sessions/${sessionId}`)).status).toBe(404);
 	});
 
-	test('prevents the expiry of its session', async () => {
+	test('keeps its session from expiring', async () => {
 		play('Done.');
 		const { url } = await place(500);
 		const { sessionId } = await begin({ text: 'go', callback: url });
@@ -232,7 +232,7 @@ describe('a callback that is not delivered', () => {
 	});
 });
 
-test('sends callbacks to public addresses, and locally to this machine; refuses them without a signing secret', async () => {
+test('sends signed callbacks to public addresses, and locally to this machine; needs a signing secret', async () => {
 	play();
 	for (const callback of [
 		'http://example.com/',
@@ -298,7 +298,7 @@ describe('the answer to somebody in Slack', () => {
 		await expect.poll(() => pending(sessionId)).toEqual([]);
 	});
 
-	test('may go to the whole channel, and is retried by the alarm unless the address is used up', async () => {
+	test('may be sent to the whole channel, and is retried by the alarm unless the address is used up', async () => {
 		play('Later.', 'Never.');
 		const [down, used] = [await place(503, 0), await place(404)];
 		const first = await begin({ text: 'go', responseUrl: down.url, isPublic: true });
@@ -327,11 +327,11 @@ describe('the answer to somebody in Slack', () => {
 		'https://10.0.0.1/',
 		'slack:ephemeral:https://hooks.slack.com/',
 		'',
-	])('goes to Slack only, not to %j', async (responseUrl) => {
+	])('is sent only to Slack, not to %j', async (responseUrl) => {
 		expect((await deliver({ message: { text: 'go', responseUrl } })).status).toBe(500);
 	});
 
-	test('goes to one person only', async () => {
+	test('is sent to one person only', async () => {
 		const { url } = await place();
 		expect((await deliver({ message: { text: 'go', responseUrl: url, callback: url } })).status).toBe(500);
 	});
@@ -346,9 +346,9 @@ describe('the answer to an issue of GitHub', () => {
 	});
 	const opened = { source: 'github', agent: 'triage', headers: { 'x-github-event': 'issues' } } as const;
 
-	test('is posted as a comment by the agent triage with the token, which never answers itself', async () => {
+	test('is posted as a comment by the agent triage, which never answers its own comments', async () => {
 		const about = `you/shop-${crypto.randomUUID()}#7`;
-		// Without a token the comment stays a draft in the session, which the next event continues.
+		// Without a token the comment stays a draft in the session. The next event continues the session.
 		const drafted = v.parse(takenBody, await (await deliver(issueEvent(about, 'First.'), opened)).json());
 		await allEvents(await follow(drafted.sessionId));
 		expect(await pending(drafted.sessionId)).toEqual([]);
@@ -369,7 +369,7 @@ describe('the answer to an issue of GitHub', () => {
 		};
 		const response = await send(issueEvent(about, 'Second.'), 'issues');
 		expect(v.parse(takenBody, await response.json()).sessionId).toBe(drafted.sessionId);
-		// GitHub is down at first.
+		// GitHub cannot be reached at first.
 		await expect.poll(() => pending(drafted.sessionId)).toMatchObject([{ failed: 1 }]);
 		await laterAt(drafted.sessionId);
 		await expect.poll(() => pending(drafted.sessionId)).toEqual([]);
@@ -423,7 +423,7 @@ describe('a run that begins to wait', () => {
 		await expect.poll(() => pending(id)).toEqual([]);
 	});
 
-	test('calls it under the same id after a crash, without links for decided calls', async () => {
+	test('calls the callback with the same id after a crash, without links for decided calls', async () => {
 		const { url, received } = await place(500);
 		receiver.callback = url;
 		const id = await wait(pay('a'), pay('b'));
@@ -437,7 +437,7 @@ describe('a run that begins to wait', () => {
 		expect(new Set(ids).size).toBe(1);
 	});
 
-	test('sends links only to the agent’s callback, and costs other runs nothing', async () => {
+	test('sends links only to the agent’s callback, and no callback for a run that does not wait', async () => {
 		const [own, message] = [await place(), await place()];
 		receiver.callback = own.url;
 		play({ toolCalls: [pay('a')] });

@@ -40,7 +40,7 @@ function isChildEvent(event: Event): event is Event & { readonly id: string; rea
 const typesOf = (events: readonly Event[] = []) => events.map(({ type }) => type);
 const pieces = Array.from({ length: 60 }, (_, n) => `${n} `);
 
-/** Lets writers write a piece for each permission. */
+/** Lets each writer write one piece for each call of `allow`. */
 function createPacer() {
 	let allowed = 0;
 	let next = Promise.withResolvers<void>();
@@ -59,7 +59,7 @@ function createPacer() {
 	return { write, allow };
 }
 
-/** A tree whose root has a writer, and an editor who has another writer. */
+/** A tree: the root calls a writer and an editor, and the editor calls another writer. */
 const tree = [
 	{ toolCalls: [give('a', 'A', 'writer'), give('b', 'Have it edited.', 'edit')] },
 	// The editor's script.

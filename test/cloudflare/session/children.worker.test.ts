@@ -78,7 +78,7 @@ describe('a call of another agent', () => {
 		]);
 	});
 
-	test('is refused with a reason beyond the depth, the number at once and the total number', async () => {
+	test('is refused with a reason if it exceeds the depth, the number at once or the total number', async () => {
 		const id = await createEditor();
 		cast({
 			editor: [
@@ -125,7 +125,7 @@ describe('a call of another agent', () => {
 });
 
 describe('the budget of a tree', () => {
-	test('is shared: the budget of a child is reserved, and its cost is spent', async () => {
+	test('is shared: the parent reserves the budget of a child, and spends the cost of the child', async () => {
 		const id = await createEditor({ tokens: 2_000 });
 		const gate = Promise.withResolvers<void>();
 		let isWorking = false;
@@ -149,7 +149,7 @@ describe('the budget of a tree', () => {
 		expect(await readChildren(id)).toMatchObject([{ budget: { tokens: 1_000 }, spent: { tokens: 70 } }]);
 	});
 
-	test('is not exceeded by twenty children if it suffices for eight', async () => {
+	test('is not exceeded by twenty children if the budget suffices for eight children', async () => {
 		const id = await createEditor({ tokens: 8_200 });
 		cast({
 			editor: [
@@ -172,7 +172,7 @@ describe('the budget of a tree', () => {
 			expect(content).toMatch(/^Not begun: budget_exceeded/);
 	});
 
-	test('is charged to the owner once, by the children', async () => {
+	test('is charged to the owner once, and each child charges its own cost', async () => {
 		const day = env.LEDGERS.get(env.LEDGERS.idFromName('local'));
 		const before = (await day.state({})).spent.tokens;
 		const id = await createEditor();
@@ -216,7 +216,7 @@ describe('a child that waits for a person', () => {
 			question: { callId: 'a', question: 'Which colour?', options: { child: about } },
 			budget: { reserved: { tokens: 1_000 } },
 		});
-		// The inbox lists it once, where it is answered.
+		// The inbox lists each call once, under the session where it is answered.
 		const waiting = async () => {
 			const page = await request('/v1/approvals?limit=100&agent=editor');
 			const { approvals } = await page.json<{ approvals: readonly { sessionId: string; options?: object }[] }>();
@@ -259,7 +259,7 @@ describe('a child that waits for a person', () => {
 		return id;
 	}
 
-	test('takes any other answer to an approval as a denial with a reason', async () => {
+	test('treats any other answer to an approval as a denial with a reason', async () => {
 		const id = await askToPay();
 		await (await answer(id, 'Not so much.')).text();
 		expect(await readResults(id)).toMatchObject([{ content: 'Told: A person did not allow this call: Not so much.' }]);

@@ -15,7 +15,7 @@ interface Way {
 	readonly expires?: boolean;
 }
 
-/** The ways to create a session with a request, each with the same request for the same name, and the session's id. */
+/** The ways to create a session. The same name makes the same request, and `id` reads the session's id. */
 const ways: Readonly<Record<string, Way>> = {
 	'a page’s post': {
 		id: (name) => idOf('ui', 'fleeting', name),
@@ -76,10 +76,10 @@ describe.each(Object.entries(ways))('a session that %s creates', (way, { id: toI
 		['one write fails', (at: number) => (n: number) => n === at],
 		['no write works any more', (at: number) => (n: number) => n >= at],
 	])(
-		'is there whole or not at all, where %s, and the same request sent again succeeds',
+		'exists completely or not at all if %s, and the same request succeeds if it is sent again',
 		async (kind, failsAt) => {
 			const names: string[] = [];
-			// Every write up to the first after the acceptance of the request, and a few more.
+			// Let each write fail in turn, until three requests were accepted.
 			for (let at = 1, accepted = 0; accepted < 3; at++) {
 				const name = `${kind}-${at}-${way}`.replaceAll(/[^a-z0-9]/g, '-');
 				const id = toId(name);

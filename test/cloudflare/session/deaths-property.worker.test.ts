@@ -12,15 +12,15 @@ import worker from '../../worker.ts';
 interface RandomTurn {
 	readonly text: string;
 	readonly tools: readonly ('echo' | 'noisy' | 'last' | 'again')[];
-	/** The length of its streamed pieces. */
+	/** The length of each streamed piece of the turn. */
 	readonly piece: number;
 	/** Whether the model is slow, so that drafts are stored. */
 	readonly isSlow: boolean;
-	/** Whether its first stream drops half-way. */
+	/** Whether the first stream of the turn drops half-way. */
 	readonly drops: boolean;
 }
 
-/** The object dies at a write: this many writes after the first possible one, before or after it is durable. */
+/** The object dies before or after a write is durable. The number counts from the first possible write. */
 interface Death {
 	readonly after: number;
 	readonly isDurable: boolean;
@@ -37,7 +37,7 @@ const death: fc.Arbitrary<Death> = fc.record({ after: fc.nat({ max: 7 }), isDura
 interface Scenario {
 	readonly turns: readonly RandomTurn[];
 	readonly deaths: readonly Death[];
-	/** The numbers of events after which each reader reconnects, repeated. */
+	/** After how many events each reader reconnects, again and again. */
 	readonly cuts: readonly number[];
 }
 
@@ -59,7 +59,7 @@ function readCall(name: RandomTurn['tools'][number], n: number): ToolCall {
 	return { id: `${name}-${n}`, name, input: inputs[name] };
 }
 
-/** The model, which answers by the conversation: a restarted turn has other pieces. */
+/** The model. It chooses its answer by the conversation, and a restarted turn has other pieces. */
 function readModel(turns: readonly RandomTurn[]): ScriptedFn {
 	const asked = new Map<number, number>();
 	return async ({ messages }, onDelta) => {

@@ -30,7 +30,7 @@ import { forever, post, readHalf, readReplies, readTo, readTurns } from './stage
 
 beforeEach(() => atCrashPoint());
 
-/** Lets a run hang at its first arrival at the point, and waits for that. */
+/** Lets a run hang when it first reaches the point. Returns a function that waits until the run hangs. */
 function hangAt(name: CrashPointName): () => Promise<void> {
 	let isReached = false;
 	atCrashPoint((point) => {
@@ -38,7 +38,7 @@ function hangAt(name: CrashPointName): () => Promise<void> {
 		isReached = true;
 		return forever();
 	});
-	// A promise of the object would call its waiter in the object, which dies.
+	// A promise of the object would call its waiter within the object, and the object dies.
 	return () => expect.poll(() => isReached, { timeout: 30_000 }).toBe(true);
 }
 
@@ -54,7 +54,7 @@ async function readUntilCut(response: Response): Promise<WireEvent[]> {
 }
 
 describe('a turn whose object dies twice', () => {
-	test('is the same live and stored for a reader of the first attempt, also if the second attempt did not ask the model', async () => {
+	test('is the same live and stored for a reader of attempt 1, also if attempt 2 did not ask the model', async () => {
 		const id = await createSession();
 		play(readHalf('Half of the first'), 'The whole answer.');
 		const seen = await readTo(await send(id, 'go'), { text: 'Half of the first' });
@@ -157,7 +157,7 @@ test('shows a turn with calls once it is durable, while the next turn begins', a
 		const log = new RunLog(1);
 		const shared = {
 			...{ store, record, atCrashPoint: () => {} },
-			// The first turn is asked for as usual. Later writes become durable late.
+			// Writes are normal until the model was asked for the first turn. Later writes become durable late.
 			sync: async () => (replies.length === 2 ? undefined : durable.promise),
 			meter: {
 				reserve: () => {
@@ -262,7 +262,7 @@ describe('an approval', () => {
 	const approve = (id: string, call: unknown) =>
 		request(`/v1/sessions/${id}/tool-results`, [{ id: call, approve: true }], { accept: 'text/event-stream' });
 
-	test('is shown after a crash, and answered once by its id', async () => {
+	test('is shown again after a crash, and accepts one answer by its id', async () => {
 		const id = await createSession();
 		const stored = hangAt('ended');
 		play({ toolCalls: [pay] });
@@ -326,7 +326,7 @@ describe('a model that never ends', () => {
 		expect(await readReplies(id)).toEqual(['Next.']);
 	});
 
-	test('writes nothing after its run is over or has another attempt', async () => {
+	test('writes nothing after the end of its run, or after another attempt has begun', async () => {
 		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
 			const store = new SessionStore(storage);
 			store.create({ id: 's', agent: 'scripted', owner: 'local', createdAt: 1 });

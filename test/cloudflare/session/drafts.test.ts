@@ -22,7 +22,7 @@ function watchDrafts() {
 	};
 	return {
 		stored,
-		/** Shows a text every 100 ms, for this time. */
+		/** Shows a text every 100 ms, for `ms` milliseconds. */
 		write: (text: string, ms: number): void => {
 			for (let at = 0; at < ms; at += 100) {
 				show({ type: 'text', text });
@@ -36,7 +36,7 @@ function watchDrafts() {
 	};
 }
 
-test('a turn of ten seconds has two drafts, and a turn of forty a draft every seven seconds in the end', () => {
+test('a turn of ten seconds has two drafts, and a turn of forty seconds ends with a draft every seven seconds', () => {
 	const { stored, write } = watchDrafts();
 	write('word ', 10_000);
 	expect(stored.map(({ at }) => at / 1_000)).toEqual([0.8, 3.3]);

@@ -30,7 +30,7 @@ describe('a model stream that drops during an answer', () => {
 		expect((await readHistory(id)).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
 	});
 
-	test('is shown to a reader that returns behind any event, live and from the store', async () => {
+	test('is shown completely to a reader that continues after any event, live and from the store', async () => {
 		const id = await createSession();
 		play(look, dropAfter('Half', ' of'), dropAfter('Nearly'), 'Whole.');
 		const live = await allEvents(await send(id, 'go'));
@@ -66,7 +66,7 @@ describe('a model stream that drops during an answer', () => {
 		expect(readShown(await allEvents(await follow(id)))).toBe('I look. Whole.');
 	});
 
-	test('ends the run as interrupted the last time, keeps the last shown text, and can be continued', async () => {
+	test('ends the run as interrupted after the last attempt, keeps the last text, and can be continued', async () => {
 		const id = await createSession();
 		play(dropAfter('One'), dropAfter('Two'), dropAfter('Three'));
 		const live = await allEvents(await send(id, 'go'));

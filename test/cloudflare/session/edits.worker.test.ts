@@ -61,7 +61,7 @@ test.each<[what: string, input: unknown, field: string]>([
 	['a missing value', {}, 'input.amount'],
 	['something else than an object', [3], '0.input'],
 	['more than 100,000 characters', { amount: 3, note: 'x'.repeat(100_000) }, '0.input'],
-])('%s changes nothing and is named', async (_, input, field) => {
+])('%s changes nothing, and the error names the field', async (_, input, field) => {
 	const id = await waiting(pay('a'), pay('b'));
 	const refused = await decide(id, { id: 'b', approve: true }, { id: 'a', approve: true, input });
 	expect(refused.status).toBe(400);
@@ -74,7 +74,7 @@ test.each<[what: string, input: unknown, field: string]>([
 	expect((await findResults(id)).map(({ content }) => content)).toEqual(['paid 5', 'paid 5']);
 });
 
-test('refuses arguments with a denial, with a result, and for an answered call', async () => {
+test('refuses arguments that come with a denial, with a result, or for an answered call', async () => {
 	const id = await waiting(pay('a'), { id: 'm', name: 'by_hand', input: {} });
 	const input = { amount: 1 };
 	for (const answer of [

@@ -13,7 +13,7 @@ test('the code in docs/events.md separates the errors of a run and of the connec
 		const id = request.headers['last-event-id'];
 		seen.push(Array.isArray(id) ? id.join() : id);
 		response.writeHead(200, { 'content-type': 'text/event-stream' });
-		// The first connection is lost behind its event. The second has the run's end and stays open.
+		// The first connection is lost after its event. The second connection has the run's end and stays open.
 		if (id === undefined) response.end(`retry: 10\n\n${toSse({ type: 'text', text: 'Hello' }, '1')}`);
 		else response.write(toSse({ type: 'error', code: 'timeout', message: 'The run took too long.' }, '2'));
 	}).listen(0, '127.0.0.1');

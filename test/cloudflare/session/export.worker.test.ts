@@ -66,7 +66,7 @@ test('exports the state, the runs, the spending, the history and its origins', a
 	expect(exported).toEqual(shown);
 });
 
-test('exports the same records as lines, with the counts in the last line', async () => {
+test('exports the same records as lines, and the last line has their counts', async () => {
 	const id = await createSession();
 	play('1', '2');
 	await say(id, { text: 'One' });

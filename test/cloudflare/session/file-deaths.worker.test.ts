@@ -39,7 +39,7 @@ const patch = `--- a/log.txt
 +new
 `;
 
-/** The calls of the model, a turn each, by the results so far. */
+/** The calls of the model, one call per turn. Each is made from the results so far. */
 const work: readonly ((results: readonly Record<string, unknown>[]) => Omit<ToolCall, 'id'>)[] = [
 	() => ({ name: 'write_file', input: { path: 'log.txt', text: 'begin\n' } }),
 	() => ({ name: 'edit_file', input: { path: 'log.txt', oldText: 'begin\n', newText: 'begin\nedit\n' } }),

@@ -6,7 +6,7 @@ import type { RunEvent } from '../../../src/core/chat/index.ts';
 const text = 'Ünïcödé 🎈 '.repeat(30_000);
 const step = { type: 'step', iteration: 1, model: 'm', text, toolCalls: [], toolResults: [], usage: {} } as const;
 
-/** A finished run with a long reply, and the number of times that its step was written. */
+/** A finished run with a long reply, and a count of how often its step was written. */
 function longRun() {
 	let written = 0;
 	const counted: RunEvent = Object.assign(
@@ -39,7 +39,7 @@ function toText(chunks: readonly Uint8Array[]): string {
 	return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('');
 }
 
-test('a reader takes a large event in pieces, and holds only requested bytes', async () => {
+test('a reader gets a large event in pieces, and holds only requested bytes', async () => {
 	const chunks = await readChunks(follow(longRun().log));
 	expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThanOrEqual(65_536);
 	const events = toText(chunks)
@@ -85,7 +85,7 @@ test('releases the readers of a run whose end cannot be stored', async () => {
 	}
 });
 
-/** A reader on a clock that stands still, and its new bytes. */
+/** A reader on a stopped clock, and its new bytes. */
 function followSlowly() {
 	vi.useFakeTimers();
 	onTestFinished(() => void vi.useRealTimers());
@@ -118,14 +118,14 @@ test('sends a comment after every 15 s without an event', async () => {
 	await reader.cancel();
 });
 
-/** The number of timers on the clock that stands still, with this one. */
+/** The number of timers on the stopped clock, with the timer of this function. */
 function countTimers(): number {
 	const timer = setTimeout(() => {});
 	clearTimeout(timer);
 	return Number(timer);
 }
 
-test('a reader has one timer for all its waits, and none after it left or read everything', async () => {
+test('a reader has one timer for all its waits, and no timer after it left or read everything', async () => {
 	const first = followSlowly();
 	const before = countTimers();
 	for (let n = 0; n < 100; n++) {

@@ -1,4 +1,4 @@
-/** A spent budget: a request that would begin a run is refused before anything is stored. */
+/** Sessions with a spent budget: a request that would begin a run is refused before anything is stored. */
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
@@ -98,7 +98,7 @@ describe('a session whose budget is spent', () => {
 		expect(await readStored(id)).toEqual(before);
 	});
 
-	test('refuses a webhook so that its sender repeats it, and stores nothing', async () => {
+	test('refuses a webhook with a status after which its sender repeats it, and stores nothing', async () => {
 		const event = (text: string) => deliver({ message: { session: 'poor-hook', text } });
 		play('Hello.');
 		const { sessionId } = await (await event('go')).json<{ sessionId: string }>();
@@ -202,7 +202,7 @@ describe('a session whose budget is spent', () => {
 });
 
 describe("a session whose owner's or user's budget is spent", () => {
-	/** With a limit of the day, which the Worker under test does not have. */
+	/** Runs `work` with a limit of the day. The Worker under test has no such limit. */
 	const limited = async (work: (setDay: (limit: Limit) => void) => Promise<void>): Promise<void> => {
 		const own = await runInDurableObject(readObject(await createSession()), (one) =>
 			readConfig(Reflect.get(one, 'env')),

@@ -84,7 +84,7 @@ async function createFull(): Promise<string> {
 	return id;
 }
 
-/** A line without the actors of an export. An import has none of them, and a fork adds to them. */
+/** A line without the actors of an export. An import drops these actors, and a fork adds actors to them. */
 const withoutOrigin = (line: Line): Line => {
 	if (line.message === undefined) return line;
 	const { sender: _, transport: __, stored, ...message } = line.message;
@@ -189,7 +189,7 @@ test('an import brings no authority: the importer counts as the author of all it
 	}
 	expect(JSON.stringify(copy)).not.toMatch(/boss|ada|sealed/);
 	expect(await readAskers(id)).toEqual([actorOf('ann')]);
-	// Without a name it is a session of the importer.
+	// Without the name of a user, the copy is a session of the importer.
 	const own = await (await ask('ann', '/import', document)).json<{ user: string }>();
 	expect(own.user).toBe('ann');
 });
@@ -209,7 +209,7 @@ test('sends provider metadata of a fork to its provider, and never of an import'
 	expect(await readSent(await copy('/import', await readDocument('ada', first)))).not.toContain('sealed');
 });
 
-test('a fork keeps its askers, and whoever made it becomes an asker', async () => {
+test('a fork keeps its askers, and the person who made the fork becomes an asker', async () => {
 	const { ask, readDocument, readAskers, createFailed } = await createPeople();
 	const first = await createFailed();
 	// The server speaks for the user of the session.
@@ -224,11 +224,11 @@ test('a fork keeps its askers, and whoever made it becomes an asker', async () =
 	expect(await readAskers(id)).toEqual([...before, actorOf('bob')]);
 	const [one] = (await readDocument('bob', id)).messages;
 	expect(one).toMatchObject({ sender: 'ada', transport: 'http' });
-	// The fork of the fork has all three.
+	// The fork of the fork has all three askers.
 	expect(await readAskers(again.id)).toEqual([...before, actorOf('bob'), actorOf('ann')]);
 });
 
-test('a fork by somebody who may not raise budgets has at most the budget of the agent', async () => {
+test('if somebody who may not raise budgets makes a fork, it has at most the budget of the agent', async () => {
 	const { ask } = await createPeople();
 	const budget = { tokens: 5_000 };
 	const made = await ask('ann', '', { agent: 'thrifty', budget });
@@ -326,7 +326,7 @@ test('copies the history, the files and the state; the copies are independent', 
 	expect(await readFile(copy, 'notes/plan.md')).toBe(toHex(new TextEncoder().encode('# Plan').buffer));
 });
 
-test('a fork at a message has the history up to it, with the results of its calls', async () => {
+test('a fork at a message has the history up to this message, with the results of its calls', async () => {
 	const id = await createFull();
 	const { messages } = await (await request(`/v1/sessions/${id}/messages`)).json<{ messages: { id: string }[] }>();
 	const at = (place: number) => fork(id, { at: messages[place]?.id });
@@ -387,14 +387,14 @@ test.each([
 	['with messages the other way round', (lines: Line[]) => reverseMessages(lines), 'message: stands behind'],
 	['with a file that has a hole', (lines: Line[]) => dropPiece(lines), 'pieces of a file'],
 	['with more behind its end', (lines: Line[]) => [...lines, lines.at(-1)], 'stands behind the last line'],
-])('refuses an export %s with its line, and leaves nothing behind', async (_, change, says) => {
+])('refuses an export %s, names the line, and leaves nothing behind', async (_, change, says) => {
 	const lines = await readLines(await createFull());
 	const headers = { 'idempotency-key': crypto.randomUUID() };
 	const refused = await readError(await importLines(change(lines), headers));
 	expect(refused.message).toContain(says);
 	expect(refused.status).toBeGreaterThanOrEqual(400);
 	expect(refused.status).toBeLessThan(500);
-	// Nothing of it prevents the complete import.
+	// Nothing of the refused import prevents the complete import.
 	const copy = await readId(await importLines(lines, headers));
 	expect(await readHistory(copy)).toHaveLength(6);
 });
@@ -416,7 +416,7 @@ test('refuses a document over 32 MiB and a line over 32 million characters, with
 	expect(line).toMatchObject({ status: 413, code: 'too_large', message: expect.stringMatching(/^body: a line/) });
 });
 
-test('an imported session expires its time after the import, for runs of any age', async () => {
+test('the lifetime of an imported session begins with the import, for runs of any age', async () => {
 	const id = await createSession('fleeting');
 	play('Long ago.');
 	await allEvents(await send(id, 'Go'));
@@ -453,7 +453,7 @@ test('hides a session during its import, and removes it after a crash', async ()
 	});
 });
 
-test('keeps an import during an alarm', async () => {
+test('an alarm during an import does not remove the session', async () => {
 	const lines = await readLines(await createFull());
 	const id = env.SESSIONS.newUniqueId();
 	const { readable, writable } = new IdentityTransformStream();

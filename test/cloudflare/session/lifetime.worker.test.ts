@@ -81,11 +81,11 @@ test('reading a session during its deletion answers 200 or 404, and then 404', a
 });
 
 describe('an expiring session', () => {
-	test('is removed completely when its time after the last activity is over', async () => {
+	test('is removed completely when its lifetime after the last activity is over', async () => {
 		const id = await createSession('fleeting');
 		play('done');
 		await allEvents(await send(id, 'go'));
-		// Until its owner's ledger and list got their reports.
+		// Wait until its owner's ledger and list got their reports.
 		await expect.poll(async () => ((await readNextAlarm(id)) ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
 		expect((await request(`/v1/sessions/${id}`)).status).toBe(200);
 		await runInDurableObject(readObject(id), (_, { storage }) =>
@@ -101,7 +101,7 @@ describe('an expiring session', () => {
 		expect((await listed()).map((one) => one.id)).not.toContain(id);
 	});
 
-	test('stays for its time again after a queued message', async () => {
+	test('begins its lifetime again after a queued message', async () => {
 		const id = await createSession('fleeting');
 		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] }, 'done', 'and more');
 		await allEvents(await send(id, 'go'));
@@ -121,7 +121,7 @@ describe('an expiring session', () => {
 		await expect.poll(async () => (await readHistory(id)).at(-1)?.content).toBe('and more');
 	});
 
-	test('may set its own time if its agent has none', async () => {
+	test('may set its own lifetime if its agent sets no lifetime', async () => {
 		const response = await request('/v1/sessions', { agent: 'scripted', expiresAfterMs: 60_000 });
 		const { id } = await response.json<{ id: string }>();
 		const left = async () => ((await readNextAlarm(id)) ?? 0) - Date.now();

@@ -72,7 +72,7 @@ function joined(events: readonly RunEvent[]): RunEvent[] {
 	return out;
 }
 
-/** The parts of a run in one order, in which a live stream and a stream from the store agree. */
+/** The parts of a run, in an order that is the same for a live stream and a stream from the store. */
 function parts(events: readonly RunEvent[]): unknown {
 	const all = (type: 'text' | 'reasoning') =>
 		events.flatMap((event) => (event.type === type ? [event.text] : [])).join('');
@@ -87,8 +87,8 @@ function parts(events: readonly RunEvent[]): unknown {
 }
 
 /**
- * The events as the store returns them: in each turn all reasoning, all text, the calls, the rest; notes and task lists
- * before results.
+ * The events as the store returns them. Each turn has all reasoning, then all text, the calls, and the rest.
+ * Notes and task lists come before results.
  */
 function rebuilt(events: readonly RunEvent[]): RunEvent[] {
 	const out: RunEvent[] = [];
@@ -119,7 +119,7 @@ function readAll(log: RunLog, from = toStart(1), limit?: number) {
 	return out;
 }
 
-test('an event id survives its text form, and has the position of the reader', () => {
+test('an event id can be read back from its text, and has the position of the reader', () => {
 	fc.assert(
 		fc.property(run, (events) => {
 			let position = toStart(1);
@@ -211,7 +211,7 @@ test('a draft has the tools of the provider and the sources, with the beginning 
 	expect(log.draft(50)).toEqual([call]);
 });
 
-test('the stack of a tool has no id: later events have the ids of a replay without the stack', () => {
+test('the stack of a tool has no id, so later events have the same ids as in a replay without the stack', () => {
 	const before: readonly RunEvent[] = [
 		{ type: 'run.started', runId: 'r', attempt: 1 },
 		{ type: 'text', text: 'Let me see.' },
@@ -246,7 +246,7 @@ function textLength(read: readonly { readonly event: RunEvent }[]): number {
 const readId = (event: RunEvent): string | undefined =>
 	'id' in event && typeof event.id === 'string' ? event.id : undefined;
 
-/** Calls with mixed pieces, each call's own in order, with texts between. Some calls have no end. */
+/** Calls whose pieces are mixed with texts. The pieces of each call are in order. Some calls have no end. */
 const mixed = fc
 	.array(fc.tuple(fc.array(fc.string({ minLength: 1 }), { maxLength: 4 }), fc.boolean()), {
 		minLength: 1,

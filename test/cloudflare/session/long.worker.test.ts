@@ -46,7 +46,7 @@ describe('a conversation that is over its context', () => {
 		expect(await readHistory(id)).toHaveLength(6);
 	});
 
-	test('is summarized for an agent with compact: the summary enters the history, replaces it in requests, and survives a restart', async () => {
+	test('is summarized for an agent with compact: a stored summary replaces it in requests', async () => {
 		const id = await talked('full-compact', 2);
 		const { requests } = play('The user gave facts 1 and 2.', 'Noted 3.');
 		const live = await allEvents(await send(id, words(3)));
@@ -86,7 +86,7 @@ describe('a conversation that is over its context', () => {
 describe('a result over 256 KB', () => {
 	const large = 3_000_000;
 
-	test('reaches the model shortened, with a note, also after a restart, and is kept whole', async () => {
+	test('reaches the model shortened and with a note, also after a restart, and is stored whole', async () => {
 		const id = await createSession();
 		const { requests } = play(
 			{ toolCalls: [{ id: 'l', name: 'long', input: { characters: large } }] },

@@ -10,7 +10,7 @@ import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import type { MeteredRequest } from '../../../src/core/chat/index.ts';
 
 const nothing = { tokens: 0, usd: 0 };
-/** A request. Call it within an object, which owns the signal. */
+/** Creates a request. Call this function within an object, which then owns the signal. */
 const ask = (more: Partial<MeteredRequest> = {}): MeteredRequest => ({
 	model: 'm',
 	inputTokens: 100,
@@ -60,7 +60,7 @@ function createLedger(reserve: LedgerApi['reserve'] = grant, more: Partial<Ledge
 	return { asked, stubs, owner };
 }
 
-/** A ledger with plenty, and a ledger that grants just enough. */
+/** Grants for a ledger with much left, and for a ledger with just enough. */
 const grant: LedgerApi['reserve'] = async ({ amount, whole }) => ({ ok: true, amount: whole ?? amount });
 const grantLeast: LedgerApi['reserve'] = async ({ amount }) => ({ ok: true, amount });
 
@@ -100,7 +100,7 @@ async function withMeter(
 	});
 }
 
-/** The reports that the ledger has not got. */
+/** The reports that the ledger did not get. */
 const listOwed = (store: SessionStore) =>
 	store
 		.listDue(Number.POSITIVE_INFINITY)
@@ -120,7 +120,7 @@ afterEach(() => {
 	vi.restoreAllMocks();
 });
 
-test('does not count a request for vectors as an unanswered turn', () =>
+test('a request for vectors does not count as an unanswered turn', () =>
 	withMeter({}, async (meter, store) => {
 		await meter.reserve(ask());
 		expect(store.spending.isUnanswered(1)).toBe(true);
@@ -166,7 +166,7 @@ describe('the lease of a run under a limit of the day', () => {
 			closeAccount(store, undefined);
 			expect(asked).toHaveLength(1);
 			expect(listOwed(store)).toEqual([]);
-			// In the next instance of the object no lease continues.
+			// No lease continues in the next instance of the object.
 			const later = new SessionStore(storage);
 			later.reports.lookBack();
 			expect(listOwed(later)).toEqual([['run_1.1', 201]]);
@@ -230,7 +230,7 @@ describe('the lease of a run under a limit of the day', () => {
 	test.each([
 		['a minute', '2026-03-01T12:00:00Z', 60_000],
 		['the day', '2026-03-01T23:59:59.500Z', 500],
-	])('ends after %s, and the next request takes another', async (_, moment, ms) => {
+	])('ends after %s, and the next request reserves another lease', async (_, moment, ms) => {
 		useFakeTime().setSystemTime(moment);
 		const { owner, asked } = createLedger();
 		await withMeter({ owner }, async (meter, store) => {
@@ -247,7 +247,7 @@ describe('the lease of a run under a limit of the day', () => {
 		});
 	});
 
-	test('ends with its run if the ledger granted just enough, and gives the rest back once', async () => {
+	test('ends with its run if the ledger granted just enough, and its rest is given back once', async () => {
 		const { owner } = createLedger(grantLeast);
 		await withMeter({ owner }, async (meter, store) => {
 			await meter.reserve(ask());
@@ -310,7 +310,7 @@ describe('a ledger', () => {
 		});
 	});
 
-	test('is asked again until others give back their reservations', async () => {
+	test('is asked again and again until other sessions give back their reservations', async () => {
 		useFakeTime();
 		let reserved = { tokens: 900, usd: 0 };
 		const limit = { tokens: 1_000 };
@@ -328,7 +328,7 @@ describe('a ledger', () => {
 		});
 	});
 
-	test('refuses with budget_reserved while others hold their reservations for a minute', async () => {
+	test('refuses with budget_reserved if other sessions hold their reservations for a minute', async () => {
 		useFakeTime();
 		const limit = { tokens: 1_000 };
 		const state = budgetState(limit, nothing, { tokens: 999, usd: 0 });
@@ -344,7 +344,7 @@ describe('a ledger', () => {
 		});
 	});
 
-	test('shortens a reply to what it can spare, and says that a longer reply may be possible', async () => {
+	test('shortens a reply to the free budget, and reports that a longer reply may be possible later', async () => {
 		let grants: (request: LeaseRequest) => Amount = ({ reply }) => ({
 			tokens: (reply?.input.tokens ?? 0) + 70,
 			usd: 0,
@@ -394,7 +394,7 @@ describe('a ledger', () => {
 	});
 
 	test('that does not answer does not delay a cancelled run', async () => {
-		// The clock stands still, so timers never end.
+		// The clock is stopped, so timers never end.
 		useFakeTime();
 		const { promise: isAsked, resolve } = Promise.withResolvers<void>();
 		const { owner } = createLedger(() => {
@@ -474,7 +474,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('limit a reply without another limit during the whole lease', async () => {
+	test('limit each reply without another limit during the whole lease', async () => {
 		const ledger = createUserLedger({ daily: { tokens: 2_000 } }, { tokens: 500, usd: 0 });
 		await withMeter({ owner: ofUser(ledger) }, async (meter) => {
 			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(1_400);
@@ -544,7 +544,7 @@ describe('the budgets of a user', () => {
 	test.each([
 		['user-day', { daily: { tokens: 1_000 } }],
 		['user-total', { total: { tokens: 1_000 } }],
-	] as const)('are waited for while others hold what is missing of %s', async (scope, caps) => {
+	] as const)('let a request wait while other sessions hold the missing part of %s', async (scope, caps) => {
 		useFakeTime();
 		let reserved = { tokens: 900, usd: 0 };
 		const read = () => toUserState(caps, nothing, reserved)[scope === 'user-day' ? 'daily' : 'total'];
@@ -580,7 +580,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('are kept by the ledger of the owner, which counts the costs of the user’s sessions', async () => {
+	test('are counted by the ledger of the owner from the costs of the user’s sessions', async () => {
 		const id = env.LEDGERS.newUniqueId();
 		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (object, { storage }) => {
 			const ledger = env.LEDGERS.get(id);
@@ -652,7 +652,7 @@ describe('a request', () => {
 		});
 	});
 
-	test('that may also write a summary reserves both texts', async () => {
+	test('reserves the reply and the summary if it may also write a summary', async () => {
 		const computeMost = () => ({ inputTokens: 100, texts: 1, usd: 0 });
 		await withMeter({ limit: () => ({ tokens: 500 }), computeMost }, async (meter, store) => {
 			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(200);
@@ -670,7 +670,7 @@ describe('a request', () => {
 });
 
 describe('an interrupted request', () => {
-	/** The charges with a budget and without one. */
+	/** The charges with a budget and without a budget. */
 	const charges = async (
 		work: (meter: StoringMeter, store: SessionStore) => void | Promise<void>,
 		mayThink = false,
@@ -688,7 +688,7 @@ describe('an interrupted request', () => {
 		return spent;
 	};
 
-	test('is charged its input, the streamed output and the output in transit, with and without a budget', async () => {
+	test('is charged for input, streamed output and output in transit, with and without a budget', async () => {
 		expect(await charges((meter) => meter.lost(undefined, true, 200))).toEqual([1_288, 1_288]);
 	});
 
@@ -713,20 +713,20 @@ describe('an interrupted request', () => {
 		},
 	);
 
-	test('is charged the hidden thinking during silence, if its model may think without showing it', async () => {
+	test('is charged for hidden thinking while no output comes, if its model may hide its thinking', async () => {
 		const hidden = { silentMs: 10_000, hasReadAgain: false };
 		const stop = (meter: StoringMeter) => meter.lost({ inputTokens: 800, outputTokens: 1 }, true, 200, hidden);
 		expect(await charges(stop, true)).toEqual([800 + 200 + 1_500, 800 + 200 + 1_500]);
 		expect(await charges(stop, false)).toEqual([1_058, 1_058]);
 	});
 
-	test('that ended without a report is charged the hidden thinking', async () => {
+	test('is charged for hidden thinking if it ended without a report', async () => {
 		const message = { role: 'assistant', content: 'word '.repeat(160) } as const;
 		expect(await charges((meter) => meter.settle(undefined, message, 1_000), true)).toEqual([1_391, 1_391]);
 		expect(await charges((meter) => meter.settle(undefined, message, 1_000), false)).toEqual([1_236, 1_236]);
 	});
 
-	test('is charged the hidden thinking since its beginning after a crash, if its model may think without showing it', async () => {
+	test('is charged after a crash for hidden thinking since it began, if its model may hide thinking', async () => {
 		vi.useFakeTimers({ toFake: ['Date'] });
 		try {
 			const crash = (_: StoringMeter, store: SessionStore) => {
@@ -740,7 +740,7 @@ describe('an interrupted request', () => {
 		}
 	});
 
-	test('is charged the reservation for results after its provider used tools', async () => {
+	test('is charged for all reserved results if its provider used tools', async () => {
 		const hidden = { silentMs: 0, hasReadAgain: true };
 		const most = { computeMost: () => ({ inputTokens: 30_000, usd: 0 }) };
 		await withMeter(most, async (meter, store) => {
@@ -758,7 +758,7 @@ describe('an interrupted request', () => {
 		});
 	});
 
-	test('is charged the reported cost if that covers the streamed output', async () => {
+	test('is charged the reported cost if this cost covers the streamed output', async () => {
 		expect(await charges((meter) => meter.lost({ inputTokens: 800, outputTokens: 210 }, true, 200))).toEqual([
 			1_010, 1_010,
 		]);
@@ -774,7 +774,7 @@ describe('an interrupted request', () => {
 		expect(await charges((meter) => meter.settle(zero, message))).toEqual([1_236, 1_236]);
 	});
 
-	test('is charged its draft and the possible output until the next draft after a crash', async () => {
+	test('is charged after a crash for its draft and the possible output until the next draft', async () => {
 		const events = [{ type: 'text', text: 'some text' }] as const;
 		const draft = { iteration: 1, restarts: 0, events, tokens: 200, ms: 1_000, nextMs: 3_000 };
 		expect(await charges(({ call }, store) => void closeAccount(store, { ...draft, call }))).toEqual([1_854, 1_854]);

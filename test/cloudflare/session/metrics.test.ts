@@ -31,7 +31,7 @@ test('open calls of an earlier run do not count as a turn', () => {
 	expect(readTally(result, step(0), stop, step(1))).toMatchObject({ turns: 1, toolCalls: 1, usage });
 });
 
-test('the usage that the run itself reports counts', () => {
+test('the usage that the run itself reports is counted', () => {
 	const whole = { inputTokens: 99, outputTokens: 9 };
 	expect(readTally(stop, step(1), { type: 'done', text: '', usage: whole })).toEqual({
 		turns: 1,

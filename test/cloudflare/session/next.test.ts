@@ -17,7 +17,7 @@ const count = fc.integer({ min: 0, max: 12 });
 
 const now = 50_000;
 
-/** Any possible rows: only an existing run is live, and a removed session has no rows. */
+/** Any possible rows. Only an existing run can be live, and a removed session has no rows. */
 const anyFacts: fc.Arbitrary<SessionFacts> = fc
 	.record({
 		session: fc.option(fc.record({ createdAt: time, expiresAfterMs: maybeTime }), { nil: undefined, freq: 8 }),
@@ -96,7 +96,7 @@ function check(promise: (facts: SessionFacts, next: Next) => void): void {
 	);
 }
 
-test('a session needs few actions, for any stored rows', () => {
+test('a session needs only a few actions until nothing is due, for any stored rows', () => {
 	check((given) => {
 		let facts = given;
 		let actions = 0;
@@ -179,7 +179,7 @@ test('a run with working children has ten attempts, also without stored messages
 	}
 });
 
-test('a session is removed only after its time, without a run, a queued message or a callback', () => {
+test('a session is removed only after its lifetime, and if it has no run, queued message or callback', () => {
 	check((facts, { action }) => {
 		if (action.type !== 'remove') return;
 		const { session, run, isLive, queue, callbackAt } = facts;
@@ -226,7 +226,7 @@ test('without stored rows there is no action', () => {
 	expect(decideNext(nothing, now)).toEqual({ state: 'missing', action: { type: 'none' } });
 });
 
-test('the alarm denies approvals after their time, if no run is open', () => {
+test('the alarm denies waiting calls after the time for their approval, if no run is open', () => {
 	check(({ session, run, isLive, isImporting, approvalEndsAt }, { action, wakeAt, state }) => {
 		if (session === undefined || run === undefined || isLive || isImporting || approvalEndsAt === undefined) return;
 		if (state !== 'waiting') return;

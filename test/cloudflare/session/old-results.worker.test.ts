@@ -19,7 +19,7 @@ test('results stay references after a restart, and read_result opens them', asyn
 	expect(warned).toEqual(['message 5']);
 	const read = (at: number) => JSON.stringify(requests.at(at)?.messages ?? []);
 	expect(read(-4)).toContain('Call read_result with the id');
-	// The run that opens a result, and the next run, begin with the input of the previous run.
+	// The run that opens a result begins with the input of the previous run, and so does the next run.
 	for (const at of [-3, -2, -1]) expect(read(at).startsWith(read(at - 1).slice(0, -1))).toBe(true);
 	const response = await request(`/v1/sessions/${id}/messages`);
 	const { messages } = await response.json<{ messages: { toolCallId?: string; content?: unknown }[] }>();

@@ -30,7 +30,7 @@ const patient = { timeout: 30_000 };
 const untilWrites = (n: number) => expect.poll(countWrites, patient).toBeGreaterThanOrEqual(n);
 
 describe('a storage that refuses writes for a while', () => {
-	test('ends a run once with a stored end, for any failed write, and the session continues', {
+	test('ends a run once with a stored end, whichever write fails, and the session continues', {
 		timeout: 300_000,
 	}, async () => {
 		const run = async (from: number): Promise<number> => {
@@ -69,7 +69,7 @@ describe('a storage that refuses writes for a while', () => {
 		for (let from = 1; from <= 24; from++) await run(from);
 	});
 
-	test('answers a message with 503 and Retry-After, and keeps nothing of it', async () => {
+	test('answers a message with 503 and Retry-After, and stores nothing of the message', async () => {
 		const id = await createSession();
 		breakStorage();
 		const refused = await post(id, { key: 'k' });
@@ -110,7 +110,7 @@ describe('a storage that refuses writes for a while', () => {
 		const { requests } = play(forever);
 		await post(id, { key: 'k' });
 		await expect.poll(() => requests.length).toBe(1);
-		// The queue is empty, so the first write is the end of the run.
+		// No message is queued, so the first write is the end of the run.
 		breakStorage((n) => n < 4);
 		const cancelled = await request(`/v1/sessions/${id}/cancel`, {});
 		expect(await cancelled.json()).toMatchObject({ status: 'idle', run: { status: 'cancelled' } });

@@ -11,7 +11,7 @@ const down = () => {
 	throw new Error('It is down.');
 };
 
-/** Changes the configuration of the Worker under test until the returned function is called. */
+/** Changes the configuration of the Worker under test. The returned function changes it back. */
 async function changed(more: object): Promise<() => void> {
 	const own = await runInDurableObject(readObject(await createSession()), (one) => readConfig(Reflect.get(one, 'env')));
 	const before = Object.getOwnPropertyDescriptors(own);
@@ -19,7 +19,7 @@ async function changed(more: object): Promise<() => void> {
 	return () => void Object.defineProperties(own, before);
 }
 
-/** A namespace whose objects have the methods of `calls`, and otherwise their own. */
+/** A namespace whose objects have the methods of `calls` instead of their own methods of these names. */
 function readNamespace<T extends object>(
 	real: { get(id: DurableObjectId): T; idFromName(name: string): DurableObjectId },
 	calls: object,
@@ -47,7 +47,7 @@ const later = async (id: string) => {
 	await querySession(id, 'UPDATE outbox SET due_at = 0');
 	await runDurableObjectAlarm(readObject(id));
 };
-/** Waits until the list got its report. The alarm may meet an attempt that is about to fail. */
+/** Waits until the list got its report. The alarm may run during an attempt that then fails. */
 const listedInTheEnd = (id: string) =>
 	expect.poll(() => later(id).then(() => listed(id)), { timeout: 30_000 }).toBe(true);
 
@@ -239,7 +239,7 @@ describe('the cost of a request', () => {
 		}
 	});
 
-	test('does not delay a reader of the session: a ledger that hangs only leaves the day out', async () => {
+	test('does not delay a reader of the session: if the ledger hangs, only the day is missing', async () => {
 		const restore = await changed({
 			dayBudgetOf: () => ({ tokens: 100_000 }),
 			ledgers: readNamespace(env.LEDGERS, { state: forever }),
@@ -258,7 +258,7 @@ describe('the list of sessions', () => {
 	test.each([
 		['fails', down],
 		['hangs', forever],
-	])('has a session in the end if its directory %s at first', async (_, touch) => {
+	])('has a session in the end, although its directory %s at first', async (_, touch) => {
 		const restore = await changed({ directories: readNamespace(env.DIRECTORIES, { touch }) });
 		const id = await createSession('thrifty');
 		try {

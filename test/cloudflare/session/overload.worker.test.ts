@@ -1,4 +1,4 @@
-/** Busy objects: the refused and the answered requests. */
+/** Busy objects: which requests they refuse, and which requests they answer. */
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
@@ -31,7 +31,7 @@ async function whileBehind(work: () => Promise<void>): Promise<void> {
 
 describe('a ledger that is behind', () => {
 	// This test comes first, because a ledger counts as behind for a while.
-	test('gets the cost of a lease at the end of its run, which otherwise keeps the lease', async () => {
+	test('gets the cost of a lease at the end of the run. Otherwise the session keeps its lease', async () => {
 		const ledger = env.LEDGERS.get(env.LEDGERS.idFromName('local'));
 		await ledger.setUserCaps('lea', { daily: { tokens: 1_000_000 } });
 		const readReserved = async () => (await ledger.userState('lea')).daily.reserved.tokens;
@@ -76,7 +76,7 @@ describe('a ledger that is behind', () => {
 });
 
 describe('a session', () => {
-	test('takes at most 100 waiting requests, and can be read and cancelled meanwhile', async () => {
+	test('accepts at most 100 waiting requests, and can be read and cancelled meanwhile', async () => {
 		const id = await createSession();
 		const owner = { owner: 'local' };
 		const sendOne = () => readObject(id).send(owner, { text: 'go' }, { delivery: 'accepted' });

@@ -36,7 +36,7 @@ function breakEnd(session: string, ...given: readonly string[]): void {
 
 const alarmOf = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 
-/** The object's alarm fails, and so does setting the next alarm. Then the platform drops the alarm. */
+/** Lets the object's alarm fail, and also the setting of the next alarm. Then the platform drops the alarm. */
 async function loseAlarm(id: string): Promise<void> {
 	breakStorage();
 	const error = await runInDurableObject(readObject(id), async (object) => {
@@ -55,7 +55,7 @@ async function loseAlarm(id: string): Promise<void> {
 describe('a request that waits for the result of a run', () => {
 	for (const first of faults)
 		for (const second of faults)
-			test(`gets only the stored end if storing fails by ${first} and then by ${second}`, async () => {
+			test(`gets only the stored end if a write fails with ${first} and then with ${second}`, async () => {
 				const id = await createSession();
 				const { requests } = play('Whole.', 'Never.');
 				breakEnd(id, first, second);
@@ -82,7 +82,7 @@ describe('a request that waits for the result of a run', () => {
 			});
 });
 
-test('a client does not repeat a chat completion without a key whose end cannot be stored, and its run continues', async () => {
+test('a client does not repeat a keyless chat completion whose end is not stored, and the run continues', async () => {
 	const agent = { model: 'scripted', messages: [{ role: 'user', content: 'Hi' }] };
 	const named = { 'runlet-session': 'unstored' };
 	play('One.', 'Whole.');
@@ -132,7 +132,7 @@ describe('a session without an alarm after two failures', () => {
 	});
 });
 
-test('a session whose removal failed half-way exists, or has an alarm for its outbox', async () => {
+test('a session whose removal failed half-way still exists, or its object has an alarm for the outbox', async () => {
 	for (let from = 1, isOver = false; !isOver; from++) {
 		const id = await createSession();
 		await expect.poll(() => readNextAlarm(id)).toBeNull();

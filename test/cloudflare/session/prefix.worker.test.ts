@@ -1,4 +1,4 @@
-/** The requests of a session keep their beginning over its runs and restarts. */
+/** The requests of a session keep the same beginning in all its runs and after restarts. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ScriptedRequest } from '../../../src/core/providers/scripted.ts';
@@ -48,7 +48,7 @@ test('each request of a random session begins with the whole previous request, a
 			const user = createUser();
 			await putMemory(user, 'pets.md', 'Has a dog.');
 			let ids = 0;
-			// A changed memory is sent in its new form, so each has its own path.
+			// A changed memory is sent in its new form, so each memory has its own path.
 			const toCall = ([name, input]: readonly [string, object]) => {
 				const id = `c${ids++}`;
 				return { id, name, input: { ...input, ...(name === 'remember' && { path: `${id}.md` }) } };
@@ -82,7 +82,7 @@ test('each request of a random session begins with the whole previous request, a
 	);
 });
 
-test('steps and messages have the reason of a cache miss, also after a restart', async () => {
+test('steps and messages contain the reason for a cache miss, also after a restart', async () => {
 	const usage = (cachedInputTokens: number) => ({ inputTokens: 5_000, outputTokens: 1, cachedInputTokens });
 	play({ text: 'One.', usage: usage(0) }, { text: 'Two.', usage: usage(5_000) }, { text: 'Three.', usage: usage(0) });
 	const id = await createSessionFor(createUser(), 'economical');

@@ -16,7 +16,7 @@ interface RandomTurn {
 	readonly reasoning: string;
 	readonly text: string;
 	readonly calls: readonly { readonly id: string; readonly kind: CallKind }[];
-	/** The lengths of its streamed pieces. */
+	/** The lengths of the streamed pieces. */
 	readonly cuts: readonly number[];
 	readonly fails: boolean;
 	/** What happens after this many pieces. */
@@ -88,7 +88,7 @@ function readCall({ id, kind }: RandomTurn['calls'][number]): ToolCall {
 	return { id, name, input: inputs[name] ?? {} };
 }
 
-/** The turn for the scripted model. Calls `pause` at the pause of the turn. */
+/** Creates the turn for the scripted model, which calls `pause` where the turn pauses. */
 function readScript(
 	{ text, reasoning, calls, cuts, fails, pause }: RandomTurn,
 	paused: (what: Meanwhile) => Promise<void>,
@@ -135,7 +135,7 @@ class Conversation {
 	readonly seen = new Map<number, WireEvent[]>();
 	readonly #choose: (among: number) => number;
 	#lastEventId: string | undefined;
-	/** What the run waits for, if it waits for this test. */
+	/** What this test must do before the run continues, if the run waits for the test. */
 	#meanwhileNow: Meanwhile | undefined;
 	#gate = Promise.withResolvers<void>();
 
@@ -144,7 +144,7 @@ class Conversation {
 		this.#choose = choose;
 	}
 
-	/** Called by the model and by tools that hang. The test acts meanwhile. */
+	/** The model and the tools call this function to hang until the test has acted. */
 	readonly paused = (what: Meanwhile): Promise<void> => {
 		this.#meanwhileNow = what;
 		return this.#gate.promise;
@@ -219,7 +219,7 @@ class Conversation {
 		this.#meanwhileNow = undefined;
 		if (what === 'crash') {
 			await this.state();
-			// A run that a crash ended does not continue.
+			// A run that ended by a crash does not continue.
 			return restart(this.id);
 		}
 		if (what === 'cancel') await ok(this.post('cancel'));
@@ -310,7 +310,7 @@ function shown(events: readonly WireEvent[]): Shown[] {
 		const before = out.at(-1);
 		const field = type === 'tool_use_input' ? 'partialInputJson' : 'text';
 		const isPiece = ['text', 'reasoning', 'tool_use_input'].includes(type);
-		// The last turn of a run without a further attempt need not be kept.
+		// If a run has no further attempt, its last turn need not be stored.
 		const isGivenUp = type === 'error' && data.code === 'interrupted';
 		if (type === 'turn.restarted' || isGivenUp) {
 			const done = out.findLastIndex((event) => event.type === 'step' || event.type === 'run.started');
@@ -359,7 +359,7 @@ const ends: Readonly<Record<string, string>> = {
 	error: 'error',
 };
 
-/** A scenario without an end has failed, too. */
+/** A scenario that does not end in this time fails. */
 const runs = { numRuns: 30, timeout: 30_000 };
 
 test('any conversation is the same live and afterwards, and does nothing twice, for any failures', {

@@ -67,7 +67,7 @@ test('requests, shows, stores, replays and charges a search of the provider', as
 	expect(of('provider_tool')).toMatchObject([call, found]);
 	expect(of('source')).toMatchObject([source]);
 	const [step] = of('step');
-	// Tokens: 1,000 × $3 and 1,000 × $15 a million. A search: $0.01.
+	// 1,000 tokens at $3 a million, 1,000 tokens at $15 a million, and a search at $0.01.
 	const usage = { units: { web_searches: 1 }, costUsd: 0.028 };
 	expect(step).toMatchObject({ providerCalls: [found], sources: [source], usage });
 	expect((await readHistory(id))[1]).toMatchObject({ providerCalls: [found], sources: [source] });

@@ -31,7 +31,7 @@ async function readResult(id: string) {
 	return (await readHistory(id)).find(({ role }) => role === 'tool');
 }
 
-/** Lets the tool ask for a size, and answers. */
+/** Lets the tool ask for a size, and sends the answer. */
 async function answerSize(id: string): Promise<void> {
 	await allEvents(await send(id, 'A hat, please.'));
 	expect(await readState(id)).toMatchObject({ status: 'awaiting_user', question: { question: 'Which size of hat?' } });
@@ -76,7 +76,7 @@ describe('a question whose tool takes the answer', () => {
 		expect(shown.join('')).not.toContain('kept for the tool');
 	});
 
-	test('takes an answer once, and the repeated request gets the same run', async () => {
+	test('accepts an answer once, and the repeated request gets the same run', async () => {
 		const id = await createSession('ordering');
 		play(calls, 'Ordered.');
 		await answerSize(id);
@@ -100,9 +100,9 @@ test('an answer may have a file and another model, and is refused without conten
 	expect(await readState(id)).toMatchObject({ model: 'scripted-unpriced' });
 });
 
-describe('an answered call whose object dies', () => {
+describe('an answered call', () => {
 	const points: readonly CrashPointName[] = ['accepted', 'tool-begin', 'tool-end', 'ended'];
-	test.each(points)('at %s runs at most once, and its run ends', async (point) => {
+	test.each(points)('runs at most once if the object dies at %s, and its run ends', async (point) => {
 		const id = await createSession('ordering');
 		play(calls, 'Over.', 'Over.');
 		await answerSize(id);
@@ -116,7 +116,7 @@ describe('an answered call whose object dies', () => {
 		else expect([content, ordering.taken]).toEqual([unknown, []]);
 	});
 
-	test('during its tool does not run again, because its outcome is unknown', async () => {
+	test('does not run again if the object dies during its tool, because the outcome is unknown', async () => {
 		const id = await createSession('ordering');
 		play(calls, 'I do not know.');
 		await answerSize(id);

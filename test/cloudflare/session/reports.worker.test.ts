@@ -27,7 +27,7 @@ const onStore = (work: (store: SessionStore, readRows: ReturnType<typeof counted
 
 const listTold = (store: SessionStore) => store.reports.list().map(({ id }) => id);
 
-test('an activity without a run extends a session, stored at most once a minute', () =>
+test('an activity without a run extends the lifetime of a session, which is stored at most once a minute', () =>
 	onStore((store, readRows) => {
 		store.runs.end(1, 'completed', { before: [], draft: [], steps: 0, event: { type: 'cancelled' } }, 1);
 		readRows();
@@ -54,7 +54,7 @@ test('reports an ended lease during the run that began it', () =>
 		expect(listTold(store)).toContain('ledger run_2.1');
 	}));
 
-test('reports the cost of each model at the end of a lease, also of failed requests', () =>
+test('reports the cost of each model at the end of a lease, with the cost of failed requests', () =>
 	onStore((store) => {
 		const reserve = (model: string, more: object = {}) =>
 			store.spending.reserve({ run: 1, model, amount: ten, owed: true, estimate, lease: 1, ...more }, 1);
@@ -109,7 +109,7 @@ test('reports an ended lease until it is delivered or rolled back, without a row
 		expect(readRows().written).toBe(1);
 	}));
 
-test('the cost of a message is only in its row, and counts in every sum', () =>
+test('the cost of a message is stored only in its row, and is part of every sum', () =>
 	onStore((store, readRows) => {
 		const ask = (run: number) => store.spending.reserve({ run, model: 'm', amount: ten, owed: true, estimate }, 1);
 		const reply = (call: number, tokens: number) =>
@@ -181,7 +181,7 @@ test('an undelivered cost of a removed session has a row, also if another instan
 		});
 });
 
-test('reports a lease although a lease of a removed session with this id was being reported', () =>
+test('reports a lease, although the report of a removed session with the same id is delivered meanwhile', () =>
 	onStore((store) => {
 		const begin = (id: string) => {
 			store.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);

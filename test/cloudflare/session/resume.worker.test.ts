@@ -5,7 +5,7 @@ import { play } from '../../script.ts';
 
 const call = (id: string, name: string, input: unknown) => ({ id, name, input });
 
-/** Events with neighbouring pieces of a text joined, in which two readers agree for any disconnects. */
+/** Joins neighbouring pieces of a text. Then the events of two readers are equal for any disconnects. */
 function joined(events: readonly WireEvent[]): unknown[] {
 	const out: { type: string; data: Record<string, unknown> }[] = [];
 	for (const { type, data } of events) {
@@ -205,7 +205,7 @@ test('a run that began with an answer is replayed unchanged', async () => {
 	}
 });
 
-test('there is nothing to follow without a run, and behind the last event', async () => {
+test('a reader gets nothing to follow without a run, or after the last event', async () => {
 	const id = await createSession();
 	expect((await follow(id)).status).toBe(204);
 	play('done');

@@ -12,7 +12,7 @@ const large = 'word '.repeat(100_000);
 const readOwn = (id: string): Promise<Config> =>
 	runInDurableObject(readObject(id), (one) => readConfig(Reflect.get(one, 'env')));
 
-/** With other limits of bytes than the Worker under test. */
+/** Runs `work` with other limits of bytes than the limits of the Worker under test. */
 async function limited(limits: RoomLimits, work: () => Promise<void>): Promise<void> {
 	const { roomLimits } = await readOwn(await createSession());
 	const before = { ...roomLimits };
@@ -81,7 +81,7 @@ describe('a full session', () => {
 			expect(await again.json()).toMatchObject({ text: 'Hello.' });
 		}));
 
-	test('refuses files of people and of its agent, and deletions free room', () =>
+	test('refuses files from people and from its agent, and a deletion makes room', () =>
 		limited({ session: 2 * mebibyte }, async () => {
 			const id = await createSession('hands');
 			expect((await put(id, 'a.txt', mebibyte)).status).toBe(201);
@@ -101,7 +101,7 @@ describe('a full session', () => {
 			expect((await put(id, 'b.txt', mebibyte / 2)).status).toBe(201);
 		}));
 
-	test('counts files in the bucket, and frees deleted files', () =>
+	test('counts files in the bucket, and does not count deleted files', () =>
 		limited({ session: 4 * mebibyte }, async () => {
 			const id = await createSession();
 			expect((await put(id, 'a.txt', 3 * mebibyte)).status).toBe(201);
@@ -183,7 +183,7 @@ describe.each(['owner', 'user'] as const)('a full %s', (scope) => {
 	});
 });
 
-test('an owner with room costs no call, and a small turn reports no bytes', async () => {
+test('an owner with room causes no call to the list, and a small turn reports no bytes', async () => {
 	const id = await createSession();
 	play('One.', 'Two.');
 	await allEvents(await send(id, 'tell me'));
@@ -194,7 +194,7 @@ test('an owner with room costs no call, and a small turn reports no bytes', asyn
 	expect(count()).toEqual([]);
 });
 
-test('reads the limits from the environment, and refuses anything but a number or none with the remedy', () => {
+test('reads the limits from the environment, and refuses invalid limits with the remedy', () => {
 	const read = (more: object) => readConfig({ ...env, ...more }).roomLimits;
 	expect(read({ SESSION_BYTES: '5', OWNER_BYTES: 7, USER_BYTES: 'none' })).toEqual({ session: 5, owner: 7 });
 	for (const name of ['SESSION_BYTES', 'OWNER_BYTES', 'USER_BYTES'])

@@ -17,7 +17,7 @@ import { countWork } from '../../rows.ts';
 import { play } from '../../script.ts';
 
 const call = (id: string, name: string, input: unknown) => ({ id, name, input });
-test('streams a run as server-sent events with ids, the last event terminal', async () => {
+test('streams a run as server-sent events with ids, and the last event ends the run', async () => {
 	play({ text: 'Let me see.', toolCalls: [call('a', 'echo', { text: 'hi' })] }, 'Done.');
 	const response = await send(await createSession(), 'go');
 	expect(response.headers.get('content-type')).toBe('text/event-stream');
@@ -31,7 +31,7 @@ test('streams a run as server-sent events with ids, the last event terminal', as
 	expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
 });
 
-test('streams the first event before the last exists', async () => {
+test('streams the first event before the last event exists', async () => {
 	const last = Promise.withResolvers<void>();
 	play(async (_, onDelta) => {
 		await onDelta({ type: 'text', text: 'first' });
@@ -104,7 +104,7 @@ test('several readers may follow one run', async () => {
 	expect(readers[2]).toEqual(readers[0]);
 });
 
-test('a reader after the end gets the outcome', async () => {
+test('a reader that comes after the end of a run gets the outcome', async () => {
 	play({ text: 'Hello', toolCalls: [call('a', 'noisy', { times: 2 })] }, 'World');
 	const id = await createSession();
 	const live = await allEvents(await send(id, 'go'));
@@ -129,7 +129,7 @@ test('refuses a message with whenBusy reject during a run, and changes nothing',
 	expect(messages).toHaveLength(2);
 });
 
-test('answers with the result without a stream', async () => {
+test('answers a request without a stream with the result', async () => {
 	play('All done.');
 	const id = await createSession();
 	const result = await (await request(`/v1/sessions/${id}/messages`, { text: 'go' })).json();
@@ -137,7 +137,7 @@ test('answers with the result without a stream', async () => {
 	expect(await readState(id)).toMatchObject({ status: 'completed' });
 });
 
-test('answers 202 with respond-async', async () => {
+test('answers 202 to a request with respond-async', async () => {
 	const open = Promise.withResolvers<void>();
 	play(async () => {
 		await open.promise;
@@ -228,7 +228,7 @@ test('a run ends after any amount of notes from its tools', async () => {
 test('a turn writes the same rows for any number of deltas', async () => {
 	const written = async (deltas: number): Promise<number> => {
 		const id = await createSession();
-		// Reports to other objects come later, and count.
+		// Reports to other objects come later, and their writes count too.
 		await expect.poll(() => readNextAlarm(id)).toBeNull();
 		const takeWork = countWork(id);
 		play({ text: 'x'.repeat(deltas), deltas: Array.from({ length: deltas }, () => ({ type: 'text', text: 'x' })) });
@@ -248,12 +248,12 @@ const countOwed = (id: string) => querySession(id, 'SELECT 1 FROM outbox').then(
 test.each([
 	['', false],
 	[', also after a restart', true],
-])('a turn of an existing session writes at most eight rows in all objects without drafts%s', async (_, dies) => {
+])('a turn of an existing session without drafts writes at most eight rows in all objects%s', async (_, dies) => {
 	const id = await createSession();
 	play('One.', 'Two.', 'Three.');
 	for (const text of ['go', 'go on']) {
 		await allEvents(await send(id, text));
-		// After its list and its ledger got their reports.
+		// Wait until its list and its ledger got their reports.
 		await expect.poll(() => readNextAlarm(id)).toBeNull();
 	}
 	if (dies) await restart(id);
@@ -304,6 +304,6 @@ test('an idle session has no alarm in the end', async () => {
 	const id = await createSession();
 	play('done');
 	await allEvents(await send(id, 'go'));
-	// After its owner's ledger and list got their reports.
+	// Wait until its owner's ledger and list got their reports.
 	await expect.poll(() => readNextAlarm(id)).toBeNull();
 });

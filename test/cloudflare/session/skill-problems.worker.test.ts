@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 afterEach(() => vi.restoreAllMocks());
 
-/** The logged problems of skills, with their names. */
+/** The logged problems of skills, with the names of the skills. */
 const told = () =>
 	written.flatMap((line) => {
 		const { event, ...fields } = JSON.parse(line);

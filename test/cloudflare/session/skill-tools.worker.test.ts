@@ -55,7 +55,7 @@ describe('the tools of a read skill', () => {
 		expect(results(await readHistory(id))).toMatchObject({ a: 'from the skill', b: 'from the skill' });
 	});
 
-	test('are answered as unknown or run again after a crash', async () => {
+	test('have an unknown outcome or run again after a crash', async () => {
 		const id = await equipped();
 		const { requests } = play(
 			calls(call('u', 'unsafe'), call('s', 'slow'), call('l', 'bundled')),
@@ -72,7 +72,7 @@ describe('the tools of a read skill', () => {
 		expect(extra(requests)).toEqual([brought, brought]);
 	});
 
-	test('wait for approval and for results, across a restart', async () => {
+	test('can wait for approval and for results, also across a restart', async () => {
 		const id = await equipped();
 		play(calls(call('p', 'pay', { amount: 3 }), call('h', 'by_hand')), 'Paid.');
 		const asked = await run(id);
@@ -114,7 +114,7 @@ describe('the tools of a read skill', () => {
 		expect(results(await readHistory(id))).toMatchObject({ a: 'from the skill', b: 'from the skill' });
 	});
 
-	test('are missing after the skill was truncated from the request, until it is read again', async () => {
+	test('are missing when the skill is no longer in the request, until the skill is read again', async () => {
 		const id = await equipped('equipped-truncate');
 		play('Well.', 'Well.');
 		await run(id, 'y'.repeat(7_000));
@@ -133,7 +133,7 @@ describe('the tools of a read skill', () => {
 });
 
 describe('a published skill', () => {
-	test('makes the skill tools of the agent callable that it names', async () => {
+	test('makes those skill tools of the agent callable that the skill names', async () => {
 		const id = await createSession('publishing');
 		const { requests } = play(read('r', 'published'), calls(call('l', 'last', { text: 'now' })), 'Done.');
 		await run(id);

@@ -21,7 +21,7 @@ export const dropAfter =
 		for (const text of pieces) await show({ type: 'text', text });
 	};
 
-/** Sends a message without waiting for its run. With a key it may be sent again. */
+/** Sends a message without waiting for its run. A message with a key may be sent again. */
 export function post(id: string, { text = 'go', key }: { readonly text?: string; readonly key?: string } = {}) {
 	const headers = { prefer: 'respond-async', ...(key !== undefined && { 'idempotency-key': key }) };
 	return request(`/v1/sessions/${id}/messages`, { text }, headers);
@@ -40,7 +40,7 @@ export async function readTo(response: Response, last: { readonly type?: string;
 	return seen;
 }
 
-/** The text of each turn that a reader sees. Of a restarted turn it is the last text. */
+/** The text of each turn that a reader sees. A restarted turn has only the text after its last restart. */
 export function readTurns(events: readonly WireEvent[]): string[] {
 	const turns = [''];
 	for (const { type, data } of events) {

@@ -95,7 +95,7 @@ const points: readonly CrashPointName[] = ['model-end', 'tool-begin', 'tool-end'
 const step = fc.record({
 	key: fc.constantFrom('a', 'b'),
 	how: fc.constantFrom<How>(undefined, undefined, 'fails', 'deletes'),
-	/** Where the object dies during this call. */
+	/** The point of this call at which the object dies. */
 	dies: fc.option(fc.constantFrom('within', ...points), { nil: undefined }),
 	isDurable: fc.boolean(),
 });

@@ -11,7 +11,7 @@ const inObject = <T>(work: (storage: DurableObjectStorage) => T) =>
 
 const reply = 'A reply of some length. '.repeat(40);
 
-describe('a session of one turn takes at most 32 KB of SQLite', () => {
+describe('a session of one turn needs at most 32 KB of SQLite', () => {
 	const readBytes = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.sql.databaseSize);
 
 	test('that was created first', async () => {
@@ -36,7 +36,7 @@ describe('a session of one turn takes at most 32 KB of SQLite', () => {
 });
 
 describe('a missing table', () => {
-	test('reads as empty, and ignores changes', () =>
+	test('is read as an empty table, and changes to it are ignored', () =>
 		inObject((storage) => {
 			const { sql } = makeTables(storage, rareTables);
 			const read = (query: string, ...values: number[]) => sql.exec(query, ...values).toArray();
@@ -59,7 +59,7 @@ describe('a missing table', () => {
 			expect(read(tables).map(({ name }) => name)).toEqual(['session', 'run', 'message', 'spending']);
 		}));
 
-	test('is created with its first row and its indexes, also again after a rollback', () =>
+	test('is created with its first row and its indexes, and again after a rollback', () =>
 		inObject((storage) => {
 			const { sql, transactionSync } = makeTables(storage, rareTables);
 			const add = () => sql.exec("INSERT INTO file (path, folder) VALUES ('a', '')");

@@ -34,7 +34,7 @@ async function createSession({ bucket, quota }: Setting = {}) {
 		list: (query) => use((_, files) => files.list(query)),
 		read: (file, from, to) => use((_, files) => files.read(file, from, to)),
 		findLine: (file, line) => use((_, files) => files.findLine(file, line)),
-		// A signal belongs to its object.
+		// A signal can be used only in the object that created it.
 		change: (edits, caller, result) => use((_, files) => files.change(edits, withoutSignal(caller), result)),
 		undo: (steps, caller) => use((_, files) => files.undo(steps, withoutSignal(caller))),
 		changes: (limit, before) => use((_, files) => files.changes(limit, before)),
@@ -61,7 +61,7 @@ describeWorkspace('in a session', createIn({ bucket: env.FILES }));
 describeWorkspace('in a session without a bucket', createIn({}));
 
 describe('the workspace of a session', () => {
-	test('reads only the returned rows and bytes among 10,000 files of 200 MB', async () => {
+	test('reads only the returned rows and bytes if it has 10,000 files of 200 MB in all', async () => {
 		const { use } = await createSession({ bucket: env.FILES });
 		const content = new Uint8Array(20_000).fill(120);
 		for (let n = 0; n < 10_000; n += 1_000)
@@ -83,7 +83,7 @@ describe('the workspace of a session', () => {
 				await work();
 				return rows().read;
 			};
-			// The row of a file, of its content, and of the index.
+			// A row each for the file, its content and the index.
 			expect(await cost(() => large.list({ path: 'd7', limit: 10 }))).toBeLessThanOrEqual(40);
 			expect(await cost(() => large.list({ limit: 10 }))).toBeLessThanOrEqual(40);
 			expect(await cost(() => large.list({ recursive: true, limit: 10 }))).toBeLessThanOrEqual(30);
@@ -101,7 +101,7 @@ describe('the workspace of a session', () => {
 		});
 	});
 
-	test('a repeated call recalls its change, and the same id in a later turn is another call', async () => {
+	test('repeats no change for a repeated call, but the same id in a later turn is another call', async () => {
 		const { use } = await createSession();
 		const ask = (role: 'user' | 'assistant') =>
 			use((store) => store.messages.add(1, role === 'user' ? { role, content: 'go' } : { role, content: 'yes' }, 1));
@@ -131,21 +131,21 @@ describe('the workspace of a session', () => {
 			);
 		await use((_, files) => files.change([{ type: 'write', path: 'a', content: large }]));
 		expect([await count(), await due()]).toEqual([1, 0]);
-		// The journal keeps it for a while.
+		// The journal keeps the old content for a while.
 		await use((_, files) => files.change([{ type: 'write', path: 'a', content: new Uint8Array(10) }]));
 		expect([await count(), await due()]).toEqual([1, 0]);
-		// Two of them exceed the quota.
+		// Two such contents exceed the quota.
 		await use((_, files) => files.change([{ type: 'write', path: 'a', content: large }]));
 		await use((_, files) => files.change([{ type: 'write', path: 'a', content: new Uint8Array(10) }]));
 		expect([await count(), await due()]).toEqual([2, 1]);
-		// A refused change leaves nothing.
+		// A refused change leaves no content in the bucket.
 		const refused = await use((_, files) =>
 			refusal(files.change([{ type: 'write', path: 'a', content: large, ifVersion: -1 }])),
 		);
 		expect([refused.code, await count(), await due()]).toEqual(['conflict', 2, 1]);
 	});
 
-	test('the journal keeps a thousand changes with their contents', async () => {
+	test('keeps a thousand changes with their contents in its journal', async () => {
 		const { use } = await createSession();
 		await use(async (store, files) => {
 			for (let n = 0; n < 1_010; n++)

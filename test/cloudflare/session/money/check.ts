@@ -36,7 +36,7 @@ function holdCap(name: string, cap: Limit, bills: readonly Bill[]): void {
 export function checkCaps({ payers, userCaps, dayCap }: World): void {
 	const labels = new Map(payers.map((payer) => [payer.label, payer]));
 	const all = market.bills;
-	// A failed child is a message without a session, by which memories are searched.
+	// A failed child sends its parent a message without a label, and memories are searched with its text.
 	const lost = all.filter(({ label, isVectors }) => !labels.has(label) && !isVectors);
 	if (lost.length > 0) fail('A request says no session', lost);
 	for (const { label, cap } of payers)

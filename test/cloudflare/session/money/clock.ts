@@ -1,7 +1,7 @@
 /** The clock of the walk over money: clocks and timers are fast, and a day can pass at once. */
 import { vi } from 'vitest';
 
-/** The milliseconds of the walk in a real millisecond. */
+/** How many milliseconds of the walk pass in a real millisecond. */
 const speed = 10;
 const dayMs = 86_400_000;
 

@@ -12,7 +12,7 @@ import { market } from './provider.ts';
 import { begin, cancel, copy, createCap, pick, raise, say } from './steps.ts';
 import { capDays, listFamily, setDayCap, settle, setUserCaps, type World, wake } from './world.ts';
 
-/** The approximate messages of an owner's part of the walk. */
+/** The approximate number of messages in an owner's part of the walk. */
 const messagesOfPart = 10;
 
 const counts = { messages: 0, calls: 0, kills: 0, owners: 0, midnights: 0, 'broken writes': 0 };
@@ -21,7 +21,7 @@ const counts = { messages: 0, calls: 0, kills: 0, owners: 0, midnights: 0, 'brok
 export async function walkOverMoney(seed: number, messages: number) {
 	Object.assign(counts, { messages: 0, calls: 0, kills: 0, owners: 0, midnights: 0, 'broken writes': 0 });
 	let [billed, charged] = [0, 0];
-	// The first request of a provider loads its SDK. By the fast clock that may take longer than a request may.
+	// The first request of a provider loads its SDK. On the fast clock, loading may exceed the timeout of a request.
 	await Promise.all([
 		import('../../../../src/core/providers/adapter/anthropic-sdk.ts'),
 		import('../../../../src/core/providers/adapter/openai-sdk.ts'),
@@ -47,7 +47,7 @@ export async function walkOverMoney(seed: number, messages: number) {
 	return { seed, ...counts, 'billed, dollars': billed.toFixed(6), 'charged, dollars': charged.toFixed(6) };
 }
 
-/** Walks with an owner of its own. */
+/** Walks one part, with its own owner. */
 async function walkPart(seed: number) {
 	const random = createRandom(seed);
 	Object.assign(market, { seed, bills: [], asked: new Map() });

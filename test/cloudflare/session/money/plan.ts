@@ -1,4 +1,4 @@
-/** The behaviour of a provider for a request: its answer, and where that breaks off. */
+/** The behaviour of a provider for a request: its answer, and where the answer breaks off. */
 import type { Random } from '../../../endurance/random.ts';
 
 /** A use of a tool that the provider runs. */
@@ -15,9 +15,9 @@ export interface Call {
 }
 
 export interface Plan {
-	/** The tokens of the tokenizer, as a share of the most. */
+	/** The tokens that the tokenizer makes, as a share of the most possible tokens. */
 	readonly share: number;
-	/** The share of the input that comes from its cache. */
+	/** The share of the input that comes from the provider's cache. */
 	readonly cachedShare: number;
 	/** The tokens of hidden thinking. */
 	readonly thinking: number;
@@ -33,12 +33,12 @@ export interface Plan {
 	readonly usage: 'said' | 'none' | 'zero';
 }
 
-/** The offers of a request. */
+/** What a request offers to the model. */
 export interface Offer {
 	readonly tools: readonly string[];
 	readonly uses: Readonly<Record<Use['kind'], number>>;
 	readonly label: string;
-	/** The user messages of the conversation, and the results since the last. */
+	/** The number of user messages, and of results since the last user message. */
 	readonly depth: number;
 }
 

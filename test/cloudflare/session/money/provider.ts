@@ -20,21 +20,21 @@ import { bill, createTally, type Tally } from './sheet.ts';
 
 /** A request and its bill. */
 export interface Bill {
-	/** The session of the walk that asked, or whose child did. */
+	/** The session of the walk that asked, or whose child asked. */
 	readonly label: string;
 	readonly model: string;
 	/** The UTC day of the request, counted from 1970. */
 	readonly day: number;
 	readonly tally: Tally;
 	readonly terms: readonly string[];
-	/** Whether the whole reply left, with its usage. */
+	/** Whether the provider has sent the whole reply, with its usage. */
 	isSaid: boolean;
 	readonly isVectors: boolean;
 }
 
 /** The state between the walk and its providers. */
 export const market = {
-	/** Whether the providers offer their models. Other tests do not know them. */
+	/** Whether the providers offer their models. The models do not exist in other tests. */
 	isOpen: false,
 	seed: 0,
 	bills: [] as Bill[],
@@ -48,7 +48,7 @@ export const toTokens = ({ tally }: Bill): number => tally.input + tally.output;
 
 const dayMs = 86_400_000;
 
-/** The labels in a request. The newest is that of the asking session. */
+/** Reads the labels in a request. The newest label names the asking session. */
 function readLabel(text: string): string {
 	return [...text.matchAll(/#in ([\w-]+)/g)].at(-1)?.[1] ?? 'nobody';
 }
@@ -79,7 +79,7 @@ const sell: typeof fetch = async (input, init) => {
 	const one: Bill = { ...about, terms: api.readTerms(body), isVectors: false };
 	market.bills.push(one);
 	const calm: Plan = market.isCalm ? { ...plan, end: 'done', usage: 'said' } : plan;
-	// A reader of a whole reply cannot read this stream, nor its usage.
+	// An adapter that expects a whole reply cannot read this stream or its usage.
 	const isRead = body.stream === true || url.includes(':stream');
 	return stream(api, isRead ? calm : { ...calm, usage: 'none' }, body, one, init?.signal ?? undefined);
 };

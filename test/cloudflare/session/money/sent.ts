@@ -9,7 +9,7 @@ export interface Sent {
 	readonly audio: number;
 }
 
-/** Fields that describe a text, and are no text of the prompt. */
+/** Fields whose values are no text of the prompt. */
 const form = new Set(
 	`model type role detail status stream store include strict media_type mimeType mime_type cache_control max_tokens url
 	image_url file_data file_url fileUri document_url prompt_cache_key safety_identifier user metadata format service_tier
@@ -20,7 +20,7 @@ const encrypted = new Set(['signature', 'thoughtSignature', 'encrypted_content',
 
 /** The tokens of a second of audio. */
 const perSecond = (model: string): number => (model.startsWith('gemini') ? 32 : 10);
-/** The tokens of an image, whose edges are in pixels. */
+/** Counts the tokens of an image. Its width and height are in pixels. */
 function countImage(model: string, width: number, height: number): number {
 	if (model.startsWith('claude')) return Math.min(4_784, Math.ceil(width / 28) * Math.ceil(height / 28));
 	if (model.startsWith('gemini-3')) return 1_120;
@@ -30,7 +30,7 @@ function countImage(model: string, width: number, height: number): number {
 }
 const perPage = (model: string): number => (model.startsWith('gemini') ? 560 : 3_000);
 
-/** Counts a body. `share` is the share of the most tokens that the provider's tokenizer makes of a text. */
+/** Counts the tokens of a body. `share` is the part of the most possible tokens that the tokenizer makes. */
 export function countSent(model: string, body: unknown, share: number): Sent {
 	const sum = { texts: 0, media: 0, audio: 0 };
 	const countMedia = (mime: string, base64: string): void => {

@@ -4,7 +4,7 @@
  * ai.google.dev/gemini-api/docs/pricing. The prices of `acme` are our own.
  */
 
-/** The billed units of a reply until now. */
+/** The units of a reply that are billed so far. */
 export interface Tally {
 	/** All input, with cached, written and audio input. */
 	input: number;
@@ -45,7 +45,7 @@ const lines: Readonly<Record<string, Line>> = {
 	m: { input: 1, output: 4, cached: 0.5, written: 2 },
 };
 
-/** The factor for all tokens of a reply. */
+/** The factors by which some terms change the price of all tokens of a reply. */
 const factors: Readonly<Record<string, number>> = {
 	'claude-sonnet-5 us': 1.1,
 	'claude-opus-4-8 us': 1.1,
@@ -62,7 +62,7 @@ export function createTally(): Tally {
 	return { input: 0, cached: 0, written: 0, hour: 0, audio: 0, output: 0, pieces: {} };
 }
 
-/** Returns the dollars of a reply. */
+/** Returns the price of a reply in dollars. */
 export function bill(model: string, tally: Tally, terms: readonly string[] = []): number {
 	const line = lines[model];
 	if (line === undefined) throw new Error(`the sheet has no ${model}`);

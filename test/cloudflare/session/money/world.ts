@@ -30,7 +30,7 @@ export interface World {
 	readonly userCaps: Map<string, { daily?: Limit; total?: Limit }>;
 }
 
-/** The caps of owners' days, which replace those of keys. */
+/** The caps of owners' days. They replace the caps of keys. */
 const dayCaps = new Map<string, Limit>();
 
 const authenticate: Authenticate = (request) => {
@@ -66,7 +66,7 @@ export async function ask(
 	}
 }
 
-/** Applies the caps of the walk to owners' days. Returns a function that ends that. */
+/** Applies the caps of the walk to owners' days. Returns a function that removes them again. */
 export async function capDays(): Promise<() => void> {
 	const one = env.SESSIONS.get(env.SESSIONS.newUniqueId());
 	const own: Config[] = [readConfig(bindings)];
@@ -86,7 +86,7 @@ export async function setUserCaps(world: World, user: string, caps: { daily?: Li
 	await ask(world.owner, `/v1/users/${user}/budget`, caps, 'PUT');
 }
 
-/** Runs the alarm of a session's object, if it lives. */
+/** Runs the alarm of a session's object, if the object did not die. */
 export async function wake(id: string): Promise<void> {
 	await runDurableObjectAlarm(readObject(id)).catch(() => false);
 }

@@ -9,7 +9,7 @@ import type { ScriptedFn } from '../../../../src/core/providers/index.ts';
 import type { ToolContext } from '../../../../src/core/tool/index.ts';
 import { areOne, listMarks, toName, users } from './persons.ts';
 
-/** The input of a tool, a policy, or a model by its system prompt, about a session. */
+/** What a tool, a policy or the system prompt of a model got about a session. */
 export interface Observation {
 	readonly what: string;
 	readonly sessionId?: string;
@@ -49,7 +49,7 @@ export function takeSeen(): Readonly<typeof seen> {
 	return taken;
 }
 
-/** The tokens that the model has reported, by the person whose mark it got. */
+/** The tokens that the model has reported, for each person whose mark the model got. */
 export const spent = new Map<string, number>();
 
 type Context = Partial<Pick<ToolContext, 'sessionId' | 'owner' | 'user' | 'metadata' | 'askedBy'>>;
@@ -143,7 +143,7 @@ function toInput(name: string, what: string, mark: string, more: string): object
 const failed = new Set<string>();
 let calls = 0;
 
-/** The model: carries out the last command of a conversation, a call per turn, and then reports that. */
+/** The model: carries out the last command of a conversation with one call per turn, and then reports it. */
 export const walkingModel: ScriptedFn = ({ messages, system = '{}' }) => {
 	const said = messages.map((message) => JSON.stringify(message));
 	const { sessionId, owner, user, metadata, askedBy } = JSON.parse(system.split('\n')[0] ?? '{}');
@@ -187,7 +187,7 @@ const helper = defineAgent({
 	tools: [witness, pay, quiz, order],
 });
 
-/** The people whom the agent's own schedules wake. Each text has a mark of that person. */
+/** The people whose sessions the agent's own schedules wake. The text of each schedule has a mark of its person. */
 export const dawns = (['walk-a', 'walk-b'] as const).flatMap((owner) =>
 	[undefined, ...users.slice(0, 2)].map((user) => ({
 		owner,

@@ -16,7 +16,7 @@ const authenticate: Authenticate = (request) => {
 	return account === undefined ? undefined : JSON.parse(decodeURIComponent(account));
 };
 
-/** Creates the Worker with a key and a login for each person in each role, and two of each kind for operators. */
+/** Creates the Worker with a key and a login for each person in each role. Operators have two of each kind. */
 export async function createWorld() {
 	const records: KeyRecord[] = [];
 	const people: PersonCaller[] = [];

@@ -36,7 +36,7 @@ export function pickPerson(walk: Walk, fits: (one: PersonCaller) => boolean = ()
 	return walk.pick(fitting) ?? walk.pick(walk.people.filter(fits)) ?? walk.operator;
 }
 
-/** Lists the possible callers of a session: the people of its owner, operators, and holders of its tokens. */
+/** Lists the possible callers of a session: people of its owner, operators, and holders of its tokens. */
 function listCallers(walk: Walk, session: Session): readonly Caller[] {
 	const people = walk.people.filter((one) => one.owner === session.owner || isOperator(one));
 	return [...people, ...walk.tokens.filter((one) => one.session === session).map((one) => toCaller(one, false))];

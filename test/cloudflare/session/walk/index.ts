@@ -24,9 +24,9 @@ const ways: readonly Way[] = [
 	{ name: 'restart an object', weight: 4, go: restartSome },
 ];
 
-/** The steps between two checks of everything. */
+/** The number of steps between two checks of everything. */
 const between = 400;
-/** The approximate number of sessions at a time, and the length of each. */
+/** The approximate number of sessions at a time, and of messages in each session. */
 const most = 50;
 const longest = 60;
 
@@ -50,7 +50,7 @@ export async function walkOn(seed: number, steps: number) {
 	return { seed, steps, sessions: walk.made, ...Object.fromEntries(counts) };
 }
 
-/** Adds the request, the step and the seed to a failure. */
+/** Does the work, and adds the request, the step and the seed to the message of a failure. */
 async function orTell(walk: Walk, where: string, work: () => Promise<void>): Promise<void> {
 	walk.said.length = 0;
 	try {
@@ -74,7 +74,7 @@ async function takeStep(walk: Walk): Promise<void> {
 	}
 }
 
-/** Deletes a session if there are many, or a long one. */
+/** Deletes a session if there are many sessions, or if a session is long. */
 async function clear(walk: Walk): Promise<void> {
 	const alive = walk.sessions.filter(({ isGone, parent }) => !isGone && parent === undefined);
 	const old = alive.find(({ length }) => length > longest) ?? (alive.length > most ? walk.pick(alive) : undefined);

@@ -1,10 +1,10 @@
-/** Compares a session that an operator reads with the model. */
+/** Reads sessions as an operator, and compares them with the model of the walk. */
 import { restart } from '../../../client.ts';
 import { isEqual, toName } from './persons.ts';
 import { isIdle, type Session, type Waiting } from './truth.ts';
 import type { Target, Walk } from './walk.ts';
 
-/** The most reads before the walk fails, for a busy machine. */
+/** The number of reads after which the walk fails. It is high because the machine may be busy. */
 export const mostTries = 5_000;
 
 /** The state of a session that an operator reads. */
@@ -79,7 +79,7 @@ export async function settle(walk: Walk, session: Session): Promise<void> {
 	}
 }
 
-/** Kills the object of a session: the rows stay, the memory is lost. */
+/** Kills the object of a session: the rows stay, but the state in memory is lost. */
 export async function restartSome(walk: Walk): Promise<boolean> {
 	const session = walk.pick(walk.sessions.filter(({ isGone }) => !isGone));
 	if (session === undefined) return false;

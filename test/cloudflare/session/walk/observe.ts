@@ -45,7 +45,7 @@ function checkAsker(walk: Walk, { what, sessionId = '', askedBy }: Observation):
 	walk.check(isEqual(askedBy, expected), `${said} in place of ${JSON.stringify(expected)}`);
 }
 
-/** Checks that a policy got all askers, and nobody of another owner. */
+/** Checks that a policy got all askers, and no asker of another owner. */
 function checkPolicy(walk: Walk, { what, by, askers, sessionId = '' }: PolicyObservation): void {
 	const session = walk.find(sessionId);
 	const missing = session?.askers.filter((asker) => !askers.some((one) => isEqual(one, asker))) ?? [];
@@ -55,7 +55,7 @@ function checkPolicy(walk: Walk, { what, by, askers, sessionId = '' }: PolicyObs
 	walk.check(isTheirs, `The policy of ${what} was told of another owner: ${JSON.stringify([by, askers])}`);
 }
 
-/** Checks that a resolver got the person of the session, or the caller over MCP, whose skills a client gets. */
+/** Checks that a resolver got the person of the session, or the caller of a request over MCP. */
 function checkSkills(walk: Walk, told: Observation, sessions: ReadonlySet<Session>): void {
 	const { askedBy } = told;
 	const isTold = ({ owner, user }: Person) => told.owner === owner && told.user === user;
@@ -64,7 +64,7 @@ function checkSkills(walk: Walk, told: Observation, sessions: ReadonlySet<Sessio
 	walk.check(isOwners && isKnown, `The resolver was told ${JSON.stringify(told)}`);
 }
 
-/** Finds the session of a record. A child is found with its parent. */
+/** Finds the session of a record. If it is a new child, the walk learns of it from its parent. */
 async function findTold(walk: Walk, { sessionId = '', what }: Observation): Promise<Session> {
 	const known = walk.find(sessionId);
 	if (known !== undefined) return known;

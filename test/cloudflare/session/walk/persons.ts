@@ -1,7 +1,7 @@
 /** The people of the walk, the marks in their texts, and their credentials. */
 import type { Actor } from '../../../../src/core/base/actor.ts';
 
-/** Two tenants, and one for operators with the scope `admin`. */
+/** Two tenants, and an owner for operators with the scope `admin`. */
 export const owners = ['walk-a', 'walk-b', 'walk-o'] as const;
 
 /** The people, with the same names in both tenants. */
@@ -18,7 +18,7 @@ export function toName({ owner, user }: Person): string {
 	return `${owner.at(-1)}-${user ?? 'non'}`;
 }
 
-/** Marks of one length, so that a mark can replace another in an export. */
+/** The form of marks. All have one length, so that a mark can replace another mark in an export. */
 const marks = /zq-([abox]-(?:kim|lee|max|non))-[0-9a-z]{5}/g;
 let made = 0;
 

@@ -1,4 +1,4 @@
-/** The model of the walk: the people, the sessions, their owners, and the rights, without asking the Worker. */
+/** The model of the walk: people, sessions, their owners, and rights. It never asks the Worker. */
 import type { Role, TokenScope } from '../../../../src/cloudflare/auth/rights.ts';
 import type { Actor } from '../../../../src/core/base/actor.ts';
 import { areOne, type Person, toName } from './persons.ts';
@@ -55,9 +55,9 @@ export interface Session extends Person {
 	readonly agent: string;
 	readonly metadata: Readonly<Record<string, string>>;
 	readonly createdBy?: Actor;
-	/** The session for which it works. */
+	/** The parent session, for which this session works. */
 	readonly parent?: Session;
-	/** Whether nobody waits for its result. */
+	/** Whether the session works in the background, so that nobody waits for its result. */
 	readonly isBackground?: boolean;
 	/** Who sent the newest message, or asked for it. */
 	askedBy?: Actor;
@@ -75,10 +75,10 @@ export interface Session extends Person {
 	length: number;
 	/** The marks of its wake-ups. */
 	readonly naps: Map<string, Nap>;
-	/** The id and the mark of its newest message, if that only called the witness. */
+	/** The id and the mark of the newest message, if this message only called the witness. */
 	lastId?: string;
 	lastMark?: string;
-	/** The mark in its file. */
+	/** The mark in the file of the session. */
 	file?: string;
 }
 
@@ -94,14 +94,14 @@ export interface Link {
 	readonly approve: boolean;
 	readonly session: Session;
 	readonly callId: string;
-	/** The call of the link, which is decided once. */
+	/** The call of the link. Each call is decided once. */
 	readonly about: string;
 	readonly by: Actor;
 }
 
 export type Outcome = 'ok' | 400 | 401 | 403 | 404 | 409;
 
-/** The lowest role for a right, and the scope of a token. */
+/** The lowest role that has a right, and the scope with which a token has the right. */
 const table = {
 	createSession: ['customer'],
 	listSessions: ['customer'],
@@ -126,7 +126,7 @@ export function hasRight(role: Role, right: Right): boolean {
 	return order.indexOf(role) >= order.indexOf(table[right][0]);
 }
 
-/** Whether somebody has the scope `admin`, by which they read and remove what belongs to all owners. */
+/** Whether somebody has the scope `admin`, with which they may read and remove the data of all owners. */
 export function isOperator(caller: Caller): boolean {
 	return caller.kind === 'person' && caller.scopes.includes('admin');
 }
@@ -142,12 +142,12 @@ export function judge(caller: Caller, right: Right, isForOperators = false): Out
 /** The needs of a request to a session. */
 export interface Needs {
 	readonly right: Right;
-	/** The right that the route needs, if it differs: the route does not know the body. */
+	/** The right that the route needs, if it is another right, because the route does not read the body. */
 	readonly route?: Right;
 	/** Further rights, which depend on the body. */
 	readonly also?: readonly Right[];
 	readonly isForOperators?: boolean;
-	/** Whether the route is one of the session, as `/v1/sessions/:id` is. */
+	/** Whether the path of the route has the session's id, as in `/v1/sessions/:id`. */
 	readonly isInRoute?: boolean;
 	/**
 	 * Which requests a child session refuses with 409: a change and a link after the check of rights, and a request that
@@ -162,7 +162,7 @@ export function judgeIn(
 	session: Session | undefined,
 	{ right, route = right, also = [], isForOperators = false, isInRoute = true, refusal }: Needs,
 ): Outcome {
-	// Only its session knows the rights of a token.
+	// The rights of a token are stored only in its session.
 	const before = caller.kind === 'token' && isInRoute ? 'ok' : judge(caller, route, isForOperators);
 	if (before !== 'ok') return before;
 	const isThere = session !== undefined && !session.isGone;
@@ -238,7 +238,7 @@ export function isIdle({ status }: Session): boolean {
 	return ['idle', 'completed', 'error'].includes(status);
 }
 
-/** Whether the memory of the session's person is used there. */
+/** Whether the session uses the memory of its person. */
 export function remembers({ user, createdBy }: Session): boolean {
 	return user !== undefined || createdBy?.via === 'account';
 }

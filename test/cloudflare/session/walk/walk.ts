@@ -17,10 +17,10 @@ import {
 /** A request of the walk. */
 export interface Asking {
 	readonly method?: string;
-	/** A text is sent unchanged, anything else as JSON. */
+	/** The body. A text is sent unchanged, and any other value is sent as JSON. */
 	readonly body?: unknown;
 	readonly headers?: Readonly<Record<string, string>>;
-	/** Whether an operator may read all owners with it. */
+	/** Whether an operator may read the data of all owners with this request. */
 	readonly isForOperators?: boolean;
 	/** The only person whose marks may be in the answer. */
 	readonly only?: Person;
@@ -34,13 +34,13 @@ export interface Answer {
 	json<T>(): T;
 }
 
-/** The session of a request, of the walk or unknown. */
+/** The target of a request: a session of the walk, or an unknown session. */
 export interface Target {
 	readonly id: string;
 	readonly session?: Session;
 }
 
-/** The error of a broken promise. */
+/** The error for a broken promise of the documentation. */
 class Broken extends Error {}
 
 export class Walk {
@@ -52,7 +52,7 @@ export class Walk {
 	readonly links: Link[] = [];
 	/** The marks in the memory of a person, by name. */
 	readonly memories = new Map<string, Set<string>>();
-	/** The senders of marks. */
+	/** The people who have sent a mark, by mark. */
 	readonly sayers = new Map<string, readonly Actor[]>();
 	/** The ids of sessions by the names that people gave them. */
 	readonly names = new Map<string, string>();
@@ -155,7 +155,7 @@ export class Walk {
 		else count.refused++;
 	}
 
-	/** Returns a session as a target, or the session that has its id now. */
+	/** Returns a session as a target. If another session has its id now, returns that session. */
 	toTarget({ id }: Session): Target {
 		return { id, session: this.#byId.get(id) };
 	}

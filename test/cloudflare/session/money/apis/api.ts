@@ -1,9 +1,9 @@
-/** The facts of an API by which the walk answers like its provider. */
+/** The facts of an API. The walk uses them to answer like the provider. */
 import { getNumber, getObjects, getString, type Json } from '../../../../../src/core/providers/adapter/json.ts';
 import type { Call, Offer, Plan, Use } from '../plan.ts';
 import type { Tally } from '../sheet.ts';
 
-/** The content of a reply for its events. */
+/** The content of a reply, from which its events are made. */
 export interface About {
 	readonly model: string;
 	readonly body: Json;
@@ -36,7 +36,7 @@ export interface Api {
 	readonly last?: string;
 }
 
-/** Returns the reported usage: all, nothing, or none. */
+/** Returns the reported usage: all counts, zeros, or no usage. */
 export function say({ usage }: Plan, counts: Json): Json | undefined {
 	if (usage === 'none') return undefined;
 	return usage === 'said' ? counts : toZero(counts);

@@ -22,7 +22,7 @@ interface Pending {
 	readonly id: string;
 	readonly name: string;
 	readonly input: unknown;
-	/** The waiting call of the session: the same call, or the call for which a child works. */
+	/** The waiting call of the session: the call itself, or the call for which a child works. */
 	readonly waiting: string;
 	readonly isOfChild: boolean;
 }
@@ -90,7 +90,7 @@ function canReport(session: Session | undefined): boolean {
 	return session?.parent === undefined || isFree(session.parent);
 }
 
-/** Waits for the effects of a decision: an approved call runs for its askers. */
+/** Waits for the effects of a decision, and checks that an approved call runs for its askers. */
 async function followDecision(walk: Walk, session: Session, { name, input }: Pending, approve: boolean): Promise<void> {
 	await settle(walk, session);
 	const { parent, askedBy, askers } = session;
@@ -111,7 +111,7 @@ export const deciding: readonly Way[] = [
 		const id = walk.choose(pending?.id, pending?.waiting) ?? 'call_1';
 		return () => walk.ask(caller, `/v1/sessions/${target.id}/tool-results`, { body: [{ id, approve }] });
 	}),
-	// A text decides only about the call of a child.
+	// A text decides only if the call belongs to a child.
 	toDeciding('decide by a text', 8, says, ({ walk, caller, target, pending, approve }) =>
 		pending?.isOfChild === true
 			? () => walk.ask(caller, `/v1/sessions/${target.id}/answer`, { body: { text: approve ? 'approve' : 'deny no' } })
@@ -166,7 +166,7 @@ function toHolder(caller: Caller, session: Session, body: unknown): Actor {
 	return { owner: session.owner, ...(user !== undefined && { user }), via: 'link', id, madeBy };
 }
 
-/** Returns the outcome of a link. */
+/** Returns the outcome of using a link. */
 function judgeLink({ session, about, by, approve }: Link, isForged: boolean, how: 'GET' | 'POST'): Outcome {
 	if (session.isGone || isForged) return 404;
 	if (findPending(session)?.id !== about) return 409;

@@ -64,7 +64,7 @@ interface Decided {
 	readonly approve: boolean;
 }
 
-/** A run keeps waiting if its asker approves, and if a customer decides. */
+/** Checks that a run still waits after its asker approved, or after a customer decided. */
 async function seeRun(walk: Walk, session: Session, { caller, mark, approve }: Decided): Promise<void> {
 	const actor = { ...caller.actor, via: 'mcp' } as const;
 	noteSaid(walk, session, mark, [toSpeaker({ ...caller, actor }, session)]);
@@ -76,7 +76,7 @@ async function seeRun(walk: Walk, session: Session, { caller, mark, approve }: D
 	walk.check(!tools.some(({ what }) => what === 'pay'), 'Whoever has asked over MCP has approved the call');
 }
 
-/** A call from outside of a run does not run if its caller approves it. */
+/** Checks that a call from outside of a run does not run after its caller approved it. */
 async function seeCall(walk: Walk, session: Session, { caller }: Decided): Promise<void> {
 	const { askedBy, askers } = session;
 	const actor = { ...caller.actor, via: 'mcp' } as const;

@@ -1,4 +1,4 @@
-/** New sessions, by the API. */
+/** The ways to create sessions by the API. */
 import { seen } from '../agents.ts';
 import { pickCaller, pickPerson } from '../choose.ts';
 import { look } from '../look.ts';

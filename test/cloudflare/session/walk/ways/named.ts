@@ -1,4 +1,4 @@
-/** Sessions that people give names, and messages that somebody says there. */
+/** Sessions to which people give names, and messages to these sessions. */
 import type { Actor } from '../../../../../src/core/base/actor.ts';
 import type { Person } from '../persons.ts';
 import { type Caller, type Session, toSpeaker } from '../truth.ts';
@@ -14,7 +14,7 @@ export function findNamed(walk: Walk, way: string, { owner, user }: Person, name
 	const known = walk.find(walk.names.get(key) ?? '');
 	return {
 		session: known?.isGone === false ? known : undefined,
-		/** Notes the session of a name: the same as before, or a new session of this person. */
+		/** Notes the session of a name: the same session as before, or a new session of this person. */
 		note: (id: string, about: Partial<Session> & { readonly createdBy: Actor }): Session => {
 			if (known?.isGone === false) {
 				walk.check(known.id === id, `${key} led to ${id}, and before to ${known.id}`);

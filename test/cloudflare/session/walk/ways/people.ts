@@ -1,4 +1,4 @@
-/** Requests about people: lists, the inbox, what they spent, what is remembered of them, and their budgets. */
+/** Requests about people: their lists, inboxes, spending, memories and budgets. */
 import { spent } from '../agents.ts';
 import { pickCaller, pickPerson } from '../choose.ts';
 import { look, settle } from '../look.ts';
@@ -25,7 +25,7 @@ interface Listing {
 	readonly weight: number;
 	readonly right: Right;
 	readonly path: string;
-	/** Whether the request may name all owners. */
+	/** Whether the request may ask for all owners. */
 	readonly takesAll?: boolean;
 	readonly see?: (
 		walk: Walk,
@@ -235,7 +235,7 @@ async function erase(walk: Walk, person: Person, ask: () => Promise<Answer>): Pr
 	for (const session of walk.sessions.filter((one) => !one.isGone)) await look(walk, session);
 }
 
-/** Spends the whole budget of a person. It stops that person, and nobody else. */
+/** Spends the whole budget of a person, and checks that only this person is stopped. */
 async function cap(walk: Walk): Promise<boolean> {
 	const caller = pickCaller(walk);
 	const user = walk.choose(...users);

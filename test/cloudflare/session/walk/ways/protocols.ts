@@ -1,4 +1,4 @@
-/** Messages by the protocols of others: OpenAI, the AI SDK and MCP. */
+/** Messages by foreign protocols: OpenAI, the AI SDK and MCP. */
 import type { Actor } from '../../../../../src/core/base/actor.ts';
 import { seen } from '../agents.ts';
 import { pickCaller, pickPerson, pickTarget } from '../choose.ts';
@@ -100,7 +100,7 @@ const resend: Way = {
 	go: async (walk) => {
 		const pick = () => pickPerson(walk, ({ scopes }) => scopes.includes('run'));
 		const [one, other] = [pick(), pick()];
-		// The message has no mark, because two people send the same.
+		// The message has no mark, because two people send the same text.
 		const messages = [{ role: 'user', content: `Hello, for the ${walk.random(0, 1_000_000)}th time.` }];
 		const ask = async (caller: PersonCaller, tries: number) => {
 			const headers = { 'x-stainless-retry-count': String(tries) };
@@ -119,7 +119,7 @@ const resend: Way = {
 		};
 		const first = await ask(one, 0);
 		const second = await ask(other, 1);
-		// All logins of a person are one, and each key is one.
+		// All logins of a person count as one sender, and each key counts as another sender.
 		const isSame = toName(one) === toName(other) && [one, other].every(({ actor }) => actor.via === 'account');
 		walk.check((second.id === first.id) === (other === one || isSame), `${second.id} is the session of both`);
 		const third = await ask(one, 1);
@@ -145,7 +145,7 @@ const page: Way = {
 		if (outcome === 'ok' && target === undefined && caller.kind === 'token') outcome = 403;
 		else if (outcome === 'ok' && target !== undefined) {
 			outcome = judgeIn(caller, session, { right: 'sendMessage', refusal: 'run' });
-			// A caller does not find a session of another agent there.
+			// This protocol finds no session of another agent.
 			if (session?.agent !== 'walker' && outcome !== 401) outcome = 404;
 		}
 		if (outcome === 'ok' && session !== undefined && !isFree(session)) return false;

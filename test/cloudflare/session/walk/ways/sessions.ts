@@ -1,4 +1,4 @@
-/** Requests to a session: reading it, talking in it, its files, and its management. */
+/** Requests that read a session, send messages, use its files, or manage it. */
 import { settle } from '../look.ts';
 import { observe } from '../observe.ts';
 import { makeMark } from '../persons.ts';
@@ -158,7 +158,7 @@ export const talking: readonly SessionWay[] = [
 		}),
 		after: async ({ walk, caller, session }) => {
 			const mark = session.lastMark ?? '';
-			// Whoever repeats a message becomes an asker.
+			// A person who repeats a message becomes an asker.
 			const askers = [...(walk.sayers.get(mark) ?? []), toSpeaker(caller, session)];
 			noteSaid(walk, session, mark, askers);
 			await follow(walk, session, { command: 'witness', mark, text: '' });

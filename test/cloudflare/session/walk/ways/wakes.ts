@@ -25,7 +25,7 @@ export async function arm(): Promise<void> {
 	await armSchedules(walkers, () => config);
 }
 
-/** Sets the clock of ledgers and schedules, which never goes back. */
+/** Sets the clock of ledgers and schedules. This clock never goes back. */
 export function tick(walk: Walk): void {
 	setClock(new Date(Date.now() + walk.ahead).toISOString());
 }
@@ -165,7 +165,7 @@ async function noteDawns(walk: Walk, owner: (typeof tenants)[number]): Promise<v
 	}
 }
 
-/** Imports the export of any session for a person: it has a history, and nothing of its first owner. */
+/** Imports the export of any session for a person. The copy has its history, and no rights of the first owner. */
 const bring: Way = {
 	name: 'import a session',
 	weight: 4,

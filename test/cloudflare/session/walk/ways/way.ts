@@ -31,7 +31,7 @@ export interface Way {
 export interface SessionWay extends Needs {
 	readonly name: string;
 	readonly weight: number;
-	/** Whether the session is in the needed state. Not called for a refused request. */
+	/** Whether the session is in the needed state. This is not called for a refused request. */
 	readonly when?: (session: Session) => boolean;
 	/** Creates the request. `person` is the author of its text: the session's, or somebody without access. */
 	readonly make: (about: Trying) => Made | undefined;
@@ -45,7 +45,7 @@ export interface SessionWay extends Needs {
 	readonly isInvalid?: boolean;
 }
 
-/** A request, and the data of its way. */
+/** A request, and the data that its way needs later. */
 export interface Made extends Asking {
 	readonly path: string;
 	readonly message?: Message;
@@ -57,7 +57,7 @@ export interface Trying {
 	readonly walk: Walk;
 	readonly caller: Caller;
 	readonly target: Target;
-	/** Missing without a session. */
+	/** The session. It is missing if the request has no session of the walk. */
 	readonly session: Session | undefined;
 	readonly person: Person | undefined;
 }
@@ -117,7 +117,7 @@ export async function refused(
 	return answer;
 }
 
-/** The author of a caller's texts in a session without access. */
+/** The author of a caller's texts in a session to which the caller has no access. */
 export function toPerson(caller: Caller): Person | undefined {
 	if (caller.kind === 'person') return caller;
 	return caller.kind === 'token' ? caller.token.session : undefined;
@@ -240,7 +240,7 @@ export function hasQuestion(session: Session): boolean {
 	return session.status === 'awaiting_user' && findChildCall(session) === undefined;
 }
 
-/** Whether a session takes a plain message. */
+/** Whether a session accepts a plain message. */
 export function isFree(session: Session): boolean {
 	return isIdle(session) && session.parent === undefined;
 }

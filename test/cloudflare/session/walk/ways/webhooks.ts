@@ -1,4 +1,4 @@
-/** Webhooks, whose mapping names an owner and a user. */
+/** Webhooks. Their mapping names an owner and a user. */
 import { env } from 'cloudflare:test';
 import type { Actor } from '../../../../../src/core/base/actor.ts';
 import worker from '../../../../worker.ts';
