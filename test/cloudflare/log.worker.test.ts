@@ -8,7 +8,7 @@ import { play } from '../script.ts';
 import worker from '../worker.ts';
 
 const canary = 'sk-canary-1234567890abcdef';
-/** What was written since, line by line. */
+/** The lines that were written since the last call of `watch`. */
 const written: string[] = [];
 const lines = (): Record<string, unknown>[] => written.map((line) => JSON.parse(line));
 const watch = () => {
@@ -19,14 +19,14 @@ const watch = () => {
 afterEach(() => vi.restoreAllMocks());
 
 describe('a line of the log', () => {
-	test('says what is on the list, as JSON', () => {
+	test('has the fields of the list, as JSON', () => {
 		watch();
 		log('warn', 'here', { 'http.request.method': 'GET', 'http.response.status_code': 200, 'error.type': undefined });
 		const line = { level: 'warn', event: 'here', 'http.request.method': 'GET', 'http.response.status_code': 200 };
 		expect(written).toEqual([JSON.stringify(line)]);
 	});
 
-	test('leaves out a field that is not on the list, and does not repeat a text that no name has the form of', () => {
+	test('has no field outside of the list, and no text without the form of a name', () => {
 		watch();
 		const outside: object = { body: canary, 'http.route': `/?key=${canary}`, 'runlet.duration_ms': canary };
 		log('info', 'here', outside);
@@ -35,7 +35,7 @@ describe('a line of the log', () => {
 		]);
 	});
 
-	test('does not repeat a secret that has the form of a name', () => {
+	test('has no secret, even if the secret has the form of a name', () => {
 		watch();
 		for (const code of [`ghp_${'a1B2'.repeat(9)}`, `AKIA${'IOSFODNN7EXAMPLE'}`, `eyJhbGciOiJub25lIn0.e30.`])
 			log('warn', 'here', { 'error.type': code, 'gen_ai.request.model': code });
@@ -44,8 +44,8 @@ describe('a line of the log', () => {
 	});
 });
 
-describe('what is said of a failure', () => {
-	test('is its code, and which line of which file threw the innermost cause', () => {
+describe('the log of a failure', () => {
+	test('has its code, and the file and the line that threw the innermost cause', () => {
 		const cause = new TypeError(canary);
 		const fields = toFailureFields(
 			new RunletError('internal', canary, { canary }, { cause: new Error(canary, { cause }) }),
@@ -56,7 +56,7 @@ describe('what is said of a failure', () => {
 		expect(JSON.stringify(fields)).not.toContain('canary');
 	});
 
-	test('is its code alone where the caller can mend it', () => {
+	test('has only its code if the caller can correct the failure', () => {
 		expect(toFailureFields(new RunletError('conflict', canary))).toEqual({ 'error.type': 'conflict' });
 	});
 
@@ -74,15 +74,15 @@ describe('what is said of a failure', () => {
 		],
 		['is no error', canary],
 		['is an object', { message: canary, stack: `Error\n    at ${canary}:1:1` }],
-	])('never repeats a message that %s', (_, thrown) => {
+	])('never has a message that %s', (_, thrown) => {
 		watch();
 		log('error', 'failure', toFailureFields(thrown));
 		expect(JSON.stringify(lines())).not.toContain('canary');
 	});
 });
 
-describe('what a tool threw', () => {
-	test('is told by its class and its lines; by its message on the own machine only, and never with a secret', () => {
+describe('the log of an error that a tool threw', () => {
+	test('has its class and its lines, has its message only on the own machine, and never has a secret', () => {
 		watch();
 		const thrown = new TypeError(`no ${canary}`);
 		logThrown('tool.threw', thrown, { tool: 'book_table', local: false });
@@ -101,7 +101,7 @@ describe('what a tool threw', () => {
 });
 
 describe('a request', () => {
-	test('is one line: method, route, status and time, and nothing that was sent', async () => {
+	test('is one line with method, route, status and time, and without the content of the request', async () => {
 		watch();
 		const id = await createSession();
 		await request(`/v1/sessions/${id}?token=${canary}`);
@@ -123,8 +123,8 @@ describe('a request', () => {
 	});
 });
 
-describe('a request with a key', () => {
-	test('says by its id whose it was, and not the key; one that is refused says nobody', async () => {
+describe('the line of a request with a key', () => {
+	test('has the id of the key, and not the key; the line of a refused request names nobody', async () => {
 		const { key, id } = makeKey();
 		const bindings = { ...env, LOCAL: 'false', API_KEYS: JSON.stringify([{ id, hash: await hashKey(key) }]) };
 		const ask = (credential: string) =>
@@ -168,7 +168,7 @@ describe('a run', () => {
 		expect(JSON.stringify(lines())).not.toContain('canary');
 	});
 
-	test('that fails says by which code', async () => {
+	test('that fails has the code of its failure', async () => {
 		watch();
 		const id = await createSession();
 		play(() => {

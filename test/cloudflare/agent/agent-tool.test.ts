@@ -24,7 +24,7 @@ test.each([
 	expect(() => spawn([writer], { [field]: value })).toThrow(refusal);
 });
 
-test('a tool that chooses among agents describes each to the model, and accepts no other', async () => {
+test('a tool that chooses among agents describes each agent to the model, and accepts no other agent', async () => {
 	const critic = { name: 'critic', description: 'Finds faults.' };
 	const made = spawn([writer, critic]);
 	expect(made).toMatchObject({ name: 'spawn', retry: 'safe' });
@@ -38,7 +38,7 @@ test('a tool that chooses among agents lists each agent once', () => {
 	expect(() => spawn([writer, writer])).toThrow(refusal);
 });
 
-test('a call outside a session’s run fails and says that it needs one', async () => {
+test('a call outside a session’s run fails with an error that names the reason', async () => {
 	const call = { id: 'c', name: 'good_writer', input: { task: 'A poem.' } };
 	expect(await tool.dispatch([agentTool(writer)], call)).toMatchObject({
 		isError: true,

@@ -99,7 +99,7 @@ test.each<[what: string, definition: object, field: string, says: RegExp]>([
 	expect(message).toMatch(says);
 });
 
-test('refuses two tools with the same name, even if one is only for skills', () => {
+test('refuses two tools with the same name, even if one tool is only for skills', () => {
 	expect(refusal({ tools: [add], skillTools: [add] }).code).toBe('duplicate_tool');
 	expect(refusal({ tools: [add, add] })).toMatchObject({
 		code: 'duplicate_tool',
@@ -117,7 +117,7 @@ test('refuses two agents with the same name, and says what to do', () => {
 	expect(() => assertNoNamesakes([host])).not.toThrow();
 });
 
-test('the error points at the project’s line, not at Runlet’s', () => {
+test('the error points at a line of the project, not at a line of Runlet', () => {
 	try {
 		defineAgent({ ...given, maxRetries: -1 });
 		expect.unreachable();
@@ -127,7 +127,7 @@ test('the error points at the project’s line, not at Runlet’s', () => {
 	}
 });
 
-test('a session uses its own model if the agent allows it, else the agent’s, else the Worker’s', () => {
+test('a session uses its own model if the agent allows it, else the agent’s model, else the Worker’s model', () => {
 	const agent = defineAgent({ ...given, models: ['other'] });
 	expect(chooseModel(agent, undefined, 'demo')).toBe('demo');
 	expect(chooseModel({ ...agent, model: 'own' }, undefined, 'demo')).toBe('own');
@@ -162,7 +162,7 @@ test.each<[what: string, skill: object, code: string, says: RegExp]>([
 		'invalid_tool',
 		/^needApproval: .*\(tool a\).*\(skill brief\)/,
 	],
-])('names a wrong %s of the project’s skill at the start, with the skill', (_, more, code, says) => {
+])('at the start the error names a wrong %s of the project’s skill, and names the skill', (_, more, code, says) => {
 	const { code: refusedAs, message } = refusal({ skills: [{ name: 'brief', description: 'Be brief.', ...more }] });
 	expect([refusedAs, message]).toEqual([code, expect.stringMatching(says)]);
 });

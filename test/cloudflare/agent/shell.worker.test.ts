@@ -95,7 +95,7 @@ describe('a command', () => {
 		expect((await readAll(files))['notes.txt']).toBe('one\ntwo\nthree\nx\n');
 	});
 
-	test('makes all of its changes or none', async () => {
+	test('makes all of its changes, or changes nothing', async () => {
 		const files = workspace.inMemory(someFiles);
 		const { isError, text } = await call("echo a > ok.txt; echo b > 'a\\b.txt'", files);
 		expect(isError).toBe(true);

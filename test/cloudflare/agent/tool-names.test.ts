@@ -5,7 +5,7 @@ import { fn, tool } from '../../../src/core/index.ts';
 import { builtinNames, createBuiltins } from '../../../src/core/skill/builtins.ts';
 import { inMemoryResolver } from '../../../src/core/skill/index.ts';
 
-test('an agent’s tool names include its tools, the tools of its skills, and the readers of skills and results', () => {
+test('an agent’s tool names include the tools of its skills, and the tools that read skills and results', () => {
 	const [brought] = tool.forAgent([fn({ name: 'brought', params: [] }, () => 1)]);
 	const agent = defineAgent({
 		name: 'a',

@@ -17,7 +17,7 @@ test.each([
 	expect(toAddressKey(address)).toBe(key);
 });
 
-test('counts addresses of the same /64 together, and others separately', () => {
+test('counts addresses of the same /64 together, and other addresses separately', () => {
 	expect(toAddressKey('2001:db8:1:2:aaaa::1')).toBe(toAddressKey('2001:db8:1:2:bbbb:cccc:dddd:eeee'));
 	expect(toAddressKey('2001:db8:1:2::1')).not.toBe(toAddressKey('2001:db8:1:3::1'));
 });

@@ -6,7 +6,7 @@ const jwt =
 	'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U';
 const awsSecret = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY';
 
-/** In pieces, so that no secret scanner reports it. */
+/** Each secret is in pieces, so that no secret scanner reports the file. */
 const secrets: Readonly<Record<string, string>> = {
 	'a classic token of GitHub': `ghp_${'a1B2'.repeat(9)}`,
 	'an OAuth token of GitHub': `gho_${'a1B2'.repeat(9)}`,
@@ -24,7 +24,7 @@ const secrets: Readonly<Record<string, string>> = {
 	'a token of Slack': `xoxb${'-123456789012-abcdefghijkl'}`,
 };
 
-test.each(Object.entries(secrets))('%s is taken out of a text, wherever it stands', (_, secret) => {
+test.each(Object.entries(secrets))('%s is removed from any place of a text', (_, secret) => {
 	for (const text of [
 		secret,
 		`Bad credentials: ${secret}.`,

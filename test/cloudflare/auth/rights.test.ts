@@ -18,7 +18,7 @@ const all = Object.keys(rights).filter((name): name is Right => name in rights);
 const listRights = (role: Role) => all.filter((right) => hasRight(role, right));
 
 describe('the roles of an owner', () => {
-	test('each have the rights of the roles before them, and more', () => {
+	test('each have all rights of the lower roles, and more rights', () => {
 		for (const [index, role] of roles.entries()) {
 			const before = roles[index - 1];
 			const own = listRights(role);

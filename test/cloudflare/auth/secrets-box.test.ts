@@ -9,7 +9,7 @@ function makeKey(): SecretsKey {
 }
 const [first, second] = [makeKey(), makeKey()];
 
-test('opens a text with the same context, and stores it unreadable', async () => {
+test('a sealed text is unreadable, and opens with the same context', async () => {
 	const box = createSecretsBox([first]);
 	const sealed = await box.seal('a secret – ü', 'alice tool');
 	expect(sealed).toMatch(/^v1\.[\w-]{11}\.[\w-]{16}\.[\w-]+$/);
@@ -19,7 +19,7 @@ test('opens a text with the same context, and stores it unreadable', async () =>
 	expect(await box.seal('a secret – ü', 'alice tool')).not.toBe(sealed);
 });
 
-test('does not open with another context, a changed bit or another key', async () => {
+test('a sealed text does not open with another context, a changed bit or another key', async () => {
 	const box = createSecretsBox([first]);
 	const sealed = await box.seal('a secret', 'alice tool');
 	expect(await box.open(sealed, 'bob tool')).toBeUndefined();
@@ -30,7 +30,7 @@ test('does not open with another context, a changed bit or another key', async (
 		expect(await box.open(broken, 'alice tool')).toBeUndefined();
 });
 
-test('seals with the first key, and opens with older keys during a rotation', async () => {
+test('during a rotation a text is sealed with the first key, and older keys still open older texts', async () => {
 	const old = await createSecretsBox([first]).seal('a secret', 'x');
 	const both = createSecretsBox([second, first]);
 	expect(await both.open(old, 'x')).toBe('a secret');

@@ -5,19 +5,19 @@ import { readSearch } from '../../../src/cloudflare/config/search.ts';
 const read = (env: WorkerEnv) => readSearch(env);
 
 describe('the service of web_search', () => {
-	test('is missing without variables, or with empty ones', () => {
+	test('is missing without variables, or with empty variables', () => {
 		expect(read({})).toBeUndefined();
 		expect(read({ BRAVE_API_KEY: ' ', SEARCH_URL: '', SEARCH_API_KEY: 'k' })).toBeUndefined();
 	});
 
-	test('is Brave, else Tavily, if its key is set', () => {
+	test('is Brave if its key is set, else Tavily if its key is set', () => {
 		expect(read({ BRAVE_API_KEY: 'b', TAVILY_API_KEY: 't' })).toMatchObject({
 			headers: { 'x-subscription-token': 'b' },
 		});
 		expect(read({ TAVILY_API_KEY: 't' })).toMatchObject({ headers: { authorization: 'Bearer t' } });
 	});
 
-	test('is SEARCH_URL before all others', () => {
+	test('is the service at SEARCH_URL, if it is set, before all other services', () => {
 		const url = 'https://s.example/?q={query}';
 		expect(read({ SEARCH_URL: url, BRAVE_API_KEY: 'b' })).toEqual({ url, headers: {}, body: undefined });
 	});

@@ -26,7 +26,7 @@ test.each(hosts)('a deployed Worker never requests %s', async (host) => {
 	expect(await (await fetch(`${receiver}/echoed/web-deployed`)).json()).toEqual([]);
 });
 
-test('under npm start a tool reads this machine, and a redirect stays on it', async () => {
+test('under npm start a tool reads this machine, and a redirect stays on this machine', async () => {
 	const outcome = await read(`${receiver}/echo/web-local?type=text/plain`, { LOCAL: 'true' });
 	expect(outcome).toMatchObject({
 		ok: true,

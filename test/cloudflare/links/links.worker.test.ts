@@ -46,7 +46,7 @@ const readTokenKey = (id: string) =>
 		(_, { storage }) => storage.sql.exec<{ token_key: string }>('SELECT token_key FROM session').one().token_key,
 	);
 
-test('opening a link shows the exact call and decides nothing; the button approves it, and the call runs', async () => {
+test('an opened link shows the exact call and decides nothing; its button approves the call', async () => {
 	const id = await waiting(call('a', 5));
 	const { approve, expiresAt } = await makeLinks(id, 'a');
 	expect(approve).toMatch(/^https:\/\/runlet\.example\.com\/v1\/decisions\//);
@@ -102,7 +102,7 @@ test('an approval by link survives a restart, and the call runs once', async () 
 	expect(results).toMatchObject([{ toolCallId: 'a', content: 'paid 5' }, { toolCallId: 'b' }]);
 });
 
-test('a link decides only about its call: no other call, turn, argument or session', async () => {
+test('a link decides only about its own call, and about no other call, turn, argument or session', async () => {
 	const id = await waiting(call('a', 5));
 	const { approve } = await makeLinks(id, 'a');
 	await request(`/v1/sessions/${id}/cancel`, {});
@@ -126,7 +126,7 @@ test('a link decides only about its call: no other call, turn, argument or sessi
 	expect(await openIds(other)).toEqual(['a']);
 });
 
-test('a signed link with other arguments than its call’s decides nothing', async () => {
+test('a signed link whose arguments differ from its call decides nothing', async () => {
 	const id = await waiting(call('a', 5));
 	const { approve } = await makeLinks(id, 'a');
 	const key = await readTokenKey(id);

@@ -4,7 +4,7 @@ import { Client, type ElicitResult, StreamableHTTPClientTransport } from '@model
 export interface ConnectOptions {
 	/** The newest revision by default. */
 	readonly revision?: '2025-11-25' | '2026-07-28';
-	/** Answers the questions for a person. A client without it cannot ask a person. */
+	/** Answers the questions for a person. A client without this function cannot ask a person. */
 	readonly elicit?: (asked: { readonly message: string; readonly [more: string]: unknown }) => ElicitResult;
 	readonly headers?: Readonly<Record<string, string>>;
 	/** Sends the requests: to the Worker under test by default. */

@@ -11,7 +11,7 @@ interface FakeTool {
 export interface FakeServer {
 	tools: Record<string, FakeTool>;
 	readonly requests: Request[];
-	/** Answers a request instead of the server, if it returns a response. */
+	/** If this function returns a response, the response is the answer instead of the server’s answer. */
 	refuse: (request: Request) => Response | Promise<Response> | undefined;
 }
 

@@ -148,7 +148,7 @@ describe('a login outside of a run', () => {
 
 describe('a run whose call needs a login', () => {
 	test('stops with the link, continues after the login, and makes the call once', async () => {
-		// The tools are already known, so a call meets the login.
+		// The tools are already known, so the call needs the login.
 		await logIn(await startLogin());
 		play('Hello.');
 		await run();
@@ -167,7 +167,7 @@ describe('a run whose call needs a login', () => {
 		expect((await readHistory(id)).at(-1)).toMatchObject({ role: 'assistant', content: 'Done.' });
 	});
 
-	test('a person logs in for their own sessions if the owner has no login; erasing the person ends it', async () => {
+	test('a person logs in for their own sessions if the owner has no login; the erasure ends the login', async () => {
 		await logIn(await startLogin());
 		play('Hello.');
 		await run();
@@ -210,7 +210,7 @@ describe('a run whose call needs a login', () => {
 		expect(called).toBe(2);
 	});
 
-	test('offers a login in place of the tools that a server does not list', async () => {
+	test('offers a login if a server does not list its tools', async () => {
 		const { requests } = play(
 			{ toolCalls: [{ id: 'c', name: 'tracker_login', input: {} }] },
 			{ toolCalls: [find] },
@@ -263,7 +263,7 @@ describe('tokens', () => {
 		expect(await isLoggedIn()).toBe(true);
 	});
 
-	test('of another URL with the same name are not used', async () => {
+	test('are not used for a server with the same name and another URL', async () => {
 		const own = serveTools('own.example.com', { find: { call: () => 'own' } });
 		const ownLogin = requireLogin(own, 'own.example.com', 'own-login.example.com');
 		const put = (url: string) => request('/v1/mcp/own', { url, auth: 'oauth' }, {}, 'PUT');

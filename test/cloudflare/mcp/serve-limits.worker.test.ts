@@ -83,7 +83,7 @@ describe('access to an agent', () => {
 		expect((await worker.request(path, { method: 'POST', body, headers: keyed }, allowed)).status).toBe(200);
 	});
 
-	test('a Worker without the option says what to add, on every route of MCP', async () => {
+	test('on every route of MCP a Worker without the option answers what to add', async () => {
 		const app = createApp({ agents: [], providers: () => [] });
 		const asked = [
 			['POST', '/mcp/any'],
@@ -143,7 +143,7 @@ describe('a hostile client', () => {
 		expect((await send({}, `${path}?session=${'f'.repeat(64)}`)).status).toBeLessThan(500);
 	});
 
-	test('cannot answer a question that was not asked, or answer it twice, for other arguments or in another session', async () => {
+	test('cannot answer an unasked question, or answer twice, for other arguments or in another session', async () => {
 		const raw = async (body: object, to = `${path}?session=states`) => {
 			const meta = {
 				'io.modelcontextprotocol/protocolVersion': '2026-07-28',

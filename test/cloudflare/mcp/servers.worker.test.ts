@@ -138,7 +138,7 @@ describe('a server of an owner', () => {
 		expect((await response.json<Refusal>()).error.message).toMatch(/server of the agent tracking/);
 	});
 
-	test('has secrets that are stored sealed, sent only to it, and absent from answers', async () => {
+	test('has secrets that are stored sealed, sent only to the server, and absent from answers', async () => {
 		const body = { ...simple, headers: { authorization: `Bearer \${KEY}` }, secrets: { KEY: token } };
 		const said = await (await put('shop', body)).text();
 		shop.tools.find = { call: (_, { headers }) => `Your key is ${headers.get('authorization')}.` };
@@ -162,7 +162,7 @@ describe('a server of an owner', () => {
 		expect((await elsewhere.json<Refusal>()).error.message).toMatch(/needs all of them again/);
 	});
 
-	test('is refused beyond 50, and the message says what to do', async () => {
+	test('is refused if the owner has 50 servers, and the message says what to do', async () => {
 		const definition = JSON.stringify({ ...simple, headers: {}, secretNames: [] });
 		const one = directory();
 		for (let n = 0; n < 50; n++) await one.putEntry({ kind: 'mcp', name: `many${n}`, definition, most: 50 });
@@ -240,7 +240,7 @@ describe('a run', () => {
 		const { status, requests } = await callTools('connected', ['shop_find'], ['shop_find']);
 		expect(status).toBe('completed');
 		expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(['shop_find', 'shop_buy']);
-		// Both servers at the start of the run, and before each turn the one that answers.
+		// The run asks both servers at its start, and before each turn only the server that answers.
 		expect(waited).toHaveLength(5);
 	});
 

@@ -32,7 +32,7 @@ const createAsk =
 			bindings,
 		);
 
-/** Runs the model once. Returns the names of its memory tools, and whether it got the secret. */
+/** Runs the model once. Returns the names of its memory tools, and whether the model got the secret. */
 async function readTold(work: () => Promise<unknown>) {
 	const { requests } = play('Yes.');
 	await work();
@@ -48,7 +48,7 @@ async function readTold(work: () => Promise<unknown>) {
 const nothing = { tools: [], knows: false };
 const everything = { tools: ['remember', 'recall', 'forget', 'memory'], knows: true };
 
-/** A key of an owner with memories, and a user of it with memories. */
+/** A key of an owner with memories, and a user of this owner, also with memories. */
 async function createOwner() {
 	const owner = `owner-${crypto.randomUUID()}`;
 	const user = createUser();
@@ -198,7 +198,7 @@ test.each<[way: string, begin: (product: Product) => Promise<unknown>]>([
 	},
 );
 
-test('a fork of a session without a user uses the owner’s memory exactly if its source does', async () => {
+test('a fork of a session without a user uses the owner’s memory only if its source uses it, too', async () => {
 	const { owner, ask } = await createOwner();
 	const person = createProduct({ owner, role: 'admin' });
 	const body = { agent: 'keeper' };

@@ -95,7 +95,7 @@ test('a memory cannot close its block or pose as the message', async () => {
 	]);
 });
 
-test('recalled memories have at most the agent’s number of characters, and cut ones are marked', async () => {
+test('recalled memories have at most the agent’s number of characters, and a cut memory is marked', async () => {
 	const user = createUser();
 	for (let n = 0; n < 12; n++) await putMemory(user, `long/${n}.md`, `A long story. ${`${n} "quoted"\n`.repeat(300)}`);
 	const { requests } = play('Yes.', 'Yes.');
@@ -118,7 +118,7 @@ test('an agent without memory or with recallCharacters 0 gets no memories', asyn
 	for (const { messages } of requests) expect(newest(messages)).toBe('Which answers do I like?');
 });
 
-test('a run that resumes after a restart has the same memories in their present state, without erased ones', async () => {
+test('a run that resumes after a restart has the same memories as they are now, without erased memories', async () => {
 	const user = createUser();
 	await putMemory(user, 'style.md', 'Likes short answers.');
 	await putMemory(user, 'tone.md', 'Wants friendly answers.');
@@ -131,7 +131,7 @@ test('a run that resumes after a restart has the same memories in their present 
 	);
 	const id = await createSessionFor(user);
 	const first = await readTo(await send(id, 'Which answers do I like?'), { text: 'Half' });
-	// The changed text has no word of the message any more. The new text has one, and was not recalled before.
+	// The changed text has no word of the message any more. The new text has a word of it.
 	await putMemory(user, 'style.md', 'Prefers prose.');
 	await putMemory(user, 'new.md', 'Likes answers in verse.');
 	await restart(id);
@@ -155,7 +155,7 @@ test('a run that resumes after a restart has the same memories in their present 
 	expect(newest(requests.at(-1)?.messages)).toBe('Which answers do I like?');
 });
 
-test('a run that continues after a person’s answer has the same memories, or none again', async () => {
+test('a run that continues after a person’s answer has the same memories, or again no memories', async () => {
 	const user = createUser();
 	const { requests } = play(call('pay', { amount: 5 }), 'Paid.', call('pay', { amount: 5 }), 'Paid.');
 	const id = await createSessionFor(user);

@@ -184,7 +184,7 @@ describe('outside of a run', () => {
 		expect((await owner.ledger().state({})).spent.tokens).toBeGreaterThan(100);
 	});
 
-	test('charges a request that is repeated after a failure each time', async () => {
+	test('charges each attempt of a request that is repeated after a failure', async () => {
 		const owner = createOwner({});
 		const { provider } = createVectors(async () => [[1]]);
 		let failures = 1;

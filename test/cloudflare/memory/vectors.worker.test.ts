@@ -44,7 +44,7 @@ test('an agent with an embedding model finds a memory by its meaning, without a 
 	expect(result?.content).toMatchObject({ memories: [{ path: 'food.md' }] });
 });
 
-test('ranks a memory first that words and meaning both find', async () => {
+test('ranks a memory first if both its words and its meaning fit', async () => {
 	const user = createUser();
 	await putMemory(user, 'a.md', 'The car is in the shop.');
 	await putMemory(user, 'b.md', 'The sedan is blue.');
@@ -70,7 +70,7 @@ test('embeds each version of a memory once, and removes the vector of the earlie
 	expect(kept).toHaveLength(1);
 });
 
-test('finds older memories without vectors by their meaning, too', async () => {
+test('finds older memories by their meaning, too, even if they had no vectors', async () => {
 	const user = createUser();
 	await putMemory(user, 'garage.md', 'Drives an automobile.');
 	const older = runInDurableObject(readMemory(user), async (_, ctx) => {

@@ -136,7 +136,7 @@ test.each(Object.keys(outside))('after %s no command of the tool memory changes 
 	expect(await say(id)).toMatchObject({ status: 'completed', text: 'Seen.' });
 });
 
-test('text from the same run or the same turn counts', async () => {
+test('text from outside counts even if it is from the same run or the same turn', async () => {
 	const user = createUser();
 	const id = await createSessionFor(user);
 	play(call('read_mail'), injected, 'Not remembered.');
@@ -147,7 +147,7 @@ test('text from the same run or the same turn counts', async () => {
 	expect(await readTexts(user)).toEqual({});
 });
 
-test('a crash, a compaction and a fork change nothing', async () => {
+test('the rule still applies after a crash, a compaction and a fork', async () => {
 	const user = createUser();
 	const read = outside['a tool that reads outside'];
 	const crashed = (await read?.(user)) ?? '';
@@ -191,7 +191,7 @@ test('an imported session and its fork ask for approval, whatever source their m
 	expect(await readTexts(user)).toEqual({});
 });
 
-test('a fork from before the text still asks if tools have stored state', async () => {
+test('a fork of the messages before the text from outside still asks if tools have stored state', async () => {
 	const user = createUser();
 	const id = await createSessionFor(user);
 	play('Hello.', call('read_mail'), call('keep_state', { text: mail.text }), 'Kept.');

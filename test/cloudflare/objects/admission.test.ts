@@ -15,7 +15,7 @@ describe('an object', () => {
 		expect(() => assertInTime(deadline)).toThrow(busy);
 	});
 
-	test('drops a call that needs spare time earlier than a call that needs none', () => {
+	test('drops a call that needs spare time earlier than a call that needs no spare time', () => {
 		const deadline = Date.now() + 1_000;
 		assertInTime(deadline);
 		expect(() => assertInTime(deadline, 1_000)).toThrow(busy);
@@ -52,7 +52,7 @@ describe('an object that others call', () => {
 		expect(() => loads.assertKeepsUp('a', 'It')).not.toThrow();
 	});
 
-	test('refuses new calls while a call is late and others wait, but not for other objects', () => {
+	test('refuses new calls while a call is late and other calls wait, and still calls other objects', () => {
 		const loads = new Loads();
 		watch(loads, 'a', 4);
 		watch(loads, 'b', 3);
@@ -62,7 +62,7 @@ describe('an object that others call', () => {
 		expect(() => loads.assertKeepsUp('c', 'It')).not.toThrow();
 	});
 
-	test('accepts some calls as soon as few are open, and all calls five seconds after the last refusal', async () => {
+	test('accepts some calls once few calls are open, and all calls five seconds after the last refusal', async () => {
 		const loads = new Loads();
 		const answer = Promise.withResolvers<void>();
 		const first = loads.watch('a', () => answer.promise);
@@ -103,7 +103,7 @@ describe('an object that others call', () => {
 		vi.restoreAllMocks();
 	});
 
-	test('is forgotten when its calls are over and in time', async () => {
+	test('is forgotten when all of its calls have ended in time', async () => {
 		const loads = new Loads();
 		await loads.watch('a', async () => {});
 		watch(loads, 'a', 4);

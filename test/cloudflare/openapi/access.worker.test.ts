@@ -114,7 +114,7 @@ async function createSession({ role, scopes, ask: send }: Actor): Promise<string
 	return (await response?.json<{ id: string }>())?.id ?? '';
 }
 
-/** Bodies that need no other right than their operation. */
+/** Bodies that need only the right that their operation needs. */
 const plain: Readonly<Record<string, string>> = {
 	createSession: '{"agent":"scripted"}',
 	changeSession: '{"title":"A title"}',
@@ -152,7 +152,7 @@ function isOpenToToken({ access }: Operation, scope: (typeof tokenScopes)[number
 	return access !== 'admin' && access !== 'keys' && findTokenScope(access) === scope;
 }
 
-describe('every operation follows the table of rights', () => {
+describe('every operation, as in the table of rights,', () => {
 	test('refuses callers without a credential, unless it is public', async () => {
 		const session = await createSession(actors['a key with the role admin'] ?? expect.unreachable());
 		for (const operation of operations) {
@@ -262,7 +262,7 @@ describe('the fields of a new session', () => {
 	});
 });
 
-test('the document names the role of each operation, and a token only if a scope allows it', () => {
+test('the document names the role of each operation, and names a token only if a scope allows the operation', () => {
 	const document = createDocument();
 	for (const { id, access, path, method } of operations) {
 		const spec = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method];

@@ -177,7 +177,7 @@ describe('every example', () => {
 		}
 	});
 
-	test('of an error has a code of its status', () => {
+	test('of an error has a code that fits its status', () => {
 		for (const [status, { example }] of Object.entries(failures)) {
 			const { status: own } = new RunletError(example.code, example.message);
 			expect(String(own)).toBe(status);

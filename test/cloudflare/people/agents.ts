@@ -38,7 +38,7 @@ export const happened = {
 	asked: [] as ApprovalRequest[],
 };
 
-/** The example of docs/people.md: anybody may deny, and only others than the askers may approve. */
+/** The example of docs/people.md: anybody may deny, and only people who did not ask may approve. */
 export const fourEyes = ({ approve, askers, by }: ApprovalRequest): boolean =>
 	!approve || !askers.some((asker) => isSamePerson(asker, by));
 

@@ -427,7 +427,7 @@ describe('the asker and the decider', () => {
 		expect(happened.paid).toEqual([]);
 	});
 
-	test('repeats a decision with an Idempotency-Key only for people who may decide, and it takes effect once', async () => {
+	test('a decision with an Idempotency-Key is repeated only for deciders, and counts once', async () => {
 		const { id, token } = await create(keys.shop, { user: 'ada' });
 		await say(token, id, payment());
 		const callId = await findOpen(id);

@@ -121,7 +121,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 		});
 	});
 
-	/** Refused bodies of a new session, with the named field. */
+	/** Refused bodies of a new session, with the field that the refusal names. */
 	const bodies: readonly [string, object, string][] = [
 		['for another customer', { user: 'ben' }, 'user'],
 		['for a name that looks like theirs', { user: 'аda' }, 'user'],

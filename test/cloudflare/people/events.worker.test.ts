@@ -241,7 +241,7 @@ describe('a schedule of an agent', () => {
 	});
 });
 
-test('removes a wake-up with its session and with its person', async () => {
+test('a wake-up is removed with its session, and with its person', async () => {
 	const wake = (name: string) => call('schedule_wakeup', { name, text: looking, at: '2035-01-01T10:00:00Z' });
 	const [one, two] = [await create(ben, { text: wake('one') }), await create(ben, { text: wake('two') })];
 	await ask(kim, `/v1/sessions/${one.id}`, undefined, { method: 'DELETE' });

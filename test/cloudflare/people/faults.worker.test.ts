@@ -122,7 +122,7 @@ describe('a provider that refuses the Worker’s key', () => {
 	});
 });
 
-test('shows a refusal of the model as a fault of the service, and tells a customer of a busy model', async () => {
+test('shows a refusal of the model as a fault of the service, and shows a customer that a model is busy', async () => {
 	const failures = [
 		['invalid_request', 502, 'provider_error'],
 		['unknown_model', 503, 'not_configured'],
@@ -141,7 +141,7 @@ test('shows a refusal of the model as a fault of the service, and tells a custom
 	}
 });
 
-test('hides an error that the project’s own provider throws from a customer', async () => {
+test('hides from a customer an error that the project’s own provider throws', async () => {
 	for (const error of [
 		new RunletError('auth', 'No HOUSE_KEY.'),
 		Object.assign(new Error('No HOUSE_KEY.'), { status: 401 }),

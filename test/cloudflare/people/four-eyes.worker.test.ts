@@ -240,7 +240,7 @@ test.each(Object.entries(others))(
 	},
 );
 
-/** Identities that count as the customer, or do not belong to the shop, with the refusal. */
+/** Identities of the customer and of strangers to the shop, each with the status of its refusal. */
 const refused: Readonly<Record<string, readonly [Credential, number]>> = {
 	'the server that made the token': [keys.shop, 403],
 	'another key of the server': [keys.shop2, 403],
@@ -327,7 +327,7 @@ test.each(Object.entries(works))(
 			const decided = decide(lea, id, callId).catch(() => undefined);
 			for (let n = 0; n < times; n++) await restart(id);
 			await decided;
-			// The client repeats a request without an answer.
+			// The client repeats a request that got no answer.
 			if ((await look(keys.root, id)).status.startsWith('awaiting')) {
 				for (const who of [ada, keys.ofAda]) expect((await decide(who, id, callId)).status).toBe(403);
 				await decide(lea, id, callId);

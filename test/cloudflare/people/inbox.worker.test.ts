@@ -117,7 +117,7 @@ describe.each(Object.entries(waiting))('%s', (_, [make, kind]) => {
 				expect((await ask(who, `/v1/approvals${query}`)).status).toBe(403);
 	});
 
-	test('is shown to an operator, for one owner or all, who decides nothing', async () => {
+	test('is shown for one owner or all owners to an operator, who decides nothing', async () => {
 		const id = await make();
 		await waitForEntry(id);
 		expect(await findEntry(keys.root, id)).toBeUndefined();
@@ -190,7 +190,7 @@ test.each(odd)('lists a customer called %j by exactly that name', async (user) =
 	expect(happened.paid).toMatchObject([{ owner: 'shop', user }]);
 });
 
-test('staff see sessions, spending and memories of their owner’s customers, and an operator those of all owners', async () => {
+test('staff see the sessions, spending and memories of their owner, and an operator of all owners', async () => {
 	const { id } = await create(ada, { text: 'Hello' });
 	await putMemory(boss, 'ada', 'tea.md', 'Likes tea.');
 	for (const who of [kim, lea, keys.desk, keys.ofKim]) {

@@ -84,7 +84,7 @@ describe('a revoked stored key', () => {
 		passTime(60_000);
 	};
 
-	/** Credentials of the revoked key. Each returns an attempt to use it. */
+	/** Credentials of the revoked key. Each function returns an attempt to use the credential. */
 	const legacies: Readonly<Record<string, (id: string, callId: string) => Promise<() => Promise<Response>>>> = {
 		'a link to approve': async (id, callId) => {
 			const { approve: link } = await (await asMade(`/v1/sessions/${id}/links`, { callId })).json<{
@@ -476,7 +476,7 @@ test.each<[string, Credential, number]>([
 	expect((await ask(token, `/v1/sessions/${id}`)).status).toBe(200);
 });
 
-test('a revoked token decides nothing, also not through its open stream', async () => {
+test('a revoked token decides nothing, not even through its open stream', async () => {
 	const { id } = await create(ada, { text: payment() });
 	const { token, tokenId } = await makeToken(kim, id, { scopes: ['read', 'message', 'approve'], for: 'lea' });
 	expect((await ask(kim, `/v1/sessions/${id}/token/${tokenId}`, undefined, { method: 'DELETE' })).status).toBe(204);
@@ -539,7 +539,7 @@ test.each(['read', 'message', 'approve'] as const)(
 	},
 );
 
-test('a token with the scope approve approves a child’s call, but by a message only with the scope message, too', async () => {
+test('a token approves a child’s call with the scope approve, and by a message only with both scopes', async () => {
 	const make = async () => (await create(keys.shop, { user: 'ada', text: call('hand', { task: payment() }) })).id;
 	const one = await make();
 	const { token: deciding } = await makeToken(kim, one, { scopes: ['approve'], for: 'lea' });

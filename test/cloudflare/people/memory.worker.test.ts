@@ -401,7 +401,7 @@ describe.each(Object.entries(erasing))('a memory that is %s', (_, erase) => {
 });
 
 test('memories for one person’s message are not sent with another person’s message', async () => {
-	// The session’s user decides: a colleague’s message gets the same memories.
+	// The memories depend on the session’s user: a colleague’s message gets the same memories.
 	await putMemory(boss, 'kim', 'style.md', 'Likes answers in Volapük.');
 	const { id } = await create(ada, { agent });
 	await say(kim, id, question);

@@ -228,7 +228,7 @@ export const readResults = async (id: string) =>
 export const readObject = (id: string) => env.SESSIONS.get(env.SESSIONS.idFromString(id));
 const findDirectory = (owner: string) => env.DIRECTORIES.get(env.DIRECTORIES.idFromName(owner));
 
-/** Runs the due schedules of an owner at a time. */
+/** Runs the schedules of an owner that are due at the given time. */
 export async function passTo(owner: string, moment: string): Promise<void> {
 	setClock(moment);
 	await runDurableObjectAlarm(findDirectory(owner));

@@ -388,7 +388,7 @@ test('metadata names nobody, whatever its content', async () => {
 	expect(happened.looked[2]).toMatchObject({ owner: 'shop', user: 'ada', metadata });
 });
 
-test('each run knows the sender of its message if several people share a session', async () => {
+test('each run has the sender of its message if several people share a session', async () => {
 	const id = await makeSession();
 	const { token } = await makeToken(keys.shop, id, { for: 'ben' });
 	for (const who of [ada, kim, token, keys.shop, ada]) await say(who, id, call('who'));

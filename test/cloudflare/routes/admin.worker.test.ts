@@ -108,7 +108,7 @@ test('an admin key reads the state, messages and events of other owners', async 
 	expect(await (await ask(keys.ann, `/${id}`)).json()).not.toHaveProperty('owner');
 });
 
-test('an admin key and the owner export a session, and nobody else', async () => {
+test('only an admin key and the owner export a session', async () => {
 	const { id, token } = await made('ann');
 	for (const key of [keys.admin, keys.boss, keys.ann]) {
 		const response = await ask(key, `/${id}/export`);

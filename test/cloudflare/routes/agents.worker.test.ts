@@ -34,7 +34,7 @@ async function models(more: object): Promise<unknown> {
 	return agents[0]?.models;
 }
 
-test('GET /v1/agents lists the ready models, and what the others need', async () => {
+test('GET /v1/agents lists the ready models, and what the other models need', async () => {
 	const expected = [
 		{
 			name: 'claude-sonnet-4-6',
@@ -106,7 +106,7 @@ test('an invalid base URL is named', async () => {
 	});
 });
 
-test("a session's context limit is its model's window, where it is known", async () => {
+test("a session's context limit is the window of its model if the window is known", async () => {
 	const config = readConfig({ ...bindings, ANTHROPIC_API_KEY: 'a' });
 	const { modelContextWindow } = createAgentOptions({ agent: 'many', owner: 'local' }, { runtime, config }).options;
 	expect(typeof modelContextWindow === 'function' && (await modelContextWindow('claude-sonnet-4-6'))).toBe(1_000_000);
@@ -120,7 +120,7 @@ test('GET /v1/agents has the examples of each agent, or an empty list', async ()
 	expect(await response.json()).toMatchObject({ agents: [{ examples: [] }, { name: 'host', examples }] });
 });
 
-test('GET /v1/agents says which tools wait for an approval, always or sometimes, with their arguments', async () => {
+test('GET /v1/agents names tools that wait for an approval, always or sometimes, with their arguments', async () => {
 	const inputSchema = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] } as const;
 	const describe = (name: string, needsApproval?: boolean | (() => boolean)) =>
 		tool.define({ name, description: name, inputSchema, ...(needsApproval !== undefined && { needsApproval }) });

@@ -121,7 +121,7 @@ test.each([
 	},
 );
 
-test('an approval keeps its id over a crash of the object, and is answered once by the listed id', async () => {
+test('an approval keeps its id after a crash of the object, and is answered once by the listed id', async () => {
 	const id = await begin([call('p', 'pay', { amount: 5 }), call('q', 'pay', { amount: 6 })]);
 	await expect.poll(() => callIds(id)).toEqual(['p', 'q']);
 	await restart(id);
@@ -302,7 +302,7 @@ test('pages have each waiting call once, oldest first, also if calls are answere
 		expect(seen.map(({ callId }) => callId)).toEqual(all.map(({ callId }) => callId));
 	}));
 
-test('a wait writes eight rows at its begin and six at its end, with indexes, and a repetition writes none', () =>
+test('a wait writes eight rows at its start and six rows at its end; a repetition writes no row', () =>
 	onDirectory((store, rows) => {
 		const told = { id: 's', agent: 'a', createdAt: 1, activeAt: 5 };
 		store.touch({ ...told, wait: null });
@@ -315,7 +315,7 @@ test('a wait writes eight rows at its begin and six at its end, with indexes, an
 			store.touch({ ...told, wait });
 			expect(rows().written).toBe(written);
 		}
-		// An earlier version does not send waiting calls.
+		// Older versions do not send waiting calls.
 		store.touch(told);
 		expect(store.listWaiting({ limit: 1 }).entries).toHaveLength(1);
 		store.touch({ ...told, wait: null });

@@ -14,7 +14,7 @@ async function refusedWith(attachments: unknown, more: object = { text: 'Hi' }):
 	return error.message;
 }
 
-describe('an attachment is refused with the name of the field:', () => {
+describe('an attachment', () => {
 	test.for<[what: string, change: object, says: RegExp]>([
 		['without a name', { name: undefined }, /^attachments\.0\.name: missing/],
 		['with an empty name', { name: '' }, /^attachments\.0\.name: must not be empty/],
@@ -57,11 +57,11 @@ describe('an attachment is refused with the name of the field:', () => {
 			{ contentText: undefined, contentUrl },
 			/^attachments\.0\.contentUrl: Expected an https URL/,
 		]),
-	])('one %s is refused', async ([_, change, says]) => {
+	])('%s is refused with the name of the field', async ([_, change, says]) => {
 		expect(await refusedWith([{ ...good, ...change }])).toMatch(says);
 	});
 
-	test('the seventeenth is refused', async () => {
+	test('is refused as the seventeenth of a message', async () => {
 		expect(await refusedWith(Array(17).fill(good))).toMatch(/^attachments: at most 16/);
 	});
 
@@ -98,7 +98,7 @@ test('a message needs a text or an attachment', async () => {
 	expect(await refusedWith([], {})).toMatch(/^text: missing\. Give text, parts or attachments/);
 });
 
-test('a repeated request with one key is one message', async () => {
+test('a request that is repeated with the same key is one message', async () => {
 	const id = await createSession();
 	play('Fine.', 'Never.');
 	const sent = (attachments: unknown) =>

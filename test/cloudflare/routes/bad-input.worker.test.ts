@@ -134,7 +134,7 @@ test('a part without its content is refused with the missing field', async () =>
 	await says({ kind: 'text' }, /^parts\.0\.text: missing$/);
 });
 
-test('an unknown agent is refused, and the known ones are named', async () => {
+test('an unknown agent is refused, and the known agents are named', async () => {
 	await refused(
 		await request('/v1/sessions', { agent: 'nobody' }),
 		404,
@@ -143,7 +143,7 @@ test('an unknown agent is refused, and the known ones are named', async () => {
 	);
 });
 
-test('a model that the agent does not allow is refused, and the possible ones are named', async () => {
+test('a model that the agent does not allow is refused, and the possible models are named', async () => {
 	await refused(
 		await request('/v1/sessions', { agent: 'scripted', model: 'other' }),
 		400,
@@ -207,7 +207,7 @@ test('2 MB of text and 5 MB of body are refused, whatever the declared length', 
 	expect(await (await request(path)).json()).toEqual({ messages: [] });
 });
 
-test('a body with a million mistakes is refused for the first', async () => {
+test('a body with a million mistakes is refused for its first mistake', async () => {
 	const many = JSON.stringify(Array.from({ length: 1_000_000 }, () => 1));
 	await refused(await raw('/v1/sessions', `{"agent":"nobody","parts":${many}}`), 400, 'invalid_request', /^parts: /);
 	const keys = JSON.stringify(Object.fromEntries(Array.from({ length: 200_000 }, (_, n) => [`k${n}`, 1])));
@@ -219,7 +219,7 @@ test('a body with a million mistakes is refused for the first', async () => {
 	);
 });
 
-test('without keys another host name is refused, so a web page cannot rebind one', async () => {
+test('without keys another host name is refused, which prevents DNS rebinding', async () => {
 	const response = await SELF.fetch('http://evil.example/v1/agents');
 	await refused(response, 403, 'forbidden', /127\.0\.0\.1/);
 });
@@ -248,7 +248,7 @@ test('an unknown session is not found, on every route', async () => {
 	await refused(await request(`/v1/sessions/${unknownSession}/messages`), 404, 'not_found', /no such session/);
 });
 
-test('every path refuses other methods with 405, and names the possible ones in Allow', async () => {
+test('every path refuses other methods with 405, and names the possible methods in Allow', async () => {
 	for (const [path, ofPath] of Map.groupBy(Object.values<Operation>(operations), (operation) => operation.path)) {
 		const possible = ofPath.map(({ method }) => method.toUpperCase());
 		const other = ['PATCH', 'PUT', 'DELETE'].find((method) => !possible.includes(method));

@@ -160,7 +160,7 @@ describe('an answer', () => {
 });
 
 describe('the messages to a model', () => {
-	test("is the client's messages, its system messages beside the agent's own prompt", async () => {
+	test("are the client's messages, with its system messages beside the agent's own prompt", async () => {
 		const { requests } = play('Fine.');
 		await completions.create({
 			model: 'prompted',
@@ -210,7 +210,7 @@ describe('the messages to a model', () => {
 		]);
 	});
 
-	test("is bounded by the client's max_tokens where the agent's own bound is not shorter", async () => {
+	test("ask for at most the client's max_tokens, unless the agent's own limit is lower", async () => {
 		const { requests } = play('a', 'b', 'c');
 		await completions.create({ model, messages: ask('Hi'), max_completion_tokens: 7 });
 		await completions.create({ model: 'thrifty', messages: ask('Hi'), max_tokens: 7 });
@@ -292,7 +292,7 @@ describe("the client's tools", () => {
 		expect(await streaming.finalFunctionToolCallResult()).toBe('rain in Oslo');
 	});
 
-	test("come out of a turn that calls the agent's own too, which run inside", async () => {
+	test("are left to the client in a turn that also calls and runs the agent's own tools", async () => {
 		const own = { id: 'o', name: 'echo', input: { text: 'inside' } };
 		play({ toolCalls: [own, ...callsWeather.toolCalls] });
 		const { choices } = await completions.create({ model, messages: ask('Both'), tools: [weather] });
@@ -300,7 +300,7 @@ describe("the client's tools", () => {
 		expect(JSON.stringify(choices)).not.toContain('inside');
 	});
 
-	test('are called with valid arguments only, and the model gets errors of others', async () => {
+	test('are called with valid arguments only, and the model gets errors for invalid calls', async () => {
 		const { requests } = play({ toolCalls: [{ id: 'w1', name: 'weather', input: { at: 3 } }] }, callsWeather);
 		const { choices } = await completions.create({ model, messages: ask('Weather?'), tools: [weather] });
 		expect(choices[0]?.message.tool_calls).toEqual([weatherCall]);
@@ -372,7 +372,7 @@ describe('a session of the header', () => {
 		expect(error).toMatchObject({ status: 400, param: 'model', message: expect.stringContaining('"scripted"') });
 	});
 
-	test("takes the results of the client's tools, all at once, and the tools of each request", async () => {
+	test("accepts the results of the client's tools all at once, and uses the tools of each request", async () => {
 		const { requests } = play(callsWeather, 'It rains.', 'Fine.');
 		await inSession('tools', ask('Weather?'), { tools: [weather] });
 		const result: ChatCompletionMessageParam = { role: 'tool', tool_call_id: 'w1', content: 'rain' };
@@ -462,7 +462,7 @@ describe('a request without a session', () => {
 		const id = first.response.headers.get('runlet-session') ?? '';
 		expect(second.response.headers.get('runlet-session')).not.toBe(id);
 		expect(await readState(id)).toMatchObject({ status: 'completed', agent: model });
-		// The alarm of the run is left, and does nothing.
+		// The alarm of the run remains, and does nothing.
 		await runDurableObjectAlarm(readObject(id));
 		const alarm = await runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 		expect((alarm ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
@@ -522,7 +522,7 @@ describe('a failure', () => {
 		expect(error).toMatchObject({ code: 'provider_error', type: 'server_error' });
 	});
 
-	test("of a budget is one of the client's quota, and not tried again", async () => {
+	test("of a budget is an error of the client's quota, and the client does not retry", async () => {
 		play('a');
 		const error = await thrown(completions.create({ model: 'thrifty', messages: ask('x'.repeat(40_000)) }));
 		expect(error).toMatchObject({ status: 402, type: 'insufficient_quota', code: 'budget_exceeded' });

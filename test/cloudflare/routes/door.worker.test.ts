@@ -11,7 +11,7 @@ const open = [
 	/^\/openapi\.json$/,
 	/^\/docs/,
 	/^\/v1\/webhooks\//,
-	// A login server reads the first, and redirects a browser to the second with a checked state.
+	// A login server reads `client.json`, and redirects a browser to `callback` with a checked state.
 	/^\/v1\/mcp\/(client\.json|callback)$/,
 	// The link is the credential for a call.
 	/^\/v1\/decisions\//,

@@ -42,7 +42,7 @@ describe('files over HTTP', () => {
 		expect((await SELF.fetch(toUrl(id, 'notes/plan.md'), { method: 'DELETE' })).status).toBe(404);
 	});
 
-	test('lists changes with diffs, newest first, without a call for changes by people', async () => {
+	test('lists changes with diffs, newest first; a change by a person has no call', async () => {
 		const id = await createSession();
 		await put(id, 'a.txt', 'one\n');
 		await put(id, 'a.txt', 'two\n');
@@ -92,7 +92,7 @@ describe('files over HTTP', () => {
 		await expect.poll(async () => (await env.FILES.list({ prefix: `sessions/${id}/` })).objects).toEqual([]);
 	});
 
-	test('removes objects of the bucket that no file names after a crash', async () => {
+	test('after a crash removes objects of the bucket that no file names', async () => {
 		const id = await createSession();
 		const key = `sessions/${id}/orphan`;
 		await runInDurableObject(readObject(id), (_, { storage }) =>

@@ -81,7 +81,7 @@ test('names a tool that the provider of a model lacks', async () => {
 	});
 });
 
-test('names two agents with one name, and a missing skill', async () => {
+test('names two agents with the same name, and a missing skill', async () => {
 	const worker = app(
 		{ name: 'twin', description: 'One.', model: 'demo' },
 		{ name: 'twin', description: 'Two.', model: 'demo', skills: ['no-such-skill'] },
@@ -94,7 +94,7 @@ test('names two agents with one name, and a missing skill', async () => {
 	]);
 });
 
-test('?deep needs a key, even if a variable is wrong, and the plain check needs none', async () => {
+test('?deep needs a key, even if a variable is wrong, and the plain check needs no key', async () => {
 	const { keys, bindings } = await createKeys({ alice: ['run'] }, { DAY_BUDGET_USD: 'lots' });
 	expect((await look(good, bindings)).status).toBe(401);
 	expect((await look(good, bindings, { authorization: 'Bearer rl_no' })).status).toBe(401);
@@ -205,7 +205,7 @@ describe('names an unmet requirement of an agent with its remedy:', () => {
 	});
 });
 
-test('GET /v1/agents shows why a model is not ready whose provider lacks a tool of the agent', async () => {
+test('GET /v1/agents shows that a model is not ready if its provider lacks a tool of the agent', async () => {
 	const agent = defineAgent({
 		name: 'drawing',
 		description: 'Draws.',

@@ -86,7 +86,7 @@ test('every answer has its own x-request-id, refusals and streams too', async ()
 	await Promise.all(answers.map((answer) => answer.text()));
 });
 
-test('only its owner finds a session', async () => {
+test('a session is found only by its owner', async () => {
 	const { id } = await create(keys.alice);
 	const unknown = await ask(keys.bob, `/v1/sessions/${'0'.repeat(64)}`);
 	const foreign = await ask(keys.bob, `/v1/sessions/${id}`);
@@ -149,7 +149,7 @@ test('the same Idempotency-Key of two owners makes two sessions', async () => {
 	expect(bob.id).not.toBe(alice.id);
 });
 
-test('the keys of an owner cap its day, and an owner without a key cannot spend', async () => {
+test('the keys of an owner cap its daily spending, and an owner without a key cannot spend', async () => {
 	const { key, id } = makeKey();
 	const record = { id, hash: await hashKey(key), budget: { tokens: 1 } };
 	const another = { ...record, id: 'another1', owner: id, budget: { tokens: 5, usd: 2 } };
@@ -230,7 +230,7 @@ test('a caller with too many requests gets Retry-After', async () => {
 	expect(asked).toEqual([`key ${keys.alice.split('_')[1]}`]);
 });
 
-test('a key with its own rate has this limit instead of the limit of all keys', async () => {
+test('a key with its own rate limit does not use the rate limit of all keys', async () => {
 	const { key, id } = makeKey();
 	const asked: string[] = [];
 	const RATE_LIMITER = { limit: async (one: { key: string }) => ({ success: asked.push(one.key) < 0 }) };

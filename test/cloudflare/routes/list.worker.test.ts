@@ -67,7 +67,7 @@ describe('GET /v1/sessions with a filter', () => {
 		return (await (await ask('', { agent, text: 'go' })).json<{ id: string }>()).id;
 	};
 
-	test('the status comes from the session, also if the directory does not know it', async () => {
+	test('the status is read from the session, even if the directory has no status', async () => {
 		const asks = await begin({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which?' } }] });
 		const waits = await begin({ toolCalls: [{ id: 'p', name: 'pay', input: { amount: 1 } }] });
 		const done = await begin('Done.');

@@ -40,7 +40,7 @@ describe('a request that openai retries', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('joins the newest of several equal requests, which have a run each', async () => {
+	test('joins the newest run if several equal requests each started a run', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.');
 		expect(await readText(await send(body('twice'), 0))).toBe('One.');
 		expect(await readText(await send(body('twice'), 0))).toBe('Two.');
@@ -49,14 +49,14 @@ describe('a request that openai retries', () => {
 		expect(requests).toHaveLength(3);
 	});
 
-	test('starts the run if the first attempt did not arrive, and is joined by the next', async () => {
+	test('starts the run if the first attempt did not arrive, and the next attempt joins this run', async () => {
 		const { requests } = play('One.', 'Not this.');
 		expect(await readText(await send(body('lost'), 1))).toBe('One.');
 		expect(await readText(await send(body('lost'), 2))).toBe('One.');
 		expect(requests).toHaveLength(1);
 	});
 
-	test('is another request with a changed byte or another key', async () => {
+	test('counts as another request if a byte or the key differs', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.');
 		await send(body('byte'), 0);
 		expect(await readText(await send(body('byte', { seed: 1 }), 1))).toBe('Two.');
@@ -64,7 +64,7 @@ describe('a request that openai retries', () => {
 		expect(requests).toHaveLength(3);
 	});
 
-	test('joins its run in a kept session, where the same later text is a new message', async () => {
+	test('joins its run in a kept session, and the same text sent later is a new message', async () => {
 		const { requests } = play('One.', 'Two.', 'Not this.');
 		const headers = { 'runlet-session': 'resend kept' };
 		expect(await readText(await send(body('yes'), 0, headers))).toBe('One.');

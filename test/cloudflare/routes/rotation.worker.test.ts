@@ -32,7 +32,7 @@ const bindingsWith = (expiresAt: string) => {
 	return { ...known, API_KEYS: JSON.stringify([{ ...first, budget: { tokens: 5 }, expiresAt }, ...rest]) };
 };
 
-test('both keys open the same sessions until the first expires, which then says why', async () => {
+test('both keys open the same sessions until the first key expires; its refusal then names the reason', async () => {
 	const made = await ask(at(hour), keys.old, '/v1/sessions', { method: 'POST', body: '{"agent":"scripted"}' });
 	const { id, token } = await made.json<{ id: string; token: string }>();
 	for (const credential of [keys.old, keys.next, token])
@@ -50,7 +50,7 @@ test('only the holder of a key learns that it expired', async () => {
 	expect(await guess.text()).toContain('not known, or was revoked');
 });
 
-test('its daily cap expires with it, and an owner whose last key expired cannot spend', async () => {
+test('the daily cap of a key expires with the key, and an owner whose last key expired cannot spend', async () => {
 	const [first] = records;
 	const read = (expiresAt: string) => readConfig(bindingsWith(expiresAt) as never);
 	expect(read(at(hour)).findDayBudget('shop').tokens).toBe(5);
@@ -80,7 +80,7 @@ test('a key expires without a new deployment', () => {
 	}
 });
 
-test('an invalid expiry closes the Worker, and only the operator reads its index', async () => {
+test('with an invalid expiry the Worker answers nobody, and only the operator sees which key has it', async () => {
 	const response = await ask('tomorrow', keys.next);
 	expect(response.status).toBe(503);
 	expect(await response.text()).not.toMatch(/API_KEYS|expiresAt/);

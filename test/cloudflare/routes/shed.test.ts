@@ -4,7 +4,7 @@ import type { RouteEnv } from '../../../src/cloudflare/routes/identity.ts';
 import { shedFairly } from '../../../src/cloudflare/routes/middleware.ts';
 import { toResponse } from '../../../src/core/base/errors.ts';
 
-/** A Worker with two open requests, of one owner or of two, that answers when the test lets it. */
+/** A Worker with two open requests, of one owner or two owners. It answers when the test allows it. */
 function createWorker(most: number) {
 	const gate = Promise.withResolvers<void>();
 	const app = new Hono<RouteEnv>();

@@ -61,7 +61,7 @@ describe('a refused request has WWW-Authenticate', () => {
 });
 
 describe('callers without a valid credential are counted by address', () => {
-	/** A limiter that allows this number for each key. */
+	/** A limiter that allows this number of requests for each key. */
 	function readLimiter(most: number) {
 		const asked = new Map<string, number>();
 		const limit = async ({ key }: { key: string }) => {
@@ -83,7 +83,7 @@ describe('callers without a valid credential are counted by address', () => {
 		expect([await readStatus(one), await readStatus(two), await readStatus(one)]).toEqual([first, first, 429]);
 	});
 
-	test('they are counted if the setup is wrong, too, and the health check answers', async () => {
+	test('callers are counted even if the setup is wrong, and the health check answers', async () => {
 		const { own } = readLimiter(1);
 		const broken = { ...own, CORS_ORIGINS: 'no origin' };
 		const statusOf = async () => (await ask('/healthz', { 'cf-connecting-ip': '203.0.113.10' }, broken)).status;
@@ -122,7 +122,7 @@ describe('callers without a valid credential are counted by address', () => {
 		expect(statuses).toEqual([401, 401, 429]);
 	});
 
-	test('without the binding the isolate counts', async () => {
+	test('without the binding the isolate counts the callers', async () => {
 		const ip = '198.51.100.23';
 		const statuses = new Set<number>();
 		let refused: Response | undefined;

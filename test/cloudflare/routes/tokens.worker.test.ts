@@ -74,7 +74,7 @@ describe('the scopes of a token', () => {
 		[['approve']],
 		[['read', 'approve']],
 		[['read', 'message', 'approve']],
-	] as const)('%j open what they say, and nothing else', async (scopes) => {
+	] as const)('%j allow only the requests of these scopes', async (scopes) => {
 		const { id } = await create();
 		const { token, tokenScopes } = await makeToken(id, { scopes });
 		expect(tokenScopes).toEqual(scopes);

@@ -258,7 +258,7 @@ describe('a definition', () => {
 		expect((await put('many7', { ...simple, description: 'Changed.' })).status).toBe(200);
 	});
 
-	test('that two requests put at once is one of the two, and never a mixture', async () => {
+	test('that two requests put at once has the fields of one request, and never a mixture', async () => {
 		const versions = Array.from({ length: 8 }, (_, n) => ({
 			...simple,
 			url: `https://weather.example.com/v${n}`,
@@ -541,7 +541,7 @@ describe('a run', () => {
 		expect(await offered('scripted')).not.toContain('mine');
 	});
 
-	test("has the agent's own tool where the names are the same, and those of its skills", async () => {
+	test("prefers the tools of its agent and of the agent's skills if the names are the same", async () => {
 		for (const name of ['echo', 'ask', 'read_skill', 'search_tools']) await put(name, definition('taken'));
 		const { output } = await callTool(definition('taken'), { text: 'own' }, { name: 'echo' });
 		expect(output).toBe('own');

@@ -74,7 +74,7 @@ test('tools of the provider and sources are in the stream, in a resumed stream a
 		sourcePart,
 	]);
 
-	// Some pages post the whole answer with the next message, or alone. It answers no call.
+	// Some pages post the whole answer with the next message, or alone. Such a post answers no call.
 	const { requests } = play('Yes.');
 	const posted = await post('scripted', 'provided', [{ ...answer, role: 'assistant' }]);
 	expect(posted.status).toBe(200);
@@ -250,7 +250,7 @@ describe('a post', () => {
 		expect(await response.text()).toMatch(/awaiting_tools/);
 	});
 
-	test('cannot give a result to a call that waits for an approval, nor approve one that waits for a result', async () => {
+	test('cannot give a result to a call that waits for approval, or approve a call that needs a result', async () => {
 		play({
 			toolCalls: [
 				{ id: 'c1', name: 'pay', input: { amount: 1 } },
@@ -270,7 +270,7 @@ describe('a post', () => {
 		});
 	});
 
-	test('with some of the answers stores them until the last arrives', async () => {
+	test('with some of the answers stores them until the last answer arrives', async () => {
 		const { requests } = play(
 			{
 				toolCalls: [
@@ -323,7 +323,7 @@ describe('a reloaded page', () => {
 			paying(false),
 			[{ state: 'output-denied', approval: { id: 'c1', approved: false } }, { state: 'input-available' }],
 		],
-	])('shows %s that arrived while another call is open, and continues with the other', async (name, first, parts) => {
+	])('shows %s that arrived while another call is open, and then continues', async (name, first, parts) => {
 		play({ toolCalls: [pay, byHand] }, 'Done.');
 		const chat = `answered-${name.replace(' ', '-')}`;
 		const begun = await post('scripted', chat, [said('m1', 'Pay')]);
@@ -338,7 +338,7 @@ describe('a reloaded page', () => {
 		expect(await readText(await post('scripted', chat, [{ role: 'assistant', parts: left }]))).toBe('Done.');
 	});
 
-	test('shows the waiting messages last and in order, and each once after its run began', async () => {
+	test('shows the waiting messages last and in order, and shows each once after its run has begun', async () => {
 		const { turn, open } = gated('two');
 		play('one', turn, 'three', 'four');
 		await readText(await post('scripted', 'queued', [said('m1', 'First')]));
@@ -358,7 +358,7 @@ describe('a reloaded page', () => {
 		expect(readTexts(await listed('scripted', 'queued'))).toEqual(all);
 	});
 
-	test('shows a message that waits for open calls before them, and can answer them', async () => {
+	test('shows a message that waits for open calls before these calls, and can answer the calls', async () => {
 		const { promise: held, resolve: open } = Promise.withResolvers<void>();
 		const asks: ScriptedTurn = async () => {
 			await held;

@@ -74,7 +74,7 @@ describe('GET /v1/usage', () => {
 		expect((await read()).budgets).toEqual({ session: { tokens: 3_000_000 }, day: { usd: 4 } });
 	});
 
-	test('shows staff their own owner, a customer nothing, and other owners only to the scope admin', async () => {
+	test('shows staff only their own owner, customers nothing, and the scope admin other owners', async () => {
 		const today = new Date().toISOString().slice(0, 10);
 		play({ text: 'done', usage: { inputTokens: 1_000, outputTokens: 1 } });
 		expect((await ask(keys.customer, 'sessions', { agent: 'scripted', text: 'go' })).status).toBe(201);
@@ -128,7 +128,7 @@ describe('a default budget', () => {
 	});
 });
 
-test('a past day stays on record when its calls are removed', async () => {
+test('the spending of a past day remains when its calls are removed', async () => {
 	const ledger = env.LEDGERS.get(env.LEDGERS.newUniqueId());
 	setClock('2026-01-01');
 	await ledger.settle([{ id: 'a', amount: { tokens: 7, usd: 0.5 } }]);

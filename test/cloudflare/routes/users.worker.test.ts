@@ -146,7 +146,7 @@ describe('GET and DELETE /v1/users/:user', () => {
 describe('PUT /v1/users/:user/budget', () => {
 	const set = (user: string, body: object) => ask(`users/${user}/budget`, { method: 'PUT', body });
 
-	test('caps the spending of a person in all sessions together, and not of others', async () => {
+	test('caps the spending of a person in all sessions together, and of nobody else', async () => {
 		expect(await (await set('cap', { total: { tokens: 250 } })).json()).toMatchObject({
 			caps: { total: { tokens: 250 } },
 			total: { left: { tokens: 250 } },

@@ -82,7 +82,7 @@ describe('a delivery', () => {
 		await ended(other);
 	});
 
-	test('goes to the session of its mapping, or to a session of its own', async () => {
+	test('is a message in the session of its mapping, or in its own session', async () => {
 		play('One.', 'Two.', 'Three.', 'Four.');
 		const session = `repository#${unique()}`;
 		const metadata = { issue: session };
@@ -100,7 +100,7 @@ describe('a delivery', () => {
 		for (const { sessionId } of [alone, other]) await allEvents(await follow(sessionId));
 	});
 
-	test('waits during a run, and is refused for a retry if too many wait', async () => {
+	test('waits during a run; if too many wait, it is refused, so that its sender retries', async () => {
 		const gate = Promise.withResolvers<void>();
 		play(() => gate.promise.then(() => 'First.'), ...Array.from({ length: 16 }, (_, n) => `Answer ${n}.`));
 		const session = unique();
@@ -114,7 +114,7 @@ describe('a delivery', () => {
 		expect(await refused.json()).toMatchObject({ error: { code: 'overloaded' } });
 		gate.resolve();
 		await expect.poll(async () => (await readHistory(sessionId)).length).toBe(34);
-		// It was not stored, so it is new if it comes again.
+		// The refused delivery was not stored, so it is new if it is sent again.
 		play('Late.');
 		const again = await send('one too many', late);
 		expect(again.status).toBe(202);
@@ -151,7 +151,7 @@ describe('a delivery', () => {
 		expect(requests).toHaveLength(3);
 	});
 
-	test('is retried on a new stub, and is refused for a retry if the object is overloaded', async () => {
+	test('is retried on a new stub; if the object is overloaded, the sender must retry', async () => {
 		const { secret, headers } = senders.hmac;
 		const body = JSON.stringify({ message: 'go' });
 		const readAnswers = async (...marks: readonly string[]) => {
@@ -203,7 +203,7 @@ describe('a delivery', () => {
 		});
 	});
 
-	test('that is signed and not a JSON object is a 400', async () => {
+	test('that is signed but is no JSON object gets a 400', async () => {
 		for (const body of ['', '[1]', 'hello', '"text"', '{"a":'.repeat(500)]) {
 			const response = await deliver(body);
 			expect(response.status, body.slice(0, 20)).toBe(400);
@@ -347,7 +347,7 @@ describe('who may deliver', () => {
 		expect(response.status).toBe(202);
 		const { sessionId } = await taken(response);
 		expect((await ask(`/v1/sessions/${sessionId}`, { headers: byKey })).status).toBe(200);
-		// This machine gets the thrown message, a sender on the web does not.
+		// This machine gets the thrown message, but a sender on the web does not get it.
 		const failing = JSON.stringify({ throws: 'secret-in-a-mapping' });
 		const signed = { ...headers(failing, { id: unique(), at: 0, secrets: [secret] }) };
 		const failed = { method: 'POST', body: failing, headers: signed };
@@ -459,7 +459,7 @@ describe('an agent with its own secret', () => {
 		expect((await deliver({ other: true }, { agent: 'hooked-wide', source: 'github' })).status).toBe(204);
 	});
 
-	test('can have several secrets, and with an empty variable refuses all', async () => {
+	test('can have several secrets, and refuses all deliveries if the variable is empty', async () => {
 		for (const secret of ['one', 'two'])
 			expect((await send('hooked-wide', secret, { HMAC_WEBHOOK_SECRET_HOOKED_WIDE: 'one, two' })).status).toBe(204);
 		const response = await send('hooked-wide', senders.hmac.secret, { HMAC_WEBHOOK_SECRET_HOOKED_WIDE: ' ' });
@@ -491,7 +491,7 @@ describe('a replayed body', () => {
 		},
 	);
 
-	test('five times at once with five ids starts one run', async () => {
+	test('that arrives five times at once with five ids starts one run', async () => {
 		const { requests } = play('Once.', 'Twice.');
 		const payload = { message: `Pay ${unique()}.` };
 		const answers = await Promise.all(Array.from({ length: 5 }, () => deliver(payload)));
@@ -541,7 +541,7 @@ describe('a replayed body', () => {
 describe('an event for a session with an open question', () => {
 	const asks = { toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which day?' } }] };
 
-	test('waits for a person’s answer, because a stranger’s comment is none', async () => {
+	test('waits for a person’s answer, because a stranger’s comment is no answer', async () => {
 		for (const whenBusy of [undefined, 'steer'] as const) {
 			play(asks, 'On Friday.', 'And more.');
 			const session = unique();
@@ -641,7 +641,7 @@ const events = v.parse(
 );
 
 describe('the agent triage', () => {
-	test('answers issues and the comments of people, one session an issue, and ignores every other event of GitHub', async () => {
+	test('answers issues and comments of people in a session for each issue, and ignores other events', async () => {
 		const sessions = new Map<string, number>();
 		for (const { name, examples: payloads } of events) {
 			for (const payload of payloads) {

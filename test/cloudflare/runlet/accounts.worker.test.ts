@@ -48,7 +48,7 @@ async function createSession(as: string, more: Asked = {}) {
 	return { id, token };
 }
 
-/** Operations of a session; `true` for those that no customer may do. */
+/** Operations of a session; `true` marks operations that no customer may use. */
 const operations: readonly (readonly [path: string, method: string, isForStaff?: true, body?: object])[] = [
 	['', 'GET'],
 	['', 'DELETE', true],
@@ -229,7 +229,7 @@ test.each(['webhooks', 'local', '*', '', 'a b', 'é', 'x'.repeat(129)])(
 	},
 );
 
-test('an error of authenticate is a 503 without its text, and is logged', async () => {
+test('an error of authenticate gives a 503 without the text of the error, and is logged', async () => {
 	const errors = vi.spyOn(console, 'error').mockImplementation(() => {});
 	onTestFinished(() => errors.mockRestore());
 	const broken = createRunlet({
@@ -262,7 +262,7 @@ test('a RunletError of authenticate is the answer', async () => {
 	expect([response.status, await response.text()]).toEqual([403, expect.stringContaining('This account is closed.')]);
 });
 
-test('an authenticate that does not answer within ten seconds is a 503 with its name', async () => {
+test('if authenticate does not answer within ten seconds, the answer is a 503 that names it', async () => {
 	vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 	onTestFinished(() => void vi.useRealTimers());
 	const called = Promise.withResolvers<void>();

@@ -50,7 +50,7 @@ test('refuses a delivery without a secret, of an unknown source, and with a long
 	});
 });
 
-test('createKey makes a key that opens a Worker with its record', async () => {
+test('createKey makes a key that a Worker with the record of the key accepts', async () => {
 	const { key, record } = await createKey({ owner: 'shop', scopes: ['run', 'admin'] });
 	expect(JSON.stringify(record)).not.toContain(key);
 	const stored = formatKeys([record]);

@@ -81,7 +81,7 @@ describe('a session with wake-ups', () => {
 			nextAt: '2030-03-04T07:00:00.000Z',
 			last: { outcome: 'ran', at: '2030-03-04T06:30:00.000Z', runId: expect.any(String), sessionId: id },
 		});
-		// Missed times come once.
+		// Several missed times give one message.
 		await passTo('2030-03-04T11:10:00.000Z');
 		await waitForRuns(id, 3);
 		expect(await readInputs(id)).toEqual(['Look every half hour', 'Look again.', 'Look again.']);
@@ -198,7 +198,7 @@ describe('an alarm', () => {
 });
 
 describe('over HTTP', () => {
-	test('a schedule replaces one with the same name; an equal schedule changes nothing', async () => {
+	test('a schedule replaces a schedule with the same name; an equal schedule changes nothing', async () => {
 		const id = await createSession('woken');
 		await put(id);
 		setClock('2030-03-04T06:10:00.000Z');
@@ -313,7 +313,7 @@ describe('the schedules of an agent', () => {
 		expect(new Set(seen).size).toBe(2);
 	});
 
-	test('are skipped if their function returns no text, and fail with its message if it throws', async () => {
+	test('are skipped if their function returns no text, and fail with the message of its error', async () => {
 		await arm();
 		writing.fn = () => undefined;
 		await passTo('2030-04-01T00:00:00.000Z', 'often');

@@ -51,20 +51,20 @@ test.each<WakeupTime>([
 test('a cron follows the clock of its time zone through both clock changes', () => {
 	const time = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
 	expect(next(time, '2026-03-28T00:00:00Z')).toBe('2026-03-28T01:30:00.000Z');
-	// Half past two does not exist on this day: the time is three.
+	// Half past two does not exist on this day: the schedule runs at three.
 	expect(next(time, '2026-03-28T12:00:00Z')).toBe('2026-03-29T01:00:00.000Z');
-	// Half past two exists twice on this day: the time comes once.
+	// Half past two exists twice on this day: the schedule runs once.
 	expect(next(time, '2026-10-24T12:00:00Z')).toBe('2026-10-25T00:30:00.000Z');
 	expect(next(time, '2026-10-25T00:30:00Z')).toBe('2026-10-26T01:30:00.000Z');
 });
 
-test('a single time is in the future, or never comes', () => {
+test('a single time is used only if it is in the future', () => {
 	const time = { at: '2026-11-24T09:00:00+01:00' };
 	expect(next(time, '2026-11-23T12:00:00Z')).toBe('2026-11-24T08:00:00.000Z');
 	expect(findNext(time, { after: Date.parse('2026-11-24T08:00:00Z'), from: now })).toBeUndefined();
 });
 
-test('an interval keeps its grid, and missed times come once', () => {
+test('an interval keeps its grid, and several missed times count as one', () => {
 	const count = fc.integer({ min: 1, max: 10_000 });
 	fc.assert(
 		fc.property(count, fc.constantFrom('m', 'h', 'd'), fc.integer({ min: 0, max: 1e11 }), (every, unit, late) => {

@@ -11,7 +11,7 @@ test('a cursor names the session before the page', () => {
 	);
 });
 
-test('refuses any other text, and names the field', () => {
+test('a text that is no cursor is refused with the name of the field', () => {
 	for (const text of ['', '1', '1.', '.a', '-1.a', '1.5.a', '1e3.a', ' 1.a', '1.a\n', '1.ä', "1.'--"]) {
 		expect(() => parseCursor(text), text).toThrow(/^cursor: Expected a cursor/);
 	}

@@ -47,7 +47,7 @@ test('writes no session and reads no list after the deadline of the call', async
 	expect(readIds((await directory.list({ limit: 10 })).sessions)).toEqual(['soon']);
 });
 
-test('lists sessions by last activity, newest first, and equal ones in a fixed order', async () => {
+test('lists sessions by last activity, newest first, and sessions of equal times in a fixed order', async () => {
 	const directory = newDirectory();
 	const titled = entry('a', 5_000, { title: 'Receipts', agent: 'support', createdAt: 3_000 });
 	for (const one of [entry('c', 4_000), titled, entry('b', 5_000), entry('d', 9_000)]) await directory.touch(one);
@@ -130,7 +130,7 @@ test('stores a removal for a day', async () => {
 	expect(await ids('%')).toEqual(['listed', 'x']);
 });
 
-test('pages through 1,000 changing sessions list each unchanged session once, in order', async () => {
+test('while some of 1,000 sessions change, the pages list each unchanged session once and in order', async () => {
 	await runInDurableObject(newDirectory(), (_, { storage }) => {
 		const store = new DirectoryStore(storage);
 		const id = (n: number) => `s${String(n).padStart(4, '0')}`;
@@ -230,7 +230,7 @@ test('lists waiting sessions by activity until they continue', async () => {
 		]);
 		store.touch({ ...entry('a', 5), wait: { ...wait, calls: wait.calls.slice(1) } });
 		store.touch({ ...entry('b', 6), wait: null });
-		// An earlier version does not send whether the session waits.
+		// Older versions do not send whether the session waits.
 		store.touch(entry('c', 7));
 		store.remove('d', 8);
 		expect(readWaiting()).toEqual([

@@ -5,7 +5,7 @@ import { DirectoryStore } from '../../../../src/cloudflare/objects/directory/sto
 import { type WaitKind, waitKinds } from '../../../../src/cloudflare/objects/directory/wait.ts';
 import { counted } from '../../../rows.ts';
 
-/** With 1_000_000 the test takes 17 s and reads the same number of rows. */
+/** With 1_000_000 sessions the test takes 17 s and reads the same number of rows. */
 const sessions = 10_000;
 
 const agents = [undefined, 'assistant', 'rare', 'unknown'];
@@ -30,14 +30,14 @@ function fill(sql: SqlStorage, rows: number): void {
 	);
 }
 
-test(`a page of 50 of any list of ${sessions} sessions or waiting calls reads at most 200 rows`, async () => {
+test(`a page of 50 entries reads at most 200 rows in a list of ${sessions} sessions or waiting calls`, async () => {
 	await runInDurableObject(env.DIRECTORIES.get(env.DIRECTORIES.newUniqueId()), (_, { storage }) => {
 		const { storage: counting, rows } = counted(storage);
 		const store = new DirectoryStore(counting);
 		fill(storage.sql, sessions);
 		rows();
 		const read = new Map<string, number>();
-		/** Reads the first page, the next one, and a late one that begins between equal times. */
+		/** Reads the first page, the next page, and a late page that begins between equal times. */
 		const readPages = (about: object, far: string, list: (cursor?: string) => { readonly cursor?: string }) => {
 			const { cursor } = list();
 			for (const at of [undefined, cursor, far]) {

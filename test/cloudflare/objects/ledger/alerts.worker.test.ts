@@ -35,7 +35,7 @@ afterEach(() => {
 const toWords = ({ scope, user, percent }: SpendingAlert) =>
 	[scope, user, percent].filter((word) => word !== undefined).join(' ');
 
-/** Delivers all due alerts, and returns those since the last call. */
+/** Delivers all due alerts, and returns the alerts since the last call of this function. */
 async function takeTold(ledger: Stub): Promise<readonly string[]> {
 	while ((await countOutgoing(ledger)) > 0) {
 		await runInDurableObject(ledger, (_, { storage }) => storage.sql.exec('UPDATE outgoing SET due_at = 0').toArray());
@@ -118,7 +118,7 @@ test('sends separate alerts for a user’s budgets, and the total’s alert once
 	expect(await takeTold(ledger)).toEqual([]);
 });
 
-test('a higher limit arms the shares that are no longer reached; the same limit arms none', async () => {
+test('a higher limit arms the shares that are no longer reached; the same limit arms no share', async () => {
 	const ledger = newLedger();
 	await spend(ledger, 'a', 80, { limit: { tokens: 100 } });
 	expect(await takeTold(ledger)).toEqual(['day 50', 'day 80']);
@@ -147,7 +147,7 @@ test('a raised cap of a user arms its shares', async () => {
 	expect(await takeTold(ledger)).toEqual(['user-total kim 50']);
 });
 
-test('sends the alert of a used-up budget only if a call’s input exceeds it without the reservations of others', async () => {
+test('alerts of a used-up budget only if an input exceeds it even without other reservations', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 100 };
 	const ask = (id: string, tokens: number, input: number) =>
@@ -172,7 +172,7 @@ test('sends the alert of a used-up budget only if a call’s input exceeds it wi
 	expect(await takeTold(ledger)).toEqual(['day 100']);
 });
 
-test('retries a failed alert until it succeeds, and drops it without its receiver', async () => {
+test('retries a failed alert until it succeeds, and drops an alert without a receiver', async () => {
 	const ledger = newLedger();
 	const failures = [new Error('no'), 'no'];
 	watching.onSpending = async (alert) => {
@@ -250,7 +250,7 @@ test('refuses a callback variable without a secret or without a valid URL', () =
 	]);
 });
 
-test('a session that spends half of its owner’s and its user’s day causes both alerts', async () => {
+test('a session that spends half of the daily budgets of its owner and its user causes both alerts', async () => {
 	const owner = `alerts-${crypto.randomUUID().slice(0, 8)}`;
 	const { keys, bindings } = await createKeys(
 		{ boss: { owner, role: 'admin' } },
@@ -280,7 +280,7 @@ const step = fc.record({
 	limit: fc.constantFrom(...limits),
 });
 
-test('in any order, sends each share’s alert exactly once for its day and limit, and none early', async () => {
+test('in any order, sends each share’s alert exactly once for its day and limit, and no alert early', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
 			const ledger = newLedger();

@@ -57,7 +57,7 @@ test('an amount exceeds the limit exactly if the sum in whole units is more than
 	);
 });
 
-test('an amount equal to the rest fits, a larger one does not, and only caps have a rest', () => {
+test('an amount equal to the rest fits, a larger amount does not fit, and only caps have a rest', () => {
 	fc.assert(
 		fc.property(limit, amount, amount, (most, spent, reserved) => {
 			const state = budgetState(most, spent, reserved);

@@ -61,7 +61,7 @@ test('performs a call before its deadline, and does nothing afterwards', async (
 	expect(await spent()).toEqual(ten);
 });
 
-test('settles several calls once each, or none if an amount is invalid', async () => {
+test('settles each of several calls once, or no call if an amount is invalid', async () => {
 	const ledger = newLedger();
 	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
 	await ledger.reserve({ id: 'b', amount: ten, limit: {} });
@@ -79,7 +79,7 @@ test('settles several calls once each, or none if an amount is invalid', async (
 	}
 });
 
-test('accepts the fitting ones of 50 parallel reservations, and returns the budget to the others', async () => {
+test('accepts 50 parallel reservations as far as they fit, and answers the others with the budget', async () => {
 	for (const limit of [{ tokens: 305 }, { usd: 3.05 }, { tokens: 305, usd: 100 }]) {
 		const ledger = newLedger();
 		const all = await Promise.all(
@@ -236,7 +236,7 @@ test('keeps everything after a restart', async () => {
 	expect(await ledger.reserve({ id: 'c', amount: ten, limit })).toMatchObject({ ok: false });
 });
 
-test('a lease is the whole request until half of the day’s rest is reserved, then the next call’s need', async () => {
+test('a lease is the whole request, and after half of the day’s rest only the need of the next call', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 100, usd: 10 };
 	const whole = { tokens: 25, usd: 0.2 };
@@ -284,7 +284,7 @@ describe('beyond half of the rest of the day', () => {
 		expect(await reserve(ledger, ask('first'))).toBe(1_000 + 2_048);
 		await ledger.settle([came('first', 400)]);
 		expect(await reserve(ledger, ask('second'))).toBe(1_000 + 500);
-		// A longer reply counts at once, shorter replies gradually.
+		// A longer reply counts at once, and shorter replies count gradually.
 		await ledger.settle([came('second', 4_000)]);
 		expect(await reserve(ledger, ask('third'))).toBe(1_000 + 5_000);
 		await ledger.settle([came('third', 800)]);
@@ -336,7 +336,7 @@ test('a repeated request gets the same lease, and a settled lease returns at mos
 	expect(await ledger.state({})).toMatchObject({ spent: nothing, reserved: nothing });
 });
 
-test('a lease writes two rows, or four if many are open, and reads a constant number', async () => {
+test('a lease writes two rows, or four rows if many leases are open, and reads a constant number', async () => {
 	await runInDurableObject(newLedger(), (_, { storage }) => {
 		const { storage: counting, rows } = counted(storage);
 		const store = new LedgerStore(counting);
@@ -364,7 +364,7 @@ const happening = fc.oneof(
 		id: fc.nat(49).map(String),
 		tokens: fc.nat(12),
 		usd: fc.double({ min: 0, max: 0.12, noNaN: true }),
-		/** The whole lease minus the needed one. */
+		/** The whole lease minus the needed lease. */
 		times: fc.integer({ min: 1, max: 4 }),
 	}),
 	fc.constantFrom({ kind: 'restart' }, { kind: 'midnight' }),

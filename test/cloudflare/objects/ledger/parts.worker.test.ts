@@ -58,7 +58,7 @@ test('counts a lease once by agent, model, user and unit, however often it is se
 	]);
 });
 
-test('counts a cost without an agent and a model under the others', async () => {
+test('counts a cost without an agent and a model under the name *', async () => {
 	const ledger = newLedger();
 	await ledger.settle([{ id: 'one', amount: { tokens: 5, usd: 1 }, user: 'kim' }]);
 	await ledger.settle([{ id: 'none', amount: { tokens: 0, usd: 0 } }]);
@@ -108,7 +108,7 @@ test('keeps parts for 90 days, even if the leases of the day are removed', async
 	expect(await ledger.days(400)).toHaveLength(3);
 });
 
-test('erasing a user removes the name from all parts, also of open leases, and keeps the sums', async () => {
+test('erasing a user removes the name from all parts, even those of open leases, and keeps the sums', async () => {
 	const ledger = newLedger();
 	setClock('2026-01-01');
 	await ledger.settle([cost('past', 1, { user: 'kim' })]);

@@ -66,7 +66,7 @@ describe('a reservation for a user', () => {
 		expect(await ledger.userState('lee')).toMatchObject({ caps: {}, daily: { reserved: ten, left: {} } });
 	});
 
-	test('accepts those of 50 parallel reservations that fit into the cap of the user', async () => {
+	test('is accepted only if it fits into the cap of the user, also among 50 parallel reservations', async () => {
 		const ledger = newLedger();
 		await ledger.setUserCaps('kim', { total: { usd: 1.55 } });
 		const all = await Promise.all(
@@ -76,7 +76,7 @@ describe('a reservation for a user', () => {
 		expect((await ledger.userState('kim')).total).toMatchObject({ reserved: { usd: 1.5 }, left: { usd: 0.05 } });
 	});
 
-	test('is the whole request only while all budgets of the owner and the user have enough', async () => {
+	test('is the whole request only while all budgets of the owner and the user have enough left', async () => {
 		for (const caps of [{ daily: { tokens: 100 } }, { total: { tokens: 100 } }]) {
 			const ledger = newLedger();
 			await ledger.setUserCaps('kim', caps);
@@ -96,7 +96,7 @@ describe('a reservation for a user', () => {
 		}
 	});
 
-	test('allows everything and reserves nothing if neither the day nor the user has a cap; its cost counts', async () => {
+	test('is allowed and reserves nothing if neither the day nor the user has a cap, but its cost counts', async () => {
 		const ledger = newLedger();
 		for (const _ of ['first', 'again'])
 			expect(await ledger.reserve({ id: 'a', amount: ten, limit: {}, user: 'kim' })).toEqual({
@@ -109,7 +109,7 @@ describe('a reservation for a user', () => {
 		expect(await ledger.userState('kim')).toMatchObject({ daily: { spent: five }, total: { spent: five } });
 	});
 
-	test('of infinite tokens or dollars is refused by a cap on them, and counts only its other part without one', async () => {
+	test('of infinite tokens or dollars is refused by a cap on them; else only its other part counts', async () => {
 		const ledger = newLedger();
 		const unpriced = { tokens: 10, usd: Number.POSITIVE_INFINITY };
 		const endless = { tokens: Number.POSITIVE_INFINITY, usd: 0.1 };
@@ -201,7 +201,7 @@ describe('the spending of a user', () => {
 		expect((await ledger.userState('kim')).total).toMatchObject({ spent: ten, reserved: nothing });
 	});
 
-	test('includes the cost of a lease that was reserved for the user, also if the cost names nobody', async () => {
+	test('includes the cost of a lease that was reserved for the user, also if the cost names no user', async () => {
 		const ledger = newLedger();
 		await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 100 }, user: 'kim' });
 		await ledger.settle([{ id: 'a', amount: five }]);
@@ -217,7 +217,7 @@ describe('the spending of a user', () => {
 		expect(await ledger.state({})).toMatchObject({ spent: five, reserved: ten });
 	});
 
-	test('survives a restart, with what is reserved and the caps', async () => {
+	test('survives a restart, and so do the reservations and the caps', async () => {
 		const ledger = newLedger();
 		await ledger.setUserCaps('kim', { daily: { tokens: 25 } });
 		await ledger.reserve({ id: 'a', amount: ten, limit: {}, user: 'kim' });
@@ -298,7 +298,7 @@ const happening = fc.oneof(
 			user: fc.constantFrom(...users),
 			tokens: fc.nat(12),
 			usd: fc.double({ min: 0, max: 0.12, noNaN: true }),
-			/** The whole lease minus the needed one. */
+			/** The whole lease minus the needed lease. */
 			times: fc.integer({ min: 1, max: 4 }),
 		}),
 	},
@@ -332,7 +332,7 @@ function sum(entries: readonly Entry[]) {
 	};
 }
 
-/** All leases of a model ledger, and those that it still knows. */
+/** All leases of a model ledger, and the leases that the ledger still has. */
 class ModelLedger {
 	readonly caps = new Map<string, UserCaps>();
 	readonly #entries = new Set<Entry>();

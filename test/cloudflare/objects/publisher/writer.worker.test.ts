@@ -39,7 +39,7 @@ function memoryKv() {
 	return { kv, values, written, control, names };
 }
 
-/** Runs in a new object. `open` makes a writer like a restart. */
+/** Runs in a new object. `open` makes a new writer, as after a restart. */
 async function within(
 	work: (open: (kv: SkillsNamespace, trustMs?: number) => SkillWriter, store: PublisherStore) => Promise<void>,
 ) {

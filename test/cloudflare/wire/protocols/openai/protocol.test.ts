@@ -191,7 +191,7 @@ test('a turn that restarts without text leaves no trace', () => {
 	expect(shown([started, say('a'), stop, step, restarted, say('b'), stop, done])).toEqual(['a', '\n\nb']);
 });
 
-test("a provider's refusal of the Worker's key is not about the client's", async () => {
+test("a provider's refusal of the Worker's key does not look like a refusal of the client's key", async () => {
 	const events: RunEvent[] = [started, { type: 'error', code: 'auth', message: 'OPENAI_API_KEY is wrong.' }];
 	expect(await fail(events).json()).toMatchObject({ error: { code: 'provider_error' } });
 	expect(shown(events)).toEqual(['provider_error']);

@@ -11,7 +11,7 @@ export interface SeenMessage {
 	readonly parts: readonly (Readonly<Record<string, unknown>> & { readonly type: string })[];
 }
 
-/** Builds the message with a published version of the client. Throws if it refuses a chunk. */
+/** Builds the message with a published version of the client. Throws if the client refuses a chunk. */
 type Reading = (chunks: readonly UiChunk[]) => Promise<SeenMessage | undefined>;
 
 export const readings: Readonly<Record<5 | 6 | 7, Reading>> = {

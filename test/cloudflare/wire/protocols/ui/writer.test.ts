@@ -191,7 +191,7 @@ describe('a run', () => {
 			]);
 	});
 
-	test('gives a provider’s call its result in a later turn, and a repeated id a new id', () => {
+	test('gives a provider’s call its result in a later turn, and replaces a repeated id by a new id', () => {
 		const chunks = readChunks([started, search, ...readTurn(), step, found, step, search, found, step, done]);
 		const shown = toUiMessage(chunks)?.parts.filter(({ type }) => type === 'tool-web_search');
 		expect(shown?.map(({ toolCallId, state }) => [toolCallId, state])).toEqual([
@@ -456,7 +456,7 @@ describe('for random events', () => {
 	}
 });
 
-/** The visible message: without undefined fields and the client’s internal ones. */
+/** The visible message: without undefined fields and internal fields of the client. */
 function slim(message: { readonly parts: readonly object[] } | undefined): SeenMessage | undefined {
 	if (message === undefined) return undefined;
 	const shown: SeenMessage = JSON.parse(JSON.stringify(message));

@@ -7,7 +7,7 @@ export interface Sender {
 	readonly secret: string;
 	readonly otherSecret: string;
 	readonly isTimed: boolean;
-	/** The headers with the signature or under it. */
+	/** The headers that contain the signature, and the headers that it signs. */
 	readonly signedHeaders: readonly string[];
 	/** The headers of a body at a time in seconds since 1970, signed with each secret. */
 	headers(
