@@ -7,7 +7,7 @@ import { buildPage } from '../scripts/page.ts';
 import { root } from '../scripts/root.ts';
 import { loadWrangler, quietEnv, toShortCommand } from '../src/command/wrangler.ts';
 
-/** A bundled Worker: the folder of its `worker.js`, and its options for Miniflare from `wrangler.toml`. */
+/** A bundled Worker: the folder with its `worker.js`, and the options that `wrangler.toml` gives Miniflare. */
 export type Bundle = v.InferOutput<typeof bundle>;
 export const bundle = v.object({
 	modulesRoot: v.string(),

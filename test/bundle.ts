@@ -34,7 +34,7 @@ export async function readWorkerOptions(entry: string, folder: string, port = 0)
 	const { assets: _, ...found } = await findBundle(entry);
 	return {
 		...found,
-		// Listed by name, so that Miniflare does not look for optional imports (a validator that is not installed).
+		// Lists the module by name. Otherwise Miniflare would look for an optional import that is not installed.
 		modules: [{ type: 'ESModule' as const, path: join(found.modulesRoot, 'worker.js') }],
 		defaultPersistRoot: join(folder, 'state'),
 		durableObjectsPersist: join(folder, 'objects'),
@@ -49,8 +49,8 @@ export async function readWorkerOptions(entry: string, folder: string, port = 0)
 }
 
 /**
- * Serves `src/worker.ts` and its page as deployed, with these variables. A start takes a tenth of the work of
- * `startRunlet`, which is for tests of `npm start`.
+ * Serves `src/worker.ts` and its page as deployed, with these variables. A start costs a tenth of a start by
+ * `startRunlet`. Only tests of `npm start` need `startRunlet`.
  */
 export async function startWorker(variables: Readonly<Record<string, string>>) {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-worker-'));

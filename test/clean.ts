@@ -1,4 +1,4 @@
-/** Each test file in workerd starts with empty storage and the real clock. */
+/** Gives each test file in workerd an empty storage and the real clock. */
 import { reset } from 'cloudflare:test';
 import { beforeAll } from 'vitest';
 import { setClock } from './clock.ts';

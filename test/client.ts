@@ -67,7 +67,7 @@ export async function restart(id: string): Promise<void> {
 	await crash.catch(() => {});
 }
 
-/** Runs the present alarm of the session, and returns the time of the next one. */
+/** Runs the present alarm of the session, and returns the time of the next alarm. */
 export async function readNextAlarm(id: string): Promise<number | null> {
 	await runDurableObjectAlarm(readObject(id));
 	return runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());

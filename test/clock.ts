@@ -5,7 +5,7 @@ export function now(): number {
 	return current === undefined ? Date.now() : current();
 }
 
-/** Stops the clock at a moment. Without an argument the real clock runs again. */
+/** Stops the clock at a moment. Without an argument, `now` reads the real clock again. */
 export function setClock(moment?: string): void {
 	current = moment === undefined ? undefined : () => Date.parse(moment);
 }

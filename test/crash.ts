@@ -10,14 +10,14 @@ export function atCrashPoint(handler: CrashPoint = () => {}): void {
 
 export const crashPoint: CrashPoint = (point, about) => current(point, about);
 
-/** Registers an object for `die`. */
+/** Registers an object, so that `die` can kill it. */
 export function makeMortal(ctx: DurableObjectState): void {
 	objects.set(ctx.id.toString(), ctx);
 }
 
 /**
- * Kills the calling object after its last write. Unless `isDurable`, the kill comes before the write is durable, and the
- * write is lost. Never returns.
+ * Kills the calling object after its last write. Unless `isDurable` is true, the kill comes before the write is
+ * durable, and the write is lost. Never returns.
  */
 export async function die(session: string, { isDurable }: { readonly isDurable: boolean }): Promise<never> {
 	const ctx = objects.get(session);

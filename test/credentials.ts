@@ -1,12 +1,14 @@
 import { env } from 'cloudflare:test';
 import { hashKey, type KeyRecord, makeKey } from '../src/cloudflare/auth/key.ts';
 
-/** The scopes of a key, or fields of its record. Default owner: the name of the key. */
+/**
+ * The scopes of a key, or fields of its record. A key without an owner belongs to the owner with the key's name.
+ */
 type KeyOptions = KeyRecord['scopes'] | Partial<Pick<KeyRecord, 'owner' | 'user' | 'role' | 'scopes'>>;
 
 /**
- * Creates keys by their names, and an environment that accepts them. A list of scopes makes a key of the owner with that
- * name.
+ * Creates keys by their names, and an environment that accepts them. A key that is given as a list of scopes
+ * belongs to the owner with the key's name.
  */
 export async function createKeys<const N extends string>(
 	optionsOf: Readonly<Record<N, KeyOptions>>,

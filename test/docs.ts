@@ -8,7 +8,7 @@ export const pages: readonly string[] = ['README.md', ...globSync('docs/*.md', {
 
 export interface Block {
 	readonly page: string;
-	/** The number of its first line of code, from 1. */
+	/** The line number of the block's first line of code in the page, counted from 1. */
 	readonly line: number;
 	readonly language: string;
 	readonly code: string;

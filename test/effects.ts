@@ -1,6 +1,6 @@
 /**
- * The calls of the tools `once` and `again`: how often each key started, and a callback for a call that hangs. A crash of
- * the object under test does not lose these records.
+ * Records of the tools `once` and `again`: how often a call with each key began, and a callback for a call that
+ * hangs. A crash of the object under test does not lose these records.
  */
 export const effects: { readonly began: Map<string, number>; onHang: () => void } = {
 	began: new Map(),

@@ -1,7 +1,7 @@
 /**
- * At each start of an object, `createProxyPrototypeClass` of @cloudflare/vitest-pool-workers wraps the prototype of its
- * class in a further `Proxy`. After a thousand starts, each property lookup passes a thousand proxies. One proxy has the
- * same effect.
+ * At each start of an object, `createProxyPrototypeClass` of @cloudflare/vitest-pool-workers wraps the prototype
+ * of its class in a further `Proxy`. After a thousand starts, each property lookup passes a thousand proxies. This
+ * file leaves one proxy, which has the same effect.
  */
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers';
 

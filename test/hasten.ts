@@ -1,6 +1,7 @@
 /**
- * Makes Miniflare start faster in this process, because tests start it often. Import it before Miniflare. Miniflare copies
- * its message to workerd, which holds the built Worker, each time the message grows by this many bytes: dozens of times.
+ * Makes Miniflare start faster in this process, because tests start it often. Import it before Miniflare.
+ * Miniflare sends workerd a message with the built Worker, and copies the message each time the message grows by
+ * this many bytes. With the original number, this happens dozens of times.
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
 /**
- * The system assigns no port of this range by itself: it assigns ports from 49152
- * (https://www.rfc-editor.org/rfc/rfc6335#section-6), and Linux ports from 32768. So the port of a server is still free at
- * its restart.
+ * The system assigns no port of this range by itself: it assigns ports from 49152 on
+ * (https://www.rfc-editor.org/rfc/rfc6335#section-6), and Linux assigns ports from 32768 on. So the port of a
+ * server is still free at its restart.
  */
 const [first, last] = [20_000, 32_000];
 
-/** Servers that hold the marks until this process ends. */
+/** Servers that listen on the marks until this process ends. A mark is the port below a claimed port. */
 const marks: Server[] = [];
 
 /**

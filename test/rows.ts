@@ -30,7 +30,7 @@ export function counted(storage: DurableObjectStorage) {
 interface Work {
 	readonly object: string;
 	readonly what: string;
-	/** Written rows. A set or deleted alarm is billed like a row. */
+	/** Written rows. Setting or deleting an alarm counts as one row, because it is billed like a row. */
 	readonly rows: number;
 }
 

@@ -65,7 +65,7 @@ async function start(command: Command, project: string, options: readonly string
 		get group(): number {
 			return server.group;
 		},
-		/** Returns the expression's first group in the output. */
+		/** Returns the text in the output that the first group of the expression matches. */
 		printed: (expression: RegExp): string | undefined => expression.exec(server.output())?.[1],
 		/** Resolves when the output matches. */
 		says: (expression: RegExp): Promise<void> => server.says(expression),
@@ -73,7 +73,7 @@ async function start(command: Command, project: string, options: readonly string
 		forget: (): void => server.forget(),
 		exited: (): Promise<void> => server.exited,
 		stop,
-		/** Resolves when the new output matches. */
+		/** Restarts the server. Resolves when the new output matches. */
 		restart: async (until?: RegExp): Promise<void> => {
 			await stop('SIGTERM');
 			server = await serve(command, project, port, folder, options, until);
@@ -95,7 +95,8 @@ async function serve(
 	more: readonly string[],
 	until: RegExp = /Runlet is at /,
 ) {
-	// A dozen parallel servers would all check the types. Tests of type checks pass --type-check.
+	// Turns type checks off, because a dozen parallel servers would all check the types. Tests of type checks turn
+	// them on.
 	const own = ['--port', String(port), '--persist-to', folder, '--no-type-check'];
 	const child = spawn(program, [...args, ...own, ...more], {
 		cwd: project,

@@ -1,8 +1,8 @@
 /**
- * Decides whether a write fails: with a disk error, or with this error of SQLite.
+ * Decides whether a write fails. `true` is a disk error, and a text is an error of SQLite.
  *
  * @param n the number of the write since the storage broke, from 1
- * @param statement empty if the write sets the alarm
+ * @param statement the SQL statement; empty if the write sets the alarm
  */
 type Fails = (n: number, statement: string) => boolean | string;
 
@@ -26,7 +26,7 @@ export function mendStorage(): void {
 	writes = 0;
 }
 
-/** Returns the number of writes since the storage broke, including failed ones. */
+/** Returns the number of writes since the storage broke, including failed writes. */
 export function countWrites(): number {
 	return writes;
 }

@@ -140,7 +140,7 @@ const again = tool.define({
 	fn: doneOnce,
 });
 
-/** Counts the calls of `remember`, records their keys, and holds their end. */
+/** Counts the calls of `remember`, records their keys, and delays their end. */
 export const remembering: { begun: number; hold: () => Promise<unknown>; readonly keys: string[] } = {
 	begun: 0,
 	hold: async () => {},
@@ -165,10 +165,10 @@ const remember = tool.define({
 		return how === 'halts' ? halt('halted', count) : count;
 	},
 });
-/** The function of the schedule `often`. */
+/** The function that the schedule `often` runs. A test sets it. */
 export const writing: { fn: NonNullable<AgentSchedule['fn']> } = { fn: ({ at }) => `It is ${at.toISOString()}.` };
 
-/** Records the last answers to `order`, and holds its end. */
+/** Records the last answers to `order`, and delays its end. */
 export const ordering: { taken: string[]; hold: () => Promise<unknown> } = { taken: [], hold: async () => {} };
 const order = tool.define({
 	name: 'order',
@@ -184,7 +184,7 @@ const order = tool.define({
 		return `${thing}, ${size}, ${answer}`;
 	},
 });
-/** Holds the results of the tools of `hands`. */
+/** Delays the results of the tools of `hands`. */
 export const handling: { hold: (sessionId: string) => Promise<unknown> } = { hold: async () => {} };
 const hands = Object.values(toolbox.withCoding(toolbox.withFiles(toolbox.basic()))).map((one) => ({
 	...one,
@@ -247,7 +247,7 @@ const slow = tool.define({
 	fn: () => (slowRuns++ === 0 ? new Promise(() => {}) : 'ended'),
 });
 
-/** Skills with tools, and a skill that repeats its context. */
+/** Skills that add tools, and a skill that repeats its context. */
 const bringing: Skill = {
 	name: 'bringing',
 	description: 'Brings tools.',

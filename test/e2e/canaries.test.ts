@@ -1,4 +1,4 @@
-/** Secrets appear only where they belong. */
+/** Checks that each secret appears only in its permitted places. */
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
 import { sourceNames } from '../../src/cloudflare/wire/protocols/webhooks/source.ts';
 import { readWorkerOptions } from '../bundle.ts';
 
-/** Models of every provider with a key, and the variables of their keys. */
+/** For each provider that needs a key: a model, and the variable with the key. */
 const providers = {
 	ANTHROPIC: 'claude-sonnet-4-6',
 	OPENAI: 'gpt-5',
@@ -29,7 +29,7 @@ const webhookSources = sourceNames.map((name) => name.toUpperCase());
 
 const canary = (name: string): string => `canary-${name}-${randomBytes(12).toString('hex')}`;
 
-/** Secrets of the configuration, which must appear nowhere. */
+/** Secrets of the configuration. They must appear nowhere. */
 const configured = new Map<string, string>();
 /** Canaries in requests, and the places where each may appear. */
 const sent = {
@@ -265,7 +265,7 @@ test('no log, answer or row contains a secret, whatever fails', async () => {
 	for (const tokenKey of signing) search('what signs tokens', tokenKey, ['storage']);
 	for (const [name, { text, in: places }] of Object.entries(sent)) search(name, text, places);
 	expect([...new Set(found)]).toEqual([]);
-	// The search finds canaries that must be there.
+	// The search works: it finds the canaries in their permitted places.
 	for (const name of [
 		'a message',
 		'an attachment',

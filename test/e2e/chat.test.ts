@@ -135,7 +135,7 @@ describe('npm run chat', () => {
 		]);
 	});
 
-	test('each line of the input is a message of one session', async () => {
+	test('sends each line of the input as a message of the same session', async () => {
 		const server = await startServer([say('Yes.'), { type: 'done', text: 'Yes.', usage: {} }]);
 		const { stdout, code } = await run(server, ['--session', 's1'], 'one\n\ntwo\n');
 		expect(stdout).toBe('Yes.\nYes.\n');
@@ -154,7 +154,7 @@ describe('npm run chat', () => {
 		expect(server.lastEventIds).toEqual(['1-2']);
 	});
 
-	test('an interrupt cancels the run on the server', async () => {
+	test('cancels the run on the server at an interrupt', async () => {
 		const server = await startServer([say('A long')], { hold: true });
 		const child = start(server, ['Tell']);
 		await sees(child, 'A long');
@@ -164,7 +164,7 @@ describe('npm run chat', () => {
 		expect(child.stderr()).toContain('Stopped.');
 	});
 
-	test('two interrupts end the command, and show how to continue the session', async () => {
+	test('ends at a second interrupt, and shows how to continue the session', async () => {
 		const server = await startServer([say('A long')], { hold: true, deaf: true });
 		const child = start(server, ['Tell']);
 		await sees(child, 'A long');
@@ -176,7 +176,7 @@ describe('npm run chat', () => {
 		expect(child.stderr()).toContain('npm run chat -- --session s1');
 	});
 
-	test('reports a turn that starts again', async () => {
+	test('reports that a turn starts again', async () => {
 		const server = await startServer([
 			say('The answ'),
 			{ type: 'turn.restarted', iteration: 1 },
@@ -188,7 +188,7 @@ describe('npm run chat', () => {
 		expect(stderr).toContain('starts again');
 	});
 
-	test('control characters of a model do not reach the terminal', async () => {
+	test('passes no control characters of a model to the terminal', async () => {
 		const server = await startServer([say('a\u001b]52;c;YQ==\u0007b\u009b2J'), { type: 'done', text: '', usage: {} }]);
 		const { stdout } = await run(server, ['Go']);
 		expect(stdout).toBe('a]52;c;YQ==b2J\n');
@@ -201,7 +201,7 @@ describe('npm run chat', () => {
 			'1. one\n2. two\n   - [x] done\n   - [ ] open\n\n> a quote\n\n',
 			'```sh\nnpm start\n\nnpm test\n```\n\n| a | long |\n|--:|---|\n| 10 | **x** |\n\n<b>&#27;[2J</b> \u001b[2J\u202e',
 		].join('');
-		// Sources may come between any two pieces.
+		// Sources may arrive between any two pieces.
 		const pieces = Array.from({ length: Math.ceil(answer.length / 7) }, (_, at): RunEvent[] => [
 			say(answer.slice(at * 7, at * 7 + 7)),
 			{ type: 'source', id: 'p1', title: 'report.pdf' },
@@ -263,7 +263,7 @@ describe('npm run chat', () => {
 		[{ usd: 2, tokens: 50_000 }, 0.5, '$0.50 of $2 · 1,156 tokens of 50,000'],
 		[{ tokens: 50_000 }, 0, '1,156 tokens of 50,000'],
 		[{}, 0.5, '1,156 tokens without a cap ($0.50)'],
-	] as const)('/budget names each cap of %j, and what was spent of it', ([limit, usd, words]) => {
+	] as const)('/budget names each limit of %j, and the spending under that limit', ([limit, usd, words]) => {
 		const none = { tokens: 0, usd: 0 };
 		expect(describeBudget({ limit, spent: { tokens: 1_156, usd }, reserved: none, left: {} })).toBe(words);
 	});
@@ -293,7 +293,7 @@ describe('npm run chat', () => {
 		expect((await run(server, ['--key', 'rl_1', 'Go'], '', env)).stdout).toBe('Yes.\n');
 	});
 
-	test('sends no answer if another call waits by then, and shows that call', async () => {
+	test('sends no answer if another call waits in the meantime, and shows that call', async () => {
 		const asked = { callId: 'q1', question: 'For which day?' };
 		const server = await startServer([{ type: 'awaiting', status: 'awaiting_user', question: asked }], {
 			now: { callId: 'q2', question: 'At what time?' },
@@ -306,7 +306,7 @@ describe('npm run chat', () => {
 		expect(code).toBe(1);
 	});
 
-	test('the arrow keys show the lines of earlier starts, from a private file', async () => {
+	test('shows the lines of earlier starts by the arrow keys, and stores the lines in a private file', async () => {
 		const file = join(await createFolder(), 'state/chat-history');
 		const type = async (keys: string) => {
 			const input = new PassThrough();
@@ -331,14 +331,14 @@ describe('npm run chat', () => {
 			'The model is overloaded. (overloaded)',
 		],
 		[{ type: 'halted', reason: 'budget_exceeded' }, 'the budget of this session is used up'],
-	] as [RunEvent, string][])('a run that ends in $0.type is shown and exits with 1', async ([event, words]) => {
+	] as [RunEvent, string][])('shows a run that ends in $0.type, and exits with 1', async ([event, words]) => {
 		const server = await startServer([event]);
 		const { stderr, code } = await run(server, ['Go']);
 		expect(stderr).toContain(words);
 		expect(code).toBe(1);
 	});
 
-	test("the server's own message is shown for an unknown session", async () => {
+	test("shows the server's own message for an unknown session", async () => {
 		const server = await startServer([]);
 		const { stderr, code } = await run(server, ['--session', 'gone', 'Hello']);
 		expect(stderr).toBe('No session gone. (not_found)\n');
@@ -416,13 +416,16 @@ async function sees(child: ReturnType<typeof start>, words: string) {
 }
 
 interface Faults {
-	/** For each stream in turn, the event at whose middle the connection is cut. */
+	/**
+	 * The first number is for the first stream, and so on: the server cuts the stream in the middle of the event
+	 * with that number.
+	 */
 	readonly cutAfter?: number[];
 	/** The run continues until it is cancelled. */
 	readonly hold?: boolean;
 	/** The server accepts a cancel without effect. */
 	readonly deaf?: boolean;
-	/** The only question that accepts an answer. */
+	/** The only question to which the server accepts an answer. */
 	readonly now?: { readonly callId: string; readonly question: string };
 	/** The only valid API key. */
 	readonly key?: string;

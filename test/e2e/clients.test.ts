@@ -21,10 +21,10 @@ const model = 'desk';
 const apiKey = 'none';
 const settings = () => ({ name: 'runlet', apiKey, baseURL: `${stage.url}/v1` });
 const prompt = 'Go';
-/** Prevents the AI SDK from printing errors, which are parts of the stream, too. */
+/** Prevents the AI SDK from printing errors. The stream contains these errors, too. */
 const onError = () => {};
 
-/** Published clients with their own retries. */
+/** Published clients that retry requests by themselves. */
 const clients: readonly (readonly [name: string, ask: () => Promise<unknown>])[] = [
 	['ai 5', () => generateText5({ model: compatible5(settings()).chatModel(model), prompt })],
 	['ai 6', () => generateText6({ model: compatible6(settings()).chatModel(model), prompt })],
@@ -55,7 +55,7 @@ const streaming: typeof clients = [
 	],
 ];
 
-/** Reads a stream to its end. Throws an error of the stream, which the AI SDK has as a part. */
+/** Reads a stream to its end. Throws the error of the stream, which is a part of the stream in the AI SDK. */
 async function drained(stream: AsyncIterable<unknown>): Promise<void> {
 	for await (const part of stream) {
 		const { type, error } = Object(part);
@@ -83,7 +83,7 @@ describe.each([
 		expect(sent).toHaveLength(2);
 	});
 
-	test.each(list)('of a run that failed after a tool is not requested again by %s', async (_name, ask) => {
+	test.each(list)('of a run that failed after a tool call is not requested again by %s', async (_name, ask) => {
 		const sent = stage.play(...failing, ...failing, ...failing);
 		await expect(ask()).rejects.toThrow();
 		expect(sent).toHaveLength(2);

@@ -25,14 +25,14 @@ async function readChunks(request: IncomingMessage): Promise<Uint8Array[]> {
 }
 
 /**
- * Serves Cloudflare's API (https://developers.cloudflare.com/api/) as far as Wrangler needs it to deploy a Worker with
- * secrets, static assets, a KV namespace and a bucket.
+ * Serves a part of Cloudflare's API (https://developers.cloudflare.com/api/): the routes by which Wrangler deploys
+ * a Worker with secrets, static assets, a KV namespace and a bucket.
  */
 export async function fakeCloudflare() {
 	const scripts = new Map<string, FakeWorker>();
 	const namespaces = new Map<string, { readonly title: string; readonly values: Map<string, string> }>();
 	const buckets = new Set<string>();
-	/** The requests as `METHOD path`, and those without a handler. */
+	/** The requests as `METHOD path`, and the requests that have no handler. */
 	const requests: string[] = [];
 	const unknown: string[] = [];
 	/** The error of the next upload. */
@@ -73,7 +73,7 @@ export async function fakeCloudflare() {
 						},
 					};
 		}
-		// A Worker with all migrations is uploaded as a version, and the version is then deployed.
+		// Wrangler uploads a Worker whose migrations are all applied as a version, and then deploys the version.
 		const uploads = (request.method === 'PUT' && part === '') || (request.method === 'POST' && part === 'versions');
 		if (name !== '' && uploads) {
 			const type = request.headers['content-type'] ?? '';

@@ -26,7 +26,7 @@ const terminal = (): NodeJS.ProcessEnv => {
 };
 
 async function run(cwd: string, command: string, ...args: readonly string[]): Promise<string> {
-	// With an empty folder, the command would run in this repository.
+	// With an empty string as its folder, the command would run in this repository.
 	if (cwd === '') throw new Error('There is no new project.');
 	return (await promisify(execFile)(command, args, { cwd, env: terminal() })).stdout;
 }
@@ -140,7 +140,7 @@ describe('the new project', () => {
 		await run(project, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline');
 	});
 
-	test('npm start serves its agent: the printed command gets an answer, and the page loads', async () => {
+	test('serves its agent by npm start: the printed command gets an answer, and the page loads', async () => {
 		const url = `http://127.0.0.1:${await claimPort()}`;
 		const child = spawn('npm', ['start', '--', '--port', new URL(url).port], {
 			cwd: project,
@@ -165,18 +165,18 @@ describe('the new project', () => {
 		}
 	});
 
-	test('npm test and npm run check pass', async () => {
+	test('passes npm test and npm run check', async () => {
 		expect(await run(project, 'npm', 'test')).toMatch(/pass 1\n/);
 		await run(project, 'npm', 'run', 'check');
 	});
 
-	test('npx runlet deploy --dry-run builds it, runs the build once, and checks its skill', async () => {
+	test('is built by npx runlet deploy --dry-run, which runs the build once and checks the skill', async () => {
 		const said = await run(project, 'npx', 'runlet', 'deploy', '--dry-run');
 		expect(said).toContain('skills: 1 checked, no problems');
 		expect(said).toContain('Nothing was deployed.');
 	});
 
-	test('its command suggests the intended command, and reports missing packages', async () => {
+	test('has a command that corrects a misspelt command, and reports missing packages', async () => {
 		const bin = join(project, 'node_modules/.bin/runlet');
 		expect(await run(project, bin, '--help')).toContain('npx runlet COMMAND');
 		for (const name of ['dev', 'chat', 'skills', 'keys', 'deploy'])

@@ -21,7 +21,7 @@ afterAll(() => rm(folder, { recursive: true }));
 const nobody = () => ({ HOME: folder, XDG_CONFIG_HOME: folder, CLOUDFLARE_API_TOKEN: '', CLOUDFLARE_API_KEY: '' });
 
 describe('npm run deploy -- --dry-run', () => {
-	test('builds the Worker with all objects without an account, within half of the free limit', async () => {
+	test('builds the Worker with all objects, and needs no account', async () => {
 		const outdir = join(folder, 'out');
 		const file = join(folder, 'none.json');
 		const ended = await runScript('deploy', ['--dry-run', '--outdir', outdir, '--keys-file', file], nobody());
@@ -32,18 +32,18 @@ describe('npm run deploy -- --dry-run', () => {
 			/needs it as a secret .*:\n {2}agent triage: GITHUB_WEBHOOK_SECRET: .*\n {2}links: PUBLIC_URL: not set.*\n$/,
 		);
 		const worker = await readFile(join(outdir, 'worker.js'));
-		// Notices of licences follow the export.
+		// After the `export`, the file contains only notices of licences.
 		const exported = [...worker.toString().matchAll(/\bexport ?\{([^}]*)\}/g)].at(-1)?.[1] ?? '';
 		const names = exported.split(',').map((name) => name.trim().split(' as ').at(-1));
 		const configured = await readFile(join(import.meta.dirname, '../../wrangler.toml'), 'utf8');
 		const classes = [...configured.matchAll(/^class_name = "(\w+)"/gm)].map(([, name]) => name);
 		expect(classes).toContain('Session');
 		expect(names).toEqual(expect.arrayContaining([...classes, 'default']));
-		// The map beside it makes its stacks readable. A deploy uploads the map.
+		// The code is minified. A source map makes its stacks readable, and a deploy uploads the map.
 		expect(worker.toString().split('\n').length).toBeLessThan(2_000);
 		expect(await readFile(join(outdir, 'worker.js.map'), 'utf8')).toContain('src/cloudflare/session/object.ts');
 		expect(configured).toMatch(/^upload_source_maps = true$/m);
-		// 3 MB on the free plan (https://developers.cloudflare.com/workers/platform/limits/).
+		// The limit is 3 MB on the free plan (https://developers.cloudflare.com/workers/platform/limits/).
 		expect(gzipSync(worker).byteLength).toBeLessThan(1_500_000);
 	});
 
@@ -55,7 +55,7 @@ describe('npm run deploy -- --dry-run', () => {
 	});
 });
 
-/** Creates a project with a Worker of one line and no skills, which builds fast. */
+/** Creates a project that builds fast: it has a Worker of one line, and no skills. */
 async function createSmallProject(): Promise<string> {
 	const project = await mkdtemp(join(folder, 'small-'));
 	const config = await readFile(join(root, 'wrangler.toml'), 'utf8');

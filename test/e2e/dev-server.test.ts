@@ -70,7 +70,7 @@ setInterval(() => {}, 1_000);
 })();
 `;
 
-/** Starts a server. The last Wrangler runs, and all earlier ones behave as `first` says. */
+/** Starts a server. The last Wrangler runs, and `first` controls every earlier Wrangler. */
 async function startServer(
 	first: 'fail' | 'crash' | 'watch nothing' | 'reload' | 'wait',
 	{ starts: lastStart = 2, onLater = () => {} }: { readonly starts?: number; readonly onLater?: () => void } = {},
@@ -164,14 +164,14 @@ test('starts another Wrangler when a file is saved after a failed first build', 
 	await expectLast();
 });
 
-test('starts another Wrangler when a file is saved during a failing first build', async () => {
+test('starts another Wrangler when a file is saved during a first build that then fails', async () => {
 	const { server, mistake, expectLast } = await startServer('watch nothing');
 	server.retry(Date.now() + 1);
 	await mistake;
 	await expectLast();
 });
 
-test('does not repeat a failed build until a file is saved after it began', async () => {
+test('repeats a failed build only after a file is saved later than the start of the build', async () => {
 	const { server, mistake, ending, expectLast } = await startServer('fail');
 	const wrangler = children.at(-1);
 	const before = children.length;
@@ -186,7 +186,7 @@ test('does not repeat a failed build until a file is saved after it began', asyn
 	await expectLast();
 });
 
-test('starts Wrangler again each time that it ends just after a reload', async () => {
+test('starts Wrangler again each time that Wrangler ends soon after a reload', async () => {
 	const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
 	const { expectLast } = await startServer('reload', {
 		starts: 6,
@@ -196,7 +196,7 @@ test('starts Wrangler again each time that it ends just after a reload', async (
 	clock.mockRestore();
 });
 
-test('prints no output of a Wrangler that it is ending, not even a crash of its build', async () => {
+test('prints no output of a Wrangler that the server is ending, not even a crash of the build', async () => {
 	const { server, printed, waits, expectLast } = await startServer('wait');
 	await waits;
 	server.restart();

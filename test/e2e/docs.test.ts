@@ -16,12 +16,12 @@ const run = promisify(execFile);
 const blocks = pages.flatMap(listBlocks);
 const address = 'http://127.0.0.1:8787';
 
-/** Code that needs more than a server has its own test. */
+/** The beginnings of blocks that another test runs, because they need more than a server. */
 const elsewhere = ['const source = new EventSource', "import { useChat } from '@ai-sdk/react'"];
 const scripts = blocks.filter(
 	({ language, code }) => /^(ts|js)$/.test(language) && !elsewhere.some((beginning) => code.startsWith(beginning)),
 );
-/** An agent, or a part of an agent, has its path in its first line. */
+/** The blocks of agents and of parts of agents. Their first line has their path. */
 const agents = scripts.filter(({ code }) => code.startsWith('// src/agents/'));
 const workers = scripts.filter(({ code }) => code.startsWith('// src/') && code.includes('\nexport default '));
 const programs = scripts.filter((block) => !agents.includes(block) && !workers.includes(block));
@@ -41,7 +41,7 @@ let runlet: Awaited<ReturnType<typeof startRunletIn>>;
 
 beforeAll(async () => {
 	project = await copyProject({ mcp: true });
-	// Not in the project's tsconfig.json: a change of that file would rebuild the page.
+	// The project's tsconfig.json stays unchanged, because a change of that file would rebuild the page.
 	const compilerOptions = { types: ['@cloudflare/workers-types', 'node'] };
 	const own = {
 		extends: './tsconfig.json',
@@ -96,7 +96,7 @@ test('serves the agents of all pages, and reports no problem', async () => {
 	const { agents: served } = v.parse(agentList, listed);
 	expect(served.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
 	const health: unknown = await (await fetch(`${runlet.url}/healthz?deep`)).json();
-	// The project has no bindings for a shell, which need the paid plan.
+	// The project has no bindings for a shell, because these bindings need the paid plan.
 	expect(health).toMatchObject({
 		problems: [{ where: 'agent analyst', message: expect.stringMatching(/^run_shell: /) }],
 	});
@@ -113,7 +113,7 @@ async function deliver(): Promise<readonly [status: string | undefined, body: v.
 	return [/^HTTP\/1.1 (\d+)/.exec(head)?.[1], v.parse(taken, JSON.parse(body))];
 }
 
-// This block must be posted before the requests of all pages, which include it.
+// This test comes before the test of all requests, which posts the same event again.
 test('triage answers the event of docs/webhooks.md once', async () => {
 	const [status, body] = await deliver();
 	expect(status).toBe('202');
@@ -142,7 +142,7 @@ function listExpected(code: string): readonly RegExp[] {
 	);
 }
 
-describe('every program runs, and prints the text of its comments', () => {
+describe('every program runs, and prints the output that its comments show', () => {
 	const toPath = (block: Block): string => join('programs', basename(toFile(block)));
 	// In parallel, because each build contains Runlet.
 	beforeAll(async () => {
@@ -170,7 +170,7 @@ describe('every program runs, and prints the text of its comments', () => {
 	});
 });
 
-/** Parses a part of a `wrangler.toml` as Wrangler does. Fails for a field that Wrangler does not know. */
+/** Parses a part of a `wrangler.toml` as Wrangler does. Fails if Wrangler has no such field. */
 async function readWrangler(toml: string) {
 	const config = join(project, 'docs.toml');
 	await writeFile(config, toml);
@@ -287,7 +287,10 @@ const commands = shells
 	);
 const helps = new Map<string, Promise<string>>();
 
-/** The help of a command, with the help of a command that gets its other options. */
+/**
+ * Returns the help of a command. If the command passes options on to another command, adds the help of the other
+ * command.
+ */
 function readHelp(command: readonly string[]): Promise<string> {
 	const key = command.join(' ');
 	const known = helps.get(key);
@@ -301,7 +304,9 @@ function readHelp(command: readonly string[]): Promise<string> {
 	return help;
 }
 
-/** Turns a shell line into a command that shows its help; empty for commands of npm and scoped packages. */
+/**
+ * Turns a shell line into a command that shows its help. Returns nothing for commands of npm and scoped packages.
+ */
 function toCommand(line: string): readonly string[] {
 	const [, script] = /^npm (?:run )?([\w:]+)/.exec(line) ?? [];
 	if (script !== undefined && /^(install|i|pack|create|ci|test)$/.test(script)) return [];

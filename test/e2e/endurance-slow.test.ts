@@ -1,4 +1,6 @@
-/** The short form of `npm run endurance -- slow`, which mostly waits for slow readers. */
+/**
+ * The short form of `npm run endurance -- slow`. It is in its own file, because it mostly waits for slow readers.
+ */
 import { test } from 'vitest';
 import { show, timeout } from '../endurance/short.ts';
 import { slow } from '../endurance/slow.ts';

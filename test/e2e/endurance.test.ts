@@ -16,7 +16,7 @@ import { show, timeout } from '../endurance/short.ts';
 import { stops } from '../endurance/stops.ts';
 import { webhooks } from '../endurance/webhooks.ts';
 
-// Each has its own server, and mostly waits.
+// These programmes run together, because each has its own server and mostly waits.
 describe.concurrent('at once', () => {
 	test('a tool that asks has its effect once when the server is killed', { timeout }, () =>
 		show('answers', answers({ count: 2 })),
@@ -47,7 +47,7 @@ describe.concurrent('at once', () => {
 	);
 });
 
-// Alone, because it measures the delays of other requests.
+// This programme runs alone, because it measures the delays of other requests.
 test('a tenant’s expensive calls end, and no request of another tenant fails', { timeout }, () =>
 	show('neighbours', neighbours({ count: 1 })),
 );
@@ -60,7 +60,8 @@ test(
 	() => show('overload', overload({ count: 10 })),
 );
 
-// Alone, because they compare charges of aborted calls with the bill by the clock.
+// These programmes run alone: a busy machine would change their charges of aborted calls, which depend on the
+// time.
 test('runs survive kills at random moments without a request', { timeout }, () => show('kills', kills({ count: 20 })));
 
 test('cancelled answers are charged their cost, with and without a budget', { timeout }, () =>

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 const root = resolve(import.meta.dirname, '../..');
 const manifest = v.object({ scripts: v.record(v.string(), v.string()) });
 const { scripts } = v.parse(manifest, JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
-/** Without the scripts that npm runs before other scripts. */
+/** All scripts except the scripts that npm runs before other scripts. */
 const asked = Object.entries(scripts).filter(([name]) => !/^pre(?!pare)/.test(name));
 const own = asked.filter(([, command]) => command.startsWith('node '));
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { root } from '../../scripts/root.ts';
 
-/** Runs the script that runs before all others, with this version as the version of Node. */
+/** Runs the script that npm runs before all other scripts. The script reads `version` as the version of Node. */
 function runOn(version: string) {
 	const pretend = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})`;
 	return spawnSync(process.execPath, ['--import', pretend, join(root, 'scripts/install.mjs')], { encoding: 'utf8' });
@@ -17,6 +17,6 @@ test('refuses an old Node with one sentence before npm installs anything', () =>
 	}
 });
 
-test('accepts every Node that engines allows, from the oldest', () => {
+test('accepts every version of Node that engines allows, also the oldest', () => {
 	for (const version of ['20.0.0', '22.0.0', '24.0.0']) expect(runOn(version)).toMatchObject({ status: 0, stderr: '' });
 });

@@ -38,7 +38,7 @@ describe('npm run keys', () => {
 		expect(await readdir(folder)).toEqual(['keys.json']);
 	});
 
-	test('makes no key if npm has taken an option, and shows where the option belongs', async () => {
+	test('makes no key if npm has taken an option, and shows the right place for the option', async () => {
 		const given = { npm_config_day_usd: '5', npm_config_owner: '', npm_lifecycle_event: 'keys' };
 		const { stderr, code } = await keys('make capped', given);
 		expect(code).toBe(2);
@@ -77,17 +77,17 @@ describe('npm run keys', () => {
 		expect((await keys('make till --owner shop')).stdout).not.toContain('is new');
 	});
 
-	test('shows a mistake after the help', async () => {
+	test('prints the help, and the mistake after the help', async () => {
 		expect((await keys('make --day-usd 0')).stderr).toMatch(/--help +this text\n\nkeys: --day-usd 0: [^\n]*\n$/);
 	});
 
-	test('prints a line to try a key that has the base path of the Worker', async () => {
+	test('prints a command that tries the key under the base path of the Worker', async () => {
 		const { stdout } = await keys('make --base-path /ai');
 		expect(stdout).toContain('To try it, with npm start -- --keys --base-path /ai and the port of your server:');
 		expect(stdout).toMatch(/curl http:\/\/127\.0\.0\.1:8787\/ai\/v1\/agents /);
 	});
 
-	test('rotates a key: makes an equal key, and ends the first key', async () => {
+	test('rotates a key: makes a key with the same rights, and ends the first key', async () => {
 		const made = shown((await keys('make --scope run,admin --day-usd 2.5')).stdout);
 		const [first] = await records();
 		const { stdout, code } = await keys(`rotate ${first?.id} --overlap-days 3`);
@@ -200,7 +200,7 @@ describe('npm run keys -- --remote', () => {
 describe('npm start -- --keys', () => {
 	let runlet: Awaited<ReturnType<typeof startRunlet>> | undefined;
 	let home: string;
-	/** Keys from before the start. The first key was revoked. */
+	/** A key that is made and revoked before the start. The keys below stay valid. */
 	let revoked: string;
 	let second: string;
 	let boss: string;

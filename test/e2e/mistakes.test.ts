@@ -1,4 +1,4 @@
-/** Crashes of its processes, broken uploads and errors in saved files do not end `npm start`. */
+/** `npm start` survives crashes of its processes, broken uploads, and errors in saved files. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -108,7 +108,7 @@ test.each(mistakes)(
 		expect(runlet.printed(/The Worker does not run: (\S+?):/)).toMatch(/^src\//);
 		const response = await agents();
 		expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('Mend it and save')]);
-		// Output of an earlier start may come late.
+		// Output of an earlier start may arrive late.
 		runlet.forget();
 		await writeFile(path, good);
 		await runlet.says(/Runlet runs what was saved/);
@@ -156,7 +156,7 @@ test.each(atStart)('continues after the fix of a syntax error %s', async (_, spo
 	expect((await agents()).status).toBe(200);
 });
 
-test("shows the stack of a tool's error with lines of the sources, in the terminal and to readers of the run", async () => {
+test("shows the stack of a tool's error, with lines of the sources, in the terminal and to readers", async () => {
 	const path = join(project, file);
 	const good = await readFile(path, 'utf8');
 	const broken = good.replace(
@@ -181,7 +181,7 @@ test("shows the stack of a tool's error with lines of the sources, in the termin
 	await runlet.says(/Runlet runs what was saved/);
 });
 
-test('the Worker uses a variable saved in .dev.vars, at the same address', async () => {
+test('the Worker gets a variable that is saved in .dev.vars, and keeps its address', async () => {
 	const models = async () => {
 		const body: { agents: { name: string; model: string }[] } = JSON.parse(await (await agents()).text());
 		return body.agents.find(({ name }) => name === 'assistant')?.model;
@@ -209,7 +209,7 @@ test('publishes a saved skill, and a new skill', async () => {
 	await expect.poll(() => read('stamps'), { timeout: 60_000 }).toContain('"stamps"');
 });
 
-test('serves a saved file of the page or of its client, and keeps the page after a mistake in it', async () => {
+test('serves a saved file of the page or of its client, and keeps the old page after a mistake', async () => {
 	const read = async (path: string) => (await fetch(runlet.url + path)).text();
 	const statuses = new Set<number>();
 	let isOver = false;

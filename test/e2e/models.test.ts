@@ -116,7 +116,7 @@ describe('a Worker with a custom endpoint and prices', () => {
 		});
 	};
 
-	test('names the same cost to the reader of a run and in its session', async () => {
+	test('names the same cost in the stream of a run and in its session', async () => {
 		const { url, close } = await start('llama');
 		const response = await ask(url, { usd: 1_000_000 });
 		const usd = (usualUsage.input * 3_000) / 1e6;
@@ -127,7 +127,7 @@ describe('a Worker with a custom endpoint and prices', () => {
 		await close();
 	});
 
-	test('names CHAT_API_KEY to the operator if the endpoint refuses the key, and blames no caller', async () => {
+	test('names CHAT_API_KEY only to the operator if the endpoint refuses the key', async () => {
 		const { url, close } = await start('llama');
 		upstream.play((exchange) => exchange.json(401, { error: { message: 'No.', type: 'authentication_error' } }));
 		const response = await fetch(`${url}/v1/sessions`, {

@@ -51,7 +51,7 @@ describe('a Worker with its own accounts and another name for SKILLS', () => {
 	const run = (script: string, ...args: readonly string[]) =>
 		promisify(execFile)('npm', ['run', '--silent', script, '--', ...args], { cwd: project }).catch((error) => error);
 
-	test('runlet dev publishes its skills, and says that requests must sign in', async () => {
+	test('runlet dev publishes its skills, and prints that requests need a login', async () => {
 		const shop = await startRunletIn(project, ...own, '--base-path', '/ai');
 		try {
 			await shop.says(/[1-9]\d* published/);
@@ -72,7 +72,7 @@ describe('a Worker with its own accounts and another name for SKILLS', () => {
 		expect(problems).toEqual([expect.objectContaining({ message: expect.stringContaining('--base-path /ai') })]);
 	});
 
-	test('runlet skills says how to name the namespace', async () => {
+	test('runlet skills explains how to name the namespace', async () => {
 		const { stderr } = await run('skills', ...own.slice(0, 2));
 		expect(stderr).toMatch(/no KV namespace with the binding SKILLS\. .*--skills-binding NAME/);
 	});

@@ -102,7 +102,7 @@ describe('the openai package, unchanged', () => {
 		let cost: unknown;
 		for await (const { choices, usage } of stream) {
 			said += choices[0]?.delta.content ?? '';
-			// The model continues after the reader has the start of the answer.
+			// The model continues only when the reader has the start of the answer.
 			if (said !== '') shown.resolve();
 			cost = usage ?? cost;
 		}
@@ -114,7 +114,7 @@ describe('the openai package, unchanged', () => {
 		upstream.check();
 	});
 
-	test.each([false, true])('runs its own tools in its own loop, streamed: %s', async (stream) => {
+	test.each([false, true])('runs tools of the client in a loop of the client, streamed: %s', async (stream) => {
 		upstream.play(callsWeather, text('It rains.'));
 		const tool: RunnableToolFunctionWithParse<{ at: string }> = {
 			type: 'function',
@@ -154,7 +154,7 @@ describe('the openai package, unchanged', () => {
 		);
 	});
 
-	test('keeps a session by a header over several requests, tools and a restart', async () => {
+	test('continues a session by a header, over several requests with tools and after a restart', async () => {
 		upstream.play(text('Noted.'), callsWeather, text('Bring it.'));
 		const headers = { 'Runlet-Session': 'a walk' };
 		const tell = (messages: ChatCompletionMessageParam[]) =>
@@ -195,7 +195,7 @@ describe('the openai package, unchanged', () => {
 		upstream.check();
 	});
 
-	test('throws its own errors, and does not repeat hopeless requests', async () => {
+	test('throws errors of its own classes, and does not repeat requests that cannot succeed', async () => {
 		upstream.play((exchange) =>
 			exchange.json(400, { type: 'error', error: { type: 'invalid_request_error', message: 'no' } }),
 		);

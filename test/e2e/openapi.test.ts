@@ -27,7 +27,7 @@ const violations = v.pipe(
 let runlet: Awaited<ReturnType<typeof startWorker>>;
 /** Refuses requests and answers that violate the document. */
 let strict: Awaited<ReturnType<typeof startPrism>>;
-/** Passes everything, and reports violations of the document. */
+/** Forwards all requests and answers, and reports violations of the document. */
 let lenient: Awaited<ReturnType<typeof startPrism>>;
 let folder: string;
 let apiKey: string;

@@ -1,4 +1,7 @@
-/** A separate project (test/fixtures/own-worker) with the packed package: mounted in a Hono Worker, with all options. */
+/**
+ * A separate project (test/fixtures/own-worker) that uses the packed package. Its Worker is a Hono app that mounts
+ * Runlet with all options.
+ */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -69,17 +72,17 @@ test('builds as Wrangler deploys it, without unused schema libraries', () => {
 	for (const name of ['zod', 'effect', 'arktype']) expect(taken).not.toContain(name);
 });
 
-/** The most bytes of a deployed Worker, after gzip. */
+/** The largest allowed sizes of deployed Workers, in bytes after gzip. */
 const weights = {
 	/** A new project without MCP. */
 	worker: 380_000,
-	/** A new project. MCP is a third of it, and is loaded at its first use. */
+	/** A new project. A third of these bytes is MCP, which is loaded at its first use. */
 	project: 540_000,
-	/** The loop with tools, and no provider. */
+	/** The loop with tools, without a provider. */
 	chat: 54_000,
 } as const;
 
-test('a project without mcp contains no MCP, no project contains the API document, and each keeps its size limit', () => {
+test('only a project with mcp contains MCP, and each project is within its size limit', () => {
 	const hello = join(project, 'hello');
 	onTestFinished(() => rmSync(hello, { recursive: true }));
 	cpSync(join(root, 'packages/create-runlet/template'), hello, { recursive: true });
@@ -163,7 +166,7 @@ async function serve(folder: string) {
 	};
 }
 
-test('keeps a session with the state of its tools over a restart, and hides it from another owner', async () => {
+test('keeps a session and the state of its tools after a restart, and hides both from another owner', async () => {
 	const folder = mkdtempSync(join(tmpdir(), 'runlet-own-worker-state-'));
 	let server = await serve(folder);
 	onTestFinished(async () => {

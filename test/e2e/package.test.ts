@@ -17,10 +17,10 @@ const project = mkdtempSync(join(tmpdir(), 'runlet-package-'));
 const run = (command: string, args: readonly string[]): string =>
 	execFileSync(command, args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 
-/** Whether a block is a test of an agent. */
+/** Returns whether a block is a test of an agent. */
 const isTest = ({ code }: Block) => code.includes("'runlet/testing'");
 
-/** Compiles the files of a folder like a strict project. */
+/** Compiles the files of a folder with the strict options of TypeScript. */
 function compile(folder: string, types: readonly string[], lib: readonly string[], more: object = {}): void {
 	const compilerOptions = {
 		strict: true,
@@ -52,7 +52,7 @@ test('a fresh clone without build output packs the page and the API documents', 
 		expect(packed.paths).toContain(`dist/page/${name}`);
 });
 
-test('a failed build says why, and leaves no partial dist/', async () => {
+test('a failed build prints its reason, and leaves no partial dist/', async () => {
 	const folder = mkdtempSync(join(tmpdir(), 'runlet-build-'));
 	onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 	const copy = await copySources(folder);

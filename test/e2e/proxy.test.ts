@@ -1,4 +1,4 @@
-/** The proxy of `npm start`, before a server that reports the requests that reach it. */
+/** The proxy of `npm start`. Behind the proxy, a server reports the requests that it gets. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
@@ -67,7 +67,7 @@ test('refuses a request with a foreign Host', async () => {
 		expect(await get(port, host), host).toMatch(/^HTTP\/1.1 200 /);
 });
 
-test('removes headers that control Wrangler, and a secret, from a request', async () => {
+test('removes a secret, and the headers that control Wrangler, from a request', async () => {
 	const { url, port } = await startProxy();
 	const sent = {
 		'mf-original-url': 'http://evil.example/',
@@ -84,7 +84,7 @@ test('removes headers that control Wrangler, and a secret, from a request', asyn
 	expect(Object.keys(headers).filter((name) => name.startsWith('mf-'))).toEqual([]);
 });
 
-test('refuses requests of pages to the paths of Wrangler', async () => {
+test('refuses a request to a path of Wrangler if a page makes the request', async () => {
 	const { url } = await startProxy();
 	const path = `${url}/cdn-cgi/handler/scheduled`;
 	expect((await fetch(path)).status).toBe(200);
@@ -93,7 +93,7 @@ test('refuses requests of pages to the paths of Wrangler', async () => {
 	expect((await fetch(`${url}//cdn-cgi/handler/scheduled`, { headers: { origin: 'null' } })).status).toBe(403);
 });
 
-test('passes on an upload as it comes, and ends it at the Worker if it breaks off', async () => {
+test('forwards an upload piece by piece, and ends the request to the Worker if the upload breaks off', async () => {
 	const [arrived, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
 	const { port } = await startProxy((req) => {
 		req.on('data', () => arrived.resolve()).on('error', () => aborted.resolve());
@@ -105,7 +105,7 @@ test('passes on an upload as it comes, and ends it at the Worker if it breaks of
 	await aborted.promise;
 });
 
-test('passes on an upload of unknown length only when it is whole', async () => {
+test('forwards an upload of unknown length only when the upload is complete', async () => {
 	const reached: string[] = [];
 	const { port } = await startProxy(async (req, res) => {
 		reached.push(`${req.headers['content-length']} ${await readText(req)}`);
@@ -123,13 +123,13 @@ test('passes on an upload of unknown length only when it is whole', async () => 
 	expect(reached).toEqual(['5 whole']);
 });
 
-test('refuses an upload of unknown length that is too long, before its end', async () => {
+test('refuses a too long upload of unknown length before the upload ends', async () => {
 	const { port } = await startProxy(echo, { maxBytes: 4 });
 	const head = 'POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n';
 	expect(await sendRaw(port, `${head}5\r\nwhole\r\n`)).toMatch(/^HTTP\/1.1 413 .*more than 4 bytes/s);
 });
 
-test('passes on an answer that comes before the end of the upload, and closes the connection', async () => {
+test('forwards an answer before the end of the upload, and closes the connection', async () => {
 	const { port } = await startProxy((_, res) => void res.writeHead(413).end('too long'));
 	const head = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n';
 	expect(await sendRaw(port, head)).toMatch(/^HTTP\/1.1 413 .*too long/s);
@@ -141,7 +141,7 @@ test('refuses an upload with a foreign Host before its end', async () => {
 	expect(await sendRaw(port, head)).toMatch(/^HTTP\/1.1 403 /);
 });
 
-test('passes on the pieces of an answer as they come, and breaks off with it', async () => {
+test('forwards an answer piece by piece, and breaks off when the answer breaks off', async () => {
 	let inner: ServerResponse | undefined;
 	const { url } = await startProxy((_, res) => {
 		inner = res;
@@ -159,7 +159,7 @@ test('passes on the pieces of an answer as they come, and breaks off with it', a
 	await expect(reader?.read()).rejects.toThrow();
 });
 
-test('ends the answer at the Worker when its reader leaves', async () => {
+test('ends the request to the Worker when the reader of the answer disconnects', async () => {
 	const left = Promise.withResolvers<void>();
 	const { url } = await startProxy((_, res) => {
 		res.on('close', left.resolve);
@@ -171,7 +171,7 @@ test('ends the answer at the Worker when its reader leaves', async () => {
 	await left.promise;
 });
 
-test('stops the Worker from writing while the reader does not read', async () => {
+test('makes the Worker wait while the reader does not read', async () => {
 	let sent = 0;
 	const full = Promise.withResolvers<void>();
 	const { port } = await startProxy((_, res) => {
@@ -191,7 +191,8 @@ test('stops the Worker from writing while the reader does not read', async () =>
 	socket.pause();
 	socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
 	await full.promise;
-	// Only the buffers on the way fill, not a thousand megabytes.
+	// The Worker fills only the buffers between itself and the reader, and does not send all of the thousand
+	// megabytes.
 	for (let seen = -1; seen !== sent; await new Promise((resolve) => setImmediate(resolve))) seen = sent;
 	expect(sent).toBeLessThan(100);
 	socket.destroy();

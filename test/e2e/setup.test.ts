@@ -1,4 +1,4 @@
-/** A wrong configuration of a Worker is reported at its start, not by every request. */
+/** A Worker with a wrong configuration reports it once at the start, and not at every request. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -75,7 +75,7 @@ describe('a mistake in the command line is reported before anything starts', () 
 		expect([code, stdout]).toEqual([0, expect.stringContaining('npm start -- [OPTIONS]')]);
 	});
 
-	test('npm start refuses an occupied port, given by --port or PORT, before it starts anything', async () => {
+	test('npm start starts nothing if the port of --port or PORT is occupied', async () => {
 		const { createServer } = await import('node:net');
 		const server = createServer().listen(0, '127.0.0.1');
 		await once(server, 'listening');
@@ -136,7 +136,7 @@ describe('npm run deploy -- --dry-run checks the Worker that would be deployed',
 		);
 	});
 
-	test('reports an error of the function providers, ignores .dev.vars, and lists possible secrets apart', async () => {
+	test('reports an error of the function providers, ignores .dev.vars, and lists possible secrets separately', async () => {
 		await writeFile(join(project, '.dev.vars'), 'GITHUB_WEBHOOK_SECRET=hunter22\n');
 		const good = spawnSync(process.execPath, ['scripts/deploy.ts', '--dry-run'], { cwd: project, encoding: 'utf8' });
 		await rm(join(project, '.dev.vars'));
@@ -154,7 +154,7 @@ describe('npm run deploy -- --dry-run checks the Worker that would be deployed',
 		expect(stderr).not.toContain('base-path');
 	});
 
-	test('reports a mistake in the call of createRunlet with its line, and names the similar option', async () => {
+	test('reports a mistake in the call of createRunlet with its line, and suggests the correct option', async () => {
 		const [status, stderr] = await dryRun({
 			'src/worker.ts': (text) => text.replace('createRunlet({ agents', "createRunlet({ basepath: '/ai', agents"),
 		});

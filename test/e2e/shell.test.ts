@@ -105,7 +105,7 @@ test('an agent under npm start runs a shell that changes the files of its sessio
 	expect(changes).toMatchObject({ changes: [{ path: 'sorted.txt', kind: 'created' }, { path: 'data/fruit.txt' }] });
 });
 
-test('npm start answers after a kill during a command, and the run reports the unknown outcome instead of a repeat', async () => {
+test('after a kill during a command, the run reports an unknown outcome, and does not repeat the command', async () => {
 	const client = createClient({ baseUrl: server.url });
 	const { id } = await client.createSession({ agent: 'analyst' });
 	const reading = client.sendMessage(id, 'Take long.');

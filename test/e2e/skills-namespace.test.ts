@@ -8,7 +8,7 @@ import { findNamespace } from '../../src/command/skills/kv.ts';
 
 let folder: string;
 beforeAll(async () => {
-	// Without warnings: the environments lack bindings on purpose.
+	// Hides the warnings of Wrangler about missing bindings, which the environments lack on purpose.
 	vi.stubEnv('WRANGLER_LOG', 'error');
 	folder = await mkdtemp(join(tmpdir(), 'runlet-namespace-'));
 	await writeFile(join(folder, 'worker.ts'), '');

@@ -23,7 +23,9 @@ describe('publishSkills to a real KV', () => {
 	let kv: SkillsNamespace;
 	let operations: string[];
 	let directory: string;
-	/** How many writes succeed before the process is interrupted, also inside a bulk write. */
+	/**
+	 * How many writes succeed before the interruption of the process. The interruption may come within a bulk write.
+	 */
 	let alive: number;
 	/** A reader's check after each write. */
 	let afterWrite: () => Promise<void>;
@@ -139,7 +141,7 @@ describe('publishSkills to a real KV', () => {
 			await write('b/SKILL.md', markdown('b'));
 			await rm(join(directory, 'c'), { recursive: true, force: true });
 			await publish({ now: now - 3 * keptMs });
-			// A third generation, so that deletions are among the writes.
+			// A third publication, because only later publications also delete values.
 			await write('a/SKILL.md', markdown('a', { body: 'Older\n' }));
 			await publish({ now: now - 2 * keptMs });
 			await write('a/SKILL.md', markdown('a'));
@@ -183,7 +185,7 @@ describe('publishSkills to a real KV', () => {
 		expect(stop).toBeGreaterThan(6);
 	});
 
-	test('removes the body of an unfinished publication later', async () => {
+	test('later removes the body that an unfinished publication wrote', async () => {
 		const start = Date.now();
 		await write('a/SKILL.md', markdown('a', { body: 'Given up' }));
 		alive = 2;
@@ -275,7 +277,7 @@ describe('publishSkills to a real KV', () => {
 		expect(operations).toEqual([]);
 	});
 
-	test('another prefix keeps two sets apart', async () => {
+	test('separates two sets of skills by their prefixes', async () => {
 		await publish();
 		await rm(join(directory, 'b'), { recursive: true });
 		await publish({ prefix: 'other:' });

@@ -7,7 +7,10 @@ import { promisify } from 'node:util';
 import * as v from 'valibot';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-/** Cloudflare's API for a KV namespace (https://developers.cloudflare.com/api/resources/kv/), with two keys a page. */
+/**
+ * Cloudflare's API for a KV namespace (https://developers.cloudflare.com/api/resources/kv/), which lists two keys
+ * in each page.
+ */
 const values = new Map<string, string>();
 const requests: string[] = [];
 const pairs = v.array(v.object({ key: v.string(), value: v.string() }));
@@ -90,7 +93,7 @@ afterAll(async () => {
 	await rm(folder, { recursive: true });
 });
 
-test('--remote writes all new entries in one request, then the index, and later only changes; old bodies are deleted last', async () => {
+test('--remote writes all new entries in one request, then the index; a later run writes only changes', async () => {
 	await skill('a', 'One');
 	await skill('b', 'Two');
 	requests.length = 0;

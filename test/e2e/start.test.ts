@@ -47,7 +47,7 @@ test('answers requests while the proxy of Wrangler is stopped', async () => {
 		.filter((line) => Number.parseInt(line, 10) === runlet.group && /workerd\S* serve /.test(line))
 		.map((line) => Number(line.trim().split(/\s+/)[1]))
 		.sort((a, b) => a - b);
-	// The process that Wrangler starts first.
+	// The proxy is the process that Wrangler starts first.
 	if (proxy === undefined) throw new Error('There is no workerd.');
 	process.kill(proxy, 'SIGSTOP');
 	try {
@@ -90,7 +90,7 @@ test.each([
 	expect(Buffer.from(await copy.arrayBuffer()).equals(bytes)).toBe(true);
 });
 
-test('the first event of the stream arrives before the last event exists', async () => {
+test('the first event of the stream arrives before the model has sent the last event', async () => {
 	const response = await fetch(`${runlet.url}/v1/sessions`, {
 		method: 'POST',
 		headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
@@ -108,7 +108,7 @@ test('the first event of the stream arrives before the last event exists', async
 	expect(chunks.join('')).toContain('event: done');
 });
 
-test('npm run chat asks for the result that a run waits for, and continues with it', async () => {
+test('npm run chat asks for the result of a waiting call, and continues the run with the result', async () => {
 	const lines = 'Please refund order A-1042, amount 25 euros.\nreceipt 77\n';
 	const { stdout, stderr } = await shell(`printf '${lines}' | npm run -s chat -- --agent support --url ${runlet.url}`);
 	expect(stderr).toContain('The run waits for the result of issue_refund.');
@@ -221,7 +221,7 @@ function readOutput(events: readonly RunEvent[], field: string): string {
 	return found.join('');
 }
 
-test('serves the page with a policy that blocks foreign content', async () => {
+test('serves the page with a policy that blocks content of other sites', async () => {
 	const page = await fetch(`${runlet.url}/`);
 	expect(page.headers.get('content-type')).toContain('text/html');
 	expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -282,7 +282,8 @@ test('npm start sets its address for the logins of MCP servers', async () => {
 	const client = createClient({ baseUrl: runlet.url });
 	await client.putMcpServer('tracker', { url: 'https://mcp.example.com/mcp', auth: 'oauth' });
 	expect(await client.listMcpServers()).toMatchObject([{ name: 'tracker', isLoggedIn: false }]);
-	// The document of a client needs a public address. Without a set address the answer would be not_configured.
+	// Runlet needs a set address to make the client's document. Without this address the answer would be
+	// not_configured.
 	const response = await fetch(`${runlet.url}/v1/mcp/client.json`);
 	expect({ status: response.status, text: await response.text() }).toMatchObject({
 		status: 404,
@@ -292,7 +293,7 @@ test('npm start sets its address for the logins of MCP servers', async () => {
 	expect(await client.listMcpServers()).toEqual([]);
 });
 
-test('sessions and the secrets of tools survive a restart on the same folder, and the first request waits for it', async () => {
+test('sessions and secrets survive a restart in the same folder, and the first request waits for the restart', async () => {
 	const client = createClient({ baseUrl: runlet.url });
 	const definition = {
 		description: 'Count the orders.',
@@ -327,7 +328,7 @@ test('sessions and the secrets of tools survive a restart on the same folder, an
 	await expect(client.getTool('count_orders')).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('names the two dashes for options that npm has taken, before anything starts', async () => {
+test('starts nothing if npm has taken an option, and suggests the two dashes before the option', async () => {
 	await expect(shell('node scripts/start.ts 8799')).rejects.toMatchObject({
 		code: 1,
 		stderr: expect.stringContaining('npm start -- --port 8799'),

@@ -25,7 +25,7 @@ function countCompilers(): number {
 	return stdout.split('\n').filter((line) => line.split(' ')[0]?.endsWith('tsc')).length;
 }
 
-test('reports a type error with its line and its later fix, while the Worker runs the saved code', async () => {
+test('reports a type error with its line, and later reports its fix, while the Worker runs the saved code', async () => {
 	const path = join(project, 'src/agents/assistant.ts');
 	const good = await readFile(path, 'utf8');
 	runlet.forget();
@@ -37,7 +37,7 @@ test('reports a type error with its line and its later fix, while the Worker run
 	expect(runlet.printed(/(A type error)/)).toBeDefined();
 	expect((await fetch(`${runlet.url}/v1/agents`)).status).toBe(200);
 	await writeFile(path, good);
-	// Another save during this check.
+	// The test saves the file again during this check.
 	await expect.poll(countCompilers, { timeout: 60_000, interval: 20 }).toBeGreaterThan(0);
 	await writeFile(path, `${good}\n`);
 	await runlet.says(/The types are right again\./);

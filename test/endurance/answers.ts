@@ -3,15 +3,15 @@ import { oneCall } from './script.ts';
 import { outcomes } from './settled.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
-/** Sessions at once. */
+/** The number of concurrent sessions. */
 const atOnce = 6;
 /** How long a tool works after its answer, and the longest time before a kill, in milliseconds. */
 const toolMs = 400;
 const longestMs = 300;
 
 /**
- * SIGKILLs the server while people answer the questions of tools. Every acknowledged answer leads its run to its end. No
- * tool has its effect twice: a call that may have had its effect gets an error as its result.
+ * SIGKILLs the server while people answer the questions of tools. After every acknowledged answer, the run
+ * completes. No tool has its effect twice: a call that may have had its effect gets an error as its result.
  */
 export function answers({ count = 50, seed }: Options): Promise<Figures> {
 	const world = { script: oneCall('unsafe'), pieceLength: 50, paceMs: 5, toolMs, seed };
@@ -31,13 +31,14 @@ export function answers({ count = 50, seed }: Options): Promise<Figures> {
 				}),
 			);
 			const answering = Promise.all(sent.map(({ session }) => client.send(session, 'yes')));
-			// Every other kill comes while answers are on their way, the others while tools work.
+			// Half of the kills come during the sending of answers, and the other half during the work of tools.
 			if (n % 2 === 1)
 				while (!sent.some(({ tag }) => outside.effects.count('unsafe', `${tag}.unsafe`) > 0)) await pause(5);
 			await pause(random(0, longestMs));
 			await server.restart();
 			await answering;
-			// The upstream reports the last answer, so no request wakes the session: only the alarm continues its run.
+			// The test waits for the report of the upstream and sends the session no request, so only the alarm
+			// continues the run.
 			await Promise.all(sent.map(({ tag }) => outside.upstream.final(tag)));
 			await Promise.all(sent.map(({ session }) => untilOver(client, session)));
 			const { completed } = await outcomes(stage, sent);

@@ -10,8 +10,8 @@ const allowed = 0.5;
 const runTokens = 1_800;
 
 /**
- * Starts many runs at once on one day budget, and kills the server meanwhile. The model's bill, with aborted calls, never
- * exceeds the budget. Runs over the budget end with `budget_exceeded`.
+ * Starts many runs at once on one day budget, and kills the server meanwhile. The model's bill includes aborted
+ * calls, and never exceeds the budget. Runs over the budget end with `budget_exceeded`.
  */
 export function budget({ count = 50, kills = 10, seed }: Options): Promise<Figures> {
 	const cap = Math.round(count * runTokens * allowed);
@@ -39,7 +39,8 @@ export function budget({ count = 50, kills = 10, seed }: Options): Promise<Figur
 		const spent = outside.upstream.spent();
 		if (spent > cap) throw new Error(`${spent} tokens were spent of ${cap}`);
 		const { completed, refused, interrupted } = found;
-		// The charges decide about a refusal. A call that a kill aborted is charged by an estimate.
+		// Runlet refuses a run because of the charges, not because of the bill. The charge of an aborted call is an
+		// estimate.
 		const charged = await sumCharges(stage.client, sent);
 		if (refused === 0 || charged < cap / 2)
 			throw new Error(`${refused} runs were refused at ${charged} of ${cap} tokens`);

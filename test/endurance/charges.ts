@@ -10,7 +10,7 @@ const usage = v.object({
 	),
 });
 
-/** How soon after the last run no reservation may be left, in milliseconds. */
+/** The longest time from the end of the last run until no reservation is left, in milliseconds. */
 const patienceMs = 60_000;
 
 /** Sums the charges of sessions, in tokens. */

@@ -36,8 +36,8 @@ export interface SessionFields {
 }
 
 /**
- * A careful client. After a kill it repeats the request with the same `Idempotency-Key` once the server runs again. It
- * repeats a request to a busy object after the `Retry-After`. Any other failure throws.
+ * A careful client. After a kill it repeats the request with the same `Idempotency-Key` once the server runs
+ * again. It repeats a request to a busy object after the time in `Retry-After`. Any other failure throws.
  *
  * @param retries how often a request is repeated after a 5xx, for programmes that abort objects
  * @param key the API key of its requests
@@ -122,7 +122,7 @@ export function createClient(server: Server, retries = 0, key?: string) {
 				whole,
 			);
 		},
-		/** Continues a run that gave up. */
+		/** Continues a run that ended after too many attempts. */
 		continue: (session: string): Promise<unknown> => {
 			const headers = { 'idempotency-key': randomUUID(), prefer: 'respond-async' };
 			return request(`/v1/sessions/${session}/continue`, { method: 'POST', headers }, whole);

@@ -19,12 +19,12 @@ export async function crowd({ count = 1_000, seed }: Options): Promise<Figures> 
 
 /** The most processor time that sessions under a day budget may take, as a multiple of the time without a budget. */
 const mostDearer = 1.3;
-/** How often both are measured, in turn. */
+/** How often the time with and the time without a budget are measured, by turns. */
 const rounds = 3;
 
 /**
- * Starts many sessions of one owner at once, with a day budget and without one. The budget costs little processor time.
- * Elapsed time is no measure, because other programs on the machine change it.
+ * Starts many sessions of one owner at once, with a day budget and without one. The budget costs little processor
+ * time. The programme measures processor time, because other programs on the machine change the elapsed time.
  */
 export async function leases({ count = 200, seed }: Options): Promise<Figures> {
 	const capped: Gathering[] = [];

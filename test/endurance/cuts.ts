@@ -5,7 +5,7 @@ import { threeTools } from './script.ts';
 import { checkAttempts } from './settled.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
-/** Readers at once. */
+/** The number of concurrent readers. */
 const readers = 4;
 
 /**

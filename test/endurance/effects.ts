@@ -4,7 +4,10 @@ const effect = v.object({ tool: v.string(), key: v.string(), intent: v.string(),
 
 export type Effects = ReturnType<typeof createEffects>;
 
-/** Records the effects of tools outside of the killed process. A repeated keyed effect is applied once. */
+/**
+ * Records the effects of tools outside of the killed process. Applies an effect with a key only once, also if the
+ * call is repeated.
+ */
 export function createEffects() {
 	const arrivals: v.InferOutput<typeof effect>[] = [];
 	const applied = new Map<string, Set<string>>();

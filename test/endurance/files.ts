@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import type { Answer, Asked } from './script.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
-/** Sessions at once. */
+/** The number of concurrent sessions. */
 const inFlight = 4;
 /** The pause between two checks of a session, in milliseconds. */
 const lookMs = 100;
@@ -107,7 +107,9 @@ async function edit(stage: Stage, name: string, isOver: () => boolean) {
 	return { runs, continued, looks, changes: await checkAll(stage, session, name, runs) };
 }
 
-/** Throws if a patch or a plan is only in one of its files. Returns whether nothing changed during the check. */
+/**
+ * Throws if only some files of a patch or of a plan are changed. Returns whether nothing changed during the check.
+ */
 async function look({ client }: Stage, session: string): Promise<boolean> {
 	const before = await client.readFile(session, 'a.txt');
 	const other = await client.readFile(session, 'b.txt');

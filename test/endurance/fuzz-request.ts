@@ -9,7 +9,7 @@ export interface Route {
 	readonly path: string;
 }
 
-/** The valid parts of fuzzed requests, so that some of them pass authentication. */
+/** Valid values for fuzzed requests, so that some requests pass authentication. */
 export interface Material {
 	readonly routes: readonly Route[];
 	readonly host: string;
@@ -40,7 +40,7 @@ const chatMessages = [
 ];
 const uiMessage = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'What is 17 + 25?' }] };
 
-/** Bodies by the end of a route's path. Other routes get any of these. */
+/** Bodies for the routes whose path ends so. Every other route gets any of these bodies. */
 const bodies: readonly (readonly [end: RegExp, bodies: readonly unknown[]])[] = [
 	[
 		/\/sessions$/,

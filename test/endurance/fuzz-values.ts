@@ -11,7 +11,7 @@ export function chance(random: Random, percent: number): boolean {
 	return random(1, 100) <= percent;
 }
 
-/** Unexpected JSON values, as text: much of it is no output of `JSON.stringify`. */
+/** Unexpected JSON values, as text: `JSON.stringify` would not write most of these texts. */
 const hostileJson: readonly string[] = [
 	...['null', 'true', 'false', '0', '-0', '-1', '1.5', '1e308', '1e400', '-1e400', '1e-400', '9007199254740993'],
 	...['99999999999999999999999999', '0.1e', '01', '+1', '.5', 'NaN', 'Infinity', 'undefined', '""', '" "', '"0"'],
@@ -80,7 +80,7 @@ export function mutatedJson(random: Random, value: unknown): string {
 		const fields = Object.entries(value).flatMap(([name, field]) => {
 			if (chance(random, 6)) return [];
 			const written = `${JSON.stringify(name)}:${mutatedJson(random, field)}`;
-			// The same field twice: parsers differ about the value that counts.
+			// The same field twice: some parsers use the first value, and other parsers use the last value.
 			return chance(random, 4) ? [written, `${JSON.stringify(name)}:${hostileValue(random)}`] : [written];
 		});
 		if (chance(random, 10)) fields.push(`${JSON.stringify(hostileText(random))}:${hostileValue(random)}`);

@@ -11,13 +11,13 @@ const routes = v.array(v.object({ method: v.string(), path: v.string() }));
 const session = v.looseObject({ id: v.string(), token: v.string() });
 const failed = v.object({ error: v.looseObject({ message: v.string() }) });
 
-/** Concurrent requests. */
+/** The number of concurrent requests. */
 const lanes = 8;
 const patienceMs = 60_000;
 
 /**
- * Sends requests of all forms to all routes. No answer is a 5xx, no valid request stays without an answer, no answer shows
- * a stack, and the Worker stays healthy.
+ * Sends requests of all forms to all routes. No answer is a 5xx, every valid request gets an answer, no answer
+ * shows a stack, and the Worker stays healthy.
  */
 export async function fuzz({ count = 20_000, seed = createSeed() }: Options): Promise<Figures> {
 	const { of: made, records } = await createKeys(['run', 'admin']);
@@ -38,7 +38,7 @@ export async function fuzz({ count = 20_000, seed = createSeed() }: Options): Pr
 		let next = 0;
 		const lane = async (): Promise<void> => {
 			for (let n = next++; n < count; n = next++) {
-				// Requests soon delete or fill the sessions.
+				// The requests soon delete the sessions or fill them, so the programme needs new sessions.
 				if (n % 200 === 199) material = await materialFrom(server, keys);
 				const request = fuzzedRequest(createRandom(seed * 1_000_003 + n), material);
 				const response = await sendRaw(server.url, request, patienceMs).catch((cause) => {
@@ -109,7 +109,8 @@ function readAnswer(request: RawRequest, response: RawResponse | undefined): str
 
 /** Describes the fault of an answer. */
 function complaint(request: RawRequest, response: RawResponse | undefined): string | undefined {
-	// A server that closes before it has read a long body resets the connection. The client may then lose the answer.
+	// A server that closes the connection before the end of a long body resets it. The client may then lose the
+	// answer.
 	if (response === undefined) return isHttp(request) && request.body.length < 50_000 ? 'no answer' : undefined;
 	if (isRefusedInFront(request, response)) return undefined;
 	const { status, headers, body } = response;

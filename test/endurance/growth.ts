@@ -2,14 +2,14 @@ import { oneReply } from './script.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
 const few = 10;
-/** Measured starts for each session. */
+/** How many starts of runs are measured in each session. */
 const starts = 100;
 /** The longest start in the long session, as a multiple of the start in the short session. */
 const most = 1.5;
 
 /**
- * Measures the time from a message to the model's request, in a long and in a short session. Both send the model the same
- * number of messages, because the agent drops the rest.
+ * Measures the time from a message to the model's request, in a long and in a short session. The model gets the
+ * same number of messages from both sessions, because the agent drops older messages.
  */
 export function growth({ count = 10_000, seed }: Options): Promise<Figures> {
 	const world = { script: oneReply(40), pieceLength: 40, paceMs: 0, toolMs: 0, seed };

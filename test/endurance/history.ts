@@ -4,8 +4,9 @@ import type { Transcript } from './transcript.ts';
 import type { Ask } from './upstream.ts';
 
 /**
- * Throws if a history is invalid: the message is missing or repeated, a call has no result or two, a result has no call, or
- * a reply differs from the model's complete reply. The last calls may be open if the run did not complete.
+ * Throws if a history is invalid: the message is missing or repeated, a call has no result or two results, a
+ * result has no call, or a reply differs from the model's complete reply. The last calls may be open if the run
+ * did not complete.
  */
 export function checkHistory(
 	tag: string,

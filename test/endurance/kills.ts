@@ -94,7 +94,7 @@ function follow({ client, random }: Stage, session: string): readonly Promise<Re
 	const readings = Array.from({ length: readersEach }, (_, n) =>
 		read(client, session, n === 0 ? {} : { cutAfter: () => random(...cuts) }),
 	);
-	// The programme awaits them at its end.
+	// The programme awaits the readings at its end. Until then a rejection must not end the process.
 	for (const reading of readings) reading.catch(() => {});
 	return readings;
 }

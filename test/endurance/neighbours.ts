@@ -9,7 +9,7 @@ import type { Answer, Asked, Call } from './script.ts';
 import type { Server } from './server.ts';
 import { type Figures, type Options, onStage } from './stage.ts';
 
-/** Sessions of the hostile tenant. Each makes one call after another. */
+/** The number of the hostile tenant's sessions. Each session makes one call after another. */
 const lanes = 3;
 /** Calls between two uploads of a large file. */
 const uploadEvery = 20;
@@ -17,7 +17,7 @@ const uploadEvery = 20;
 const patienceMs = 240_000;
 /** The pause between two checks, in milliseconds. */
 const lookMs = 50;
-/** The most processor time by which other requests may be delayed in the long form, in seconds. */
+/** The longest delay of other requests in the long form, in seconds of processor time. */
 const mostHeldUp = 0.25;
 
 /**

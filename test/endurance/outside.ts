@@ -11,7 +11,7 @@ export interface OutsideOptions extends UpstreamOptions {
 	readonly toolMs: number;
 	/** The page of the web that tools read. */
 	readonly page?: string;
-	/** The counter of effects, if it is shared. */
+	/** A counter of effects that the caller shares. Default: a new counter. */
 	readonly effects?: Effects;
 }
 
@@ -46,7 +46,7 @@ export async function startOutside({ toolMs, page = '', effects = createEffects(
 	const failures: unknown[] = [];
 	const server = createServer(async (request, response) => {
 		try {
-			// A kill may close the connection at any moment.
+			// A kill may close the connection at any moment, which is no error of the programme.
 			response.on('error', () => {});
 			const route = routes[request.url ?? ''];
 			if (route === undefined) throw new Error(`nothing is at ${request.url}`);

@@ -11,7 +11,7 @@ import { type Figures, type Options, onStage } from './stage.ts';
 const callsPerSecond = 5;
 /** The capacity of an owner, in runs a second: a run in a new session calls the ledger twice. */
 const capacity = callsPerSecond / 2;
-/** The other owners, and the runs a second of each. */
+/** The number of other owners, and how many runs each of them begins in a second. */
 const [others, ofOthers] = [2, 0.5];
 /** The load, as a multiple of the capacity. */
 const tooMuch = 10;
@@ -32,7 +32,7 @@ const patienceMs = 30_000;
 interface Answered {
 	readonly at: number;
 	readonly ms: number;
-	/** 0 without an answer. */
+	/** The status of the answer; 0 if there was no answer. */
 	readonly status: number;
 	readonly retryAfter: string | null;
 }
@@ -108,7 +108,8 @@ async function ask({ url }: Server, owner: string, key: string): Promise<Asked> 
 		return { response, answered, text: await response.text().catch(() => '') };
 	};
 	let { response, answered, text } = await post();
-	// The session was aborted before its answer. The client repeats the request with the same key, which has another refusal.
+	// The session was aborted before its answer. The client repeats the request with the same key. The repeated
+	// request may be refused in another way.
 	if (text.includes('cannot be reached')) ({ response, answered, text } = await post());
 	let end = response.ok ? readEnd(text) : undefined;
 	// An abort of the session cuts the stream, but the run continues.
@@ -208,7 +209,7 @@ function judge({ seed, begun, over, runs, flooded, looks }: Outcome): Figures {
 	};
 	const broken = Object.entries({
 		'a refusal says nothing of when to come again': refused.some(({ retryAfter }) => retryAfter === null),
-		// A machine without free processor time says nothing about the other limits.
+		// The other limits are checked only if the machine had free processor time.
 		...(heldUpMs < quietMs && {
 			'runs failed after the load': !after.every(isDone),
 			'too few runs completed': goodput < leastGoodput,

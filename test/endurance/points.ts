@@ -13,12 +13,12 @@ interface Pair {
 }
 
 /**
- * Crashes after each write of a run, in two ways: a SIGKILL after the write is durable, and an abort of the object before.
- * The checks are those of `kills`. A reader that reconnects also gets an event about the restarted turn before the turn's
- * new text. Three servers share the points.
+ * Crashes after each write of a run, in two ways: a SIGKILL after the write is durable, and an abort of the object
+ * before the write is durable. It makes the same checks as `kills`. A reader that reconnects also gets an event
+ * about the restarted turn before the turn's new text. Three servers share the points.
  */
 export async function points({ count = 20, seed = createSeed() }: Options): Promise<Figures> {
-	// A turn is longer than the pause before the first draft.
+	// A turn lasts longer than the pause before its first draft is stored.
 	const world = { script: threeTools(1_000), pieceLength: 10, paceMs: 15, toolMs: 50, seed, retries: 5 };
 	const half = Math.ceil(crashPoints.length / 2);
 	const figures = await Promise.all([

@@ -1,7 +1,7 @@
 /** Returns a whole number from `low` to `high`, both included. The seed determines all numbers. */
 export type Random = (low: number, high: number) => number;
 
-/** Mulberry32. */
+/** Makes random numbers by the algorithm Mulberry32. */
 export function createRandom(seed: number): Random {
 	let state = seed >>> 0;
 	return (low, high) => {

@@ -10,7 +10,7 @@ export interface RawRequest {
 
 export interface RawResponse {
 	readonly status: number;
-	/** By lower-case names. */
+	/** The headers by their lower-case names. */
 	readonly headers: ReadonlyMap<string, string>;
 	/** The part of the body that was read. */
 	readonly body: string;
@@ -62,7 +62,7 @@ function readHead(bytes: Buffer): string | undefined {
 	return end < 0 ? undefined : bytes.toString('latin1', 0, end);
 }
 
-/** Whether all wanted bytes of the answer are here. */
+/** Returns whether all wanted bytes of the answer have arrived. */
 function isWhole(bytes: Buffer, isHead: boolean): boolean {
 	const head = readHead(bytes);
 	if (head === undefined) return false;
@@ -77,7 +77,7 @@ function parse(bytes: Buffer): RawResponse | undefined {
 	const head = readHead(bytes);
 	const status = /^HTTP\/1\.1 (\d{3})/.exec(head ?? '')?.[1];
 	if (head === undefined || status === undefined) return undefined;
-	// An interim answer.
+	// The status 100 is an interim answer. The final answer follows it.
 	if (status === '100') return parse(bytes.subarray(head.length + 4));
 	const headers = head
 		.split('\r\n')

@@ -16,7 +16,10 @@ export interface Reading {
 	readonly cuts: number;
 }
 
-/** Follows a run to its end. After each cut by the test, a kill or the server it reconnects from its last event id. */
+/**
+ * Follows a run to its end. When the test, a kill or the server cuts the connection, it reconnects from its last
+ * event id.
+ */
 export async function read(
 	client: Client,
 	session: string,

@@ -4,7 +4,7 @@ export interface Asked {
 	readonly tag: string;
 	/** Replies in the conversation since the message. */
 	readonly turn: number;
-	/** 1, or more if the turn is repeated. */
+	/** How often the turn was requested, with this request. */
 	readonly time: number;
 	/** Results of tools since the message. */
 	readonly results: readonly string[];
@@ -23,8 +23,8 @@ export interface Answer {
 }
 
 /**
- * Returns the model's answer. A repeated turn has the same calls with the same ids, so that a repeated call is detected.
- * Its text differs, so that a reader that mixes two attempts is detected.
+ * Returns the model's answer. A repeated turn has the same calls with the same ids, so that a repeated call is
+ * detected. A repeated turn has another text, so that a reader that mixes two attempts is detected.
  */
 export type Script = (asked: Asked) => Answer;
 

@@ -18,8 +18,8 @@ const inputSchema = fromJsonSchema<{ readonly intent: string }>({
 const toolMs = 300;
 
 /**
- * `kills` with the tools of an MCP server, which counts its calls. A tool that the agent does not declare safe is never
- * called twice.
+ * Runs `kills` with the tools of an MCP server. The server counts the calls. A tool that the agent does not
+ * declare safe is never called twice.
  */
 export async function served(options: Options): Promise<Figures> {
 	const effects = createEffects();

@@ -19,7 +19,7 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 	const port = await claimPort();
 	const options = {
 		...(await readWorkerOptions('test/endurance/worker.ts', folder, port)),
-		// For the shell.
+		// The shell needs this binding.
 		workerLoaders: { LOADER: {} },
 		serviceBindings: { PAGE: { disk: { path: join(import.meta.dirname, '../../build/page'), writable: false } } },
 	};
@@ -56,7 +56,7 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 		url,
 		/** Resolves when the server answers. */
 		up: (): Promise<void> => up.promise,
-		/** How often the server started. A kill explains a failed request only if this number changed. */
+		/** How often the server started. A request failed because of a kill only if this number changed. */
 		get lives(): number {
 			return lives;
 		},
@@ -141,7 +141,8 @@ function readCpu(id: number | undefined): number {
 	if (id === undefined) return 0;
 	const file = `/proc/${id}/task/${id}/stat`;
 	if (existsSync(file)) {
-		// After the name, which may contain anything: fields 12 and 13 are hundredths of a second (proc(5)).
+		// The fields follow the name, which may contain any character: fields 12 and 13 are hundredths of a second
+		// (proc(5)).
 		const fields = readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
 		return (Number(fields[11]) + Number(fields[12])) / 100;
 	}

@@ -12,9 +12,9 @@ export interface Sent {
 
 export interface Outcomes {
 	completed: number;
-	/** Ended after the last attempt. */
+	/** The number of runs that ended after their last attempt. */
 	interrupted: number;
-	/** Ended because the budget was spent. */
+	/** The number of runs that ended because the budget was spent. */
 	refused: number;
 }
 
@@ -36,8 +36,8 @@ export async function untilQuiet({ outside }: Stage, sent: readonly Sent[]): Pro
 }
 
 /**
- * Reads each session once. Throws if a run has another end than expected, a history is malformed, or a tool had an effect
- * twice.
+ * Reads each session once. Throws if a run ended in an unexpected way, a history is malformed, or a tool had an
+ * effect twice.
  */
 export async function outcomes(stage: Stage, sent: readonly Sent[]): Promise<Outcomes> {
 	const found: Outcomes = { completed: 0, interrupted: 0, refused: 0 };

@@ -1,7 +1,7 @@
 interface SlowOptions {
 	/** The capacity, in calls a second. */
 	readonly callsPerSecond: number;
-	/** The object is aborted after so many calls. */
+	/** The number of calls after which the object is aborted. */
 	readonly callsPerLife: number;
 }
 
@@ -13,7 +13,7 @@ export class SlowObject {
 	readonly #state: DurableObjectState;
 	readonly #options: SlowOptions | undefined;
 	#last: Promise<unknown> = Promise.resolve();
-	/** When its queue is empty, in milliseconds since 1970. */
+	/** The time at which the queue will be empty, in milliseconds since 1970. */
 	#freeAt = 0;
 	#calls = 0;
 

@@ -7,8 +7,8 @@ import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 /** The speed of each slow reader, in bytes a second. */
 const rate = 1_024;
 /**
- * Half the heap of a Worker at Cloudflare. With a larger heap the memory shows when V8 last collected garbage, not the held
- * memory.
+ * Half the heap of a Worker at Cloudflare. With a larger heap V8 collects garbage rarely, and the measured memory
+ * would contain much garbage.
  */
 const heapMegabytes = 64;
 /** The most growth of the server's memory, in bytes. */
@@ -17,7 +17,10 @@ const growth = 64 * 1_024 * 1_024;
 const sampleMs = 100;
 /** How long the slow readers are watched after the model's last byte, in milliseconds. */
 const watchMs = 10_000;
-/** Replies with one reader before memory is compared: they grow the heap to its size. */
+/**
+ * The number of replies with one reader before the comparison of memory. These replies grow the heap to its usual
+ * size.
+ */
 const warmUps = 3;
 /** The most replies with one reader after the slow readers leave: V8 collects garbage while it works. */
 const coolDowns = 10;

@@ -5,7 +5,7 @@ import { type Server, startServer } from './server.ts';
 
 /** The options of a programme. Each programme has its own defaults, for the long form. */
 export interface Options {
-	/** Chooses the moments. It is printed, so that a run can be repeated. */
+	/** The seed of all random choices. It is printed, so that a programme can be repeated. */
 	readonly seed?: number;
 	/** The number of the programme's items. */
 	readonly count?: number;

@@ -5,7 +5,7 @@ import { oneReply } from './script.ts';
 import type { Sent } from './settled.ts';
 import { type Figures, type Options, onStage } from './stage.ts';
 
-/** Concurrent runs. */
+/** The number of concurrent runs. */
 const atOnce = 10;
 
 /** Cancels answers while they stream. Their charges match the model's bill, with and without a budget. */

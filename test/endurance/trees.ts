@@ -5,7 +5,7 @@ import { type Script, threeTools } from './script.ts';
 import { outcomes, type Sent, untilQuiet } from './settled.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
 
-/** Concurrent trees, and the children of each. */
+/** The number of concurrent trees, and the number of children in each tree. */
 const [inFlight, childrenEach] = [3, 3];
 /** How long an interrupted tree delays the next new tree, in milliseconds. */
 const roomMs = 15_000;
@@ -30,9 +30,10 @@ const script: Script = (asked) => {
 };
 
 /**
- * SIGKILLs the server at random moments of trees: sessions whose calls three children carry out, with their own tools.
- * Every parent and child ends. No call has two children. No child gets its task twice. No tool has an effect twice. No
- * reservation is left. The ledger has the spending of the parents, which matches the model's bill.
+ * SIGKILLs the server at random moments of trees: sessions that delegate three calls to children, which have their
+ * own tools. Every parent and child ends. No call has two children. No child gets its task twice. No tool has an
+ * effect twice. No reservation is left. The ledger has the spending of the parents, which matches the model's
+ * bill.
  */
 export function trees({ count = 100, seed }: Options): Promise<Figures> {
 	return onStage({ script, pieceLength: 20, paceMs: 20, toolMs: 300, seed }, async (stage) => {

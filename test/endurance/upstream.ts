@@ -11,7 +11,7 @@ export interface Ask {
 	readonly turn: number;
 	readonly answer: Answer;
 	readonly promptTokens: number;
-	/** Tokens that were sent, also before a cut. */
+	/** The number of sent tokens, including the tokens before a cut. */
 	completionTokens: number;
 	/** `cut` if the client closed the connection before the end. */
 	state: 'open' | 'whole' | 'cut';
@@ -38,7 +38,10 @@ const requestBody = v.looseObject({
 	stream_options: v.object({ include_usage: v.literal(true) }),
 });
 
-/** A model behind OpenAI's Chat Completions. It answers by the conversation of the request, and records every request. */
+/**
+ * A model behind OpenAI's Chat Completions. Its answer depends on the conversation in the request, and records
+ * every request.
+ */
 export function createUpstream({ script, waitsForReader = false, ...pacing }: UpstreamOptions) {
 	const asks: Ask[] = [];
 	const finals = createSignals();

@@ -20,8 +20,8 @@ interface Delivered {
 }
 
 /**
- * Delivers each webhook five times at once, with 16 concurrent requests, and kills the server meanwhile. A sender without
- * an answer repeats its delivery. Each webhook begins one run, and all its deliveries get that run.
+ * Delivers each webhook five times at once, with 16 concurrent requests, and kills the server meanwhile. A sender
+ * that gets no answer repeats its delivery. Each webhook begins one run, and all its deliveries get that run.
  */
 export function webhooks({ count = 500, kills = 10, seed }: Options): Promise<Figures> {
 	const world = {
@@ -47,7 +47,7 @@ export function webhooks({ count = 500, kills = 10, seed }: Options): Promise<Fi
 			for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
 				const { ms, attempts, ...answer } = await deliver(stage, next.request);
 				next.one.answers.push(answer);
-				// A delivery that a kill delayed is no measurement.
+				// Does not measure a delivery that a kill delayed.
 				if (attempts === 1) times.push(ms);
 				repeated += attempts - 1;
 				if (killAt.delete(queue.length)) killing = killing.then(() => server.restart());
@@ -115,7 +115,7 @@ async function deliver({ server }: Stage, request: RequestInit) {
 	}
 }
 
-/** Throws if the deliveries of a webhook got different runs, or more than one got a new run. */
+/** Throws if the deliveries of a webhook got different runs, or more than one delivery began a new run. */
 function check({ tag, answers }: Delivered): Sent {
 	const [first] = answers;
 	if (first === undefined || answers.length !== copies) throw new Error(`${tag}: ${answers.length} answers`);

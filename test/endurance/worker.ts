@@ -21,8 +21,9 @@ declare global {
 			/** The address of the programme's MCP server. */
 			readonly MCP?: string;
 			/**
-			 * At a crash point: `ask` asks the programme whether to continue; `abort` aborts each object once, at the point that
-			 * its id chooses, before the write is durable; `few` aborts one object of 20. Missing: only reports the end of runs.
+			 * At a crash point: `ask` asks the programme whether to continue; `abort` aborts each object once, at the
+			 * point that its id chooses, before the write is durable; `few` aborts one object of 20. If it is missing,
+			 * the Worker only reports the end of runs.
 			 */
 			readonly CRASH?: 'ask' | 'abort' | 'few';
 			/** The capacity of a ledger and a directory, in calls a second. Missing: unlimited. */
@@ -140,7 +141,7 @@ const runtime = {
 		if (isAborted(session) && abort.name === point) {
 			const time = (times.get(session) ?? 0) + 1;
 			times.set(session, time);
-			// Before the first await: a request would wait until the write is durable.
+			// This line is before the first await, because a request would wait until the write is durable.
 			if (time === abort.time) objects.get(session)?.abort(`crash point ${point}`);
 		}
 		if (env.CRASH === 'ask' || point === 'ended') await post('/point', { point, session });

@@ -33,7 +33,9 @@ export async function startBrowser(viewport = { width: 900, height: 600 }) {
 			page.setDefaultTimeout(20_000);
 			return page;
 		},
-		/** Leaves the page's address, and resets the settings of a test. `localStorage` stays, because all pages share it. */
+		/**
+		 * Opens an empty page, and resets the settings of a test. `localStorage` stays, because all pages share it.
+		 */
 		clearPage: async (page: Page) => {
 			if (page.url().startsWith('http')) await page.evaluate(() => sessionStorage.clear());
 			await page.goto('about:blank');

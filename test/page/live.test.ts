@@ -1,4 +1,4 @@
-/** The page shows changes by another window or by the API without a reload. */
+/** Without a reload, the page shows changes that another window or the API makes. */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { call, text } from '../e2e/ui/stage.ts';
@@ -116,7 +116,7 @@ test('reports changes to other windows at once, and reads only the list in a win
 	await told;
 });
 
-test('does not miss a change that arrives while a window reads', async () => {
+test('shows a change that arrives while the window reads the session', async () => {
 	await stopTimers(there);
 	const id = await begin();
 	stage.play([text('It is five.')]);
@@ -199,7 +199,7 @@ test('shows an answer that another window gives to a question, and its run', asy
 	expect(await there.locator('.call').getAttribute('data-state')).toBe('done');
 });
 
-test('replaces the conversation after a message that another window edits, and keeps drafts', async () => {
+test('replaces a message that another window edits and all later messages, and keeps drafts', async () => {
 	await begin();
 	stage.play([text('Good evening.')]);
 	await there.getByRole('button', { name: 'Edit the message Hello.' }).click();

@@ -1,4 +1,6 @@
-/** The Markdown of the page: its drawing, its independence of the stream's pieces, and its cost. */
+/**
+ * How the page draws Markdown: the result does not depend on the pieces of the stream, and the work is limited.
+ */
 import fc from 'fast-check';
 import type { JSHandle, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -276,7 +278,7 @@ test('does not move the finished parts of a long block', async () => {
 	}
 });
 
-test('repeats the head of a long table in each part, and continues the numbers of a long list', async () => {
+test('repeats the head of a long table in each part of the table, and continues the numbers of a long list', async () => {
 	const table = await drawOne(`| a |\n|---|\n${'| b |\n'.repeat(250)}`);
 	expect(table.match(/<th>a<\/th>/g)).toHaveLength(3);
 	expect(table.match(/aria-label="[^"]*"/g)).toEqual(
@@ -293,7 +295,7 @@ test('formats a long paragraph to its end', async () => {
 	expect(shown).not.toContain('*');
 });
 
-test('reads few characters again when a list or a table grows', () => {
+test('parses few characters again when a list or a table grows', () => {
 	const kinds = { list: ['', '- an item with **bold** words\n'], table: ['| a |\n|---|\n', '| a row with words |\n'] };
 	for (const [kind, [head = '', piece = '']] of Object.entries(kinds)) {
 		let text = head;

@@ -25,7 +25,7 @@ async function watchSinks(): Promise<void> {
 	onTestFinished(() => script.dispose());
 }
 
-/** Runs in the page. */
+/** Wraps the APIs for `watchSinks`. Runs in the page. */
 function wrapSinks(): void {
 	const sinks: string[] = [];
 	Reflect.set(window, 'sinks', sinks);
@@ -193,7 +193,7 @@ describe('a chat', () => {
 		await runEnds();
 		expect(page.url()).toBe(first);
 		const shown = async () => {
-			// The duration of a call is read after its run.
+			// The page reads the duration of a call after the end of its run.
 			for (const call of await page.locator('.call').all()) await call.locator('.took', { hasText: 'ms' }).waitFor();
 			return readTexts('.message, .prose, .call summary, .call pre');
 		};
@@ -369,7 +369,7 @@ describe('a chat', () => {
 		await sees('#welcome-facts', `${model} (not ready: set ANTHROPIC_API_KEY)`);
 	});
 
-	test('serves the files of the page with its content security policy', async () => {
+	test('has a content security policy on all files of the page', async () => {
 		for (const path of ['/', '/app.js', '/style.css']) {
 			const { headers } = await fetch(server.url + path);
 			expect(headers.get('content-security-policy')).toBe(
@@ -487,7 +487,7 @@ describe('the panels', () => {
 	};
 	const markdown = (text: string) => `---\nname: page-manners\ndescription: How a page behaves.\n---\n\n${text}\n`;
 
-	test('publishes, finds, edits and removes skills, and shows a conflicting change', async () => {
+	test('publish, find, edit and remove skills, and show a conflicting change', async () => {
 		await openPanel('Skills');
 		await page.click('text=Publish a skill');
 		await page.fill('.adding textarea', 'no skill');
@@ -518,7 +518,7 @@ describe('the panels', () => {
 		await removeCard('page-manners');
 	});
 
-	test('defines and removes tools of an owner, and names the field of an error', async () => {
+	test('define and remove tools of an owner, and name the field of an error', async () => {
 		await openPanel('Tools');
 		await sees('.nothing', 'You have defined no tool.');
 		await page.click('text=Define a tool');
@@ -542,7 +542,7 @@ describe('the panels', () => {
 		await removeCard('page_weather');
 	});
 
-	test('adds and removes MCP servers, and shows an unreachable server', async () => {
+	test('add and remove MCP servers, and show an unreachable server', async () => {
 		await openPanel('MCP servers');
 		await page.click('text=Add a server');
 		await page.getByLabel('Name', { exact: true }).fill('page-tracker');
@@ -555,7 +555,7 @@ describe('the panels', () => {
 		await removeCard('page-tracker');
 	});
 
-	test('shows the spending of each owner by day, and an unknown price as unknown', async () => {
+	test('show the spending of each owner by day, and show an unknown price as unknown', async () => {
 		const firstRow = page.locator('.spending tbody tr').first();
 		await openPanel('Spending');
 		// The model of these tests is free.
@@ -572,7 +572,7 @@ describe('the panels', () => {
 		await shoot('spending');
 	});
 
-	test('shows the cost of a chat for each turn, and raises its budget', async () => {
+	test('show the cost of a chat for each turn, and raise its budget', async () => {
 		await page.goto(`${server.url}/`);
 		await page.click('#examples >> text=What is 17 + 25?');
 		await sees('.prose', '42');
@@ -598,7 +598,7 @@ describe('a file of a session', () => {
 		'code.js': code,
 	};
 
-	test('downloads a file whose address is opened, and refuses it as a script', async () => {
+	test('is downloaded when its address is opened, and does not run as a script', async () => {
 		const made = await fetch(`${server.url}/v1/sessions`, {
 			method: 'POST',
 			headers: { 'content-type': 'application/json' },
@@ -881,7 +881,7 @@ describe('data from the server', () => {
 		expect(await readTexts(selector)).toEqual([words]);
 	});
 
-	test('shows the answer to a question where the person gave it', async () => {
+	test('shows the answer of a person below the question', async () => {
 		const messages: Partial<Message>[] = [
 			{ runId: 'r1', role: 'user', isInput: true, content: 'Go' },
 			{ runId: 'r1', role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'ask', input: { what: 'Where?' } }] },

@@ -106,7 +106,7 @@ describe('the inbox', () => {
 		expect(sent).toHaveLength(1);
 	});
 
-	test('keeps the text of a refused answer', async () => {
+	test('keeps the text of an answer that the server refuses', async () => {
 		stage.play([call('p1', 'pay', { amount: 5 })]);
 		const id = await start('Pay five, perhaps.');
 		await page.click('#places >> text=Inbox');
@@ -181,7 +181,7 @@ describe('the inbox', () => {
 		await sees('.nothing', 'Nothing waits for you.');
 	});
 
-	test('accepts changed arguments for an approved call, in fields or as JSON, and reports invalid JSON', async () => {
+	test('accepts changed arguments with an approval, in fields or as JSON, and reports invalid JSON', async () => {
 		stage.play([call('p1', 'pay', { amount: 5 })]);
 		const id = await start('Pay less.');
 		await page.click('#places >> text=Inbox');
@@ -204,7 +204,7 @@ describe('the inbox', () => {
 		expect(JSON.stringify(sent)).toContain('the call ran with {\\"amount\\":3}');
 	});
 
-	test('decides the call of a child like any other call, and a choice by a button', async () => {
+	test('decides the call of a child like any other call, and shows a button for each choice of a question', async () => {
 		stage.play([call('d1', 'desk', { task: 'Pay the bill.' })], [call('p1', 'pay', { amount: 5 })]);
 		const delegated = await start('Have it paid.', 'chief');
 		stage.play([call('c1', 'choose', { question: 'Which size?' })]);
@@ -239,8 +239,8 @@ describe('the inbox', () => {
 		expect(await page.locator('.open-call').count()).toBe(0);
 	});
 
-	test('reports that another person was faster, decides no other call, and shows the calls that wait now', async () => {
-		/** Denies a call in front of the answer of the page. */
+	test('reports an earlier decision of another person, and shows the calls that wait now', async () => {
+		/** Denies the call just before the answer of the page arrives. */
 		const letDenyFirst = (id: string, route: string, body: string) => {
 			const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
 			const deny = async (given: Route) => {

@@ -88,7 +88,7 @@ export const plain: readonly string[] = [
 	'data:text/html,<script>alert(1)</script>',
 ];
 
-/** Texts that Markdown changes, but not to anything that runs code, loads a resource or leaves the page. */
+/** Texts that Markdown changes. The changed text runs no code, loads no resource and does not leave the page. */
 const drawn: readonly string[] = [
 	'[x](https://exa\u202emple.com/)',
 	`[![a](${evil}/a.png)](javascript:alert(1))`,
@@ -112,7 +112,7 @@ const drawn: readonly string[] = [
 	`~~~"><script>\n${image}\n~~~`,
 ];
 
-/** Attacks by the page's own Markdown: tables, quotes, tasks, struck words, code, formulas. */
+/** Attacks that use the Markdown of the page: tables, quotes, tasks, struck words, code, formulas. */
 const marked: readonly string[] = [
 	`| ![a](${evil}/a.png) |\n|---|\n| [x](javascript:alert(1)) |`,
 	`|a|\n|-|\n|${image}|\n|<script>alert(1)</script>|`,

@@ -1,4 +1,4 @@
-/** Reading a chat: a long history, a growing answer, and a reload. */
+/** A person reads a chat: with a long history, with a growing answer, and after a reload. */
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type OpenTurn, text } from '../e2e/ui/stage.ts';
 import { openChat, openPage, openStage, page, readTexts, say as sayHere, sees, site, stage } from './setup.ts';
@@ -127,7 +127,7 @@ const blocks = (n: number) => [
 	`\`\`\`js\nconst a = ${n};\n\`\`\`\n\n`,
 ];
 
-/** Asks a question. The test says the answer in pieces. */
+/** Asks a question. The test writes the answer in pieces. */
 async function openAnswer(question: string): Promise<OpenTurn & { readonly end: () => void }> {
 	const ready = Promise.withResolvers<OpenTurn>();
 	const over = Promise.withResolvers<void>();
@@ -188,7 +188,7 @@ test('shows a growing answer after a reload, without repeated or vanishing text'
 	const { say, end } = await openAnswer('Count.');
 	for (let n = 0; n < 20; n += 1) say(text(paragraph(n)));
 	await sees('.prose', 'Paragraph 19');
-	// Record the shown text from the first frame.
+	// Records the shown text from the first frame on.
 	const script = await page.addInitScript(() => {
 		const shown: string[] = [];
 		Reflect.set(window, 'shown', shown);

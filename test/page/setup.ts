@@ -12,7 +12,7 @@ export let page: Page;
 export let stage: Stage;
 export let client: Client;
 export let site: Awaited<ReturnType<typeof startSite>>;
-/** Errors and warnings in the console of the page. A test removes those that it expects. */
+/** Errors and warnings in the console of the page. A test removes the complaints that it expects. */
 export let complaints: string[];
 
 /** Opens a page for a file of tests, and clears it after each test. */
@@ -79,7 +79,9 @@ export async function shoot(name: string): Promise<void> {
 	}
 }
 
-/** Finds serious and critical barriers. Passed rules are not reported, because that takes most of the time. */
+/**
+ * Finds serious and critical barriers. Reports no passed rules, because such a report would take most of the time.
+ */
 export async function findBarriers(): Promise<string[]> {
 	if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source);
 	const { violations } = await page.evaluate<axe.AxeResults>("axe.run(document, { resultTypes: ['violations'] })");

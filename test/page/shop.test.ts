@@ -44,7 +44,7 @@ async function startShop() {
 }
 
 let shop: Awaited<ReturnType<typeof startShop>>;
-/** Each person has a browser, because browsers share no cookies. */
+/** Each person has their own browser, because the pages of one browser share cookies. */
 let browsers: readonly Browser[];
 let ada: Page;
 let ben: Page;
@@ -152,7 +152,7 @@ test('an agent looks into a complaint in the background, and sees the orders of 
 	expect(complaints).toEqual([]);
 });
 
-test('opens a conversation about a failed payment for the customer in the signed event of Stripe only', async () => {
+test('a signed event of Stripe about a failed payment opens a conversation for its customer only', async () => {
 	const metadata = { customer: 'ben', order: 'B-2001' };
 	const body = JSON.stringify({
 		id: 'evt_1',
@@ -181,13 +181,13 @@ test('opens a conversation about a failed payment for the customer in the signed
 	expect(complaints).toEqual([]);
 });
 
-test('a customer exports and erases their own data only', async () => {
+test('a customer exports and erases only their own data', async () => {
 	const data = await ada.evaluate(async () => (await fetch('/my-data')).text());
 	expect(data).toContain('Please refund order A-1001');
 	expect(data).not.toContain('B-2001');
 	const session = await findChat(ada);
 	await ada.getByRole('button', { name: 'Erase it' }).click();
-	// The page begins a new conversation, because none is left.
+	// The page begins a new conversation, because no conversation is left.
 	await sees(ada, '#chats li', 'New conversation');
 	expect(await ada.evaluate(async () => (await fetch('/my-data')).text())).not.toContain('A-1001');
 	expect(await ask(kim, 'GET', `/ai/v1/sessions/${session}`)).toBe(404);

@@ -75,14 +75,14 @@ test('a provider’s tool is within its turn, and the run has its cost', () => {
 	expect(sum(said, unpriced)).toBe('10 tokens in · 2 out · 2 web searches · cost unknown');
 });
 
-test('a turn shows why the provider’s cache had less', () => {
+test('a turn shows why fewer tokens came from the provider’s cache', () => {
 	const [said, thought] = [say(0, 'Go.'), think(100, 100)];
 	if (thought.role !== 'assistant' || thought.turn === undefined) throw new Error('no turn');
 	const missed = { ...thought, turn: { ...thought.turn, cacheMiss: 'expired' as const } };
 	expect(toRuns(state('completed'), [said, missed])[0]?.spans.map(({ cacheMiss }) => cacheMiss)).toEqual(['expired']);
 });
 
-test('open calls, or else the next turn, have no end during a run', () => {
+test('during a run, open calls have no end; without open calls, the next turn has no end', () => {
 	const messages = [say(0, 'Go.'), think(500, 500, ['a'])];
 	expect(show(state('running'), messages)).toEqual([['Go.', '0 Turn 1: demo 0-500 done', '1 tool-a 500- running']]);
 	expect(show(state('running'), [...messages, answer(700, 'a')])[0]?.at(-1)).toBe('0 Next turn: demo 700- running');
@@ -90,7 +90,7 @@ test('open calls, or else the next turn, have no end during a run', () => {
 	expect(show(state('cancelled'), messages)[0]?.at(-1)).toBe('1 tool-a 500- left');
 });
 
-test('a call that a person answers a day later is in both runs, without the wait', () => {
+test('a call that a person answers a day later is in both runs, and its time does not include the wait', () => {
 	const day = 86_400_000;
 	const messages = [say(0, 'Go.'), think(500, 500, ['a']), answer(day, 'a', 'r2'), think(day + 300, 200, [], 'r2')];
 	expect(show(state('completed', 'r2'), messages)).toEqual([
@@ -136,7 +136,7 @@ function serve(stored: Readonly<Record<string, readonly Message[]>>, sessions: r
 	return { asked, histories, read: (id = 's1') => loadTrace(client, id, { histories, signal }) };
 }
 
-test('reads only the newest turn again, because its results arrive in any order', async () => {
+test('reads only the newest turn again, because the results of its calls arrive in any order', async () => {
 	const turns = [say(0, 'Go.'), think(100, 100, ['z']), answer(200, 'z'), think(500, 250, ['a', 'b'])];
 	const [first, second] = [answer(900, 'a'), answer(901, 'b')];
 	const stored = { s1: [...turns, second] };
@@ -177,7 +177,7 @@ test('reads the newest runs of a long session completely, and older runs on requ
 	expect(asked.filter((what) => what.includes('before'))).toHaveLength(4);
 });
 
-test('shows the read part of a run that has more messages than a page', async () => {
+test('shows the part of a run that was read when the run has more messages than one request returns', async () => {
 	const long = [say(0, 'Go.'), ...Array.from({ length: 150 }, (_, n) => think(1_000 * (n + 1), 10))];
 	const { histories, read } = serve({ s1: long });
 	expect((await read()).runs.map(({ spans }) => spans.length)).toEqual([101]);

@@ -26,7 +26,7 @@ openPage(wide);
 openStage();
 beforeAll(() => mkdir(folder, { recursive: true }));
 
-/** Says something in a new chat. */
+/** Sends a message in a new chat. */
 async function say(message: string): Promise<void> {
 	await openChat();
 	await sayHere(message);
@@ -44,7 +44,7 @@ const answer = [
 	'```ts\nexport const total = (rows: readonly number[]) => rows.reduce((sum, row) => sum + row, 0);\n```\n',
 ].join('');
 
-/** Asks an agent that asks another agent, which calls a tool. */
+/** Sends a message to an agent that asks another agent. The other agent calls a tool. */
 async function sayToChief(): Promise<void> {
 	stage.play(
 		[call('d1', 'desk', { task: 'Add 2 and 3.' })],
@@ -175,7 +175,7 @@ const states: Readonly<Record<string, () => Promise<void>>> = {
 	async child() {
 		await sayToChief();
 		await page.locator('.call .nested .call summary').click();
-		// The place of the child replaces the note.
+		// The note disappears, because the child is shown within its call.
 		expect(await page.locator('#transcript .note').count()).toBe(0);
 	},
 	async trace() {

@@ -1,4 +1,4 @@
-/** The work of the page for each piece of a streamed answer: counted, not timed. */
+/** The work of the page for each piece of a streamed answer. The tests count the work, because times vary. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/client/index.ts';
@@ -18,7 +18,7 @@ afterAll(() => browser?.close());
 
 const texts = (events: readonly RunEvent[]) => events.flatMap((event) => (event.type === 'text' ? [event.text] : []));
 
-test('draws a limited number of characters and events in a frame, and loses none of a burst', () => {
+test('draws a limited number of characters and events in a frame, and loses nothing of a burst', () => {
 	const long = '😀'.repeat(5_000);
 	const queue: RunEvent[] = [
 		...Array.from({ length: 5_000 }, (_, at): RunEvent => ({ type: 'text', text: `${at} ` })),
@@ -110,7 +110,7 @@ test('draws long texts of a history over many frames, the newest first, and skip
 	// A callback after each frame keeps the end in view.
 	expect(seen.length).toBeGreaterThan(20);
 	expect(seen.at(-1)).toBe(4_000);
-	// A frame draws about 1,500 characters, which are about a hundred items.
+	// Each frame draws about 1,500 characters, or about a hundred items.
 	const counts = steps.map(([older = 0, newer = 0]) => older + newer);
 	expect(Math.max(...counts.map((count, at) => count - (counts[at - 1] ?? 0)))).toBeLessThan(300);
 	for (const [older = 0, newer = 0] of steps) if (newer < 2_000) expect(older).toBe(0);
@@ -148,6 +148,6 @@ test.for(Object.entries(kinds))('does not redraw finished blocks of %s', async (
 		},
 		{ head: heads[kind] ?? '', pieces },
 	);
-	// A piece draws its block, and at most once more for the next pieces.
+	// A piece draws its block once, and the following pieces draw this block at most once more.
 	expect(drawn.made).toBeLessThan(drawn.stands * 3 + 100);
 });

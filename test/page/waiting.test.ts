@@ -152,7 +152,7 @@ describe('a call that has to be allowed', () => {
 		expect(await reason.inputValue()).toBe('too much');
 		await page.unroute('**/tool-results');
 		await form(6).getByRole('button', { name: 'Deny' }).click();
-		// The model repeats the call with the same id: this is another call.
+		// The model makes another call with the same id.
 		await expect.poll(() => sent.length).toBe(2);
 		await expect.poll(() => reason.inputValue()).toBe('');
 		await form(6).getByRole('button', { name: 'Allow' }).click();
@@ -301,7 +301,7 @@ describe('a call that has to be allowed', () => {
 });
 
 describe('a late answer', () => {
-	/** Answers in front of the next answer of the page. The run continues until it waits again. */
+	/** Sends an answer just before the next answer of the page. The run continues until it waits again. */
 	async function letAnswerFirst(route: string, body: unknown) {
 		const [, id] = page.url().split('#/sessions/');
 		const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
@@ -316,7 +316,7 @@ describe('a late answer', () => {
 		forgive(409);
 	});
 
-	test('refuses a late approval, which decides no other call, and shows the calls that wait now', async () => {
+	test('is refused if it is an approval: it decides no other call, and the page shows the calls that wait now', async () => {
 		const small = call('p1', 'pay', { amount: 5 });
 		const sent = stage.play([small], [call('p1', 'pay', { amount: 5_000 })], [text('Then not.')]);
 		await say('Pay.');
@@ -333,7 +333,7 @@ describe('a late answer', () => {
 		expect(JSON.stringify(sent)).not.toContain('payment');
 	});
 
-	test('keeps a late answer in the box, which answers no other question', async () => {
+	test('stays in the box if it is a text, and answers no other question', async () => {
 		const day = call('q1', 'ask', { question: 'For which day?' });
 		const sent = stage.play([day], [call('q2', 'ask', { question: 'At what time?' })], [text('Booked.')]);
 		await say('Book a table.');
@@ -351,7 +351,7 @@ describe('a late answer', () => {
 		expect(sent[2]?.at(-1)).toMatchObject({ role: 'tool', content: 'At eight' });
 	});
 
-	test('refuses a late approval for a child, which decides no other call of the child', async () => {
+	test('is refused if it is an approval for a child: it decides no other call of the child', async () => {
 		const turns = [5, 5_000].map((amount) => [call('p1', 'pay', { amount })]);
 		const sent = stage.play(
 			[call('d1', 'desk', { task: 'Pay it.' })],
@@ -568,7 +568,7 @@ describe('a message during a run', () => {
 		expect(await readTexts('.message')).toEqual(['You: First', 'You: Second']);
 	});
 
-	test('shows a message that left the queue before its run was read', async () => {
+	test('shows a message that leaves the queue before the page reads its run', async () => {
 		const { turn, end } = openTurn(text('Done.'));
 		stage.play(turn, [text('Two.')], [text('Three.')]);
 		await say('First');
@@ -798,7 +798,7 @@ describe('files', () => {
 			[type, names, plain ?? null] as const,
 		);
 
-	test('takes dropped and pasted files', async () => {
+	test('are added when a person drops or pastes them', async () => {
 		expect(await transfer('drop', ['a.txt'])).toBe(true);
 		await sees('#files .file', 'a.txt');
 		expect(await transfer('paste', ['b.txt'])).toBe(true);

@@ -69,7 +69,7 @@ fn(
 	},
 );
 
-// A function returns the type of `returns`, a promise of it, a question, or a halt.
+// A function returns a value of the type `returns`, a promise of such a value, a question, or a halt.
 fn({ name: 'later', returns: v.string() }, async () => 'text');
 fn({ name: 'asks', returns: v.string() }, () => askUser('Which?'));
 fn({ name: 'halts', returns: v.string() }, () => halt('done', 'text'));

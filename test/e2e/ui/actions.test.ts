@@ -12,7 +12,7 @@ afterAll(() => stage?.close());
 /** An action of a person, and the model's answer to it. */
 const action = fc.record({
 	act: fc.constantFrom('send', 'send', 'edit', 'regenerate', 'answer', 'deny', 'reload', 'repeat'),
-	/** The position of the message, from the newest back. */
+	/** The number of messages after the message of the action. */
 	back: fc.nat(3),
 	turn: fc.constantFrom('text', 'text', 'add', 'pay', 'locate', 'ask', 'stop', 'fail'),
 });
@@ -62,7 +62,7 @@ class Conversation {
 				if (open !== undefined && open.length > 0) await chat.sendMessage();
 				break;
 			case 'repeat':
-				// The page posts without a new message.
+				// The chat posts by itself, without a new message.
 				if (chat.messages.at(-1)?.role === 'assistant' && open?.length === 0) {
 					const body = JSON.stringify({ id: this.#id, messages: chat.messages, trigger: 'submit-message' });
 					await (

@@ -41,7 +41,7 @@ export interface AnyChat {
 	resumeStream(): Promise<void>;
 	stop(): Promise<void>;
 	addToolOutput(output: { readonly toolCallId: string; readonly output: unknown }): Promise<void>;
-	/** Since version 6. */
+	/** Exists from version 6 on. */
 	addToolApprovalResponse?(response: {
 		readonly id: string;
 		readonly approved: boolean;
@@ -56,7 +56,7 @@ interface File {
 	readonly url: string;
 }
 
-/** The published chat of each version with its default transport. */
+/** The published chat class of each version, with the default transport of the version. */
 export const chats: Readonly<Record<5 | 6 | 7, (options: ChatOptions) => AnyChat>> = {
 	5: (options) => make(options, Chat5, ai5, [ai5.lastAssistantMessageIsCompleteWithToolCalls]),
 	6: (options) =>

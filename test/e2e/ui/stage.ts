@@ -23,7 +23,7 @@ export type Line =
 	| ({ readonly type: 'source' } & Source)
 	| { readonly type: 'fail'; readonly message: string };
 
-/** A turn of the model: fixed lines, or a function that writes them. */
+/** A turn of the model: fixed lines, or a function that writes the lines. */
 export type StagedTurn = readonly Line[] | ((turn: OpenTurn) => void | Promise<void>);
 
 /** A turn that the test writes piece by piece. */
@@ -44,7 +44,10 @@ export const text = (said: string): Line => ({ type: 'text', text: said });
 export const reasoning = (said: string): Line => ({ type: 'reasoning', text: said });
 export const call = (id: string, name: string, input: object = {}): Line => ({ type: 'call', id, name, input });
 
-/** Serves the real Worker over HTTP, with a model that the test plays. The Worker is local by default. */
+/**
+ * Serves the real Worker over HTTP, with a model whose output the test writes. By default, the Worker runs as a
+ * local Worker.
+ */
 export async function startStage(variables: Readonly<Record<string, string>> = { LOCAL: 'true' }) {
 	let turns: StagedTurn[] = [];
 	let requests: (readonly Sent[])[] = [];

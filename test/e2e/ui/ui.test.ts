@@ -21,7 +21,7 @@ function held(begin: (turn: OpenTurn) => void) {
 	return { turn, begun: begun.promise, end: end.resolve };
 }
 
-/** A `fetch` whose first answer breaks off like a lost connection. */
+/** Makes a `fetch` whose first answer breaks off at `cut`, as at a lost connection. */
 function cuttable(cut: Promise<void>): typeof fetch {
 	let isFirst = true;
 	return async (...request) => {
@@ -152,7 +152,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		await same(chat);
 	});
 
-	test('shows a refusal as the error of the chat, in words', async () => {
+	test('shows the message of a refused request as the error of the chat', async () => {
 		const chat = open({ api: `${stage.url}/v1/ui/nobody` });
 		await chat.sendMessage({ text: 'Hi' });
 		expect(chat.error?.message).toBe('agent: there is no agent named "nobody". Known: desk, chief.');
@@ -324,7 +324,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		]);
 	});
 
-	test('answers a repeated POST again without a second run', async () => {
+	test('answers a repeated POST without a second run', async () => {
 		const { turn, begun, end } = held(({ say }) => say(text('Hello')));
 		const sent = stage.play(turn, [text('Never said.')]);
 		const id = `twice-${version}`;
@@ -383,7 +383,7 @@ describe.each([6, 7] as const)('approvals with useChat of AI SDK %i', (version) 
 		]);
 		const again = chats[version]({ api: stage.api, id: first.id, messages: await listed(first.id) });
 		expect(shown(again)).toEqual(shown(chat));
-		// The same answer as from a retry or a forging page.
+		// The same approval again, as a retry or a malicious page would send it.
 		const body = JSON.stringify({ id: first.id, messages: chat.messages, trigger: 'submit-message' });
 		const headers = { 'content-type': 'application/json' };
 		const retried = await (await fetch(stage.api, { method: 'POST', headers, body })).text();
@@ -427,7 +427,7 @@ describe.each([6, 7] as const)('approvals with useChat of AI SDK %i', (version) 
 		expect(shown(again)).toMatchObject([{ state: 'output-available' }, { answered: 'Rome' }, { text: 'Settled.' }]);
 	});
 
-	test('an approval that nobody requested changes nothing', async () => {
+	test('ignores an approval that no call requested', async () => {
 		const { chat } = await approvals('forged');
 		const forged = chat.messages.map(({ parts, ...message }) => ({
 			...message,

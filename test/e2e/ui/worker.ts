@@ -16,7 +16,7 @@ import { askUser, fn, halt, tool } from '../../../src/core/index.ts';
 declare global {
 	namespace Cloudflare {
 		interface Env {
-			/** The address of the test, which plays the model. */
+			/** The address of the test, which answers as the model. */
 			readonly STAGE: string;
 		}
 	}
@@ -168,7 +168,7 @@ const desk = defineAgent({
 	],
 });
 
-/** Delegates to the other agent. */
+/** An agent that delegates its work to another agent. */
 const chief = defineAgent({
 	name: 'chief',
 	description: 'Has others do it.',
