@@ -42,7 +42,7 @@ describe('an answer of the server', () => {
 		expect(await types(server.client.followRun('s'))).toEqual(['text', 'done']);
 	});
 
-	test('ends with the reason when its token has expired, without a retry', async () => {
+	test('of an expired token ends with the reason, without a retry', async () => {
 		await using server = await start([
 			stream(one, 'event: closed\ndata: {"type":"closed","code":"auth","message":"This token is over."}\n\n'),
 		]);
@@ -52,7 +52,7 @@ describe('an answer of the server', () => {
 		expect(server.requests).toHaveLength(1);
 	});
 
-	test('has no events without a run, or while other calls wait', async () => {
+	test('has no events if there is no run, or if other calls still wait', async () => {
 		await using server = await start([
 			(response) => response.writeHead(204).end(),
 			json(200, { id: 's', status: 'awaiting_tools' }),
@@ -82,7 +82,7 @@ describe('an answer of the server', () => {
 		expect(server.requests).toHaveLength(3);
 	});
 
-	test('throws the server’s error, and does not retry a permanent error', async () => {
+	test('with an error throws that error, and a permanent error is not retried', async () => {
 		await using server = await start([error(409, 'conflict')]);
 		const { client } = server;
 		const works = [
@@ -106,7 +106,7 @@ describe('an answer of the server', () => {
 });
 
 describe('a request', () => {
-	test('that fails for a transient reason is repeated, with the same key if it is a change', async () => {
+	test('that fails for a transient reason is repeated, and a change is repeated with the same key', async () => {
 		await using server = await start([hangUp, error(500, 'internal'), json(201, { id: 's' })]);
 		expect(await server.client.createSession({ agent: 'a' })).toEqual({ id: 's' });
 		const keys = server.requests.map(({ headers }) => headers['idempotency-key']);
@@ -131,7 +131,7 @@ describe('a request', () => {
 		expect(sent).toEqual(['Bearer first', 'Bearer second', undefined]);
 	});
 
-	test('for a session with a message does not wait for its run', async () => {
+	test('that creates a session with a message does not wait for the run', async () => {
 		await using server = await start([json(202, { id: 's', runId: 'r' })]);
 		const { runId } = await server.client.createSession({ agent: 'a', text: 'Go' });
 		expect(runId).toBe('r');

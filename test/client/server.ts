@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers';
 import { type ClientOptions, createClient, type RunEvent } from '../../src/client/index.ts';
 
-/** A request as it came. */
+/** A request as the server received it. */
 export interface Received {
 	readonly route: string;
 	readonly headers: IncomingMessage['headers'];
@@ -12,7 +12,7 @@ export interface Received {
 
 export type Answer = (response: ServerResponse, request: Received) => unknown;
 
-/** Starts a server that gives each request the next of its answers, and the last one to all others. */
+/** Starts a server that gives each request the next answer. After the last answer it repeats the last answer. */
 export async function startServer(...answers: readonly Answer[]) {
 	const requests: Received[] = [];
 	const server = createServer(async (request, response) => {
@@ -35,12 +35,12 @@ export async function startServer(...answers: readonly Answer[]) {
 	};
 }
 
-/** An event as it is written, with its id. */
+/** The text of an event in a stream, with its id. */
 export function toWire(id: string, event: { readonly type: string }): string {
 	return `id: ${id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
-/** Answers with a stream that says these pieces and ends. */
+/** Answers with a stream that sends these pieces and ends. */
 export function stream(...pieces: readonly string[]): Answer {
 	return (response) => {
 		response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -49,7 +49,7 @@ export function stream(...pieces: readonly string[]): Answer {
 	};
 }
 
-/** Answers with a stream that says these pieces and breaks off. */
+/** Answers with a stream that sends these pieces and breaks off. */
 export function cutStream(...pieces: readonly string[]): Answer {
 	return (response) => {
 		response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -57,7 +57,7 @@ export function cutStream(...pieces: readonly string[]): Answer {
 	};
 }
 
-/** Answers with a stream that says these pieces and nothing more. */
+/** Answers with a stream that sends these pieces, then sends nothing and stays open. */
 export function silentStream(...pieces: readonly string[]): Answer {
 	return (response) => {
 		response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -65,7 +65,7 @@ export function silentStream(...pieces: readonly string[]): Answer {
 	};
 }
 
-/** Answers with JSON, or with an error of Runlet's. */
+/** Answers with JSON, or with an error as Runlet writes it. */
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
 	return (response) => {
 		response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
@@ -88,7 +88,7 @@ export const [one, two, three, end] = [
 	toWire('end', done),
 ];
 
-/** Starts a server with these answers, and a client of it that does not wait. */
+/** Starts a server with these answers, and a client of the server that does not wait before a retry. */
 export async function start(answers: readonly Answer[], options: ClientOptions = {}) {
 	const server = await startServer(...answers);
 	const client = createClient({ baseUrl: server.url, retryDelayMs: 0, ...options });

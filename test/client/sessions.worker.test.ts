@@ -8,7 +8,7 @@ const ask: typeof fetch = (input, init) => SELF.fetch(new Request(input, init));
 const create = (options: ClientOptions = {}) =>
 	createClient({ baseUrl: 'http://localhost', retryDelayMs: 0, fetch: ask, ...options });
 
-/** A fetch whose streams each break off after so many of their bytes, the last of these counting for all others. */
+/** A fetch whose streams break off after these numbers of bytes. The last number counts for all later streams. */
 function cut(...lengths: readonly number[]): typeof fetch {
 	let streams = 0;
 	return async (input, init) => {
@@ -29,7 +29,7 @@ function cut(...lengths: readonly number[]): typeof fetch {
 	};
 }
 
-/** Events with neighbouring pieces of a text as one: a stream that was cut may have more pieces. */
+/** Joins neighbouring pieces of a text into one event, because a stream that was cut may have more pieces. */
 function join(events: readonly RunEvent[]): RunEvent[] {
 	const joined: RunEvent[] = [];
 	for (const event of events) {
@@ -77,7 +77,7 @@ test('follows a session that is created with a message', async () => {
 	expect(readText(events)).toBe('At once.');
 });
 
-test('a stream that is cut at any byte loses and repeats no event', async () => {
+test('a stream that is cut at any byte loses no event and repeats no event', async () => {
 	const said = 'añ😀 first.';
 	const turns = [{ text: said, toolCalls: [{ id: 'c', name: 'noisy', input: { times: 2 } }] }, 'The end. 🎈'];
 	const id = async () => (await create().createSession({ agent: 'scripted' })).id;
@@ -188,7 +188,7 @@ test('a reader resumes with the id of its last event', async () => {
 	expect(all.at(-1)?.type).toBe('done');
 });
 
-test('an id of dots reaches no other route', async () => {
+test('a session id of dots does not reach another route', async () => {
 	const runlet = create();
 	for (const id of ['.', '..']) {
 		const nothing = { code: 'not_found', status: 404, message: `There is nothing at /v1/sessions/${id}.` };
@@ -217,7 +217,7 @@ test('a session that is loaded and followed shows each message once', async () =
 	expect((await shown()).at(-1)).toBe('Then on Friday.');
 });
 
-test('a message is queued during a run, listed and removed; a loaded session knows the steering messages', async () => {
+test('a message is queued in a run, listed and removed; a loaded session has the steering messages', async () => {
 	const gate = Promise.withResolvers<void>();
 	play(async () => {
 		await gate.promise;
@@ -258,7 +258,7 @@ test('continues a failed run', async () => {
 	expect(readText(await Array.fromAsync(runlet.continueRun(id)))).toBe('Now it works.');
 });
 
-test('an operation that the status does not allow throws the server’s error', async () => {
+test('an operation throws the server’s error if the status of the session does not allow it', async () => {
 	const runlet = create();
 	const { id } = await runlet.createSession({ agent: 'scripted' });
 	await expect(runlet.answerQuestion(id, 'Hm').next()).rejects.toMatchObject({ code: 'conflict', status: 409 });
@@ -276,7 +276,7 @@ test('reads the current task lists, and their changes as events', async () => {
 	expect(shown.flatMap((event) => (event.type === 'tasks' ? [event.lists] : []))).toEqual([lists]);
 });
 
-test('a client copies a session, up to a message too, and imports what it exports', async () => {
+test('a client copies a session whole or up to a message, and imports an exported session', async () => {
 	play('One.', 'Two.');
 	const runlet = create();
 	const { id } = await runlet.createSession({ agent: 'scripted' });

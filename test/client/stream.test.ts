@@ -52,7 +52,7 @@ describe('a stream that drops', () => {
 		expect(server.requests.map(({ body }) => body)).toEqual([{ text: 'Go' }, { text: 'Go' }]);
 	});
 
-	test('resumes after a restart of the server that needs several tries', async () => {
+	test('resumes after a restart of the server, even if that needs several tries', async () => {
 		await using server = await start([
 			cutStream(one),
 			hangUp,
@@ -64,13 +64,13 @@ describe('a stream that drops', () => {
 		expect(server.lastEventIds()).toEqual([undefined, '1', '1', '1', '1']);
 	});
 
-	test('without its last event has not ended', async () => {
+	test('before its last event does not count as ended', async () => {
 		await using server = await start([stream(one), stream(two, end)]);
 		expect(await texts(server.client.followRun('s'))).toEqual(['one', 'two', 'done']);
 		expect(server.routes()).toEqual(Array(2).fill('GET /v1/sessions/s/events'));
 	});
 
-	test('fails after several drops in a row, and an event resets the count', async () => {
+	test('fails after several drops in a row, and each event resets the count of drops', async () => {
 		const drops = [one, two, three].map((event) => cutStream(event));
 		await using server = await start([...drops, cutStream()], { streamRetries: 2 });
 		const seen: RunEvent[] = [];
@@ -104,7 +104,7 @@ describe('time', () => {
 		vi.restoreAllMocks();
 	});
 
-	/** A fetch that gives these, one after another, and fails after the last. */
+	/** A fetch that returns these responses, one after another, and fails after the last response. */
 	const answer = (...responses: readonly Response[]) => {
 		const left = [...responses];
 		return vi.fn(async () => {
@@ -147,7 +147,7 @@ describe('time', () => {
 		},
 	);
 
-	test('of more than a minute throws in place of a wait', async () => {
+	test('to wait of more than a minute is an error at once', async () => {
 		const read = createClient({ fetch: answer(events(one), overloaded('3600')), retryDelayMs: 0 }).sendMessage(
 			's',
 			'Go',
@@ -193,7 +193,7 @@ describe('time', () => {
 		expect(fetch).toHaveBeenCalledTimes(3);
 	});
 
-	test('that the reader needs does not count as silence of the connection', async () => {
+	test('that the reader needs for an event does not count as silence of the connection', async () => {
 		const fetch = answer(events(one, two, end));
 		const seen: string[] = [];
 		for await (const { type } of createClient({ fetch }).followRun('s')) {

@@ -1,14 +1,14 @@
-/** The rules by which `npm run bench -- context` counts what caches have. */
+/** The rules by which `npm run bench -- context` counts the cached tokens. */
 import { describe, expect, test } from 'vitest';
 import { type Block, createMarkedCache, createPrefixCache, hour, minute } from '../../scripts/bench/context/caches.ts';
 import { createSession } from '../../scripts/bench/context/sessions.ts';
 
-/** Blocks of 1,000 tokens each. The marked ones are kept so long. */
+/** Blocks of 1,000 tokens each. The cache keeps the marked blocks for `keepsMs`. */
 const blocks = (names: string, marked: readonly number[] = [], keepsMs = 5 * minute): Block[] =>
 	[...names].map((name, at) => ({ text: name.repeat(4_000), ...(marked.includes(at) && { keepsMs }) }));
 
 describe('the cache with marks', () => {
-	test('writes up to the last mark, and reads that for its time, which each use begins anew', () => {
+	test('writes up to the last mark, and can read that until its time is over; each use restarts the time', () => {
 		const cache = createMarkedCache();
 		expect(cache(blocks('abcd', [2]), 0)).toEqual({ input: 4_000, read: 0, written: 3_000, writtenForHour: 0 });
 		expect(cache(blocks('abcde', [2]), 4 * minute)).toMatchObject({ read: 3_000, written: 0 });
@@ -16,20 +16,20 @@ describe('the cache with marks', () => {
 		expect(cache(blocks('abcde', [2]), 14 * minute)).toMatchObject({ read: 0, written: 3_000 });
 	});
 
-	test('keeps a prompt for an hour, and counts what that writes', () => {
+	test('keeps a prompt for an hour, and counts the tokens that are written for an hour', () => {
 		const cache = createMarkedCache();
 		expect(cache(blocks('abc', [2], hour), 0)).toMatchObject({ written: 3_000, writtenForHour: 3_000 });
 		expect(cache(blocks('abcd', [3], hour), 59 * minute)).toMatchObject({ read: 3_000, written: 1_000 });
 	});
 
-	test('reads nothing behind a change, and nothing shorter than 1,024 tokens', () => {
+	test('reads nothing after a change, and no beginning shorter than 1,024 tokens', () => {
 		const cache = createMarkedCache();
 		cache(blocks('abc', [0, 2]), 0);
 		expect(cache(blocks('abx', [2]), 1)).toMatchObject({ read: 0 });
 		expect(cache(blocks('axx', [0]), 1)).toMatchObject({ read: 0, written: 0 });
 	});
 
-	test('looks at most 20 blocks in front of a mark', () => {
+	test('looks for an entry at most 20 blocks before a mark', () => {
 		const cache = createMarkedCache();
 		const names = 'abcdefghijklmnopqrstuvwxyz';
 		cache(blocks(names.slice(0, 3), [2]), 0);
@@ -40,7 +40,7 @@ describe('the cache with marks', () => {
 });
 
 describe('the cache of a common beginning', () => {
-	test('reads whole steps of 128 tokens, from the least on, for its time', () => {
+	test('reads whole steps of 128 tokens above a minimum, until its time is over', () => {
 		const cache = createPrefixCache();
 		expect(cache(blocks('ab'), 0)).toMatchObject({ input: 2_000, read: 0 });
 		expect(cache(blocks('abc'), minute)).toMatchObject({ read: 1_920, written: 0 });
@@ -49,7 +49,7 @@ describe('the cache of a common beginning', () => {
 	});
 });
 
-test('the sessions are those of their seeds, of 20 exchanges and more', () => {
+test('the same seeds make the same sessions, each of at least 20 exchanges', () => {
 	for (const seed of [0, 1, 2]) {
 		const session = createSession(seed);
 		expect(createSession(seed)).toEqual(session);

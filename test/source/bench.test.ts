@@ -41,13 +41,13 @@ test('the bench fails for a run whose stream was cut within an event', async () 
 	await expect(read(whole, 'data: {"type":')).rejects.toThrow('a stream ended with done');
 });
 
-test('a share of no values is no number, and the share of all is the largest', () => {
+test('a percentile of no values is not a number, and the 100th percentile is the largest value', () => {
 	expect(readQuantile([], 0.5)).toBeNaN();
 	expect(readQuantile([3, 1, 2], 0.5)).toBe(2);
 	expect(readQuantile([3, 1, 2], 1)).toBe(3);
 });
 
-test('a bar is missed on its wrong side only, and by what is no number', () => {
+test('a value misses a bar only on the wrong side of the bar, or if the value is not a number', () => {
 	const verdicts = (value: number) =>
 		toBarTable([
 			{ what: 'cost', value, unit: 'ms', most: 2 },

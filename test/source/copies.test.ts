@@ -17,7 +17,7 @@ afterAll(() => rm(folder, { recursive: true }));
 test.each([
 	['openai-sdk', 'OpenAI', { adminAPIKey: null, organization: null, project: null, webhookSecret: null }],
 	['anthropic-sdk', 'BaseAnthropic', { authToken: null, webhookKey: null, openTelemetry: false }],
-])('the copy of %s in the package sends what the SDK sends', async (module, client, options) => {
+])('the copy of %s in the package sends the same request as the SDK', async (module, client, options) => {
 	const entry = join(root, `src/core/providers/adapter/${module}.ts`);
 	const copy = join(folder, `${module}.mjs`);
 	await build({ ...copyOptions, entryPoints: [entry], outfile: copy });
@@ -25,7 +25,7 @@ test.each([
 	expect(await send(short[client], options)).toEqual(await send(whole[client], options));
 });
 
-/** Sends a request, and returns what `fetch` got and what the caller gets. */
+/** Sends a request, and returns the request that `fetch` got and the result for the caller. */
 async function send(Client: new (options: object) => Sender, options: object) {
 	const sent: unknown[] = [];
 	const fetch = async (url: string, { method, headers, body }: RequestInit): Promise<Response> => {

@@ -12,13 +12,13 @@ function read(file: string): string {
 	return readFileSync(join(root, file), 'utf8');
 }
 
-/** The parts of a path in which something is left to the reader: `NAME`. */
+/** Returns a path without the parts that a reader has to fill in, like `NAME`. */
 function withoutPlaceholder(path: string): string {
 	return path.replace(/\/?[^/]*\b[A-Z]{2,}\b.*$/, (rest) => (/\b(README|SKILL)\b/.test(rest) ? rest : ''));
 }
 
-test.each(pages)('the paths that %s names are there', (page) => {
-	// Code names the files of its reader.
+test.each(pages)('the paths that %s names exist', (page) => {
+	// Code blocks are left out, because they name files of the reader.
 	const named = read(page)
 		.replace(/^```\w*\n.*?^```$/gms, '')
 		.matchAll(/(?<![\w./-])(?:src|scripts|test|docs|examples)\/[\w./-]*\w/g);
@@ -45,7 +45,7 @@ test('the tree of CONTRIBUTING has the folders of src, and no others', () => {
 	expect([...folders].sort()).toEqual(rooms.sort());
 });
 
-test('a comment that points at a section points at one that is there', () => {
+test('a section that a comment points to exists', () => {
 	const headings = new Map(
 		pages.map((page) => [page, [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading)]),
 	);
@@ -62,7 +62,7 @@ test('a comment that points at a section points at one that is there', () => {
 	expect(wrong).toEqual([]);
 });
 
-/** The title of a page and its first sentence, as a line of llms.txt. */
+/** Returns the line of a page in llms.txt: its title and its first sentence. */
 function toEntry(page: string): string {
 	const [, title = '', sentence = ''] = /^# (.+)\n\n(?:## .+\n\n)?([\s\S]+?[.:])(?=\s)/.exec(read(page)) ?? [];
 	const plain = sentence
@@ -114,13 +114,13 @@ test('docs/webhooks.md lists every source', () => {
 
 test('docs/api.md lists every route', () => {
 	const page = read('docs/api.md');
-	// Of several routes of one resource the page writes only the last word.
+	// If a resource has several routes, the page writes only the last word of each further route.
 	const toWord = (path: string) => path.split('/').findLast((part) => !part.startsWith(':'));
 	const lost = Object.values(operations).filter(({ path }) => !new RegExp(`/${toWord(path)}\\b`).test(page));
 	expect(lost.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
 });
 
-/** The fields of an interface, at its first level. */
+/** Lists the fields of an interface, without nested fields. */
 function listFields(file: string, name: string): readonly string[] {
 	const [, body = ''] = new RegExp(`^export interface ${name} .*?\\{$(.*?)^\\}$`, 'ms').exec(read(file)) ?? [];
 	return [...body.matchAll(/^\t(?:readonly )?(\w+)(?:\?|\()?.*[:(]/gm)].map(([, field = '']) => field);

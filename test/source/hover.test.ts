@@ -7,7 +7,7 @@ import * as v from 'valibot';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { root } from '../../scripts/root.ts';
 
-/** What an author sees in an editor, over the language server protocol. */
+/** A language server, which shows what an author sees in an editor. */
 const server = spawn(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--lsp', '--stdio'], {
 	cwd: root,
 	stdio: ['pipe', 'pipe', 'ignore'],
@@ -33,7 +33,7 @@ function ask(method: string, params: object): Promise<unknown> {
 }
 
 function receive(message: unknown): void {
-	// It asks for settings. There are none.
+	// The server asks for settings, and the test has no settings.
 	if (v.is(request, message)) send({ id: message.id, result: null });
 	else if (v.is(answer, message)) waiting.get(message.id)?.(message.result);
 }
@@ -60,7 +60,7 @@ afterAll(async () => {
 	await once(server, 'exit');
 });
 
-/** Returns what an editor shows of the first place of a text in a file. */
+/** Returns what an editor shows for the first occurrence of a text in a file. */
 async function hover(file: string, place: string): Promise<string> {
 	const text = readFileSync(join(root, file), 'utf8');
 	const uri = pathToFileURL(join(root, file)).href;
@@ -89,7 +89,7 @@ test.each([
 	['src/agents/triage.ts', 'fn: (issue', '(property) fn: (issue: number, title: string) => string', ''],
 	['src/agents/triage.ts', 'payload })', '(parameter) payload: Readonly<Record<string, unknown>>', 'The payload'],
 	['src/agents/assistant.ts', 'basic()', 'function basic(context?: InvokeContext): toolbox.Toolbox', 'The tools that'],
-])('an editor shows in %s what %s is, on a line, and what it promises', async (file, place, type, promise) => {
+])('an editor shows in %s the type of %s on one line, and its description', async (file, place, type, promise) => {
 	const beginning = `${type}${promise}`;
 	expect((await hover(file, place)).slice(0, beginning.length)).toBe(beginning);
 });

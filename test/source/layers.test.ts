@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(project, { recursive: true, force: true }));
 
-/** The violations of a file that imports another one. */
+/** Lists the violations of a file that imports another file. */
 function check(file: string, specifier: string, form = `export * from '${specifier}';`): readonly string[] {
 	const path = join(project, 'src', file);
 	mkdirSync(dirname(path), { recursive: true });
@@ -94,7 +94,7 @@ test.each([
 	["import { a } from '../cloudflare/wire/event.ts';", 1],
 	["import { type A } from '../cloudflare/wire/event.ts';", 1],
 	["import type { B } from './b.ts';\nimport '../cloudflare/wire/event.ts';", 1],
-])('the client takes types of the wire and no code: %s', (form, count) => {
+])('the client may import types of the wire, but no code: %s', (form, count) => {
 	expect(check('client/index.ts', '', form)).toHaveLength(count);
 });
 
@@ -102,7 +102,7 @@ test.each([
 	['core/tool/fn.ts', 'runlet'],
 	['cloudflare/agent/define.ts', 'runlet/chat'],
 	['page/app.ts', 'runlet/client'],
-])('%s names no part of the package: %s', (file, name) => {
+])('%s has an import that names no part of the package: %s', (file, name) => {
 	expect(check(file, name, `import {\n\ta,\n} from '${name}';`)).toEqual([
 		`src/${file}: imports ${name}: write its path in src.`,
 	]);
@@ -132,7 +132,7 @@ test.each([
 	expect(check('cloudflare/objects/ledger/one.ts', '../../session/object.ts', form)).toHaveLength(1);
 });
 
-test('only routes make responses, in the words of a protocol (compat): objects return values and streams', () => {
+test('only routes and compat create responses; objects return values and streams', () => {
 	const source = resolve(import.meta.dirname, '../../src/cloudflare');
 	const files = globSync('{agent,config,objects,rpc,session}/**/*.ts', { cwd: source });
 	expect(files.length).toBeGreaterThan(50);

@@ -21,7 +21,7 @@ function read(file: string): unknown {
 	return JSON.parse(readFileSync(file, 'utf8'));
 }
 
-test('each part of the package has the same name in the sources, and is built from there', () => {
+test('each part of the package has the same name in the sources, and is built from these sources', () => {
 	const parts = Object.entries(manifest.exports).filter(([, to]) => typeof to !== 'string');
 	const sources = [...listSources()].map(([name, path]) => {
 		const built = relative(join(root, 'src'), path).replace(/\.ts$/, '');
@@ -35,14 +35,14 @@ test('the package is built, and its types are checked, before it is packed', () 
 	expect(manifest.scripts).toMatchObject({ prepack: 'npm run build', build: 'node scripts/build.ts' });
 });
 
-test('each package with an install script is allowed it or denied it, here and in a new project', () => {
+test('each install script of a package is allowed or denied, here and in a new project', () => {
 	const allowed = v.object({ allowScripts: v.record(v.string(), v.boolean()) });
 	const locked = v.object({
 		packages: v.record(v.string(), v.object({ hasInstallScript: v.optional(v.boolean(), false) })),
 	});
 	const { packages } = v.parse(locked, read(join(root, 'package-lock.json')));
 	const names = Object.entries(packages).flatMap(([path, { hasInstallScript }]) =>
-		// An optional package of another platform is never asked.
+		// The install script of an optional package for another platform never runs.
 		hasInstallScript && !path.endsWith('/fsevents') ? [path.slice(path.lastIndexOf('node_modules/') + 13)] : [],
 	);
 	const { allowScripts } = v.parse(allowed, read(join(root, 'package.json')));
@@ -52,7 +52,7 @@ test('each package with an install script is allowed it or denied it, here and i
 	);
 });
 
-test('a new project has this version of the package, and the packages that it is tested with', () => {
+test('a new project has this version of the package, and the tested versions of other packages', () => {
 	const made = v.object({ version: v.string() });
 	const dependencies = v.record(v.string(), v.string());
 	const template = v.object({ dependencies, devDependencies: dependencies });
@@ -64,11 +64,11 @@ test('a new project has this version of the package, and the packages that it is
 	expect({ ...manifest.dependencies, ...manifest.devDependencies }).toMatchObject({ ...others, ...devDependencies });
 });
 
-test('the Worker says the version of the package', () => {
+test('the Worker reports the version of the package', () => {
 	expect(version).toBe(manifest.version);
 });
 
-test('the docs name the Wrangler that the package is tested with', () => {
+test('the docs name the version of Wrangler that the package is tested with', () => {
 	const docs = readFileSync(join(root, 'docs/own-worker.md'), 'utf8');
 	expect(docs).toContain(`wrangler@${manifest.devDependencies.wrangler}`);
 });

@@ -31,7 +31,7 @@ test.each(checked)('%s limits the length of each text, list and record', (_, sch
 /** The arguments of a call that a person changes. The length of their JSON is limited. */
 const measured = '[].input';
 
-/** Lists the places in a schema without a limit. The reader of an `unknown` value limits it. */
+/** Lists the places without a limit in a schema. An `unknown` value is left out, because its reader limits it. */
 function unbounded(schema: unknown, path: string, known: Set<unknown>): string[] {
 	if (!isRecord(schema) || known.has(schema) || path === measured) return [];
 	known.add(schema);

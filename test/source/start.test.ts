@@ -56,8 +56,8 @@ function useFolder(): string {
 	return folder;
 }
 
-// For each error V8 notes the place of every function on the stack. The place of the module's own code costs a second
-// parse of all of it: a quarter of a cold start.
+// For each error V8 finds the place of every function on the stack. For the module's own code it has to parse
+// the whole module again, which takes a quarter of a cold start.
 test('creates no error while the modules of the Worker load', async () => {
 	const file = join(useFolder(), 'worker.mjs');
 	await bundle("export { default } from './src/worker.ts';", file);

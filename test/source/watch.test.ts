@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { watchFolder } from '../../src/command/dev/watch.ts';
 
-/** Watches a folder in which a file is written, and waits until the text of the file was read after a save. */
+/** Writes a file in a watched folder. `expectRead` waits until this text of the file was read after a save. */
 async function createWatched(name: string) {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-watch-'));
 	onTestFinished(() => rm(folder, { recursive: true }));
@@ -25,7 +25,7 @@ async function replace(path: string, text: string): Promise<void> {
 	await rename(`${path}.new`, path);
 }
 
-test('each save is reported of a file that was replaced twice and then written in place', async () => {
+test('reports each save of a file that is replaced twice and then written in place', async () => {
 	const { path, expectRead } = await createWatched('tone/SKILL.md');
 	for (const text of ['one\n', 'two\n']) {
 		await replace(path, text);
@@ -37,7 +37,7 @@ test('each save is reported of a file that was replaced twice and then written i
 	await expectRead('two\nthree\nfour\n');
 });
 
-test('saves are reported of a file whose folder was made anew', async () => {
+test('reports saves of a file whose folder was deleted and created again', async () => {
 	const { path, expectRead } = await createWatched('tone/SKILL.md');
 	await rename(dirname(path), `${dirname(path)}.old`);
 	await mkdir(dirname(path));

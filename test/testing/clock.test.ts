@@ -33,7 +33,7 @@ test('a stopped clock shows the same time until it advances, and runs due timers
 	expect(() => stopClock(0)).toThrow('The clock is stopped already');
 });
 
-test('a test does not wait for time limits and retries, and tools see the time of the clock', async () => {
+test('a test does not wait for time limits and retries, and tools get the time of the clock', async () => {
 	clock = stopClock('2026-01-31T09:00:00Z');
 	const hang = tool.define({ name: 'hang', description: 'Hangs.', inputSchema: {}, fn: () => new Promise(() => {}) });
 	const agent = defineAgent({ name: 'a', description: 'Waits.', tools: [hang, ...Object.values(toolbox.basic())] });

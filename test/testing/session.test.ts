@@ -39,7 +39,7 @@ const desk = defineAgent({
 	skills: [{ name: 'own', description: 'An own skill.', body: 'Be brief.' }, 'published'],
 });
 
-test('a test of an agent is ten lines', async () => {
+test('a test of an agent needs only ten lines', async () => {
 	const session = createTestSession(desk, {
 		script: [callTool('find_order', { id: 'A-1' }), 'It is on its way.'],
 		env: { SHOP_TOKEN: 'test' },
@@ -81,7 +81,7 @@ describe('a session in memory', () => {
 		expect(session.requests[0]?.system).not.toContain('other');
 	});
 
-	test('waits for approvals and results like a session of a Worker', async () => {
+	test('waits for approvals and results as a session of a Worker does', async () => {
 		const three = callTools(['pay', { amount: 20 }], ['pay', { amount: 30 }], ['by_hand', {}]);
 		const session = createTestSession(desk, { script: [three, 'Done.'] });
 		const { status, metadata } = await session.send('Pay.');
@@ -122,7 +122,7 @@ describe('a session in memory', () => {
 		expect(await session.state.get('last')).toBe('B-2');
 	});
 
-	test('fails like a run of a Worker, and accepts the next message', async () => {
+	test('fails as a session of a Worker does, and then accepts the next message', async () => {
 		const session = createTestSession(desk, { script: [Object.assign(new Error('no'), { status: 401 }), 'Better.'] });
 		await expect(session.send('Hi')).rejects.toMatchObject({ code: 'auth' });
 		expect((await session.send('Again')).text).toBe('Better.');

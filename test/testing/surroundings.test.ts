@@ -1,4 +1,4 @@
-/** What stands around an agent in a session of a test: memory, other agents, people, servers, schedules, skills. */
+/** What an agent can use in a session of a test: memory, other agents, people, servers, schedules, skills. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ const chief = defineAgent({ name: 'chief', description: 'Leads.', tools: [agentT
 describe('an agent with memory', () => {
 	const keeper = defineAgent({ name: 'keeper', description: 'Keeps.', memory: true, tools: [read] });
 
-	test('remembers by its tools, and recalls a fitting memory once', async () => {
+	test('stores memories with its tools, and recalls a fitting memory once', async () => {
 		const session = createTestSession(keeper, {
 			script: [
 				callTool('remember', { path: 'food.md', text: 'Likes apples.' }),
@@ -53,7 +53,7 @@ describe('an agent with memory', () => {
 		expect(messages.at(-2)?.content).toMatchObject({ memories: [{ path: 'food.md' }] });
 	});
 
-	test('needs an approval to remember after it has read outside text', async () => {
+	test('needs an approval to store a memory after it has read a text from outside', async () => {
 		const script = [callTool('read'), callTool('remember', { text: 'x' }), 'Kept.'];
 		const session = createTestSession(keeper, { script });
 		expect((await session.send('Read it.')).status).toBe('awaiting_tools');
@@ -61,7 +61,7 @@ describe('an agent with memory', () => {
 	});
 });
 
-describe('an agent that works for another one', () => {
+describe('an agent that works for another agent', () => {
 	test('runs each call in its own session, and continues its script', async () => {
 		const session = createTestSession(chief, {
 			script: [callTools(['clerk', { task: 'First.' }], ['clerk', { task: 'Second.' }]), 'All done.'],
@@ -111,7 +111,7 @@ describe('an agent that works for another one', () => {
 	});
 });
 
-describe('people', () => {
+describe('the people of a session', () => {
 	const till = defineAgent({
 		name: 'till',
 		description: 'Pays.',

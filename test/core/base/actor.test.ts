@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Actor, isSamePerson, ways } from '../../../src/core/base/actor.ts';
 
-/** Few names, so that two actors often share them, and names that would meet if they were only joined. */
+/** Few names, so that two actors often share a name. Some of them would become equal if they were only joined. */
 const owners = ['shop', 'office', '["shop","kim"]', 'shop","kim'];
 const users = ['kim', 'lee', '', 'key', 'shop'];
 const ids = ['1', '2', 'kim'];
@@ -14,14 +14,14 @@ const way = fc.constantFrom(...ways);
 const toActor = (of: fc.Arbitrary<string>, via: fc.Arbitrary<Actor['via']> = way): fc.Arbitrary<Actor> =>
 	fc.record({ owner: of, user, via, id }, { requiredKeys: ['owner', 'via', 'id'] });
 
-/** An actor whom nobody made. */
+/** An actor without a maker. */
 const plain = toActor(owner);
 const made = (by: fc.Arbitrary<Actor>, of: fc.Arbitrary<string> = owner): fc.Arbitrary<Actor> =>
 	fc.tuple(toActor(of, fc.constantFrom('token', 'link', 'key')), by).map(([actor, madeBy]) => ({ ...actor, madeBy }));
-/** An actor of any kind: one that nobody made, one that somebody made, or one whose maker somebody made. */
+/** An actor of any kind: without a maker, with a maker, or with a maker who has a maker too. */
 const actor = fc.oneof(plain, made(plain), made(made(plain)));
 
-/** Fewer runs would seldom meet two actors who share a name. */
+/** Fewer runs would seldom have two actors who share a name. */
 const runs = { numRuns: 2_000 };
 
 test('every actor is the same person as itself', () => {
@@ -61,7 +61,7 @@ test('a named user of an owner is the same person for every source and id', () =
 	);
 });
 
-test('two users of an owner are two people, and so are a user and a key without a user', () => {
+test('two users of an owner are two people, and a user and a key without a user are two people', () => {
 	fc.assert(
 		fc.property(plain, plain, (one, other) => one.user === other.user || !isSamePerson(one, other)),
 		runs,
@@ -78,7 +78,7 @@ test('keys, accounts and MCP clients of one owner without a user are one person'
 	);
 });
 
-test('without a user, each source and id is its own person, except keys and accounts', () => {
+test('without a user, actors of another source or id are other people, except keys and accounts', () => {
 	const own = fc.constantFrom<Actor['via']>('token', 'link', 'webhook', 'schedule', 'child');
 	fc.assert(
 		fc.property(owner, own, way, id, id, (of, via, another, first, second) => {
@@ -103,7 +103,7 @@ test('actors of two owners are never the same person', () => {
 	);
 });
 
-test('a token or a link for a user counts only as that user and as its maker', () => {
+test('a token or a link for a user is the same person as that user and as its maker, and as nobody else', () => {
 	fc.assert(
 		fc.property(toActor(owner), user, actor, actor, ({ owner: of, via, id: own }, name, madeBy, other) => {
 			const holder = { owner: of, user: name, via, id: own };
@@ -117,11 +117,11 @@ test('a token or a link for a user counts only as that user and as its maker', (
 	expect(isSamePerson(token, kim)).toBe(true);
 	expect(isSamePerson(token, { owner: 'shop', user: 'lee', via: 'key', id: '2' })).toBe(true);
 	expect(isSamePerson(token, { owner: 'shop', user: 'sam', via: 'key', id: '3' })).toBe(false);
-	// So it is no equivalence: the maker and the holder are two people.
+	// So the comparison is not transitive: the maker and the holder are two people.
 	expect(isSamePerson(kim, { owner: 'shop', user: 'lee', via: 'key', id: '2' })).toBe(false);
 });
 
-test('a token or a link without a user counts only as its maker', () => {
+test('a token or a link without a user is the same person as its maker, and as nobody else', () => {
 	fc.assert(
 		fc.property(owner, way, id, actor, actor, (of, via, own, madeBy, other) => {
 			return isSamePerson({ owner: of, via, id: own, madeBy }, other) === isSamePerson(madeBy, other);

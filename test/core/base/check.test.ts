@@ -22,7 +22,7 @@ test('lists all fields without a similar name, unless there are many', () => {
 	expect(() => assertKnownFields({ colour: 1 }, many)).toThrow(/^colour: no such field\. Take it out\.$/);
 });
 
-test('does not suggest a field that is already there', () => {
+test('does not suggest a field that the value already has', () => {
 	expect(() => assertKnownFields({ needsApproval: true, needApproval: true }, known)).toThrow(/Take it out/);
 });
 
@@ -38,7 +38,7 @@ test('names a nested unknown field by its path, with the most similar field', ()
 	);
 });
 
-test('reports a list instead of an object as such', () => {
+test('reports a list in place of an object as a list', () => {
 	const schema = v.strictObject({ agent: v.string() });
 	const piped = v.pipe(schema, v.readonly());
 	expect(() => check(schema, [], 'body')).toThrow(/^body: expected an object, not a list$/);
@@ -61,6 +61,6 @@ test.each<[schema: v.GenericSchema, value: unknown, says: string]>([
 	[v.pipe(v.string(), v.maxLength(2)), 'abc', 'expected a length of at most 2, got 3'],
 	[v.pipe(v.string(), v.isoTimestamp()), 'now', 'expected a valid timestamp, got now'],
 	[v.pipe(v.string(), v.minLength(9, 'Expected a long one')), 'a', 'Expected a long one'],
-])('a mistake is told in plain words', (schema, value, says) => {
+])('a mistake is reported in plain words', (schema, value, says) => {
 	expect(() => check(v.strictObject({ field: schema }), { field: value }, 'body')).toThrow(`field: ${says}`);
 });

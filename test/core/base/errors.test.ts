@@ -8,7 +8,7 @@ test('adds the stacks of the causes, without keys', () => {
 	expect(text).toMatch(/\nCaused by: TypeError: refused \[key\]\n +at /);
 });
 
-test('limits the chain of causes, including an endless one', () => {
+test('limits the chain of causes, even if the chain is endless', () => {
 	const error = new Error('again');
 	error.cause = error;
 	expect(describeStack(error)?.match(/again/g)).toHaveLength(4);

@@ -3,7 +3,7 @@ import { type PublicFetchOptions, publicFetch } from '../../../src/core/base/pub
 
 const bounds = { maxBytes: 1_000, timeoutMs: 60_000, maxRedirects: 3 };
 
-/** A fetch that answers from a table of URLs and records what it was asked. */
+/** A fetch that answers from a table of URLs and records its requests. */
 function web(answers: Readonly<Record<string, () => Response | Promise<Response>>>) {
 	const asked: { url: string; method: string; headers: Record<string, string>; body: unknown }[] = [];
 	const fetch = async (url: URL, init: RequestInit): Promise<Response> => {
@@ -68,7 +68,7 @@ describe('publicFetch', () => {
 		}
 	});
 
-	test('follows redirects from loopback to loopback if allowed, and never from the web to loopback', async () => {
+	test('follows redirects from loopback to loopback if allowed, but none from the web to loopback', async () => {
 		const { get, urls } = web({
 			'http://localhost:1/': to('http://127.0.0.1:2/'),
 			'http://127.0.0.1:2/': to('https://a.example/'),
@@ -94,7 +94,7 @@ describe('publicFetch', () => {
 		expect(urls()).toHaveLength(4 + 3 + 1);
 	});
 
-	test('ends a circle of redirects', async () => {
+	test('stops at a circle of redirects', async () => {
 		const { get, asked } = web({ 'https://a.example/': to('https://a.example/') });
 		await expect(get('https://a.example/')).rejects.toMatchObject({ code: 'network' });
 		expect(asked).toHaveLength(4);
@@ -140,7 +140,7 @@ describe('publicFetch', () => {
 		[307, 'POST', 'POST'],
 		[308, 'PUT', 'PUT'],
 		[301, 'PUT', 'PUT'],
-	])('a %i turns %s into %s, with its body where the method stays', async (status, method, then) => {
+	])('a %i turns %s into %s, and the body is sent if the method stays the same', async (status, method, then) => {
 		const { get, asked } = web({ 'https://a.example/': to('/2', status), 'https://a.example/2': ok });
 		const hasBody = method !== 'HEAD';
 		await get('https://a.example/', {
@@ -184,7 +184,7 @@ describe('publicFetch', () => {
 		expect(released).toEqual(['moved']);
 	});
 
-	test('drops headers about the compressed bytes', async () => {
+	test('drops the headers that describe the compressed body', async () => {
 		const packed = { 'content-encoding': 'gzip', 'content-length': '9', 'transfer-encoding': 'chunked', 'x-a': '1' };
 		const { get } = web({ 'https://a.example/': () => new Response('unpacked', { headers: packed }) });
 		const { headers } = await get('https://a.example/');
@@ -252,7 +252,7 @@ describe('publicFetch', () => {
 		await expect(answer).rejects.toThrow('enough');
 	});
 
-	test('throws an error without the platform’s message for an unreachable host', async () => {
+	test('throws an error for an unreachable host, without the message of the platform', async () => {
 		const { get } = web({});
 		const failed = get('https://gone.example/?token=secret', {}, { field: 'callback' });
 		await expect(failed).rejects.toMatchObject({ code: 'network', message: 'callback: could not be reached.' });

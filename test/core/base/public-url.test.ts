@@ -139,7 +139,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
 	],
 };
 
-/** What the refusals of a group have to say, where it is one thing. */
+/** The words that each refusal of a group must contain, for the groups whose refusals share them. */
 const words: Readonly<Record<string, RegExp>> = {
 	'an IPv4 address': /^url: (an IP address, not a name|not a URL)\. Give an https URL/,
 	'an IPv6 address': /^url: (an IP address, not a name|not a URL)\. Give an https URL/,
@@ -178,7 +178,7 @@ describe('assertPublicUrl', () => {
 		for (const url of allowed) expect(assertPublicUrl(url).href).toBe(new URL(url).href);
 	});
 
-	test('a URL object is checked like its text', () => {
+	test('checks a URL object like its text', () => {
 		expect(isRefused(new URL('https://127.1/'))).toBe(true);
 		expect(assertPublicUrl(new URL('https://example.com/a')).href).toBe('https://example.com/a');
 	});
@@ -221,7 +221,7 @@ describe('assertPublicUrl', () => {
 		);
 	});
 
-	test('an error names the field and the remedy, and does not repeat the URL', () => {
+	test('throws an error that names the field and the remedy, and does not repeat the URL', () => {
 		expect(() => assertPublicUrl('http://example.com/?token=s3cret', { field: 'callback.url' })).toThrow(
 			expect.objectContaining({
 				code: 'invalid_request',
@@ -236,7 +236,7 @@ describe('assertPublicUrl', () => {
 		}
 	});
 
-	test('accepts loopback only if allowed, under its plain names', () => {
+	test('accepts loopback only if allowed, and only by its plain names', () => {
 		const here = [
 			'http://localhost:8787/a',
 			'http://127.0.0.1/',

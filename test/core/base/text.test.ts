@@ -10,7 +10,7 @@ test('never cuts a text within a character', () => {
 	expect(truncateText('ab', -1)).toBe('');
 });
 
-test.each([2, 3, 4, 7])('pieces of %i make the text again, and none holds half a character', (length) => {
+test.each([2, 3, 4, 7])('pieces of length %i join to the same text, and none has half a character', (length) => {
 	const text = 'a😀b😀😀c'.repeat(20);
 	const pieces = splitText(text, length);
 	expect(pieces.join('')).toBe(text);
@@ -20,7 +20,7 @@ test.each([2, 3, 4, 7])('pieces of %i make the text again, and none holds half a
 	}
 });
 
-test.each([0, 1, 2, 3, 8_191, 8_192, 8_193, 30_000])('%i bytes as base64 are the same bytes again', (length) => {
+test.each([0, 1, 2, 3, 8_191, 8_192, 8_193, 30_000])('%i bytes stay the same after base64 and back', (length) => {
 	const bytes = Uint8Array.from({ length }, (_, at) => (at * 7) % 256);
 	const text = toBase64(bytes);
 	expect(fromBase64(text)).toEqual(bytes);
@@ -39,7 +39,7 @@ test('formats dollars with cents, or with more digits for a small amount', () =>
 
 const names = ['cursor', 'limit', 'owner', 'query'];
 
-test('finds the name for a typing mistake', () => {
+test('finds the name that a mistyped word is similar to', () => {
 	const slips = { limti: 'limit', Limit: 'limit', lmit: 'limit', limits: 'limit', cursr: 'cursor', q: 'query' };
 	for (const [slip, name] of Object.entries(slips)) expect(findNearest(slip, names), slip).toBe(name);
 });

@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 
 const never = () => new Promise<never>(() => {});
 
-/** Plays a script and aborts at the call of `begun`. */
+/** Plays a script and aborts when the script calls `begun`. */
 function aborting(make: (begun: () => void) => { script: Script; options?: Parameters<typeof play>[1] }) {
 	const controller = new AbortController();
 	const { script, options } = make(() => controller.abort());
@@ -81,7 +81,7 @@ describe('an abort', () => {
 		expect(events.at(-1)).toEqual({ type: 'cancelled' });
 	});
 
-	test('keeps tools from beginning', async () => {
+	test('prevents further tools from beginning', async () => {
 		let ran = 0;
 		await aborting((begun) => ({
 			script: [calling(echoCall('a'))],
@@ -112,7 +112,7 @@ describe('an abort', () => {
 		expect(endings(events)).toEqual([{ type: 'cancelled' }]);
 	});
 
-	test('leaves no rejection unhandled if something else fails at the same time', async () => {
+	test('leaves no rejection unhandled if another part of the run fails at the same time', async () => {
 		const { error } = await settled(
 			play(['never'], {
 				signal: AbortSignal.abort(),
@@ -149,7 +149,7 @@ describe('an abort', () => {
 		await expect(settled(run.result)).rejects.toMatchObject({ code: 'cancelled' });
 	});
 
-	test('ends a run whose whole reply waits for the reader', async () => {
+	test('ends a run that waits for the reader of a whole reply', async () => {
 		const controller = new AbortController();
 		const calls = Array.from({ length: 1_000 }, (_, n) => echoCall(`a${n}`));
 		const chatFn = () => calling(...calls);
@@ -167,14 +167,14 @@ describe('an abort', () => {
 		expect(events.at(-1)?.type).toBe('done');
 	});
 
-	test('after the end does not reach an ended call, and neither does the end of the run', async () => {
+	test('after the end of a call does not reach the call, and the end of the run does not reach it', async () => {
 		const controller = new AbortController();
 		const { requests } = await settled(play(['Hi'], { signal: controller.signal }));
 		controller.abort();
 		expect(requests[0]?.options?.signal?.aborted).toBe(false);
 	});
 
-	test('ends the run with its reason if that is a RunletError', async () => {
+	test('ends the run with the reason of the abort if the reason is a RunletError', async () => {
 		const signal = AbortSignal.abort(new RunletError('budget_exceeded', 'Nothing is left.'));
 		const { error, events } = await settled(play(['never'], { signal }));
 		expect(error?.code).toBe('budget_exceeded');

@@ -79,7 +79,7 @@ describe('the tools of a skill', () => {
 		expect(answers(result.messages).b).toEqual({ paid: { n: 1 } });
 	});
 
-	test('are the same for an interrupted turn', async () => {
+	test('are the same tools when an interrupted turn continues', async () => {
 		const [user = go, asked = go, read = go] = hasRead('billing');
 		const open = {
 			...asked,
@@ -101,7 +101,7 @@ describe('the tools of a skill', () => {
 		expect(offered(requests)).toEqual([[]]);
 	});
 
-	test('do not replace a tool of the same name, which the result reports', async () => {
+	test('do not replace a tool of the same name, and the result reports the conflict', async () => {
 		const own = readTool('pay', () => 'the own one');
 		const { result, requests } = await finish([reading('a', 'billing'), call('b', 'pay'), 'Done.'], {
 			skills,
@@ -176,7 +176,7 @@ describe('a read skill', () => {
 		expect(found).toEqual(['billing', 'ledger']);
 	});
 
-	test('is found turn by turn as in the whole history, whatever was called', async () => {
+	test('is found by the new messages of each turn as by the whole history, for any calls', async () => {
 		const one = fc.constantFrom('billing', 'ledger', 'plain', 'nope', 'echo', 'pay', 'book');
 		const turns = fc.array(fc.uniqueArray(one, { minLength: 1, maxLength: 3 }), { maxLength: 6 });
 		await fc.assert(
@@ -203,7 +203,7 @@ describe('a read skill', () => {
 		});
 	});
 
-	test('is inactive if its reading is left out of the request', async () => {
+	test('is inactive if the call that read it is left out of the request', async () => {
 		const options = { skills, contextFull: 'truncate', maxContextTokens: 2_000 } as const;
 		const read = hasRead('billing', 'T'.repeat(4_000));
 		const long = chat.userMessage('x'.repeat(4_000));

@@ -10,7 +10,7 @@ const usage = (inputTokens: number, cachedInputTokens?: number) => ({
 	cachedInputTokens,
 });
 
-/** Plays two runs of a conversation, the second some minutes later. Returns the reasons in their steps. */
+/** Plays two runs of a conversation, with some minutes between them. Returns the reasons in their steps. */
 async function playTwice(
 	cached: number | undefined,
 	{ first = {}, second = {}, tokens = 5_000, minutes = 1 }: Changes = {},
@@ -44,7 +44,7 @@ describe('a step', () => {
 		['the provider does not tell', undefined, {}],
 		['the agent wants no cache', 0, { second: { cache: false } }],
 		['another system prompt had no effect', 5_000, { second: { system: 'Be brief.' } }],
-	] as const)('says nothing where %s', async (_, cached, changes) => {
+	] as const)('has no reason where %s', async (_, cached, changes) => {
 		expect(await playTwice(cached, changes)).toEqual([undefined]);
 	});
 
@@ -61,11 +61,11 @@ describe('a step', () => {
 		['too short', { tokens: 1_000 }],
 		['too short', { tokens: 3_000 }],
 		['unknown', {}],
-	] as const)('says “%s”', async (reason, changes) => {
+	] as const)('has the reason “%s”', async (reason, changes) => {
 		expect(await playTwice(0, changes)).toEqual([reason]);
 	});
 
-	test('compares each turn of a run with the previous turn', async () => {
+	test('is compared with the step of the previous turn', async () => {
 		const script = [
 			{ ...calling(echoCall('a')), usage: usage(5_000, 0) },
 			{ ...calling(echoCall('b')), usage: usage(5_100, 5_000) },
@@ -79,7 +79,7 @@ describe('a step', () => {
 	test.each([
 		['compact', 'summary'],
 		['truncate', 'truncated'],
-	] as const)('says where the conversation was cut: %s', async (contextFull, reason) => {
+	] as const)('names the cut of the conversation as the reason: %s', async (contextFull, reason) => {
 		const long = Array.from({ length: 4 }, (_, n) => [
 			chat.userMessage(`${n} ${'x'.repeat(2_000)}`),
 			chat.assistantMessage('Yes.'),

@@ -30,7 +30,7 @@ afterEach(() => {
 });
 
 describe('calls of a turn', () => {
-	test('begin in their order, and sequential calls after all others', async () => {
+	test('begin in their order, and the sequential calls begin after all others', async () => {
 		const begun: string[] = [];
 		const note = (_: unknown, context: unknown): string => {
 			begun.push(String(Reflect.get(Object(context), 'callId')));
@@ -54,7 +54,7 @@ describe('calls of a turn', () => {
 		expect(results(result.messages)).toHaveLength(27);
 	});
 
-	test('are stopped by their time limit and their signal if they hang', async () => {
+	test('are stopped by their time limit or their signal if they hang', async () => {
 		vi.useFakeTimers();
 		const stopped: unknown[] = [];
 		const hang = readTool('work', (_, context) => {
@@ -76,13 +76,13 @@ describe('calls of a turn', () => {
 		expect(seen).toEqual({ ran: 100, now: 0, most: 10 });
 	});
 
-	test.each([1, 3, 50])('run %i at a time with that maxParallelToolCalls', async (most) => {
+	test.each([1, 3, 50])('run %i at a time if maxParallelToolCalls is that number', async (most) => {
 		const { seen, work } = counting();
 		await finish([calling(...calls(60)), 'done'], { tools: [work], maxParallelToolCalls: most });
 		expect(seen).toEqual({ ran: 60, now: 0, most });
 	});
 
-	test('begin in order ten at a time, and each sequential call alone after them', async () => {
+	test('begin in order, ten at a time, and then each sequential call runs alone', async () => {
 		const log: string[] = [];
 		let now = 0;
 		let most = 0;
@@ -108,7 +108,7 @@ describe('calls of a turn', () => {
 		expect({ most, others }).toEqual({ most: 10, others: 0 });
 	});
 
-	test('begin when others end, so a slow call holds up only its own place', async () => {
+	test('begin when other calls end, so a slow call delays no other call as long as places are free', async () => {
 		const slow = createDeferred<string>();
 		let ended = 0;
 		const work = readTool('work', async (_, context) => {
@@ -121,7 +121,7 @@ describe('calls of a turn', () => {
 		expect(result.messages.filter(({ role }) => role === 'tool')).toHaveLength(50);
 	});
 
-	test('over 200 of a run are not run, and have a result that tells the model', async () => {
+	test('after the 200th call of a run do not run, and their results tell the model the limit', async () => {
 		const { seen, work } = counting();
 		const { result, requests } = await finish([calling(...calls(2_000)), 'done'], { tools: [work] });
 		expect(seen.ran).toBe(200);
@@ -131,7 +131,7 @@ describe('calls of a turn', () => {
 		expect(requests[1]?.messages.filter(({ role }) => role === 'tool')).toHaveLength(2_000);
 	});
 
-	test('count over the turns of a run', async () => {
+	test('are counted over all turns of a run', async () => {
 		const { seen, work } = counting();
 		const turns = Array.from({ length: 5 }, (_, n) => calling(...calls(3, 3 * n)));
 		const { result } = await finish([...turns, 'done'], { tools: [work], maxToolCalls: 7 });
@@ -139,7 +139,7 @@ describe('calls of a turn', () => {
 		expect(errors(result.messages)).toEqual(calls(8, 7).map(({ id }) => id));
 	});
 
-	test('end with the run if they repeat forever', async () => {
+	test('that repeat forever end when the run ends', async () => {
 		const { seen, work } = counting();
 		const turns = Array.from({ length: 50 }, () => calling(call('same')));
 		const { events } = await finish([...turns, 'done'], { tools: [work], maxIterations: 51, maxToolCalls: 20 });
@@ -190,7 +190,7 @@ describe('the count of calls', () => {
 	});
 });
 
-test('no waiting call begins if a result cannot be stored', async () => {
+test('if a result cannot be stored, no waiting call begins', async () => {
 	const { seen, work } = counting();
 	const onMessage = ({ role }: Message) => {
 		if (role === 'tool') throw new Error('disk full');

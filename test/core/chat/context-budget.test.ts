@@ -44,7 +44,7 @@ describe('checkBudget', () => {
 		expect(await chat.checkBudget({ model: 'm' }, thousand)).toBeUndefined();
 	});
 
-	test('rejects over the limit with context_overflow, the parts, the total and the limit', async () => {
+	test('rejects over the limit with context_overflow, and names the parts, the total and the limit', async () => {
 		const error = await refusal(
 			chat.checkBudget({ model: 'm', system: 'x'.repeat(40), maxContextTokens: 500 }, thousand, [
 				readTool('look', () => ''),
@@ -85,7 +85,7 @@ describe('checkBudget', () => {
 });
 
 describe('the loop', () => {
-	test('does not ask the model over the limit', async () => {
+	test('does not ask the model if the request is over the limit', async () => {
 		const { error, requests, events } = await fail(['never'], { maxContextTokens: 500 }, thousand);
 		expect(error.code).toBe('context_overflow');
 		expect(requests).toEqual([]);

@@ -6,7 +6,7 @@ import { calling, echo, echoCall, fail, finish, only, type Script } from './supp
 const tooLong = (usage?: object) => new RunletError('context_overflow', 'too long', usage && { usage });
 
 describe('truncate', () => {
-	test('leaves out the oldest groups until the request has half of the limit, and warns with the number of messages', async () => {
+	test('leaves out the oldest groups until half of the limit is free, and warns with their number', async () => {
 		const { requests, result, events } = await finish(['fine'], truncate(800), history);
 		expect(names(requests[0]?.messages)).toEqual(['q7', 'a7', 'q8', 'a8', 'q9', 'a9', 'now']);
 		expect(chat.countTokensHeuristic(requests[0]?.messages ?? [])).toBeLessThanOrEqual(400);
@@ -16,7 +16,7 @@ describe('truncate', () => {
 		expect(result.messages).toEqual([...history, says('fine')]);
 	});
 
-	test('leaves out the fewest groups if half of the limit is not possible', async () => {
+	test('leaves out as few groups as possible if the request cannot shrink to half of the limit', async () => {
 		const { requests } = await finish(['fine'], truncate(800), [...long, user('now', 2_000)]);
 		expect(names(requests[0]?.messages)).toEqual(['q8', 'a8', 'q9', 'a9', 'now']);
 	});
@@ -57,7 +57,7 @@ describe('truncate', () => {
 		expect(names(requests[0]?.messages)).toEqual(['q8', 'a8', 'q9', 'a9', 'now']);
 	});
 
-	test('leaves out an earlier summary last', async () => {
+	test('leaves out an earlier summary only after all other groups', async () => {
 		const summary: Message = { role: 'system', content: 'S'.padEnd(400), summary: true };
 		const summed = [...long.slice(0, 2), summary, ...long.slice(2)];
 		const kept = await finish(['fine'], truncate(800), [...summed, user('now')]);
@@ -68,7 +68,7 @@ describe('truncate', () => {
 });
 
 describe('a provider that refuses a request for its length', () => {
-	test('gets half of the request, even without a known limit', async () => {
+	test('gets a request of half the length, even without a known limit', async () => {
 		const { requests, result, events } = await finish([tooLong(), 'fine'], truncate(), history);
 		expect(requests[0]?.messages).toEqual(history);
 		expect(names(requests[1]?.messages)).toEqual(['q6', 'a6', 'q7', 'a7', 'q8', 'a8', 'q9', 'a9', 'now']);
@@ -76,7 +76,7 @@ describe('a provider that refuses a request for its length', () => {
 		expect(result.text).toBe('fine');
 	});
 
-	test('gets only the newest group if that is more than half', async () => {
+	test('gets only the newest group if that group is more than half of the request', async () => {
 		const { requests } = await finish([tooLong(), 'fine'], truncate(), [...long.slice(0, 4), user('now', 4_000)]);
 		expect(names(requests[1]?.messages)).toEqual(['now']);
 	});

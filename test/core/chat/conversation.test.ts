@@ -38,7 +38,7 @@ describe('a request', () => {
 		expect(messages[3]).toMatchObject({ toolCallId: 'b', isError: true });
 	});
 
-	test('has added results that are not in the history', async () => {
+	test('may have added results that the history does not have', async () => {
 		const history = [user('1'), assistant(echoCall('a')), user('2')];
 		const { result } = await finish(['Hi'], {}, history);
 		expect(result.messages).toEqual([...history, chat.assistantMessage('Hi')]);
@@ -71,7 +71,7 @@ describe('a request', () => {
 		expect(messages).toEqual([user('1'), assistant(echoCall('a')), answer('a', 'late'), user('2')]);
 	});
 
-	test('leaves out results without an open call', async () => {
+	test('has no results that belong to no open call', async () => {
 		const messages = await sent(
 			user('1'),
 			answer('x', 0),
@@ -204,14 +204,14 @@ describe('the metadata of a provider', () => {
 		expect(requests[1]?.messages[1]).toEqual(kept);
 	});
 
-	test('is sent back after a round trip through JSON', async () => {
+	test('is sent back even after a round trip through JSON', async () => {
 		const first = await finish([{ text: 'Hi', reasoning: 'Hm', providerMetadata }]);
 		const history: Message[] = JSON.parse(JSON.stringify(first.result.messages));
 		const { requests } = await finish(['Bye'], {}, [...history, user('2')]);
 		expect(requests[0]?.messages[1]).toEqual({ ...chat.assistantMessage('Hi'), reasoning: 'Hm', providerMetadata });
 	});
 
-	test('is kept with reasoning that was only streamed', async () => {
+	test('is kept with the reasoning, even if the reasoning was only streamed', async () => {
 		const { result } = await finish([
 			{
 				text: 'Hi',
@@ -285,7 +285,7 @@ describe('a result that is too long', () => {
 		expect(requests[2]?.messages[2]).toBe(requests[1]?.messages[2]);
 	});
 
-	test('is cut in its parts together, without the images', async () => {
+	test('is cut by the total length of its parts, and images do not count', async () => {
 		const image = chat.imagePart('https://example.org/a.png');
 		const parts = [chat.textPart('a'.repeat(limit - 500)), image, chat.textPart('b'.repeat(500)), chat.textPart('c')];
 		const sent = await sentFor({ content: chat.flattenParts(parts), parts });

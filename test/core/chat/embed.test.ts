@@ -14,7 +14,7 @@ describe('chat.embed', () => {
 		expect(given).toEqual([[1], [3], [2]]);
 	});
 
-	test('reports each request to the meter in advance, and its reported cost afterwards', async () => {
+	test('reports each request to the meter in advance, and the cost of the request afterwards', async () => {
 		const told: unknown[] = [];
 		const meter: chat.Meter = {
 			reserve: ({ model, isEmbedding, inputTokens }) => void told.push([model, isEmbedding, inputTokens > 300]),
@@ -81,7 +81,7 @@ describe('chat.embed', () => {
 		await expect(asked).rejects.toMatchObject({ code: 'provider_error', message: expect.stringContaining('2 texts') });
 	});
 
-	test('names the missing provider, key or embeddings', async () => {
+	test('fails with an error that names the missing provider, key or embeddings', async () => {
 		await expect(chat.embed({ model: 'nobody' }, ['a'])).rejects.toMatchObject({ code: 'unknown_model' });
 		const keyless = { ...vectors, embedFn: undefined, needs: 'VECTORS_API_KEY' };
 		await expect(chat.embed({ model: 'v-1', providers: [keyless] }, ['a'])).rejects.toMatchObject({

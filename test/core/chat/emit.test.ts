@@ -38,7 +38,7 @@ describe('emit', () => {
 		expect(records.map(([, data]) => data)).toEqual(events.filter(({ type }) => kinds.includes(type)));
 	});
 
-	test('gets records with the names stepDataType and deltaDataType', async () => {
+	test('gets records under the names that stepDataType and deltaDataType set', async () => {
 		const { records } = await emitted({
 			emitSteps: true,
 			emitStreamDeltas: true,

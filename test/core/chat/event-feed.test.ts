@@ -44,7 +44,7 @@ async function readTogether(tool: Tool | typeof echo, onBatch = (_: readonly str
 	return batches;
 }
 
-test('a feed batches the end of a turn with immediate results, the step and the end of the run', async () => {
+test('a feed emits the end of a turn, immediate results, the step and the end of the run together', async () => {
 	const batches = await readTogether(echo);
 	const together = batches.map((kinds) => kinds.join(' '));
 	expect(together.find((kinds) => kinds.includes('stop'))).toContain('stop tool_result step');

@@ -36,12 +36,12 @@ describe('messages', () => {
 });
 
 describe('parts', () => {
-	test('creates an image part from a URL, or from data with a media type', () => {
+	test('creates an image part from a URL, or from data and a media type', () => {
 		expect(chat.imagePart('https://example.org/a.png')).toEqual({ kind: 'image', url: 'https://example.org/a.png' });
 		expect(chat.imagePart('aGk=', 'image/png')).toEqual({ kind: 'image', data: 'aGk=', mime: 'image/png' });
 	});
 
-	test('joins parts with blank lines, and no parts to an empty text', () => {
+	test('joins parts with blank lines, and makes an empty text of no parts', () => {
 		expect(chat.flattenParts([chat.textPart('a'), chat.textPart('b')])).toBe('a\n\nb');
 		expect(chat.flattenParts([])).toBe('');
 	});

@@ -47,7 +47,7 @@ describe('a meter', () => {
 		]);
 	});
 
-	test('is asked for a whole reply after its short limit cut the reply off', async () => {
+	test('is asked again, for a whole reply, after its short limit cut off the reply', async () => {
 		let isShort = true;
 		const asked: (boolean | undefined)[] = [];
 		const { meter, told } = noting((request) => {
@@ -77,7 +77,7 @@ describe('a meter', () => {
 		expect(kinds).toContain('turn.restarted');
 	});
 
-	test('is not asked again after a cut if it allows no longer reply', async () => {
+	test('is not asked again after a cut if it does not allow a longer reply', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([{ text: 'One two', stopReason: 'max_tokens' }]);
 		await chat.run({ model: 'scripted', providers: [scripted], meter }, [chat.userMessage('Count.')]).result;
@@ -109,7 +109,7 @@ describe('a meter', () => {
 		expect(asked[0]?.inputTokens).toBeGreaterThan(64);
 	});
 
-	test('gets an error within a begun reply as an interrupted call', async () => {
+	test('gets a call as interrupted if an error ends a begun reply', async () => {
 		const told: unknown[] = [];
 		const meter: chat.Meter = { reserve: () => 100, lost: (_, cut) => void told.push(cut) };
 		const events = [
@@ -128,7 +128,7 @@ describe('a meter', () => {
 		expect(told).toEqual([true, false]);
 	});
 
-	test('gets the silent time of an interrupted reply, and whether the provider used its own tools', async () => {
+	test('learns the silent time of an interrupted reply, and whether the provider used its own tools', async () => {
 		const told: (chat.HiddenCost | undefined)[] = [];
 		const meter: chat.Meter = { reserve: () => 100, lost: (_, __, ___, hidden) => void told.push(hidden) };
 		vi.useFakeTimers({ toFake: ['Date'] });
@@ -174,7 +174,7 @@ describe('a meter', () => {
 		expect(scripted.requests[0]?.options?.maxOutputTokens).toBe(17);
 	});
 
-	test('gets no cost of a request that was cancelled in advance', async () => {
+	test('gets no cost of a request that was cancelled before it was sent', async () => {
 		const asked = createDeferred<void>();
 		const answer = createDeferred<undefined>();
 		const { meter, told } = noting(() => {
@@ -196,7 +196,7 @@ describe('a meter', () => {
 		expect(scripted.requests).toHaveLength(0);
 	});
 
-	test('gets an interrupted request as cut', async () => {
+	test('gets an interrupted request marked as cut', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([undefined]);
 		const run = chat.run({ model: 'scripted', maxRetries: 0, providers: [scripted], meter }, [chat.userMessage('hi')]);
@@ -222,7 +222,7 @@ describe('a meter', () => {
 		expect(told.at(-1)).toEqual(['lost', undefined, true, 301]);
 	});
 
-	test('gets the tokens of a request by its script: a Chinese character has more than a quarter of a token', async () => {
+	test('gets more tokens of a request for a Chinese character than for a Latin character', async () => {
 		const sent: number[] = [];
 		const { meter } = noting(({ inputTokens, maxOutputTokens }) => {
 			sent.push(inputTokens);

@@ -7,7 +7,7 @@ import { calling, echo, finish, only, play, readTool } from './support.ts';
 
 const long = (name: string, characters: number) => `${name} `.padEnd(characters, '0123456789');
 
-/** Creates exchanges of a question, a call, a result of that many characters, and an answer. */
+/** Creates exchanges of a question, a call, a result of `characters` characters, and an answer. */
 const exchanges = (count: number, characters: number, call = 'look'): Message[] =>
 	Array.from({ length: count }, (_, n) => [
 		chat.userMessage(`question ${n}`),
@@ -18,7 +18,7 @@ const exchanges = (count: number, characters: number, call = 'look'): Message[] 
 
 const look = readTool('look', () => 'fine');
 const now = chat.userMessage('And now?');
-/** Lists the ids of the results that a request has as references. */
+/** Lists the ids of the results that a request has only as references. */
 const listReferences = (messages: readonly Message[] = []): string[] =>
 	messages.flatMap((one) => (one.role === 'tool' && `${one.content}`.includes('read_result') ? [one.toolCallId] : []));
 const stepped = (events: readonly { readonly type: string; readonly code?: string }[]) =>
@@ -73,7 +73,7 @@ describe('older results', () => {
 		);
 	});
 
-	test('are sent as references with a warm cache if the number of requests makes up for the cost', async () => {
+	test('are sent as references with a warm cache too, if the conversation has enough requests', async () => {
 		const counts: number[] = [];
 		for (const count of [5, 6, 8, 16])
 			counts.push(listReferences((await goOn(exchanges(count, 8_000), 1)).sent).length);
@@ -130,7 +130,7 @@ describe('older results', () => {
 		expect(stepped(next.events)).toBe(0);
 	});
 
-	test('are the reason in a step for a missed cache', async () => {
+	test('are the reason for a missed cache in a step', async () => {
 		const { prompt, result } = await goOn(exchanges(20, 8_000), 1, { oldResults: 'keep' });
 		const lastPrompt = prompt && { ...prompt, inputTokens: 40_000 };
 		const usage = { inputTokens: 9_000, cachedInputTokens: 0, outputTokens: 1 };
@@ -139,7 +139,7 @@ describe('older results', () => {
 		expect(only(events, 'step').map(({ cacheMiss }) => cacheMiss)).toEqual(['old results']);
 	});
 
-	test('with a repeated id are sent whole, except the first', async () => {
+	test('with a repeated id are sent whole, except the first result', async () => {
 		const given = [...exchanges(2, 20_000), ...exchanges(2, 20_000), ...exchanges(3, 10)];
 		expect(listReferences((await goOn(given, 6)).sent)).toEqual(['call0', 'call1']);
 	});
@@ -238,12 +238,12 @@ describe('read_result', () => {
 		return answer === undefined ? '' : chat.messageText(answer);
 	};
 
-	test('opens a result from its beginning, and tells how to continue', async () => {
+	test('returns a result from its beginning, and explains how to continue', async () => {
 		const text = await read({ id: 'call1' });
 		expect(text).toMatch(/^\[Characters 0 to 20000 of 30000\. Go on with from: 20000\.\]\nresult 1 0123/);
 	});
 
-	test('opens a result from a place to the end', async () => {
+	test('returns a result from a given place to its end', async () => {
 		const text = await read({ id: 'call1', from: 20_000 });
 		expect(text.split('\n')[0]).toBe('[Characters 20000 to 30000 of 30000.]');
 		expect(text.split('\n')[1]).toBe(long('result 1', 30_000).slice(20_000));

@@ -75,7 +75,7 @@ test('an error in onAnswer gives an isError result', async () => {
 	});
 });
 
-test('an approved call that asks continues without another approval', async () => {
+test('an approved call that asks a question continues without another approval', async () => {
 	const first = await finish([ordering], { tools: [order({ needsApproval: true })] });
 	const options = { tools: [order({ needsApproval: true })], openCalls: new Map([['a', { isApproved: true }]]) };
 	const asked = await finish(['never'], options, first.result.messages);
@@ -125,7 +125,7 @@ test('the loop does not run a tool that needs approval', async () => {
 	expect(ran).toBe(false);
 });
 
-test('needsApproval may check the arguments, and an error in it requires approval', async () => {
+test('needsApproval may check the arguments, and an error in needsApproval requires approval', async () => {
 	const paid: unknown[] = [];
 	const fn = (amount: unknown) => paid.push(amount);
 	const above = pay({ fn, needsApproval: ({ amount }) => Number(amount) > 10 });
@@ -161,7 +161,7 @@ test('a result does not change if the tool changes the value later', async () =>
 	expect(result.messages.find(({ role }) => role === 'tool')?.content).toEqual(['one']);
 });
 
-test('an approved call runs in the continued conversation, and a later call with its id does not', async () => {
+test('an approved call runs in the continued conversation, and a later call with its id waits', async () => {
 	const paid: unknown[] = [];
 	const tools = [pay({ fn: (amount: unknown) => paid.push(amount), needsApproval: true })];
 	const asked = await finish([calling(call('a', 'pay', { amount: 5 }))], { tools });

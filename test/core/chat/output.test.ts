@@ -30,7 +30,7 @@ describe('a reply to an outputSchema', () => {
 		expect((await finish(['{"city":"Oslo"}'], { outputSchema })).result.output).toEqual({ city: 'OSLO' });
 	});
 
-	test('is requested again with its mistakes if it does not fit', async () => {
+	test('is requested again with a list of its mistakes if it does not fit', async () => {
 		const { result, requests, events } = await finish(['Oslo!', '{"city":"Oslo","people":"many"}', good], schema);
 		expect(result.output).toEqual(oslo);
 		expect(requests.map(({ messages }) => messages.at(-1)?.content)).toEqual([
@@ -50,7 +50,7 @@ describe('a reply to an outputSchema', () => {
 		expect(only(events, 'step')).toHaveLength(3);
 	});
 
-	test('is requested again at most twice, then the run fails with the mistakes', async () => {
+	test('is requested again at most twice, and then the run fails with the mistakes', async () => {
 		const { error, requests } = await fail(['a', 'b', 'c', good], schema);
 		expect(requests).toHaveLength(3);
 		expect(error).toMatchObject({ code: 'invalid_output', data: { issues: ['it is not JSON'] } });
@@ -62,7 +62,7 @@ describe('a reply to an outputSchema', () => {
 		expect([error.code, requests.length]).toEqual(['invalid_output', 1]);
 	});
 
-	test('is requested again as often for the next message', async () => {
+	test('may be requested again twice for the next message too', async () => {
 		const { result } = await finish(['a', 'b', good], schema);
 		const next = [...result.messages, chat.userMessage('And now?')];
 		expect((await finish(['a', 'b', good], schema, next)).result.output).toEqual(oslo);
@@ -85,7 +85,7 @@ describe('a reply to an outputSchema', () => {
 		expect(error.code).toBe('max_iterations');
 	});
 
-	test('is checked only after the turns with tools', async () => {
+	test('is checked only when a turn calls no tools', async () => {
 		const turns = [{ text: 'Let me see.', ...calling(echoCall('a')) }, good];
 		const { result } = await finish(turns, { ...schema, tools: [echo] });
 		expect(result.output).toEqual(oslo);
@@ -103,7 +103,7 @@ describe('a reply to an outputSchema', () => {
 		expect(result.status).toBe('awaiting_tools');
 	});
 
-	test('is requested in the prompt if it may be any object', async () => {
+	test('is described in the prompt if it may be any object', async () => {
 		const { result, requests } = await finish(['[1]', '{"a":1}'], {
 			outputSchema: { type: 'object' },
 			system: 'Be brief.',

@@ -38,7 +38,7 @@ interface RandomTurn {
 	readonly streamed: boolean;
 }
 
-/** Splits a text into pieces of these lengths, repeatedly. */
+/** Splits a text into pieces of these lengths. After the last length the first length follows again. */
 function* pieces(text: string, cuts: readonly number[]): Generator<string> {
 	for (let at = 0, n = 0; at < text.length; n++) {
 		const length = cuts[n % cuts.length] ?? 1;

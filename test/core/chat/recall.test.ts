@@ -29,13 +29,13 @@ test('sends the recalled text before the newest user message, and keeps it out o
 	expect(events.map(({ type }) => type).indexOf('note')).toBe(1);
 });
 
-test('keeps the parts of a message after the recalled text', async () => {
+test('sends the recalled text, and after it all parts of the message', async () => {
 	const image = chat.imagePart('https://example.com/a.png');
 	const { requests } = await finish(['Tea.'], { recall: async () => recalled }, [chat.userMessage([image])]);
 	expect(requests[0]?.messages).toEqual([told(image)]);
 });
 
-test('keeps the recalled text with its message if another message arrives during the run', async () => {
+test('keeps the recalled text before its message, even if another message arrives during the run', async () => {
 	const waiting = [chat.userMessage('No, coffee')];
 	let turns = 0;
 	const steer = () => (turns++ === 1 ? waiting : []);
@@ -71,7 +71,7 @@ test('warns of a failure, and continues the run without a recalled text', async 
 	expect(only(events, 'warning')).toEqual([{ type: 'warning', code: 'not_recalled', message }]);
 });
 
-test('counts the recalled text for the context limit, and never summarizes it', async () => {
+test('counts the recalled text for the context limit, and does not put it into a summary', async () => {
 	const recall = () => ({ text: 'x'.repeat(1_000), sources: [] });
 	const without = await finish(['fine'], truncate(1_000), history);
 	const { requests } = await finish(['fine'], { ...truncate(1_000), recall }, history);

@@ -19,7 +19,7 @@ const own = (variant: string, prefix: string): ProviderRegistration => ({
 });
 
 describe('the registry', () => {
-	test('has four built-in providers, which recognize and name models but cannot talk', () => {
+	test('has four built-in providers, which recognize and name models but cannot call them', () => {
 		const builtins = chat.builtinProviders();
 		expect(builtins.map(({ displayName }) => displayName)).toEqual(['Anthropic', 'OpenAI', 'xAI', 'Google Gemini']);
 		for (const { chatFn, chatStreamFn } of builtins) expect([chatFn, chatStreamFn]).toEqual([undefined, undefined]);
@@ -71,7 +71,7 @@ describe('the registry', () => {
 		expect([detect('groq/llama'), detect('GROQ/Llama'), detect('my-groq/')]).toEqual([true, true, false]);
 	});
 
-	test('names an unknown provider by its own text', () => {
+	test('uses the id of an unknown provider as its name', () => {
 		expect(chat.providerName('gemini')).toBe('Google Gemini');
 		expect(chat.providerName('mistral')).toBe('mistral');
 	});
@@ -82,7 +82,7 @@ describe('resolveRegistration', () => {
 		expect(chat.resolveRegistration({ model: 'gpt-4o', providers: [own('proxy', 'gpt')] })?.variant).toBe('proxy');
 	});
 
-	test('searches the built-in entries then', () => {
+	test('searches the built-in entries after the passed providers', () => {
 		expect(chat.resolveRegistration({ model: 'gpt-4o' })?.variant).toBe('openai');
 		expect(chat.resolveRegistration({ model: 'claude-x', providers: [own('proxy', 'gpt')] })?.variant).toBe(
 			'anthropic',
@@ -95,7 +95,7 @@ describe('resolveRegistration', () => {
 });
 
 describe('a model without a usable provider', () => {
-	test('is unknown_model with the list of configured providers', async () => {
+	test('causes unknown_model with the list of configured providers', async () => {
 		const options = { model: 'llama3', providers: [providers.demo(), own('proxy', 'gpt')] };
 		const error = await chat.runLoop(options, 'Hi').catch((thrown: unknown) => thrown);
 		expect(error).toMatchObject({ code: 'unknown_model' });
@@ -104,7 +104,7 @@ describe('a model without a usable provider', () => {
 		expect(String(error)).toContain('PROXY');
 	});
 
-	test('is unknown_model if its provider is known but not configured', async () => {
+	test('causes unknown_model if its provider is known but not configured', async () => {
 		const error = await chat.runLoop({ model: 'claude-x' }, 'Hi').catch((thrown: unknown) => thrown);
 		expect(error).toMatchObject({ code: 'unknown_model' });
 		expect(String(error)).toContain('Anthropic');
@@ -141,7 +141,7 @@ describe('dispatchChat', () => {
 		);
 	});
 
-	test('rejects with unknown_model without a provider of the model', async () => {
+	test('rejects with unknown_model if no provider has the model', async () => {
 		expect((await refusal(chat.dispatchChat({ model: 'claude-x' }, messages))).code).toBe('unknown_model');
 	});
 
@@ -190,7 +190,7 @@ describe('dispatchChatStream', () => {
 		expect(reply?.text).toBe('registered');
 	});
 
-	test('without a provider that knows the model it rejects with unknown_model', async () => {
+	test('rejects with unknown_model if no provider has the model', async () => {
 		expect((await refusal(chat.dispatchChatStream({ model: 'claude-x' }, messages, []))).code).toBe('unknown_model');
 	});
 

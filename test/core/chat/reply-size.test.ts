@@ -17,7 +17,7 @@ const kinds: Record<string, (n: number) => { type: string; [field: string]: unkn
 	'a kind that nobody knows': () => ({ type: 'acme:data', data: piece }),
 };
 
-/** A model that streams 400 MB of a kind, and its state. */
+/** Creates a model that streams 400 MB of one kind of delta. Returns the model and its state. */
 function endless(make: (n: number) => { type: string; [field: string]: unknown }) {
 	const seen = { deltas: 0, aborted: false };
 	const turn: Parameters<typeof fail>[0][number] = async ({ options }, onDelta) => {

@@ -96,7 +96,7 @@ describe('the limit of restarts', () => {
 		expect(events.at(-1)?.type).toBe('error');
 	});
 
-	test('is 0 for maxRetries 0, and the shown part stays', async () => {
+	test('is 0 if maxRetries is 0, and then the shown part stays', async () => {
 		const { error, events, requests } = await played([cut(reset), 'never'], { maxRetries: 0 });
 		expect(error?.code).toBe('network');
 		expect(requests).toHaveLength(1);
@@ -145,7 +145,7 @@ test('a cancellation before a restart ends the run, and the shown part stays', a
 });
 
 describe('the meter', () => {
-	test('charges the lost try before it reserves the next one, and the turn includes its usage', async () => {
+	test('charges the lost try before it reserves the next try, and the turn has the usage of both', async () => {
 		const told: unknown[] = [];
 		const meter: ChatOptions['meter'] = {
 			reserve: () => {
@@ -162,7 +162,7 @@ describe('the meter', () => {
 		expect(result?.steps[0]?.usage).toEqual({ inputTokens: 20, outputTokens: 4 });
 	});
 
-	test('ends the run if it refuses the next try, and the shown part stays', async () => {
+	test('ends the run if the meter refuses the next try, and the shown part stays', async () => {
 		let asked = 0;
 		const meter: ChatOptions['meter'] = {
 			reserve: () => {
@@ -214,7 +214,7 @@ describe('a reader of deltas', () => {
 		expect(types).toEqual(['text', 'turn.restarted', 'text', 'stop']);
 	});
 
-	test('gets a single answer without streaming', async () => {
+	test('gets an answer only once without streaming', async () => {
 		expect(await settled(chat.runLoop(options(), 'Hello').catch((error: unknown) => error))).toBe('Whole.');
 	});
 });

@@ -7,14 +7,14 @@ afterEach(() => void vi.useRealTimers());
 
 const networkError = Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNRESET' } });
 
-/** Plays a script. Returns the milliseconds of its waits. */
+/** Plays a script. Returns how many milliseconds each wait took. */
 async function timed(script: Script, options: Parameters<typeof play>[1] = {}) {
 	const start = Date.now();
 	const played = await settled(play(script, options));
 	return { ...played, waited: Date.now() - start };
 }
 
-describe('a failure that may pass is retried before a delta was shown', () => {
+describe('a temporary failure is retried if no delta was shown yet', () => {
 	test.each([
 		['408', httpError(408)],
 		['409', httpError(409)],
@@ -78,12 +78,12 @@ describe('the number of retries', () => {
 		expect(requests).toHaveLength(3);
 	});
 
-	test('is maxRetries, also 0', async () => {
+	test('is maxRetries, even if that is 0', async () => {
 		expect((await timed([busy, 'never'], { maxRetries: 0 })).requests).toHaveLength(1);
 		expect((await timed([busy, busy, busy, busy, 'Hi'], { maxRetries: 4 })).result?.text).toBe('Hi');
 	});
 
-	test('starts again with each turn', async () => {
+	test('is counted anew in each turn', async () => {
 		const script = [busy, busy, calling(echoCall('a')), busy, busy, 'Hi'];
 		expect((await timed(script, { tools: [echo] })).result?.text).toBe('Hi');
 	});
@@ -122,7 +122,7 @@ describe('the wait before a retry', () => {
 	test.each([
 		['in an error of its own', (seconds: number) => httpError(429, { headers: { 'retry-after': String(seconds) } })],
 		['in the data of a RunletError', (retryAfter: number) => new RunletError('overloaded', 'wait', { retryAfter })],
-	])('is at most a minute: the call fails at once with %s', async (_, failure) => {
+	])('is at most a minute; for a longer wait the call fails at once: %s', async (_, failure) => {
 		const waited = await timed([failure(60), 'Hi']);
 		expect([waited.result?.text, waited.waited]).toEqual(['Hi', 60_000]);
 		const refused = await timed([failure(61), 'never']);
@@ -146,7 +146,7 @@ test('the usage includes failed tries', async () => {
 	expect(error?.data?.usage).toEqual({ inputTokens: 30 });
 });
 
-test('a failure has the model, the status, and a foreign error as its cause', async () => {
+test('a failure has the model and the status, and the error of other code as its cause', async () => {
 	const failure = httpError(400);
 	const { error } = await settled(fail([failure]));
 	expect(error.message).toContain('scripted');
@@ -181,7 +181,7 @@ describe('fallbacks', () => {
 		expect(error?.code).toBe('rate_limited');
 	});
 
-	test('are tried again from the first model on in the next turn', async () => {
+	test('are tried anew in the next turn, which begins with the first model', async () => {
 		const script = [busy, calling(echoCall('a')), 'Hi'];
 		const { requests } = await timed(script, { fallbacks: models, maxRetries: 0, tools: [echo] });
 		expect(requests.map(({ model }) => model)).toEqual(['scripted', 'scripted-b', 'scripted']);

@@ -130,7 +130,7 @@ describe('the four loops', () => {
 describe('the limit of turns', () => {
 	const endless = (): ChatReply => calling(echoCall('again'));
 
-	test('is 10 by default, and the run fails with max_iterations over it', async () => {
+	test('is 10 by default, and after 10 turns the run fails with max_iterations', async () => {
 		let turns = 0;
 		const chatFn = (): ChatReply => {
 			turns++;
@@ -208,7 +208,7 @@ describe('RunResult', () => {
 		expect(input).toEqual([hello]);
 	});
 
-	test('has the steps of the step events', async () => {
+	test('has the same steps as the step events', async () => {
 		const { events, result } = await finish([calling(echoCall('a')), 'Done.'], { tools: [echo] });
 		expect(only(events, 'step').map(({ type: _, ...step }) => step)).toEqual(result.steps);
 	});
@@ -305,7 +305,7 @@ describe('a manual tool', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('continues with appended tool messages, and runs nothing twice', async () => {
+	test('gets its result from an appended tool message, and no call runs twice', async () => {
 		let ran = 0;
 		const count = readTool('echo', () => ++ran);
 		const first = await finish([turn], { tools: [count, byHand] });
@@ -364,7 +364,7 @@ describe("mode 'manual'", () => {
 		expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
 	});
 
-	test('leaves calls open that mode auto runs', async () => {
+	test('leaves calls open that would run in mode auto', async () => {
 		const first = await finish([calling(echoCall('a'))], { tools: [echo], mode: 'manual' });
 		const { result } = await finish(['Done.'], { tools: [echo] }, first.result.messages);
 		expect(results(result.messages)).toEqual([['a', 'a']]);

@@ -19,7 +19,7 @@ describe('the loop with skills', () => {
 		expect(requests[0]?.system).toContain('  - refund: Pay back (when: refund)');
 	});
 
-	test('uses the skill index as the system prompt if there is none', async () => {
+	test('uses the skill index as the system prompt if no system prompt is given', async () => {
 		expect((await finish(['Hi'], { skills })).requests[0]?.system).toBe(skill.buildIndex(skills));
 	});
 
@@ -28,7 +28,7 @@ describe('the loop with skills', () => {
 		expect(requests[0]).toMatchObject({ system: undefined, tools: undefined });
 	});
 
-	test('offers list_skills, read_skill and apply_skill with the own tools', async () => {
+	test('offers list_skills, read_skill and apply_skill together with the tools of the caller', async () => {
 		const { requests } = await finish(['Hi'], { skills, tools: [echo] });
 		expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(['echo', 'list_skills', 'read_skill', 'apply_skill']);
 	});
@@ -57,14 +57,14 @@ describe('the loop with skills', () => {
 		expect(results(result.messages)).toEqual([['a', 'Dear Ada, from Rome']]);
 	});
 
-	test('refuses an own tool with the name of a skill tool as duplicate_tool', async () => {
+	test('refuses a tool of the caller that has the name of a skill tool, as duplicate_tool', async () => {
 		const own = { name: 'read_skill', inputSchema: {}, fn: () => '' };
 		expect((await fail(['never'], { skills, tools: [own] })).error.code).toBe('duplicate_tool');
 	});
 });
 
 describe('a skill resolver in the loop', () => {
-	test('wins over options.skills', async () => {
+	test('replaces options.skills', async () => {
 		const skillResolver = skill.inMemoryResolver([refund]);
 		const { requests } = await finish(['Hi'], { skills: [greet], skillResolver });
 		expect(requests[0]?.system).toBe(skill.buildIndex([refund]));

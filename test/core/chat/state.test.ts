@@ -54,7 +54,7 @@ describe('the state of tools', () => {
 		expect(await state.get('count')).toBe(1);
 	});
 
-	test('shows a call the changes of sequential calls, and none of parallel calls', async () => {
+	test('shows a call the changes of sequential calls, but no changes of parallel calls', async () => {
 		const three = calling(call('a'), call('b'), call('c'));
 		const { result } = await finish([three, 'Done.'], { tools });
 		expect(results(result.messages).map(([, count]) => count)).toEqual([1, 1, 1]);
@@ -62,7 +62,7 @@ describe('the state of tools', () => {
 		expect(results(later.messages).map(([, count]) => count)).toEqual([1, 2, 3]);
 	});
 
-	test('passes its changes to onMessage with the result, before it changes', async () => {
+	test('changes only after onMessage got the changes with the result', async () => {
 		const state = tool.inMemoryState();
 		const told: unknown[] = [];
 		await finish([calling(call('a')), 'Done.'], {

@@ -28,7 +28,7 @@ describe('max_tokens', () => {
 });
 
 describe('other stop reasons', () => {
-	test('pause_turn asks the model again with its own turn', async () => {
+	test('pause_turn sends the paused turn back to the model', async () => {
 		const { result, requests } = await finish([{ text: 'Thinking …', stopReason: 'pause_turn' }, 'Done.']);
 		expect(requests[1]?.messages).toEqual([chat.userMessage('Hello'), chat.assistantMessage('Thinking …')]);
 		expect(result).toMatchObject({ status: 'completed', text: 'Done.', metadata: { stopReason: 'end_turn' } });
@@ -40,7 +40,7 @@ describe('other stop reasons', () => {
 		expect((await fail([pause, pause, pause], { maxIterations: 2 })).error.code).toBe('max_iterations');
 	});
 
-	test('a refusal keeps no calls and runs none', async () => {
+	test('a refusal keeps no calls and runs no calls', async () => {
 		let ran = 0;
 		const count = readTool('count', () => ++ran);
 		const { result } = await finish(
@@ -72,7 +72,7 @@ describe('a reply', () => {
 		expect(error.code).toBe('interrupted');
 	});
 
-	test('that breaks off after some text and all retries is interrupted, and the text stays shown', async () => {
+	test('that breaks off after some text is interrupted after all retries, and the text stays shown', async () => {
 		const cut: Parameters<typeof fail>[0][number] = async (_, onDelta) => {
 			await onDelta({ type: 'text', text: 'Once upon' });
 			return undefined;
@@ -119,7 +119,7 @@ describe('usage', () => {
 		expect(result.steps.map((step) => step.usage)).toEqual([usage, usage]);
 	});
 
-	test('includes usage that only the stop delta has', async () => {
+	test('includes the usage that only the stop delta reports', async () => {
 		const { result } = await finish([{ text: 'Hi', deltas: [{ type: 'stop', reason: 'end_turn', usage }] }]);
 		expect(result.usage).toEqual(usage);
 	});

@@ -18,7 +18,7 @@ function patient(deltas: number, delta: (n: number) => { type: string; [field: s
 	return { counter, play };
 }
 
-/** Waits until everything waits. */
+/** Waits until nothing else can continue without a reader. */
 async function quiet(): Promise<void> {
 	for (let n = 0; n < 50_000; n++) await null;
 }
@@ -66,7 +66,7 @@ describe('events', () => {
 		expect((await refusal(run.result)).code).toBe('cancelled');
 	});
 
-	test('do not hold up the result without a reader', async () => {
+	test('do not delay the result if nobody reads them', async () => {
 		expect((await start(script()).result).text).toBe('Seen.');
 		expect((await refusal(start([new Error('boom')]).result)).code).toBe('provider_error');
 	});
@@ -117,7 +117,7 @@ describe('toStream', () => {
 		expect(bytes.trim().split('\n\n').at(-1)).toMatch(/^event: error\n/);
 	});
 
-	test('escapes line breaks in a text and in a kind', async () => {
+	test('escapes line breaks in a text and in the type of an event', async () => {
 		const delta = { type: 'acme:x\ndata: {"type":"done"}', text: 'a\n\nb' };
 		const bytes = await texts(
 			start([{ text: 'a\n\nevent: done', deltas: [delta, { type: 'text', text: 'a\n\nevent: done' }] }]).toStream(),
@@ -134,7 +134,7 @@ describe('toStream', () => {
 		expect((await refusal(run.result)).code).toBe('cancelled');
 	});
 
-	test('is a byte stream without a buffer', async () => {
+	test('returns a byte stream without a buffer', async () => {
 		const reader = start(script()).toStream().getReader({ mode: 'byob' });
 		const { value } = await reader.read(new Uint8Array(64));
 		expect(new TextDecoder().decode(value)).toMatch(/^event: run.started\n/);

@@ -4,14 +4,14 @@ import { calling, echo, echoCall, endings, finish, only, readText, results } fro
 
 type Delta = ReplyDelta | { readonly type: string; readonly [field: string]: unknown };
 
-/** Returns the model's events of a run whose turn streams these deltas. */
+/** Runs a turn that streams these deltas, and returns the events of the model. */
 async function streamed(deltas: readonly Delta[], text = '', options: Partial<ChatOptions> = {}): Promise<RunEvent[]> {
 	const { events } = await finish([{ text, deltas }], options);
 	return events.slice(1, -2);
 }
 
 describe('deltas', () => {
-	test('pass in the order of the provider', async () => {
+	test('are passed on in the order of the provider', async () => {
 		const deltas = [
 			{ type: 'reasoning', text: 'Hm' },
 			{ type: 'text', text: 'a' },
@@ -30,7 +30,7 @@ describe('deltas', () => {
 		expect((await streamed(deltas, 'a')).map(({ type }) => type)).toEqual(['text', 'stop']);
 	});
 
-	test('of unknown kinds pass without an effect', async () => {
+	test('of unknown kinds are passed on without an effect', async () => {
 		const unknown = { type: 'acme:citation', url: 'https://example.org' };
 		const events = await streamed([unknown, { type: 'text', text: 'a' }], 'a');
 		expect(events[0]).toEqual(unknown);
@@ -103,7 +103,7 @@ describe('deltas', () => {
 		expect(events.map(({ type }) => type)).toEqual(['text', 'stop']);
 	});
 
-	test('are the text of a reply without a text', async () => {
+	test('become the text of a reply without a text', async () => {
 		const { result } = await finish([
 			{
 				deltas: [
@@ -143,7 +143,7 @@ describe('two calls with one id', () => {
 		expect(only(events, 'tool_result').map(({ id }) => id)).toEqual(ids);
 	});
 
-	test('keep it in two turns, where a result belongs to the nearest earlier assistant message', async () => {
+	test('keep the id in two turns, where a result belongs to the nearest earlier assistant message', async () => {
 		const { result, requests } = await finish([calling(echoCall('a', 'one')), calling(echoCall('a', 'two')), 'Done.'], {
 			tools: [echo],
 		});
@@ -154,7 +154,7 @@ describe('two calls with one id', () => {
 		expect(requests[2]?.messages).toEqual(result.messages.slice(0, -1));
 	});
 
-	test('get missing ids, the same in the deltas and in the history', async () => {
+	test('without an id get one each, which is the same in the deltas and in the history', async () => {
 		const nameless = [echoCall('', 'one'), echoCall('', 'two')];
 		const starts = nameless.map(({ id, name }) => ({ type: 'tool_use_start', id, name }));
 		const { events, result } = await finish([{ ...calling(...nameless), deltas: starts }, 'Done.'], { tools: [echo] });
@@ -166,7 +166,7 @@ describe('two calls with one id', () => {
 });
 
 describe('the time for a tool input', () => {
-	/** Counts the reads of fragments: one for each fragment if the time is linear. */
+	/** Counts the reads of fragments. Each fragment is read once if the time is linear. */
 	async function readsFor(fragments: number): Promise<number> {
 		let reads = 0;
 		const deltas: Delta[] = [{ type: 'tool_use_start', id: 'a', name: 'echo' }];

@@ -11,7 +11,7 @@ describe('compact', () => {
 	const long = Array.from({ length: 10 }, (_, n) => [user(`q${n}`, 2_000), says(`a${n}`, 2_000)]).flat();
 	const history = [...long, user('now')];
 
-	test('replaces the oldest groups by a summary of the model before the first message that is still sent', async () => {
+	test('replaces the oldest groups by a summary before the first message that is still sent', async () => {
 		const { requests, result, events } = await finish(['Ada has 3 cats.', 'fine'], compact(10_000), [rule, ...history]);
 		const summary = result.messages.find((one) => one.role === 'system' && one.summary === true);
 		expect(summary?.content).toContain('Ada has 3 cats.');
@@ -156,7 +156,7 @@ describe('compact', () => {
 		expect(usage).toMatchObject({ inputTokens: 3 });
 	});
 
-	test('leaves out the oldest pieces of more than eight', async () => {
+	test('leaves out the oldest pieces if there are more than eight', async () => {
 		const parts = Array.from({ length: 12 }, (_, n) => [user(`p${n}`, 26_000), says('ok')]).flat();
 		const answer: Script[number] = ({ system }) => (system === undefined ? 'fine' : 'Short.');
 		const { requests } = await finish(Array(20).fill(answer), compact(10_000), [...parts, user('now')]);
@@ -166,7 +166,7 @@ describe('compact', () => {
 		expect(asked.join()).not.toContain('p3 ');
 	});
 
-	test('allows a summary more time than the first event of a stream', async () => {
+	test('allows a summary more time than it allows the first event of a stream', async () => {
 		vi.useFakeTimers();
 		const slow: Script[number] = () => new Promise((resolve) => setTimeout(() => resolve('Short.'), 30_000));
 		const options = { ...compact(10_000), timeouts: { firstEventMs: 1_000 }, maxRetries: 0 };
@@ -183,7 +183,7 @@ describe('compact', () => {
 		['is empty', { text: ' ', usage: { inputTokens: 50 } }],
 		['is refused', { text: 'No.', stopReason: 'refusal', usage: { inputTokens: 50 } }],
 		['fails for good', new RunletError('invalid_request', 'no', { usage: { inputTokens: 50 } })],
-	])('leaves out the oldest groups if a summary %s', async (_, given) => {
+	])('leaves out the oldest groups if the summary %s', async (_, given) => {
 		const script: Script = [given, { text: 'fine', usage: { inputTokens: 7 } }];
 		const { requests, result, events } = await finish(script, compact(10_000), history);
 		expect(names(requests[1]?.messages)).toEqual(['q6', 'a6', 'q7', 'a7', 'q8', 'a8', 'q9', 'a9', 'now']);
@@ -192,7 +192,7 @@ describe('compact', () => {
 		expect(result.usage.inputTokens).toBe(57);
 	});
 
-	test('sends fewer messages with a long summary, or none of it if it does not fit', async () => {
+	test('sends fewer messages with a long summary, or leaves out a summary that does not fit', async () => {
 		const less = await finish(['S'.repeat(30_000), 'fine'], compact(10_000), history);
 		expect(less.requests[1]?.messages.at(0)).toMatchObject({ summary: true });
 		expect(codes(only(less.events, 'warning')).slice(0, 1)).toEqual(['context_compacted']);
@@ -201,7 +201,7 @@ describe('compact', () => {
 		expect(codes(only(without.events, 'warning'))).toEqual(['context_compacted', 'context_truncated']);
 	});
 
-	test('retries a failure that may pass, and ends the run if it does not pass', async () => {
+	test('retries after a temporary failure, and ends the run if the failure remains', async () => {
 		const gone = () => new RunletError('network', 'gone', { usage: { inputTokens: 50 } });
 		const { error, requests } = await fail([gone(), 'never'], { ...compact(10_000), maxRetries: 0 }, history);
 		expect([error.code, requests.length]).toEqual(['network', 1]);
@@ -216,7 +216,7 @@ describe('compact', () => {
 		expect(codes(only(events, 'warning'))).toEqual(['fallback', 'context_compacted']);
 	});
 
-	test('requests no summary without room for it: sends only the newest group, or fails', async () => {
+	test('requests no summary if it has no room, but sends only the newest group or fails', async () => {
 		const tight = await finish(['fine'], compact(600), [...long, user('now', 2_200)]);
 		expect(names(tight.requests[0]?.messages)).toEqual(['now']);
 		const { error, requests } = await fail(['never'], compact(600), [...long, user('now', 3_000)]);

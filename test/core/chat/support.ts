@@ -21,7 +21,7 @@ export type Requests = ReturnType<typeof providers.scripted>['requests'];
 export interface Played {
 	readonly events: RunEvent[];
 	readonly requests: Requests;
-	/** Missing if the run failed. */
+	/** The result of the run. It is missing if the run failed. */
 	readonly result: RunResult | undefined;
 	/** The failure of the run. */
 	readonly error: RunletError | undefined;
@@ -71,7 +71,7 @@ export function asRunletError(error: unknown): RunletError {
 
 const terminal: readonly string[] = ['done', 'awaiting', 'halted', 'cancelled', 'error'];
 
-/** Returns the terminal events. There must be one, at the end. */
+/** Returns the terminal events. There must be exactly one, as the last event. */
 export function endings(events: readonly RunEvent[]): RunEvent[] {
 	return events.filter(({ type }) => terminal.includes(type));
 }
@@ -119,7 +119,7 @@ export function results(messages: readonly Message[]): [id: string, content: unk
 	return messages.flatMap((message) => (message.role === 'tool' ? [[message.toolCallId, message.content]] : []));
 }
 
-/** Creates a plain error like an HTTP client. */
+/** Creates a plain error as an HTTP client throws it. */
 export function httpError(status: number, fields: Readonly<Record<string, unknown>> = {}): Error {
 	return Object.assign(new Error(`HTTP ${status}`), { status, ...fields });
 }

@@ -75,7 +75,7 @@ describe('the start of a run', () => {
 		expect(events[0]).toEqual({ type: 'run.started', runId: 'run-7', attempt: 1 });
 	});
 
-	test('creates a missing id', async () => {
+	test('creates an id if the caller gives no id', async () => {
 		const [one] = only((await play(['Hi'])).events, 'run.started');
 		const [other] = only((await play(['Hi'])).events, 'run.started');
 		expect(one?.runId).toMatch(/./);
@@ -102,7 +102,7 @@ describe('run never throws synchronously', () => {
 
 	test('rejects options and messages of a wrong type', async () => {
 		const nothing: { options?: ChatOptions; messages?: Message[] } = JSON.parse('{}');
-		// @ts-expect-error what a caller in JavaScript may do
+		// @ts-expect-error a caller in JavaScript may pass any value
 		const run = chat.run(nothing.options, nothing.messages);
 		await expect(run.result).rejects.toMatchObject({ name: 'RunletError' });
 	});

@@ -22,7 +22,7 @@ test('shows readers the text of showThrown before the result, and keeps it out o
 	expect(JSON.stringify([requests, result.messages])).not.toContain('of Error');
 });
 
-test('shows readers no stack without a text of showThrown', async () => {
+test('shows readers no stack if showThrown returns no text', async () => {
 	for (const showThrown of [undefined, () => undefined]) {
 		const { events } = await finish([calling(call), 'done'], { tools: [breaks], showThrown });
 		expect(events.filter(({ type }) => type === 'tool_stack')).toEqual([]);

@@ -24,12 +24,12 @@ describe('the first event', () => {
 		expect(requests[0]?.options?.signal?.aborted).toBe(true);
 	});
 
-	test('is the reply without streaming', async () => {
+	test('is the whole reply if the model does not stream', async () => {
 		const options = { model: 'any', chatFn: never, timeouts: { firstEventMs: 1_000 }, maxRetries: 0 };
 		await expect(settled(chat.runLoop(options, 'Hi'))).rejects.toMatchObject({ code: 'timeout' });
 	});
 
-	test('has a default limit', async () => {
+	test('has a time limit by default', async () => {
 		const { error } = await settled(play([never], { maxRetries: 0 }));
 		expect(error?.code).toBe('timeout');
 	});
@@ -143,7 +143,7 @@ describe('the run', () => {
 		expect((await settled(play([late], { timeouts }))).result?.text).toBe('Hi');
 	});
 
-	test('leaves no timer', async () => {
+	test('leaves no timer when it ends', async () => {
 		await settled(play(['Hi']));
 		expect(vi.getTimerCount()).toBe(0);
 	});

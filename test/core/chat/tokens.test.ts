@@ -18,13 +18,13 @@ describe('an estimate of tokens', () => {
 		['a hash', 'd41d8cd98f00b204e9800998ecf8427e', 16, 24],
 		['base64', 'Zk9xQ2VtV3pMcTRSc0tIYlA3dUo2eVRnWG5EaEFvRWM=', 24, 34],
 		['code', 'for (const one of all) if (one.size > most) most = one.size;', 15, 20],
-	])('of %s is near to the count of tokenizers', (_, text, least, most) => {
+	])('of %s is near to the counts of real tokenizers', (_, text, least, most) => {
 		const each = estimateTokens(text.repeat(100)) / 100;
 		expect(each).toBeGreaterThanOrEqual(least * 0.8);
 		expect(each).toBeLessThanOrEqual(most * 1.25);
 	});
 
-	test('does not depend on the cuts of a text', () => {
+	test('does not depend on how a text is cut into pieces', () => {
 		const text = 'plain text, Füllung, 填充 — and a 🎈, 12345 and xY7zQ. \n\t{"a": [1, 2]}';
 		for (const length of [1, 2, 3, 7]) {
 			const counter = createTokenCounter();
@@ -111,7 +111,7 @@ describe('an attachment', () => {
 		['a text file', { kind: 'file', mime: 'text/plain', data: btoa('word '.repeat(400)) }, 'acme', 500],
 		['a text file with a caption', { kind: 'file', mime: 'text/plain', data: btoa('word '), text: 'a' }, 'acme', 2],
 		['a text', { kind: 'text', text: 'words' }, 'acme', 0],
-	] as const)('%s costs what the provider says: %o of %s', (_, part, model, tokens) => {
+	] as const)('%s costs the tokens that the provider documents: %o of %s', (_, part, model, tokens) => {
 		expect(countMediaTokens(part, findMediaRules(model))).toBe(tokens);
 	});
 });

@@ -60,7 +60,7 @@ describe('a failed call becomes an isError result, and the run continues', () =>
 		]);
 	});
 
-	test.each([[undefined], [null], ['']])('empty arguments (%j) are {}', async (input) => {
+	test.each([[undefined], [null], ['']])('empty arguments (%j) count as {}', async (input) => {
 		const got: unknown[] = [];
 		const look = readTool('look', (given) => got.push(given));
 		const { result } = await finish([calling(call('a', 'look', input)), 'Done.'], { tools: [look] });
@@ -87,7 +87,7 @@ describe('the calls of one turn', () => {
 		]);
 	});
 
-	test('of sequential tools run after all the others, one at a time, in their order', async () => {
+	test('of sequential tools run after all other calls, one at a time, in their order', async () => {
 		const order: string[] = [];
 		const work = (kind: string) => async (input: unknown) => {
 			const { id } = v.parse(v.object({ id: v.string() }), input);
@@ -144,7 +144,7 @@ describe('the calls of one turn', () => {
 });
 
 describe('a tool', () => {
-	test('emits notes while it runs, as texts or as a label and a detail', async () => {
+	test('emits notes while it runs, each as a text or as a label and a detail', async () => {
 		const noisy = tool.define({
 			name: 'noisy',
 			description: '',
@@ -175,7 +175,7 @@ describe('a tool', () => {
 		]);
 	});
 
-	test('gets a signal even if the run has none', async () => {
+	test('gets a signal even if the run has no signal', async () => {
 		const seen: unknown[] = [];
 		const look = readTool('look', (_, context) => {
 			if (typeof context === 'object' && context !== null) seen.push(Reflect.get(context, 'signal'));
@@ -221,7 +221,7 @@ describe('a tool', () => {
 	});
 });
 
-test('a note during the storing of a result is shown after the result, as in the store', async () => {
+test('a note that comes while a result is being stored is shown after the result, as in the store', async () => {
 	const storing = createDeferred<void>();
 	const said = createDeferred<void>();
 	const stored: [id: string, notes: number][] = [];

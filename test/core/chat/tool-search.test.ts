@@ -29,7 +29,7 @@ describe('a run with many tools', () => {
 		expect(sent(many.requests)[1]).toHaveLength(6);
 	});
 
-	test('sends the tools that search_tools found from the next turn on, last and in the order found', async () => {
+	test('sends found tools from the next turn on, after the other tools and in the order of finding', async () => {
 		const { requests, result } = await finish(
 			[search('a', 'Sending!'), search('b', 'letter'), calling({ id: 'c', name: 'send_email', input: {} }), 'done'],
 			{ tools: many },
@@ -64,7 +64,7 @@ describe('a run with many tools', () => {
 		expect(sent(next.requests)).toEqual([['search_tools', 'send_email']]);
 	});
 
-	test('sends at most 40 found tools, and keeps the newest half of more in order', async () => {
+	test('sends at most 40 found tools; of more it keeps the newest half, in order', async () => {
 		const tools = numbered(100);
 		const script = Array.from({ length: 9 }, (_, n) =>
 			search(
@@ -82,7 +82,7 @@ describe('a run with many tools', () => {
 		expect(lists.at(-1)).toContain('tool_99');
 	});
 
-	test('leaves out the tools that left-out messages found', async () => {
+	test('does not send tools that were found only by left-out messages', async () => {
 		const first = await finish([search('a', 'email'), 'done'], { tools: many }, [chat.userMessage('x'.repeat(4_000))]);
 		const next = [...first.result.messages, chat.userMessage('Go on.')];
 		const options = { tools: many, contextFull: 'truncate', maxContextTokens: 900 } as const;
@@ -91,12 +91,12 @@ describe('a run with many tools', () => {
 		expect(sent(requests)).toEqual([['search_tools']]);
 	});
 
-	test('reports an empty search', async () => {
+	test('reports a search that finds nothing', async () => {
 		const { result } = await finish([search('a', 'submarine'), 'done'], { tools: many });
 		expect(results(result.messages)).toEqual([['a', { tools: [], note: expect.stringContaining('other ones') }]]);
 	});
 
-	test('finds tools by other forms of a word, and never by stop words', async () => {
+	test('finds tools by other forms of a word, but not by stop words', async () => {
 		const tools = [
 			...numbered(45),
 			readTool('export_employee', () => '', { description: 'Write a CSV file.' }),
@@ -150,7 +150,7 @@ describe('a run with large tools', () => {
 		expect([sent(few.requests)[0]?.length, warned(few.events)]).toEqual([15, []]);
 	});
 
-	test('limits tools to a tenth of the context, to at least 4,000 tokens, or to maxToolTokens', async () => {
+	test('limits tools to maxToolTokens; the default is a tenth of the context, but at least 4,000', async () => {
 		const count = async (options: Partial<ChatOptions>) => {
 			const { requests } = await finish(['done'], { tools: big(5, 1_000), ...options });
 			return sent(requests)[0]?.length;
@@ -163,7 +163,7 @@ describe('a run with large tools', () => {
 		expect(await count({ maxContextTokens: 10_000, tools: big(3, 1_000) })).toBe(3);
 	});
 
-	test('sends only the newest found tools within the limit', async () => {
+	test('sends only so many of the newest found tools as the limit allows', async () => {
 		const { requests } = await finish([search('a', '10 11 12 13'), search('b', '20 21 22 23'), 'done'], {
 			tools: big(30, 1_000),
 			maxToolTokens: 5_000,

@@ -27,7 +27,7 @@ test("a tool reads and changes the run's workspace, in one step for each call", 
 	expect(await snapshot(files)).toEqual({ 'a.txt': 'a' });
 });
 
-test('the tools of a run without a workspace have none', async () => {
+test('the tools of a run without a workspace get no workspace', async () => {
 	const look = withContext('look', ({ workspace: own }) => own === undefined);
 	const { result } = await finish([calling(call('c1', 'look')), 'done'], { tools: [look] });
 	expect(results(result.messages)).toEqual([['c1', true]]);

@@ -27,12 +27,12 @@ describe('builtins', () => {
 		expect(names(skill.builtins(skills))).toEqual(['list_skills', 'read_skill', 'apply_skill']);
 	});
 
-	test('with a searching resolver, search_skills comes fourth', () => {
+	test('include search_skills as the fourth tool if the resolver can search', () => {
 		expect(names(skill.builtinsWithResolver(skill.inMemoryResolver(skills)))).toHaveLength(3);
 		expect(names(skill.builtinsWithResolver(skill.searchableResolver(skills)))[3]).toBe('search_skills');
 	});
 
-	test('each has a description and a schema for providers', () => {
+	test('have descriptions and schemas for providers', () => {
 		for (const own of skill.builtinsWithResolver(skill.searchableResolver(skills))) {
 			expect(own.description).not.toBe('');
 			expect(own.inputSchema).toMatchObject({ type: 'object' });
@@ -73,7 +73,7 @@ describe('read_skill', () => {
 		expect(await output(skill.builtinReadSkillR(store), 'read_skill', { name: 'tone' })).toBe('Be warm. {{x}}');
 	});
 
-	test('names required skills, missing ones and circles', async () => {
+	test('names required skills, missing skills and circles', async () => {
 		const voice = { name: 'voice', description: 'Voice', body: 'V', requires: ['tone'] };
 		const own = skill.builtinReadSkill([{ ...tone, requires: ['voice', 'grammar'] }, voice]);
 		expect(String(await output(own, 'read_skill', { name: 'tone' })).split('\n\n')).toEqual([
@@ -84,7 +84,7 @@ describe('read_skill', () => {
 		]);
 	});
 
-	test('a bodyFn that throws is an error result', async () => {
+	test('returns an error result if bodyFn throws', async () => {
 		const bodyFn = () => Promise.reject(new Error('no data'));
 		const own = skill.builtinReadSkill([{ ...tone, bodyFn }]);
 		expect(await call(own, 'read_skill', { name: 'tone' })).toMatchObject({ output: 'no data', isError: true });
@@ -104,7 +104,7 @@ describe('apply_skill', () => {
 		expect(await apply(null)).toBe('{}');
 	});
 
-	test('values of the run win, so the model cannot forge attachments', async () => {
+	test('prefers the values of the run to those of the model, so the model cannot forge attachments', async () => {
 		expect(await apply({ topic: 'refund', attachments: ['fake'] }, { attachments: ['real'] })).toBe(
 			'{"topic":"refund","attachments":["real"]}',
 		);
@@ -113,7 +113,7 @@ describe('apply_skill', () => {
 		);
 	});
 
-	test('an empty value of the run wins too', async () => {
+	test('prefers even an empty value of the run', async () => {
 		expect(await apply({ attachments: ['fake'] }, { attachments: null })).toBe('{"attachments":null}');
 	});
 
@@ -181,7 +181,7 @@ describe('read_skill_file', () => {
 		expect(own.retry).toBe('safe');
 	});
 
-	test('returns a file unchanged, also an empty file', async () => {
+	test('returns a file unchanged, even if it is empty', async () => {
 		expect(await read('references/api.md')).toMatchObject({ output: 'The API.', isError: false });
 		expect(await read('assets/a b.txt')).toMatchObject({ output: '', isError: false });
 	});
@@ -206,7 +206,7 @@ describe('read_skill_file', () => {
 			'toString',
 		],
 		...['references/api.md ', '\uFF0E\uFF0E/secret', '....//secret', 'file:///etc/x'],
-	])('does not leave the folder, nor guess: %j', async (path) => {
+	])('reads no file outside the folder, and guesses no path: %j', async (path) => {
 		const expected = `The skill tone has no file ${JSON.stringify(path)}. Its files: references/api.md, assets/a b.txt.`;
 		expect(await read(path)).toMatchObject({ output: expected, isError: false });
 	});

@@ -63,7 +63,7 @@ describe('what a skill requires', () => {
 		);
 	});
 
-	test('is found without its texts, if the resolver can', async () => {
+	test('is found without reading its texts, if the resolver can do that', async () => {
 		const resolver = skill.inMemoryResolver([]);
 		const read = { ...resolver, readFn: () => Promise.reject(new Error('read')), findFn: (name: string) => make(name) };
 		expect((await loadRequired(read, make('a', { requires: ['b'] }))).skills).toEqual([
@@ -74,7 +74,7 @@ describe('what a skill requires', () => {
 });
 
 describe('the tools of skills', () => {
-	test('are their own tools, and the tools of allowed-tools', () => {
+	test('are the tools of each skill itself, and the tools that allowed-tools names', () => {
 		const skills = [
 			make('a', { tools: tool.forAgent([named('own')]) }),
 			allowing('b', 'Read pay(x y, post) Bash(post)'),
@@ -102,7 +102,7 @@ describe('the tools of skills', () => {
 		expect(names([], skills, [])).toEqual({ tools: ['a.pay'], taken: ['b.pay'] });
 	});
 
-	test('come once if two skills share them, or if a skill is read twice', () => {
+	test('are listed once if two skills share them, or if a skill is read twice', () => {
 		const shared = tool.forAgent([named('pay')]);
 		const skills = [make('a', { tools: shared }), make('b', { tools: shared }), make('a', { tools: shared })];
 		expect(names([], skills, [])).toEqual({ tools: ['a.pay'], taken: [] });
@@ -121,7 +121,7 @@ describe('the tools of skills', () => {
 		['a list of texts with several each', ['Read, pay', 'Bash']],
 		['patterns without a space between', 'Bash(a)pay(b)Read'],
 		['a pattern that is never closed', 'pay Bash(pay'],
-	])('are those that allowed-tools names, written as %s', (_, allowed) => {
+	])('are the tools that allowed-tools names, written as %s', (_, allowed) => {
 		const one = make('a', { frontMatter: { 'allowed-tools': allowed } });
 		const offered = ['pay', 'Other', 'git', 'cut', 'diff:*'].map(readTool);
 		expect(names([], [one], offered)).toEqual({ tools: ['a.pay'], taken: [] });
@@ -135,7 +135,7 @@ describe('the tools of skills', () => {
 		},
 	);
 
-	test('reads an allowed-tools of a megabyte of parentheses in linear time', () => {
+	test('are read in linear time from an allowed-tools that has a megabyte of parentheses', () => {
 		const odd = make('a', { frontMatter: { 'allowed-tools': `pay ${'('.repeat(1_000_000)}` } });
 		expect(names([], [odd], [readTool('pay')])).toEqual({ tools: ['a.pay'], taken: [] });
 	});

@@ -26,7 +26,7 @@ function breaches(text: string, directory: string): string[] {
 }
 
 describe('268 real skills', () => {
-	test('all load, with their front matter and body', () => {
+	test('can all be read, with their front matter and body', () => {
 		const skills = corpus.map(({ text, directory }) => fromMarkdown(text, { directory }));
 		expect(skills).toHaveLength(268);
 		for (const [at, { name, description, body = '' }] of skills.entries()) {
@@ -36,7 +36,7 @@ describe('268 real skills', () => {
 		}
 	});
 
-	test.each(corpus)('$path is the same, and equally valid, after a round trip', ({ text, directory }) => {
+	test.each(corpus)('$path stays the same, and as valid as before, after a round trip', ({ text, directory }) => {
 		const skill = fromMarkdown(text, { directory });
 		const written = toMarkdown(skill);
 		expect(fromMarkdown(written)).toStrictEqual(skill);

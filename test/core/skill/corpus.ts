@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 
 const folder = join(import.meta.dirname, '../../fixtures/skills-corpus');
 
-/** A real SKILL.md: its path in `test/fixtures/skills-corpus`, the name of its folder, its text. */
+/** A real SKILL.md: its path in `test/fixtures/skills-corpus`, the name of its folder, and its text. */
 export interface CorpusFile {
 	readonly path: string;
 	readonly directory: string;

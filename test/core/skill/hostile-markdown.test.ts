@@ -11,7 +11,7 @@ describe('a hostile SKILL.md', () => {
 		['very many lists in lists', [`x: ${'['.repeat(200_000)}`]],
 		['one key very often', many(50_000, () => 'k: b')],
 		['very many colons', [`x: ${'a: '.repeat(300_000)}`]],
-	])('with %s has one violation: its length', (_, lines) => {
+	])('with %s has only one violation, its length', (_, lines) => {
 		const text = wrap(lines);
 		expect(skill.validateMarkdown(text)).toEqual([
 			{
@@ -29,7 +29,7 @@ describe('a hostile SKILL.md', () => {
 		expect(skill.fromMarkdown(text).frontMatter).toMatchObject({ k0: 'a: b', k1499: 'a: b' });
 	});
 
-	test('with an allowed-tools of open parentheses is read', () => {
+	test('whose allowed-tools has many open parentheses is read', () => {
 		const text = wrap([`allowed-tools: Read ${'('.repeat(30_000)}`]);
 		expect(skill.fromMarkdown(text).name).toBe('a');
 	});

@@ -34,7 +34,7 @@ describe('fromMarkdown', () => {
 		expect(readBody('\n\nOne\n---\nTwo\n---\n')).toBe('One\n---\nTwo\n---\n');
 	});
 
-	test('accepts a BOM, CRLF and blanks after the dashes', () => {
+	test('accepts a byte order mark, CRLF, and blanks after the dashes', () => {
 		const skill = fromMarkdown('\uFEFF---  \r\nname: a\r\ndescription: |\r\n  one\r\n  two\r\n---\t\r\n\r\nBody\r\n');
 		expect(skill).toStrictEqual({ name: 'a', description: 'one\ntwo', body: 'Body\r\n' });
 		expect(validateMarkdown('\uFEFF---\r\nname: a\r\ndescription: b\r\n---\r\n')).toEqual([]);
@@ -63,7 +63,7 @@ describe('fromMarkdown', () => {
 		});
 	});
 
-	test('keeps license, compatibility, allowed-tools, metadata and unknown keys, the known keys as text', () => {
+	test('keeps license, compatibility, allowed-tools, metadata and unknown keys; known keys become text', () => {
 		const text = readFile(
 			'name: a',
 			'description: b',
@@ -97,7 +97,7 @@ describe('fromMarkdown', () => {
 		expect(fromMarkdown(readFile('name:', 'description: b'), { directory: 'pdf' }).name).toBe('pdf');
 	});
 
-	test('refuses a file without a name and a folder', () => {
+	test('refuses a file that has neither a name nor a folder', () => {
 		expect(readRefusal(readFile('description: b'))).toMatchObject({
 			code: 'invalid_skill',
 			data: { field: 'name', line: 1 },
@@ -135,7 +135,7 @@ describe('fromMarkdown', () => {
 	});
 });
 
-describe('YAML that only quotes make valid', () => {
+describe('YAML that is valid only with quotes', () => {
 	test.each([
 		['description: Use when: a PDF is there', 'Use when: a PDF is there'],
 		["description: Issue: it's the reader's #1", "Issue: it's the reader's #1"],
@@ -152,7 +152,7 @@ describe('YAML that only quotes make valid', () => {
 		]);
 	});
 
-	test('reads several such values, and reports each at its line', () => {
+	test('several such values are read, and each is reported at its line', () => {
 		const text = readFile(
 			'name: a',
 			'description: b: c',
@@ -405,7 +405,7 @@ describe('validateMarkdown', () => {
 		['', 'error'],
 		['x'.repeat(1025), 'warning'],
 		['7', 'warning'],
-	])('the description %j is reported: an error where there is none to be read', (description, severity) => {
+	])('the description %j is reported, as an error if no text can be read from it', (description, severity) => {
 		const text = readFile('name: a', `description: ${description}`);
 		expect(validateMarkdown(text)).toEqual([{ severity, field: 'description', line: 3, message: expect.any(String) }]);
 		if (severity === 'error') expect(() => fromMarkdown(text)).toThrow('description');

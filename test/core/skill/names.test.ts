@@ -13,7 +13,7 @@ test('two skills with one name are an error in every function', async () => {
 	await expect(run.result).rejects.toMatchObject({ code: 'duplicate_skill', data: { name: 'tone' } });
 });
 
-test('a value that is not a skill is invalid_skill', () => {
+test('a value that is not a skill is refused as invalid_skill', () => {
 	for (const entry of [undefined, null, 5, {}, { name: 'a' }])
 		expect(refusal(() => Reflect.apply(skill.forAgent, undefined, [[entry]])).code).toBe('invalid_skill');
 });
@@ -21,7 +21,7 @@ test('a value that is not a skill is invalid_skill', () => {
 describe('a resolver whose functions return null', () => {
 	const none = { listFn: () => [one], readFn: () => null, findFn: async () => null };
 
-	test('has no such skill', async () => {
+	test('lets the tools answer that the skill is unknown', async () => {
 		const tools = skill.builtinsWithResolver({ ...none, hasFiles: true });
 		const said = async (name: string) =>
 			tools.find((tool) => tool.name === name)?.fn?.({ name: 'tone', path: 'a.md' }, { skillContext: {} });

@@ -1,6 +1,6 @@
 /**
- * Fifty tasks as somebody would put them, each with the real skills that are for it. Written from what the skills mean,
- * and without their names' words where the language allows.
+ * Fifty tasks as a user would word them, each with the real skills for it. They describe what the skills do,
+ * without the words of the skills' names where the language allows it.
  */
 export const queries: readonly (readonly [query: string, ...names: string[]])[] = [
 	['make a moving picture for our chat channel', 'slack-gif-creator'],

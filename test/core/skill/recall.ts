@@ -22,7 +22,7 @@ const rows = skills.map((skill) => toBytes(demoEmbedding(toEmbeddedText(skill)))
 const values = btoa(rows.flatMap((row) => [...row].map((byte) => String.fromCharCode(byte & 255))).join(''));
 const byVector = readVectors({ model: 'demo', names, texts: names, values });
 
-/** Each way of searching: names, best first. */
+/** The ways of searching. Each returns names, the best first. */
 const ways: Readonly<Record<string, (query: string) => string[]>> = {
 	substring: (query) => searchSkillsOf(skills, query).map(({ name }) => name),
 	'substring of each word': (query) => byWords(query),
@@ -30,7 +30,7 @@ const ways: Readonly<Record<string, (query: string) => string[]>> = {
 	'demo embedding': (query) => byVector(demoEmbedding(query), everything).map(([name]) => name),
 };
 
-/** The scores of the query's words together: what substrings can do at best. */
+/** Ranks skills by the added scores of the words of a query. No search by substrings can do better. */
 function byWords(query: string): string[] {
 	const scores = new Map<string, number>();
 	for (const word of new Set(query.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu))) {
@@ -40,7 +40,7 @@ function byWords(query: string): string[] {
 	return [...scores].sort(([, a], [, b]) => b - a).map(([name]) => name);
 }
 
-/** Of the fifty queries, the part whose first five results hold a skill that is for it, by each way of searching. */
+/** The share of the fifty queries with a fitting skill among the first five results, for each way of searching. */
 export const recallAt5: Readonly<Record<string, number>> = Object.fromEntries(
 	Object.entries(ways).map(([way, find]) => [
 		way,
@@ -52,7 +52,7 @@ export const recallAt5: Readonly<Record<string, number>> = Object.fromEntries(
 	]),
 );
 
-/** Names among the queries that are no skill of the corpus. */
+/** Names in the queries that no skill of the corpus has. */
 export const unknown: readonly string[] = queries.flatMap(([, ...wanted]) =>
 	wanted.filter((name) => !names.includes(name)),
 );

@@ -14,7 +14,7 @@ const turn = { messages: [], system: undefined, model: 'm' };
 describe('inMemoryResolver', () => {
 	const resolver = skill.inMemoryResolver(all);
 
-	test('lists every skill every turn', async () => {
+	test('lists all skills in each turn', async () => {
 		expect(await resolver.listFn(turn)).toEqual(all);
 		expect(await resolver.listFn(turn)).toEqual(all);
 	});
@@ -60,7 +60,7 @@ describe('searchableResolver', () => {
 });
 
 describe('effectiveResolver', () => {
-	test('an explicit resolver wins over the skills', () => {
+	test('prefers an explicit resolver to the skills', () => {
 		const own: SkillResolver = { listFn: () => [], readFn: () => undefined };
 		expect(skill.effectiveResolver(own, all)).toBe(own);
 		expect(skill.effectiveResolver(own, undefined)).toBe(own);
@@ -86,7 +86,7 @@ const published = skill.searchableResolver(
 	{ alwaysOn: ['tone', 'law'] },
 );
 
-test('if two skills have one name, that of the earlier resolver is listed and read', async () => {
+test('if two skills have one name, it lists and reads the skill of the earlier resolver', async () => {
 	const joined = joinResolvers([own, published]);
 	expect((await joined.listFn(context)).map(({ name, description }) => [name, description])).toEqual([
 		['tone', 'Ours.'],
@@ -108,7 +108,7 @@ test('it adds the numbers of unlisted skills', async () => {
 	expect(joinResolvers([own, published]).moreFn).toBeUndefined();
 });
 
-test('it finds without reading, and has files, if one of its resolvers does', async () => {
+test('it has findFn and hasFiles if one of its resolvers has them', async () => {
 	const found = { ...published, findFn: () => ({ name: 'law', description: 'Found.' }), hasFiles: true };
 	expect((await joinResolvers([own, found]).findFn?.('law'))?.description).toBe('Found.');
 	expect((await joinResolvers([own, found]).findFn?.('tone'))?.description).toBe('Ours.');
@@ -129,7 +129,7 @@ describe('indexLine', () => {
 		expect(skill.indexLine({ ...bare, modalities: ['image'] })).toBe('  - tone: Apply our voice (modalities: image)');
 	});
 
-	test('an empty list has no clause', () => {
+	test('writes no clause for an empty list', () => {
 		expect(skill.indexLine({ ...bare, when: [], modalities: [] })).toBe('  - tone: Apply our voice');
 	});
 });
@@ -157,7 +157,7 @@ describe('buildIndex with unlisted skills', () => {
 		['none is listed', [], 1, `1 skill is ${how}`],
 		['none of several is listed', [], 250, `250 skills are ${how}`],
 		['some are listed', [bare], 2, `${skill.buildIndex([bare])}\n2 more skills are ${how}`],
-	])('a last line says how many and how to find them: %s', (_, listed, more, text) => {
+	])('ends with a line that gives their number and how to find them: %s', (_, listed, more, text) => {
 		expect(skill.buildIndex(listed, more)).toBe(text);
 	});
 });
@@ -179,7 +179,7 @@ const anySkill: fc.Arbitrary<Skill> = fc.record(
 const skills = fc.array(anySkill, { maxLength: 25 });
 const query = fc.string({ unit: fc.constantFrom('A', 'b', 'C'), minLength: 1, maxLength: 2 });
 
-/** The score as the contract words it: name 3, description 2, each matching `when` 1. */
+/** The score by the contract: 3 for the name, 2 for the description, and 1 for each matching `when`. */
 function score({ name, description, when = [] }: Skill, needle: string): number {
 	const points = [[name, 3] as const, [description, 2] as const, ...when.map((phrase) => [phrase, 1] as const)];
 	return points.reduce(
@@ -200,7 +200,7 @@ describe('searchSkillsOf', () => {
 		);
 	});
 
-	test('limit only cuts the list', () => {
+	test('shortens the list to limit, and changes nothing else', () => {
 		fc.assert(
 			fc.property(skills, query, fc.nat(30), (all, needle, limit) => {
 				const whole = skill.searchSkillsOf(all, needle, { limit: 1_000 });
@@ -223,7 +223,7 @@ describe('searchSkillsOf', () => {
 		fc.assert(fc.property(skills, (all) => skill.searchSkillsOf(all, '', { minScore: 0 }).length === 0));
 	});
 
-	test('a query without a match finds nothing with any minScore', () => {
+	test('finds nothing for a query without a match, whatever minScore is', () => {
 		expect(skill.searchSkillsOf([{ name: 'tone', description: 'd' }], 'zzz', { minScore: 0 })).toEqual([]);
 	});
 

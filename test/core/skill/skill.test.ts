@@ -27,12 +27,12 @@ describe('fromFn', () => {
 		});
 	});
 
-	test('prefers a name in the annotation, and has no when by default', () => {
+	test('prefers the name in the annotation, and leaves out when by default', () => {
 		const named = fn({ name: 'f', skill: { name: 'tone', description: 'd', body: '' } }, () => ({}));
 		expect(skill.fromFn(named)).toMatchObject({ name: 'tone', when: [] });
 	});
 
-	test('a function without body and bodyFn makes the text itself', async () => {
+	test('uses the function itself for the text if it has no body and no bodyFn', async () => {
 		expect(await skill.loadBody(skill.fromFn(receipts), { attachments: ['a', 'b'] })).toBe('Extract from 2 file(s).');
 		expect(await skill.loadBody(skill.fromFn(receipts), {})).toBe('Extract from 0 file(s).');
 	});
@@ -56,7 +56,7 @@ describe('fromFn', () => {
 });
 
 describe('forAgent', () => {
-	test('accepts functions and records mixed, in order', () => {
+	test('accepts functions and records together, and keeps their order', () => {
 		const record: Skill = { name: 'generated', description: 'd', body: 'b' };
 		const skills = skill.forAgent([receipts, record, tone]);
 		expect(skills.map(({ name }) => name)).toEqual(['receipts', 'generated', 'myapp/tone']);
@@ -87,7 +87,7 @@ describe('loadBody', () => {
 		skill.loadBody({ name: 'n', description: 'd', ...rest }, context);
 
 	test('returns a static body verbatim, without interpolation', async () => {
-		// biome-ignore lint/suspicious/noTemplateCurlyInString: that it stays one is the promise
+		// biome-ignore lint/suspicious/noTemplateCurlyInString: the text must keep its placeholder
 		const body = '  Hello ${topic} {{topic}} $1\r\n\n';
 		expect(await load({ body }, { topic: 'refund' })).toBe(body);
 	});
@@ -96,17 +96,17 @@ describe('loadBody', () => {
 		expect(await load({})).toBe('');
 	});
 
-	test('prefers bodyFn to body, also if it is async', async () => {
+	test('prefers bodyFn to body, even if bodyFn is async', async () => {
 		expect(await load({ body: 'static', bodyFn: () => 'made' })).toBe('made');
 		expect(await load({ bodyFn: async () => 'later' })).toBe('later');
 	});
 
-	test('a plain bodyFn gets the context object', async () => {
+	test('passes the context object to a plain bodyFn', async () => {
 		const bodyFn = (context: Record<string, unknown>) => JSON.stringify(context);
 		expect(await load({ bodyFn }, { topic: 'refund' })).toBe('{"topic":"refund"}');
 	});
 
-	test('a bodyFn made with fn gets its parameters by name from the context', async () => {
+	test('passes values of the context to a bodyFn made with fn, by the names of its parameters', async () => {
 		const bodyFn = fn(
 			{
 				name: 'b',
@@ -137,7 +137,7 @@ describe('loadBody', () => {
 	});
 
 	test('refuses a bodyFn that returns no text', async () => {
-		// @ts-expect-error a number is no text
+		// @ts-expect-error a number is not a text
 		await expect(load({ bodyFn: () => 7 })).rejects.toMatchObject({ code: 'invalid_skill' });
 	});
 });

@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { parseDocument } from 'yaml';
 import { readYaml, writeYaml } from '../../../src/core/skill/yaml.ts';
 
-/** Reads a map, or `undefined` if it is none. */
+/** Reads a map. Returns `undefined` if the text is not a map. */
 function read(text: string): Record<string, unknown> | undefined {
 	const { entries, problems } = readYaml(text);
 	if (problems.length > 0) return undefined;
 	return Object.fromEntries([...entries].map(([key, { value }]) => [key, value]));
 }
 
-/** What another reader says that it is. */
+/** Reads a text with another reader of YAML. */
 function readElsewhere(text: string): unknown {
 	const document = parseDocument(text, { stringKeys: true, uniqueKeys: true, logLevel: 'silent' });
 	return document.errors.length > 0 ? undefined : (document.toJS() ?? {});
@@ -45,7 +45,7 @@ describe('reading YAML', () => {
 		['maps', `a: ${'{a: '.repeat(7_000)}`],
 		['items', `a:\n ${'- '.repeat(15_000)}b`],
 		['keys that ask', '? '.repeat(15_000)],
-	])('refuses %s that are nested endlessly', (_, text) => {
+	])('refuses %s that are nested too deep', (_, text) => {
 		expect(readYaml(text).problems.length).toBeGreaterThan(0);
 	});
 
@@ -67,7 +67,7 @@ describe('reading YAML', () => {
 	});
 });
 
-test('written YAML is read back unchanged, also by another reader', () => {
+test('written YAML is read back unchanged, even by another reader', () => {
 	// JSON writes no negative zero.
 	const json = fc.jsonValue().map((value): unknown => JSON.parse(JSON.stringify(value)));
 	const map = fc.dictionary(fc.string({ unit: 'binary' }), fc.oneof(json, lines));

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { expect, test } from 'vitest';
 import { tool } from '../../../src/core/index.ts';
 
-/** A tool that never ends by itself; `started` resolves with the signal that it was given. */
+/** A tool that never ends by itself. `started` resolves with the signal of its call. */
 function endless() {
 	const { promise: started, resolve } = Promise.withResolvers<AbortSignal>();
 	const own = tool.define({
@@ -55,7 +55,7 @@ test('runs no tool if the run is already cancelled', async () => {
 	expect(ran).toBe(false);
 });
 
-test('reports a tool that fails because of the abort as an abort', async () => {
+test('reports an abort if a tool fails because of it', async () => {
 	const controller = new AbortController();
 	const own = {
 		...endless().own,
@@ -67,7 +67,7 @@ test('reports a tool that fails because of the abort as an abort', async () => {
 	await expect(tool.dispatch([own], call, { signal: controller.signal })).rejects.toMatchObject({ code: 'cancelled' });
 });
 
-test('reports a tool that throws its own cancelled error as a failed call', async () => {
+test('reports a failed call if a tool throws its own cancelled error', async () => {
 	const own = {
 		...endless().own,
 		fn: () => {

@@ -37,7 +37,7 @@ describe('a tool whose isAvailable', () => {
 		expect(ran).toEqual([]);
 	});
 
-	test.each(Object.entries(never))('%s is not put before a person', async (_, isAvailable) => {
+	test.each(Object.entries(never))('%s is not offered to a person for approval', async (_, isAvailable) => {
 		const tools = [own(isAvailable, { needsApproval: true })];
 		const call = { id: 'c', name: 'own', input: {} };
 		const model = providers.scripted([{ toolCalls: [call], stopReason: 'tool_use' }, 'done']);
@@ -56,7 +56,7 @@ describe('a tool whose isAvailable', () => {
 		expect(ran).toEqual(['own', 'own']);
 	});
 
-	test('never settles costs the time limit of a tool, not the run', async () => {
+	test('never settles takes the time limit of a tool, and the run continues', async () => {
 		const model = providers.scripted(['done']);
 		const options = { model: 'scripted', providers: [model], tools: [own(() => new Promise(() => {}))] };
 		const run = chat.run({ ...options, timeouts: { toolMs: 5 } }, [chat.userMessage('go')]);
@@ -65,7 +65,7 @@ describe('a tool whose isAvailable', () => {
 	});
 });
 
-describe('a tool that never settles has the time limit of a run when it is called directly:', () => {
+describe('outside a run, a tool that never settles has the same time limit as in a run:', () => {
 	afterEach(() => void vi.useRealTimers());
 	const never = () => new Promise<never>(() => {});
 	const slow: readonly (readonly [string, () => Promise<unknown>, object])[] = [

@@ -5,7 +5,7 @@ import { copyData, freezeData } from '../../../src/core/tool/state.ts';
 
 const input = () => ({ list: ['a'], deep: { by: { key: 1 } } });
 
-/** Changes all that it is given, as deep as it can. */
+/** Changes everything in a value, at every depth that it can reach. */
 function spoil(args: unknown): void {
 	if (typeof args !== 'object' || args === null) return;
 	for (const inner of Object.values(args)) spoil(inner);
@@ -13,7 +13,7 @@ function spoil(args: unknown): void {
 	else Object.assign(args, { spoiled: true });
 }
 
-/** What the history says of a call whose tool is made so, and the results that the model is sent. */
+/** Runs a call of a tool with these fields. Returns the call in the history and the results for the model. */
 async function played(more: Partial<Tool>) {
 	const own: Tool = { name: 'own', inputSchema: { type: 'object' }, passInput: true, fn: (args) => args, ...more };
 	const model = providers.scripted([
@@ -72,12 +72,12 @@ describe('the arguments of a tool are copies', () => {
 		expect(JSON.stringify(sent)).not.toContain('spoiled');
 	});
 
-	test('a hook that changes its arguments does not change those of the handler', async () => {
+	test('a hook that changes its arguments does not change the arguments of the handler', async () => {
 		const { outputs } = await played({ onRequest: (args) => void spoil(args) });
 		expect(outputs).toEqual([input()]);
 	});
 
-	test('a hook that changes the result does not change that of the model', async () => {
+	test('a hook that changes the result does not change the result for the model', async () => {
 		const { outputs } = await played({ onResult: (_, result) => void spoil(result) });
 		expect(outputs).toEqual([input()]);
 	});
@@ -162,14 +162,14 @@ describe('a result is stored as JSON.stringify writes it', () => {
 });
 
 describe('a copy of data', () => {
-	test('has own fields of any name, and no foreign prototype', () => {
+	test('has its own fields of any name, and no prototype from the data', () => {
 		const given: unknown = JSON.parse('{"__proto__":{"admin":true},"constructor":1}');
 		const copy = copyData(given);
 		expect(JSON.stringify(copy)).toBe(JSON.stringify(given));
 		expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
 	});
 
-	test('has any depth and circular references', () => {
+	test('may have any depth and circular references', () => {
 		let deep: unknown = 'end';
 		for (let n = 0; n < 200_000; n++) deep = [deep];
 		expect(Array.isArray(copyData(deep))).toBe(true);

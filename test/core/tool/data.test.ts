@@ -47,7 +47,7 @@ describe('toData', () => {
 		expect(tool.toData([{ ...full, needsApproval: () => true }])[0]).not.toHaveProperty('needsApproval');
 	});
 
-	test('a tool made from a function is data as well', () => {
+	test('converts a tool made from a function too', () => {
 		expect(tool.toData([tool.fromFn(minus)])).toEqual([tool.schemaFromFn(minus)]);
 	});
 });
@@ -86,7 +86,7 @@ describe('attach', () => {
 		expect(notes).toEqual(['asked']);
 	});
 
-	test('a tool without a handler stays without one', () => {
+	test('leaves a tool without a handler if none is given for it', () => {
 		expect(tool.attach([full])[0]?.fn).toBeUndefined();
 	});
 

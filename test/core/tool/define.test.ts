@@ -8,12 +8,12 @@ const search = fn({ name: 'myapp/search', doc: 'Search.', params: [['query', v.s
 const weather = { name: 'weather', description: 'weather by city', inputSchema: { type: 'object' } } as const;
 
 describe('fromFn', () => {
-	test('takes name and description from the function', () => {
+	test('uses the name and the description of the function', () => {
 		expect(tool.fromFn(search)).toMatchObject({ name: 'myapp/search', description: 'Search.', fn: search });
 		expect(tool.fromFn(search).inputSchema).toEqual(tool.schemaFromFn(search).inputSchema);
 	});
 
-	test('meta.tool wins over the function, an override over meta.tool', () => {
+	test('prefers meta.tool to the function, and an override to meta.tool', () => {
 		const named = fn({ name: 'a', doc: 'A.', tool: { name: 'b', description: 'B.' } }, () => 1);
 		expect(tool.fromFn(named)).toMatchObject({ name: 'b', description: 'B.' });
 		expect(tool.fromFn(named, { name: 'c', description: 'C.' })).toMatchObject({ name: 'c', description: 'C.' });
@@ -23,11 +23,11 @@ describe('fromFn', () => {
 		expect(tool.fromFn(search, { description: undefined })).toMatchObject({ description: 'Search.' });
 	});
 
-	test('a function without doc makes a tool without description', () => {
+	test('makes a tool without a description from a function without doc', () => {
 		expect(tool.fromFn(fn({ name: 'f' }, () => 1)).description).toBeUndefined();
 	});
 
-	test('an override may replace the schema and pass the input whole', async () => {
+	test('accepts an override that replaces the schema and passes the whole input', async () => {
 		const made = tool.fromFn(search, { inputSchema: { type: 'object' }, passInput: true, fn: (input) => input });
 		expect(await tool.dispatch([made], { id: 'c', name: made.name, input: { any: 1 } })).toMatchObject({
 			output: { any: 1 },
@@ -36,7 +36,7 @@ describe('fromFn', () => {
 });
 
 describe('forAgent', () => {
-	test('takes functions and records mixed, in order', () => {
+	test('accepts functions and records together, and keeps their order', () => {
 		const tools = tool.forAgent([search, { ...weather, name: 'web' }, fn({ name: 'last' }, () => 1)]);
 		expect(tools.map(({ name }) => name)).toEqual(['myapp/search', 'web', 'last']);
 	});
@@ -85,7 +85,7 @@ describe('define', () => {
 		expect(made.fn).toBeUndefined();
 	});
 
-	test.each(['name', 'description', 'inputSchema'])('%s is required, and the error names it', (field) => {
+	test.each(['name', 'description', 'inputSchema'])('requires %s, and the error names the field', (field) => {
 		const { [field]: _, ...rest } = { ...weather } as Record<string, unknown>;
 		// @ts-expect-error a field is missing
 		const error = refusal(() => tool.define(rest));
@@ -93,27 +93,27 @@ describe('define', () => {
 		expect(error.message).toContain(field);
 	});
 
-	test.each([undefined, null, 'yes', 1])('manual: %j is refused by name', (manual) => {
+	test.each([undefined, null, 'yes', 1])('refuses manual: %j, and names the field', (manual) => {
 		// @ts-expect-error manual is a boolean
 		const error = refusal(() => tool.define({ ...weather, manual }));
 		expect(error).toMatchObject({ code: 'invalid_tool', data: { field: 'manual' } });
 		expect(error.message).toContain('manual');
 	});
 
-	test.each([true, false])('manual: %j is kept', (manual) => {
+	test.each([true, false])('keeps manual: %j', (manual) => {
 		expect(tool.define({ ...weather, manual }).manual).toBe(manual);
 	});
 
-	test('a tool without manual is not manual', () => {
+	test('treats a tool without manual as not manual', () => {
 		expect(tool.define(weather).manual ?? false).toBe(false);
 	});
 
 	test.each([undefined, null, 'text', 7])('refuses a value that is not a record (%j)', (record) => {
-		// @ts-expect-error no record
+		// @ts-expect-error the value is not a record
 		expect(refusal(() => tool.define(record)).code).toBe('invalid_tool');
 	});
 
-	test('a valibot schema becomes JSON Schema', () => {
+	test('converts a valibot schema to JSON Schema', () => {
 		const made = tool.define({ ...weather, inputSchema: v.object({ city: v.string() }) });
 		expect(made.inputSchema).toMatchObject({
 			type: 'object',
@@ -147,7 +147,7 @@ describe('providerName', () => {
 		expect(tool.providerName('::myapp/add')).toBe('myapp_add_0tnp62elyc3');
 	});
 
-	test('an alias is its own alias', () => {
+	test('the alias of an alias is the same alias', () => {
 		fc.assert(fc.property(anyName, (name) => tool.providerName(tool.providerName(name)) === tool.providerName(name)));
 	});
 
@@ -182,7 +182,7 @@ describe('providerName', () => {
 		);
 	});
 
-	test('a tool with this name precedes a tool with this alias', async () => {
+	test('a call finds the tool with this name before a tool with this alias', async () => {
 		const record = (name: string) => tool.define({ name, description: 'd', inputSchema: {}, fn: () => name });
 		const alias = tool.providerName('a/b');
 		const result = await tool.dispatch([record('a/b'), record(alias)], { id: 'c', name: alias, input: {} });

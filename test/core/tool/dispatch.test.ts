@@ -29,13 +29,13 @@ function dispatch(name: string, input: unknown, among: readonly Tool[] = tools) 
 	return tool.dispatch(among, { id: 'call_1', name, input });
 }
 
-/** A tool that does what `run` does with its input. */
+/** A tool that calls `run` with its input. */
 function record(run: Tool['fn'], rest: Partial<Tool> = {}): Tool {
 	return { name: 'it', inputSchema: { type: 'object' }, passInput: true, ...(run && { fn: run }), ...rest };
 }
 
 describe('dispatch', () => {
-	test('returns the value under the id of the call', async () => {
+	test('returns the value with the id of the call', async () => {
 		expect(await dispatch('myapp/minus', { x: 5, y: 3 })).toEqual({ id: 'call_1', output: 2, isError: false });
 	});
 
@@ -59,11 +59,11 @@ describe('dispatch', () => {
 		expect(await dispatch('greet', { name: 'Ada' })).toMatchObject({ output: 'Hello, Ada' });
 	});
 
-	test('null for an optional argument counts as left out', async () => {
+	test('an optional argument that is null counts as left out', async () => {
 		expect(await dispatch('greet', { name: 'Ada', greeting: null })).toMatchObject({ output: 'Hello, Ada' });
 	});
 
-	test('null for an optional value counts as missing in a tuple and a map too', async () => {
+	test('an optional value that is null counts as missing in a tuple and in a map too', async () => {
 		const deep = tool.define({
 			name: 'deep',
 			description: '',
@@ -80,7 +80,7 @@ describe('dispatch', () => {
 		});
 	});
 
-	test('null for a required argument is an error', async () => {
+	test('a required argument that is null is an error', async () => {
 		expect(await dispatch('greet', { name: null })).toMatchObject({ isError: true });
 	});
 
@@ -148,7 +148,7 @@ describe('dispatch', () => {
 		expect(JSON.stringify(result)).not.toMatch(/at .*dispatch\.test/);
 	});
 
-	test('a tool that returns nothing has the result null', async () => {
+	test('the result of a tool that returns nothing is null', async () => {
 		expect(await dispatch('it', {}, [record(() => undefined)])).toEqual({ id: 'call_1', output: null, isError: false });
 	});
 
@@ -237,7 +237,7 @@ describe('a tool with passInput', () => {
 	});
 });
 
-describe('names from an object prototype', () => {
+describe('a tool may have parameters with names of an object prototype', () => {
 	test.each(['__proto__', 'constructor', 'toString'])(
 		'a parameter named %s gets its argument, or nothing',
 		async (key) => {

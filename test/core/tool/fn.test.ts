@@ -50,7 +50,7 @@ describe('a function made with fn', () => {
 		expect(refusal(() => fn({ name: '' }, () => 1))).toMatchObject({ code: 'invalid_tool', data: { field: 'name' } });
 	});
 
-	test('is refused with two parameters of one name', () => {
+	test('is refused if two parameters have one name', () => {
 		const params = [
 			['x', integer],
 			['x', integer],
@@ -96,7 +96,7 @@ describe('schemaFromFn', () => {
 
 	test('refuses a plain function, and names the remedy', () => {
 		const plain = Object.assign((x: number) => x, { meta: undefined });
-		// @ts-expect-error a plain function carries no signature
+		// @ts-expect-error a plain function has no signature
 		const error = refusal(() => tool.schemaFromFn(plain));
 		expect(error).toMatchObject({ code: 'invalid_tool' });
 		expect(error.message).toContain('fn(');
@@ -112,7 +112,7 @@ describe('schemaFromFn', () => {
 		expect(error.message).toContain('when');
 	});
 
-	test('a recursive parameter refers to existing definitions, also after JSON', async () => {
+	test('a recursive parameter refers to existing definitions, even after a round trip through JSON', async () => {
 		interface Tree {
 			readonly name: string;
 			readonly kids: readonly Tree[];
@@ -186,7 +186,7 @@ describe('any Standard Schema with JSON Schema', () => {
 	});
 });
 
-test('ArkType names a scalar by its parameter alone', async () => {
+test('ArkType names only the parameter in an error of a scalar', async () => {
 	const half = fn({ name: 'half', params: [['x', type('number')]] }, (x) => x / 2);
 	const { output } = await tool.dispatch([tool.fromFn(half)], { id: 'c', name: 'half', input: { x: 'one' } });
 	expect(output).toMatch(/^x: must be a number/);

@@ -6,7 +6,7 @@ const broken = (): never => {
 	throw new Error('hook broke');
 };
 
-/** Dispatches one call of a tool with these hooks, and gives the result and the notes. */
+/** Dispatches one call of a tool with these hooks, and returns the result and the notes. */
 async function run(hooks: Partial<Tool>, input: unknown = { city: 'Rome' }) {
 	const notes: unknown[] = [];
 	const own: Tool = {
@@ -84,7 +84,7 @@ describe('notes', () => {
 		expect(failed).toMatchObject({ notes: [], result: { output: 'hook broke', isError: true } });
 	});
 
-	test('shows the notes of the tool itself between them', async () => {
+	test('shows the notes of the tool itself between the notes of the hooks', async () => {
 		const { notes } = await run({
 			onRequest: () => 'first',
 			fn: (_, context) => {
@@ -135,7 +135,7 @@ describe('onError', () => {
 		expect((await run({ ...failing, onError: () => ['Oh', 'no'] })).notes).toEqual([['Oh', 'no']]);
 	});
 
-	test("'ignore' says nothing, 'default' what a tool without the hook says", async () => {
+	test("'ignore' shows no note, and 'default' shows the note of a tool without the hook", async () => {
 		expect((await run({ ...failing, onError: () => 'ignore' })).notes).toEqual([]);
 		const { notes } = await run({ ...failing, onError: () => 'default' });
 		expect(notes).toEqual((await run(failing)).notes);

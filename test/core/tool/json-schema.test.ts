@@ -13,7 +13,7 @@ const call = (inputSchema: JsonSchema, input: unknown) =>
 	tool.dispatch([take(inputSchema)], { id: 'c', name: 'it', input });
 const fits = (schema: JsonSchema, value: unknown) => findIssues(compileSchema(schema), value).length === 0;
 
-/** A schema in a schema, `levels` times. */
+/** Puts a schema into a schema, `levels` times. */
 function nested(levels: number, within: (inner: JsonSchema) => JsonSchema): JsonSchema {
 	let schema: JsonSchema = {};
 	for (let level = 0; level < levels; level++) schema = within(schema);
@@ -24,7 +24,7 @@ function deepInput(levels: number): unknown {
 	return JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`);
 }
 
-describe('define refuses a schema that cannot check inputs, and names its path', () => {
+describe('define refuses a schema that cannot check inputs, and names the path of the mistake', () => {
 	test.each<[string, JsonSchema, RegExp]>([
 		['a broken pattern', of({ pattern: '(' }), /^inputSchema: properties\.a\.pattern: this pattern is not valid/],
 		[
@@ -78,7 +78,7 @@ function bomb(levels: number): JsonSchema {
 	return { ...of({ $ref: '#/$defs/d0' }), $defs: Object.fromEntries(defs) };
 }
 
-/** Each would hold up everybody else for seconds at least, if it were checked to its end. */
+/** A full check of any of these inputs would delay all other requests for seconds at least. */
 const slow: [string, JsonSchema, unknown][] = [
 	['a pattern that can match in many ways', of({ pattern: '^(a+)+$' }), { a: `${'a'.repeat(34)}!` }],
 	['the same on a long text', of({ pattern: '^(a|a)*$' }), { a: `${'a'.repeat(1_000_000)}!` }],
@@ -114,7 +114,7 @@ describe('a check takes a bounded time', () => {
 	test.each(slow)('%s', async (_, inputSchema, input) => {
 		const begun = process.cpuUsage();
 		await call(inputSchema, input);
-		// The check itself takes some 50 ms of the processor; without a bound these take seconds, or for ever.
+		// The check takes about 50 ms of the processor. Without a bound it would take seconds, or never end.
 		const { user, system } = process.cpuUsage(begun);
 		expect((user + system) / 1_000).toBeLessThan(2_000);
 	});
@@ -151,7 +151,7 @@ describe('input that is nested deep', () => {
 		expect(await call(schema, wrong)).toMatchObject({ isError: true, output: expect.stringMatching(/^(a\.){89}a: /) });
 	});
 
-	test('is an invalid_argument to toolbox.perform', async () => {
+	test('is reported as invalid_argument by toolbox.perform', async () => {
 		const box = toolbox.build([take({ type: 'object' })]);
 		expect(await toolbox.perform('it', { a: deepInput(5_000) }, box)).toMatchObject({
 			ok: false,
@@ -161,7 +161,7 @@ describe('input that is nested deep', () => {
 });
 
 describe('draft 2020-12', () => {
-	/** What both this project and the library that it had before read alike. */
+	/** Schemas that this project reads in the same way as the library that it used earlier. */
 	const leaf = fc.constantFrom<JsonSchema>(
 		...[
 			{},
@@ -220,7 +220,7 @@ describe('draft 2020-12', () => {
 		),
 	})).value;
 
-	test('gives the same verdicts as another validator', () => {
+	test('has the same results as another validator', () => {
 		fc.assert(
 			fc.property(schema, value, (given, input) => {
 				const whole = { $defs: { text: { type: 'string' } }, ...given };
@@ -358,7 +358,7 @@ describe('the strict form', () => {
 		['of any fields', { type: 'object', additionalProperties: {} }],
 		['of fields of one type', { type: 'object', additionalProperties: { type: 'string' } }],
 		['that says nothing', { type: 'object' }],
-	])('leaves an object %s open, and says that it is not strict', (_, open) => {
+	])('leaves an object %s open, and marks the schema as not strict', (_, open) => {
 		const spec = box({ ...of(open), required: ['a'] });
 		expect(spec).toMatchObject({ strict: false, parameters: { additionalProperties: false } });
 		expect(spec?.parameters.properties).toEqual({ a: open });

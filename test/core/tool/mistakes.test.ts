@@ -21,7 +21,7 @@ test('accepts an inputSchema that is empty, a reference or a choice', () => {
 	}
 });
 
-test('names the remedy for a run without a model, or with an uncalled provider', async () => {
+test('names the remedy for a run without a model, or for a provider function that was not called', async () => {
 	const messages = [chat.userMessage('hi')];
 	await expect(chat.run({ model: '' }, messages).result).rejects.toMatchObject({
 		code: 'invalid_request',
@@ -33,7 +33,7 @@ test('names the remedy for a run without a model, or with an uncalled provider',
 	);
 });
 
-/** What plain JavaScript, or a value from elsewhere, may hold. */
+/** Adds fields that plain JavaScript, or a value from outside, may contain. */
 const withMore = <T extends object>(value: T, more: object): T => ({ ...value, ...more });
 
 test('refuses an unknown field of a tool, and names the most similar field', () => {

@@ -7,7 +7,7 @@ const file = chat.filePart('https://example.com/a.pdf', 'application/pdf', 'a.pd
 const dispatch = (fn: () => unknown) => tool.dispatch([readTool('draw', fn)], { id: 'c1', name: 'draw', input: {} });
 
 describe('a tool that returns parts', () => {
-	test('returns a result of parts, whose output is their text', async () => {
+	test('returns a result of parts, and the output is the text of the parts', async () => {
 		const given = [chat.textPart('A dot.'), image, file];
 		expect(await dispatch(() => parts(given))).toEqual({
 			id: 'c1',
@@ -17,14 +17,14 @@ describe('a tool that returns parts', () => {
 		});
 	});
 
-	test('cannot change them later', async () => {
+	test('cannot change the parts later', async () => {
 		const given = [chat.textPart('before')];
 		const result = await dispatch(() => parts(given));
 		given[0] = chat.textPart('after');
 		expect(result.parts).toEqual([chat.textPart('before')]);
 	});
 
-	test('may halt with them', async () => {
+	test('may halt the run with parts', async () => {
 		const { output } = await dispatch(() => halt('enough', parts([image])));
 		expect(tool.isHalt(output) && tool.isParts(output.result) && output.result.parts).toEqual([image]);
 	});
@@ -40,7 +40,7 @@ describe('a tool that returns parts', () => {
 		['a field that there is not', [{ kind: 'text', text: '', size: 1 }], 'parts.0.size: no such field'],
 		['too many', Array.from({ length: 33 }, () => image), 'at most 32 parts'],
 		['too much', [{ kind: 'text', text: 'x'.repeat(4_000_001) }], 'at most 4000000 characters together'],
-	])('is told what is wrong with %s', async (_, list, says) => {
+	])('fails with an error that explains the mistake: %s', async (_, list, says) => {
 		const wrong: (typeof image)[] = JSON.parse(JSON.stringify(list));
 		const { output, isError } = await dispatch(() => parts(wrong));
 		expect([isError, output]).toEqual([true, expect.stringContaining(says)]);

@@ -11,7 +11,7 @@ const record = (name: string, run: Tool['fn'], rest: Partial<Tool> = {}): Tool =
 	...rest,
 });
 
-/** Runs a model that makes these calls in its first turn and says "done" in its second. */
+/** Runs a model that makes these calls in its first turn, and answers "done" in its second turn. */
 function run(toolCalls: ReturnType<typeof call>[], options: Omit<ChatOptions, 'model' | 'providers'>) {
 	const model = providers.scripted([{ toolCalls, stopReason: 'tool_use' }, 'done']);
 	const started = chat.run({ model: 'scripted', providers: [model], ...options }, [chat.userMessage('go')]);
@@ -47,7 +47,7 @@ describe('the result of a tool', () => {
 });
 
 describe('manual tools', () => {
-	test('runs the other calls of the turn, then stops with the open calls', async () => {
+	test('wait as open calls after the other calls of the turn have run', async () => {
 		const charge = tool.define({ name: 'charge', description: 'd', inputSchema: v.object({}), manual: true });
 		const calls = [call('c1', 'charge', {}), call('c2', 'look')];
 		const result = await run(calls, { tools: [charge, record('look', () => 'seen')] }).result;
@@ -59,7 +59,7 @@ describe('manual tools', () => {
 		expect(answers(result).map(([id]) => id)).toEqual(['c2']);
 	});
 
-	test('the loop never runs a manual tool, even with a function', async () => {
+	test('are not run by the loop, even if they have a function', async () => {
 		const charge = record(
 			'charge',
 			() => {
@@ -70,7 +70,7 @@ describe('manual tools', () => {
 		expect(await run([call('c1', 'charge')], { tools: [charge] }).result).toMatchObject({ status: 'awaiting_tools' });
 	});
 
-	test('continues after tool messages are appended', async () => {
+	test('let the run continue after tool messages are appended', async () => {
 		const charge = record('charge', undefined, { manual: true });
 		const { messages } = await run([call('c1', 'charge')], { tools: [charge] }).result;
 		const model = providers.scripted(['charged']);
@@ -82,7 +82,7 @@ describe('manual tools', () => {
 		});
 	});
 
-	test("mode 'manual' stops before any tool runs, with all calls open", async () => {
+	test("with mode 'manual' the run stops before any tool runs, and all calls are open", async () => {
 		const ran: string[] = [];
 		const tools = ['a', 'b'].map((name) => record(name, () => ran.push(name)));
 		const result = await run([call('c1', 'a'), call('c2', 'b')], { tools, mode: 'manual' }).result;
@@ -95,7 +95,7 @@ describe('manual tools', () => {
 });
 
 describe('the calls of one turn', () => {
-	test('runs concurrent tools in parallel', async () => {
+	test('run in parallel if their tools are concurrent', async () => {
 		const [left, right] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
 		const meet = (own: typeof left, other: typeof right) => () => {
 			own.resolve('here');
@@ -108,7 +108,7 @@ describe('the calls of one turn', () => {
 		});
 	});
 
-	test('runs sequential tools one at a time, after all others', async () => {
+	test('run one at a time, after all other calls, if their tools are sequential', async () => {
 		const order: string[] = [];
 		const log = (name: string) => async () => {
 			order.push(`${name} begins`);
@@ -132,7 +132,7 @@ describe('the calls of one turn', () => {
 		expect(model.requests[0]?.tools?.map(({ name }) => name)).toEqual(['seen']);
 	});
 
-	test('notes reach the reader as note events, with label and detail', async () => {
+	test('the reader gets notes as note events, with a label and a detail', async () => {
 		const look = record('look', () => 1, { onRequest: () => 'Looking', onResult: () => ['Looked', 'once'] });
 		const { events } = run([call('c1', 'look')], { tools: [look] });
 		const notes = [];

@@ -52,7 +52,7 @@ const value = fc.dictionary(
 );
 
 describe('a schema that is cut for a model', () => {
-	test('has at most this many characters, and accepts every value of the whole schema', () => {
+	test('has at most the given number of characters, and accepts every value that the whole schema accepts', () => {
 		fc.assert(
 			fc.property(root, value, fc.integer({ min: 20, max: 1_500 }), (whole, input, most) => {
 				const slim = slimSchema(whole, most);

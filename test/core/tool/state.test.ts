@@ -5,7 +5,7 @@ import { tool } from '../../../src/core/index.ts';
 import { draftState, storeChanges } from '../../../src/core/tool/state.ts';
 
 describe('the state of a session', () => {
-	test('keeps copies of JSON values, and lists its keys in order, all or by a prefix', async () => {
+	test('keeps copies of JSON values, and lists all keys, or the keys with a prefix, in order', async () => {
 		const state = tool.inMemoryState({ 'cart:b': 1 });
 		const items = ['pen'];
 		await state.set('cart:a', items);
@@ -43,7 +43,7 @@ describe('the state of a session', () => {
 		expect(await state.list()).toEqual([]);
 	});
 
-	test('refuses a key after 1,000 keys, and still changes existing keys', async () => {
+	test('refuses a new key after 1,000 keys, but still changes existing keys', async () => {
 		const state = tool.inMemoryState(Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`k${n}`, n])));
 		await expect(state.set('one more', 1)).rejects.toThrow('state: one more: a session has at most 1000 keys.');
 		await state.set('k0', 'new');
@@ -58,7 +58,7 @@ const operation = fc.oneof(
 	fc.record({ get: key }),
 );
 
-test('a draft shows its changes, and the store has them only after they are stored', async () => {
+test('shows the changes of a draft in the draft, and in the store only after they are stored', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(operation), fc.array(operation), async (before, during) => {
 			const store = tool.inMemoryState();

@@ -11,7 +11,7 @@ export function refusal(call: () => unknown): RunletError {
 	throw new Error('nothing was thrown');
 }
 
-/** What a value is after a trip through JSON. */
+/** Converts a value to JSON and back. */
 export function throughJson(value: unknown): unknown {
 	return JSON.parse(JSON.stringify(value));
 }

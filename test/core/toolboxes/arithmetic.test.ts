@@ -4,7 +4,7 @@ import { toolbox } from '../../../src/core/index.ts';
 import { calculate } from '../../../src/core/toolboxes/arithmetic.ts';
 import { refusal } from '../tool/support.ts';
 
-/** An expression, and its value by JavaScript's own parser, which has the same precedence but for signs before a power. */
+/** Expressions for JavaScript's own parser. It has the same precedence, except for a sign before a power. */
 const { sum } = fc.letrec<{ sum: string; factor: string }>((tie) => ({
 	factor: fc.oneof(
 		{ depthSize: 'small', withCrossShrink: true },
@@ -36,7 +36,7 @@ describe('calculate', () => {
 				try {
 					return close(calculate(expression.replaceAll('**', '^')), Number(expected));
 				} catch (error) {
-					// 1 / (1 / 0) is finite for JavaScript; dividing by zero is an error here.
+					// In JavaScript 1 / (1 / 0) is finite. For `calculate` a division by zero is an error.
 					return String(error).includes('division by zero');
 				}
 			}),
@@ -138,7 +138,7 @@ describe('calculate', () => {
 		},
 	);
 
-	test('refuses an endless nesting', () => {
+	test('refuses an expression that is nested too deep', () => {
 		for (const open of ['(', '-', '2^'])
 			expect(refusal(() => calculate(open.repeat(50_000))).message).toContain('200 deep');
 	});

@@ -16,7 +16,7 @@ describe('the boxes', () => {
 		});
 	});
 
-	test('basic has no tool that changes anything', () => {
+	test('basic has only tools that change nothing', () => {
 		for (const tool of Object.values(toolbox.basic())) {
 			expect(tool).toMatchObject({ retry: 'safe' });
 			expect(tool.needsApproval ?? false).toBe(false);
@@ -37,7 +37,7 @@ describe('the boxes', () => {
 		expect(missing).toEqual([]);
 	});
 
-	test('each is synchronous and needs no context', () => {
+	test('are made synchronously and need no context', () => {
 		for (const box of [toolbox.basic(), toolbox.all()]) expect(Object.keys(box)).toContain('calculate');
 	});
 
@@ -94,7 +94,7 @@ describe('the boxes', () => {
 			expect(spec).toMatchObject({ strict: true, parameters: { type: 'object', additionalProperties: false } });
 	});
 
-	test('have only sequential tools for changes', () => {
+	test('have only sequential tools among the tools that change files', () => {
 		const harmless = [...Object.keys(toolbox.basic()), ...Object.keys(toolbox.withWeb()), 'show_tasks'];
 		for (const [name, tool] of Object.entries(toolbox.all()))
 			expect([name, tool.sequential ?? false]).toEqual([name, !harmless.includes(name)]);

@@ -69,14 +69,14 @@ describe('edit_file', () => {
 		expect(await edit('$1', { oldText: '$1', newText: '$& $$' })).toEqual([{ path: 'a', replaced: 1 }, '$& $$']);
 	});
 
-	test('prefers an exact match to a tolerant match', async () => {
+	test('prefers an exact match to a match with other blanks', async () => {
 		expect(await edit('if (a)  b\nif (a) b\n', { oldText: 'if (a) b', newText: 'c' })).toEqual([
 			{ path: 'a', replaced: 1 },
 			'if (a)  b\nc\n',
 		]);
 	});
 
-	test('a tolerant match ignores blanks, and keeps the indentation of the file', async () => {
+	test('accepts a match with other blanks, and keeps the indentation of the file', async () => {
 		expect(
 			await edit('class A {\n\tf() {\n\t\treturn 1;\n\t}\n}\n', {
 				oldText: 'f() {\n  return  1;\n}',
@@ -85,7 +85,7 @@ describe('edit_file', () => {
 		).toEqual([{ path: 'a', replaced: 1 }, 'class A {\n\tf() {\n\t  return 2;\n\t}\n}\n']);
 	});
 
-	test('refuses two tolerant matches, also with all', async () => {
+	test('refuses two matches with other blanks, even if all is set', async () => {
 		for (const all of [false, true])
 			expect(await refuse('f( a )\nf(  a )\n', { oldText: 'f(   a )', newText: 'g', all })).toMatch(
 				/fits at 2 places of a .*\n1: f\( a \)\n2: f\( {2}a \)\n/,
@@ -122,7 +122,7 @@ describe('edit_file', () => {
 		expect(await refuse('abc', { oldText: 'something else', newText: '' })).toContain('read the file');
 	});
 
-	test('edit_file refuses an edit whose new text equals the old text, and journals no change', async () => {
+	test('edit_file refuses an edit whose new text equals the old text, and records no change', async () => {
 		const { fail, files: own } = callOn(box, { a: 'one\r\ntwo\r\n' });
 		for (const [oldText, newText] of [
 			['one', 'one'],
@@ -181,7 +181,7 @@ describe('edit_file', () => {
 });
 
 describe('delete_file and move_file', () => {
-	test('delete and move a file, and return its new path', async () => {
+	test('delete a file, or move a file and return its new path', async () => {
 		const { call, files } = callOn(box, { a: '1', b: '2' });
 		expect(await call('delete_file', { path: 'a' })).toEqual({ path: 'a' });
 		expect(await call('move_file', { from: 'b', to: 'c/d' })).toEqual({ path: 'c/d' });
@@ -228,7 +228,7 @@ describe('undo_changes', () => {
 describe('tools that change files', () => {
 	const names = ['write_file', 'edit_file', 'delete_file', 'move_file', 'apply_patch', 'undo_changes'];
 
-	test('run alone, may run again, and are offered only with a workspace', () => {
+	test('run alone, may run again after a crash, and are offered only with a workspace', () => {
 		expect(Object.keys(box)).toEqual(names);
 		for (const tool of Object.values(box)) expect(tool).toMatchObject({ sequential: true, retry: 'safe' });
 		expect(toolbox.withFiles({}, {})).toEqual({});
@@ -249,7 +249,7 @@ describe('tools that change files', () => {
 		'%s that runs again after a crash changes nothing twice, and gives the first result',
 		async (name, args, result) => {
 			const files = workspace.inMemory({ a: 'one' });
-			// The store knows the call again, as one that outlives the process does.
+			// The store recognizes the call, like a store that outlives the process.
 			const own = files.forCall('c');
 			const again: typeof files = { ...files, forCall: () => own };
 			expect(await toolbox.perform(name, args, box, { workspace: again })).toEqual({ ok: true, value: result });

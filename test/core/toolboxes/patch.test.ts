@@ -7,14 +7,14 @@ import { callOn, correct } from './support.ts';
 
 const box = toolbox.withFiles();
 
-/** The files after a patch, and what it says that it changed. */
+/** Applies a patch. Returns the files after it and the changes that it reports. */
 async function patch(files: Readonly<Record<string, string>>, text: string) {
 	const own = callOn(box, files);
 	const { changed } = Object(await own.call('apply_patch', { patch: text }));
 	return { files: await snapshot(own.files), changed };
 }
 
-/** The message of a patch that is refused, which changed nothing. */
+/** Returns the message of a patch that is refused, and checks that nothing changed. */
 async function refuse(files: Readonly<Record<string, string | Uint8Array>>, text: string): Promise<string> {
 	const own = callOn(box, files);
 	const before = await snapshot(own.files);
@@ -86,11 +86,11 @@ rename to dir/y.txt
 			'a signature of git format-patch',
 			'From 1 Mon\nSubject: x\n---\n a | 1 +\n\n--- a/a\n+++ b/a\n@@ -6 +6 @@\n-line 6\n+LINE 6\n-- \n2.40.0\n',
 		],
-	])('is taken with %s', async (_, text) => {
+	])('is accepted with %s', async (_, text) => {
 		expect(await patch({ a: ten }, text)).toMatchObject({ files: { a: ten.replace('line 6', 'LINE 6') } });
 	});
 
-	test('is accepted with the quotes of git, and with names that begin like its prefixes', async () => {
+	test('is accepted with the quotes of git, and with names that begin like the prefixes of git', async () => {
 		expect(
 			await patch(
 				{ 'ü "1".txt': 'a\n' },
@@ -107,7 +107,7 @@ rename to dir/y.txt
 		});
 	});
 
-	test('uses the nearer of two places that match', async () => {
+	test('changes the nearer of two places that match', async () => {
 		const text = 'x\n1\nx\n2\nx\n3\n';
 		expect(await patch({ a: text }, '--- a/a\n+++ b/a\n@@ -5 +5 @@\n-x\n+y\n')).toMatchObject({
 			files: { a: 'x\n1\nx\n2\ny\n3\n' },
@@ -119,7 +119,7 @@ rename to dir/y.txt
 		});
 	});
 
-	test('keeps the line ends of the file, and decides about the last line end', async () => {
+	test('keeps the line ends of the file, and sets or removes the last line end', async () => {
 		expect(await patch({ a: '1\r\n2\r\n' }, '--- a/a\n+++ b/a\n@@ -1,2 +1,3 @@\n 1\n+x\n 2\n')).toMatchObject({
 			files: { a: '1\r\nx\r\n2\r\n' },
 		});
@@ -161,7 +161,7 @@ rename to dir/y.txt
 		expect(await refuse({ a: ten }, text)).toContain('Nothing was changed.');
 	});
 
-	test('of any two texts that Runlet makes changes the first into the second', async () => {
+	test('that Runlet makes of any two texts changes the first text into the second', async () => {
 		const line = fc.constantFrom('a', 'b', 'c', '', ' x', '\t', '+', '-', '\\ no', '@@ -1 +1 @@');
 		const anyText = fc
 			.tuple(fc.array(line, { maxLength: 12 }), fc.boolean())
@@ -211,7 +211,7 @@ describe('a V4A patch', () => {
 		});
 	});
 
-	test('finds the end of a file, several hunks, and lines with other blanks', async () => {
+	test('changes the end of a file, applies several hunks, and finds lines with other blanks', async () => {
 		expect(
 			await patch(
 				{ a: 'x\n1\nx\n' },
@@ -249,7 +249,7 @@ describe('a V4A patch', () => {
 	});
 });
 
-test('the error for a hunk shows the place with most equal lines, the nearest to its header', async () => {
+test('the error for a hunk shows the place with the most equal lines that is nearest to its header', async () => {
 	const block = 'if (a) {\n\tfirst();\n\tsecond();\n\tthird();\n\tfourth();\n\tfifth();\n}\n';
 	const text = `${block}// two\n${block}${block}`;
 	const lines = block.trimEnd().split('\n');

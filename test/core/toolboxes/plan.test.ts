@@ -21,7 +21,7 @@ const changed = [
 ];
 
 describe('a plan', () => {
-	test('changes nothing until it is applied, then everything in one step', async () => {
+	test('changes nothing until it is applied, and then changes everything in one step', async () => {
 		const { call, files: own } = callOn(box, files);
 		const { planId } = Object(await call('plan_changes', { summary: 'Renames.', edits }));
 		expect(await snapshot(own)).toEqual(files);
@@ -137,7 +137,7 @@ describe('a plan', () => {
 		['a file that is deleted', async (own: Workspace) => own.delete('b.ts')],
 		['a file that was to be made', async (own: Workspace) => own.write('d.ts', '')],
 		['a target that is taken', async (own: Workspace) => own.write('lib/b.ts', '')],
-	])('goes stale by %s, and then changes nothing', async (_, change) => {
+	])('is outdated after %s, and then changes nothing', async (_, change) => {
 		const { call, fail, files: own } = callOn(box, files);
 		const { planId } = Object(await call('plan_changes', { summary: 's', edits }));
 		await change(own);
@@ -153,7 +153,7 @@ describe('a plan', () => {
 		expect(await call('apply_plan', { planId })).toEqual({ changed });
 	});
 
-	test('names the known plans for an unknown plan, and forgets the oldest of many', async () => {
+	test('with an unknown id is an error that names the known plans; only the newest plans are kept', async () => {
 		const { call, fail } = callOn(box, files);
 		expect(await fail('apply_plan', { planId: 'x' })).toContain('call plan_changes first');
 		const ids: string[] = [];
@@ -163,7 +163,7 @@ describe('a plan', () => {
 		expect(await call('apply_plan', { planId: ids[1] })).toMatchObject({ changed: [{ kind: 'created' }] });
 	});
 
-	test('reports a mistake, so that the model corrects and applies the plan', async () => {
+	test('with a mistake is reported, so that the model corrects and applies the plan', async () => {
 		const own = workspace.inMemory(files);
 		const [wrong, right] = await correct(
 			box,

@@ -26,7 +26,7 @@ describe('query_json', () => {
 		['$..total', [5, 50, 70]],
 		['$.orders[-1].to', ['Annabel']],
 		['$.gone', []],
-	])('%s gives the list of matches, from a file, from JSON and from its text', async (query, result) => {
+	])('%s returns the list of matches from a file, from JSON, and from the text of JSON', async (query, result) => {
 		expect(await call('query_json', { path: 'data/orders.json', query })).toEqual({ result });
 		expect(await call('query_json', { json: orders, query })).toEqual({ result });
 		expect(await call('query_json', { json: JSON.stringify(orders), query })).toEqual({ result });

@@ -60,7 +60,7 @@ describe('read_file', () => {
 		});
 	});
 
-	test('returns a range of lines, counted from 1 with both ends; toLine after the end means the last line', async () => {
+	test('returns the lines from fromLine to toLine, or to the last line if the file ends earlier', async () => {
 		const { call } = callOn(box, { a: '1\n2\n3\n4' });
 		expect(await call('read_file', { path: 'a', fromLine: 2, toLine: 3 })).toMatchObject({ text: '2\n3\n', toLine: 3 });
 		expect(await call('read_file', { path: 'a', fromLine: 4, toLine: 40 })).toMatchObject({
@@ -70,7 +70,7 @@ describe('read_file', () => {
 		});
 	});
 
-	test('returns a part of a long file, with its toLine, and continues after it', async () => {
+	test('returns a part of a long file with the toLine of the part, and continues after it', async () => {
 		const line = `${'x'.repeat(99)}\n`;
 		const { call } = callOn(box, { a: line.repeat(2_500) });
 		const seen: string[] = [];
@@ -189,7 +189,7 @@ test('shows notes of the call and of its result', async () => {
 	]);
 });
 
-test('offers and runs the tools of files only with a workspace', async () => {
+test('the tools of files are offered and run only with a workspace', async () => {
 	const names = ['list_files', 'read_file', 'file_info', 'search_files'];
 	expect(Object.keys(toolbox.basic())).toEqual(expect.arrayContaining(names));
 	for (const name of names) expect(Object.keys(toolbox.basic({}))).not.toContain(name);

@@ -26,7 +26,7 @@ describe('search_files', () => {
 		});
 	});
 
-	test('finds lines by a regular expression, each by itself', async () => {
+	test('finds lines by a regular expression, which is matched against one line at a time', async () => {
 		const { call } = callOn(box, files);
 		expect(await call('search_files', { query: '^const \\w+ = [2-9];$', regex: true })).toEqual({
 			matches: [{ path: 'src/a.ts', line: 2, text: 'const two = 2;' }],
@@ -207,14 +207,14 @@ describe('a glob', () => {
 		['[!a]*', ['b'], ['a']],
 		['a+(b).c$', ['a+(b).c$'], ['aab.c']],
 		['a[1', ['a[1'], ['a1']],
-	] as const)('%s matches what a shell would match', (glob, matched, others) => {
+	] as const)('%s matches the same paths as in a shell', (glob, matched, others) => {
 		const test = compileGlob(glob);
 		const matches = (path: string): boolean => doNow(test(path, uncounted));
 		for (const path of matched) expect([path, matches(path)]).toEqual([path, true]);
 		for (const path of others) expect([path, matches(path)]).toEqual([path, false]);
 	});
 
-	test('with any characters is compiled, or refused with its field', () => {
+	test('with any characters is compiled, or is refused with the name of its field', () => {
 		fc.assert(
 			fc.property(
 				fc.string({ unit: fc.constantFrom('a', '*', '?', '/', '[', ']', '{', '}', ',', '!', '^', '-', '\\', '.') }),

@@ -5,7 +5,7 @@ import { fn, type JsonSchema, tool, toolbox } from '../../../src/core/index.ts';
 
 const isRecord = (value: unknown): value is Record<string, unknown> => v.is(v.record(v.string(), v.unknown()), value);
 
-/** Where a schema breaks OpenAI's rules for strict functions: every object closed, every property required. */
+/** Lists where a schema breaks OpenAI's rules for strict functions: close objects, require all properties. */
 function violations(schema: unknown, path = '$'): string[] {
 	if (!isRecord(schema)) return [];
 	const named = [schema.properties, schema.$defs].filter(isRecord).flatMap(Object.entries<unknown>);
@@ -70,7 +70,7 @@ describe('spec', () => {
 		expect(toolbox.spec(name, box)).toBeUndefined();
 	});
 
-	test('specs has one for each tool, in order', () => {
+	test('specs has the form of each tool, in order', () => {
 		const basic = toolbox.basic();
 		expect(toolbox.specs(basic)).toEqual(Object.keys(basic).map((name) => toolbox.spec(name, basic)));
 	});
@@ -82,7 +82,7 @@ describe('strict', () => {
 		expect(violations(tool.schemaFromFn(order).inputSchema)).not.toEqual([]);
 	});
 
-	test('an optional property accepts null, at every level', () => {
+	test('lets an optional property be null, at every level', () => {
 		const parameters = JSON.stringify(toolbox.spec('order', box)?.function.parameters);
 		expect(toolbox.spec('order', box)?.function.parameters).toMatchObject({
 			properties: {
@@ -93,7 +93,7 @@ describe('strict', () => {
 		expect(parameters).toContain('null');
 	});
 
-	test('an optional enum has the value null', async () => {
+	test('adds the value null to an optional enum', async () => {
 		const speed = { type: 'string', enum: ['slow', 'fast'] };
 		expect(readParameters({ type: 'object', properties: { speed } })).toMatchObject({
 			properties: { speed: { type: ['string', 'null'], enum: ['slow', 'fast', null] } },
@@ -118,7 +118,7 @@ describe('strict', () => {
 			passInput: true,
 			fn: () => 'fits',
 		});
-		// `perform` counts a null as missing where a schema requires it, so `dispatch` asks the schema.
+		// `perform` counts a null as missing even where a schema requires it, so the test uses `dispatch`.
 		expect(await tool.dispatch([model], { id: 'c', name: 'model', input: args })).toMatchObject({ output: 'fits' });
 		expect(await toolbox.perform('order', args, box)).toEqual({
 			ok: true,

@@ -3,7 +3,7 @@ import { calling, finish, results } from '../chat/support.ts';
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
 
-/** Calls tools of a box on files. */
+/** Returns functions that call tools of a box on these files. */
 export function callOn(box: Toolbox, files: Files | Workspace = {}) {
 	const isWorkspace = typeof files.list === 'function';
 	// SAFETY: only a workspace has a function `list`.
@@ -12,13 +12,13 @@ export function callOn(box: Toolbox, files: Files | Workspace = {}) {
 		toolbox.perform(name, args, box, { workspace: own });
 	return {
 		files: own,
-		/** What a tool gives. Throws with its message where it fails. */
+		/** Returns the result of a tool. Throws an error with the message of the tool if the tool fails. */
 		call: async (name: string, args: Readonly<Record<string, unknown>>): Promise<unknown> => {
 			const outcome = await perform(name, args);
 			if (outcome.ok) return outcome.value;
 			throw new Error(`${outcome.error.kind}: ${outcome.error.message}`);
 		},
-		/** The message of a tool that fails. */
+		/** Returns the message of a tool that fails. */
 		fail: async (name: string, args: Readonly<Record<string, unknown>>): Promise<string> => {
 			const outcome = await perform(name, args);
 			if (outcome.ok) throw new Error(`${name} did not fail: ${JSON.stringify(outcome.value)}`);
@@ -27,7 +27,7 @@ export function callOn(box: Toolbox, files: Files | Workspace = {}) {
 	};
 }
 
-/** Plays a model that calls a tool, is told its mistake, and calls it again. Gives both results. */
+/** Plays a model that calls a tool, gets an error, and calls the tool again. Returns both results. */
 export async function correct(
 	box: Toolbox,
 	files: Workspace,

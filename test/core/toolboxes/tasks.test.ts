@@ -51,7 +51,7 @@ describe('task lists', () => {
 		expect(await fail('undo_changes', {})).toContain('nothing to undo');
 	});
 
-	test('last from run to run in the workspace, else in the state', async () => {
+	test('last from run to run in the workspace, or in the state if there is no workspace', async () => {
 		const state = tool.inMemoryState();
 		for (const context of [
 			{ workspace: workspace.inMemory() },
@@ -70,7 +70,7 @@ describe('task lists', () => {
 		}
 	});
 
-	test('last for one run without a workspace and a state', async () => {
+	test('last for only one run if there is neither a workspace nor a state', async () => {
 		const { result } = await finish(
 			[
 				calling({ id: 'a', name: 'create_task_list', input: { title: 'Here' } }),
@@ -82,7 +82,7 @@ describe('task lists', () => {
 		expect(results(result.messages)[1]).toEqual(['b', { lists: [{ id: 'list-1', title: 'Here', tasks: [] }] }]);
 	});
 
-	test('a call that runs again after a crash adds no task twice', async () => {
+	test('get no task twice if a call runs again after a crash', async () => {
 		const files = workspace.inMemory();
 		const own = files.forCall('c');
 		const again: Workspace = { ...files, forCall: () => own };
@@ -97,7 +97,7 @@ describe('task lists', () => {
 		});
 	});
 
-	test('refuse more lists and tasks than their bounds', async () => {
+	test('are limited in their number and in the number of their tasks', async () => {
 		const { call, fail } = callOn(box);
 		await call('create_task_list', { title: 'Long', tasks: Array.from({ length: 200 }, (_, n) => `${n}`) });
 		expect(await fail('push_task', { listId: 'list-1', task: 'more' })).toMatch(/at most 200 tasks/);
@@ -105,7 +105,7 @@ describe('task lists', () => {
 		expect(await fail('create_task_list', { title: 'x' })).toMatch(/50 lists/);
 	});
 
-	test('name the known ids for an unknown list or task', async () => {
+	test('are named in the error for the id of an unknown list or task', async () => {
 		const files = workspace.inMemory();
 		await correct(box, files, 'create_task_list', begin);
 		const resolved = await correct(
@@ -142,7 +142,7 @@ describe('task lists', () => {
 		]);
 	});
 
-	test('each change is an event with the whole list before the result of its call', async () => {
+	test('have an event with the whole list for each change, before the result of the call', async () => {
 		const { events } = await finish(
 			[
 				calling({ id: 'a', name: 'create_task_list', input: begin }),
@@ -176,7 +176,7 @@ describe('task lists', () => {
 		expect(told.filter((one) => one === 'd' || one === 'c')).toHaveLength(2);
 	});
 
-	test('a custom tool shows lists by emit, and an invalid list is dropped', async () => {
+	test('may be shown by emit of a custom tool, and an invalid list is dropped', async () => {
 		const list: TaskList = { id: 'mine', title: 'Steps', tasks: [{ id: '1', text: 'one', outcome: 'done' }] };
 		const own = tool.define({
 			name: 'own',

@@ -26,7 +26,7 @@ describe('get_time', () => {
 		expect((await ask({ timeZone: 'Pacific/Auckland' })).output).toContain('22 November 2026');
 	});
 
-	test('returns the summer time of a zone', async () => {
+	test('returns the time of a zone in summer time', async () => {
 		expect((await ask({ timeZone: 'Europe/Paris' })).output).toContain('13:34:56');
 		expect((await ask({ timeZone: 'Europe/Paris' }, new Date('2026-07-01T12:00:00Z'))).output).toContain('14:00:00');
 	});

@@ -50,7 +50,7 @@ describe('build', () => {
 		expect(refusal(() => toolbox.build([log, { ...log }])).code).toBe('duplicate_tool');
 	});
 
-	test('keeps and finds names of an object prototype', () => {
+	test('keeps and finds tools with names of an object prototype', () => {
 		const own = toolbox.build(prototypeNames.map((name) => ({ ...log, name })));
 		expect(Object.keys(own)).toEqual(prototypeNames);
 		expect(prototypeNames.map((name) => toolbox.find(name, own)?.name)).toEqual(prototypeNames);
@@ -130,7 +130,7 @@ describe('perform', () => {
 });
 
 describe('arguments', () => {
-	test('getArg returns the value, also false and 0', () => {
+	test('getArg returns the value, even if it is false or 0', () => {
 		expect(toolbox.getArg({ a: 'x' }, 'a')).toEqual({ ok: true, value: 'x' });
 		expect(toolbox.getArg({ a: false }, 'a')).toEqual({ ok: true, value: false });
 		expect(toolbox.getArg({ a: 0 }, 'a')).toEqual({ ok: true, value: 0 });
@@ -143,7 +143,7 @@ describe('arguments', () => {
 		for (const key of prototypeNames) expect(toolbox.getArg({}, key)).toEqual(toolbox.missingArgument(key));
 	});
 
-	test('missingArgument returns a missing_argument with the name', () => {
+	test('missingArgument returns a missing_argument error with the name', () => {
 		expect(toolbox.missingArgument('city')).toMatchObject({
 			ok: false,
 			error: { kind: 'missing_argument', message: expect.stringContaining('city') },
@@ -190,7 +190,7 @@ describe('notes', () => {
 		}),
 	};
 
-	test("return the note of the tool's hook", () => {
+	test("are returned as the tool's hook writes them", () => {
 		expect(toolbox.onRequest('log', { a: 1 }, noting)).toEqual(['asked', '{"a":1}']);
 		expect(toolbox.onResult('log', { a: 1 }, 2, noting)).toBe('{"a":1} 2');
 		expect(toolbox.onError('log', {}, 'why', noting)).toBe('no: why');
@@ -220,7 +220,7 @@ describe('notes', () => {
 		).toBeUndefined();
 	});
 
-	test('the hooks get the defaults of the schema, as the handler does', async () => {
+	test('the hooks get the defaults of the schema, as the handler gets them', async () => {
 		const inputSchema = v.object({ n: v.optional(v.number(), 7) });
 		const own = {
 			log: tool.define({
@@ -251,7 +251,7 @@ describe('notes', () => {
 		expect(seen).toEqual([]);
 	});
 
-	test('without a hook or a tool there is no note, and an error has the default note', () => {
+	test('are missing without a hook or a tool, except for the default note of an error', () => {
 		for (const name of ['log', 'gone', 'constructor']) {
 			expect(toolbox.onRequest(name, {}, box)).toBeUndefined();
 			expect(toolbox.onResult(name, {}, 1, box)).toBeUndefined();
@@ -259,7 +259,7 @@ describe('notes', () => {
 		}
 	});
 
-	test('drop only the note of a hook that throws', () => {
+	test('are left out if their hook throws, and an error then has the default note', () => {
 		const own = { log: { ...log, onRequest: broken, onResult: broken, onError: broken } };
 		expect(toolbox.onRequest('log', {}, own)).toBeUndefined();
 		expect(toolbox.onResult('log', {}, 1, own)).toBeUndefined();

@@ -1,11 +1,11 @@
-/** Calls of tools that compute much: they let other requests in between, and end. */
+/** Tools that compute much let other requests run meanwhile, and their calls end. */
 import { expect, test } from 'vitest';
 import { toolbox } from '../../../src/core/index.ts';
 import { callOn } from './support.ts';
 
 const box = toolbox.withCoding(toolbox.withFiles(toolbox.basic()));
 
-/** What comes of a call, and how often other work had its turn meanwhile. */
+/** Returns the result of a call, and how often other work ran meanwhile. */
 async function countTurns<T>(call: Promise<T>): Promise<{ readonly value: T; readonly turns: number }> {
 	let turns = 0;
 	let timer = setTimeout(turn, 0);
@@ -20,7 +20,7 @@ async function countTurns<T>(call: Promise<T>): Promise<{ readonly value: T; rea
 	}
 }
 
-/** The least turns of others during the calls below.. */
+/** Other work must run at least this often during the calls below. */
 const fewTurns = 2;
 
 const repeated = 'a'.repeat(900_000);

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import type { Workspace } from '../../../src/core/index.ts';
 import { refusal } from '../chat/support.ts';
 
-/** Makes a workspace with these files, which people put there. */
+/** Creates a workspace with these files. The files count as put there by people. */
 export type CreateWorkspace = (files?: Readonly<Record<string, string | Uint8Array>>) => Promise<Workspace>;
 
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 const paths = (entries: readonly { readonly path: string }[]) => entries.map(({ path }) => path);
 
-/** The files as they are now. */
+/** Returns the current files. */
 export async function snapshot(workspace: Workspace): Promise<Record<string, string>> {
 	const { entries } = await workspace.list({ recursive: true, limit: 10_000 });
 	const files = entries.filter(({ type }) => type === 'file');
@@ -17,7 +17,7 @@ export async function snapshot(workspace: Workspace): Promise<Record<string, str
 	);
 }
 
-/** What every workspace promises. */
+/** Tests what every workspace must do. */
 export function describeWorkspace(name: string, create: CreateWorkspace): void {
 	describe(`${name}: files`, () => {
 		test('a file comes back byte for byte', async () => {

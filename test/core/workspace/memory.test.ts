@@ -16,7 +16,7 @@ describe('inMemory', () => {
 	test('refuses an unsafe path, and content that is not a file', () => {
 		expect(() => workspace.inMemory({ '../a': '' })).toThrow(/leaves the workspace/);
 		expect(() => workspace.inMemory({ a: '', 'a/b': '' })).toThrow(/is a file/);
-		// @ts-expect-error: A number is no file.
+		// @ts-expect-error: A number is not a file.
 		expect(() => workspace.inMemory({ a: 1 })).toThrow(/a text or a Uint8Array/);
 	});
 
@@ -33,7 +33,7 @@ describe('inMemory', () => {
 		expect(await snapshot(small)).toEqual({ a: 'aaaa', c: 'cccc' });
 	});
 
-	test('list, stat and read take time by their results, among 10,000 files', async () => {
+	test('needs time for list, stat and read by the number of their results, even with 10,000 files', async () => {
 		const files = Array.from({ length: 10_000 }, (_, n) => [`d${n % 100}/f${n}.txt`, 'x'.repeat(100)] as const);
 		const large = workspace.inMemory(Object.fromEntries(files));
 		const begun = performance.now();
@@ -44,7 +44,7 @@ describe('inMemory', () => {
 			await large.stat(`d${n % 100}/f${n}.txt`);
 			await large.read(`d${n % 100}/f${n}.txt`, { to: 10 });
 		}
-		// 5,000 questions; each that looked at every file would cost about a millisecond.
+		// These are 5,000 calls. A call that looked at every file would take about a millisecond.
 		expect(performance.now() - begun).toBeLessThan(1_500);
 	});
 });

@@ -60,7 +60,7 @@ const refused: readonly [name: string, path: string][] = [
 ];
 
 describe('a path', () => {
-	test.each(refused)('%s is refused, with what to do', (_, path) => {
+	test.each(refused)('%s is refused, and the error names a remedy', (_, path) => {
 		expect(() => checkPath(path)).toThrow(/^path: .*\. ?\S/s);
 		expect(() => checkPath(path)).not.toThrow(/[\p{C}\p{Zl}\p{Zp}]/u);
 	});
@@ -76,7 +76,7 @@ describe('a path', () => {
 		'cons',
 		'a~',
 		'é'.repeat(127),
-	])('%s stays as it is', (path) => {
+	])('%s is not changed', (path) => {
 		expect(checkPath(path)).toBe(path);
 	});
 
@@ -127,7 +127,7 @@ describe('a path', () => {
 		'%2e',
 	];
 
-	test('if it is accepted, stays within the workspace and is already normalized', () => {
+	test('that is accepted is within the workspace and already normalized', () => {
 		fc.assert(
 			fc.property(
 				fc.array(fc.oneof(fc.constantFrom(...tricks), fc.string({ unit: 'binary', maxLength: 3 }))),

@@ -7,11 +7,11 @@ import { folder, markdown, memoryKv } from './memory.ts';
 
 describe('publishing again and again, interrupted anywhere', () => {
 	const edit = fc.record({
-		/** The text of each of three skills; missing ones are removed. */
+		/** The text of each of three skills. A skill without a text is removed. */
 		texts: fc.array(fc.option(fc.constantFrom('one', 'two', 'three')), { minLength: 3, maxLength: 3 }),
-		/** Writes until the process ends. */
+		/** The number of writes before the process ends. */
 		alive: fc.nat(12),
-		/** Minutes until the next. */
+		/** Minutes until the next publishing. */
 		minutes: fc.constantFrom(0, 1, 59, 60, 61, 300),
 	});
 	const folders = (texts: readonly (string | null)[]) =>
@@ -25,7 +25,7 @@ describe('publishing again and again, interrupted anywhere', () => {
 			fc.asyncProperty(history, async (edits) => {
 				const memory = memoryKv();
 				const kv = toSkillsKv(memory);
-				/** What each index that was ever written names, with the time at which another replaced it. */
+				/** The keys that each written index names, and the time at which another index replaced it. */
 				const sets: { keys: string[]; until: number }[] = [];
 				let now = 0;
 				let alive = 0;

@@ -11,7 +11,7 @@ export const folder = (name: string, files: Record<string, string> = {}, path = 
 	files: { 'SKILL.md': markdown(name), ...files },
 });
 
-/** A KV in memory that lists a thousand keys a page. */
+/** A KV in memory, whose lists have a thousand keys on each page. */
 export function memoryKv(): SkillsNamespace & { readonly written: string[] } {
 	const values = new Map<string, string>();
 	const written: string[] = [];
@@ -36,7 +36,7 @@ export function memoryKv(): SkillsNamespace & { readonly written: string[] } {
 	};
 }
 
-/** A skill as an index lists it. */
+/** The entry of a skill in an index. */
 export const entry = (name: string, rest: object = {}) => ({
 	name,
 	description: `About ${name}`,

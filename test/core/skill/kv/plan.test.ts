@@ -11,7 +11,7 @@ const folder = (name: string, files: Record<string, string> = {}, path = name): 
 	files: { 'SKILL.md': markdown(name), ...files },
 });
 
-/** What stands in KV after a plan was carried out on an empty one. */
+/** The content of KV after a plan was carried out on an empty KV. */
 const storedBy = (plan?: SkillsPlan) => ({
 	index: plan?.index?.[1] ?? null,
 	retired: plan?.retired?.[1] ?? null,
@@ -30,7 +30,7 @@ const readBodies = (plan: SkillsPlan) =>
 describe('planSkills', async () => {
 	const first = await readPlan(undefined, [folder('a'), folder('b')]);
 
-	test('an empty KV gets all bodies, the search document and the index', async () => {
+	test('writes all bodies, the search document and the index into an empty KV', async () => {
 		expect(first.published).toEqual(['a', 'b']);
 		expect(first).toMatchObject({ deletes: [], problems: [] });
 		expect(first.index?.[0]).toBe('skill:index');
@@ -42,20 +42,20 @@ describe('planSkills', async () => {
 		expect(readBodies(first)[0]).toBe('{"body":"Body of a\\n"}');
 	});
 
-	test('the index has the allowed tools of a skill', async () => {
+	test('writes the allowed tools of a skill into the index', async () => {
 		const text = markdown('a', { more: 'allowed-tools: pay Bash(git:*)\n' });
 		const plan = await readPlan(undefined, [folder('a', { 'SKILL.md': text })]);
 		expect(readIndex(plan).skills[0]).toMatchObject({ 'allowed-tools': 'pay Bash(git:*)' });
 	});
 
-	test('an unchanged set writes nothing', async () => {
+	test('writes nothing for an unchanged set', async () => {
 		const again = await readPlan(first, [folder('a'), folder('b')]);
 		expect(again).toMatchObject({ puts: [], deletes: [], published: [], unchanged: ['a', 'b'], removed: [] });
 		expect(again.index).toBeUndefined();
 		expect(again.retired).toBeUndefined();
 	});
 
-	test('a new description writes the index and the search document, and no body', async () => {
+	test('writes the index and the search document for a new description, and writes no body', async () => {
 		const changed = folder('a', { 'SKILL.md': markdown('a', { description: 'Other' }) });
 		const plan = await readPlan(first, [changed, folder('b')]);
 		expect(plan).toMatchObject({ published: ['a'], unchanged: ['b'] });
@@ -81,7 +81,7 @@ describe('planSkills', async () => {
 		expect((await readPlan(both, [twin('b')])).retired?.[1]).not.toContain('skill:body:');
 	});
 
-	test('files beside SKILL.md are part of the body and of its hash', async () => {
+	test('counts files beside SKILL.md as part of the body and of its hash', async () => {
 		const plan = await readPlan(first, [folder('a', { 'references/x.md': 'X' }), folder('b')]);
 		expect(readBodies(plan).map((value) => JSON.parse(value).files)).toEqual([{ 'references/x.md': 'X' }]);
 		expect(readIndex(plan).skills[0].files).toEqual(['references/x.md']);
@@ -96,7 +96,7 @@ describe('planSkills', async () => {
 		expect(plan.retired?.[1]).not.toContain('skill:body:');
 	});
 
-	test('a folder without SKILL.md and an unreadable front matter are problems', async () => {
+	test('reports a folder without SKILL.md, and an unreadable front matter, as problems', async () => {
 		const plan = await readPlan(undefined, [
 			{ name: 'a', path: 'a', files: {} },
 			{ name: 'b', path: 'b', files: { 'SKILL.md': '---\nname: [' } },
@@ -105,7 +105,7 @@ describe('planSkills', async () => {
 		expect(plan.puts).toEqual([]);
 	});
 
-	test('of two folders with one name the first is published and the second is a problem', async () => {
+	test('publishes the first of two folders with one name, and reports the second as a problem', async () => {
 		const plan = await readPlan(undefined, [folder('a', {}, 'one/a'), folder('a', { 'x.md': 'X' }, 'two/a')]);
 		expect(plan).toMatchObject({ published: ['a'], problems: [{ skill: 'a', file: 'two/a/SKILL.md' }] });
 		expect(plan.problems[0]?.message).toContain('one/a');
@@ -120,13 +120,13 @@ describe('planSkills', async () => {
 		},
 	);
 
-	test('the index has when, modalities and requires as lists', async () => {
+	test('writes when, modalities and requires as lists into the index', async () => {
 		const more = 'metadata:\n  when: "one, two"\n  modalities: image\n  requires: b\n';
 		const plan = await readPlan(undefined, [folder('a', { 'SKILL.md': markdown('a', { more }) })]);
 		expect(readIndex(plan).skills[0]).toMatchObject({ when: ['one', 'two'], modalities: ['image'], requires: ['b'] });
 	});
 
-	test('writes a body again that KV has lost', async () => {
+	test('writes a body again if KV has lost it', async () => {
 		const { keys, ...stored } = storedBy(first);
 		const [lost] = readKeys(first, 'body');
 		const left = keys.filter((key) => key !== lost);
@@ -144,7 +144,7 @@ describe('planSkills', async () => {
 		expect(plan.deletes).toEqual([]);
 	});
 
-	test('an index over 1.9 MB has cut descriptions, and the search document has the whole descriptions', async () => {
+	test('cuts the descriptions in an index over 1.9 MB, but keeps them whole in the search document', async () => {
 		const description = 'word '.repeat(200).trim();
 		const many = Array.from({ length: 3_000 }, (_, at) =>
 			folder(`skill-${at}`, { 'SKILL.md': markdown(`skill-${at}`, { description }) }),

@@ -11,13 +11,13 @@ describe('broken values in KV', () => {
 		['a broken entry', { name: 'bad', hash: 7 }],
 		['no entry at all', 'text'],
 		['null', null],
-	])('%s is skipped and reported, the others are served', async (_, broken) => {
+	])('%s is skipped and reported, and the other skills are served', async (_, broken) => {
 		const { resolver, problems } = store([entry('tone'), broken, entry('audit')]);
 		expect(names(await resolver.listFn(turn))).toEqual(['tone', 'audit']);
 		expect(problems).toHaveLength(1);
 	});
 
-	test('a report names the skill in its message and as a value', async () => {
+	test('a report names the skill in its message and in a field', async () => {
 		const told: (readonly [string | undefined, string])[] = [];
 		const { resolver } = store([entry('tone'), { name: 'bad', hash: 7 }, entry('tone')], {
 			names: ['tone', 'lost', 'gone'],
@@ -60,7 +60,7 @@ describe('broken values in KV', () => {
 		},
 	);
 
-	test('an unreadable KV never fails a turn, and each failed read is reported', async () => {
+	test('an unreadable KV does not make a turn fail, and each failed read is reported', async () => {
 		const problems: string[] = [];
 		const down = { get: () => Promise.reject(new Error('KV GET failed: 500')) };
 		const skillResolver = skill.kvResolver(down, { onProblem: (message) => problems.push(message) });
@@ -89,11 +89,11 @@ describe('the listed skills', () => {
 	const two = [entry('tone'), entry('audit')];
 	const size = skill.buildIndex([entry('tone'), entry('audit')]).length;
 
-	test('all skills of a small index', async () => {
+	test('are all skills of a small index', async () => {
 		expect(names(await store(two, { listLimit: size }).resolver.listFn(turn))).toEqual(['tone', 'audit']);
 	});
 
-	test('only alwaysOn after listLimit; the others are read, searched and counted', async () => {
+	test('are only alwaysOn over listLimit; the other skills are read, searched and counted', async () => {
 		const { resolver } = store(two, { listLimit: size - 60, alwaysOn: ['tone'] });
 		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
 		expect(await resolver.moreFn?.(turn)).toBe(1);
@@ -101,14 +101,14 @@ describe('the listed skills', () => {
 		expect(names(await resolver.searchFn?.('audit'))).toEqual(['audit']);
 	});
 
-	test('lists alwaysOn as far as it fits into listLimit', async () => {
+	test('are as many of alwaysOn as listLimit allows', async () => {
 		const line = skill.indexLine(entry('tone')).length + 1;
 		const { resolver } = store(two, { listLimit: line, alwaysOn: ['tone', 'audit', 'gone', 'tone'] });
 		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
 		expect(await resolver.moreFn?.(turn)).toBe(1);
 	});
 
-	test('lists nothing of a set over listLimit without alwaysOn', async () => {
+	test('are none if the set is over listLimit and alwaysOn is empty', async () => {
 		const { resolver } = store(two, { listLimit: 10 });
 		expect(await resolver.listFn(turn)).toEqual([]);
 		expect(await resolver.moreFn?.(turn)).toBe(2);
@@ -128,7 +128,7 @@ describe('the listed skills', () => {
 		);
 	});
 
-	test('names serves only the named skills, and lists all of them', async () => {
+	test('the option names serves only the named skills, and lists all of them', async () => {
 		const { resolver } = store(two, { names: ['audit'], listLimit: 0 });
 		expect(names(await resolver.listFn(turn))).toEqual(['audit']);
 		expect(await resolver.readFn('tone')).toBeUndefined();

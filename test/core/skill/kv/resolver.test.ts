@@ -8,7 +8,7 @@ const turn = { messages: [], model: 'm' };
 afterEach(() => vi.useRealTimers());
 
 describe('kvResolver', () => {
-	test('lists what the index lists', async () => {
+	test('lists the skills of the index', async () => {
 		const { resolver } = store([entry('tone', { when: ['reply'], modalities: ['text'] }), entry('audit')]);
 		expect(await resolver.listFn(turn)).toMatchObject([
 			{ name: 'tone', description: 'About tone', when: ['reply'], modalities: ['text'] },
@@ -32,7 +32,7 @@ describe('kvResolver', () => {
 		expect(resolver.hasFiles).toBe(true);
 	});
 
-	test('finds a skill by the index alone', async () => {
+	test('finds a skill in the index, without reading its body', async () => {
 		const { resolver, reads } = store([entry('tone', { requires: ['audit'], 'allowed-tools': 'pay' })]);
 		const frontMatter = { 'allowed-tools': 'pay' };
 		expect(await resolver.findFn?.('tone')).toMatchObject({ name: 'tone', requires: ['audit'], frontMatter });
@@ -62,7 +62,7 @@ describe('kvResolver', () => {
 		expect(reads).toHaveLength(2);
 	});
 
-	test('a run lists, reads and finds by its first index', async () => {
+	test('a run lists, reads and finds skills by the index that it read first', async () => {
 		const { kv, resolver, values } = store([entry('tone')], { cacheMs: 0 });
 		await resolver.listFn(turn);
 		values.set('skill:index', { version: 1, skills: [entry('audit'), entry('tone', { hash: 'h-audit' })] });
@@ -74,7 +74,7 @@ describe('kvResolver', () => {
 		expect(await resolver.searchFn?.('audit')).toEqual([]);
 	});
 
-	test('a deleted text is read by the newest index', async () => {
+	test('if the text of a skill was deleted, the skill is read by the newest index', async () => {
 		const { resolver, values } = store([entry('tone')], { cacheMs: 0 });
 		await resolver.listFn(turn);
 		values.delete('skill:body:h-tone');
@@ -152,7 +152,7 @@ describe('searchFn', () => {
 		['fails', () => Promise.reject(new Error('no key'))],
 		['gives a vector of another length', async () => [[1, 2, 3]]],
 		['gives none', async () => []],
-	])('it goes by full text where the embedFn %s, and that is reported', async (_, embedFn) => {
+	])('it searches the full text if the embedFn %s, and reports that', async (_, embedFn) => {
 		const { resolver, problems } = searchable({ embedFn });
 		expect(names(await resolver.searchFn?.('customer'))).toEqual(['tone']);
 		expect(problems).toHaveLength(1);
@@ -163,7 +163,7 @@ describe('searchFn', () => {
 		['broken', { version: 1, index: { serializationVersion: 99 } }],
 		['of another version', { version: 2 }],
 		['no document', 'text'],
-	])('it goes by substrings where the full text index is %s, and that is reported', async (_, document) => {
+	])('it searches for substrings if the full text index is %s, and reports that', async (_, document) => {
 		const { resolver, problems, values } = searchable();
 		values.set('skill:search:s1', document);
 		expect(await resolver.searchFn?.('write to')).toMatchObject([{ name: 'tone', score: 2 }]);

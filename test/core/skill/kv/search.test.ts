@@ -29,12 +29,12 @@ describe('full text', () => {
 		expect(find(skills, 'how do you use the')).toEqual([]);
 	});
 
-	test('finds only served skills', () => {
+	test('finds only skills that the resolver serves', () => {
 		const search = readFullText(JSON.parse(writeFullText(skills)));
 		expect(search('forms customers', (name) => name !== 'tone').map(([name]) => name)).toEqual(['pdf-forms']);
 	});
 
-	test.each([null, 'text', {}, { serializationVersion: 99 }])('%j is no index', (json) => {
+	test.each([null, 'text', {}, { serializationVersion: 99 }])('%j is not read as an index', (json) => {
 		expect(() => readFullText(json)).toThrow();
 	});
 
@@ -69,7 +69,7 @@ describe('vectors', () => {
 		expect(find([2, 0.1], (name) => name !== '0').map(([name]) => name)).toEqual(['1']);
 	});
 
-	test('one byte for each number keeps the cosine to a hundredth', () => {
+	test('one byte for each number changes the cosine by at most a hundredth', () => {
 		const vector = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 64, maxLength: 64 });
 		fc.assert(
 			fc.property(vector, vector, (a, b) => {
@@ -81,12 +81,12 @@ describe('vectors', () => {
 		);
 	});
 
-	test('a vector of zeros is near nothing', () => {
+	test('a vector of zeros is near no skill', () => {
 		expect(createVectors([[0, 0]])([1, 1], () => true)).toEqual([]);
 		expect(createVectors([[1, 1]])([0, 0], () => true)).toEqual([]);
 	});
 
-	test('refuses half a vector, and a query of another length', () => {
+	test('half a vector is refused, and a query of another length is refused', () => {
 		expect(() => readVectors({ model: 'm', names: ['a', 'b'], texts: [], values: btoa('abc') })).toThrow('3 numbers');
 		expect(() => createVectors([[1, 1]])([1], () => true)).toThrow('dimensions');
 		expect(createVectors([])([1], () => true)).toEqual([]);

@@ -23,12 +23,12 @@ describe('a page as markdown', () => {
 		);
 	});
 
-	test('a table without a head gets an empty one; blocks in its cells stay in their cell', () => {
+	test('adds an empty head to a table without a head, and keeps blocks in their cells', () => {
 		const html = '<table><tr><td><p>a</p><p>b</p><td><ul><li>x<li>y</ul></table>';
 		expect(read(html)).toBe('| | |\n| - | - |\n| a b | • x • y |');
 	});
 
-	test('ignores a table for layout, and keeps a table in it', () => {
+	test('drops a table that is used for layout, and keeps a table inside it', () => {
 		const html = '<table><tr><td>Menu<td><h2>News</h2><table><tr><th>A<th>B<tr><td>1<td>2</table>End</table>';
 		expect(read(html)).toBe('Menu\n\n## News\n\n| A | B |\n| - | - |\n| 1 | 2 |\n\nEnd');
 	});
@@ -49,7 +49,7 @@ describe('a page as markdown', () => {
 		);
 	});
 
-	test('links are absolute, by the address of the page or its base', () => {
+	test('has absolute links, which are resolved by the address of the page or by its base', () => {
 		expect(read('<a href="../up_x?a=1&amp;b=2#c">up</a> <a href="#here">here</a> <a href="//b.example">b</a>')).toBe(
 			'[up](https://a.example/up_x?a=1&b=2#c) [here](https://a.example/docs/page.html?x=1#here) [b](https://b.example/)',
 		);
@@ -59,7 +59,7 @@ describe('a page as markdown', () => {
 		expect(read('<a href="https://w.example/A_(b)|c">w</a>')).toBe('[w](<https://w.example/A_(b)%7Cc>)');
 	});
 
-	test('a link around blocks is a link in each of them', () => {
+	test('has a link in each block if a link surrounds several blocks', () => {
 		expect(read('<a href=x><h2>Card</h2><p>Text</p></a>after')).toBe(
 			'## [Card](https://a.example/docs/x)\n\n[Text](https://a.example/docs/x)\n\nafter',
 		);
@@ -72,11 +72,11 @@ describe('a page as markdown', () => {
 		' java\nscript:x',
 		'http://[',
 		'x'.repeat(3_000),
-	])('what is no address of the web is no link: %s', (href) => {
+	])('has no link for an address that is not of the web: %s', (href) => {
 		expect(read(`<a href="${href}">text</a>`)).toBe('text');
 	});
 
-	test('frames are links to their pages', () => {
+	test('has links to the pages of its frames', () => {
 		expect(
 			read('<frameset><frame src=a.html><frame src=b.html title="The  b"><noframes>no</noframes></frameset>'),
 		).toBe(
@@ -87,7 +87,7 @@ describe('a page as markdown', () => {
 		);
 	});
 
-	test('entities are decoded once', () => {
+	test('has entities decoded exactly once', () => {
 		expect(read('&eacute;&amp;lt;&#x1F600;&#0;&notit; &copy 2 &bogus;')).toBe('é&lt;😀\ufffd¬it; © 2 &bogus;');
 	});
 
@@ -102,7 +102,7 @@ describe('a page as markdown', () => {
 		expect(read(html)).toBe('# T');
 	});
 
-	test('reads the marked main part, else everything except navigation and footers', () => {
+	test('has the marked main part, or without a mark everything except navigation and footers', () => {
 		const words = 'word '.repeat(60).trim();
 		expect(read(`<nav>Menu</nav><main><nav>In</nav>${words}</main><footer>Foot</footer>`)).toBe(`In\n\n${words}`);
 		expect(read(`<div>Ads</div><article>${words}</article>`)).toBe(words);
@@ -114,21 +114,21 @@ describe('a page as markdown', () => {
 		expect(read('<nav><a href=/a>Only</a></nav>')).toBe('[Only](https://a.example/a)');
 	});
 
-	test('the title is the first one, in one line of at most 300 characters', () => {
+	test('has the first title, as one line of at most 300 characters', () => {
 		const { title } = readPage(`<svg><title>no</title></svg><title> A\n &amp; B </title><title>C</title>`);
 		expect(title).toBe('A & B');
 		expect(readPage(`<title>${'x'.repeat(5_000)}</title>`).title).toHaveLength(300);
 		expect(readPage('<p>x')).toEqual({ text: 'x' });
 	});
 
-	test('reads 500 levels, and refuses a deeper page', () => {
+	test('may have 500 levels of elements, and a deeper page is refused', () => {
 		expect(read(`${'<div>'.repeat(499)}deep`)).toBe('deep');
 		expect(() => read('<div>'.repeat(501))).toThrow(
 			/^url: the page nests more than 500 levels deep .* Read another page\.$/,
 		);
 	});
 
-	test('a list or a table that is written in pieces loses no entry and no number', () => {
+	test('has all entries and numbers of a list or a table that is written in pieces', () => {
 		const items = Array.from({ length: 5_000 }, (_, n) => `item${n}`);
 		const list = read(`<ol>${items.map((one) => `<li>${one}`).join('')}</ol>`);
 		expect(list.match(/item\d+/g)).toEqual(items);
@@ -138,7 +138,7 @@ describe('a page as markdown', () => {
 	});
 });
 
-/** Pages of any tags in any order, as an attacker writes them. */
+/** Names of tags. The tests put them in any order, as an attacker would. */
 const names = [
 	'p',
 	'div',
@@ -208,7 +208,7 @@ const piece = fc.oneof(
 );
 const page = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(''));
 
-describe('any page', () => {
+describe('any web page', () => {
 	test('is read without a failure', () => {
 		fc.assert(
 			fc.property(page, (html) => typeof read(html) === 'string'),
@@ -229,7 +229,7 @@ describe('any page', () => {
 		);
 	});
 
-	test('is split into pages that make the whole text, within the length', () => {
+	test('is split into parts that have at most the given length and join to the whole text', () => {
 		fc.assert(
 			fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), fc.integer({ min: 2, max: 50 }), (text, length) => {
 				const pages = splitPages(text, length);

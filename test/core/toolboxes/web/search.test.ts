@@ -44,7 +44,7 @@ describe('web_search', () => {
 		expect(JSON.parse(String(body))).toEqual({ query: 'tea "green"', max_results: 3 });
 	});
 
-	test('asks any other service by its description, also on the same machine', async () => {
+	test('asks any other service by its description, even on the same machine', async () => {
 		const service = {
 			url: 'http://localhost:8888/find?n={limit}&q={query}',
 			headers: { 'x-key': 'KEY' },
@@ -106,7 +106,7 @@ describe('web_search', () => {
 			new Response(null, { status: 302, headers: { location: 'https://evil.example/' } }),
 			/^search: redirects too often/,
 		],
-	])('a failure of the service tells a model how to go on, and holds no key', async (answer, message) => {
+	])('reports a failure of the service with a way to continue, and without the key', async (answer, message) => {
 		const service = { url: 'https://s.example/?{query}', headers: { authorization: 'Bearer KEY-1' } };
 		const { fetch, urls } = createWeb({ 'https://s.example/?x': answer });
 		const call = calling({ id: 'a', name: 'web_search', input: { query: 'x' } });
@@ -129,7 +129,7 @@ describe('web_search', () => {
 	});
 
 	test('refuses a misspelled option, and names it', () => {
-		// @ts-expect-error No such option.
+		// @ts-expect-error There is no such option.
 		expect(() => toolbox.webTools({ robot: true })).toThrow(/^robot: no such field.*Did you mean robots\?/);
 	});
 });

@@ -2,7 +2,7 @@ import { toolbox, type WebOptions } from '../../../../src/core/index.ts';
 
 type Answer = Response | string | (() => Response | Promise<Response>);
 
-/** A web of given answers by address. What is asked is recorded; an address without an answer is a host that is down. */
+/** A web with these answers by address. It records its requests. An address without an answer is unreachable. */
 export function createWeb(answers: Readonly<Record<string, Answer>>) {
 	const asked: { readonly url: string; readonly init: RequestInit | undefined }[] = [];
 	const fetch: typeof globalThis.fetch = async (input, init) => {
@@ -35,7 +35,7 @@ export function callWeb(answers: Readonly<Record<string, Answer>>, options: WebO
 			if (outcome.ok) return outcome.value;
 			throw new Error(`${outcome.error.kind}: ${outcome.error.message}`);
 		},
-		/** The message of a page that cannot be read. */
+		/** Returns the error message for a page that cannot be read. */
 		fail: async (url: string, page?: number) => {
 			const outcome = await perform('web_fetch', page === undefined ? { url } : { url, page });
 			if (outcome.ok) throw new Error(`it did not fail: ${JSON.stringify(outcome.value)}`);

@@ -8,7 +8,7 @@ import { type Sink, startSink } from './sink.ts';
 
 const megabyte = Buffer.alloc(1_000_000, 'x');
 let sink: Sink;
-/** Resolves when the reader of the newest endless answer has gone. */
+/** Resolves when the reader of the newest endless answer has closed the connection. */
 let left: Promise<unknown>;
 
 async function sendForEver(response: ServerResponse): Promise<void> {
@@ -70,11 +70,11 @@ describe('a page that cannot be read', () => {
 		expect(failure).toMatch(message);
 		expect(page).toMatchObject({ text: 'fine' });
 		expect(result.messages.filter((one) => one.role === 'tool' && one.isError)).toHaveLength(1);
-		// A page is to blame, not the tool.
+		// The page is at fault, so the tool reports no error of its own.
 		expect(thrown).toEqual([]);
 	});
 
-	test.each(['/endless', '/huge'])('stops reading %s and closes the connection', async (path) => {
+	test.each(['/endless', '/huge'])('at %s is not read further, and the connection is closed', async (path) => {
 		const outcome = await toolbox.perform('web_fetch', { url: `${sink.url}${path}` }, toolbox.withWeb(), {
 			web: { allowLoopback: true },
 		});
@@ -96,7 +96,7 @@ describe('a page that cannot be read', () => {
 	});
 });
 
-test('reads a page of 5 MB, whose pages make the whole text', async () => {
+test('reads a document of 5 MB in pages that join to the whole text', async () => {
 	const words = Array.from({ length: 600_000 }, (_, n) => `w${n % 9_000}`).join(' ');
 	const big = await startSink((_, response) => response.writeHead(200, { 'content-type': 'text/plain' }).end(words));
 	const context = { web: { allowLoopback: true } };

@@ -10,7 +10,7 @@ afterAll(() => sink.close());
 
 const box = toolbox.withWeb();
 
-/** Spellings of this machine, and of others that nobody outside may reach. `PORT` is that of the sink. */
+/** Spellings of this machine and of other private machines. `PORT` stands for the port of the sink. */
 const hosts = [
 	...['127.0.0.1', '127.1', '127.0.1', '0', '0.0.0.0', '0x7f.1', '0x7f000001', '0177.0.0.1', '017700000001'],
 	...[
@@ -57,7 +57,7 @@ const addresses = [
 const toAddress = (text: string) => text.replaceAll('PORT', String(sink.port));
 
 describe('a private address', () => {
-	test.each(addresses)('refuses %s without a request', async (address) => {
+	test.each(addresses)('is refused without a request: %s', async (address) => {
 		const outcome = await toolbox.perform('web_fetch', { url: toAddress(address) }, box);
 		expect(outcome).toMatchObject({
 			ok: false,
@@ -69,7 +69,7 @@ describe('a private address', () => {
 		expect(sink.hits).toEqual([]);
 	});
 
-	test.each(addresses)('refuses a redirect to %s without a request', async (address) => {
+	test.each(addresses)('is refused as the target of a redirect, without a request: %s', async (address) => {
 		const location = toAddress(address).trim();
 		const fetch: typeof globalThis.fetch = (input, init) =>
 			String(input) === 'https://a.example/start'
@@ -78,14 +78,14 @@ describe('a private address', () => {
 		for (const allowLoopback of [false, true]) {
 			const context = { fetch, web: { allowLoopback } };
 			const outcome = await toolbox.perform('web_fetch', { url: 'https://a.example/start' }, box, context);
-			// A location without a scheme and a host is a page of the same site.
+			// A location that has no scheme and no host is a page of the same site.
 			if (!outcome.ok) expect(outcome.error.message).toMatch(/^url: /);
 			else expect(outcome.value).toMatchObject({ url: expect.stringMatching(/^https:\/\/a\.example\//) });
 			expect(sink.hits).toEqual([]);
 		}
 	});
 
-	test('requests no robots.txt at a private address', async () => {
+	test('gets no request for robots.txt', async () => {
 		const strict = toolbox.build(toolbox.webTools({ robots: true }));
 		const outcome = await toolbox.perform('web_fetch', { url: `${sink.url}/x` }, strict);
 		expect(outcome.ok).toBe(false);
@@ -98,7 +98,7 @@ describe('a private address', () => {
 	});
 });
 
-test('reaches this machine only if allowed', async () => {
+test('of this machine is reached only if allowed', async () => {
 	const outcome = await toolbox.perform('web_fetch', { url: `${sink.url}/ok` }, box, { web: { allowLoopback: true } });
 	expect(outcome).toMatchObject({ ok: true, value: { url: `${sink.url}/ok`, text: 'reached' } });
 	expect(sink.hits).toEqual(['/ok']);

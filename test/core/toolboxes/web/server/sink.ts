@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 
-/** A server on this machine that counts what reaches it. */
+/** A server on this machine that counts its requests. */
 export interface Sink {
 	readonly port: number;
 	readonly url: string;
