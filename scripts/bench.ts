@@ -47,7 +47,7 @@ const staged: Readonly<Record<string, Part>> = {
 	turns: createPart(measureTurns, toTurnTable, listTurnBars),
 	growth: createPart(measureGrowths, toGrowthTable, listGrowthBars),
 	memory: createPart(measureMemory, toMemoryTable, listMemoryBars),
-	// Its second half comes a minute after the first, so the other parts run meanwhile.
+	// The second half of `costs` runs a minute after the first half. The other parts run in between.
 	costs: async (stage) => {
 		const finish = await startCosts(stage);
 		return async () => {
@@ -57,7 +57,9 @@ const staged: Readonly<Record<string, Part>> = {
 		};
 	},
 };
-/** Parts that run in a process of their own (Node, Miniflare or Chromium), so that none warms up the next. */
+/**
+ * Parts that each run in a process of their own (Node, Miniflare or Chromium), so that no part warms up another.
+ */
 const alone = ['providers', 'skills', 'context', 'page'];
 
 async function runStaged(parts: readonly string[], rounds: number): Promise<void> {

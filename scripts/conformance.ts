@@ -12,7 +12,7 @@ import { isAsked } from './usage.ts';
 const usage = `npm run conformance: runs the conformance suite of MCP, and prints what passed; scripts/conformance has what is not declared
   --help              this text`;
 
-/** The suite, which is fetched when it is run. The newest one knows both revisions. */
+/** The suite, which is fetched when it is run. The newest suite tests both revisions. */
 const newest = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
 const stable = '@modelcontextprotocol/conformance@0.1.16';
 const revisions = ['2025-11-25', '2026-07-28'];

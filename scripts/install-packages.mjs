@@ -14,7 +14,7 @@ const lockFile = join(tmpdir(), `runlet-install-${createHash('sha256').update(ro
 
 if (!isInstalled()) {
 	await withLock(() => {
-		// Another run may have installed while this one waited for the lock.
+		// Another run may have installed the packages while this run waited for the lock.
 		if (!isInstalled()) install();
 	});
 }
@@ -48,8 +48,8 @@ function readPackages(path) {
 
 function install() {
 	console.error('Installing the dependencies with `npm ci`: about half a minute, longer on a slow connection.');
-	// npm scripts know the npm and the Node that run them. This Node is not the one in node_modules, which `npm ci`
-	// replaces.
+	// npm passes its own path and the path of its Node to a script. This Node is not the Node in node_modules,
+	// which `npm ci` replaces.
 	const { npm_execpath: npm = '', npm_node_execpath: outerNode } = process.env;
 	const ownNode = process.execPath.startsWith(join(root, 'node_modules') + sep) ? 'node' : process.execPath;
 	// The environment passes options of the outer npm to this one: `npm pack --dry-run`, `npm start --omit=dev`.

@@ -65,7 +65,10 @@ const only: Readonly<Record<string, readonly string[]>> = {
 /** Files that import the package by its name, as a project does, so that a user can copy them. */
 const byName: readonly string[] = ['agents', 'worker.ts'];
 
-/** Parts of `src` that may import only types from these modules, so that they bundle none of their code. */
+/**
+ * Parts of `src` that may import only types from these modules, so that these parts bundle no code of the
+ * modules.
+ */
 const typesOnly: Readonly<Record<string, readonly string[]>> = { client: ['cloudflare'] };
 
 /** Returns the violations in a folder with a `src`, one line each. */

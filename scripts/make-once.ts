@@ -35,7 +35,7 @@ function readKept(file: string): v.InferOutput<typeof kept> | undefined {
 	}
 }
 
-/** Hashes files with their paths. Undefined if one is not there. */
+/** Hashes files with their paths. Returns undefined if a file is missing. */
 function hash(paths: readonly string[]): string | undefined {
 	const sum = createHash('sha256');
 	try {

@@ -41,7 +41,7 @@ const bundles: readonly BuildOptions[] = [
 	},
 ];
 
-/** The programs of the shell. Their package for globs takes unbounded time, so another one replaces it. */
+/** The programs of the shell. Their package for globs takes unbounded time, so another package replaces it. */
 const programs: BuildOptions = {
 	...small,
 	minify: false,
@@ -51,7 +51,7 @@ const programs: BuildOptions = {
 	alias: { minimatch: join(root, 'scripts/pack/minimatch.ts') },
 };
 
-/** The same, with a count of their steps. */
+/** The same programs, with a count of their steps. */
 const countedPrograms = 'build/just-bash.js';
 
 /** The Worker in which a shell runs. It is short, because the Worker keeps it in memory. */

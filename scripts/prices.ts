@@ -1,6 +1,7 @@
 /**
- * `npm run prices`: cuts the price list of @pydantic/genai-prices to the providers that Runlet knows by name, and writes
- * it into `src/core/providers/prices`. A Worker carries a tenth of the package. `npm run check` compares the two.
+ * `npm run prices`: cuts the price list of @pydantic/genai-prices to the providers that Runlet knows by name,
+ * and writes it into `src/core/providers/prices`. The list is a tenth of the package. `npm run check` compares
+ * the list with the package.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +31,10 @@ const files = {
 	'x-ai': 'xai',
 } as const;
 
-/** The names in a line by the package's names. Prices that are not here are for other uses than a conversation. */
+/**
+ * The names of prices in a line, by their names in the package. The missing prices are for other uses than a
+ * conversation.
+ */
 const kinds: Readonly<Record<string, string>> = {
 	input_mtok: 'input',
 	output_mtok: 'output',
@@ -79,7 +83,7 @@ function toLine({ match, context_window: window = 0, prices }: ModelInfo): strin
 	return fields.join(' ');
 }
 
-/** The last condition that holds decides. If none holds, the first prices count. */
+/** The last condition that holds decides. If no condition holds, the first prices count. */
 function toCondition(
 	{ constraint, prices }: ConditionalPrice,
 	index: number,
@@ -89,7 +93,7 @@ function toCondition(
 	if (constraint?.type === 'start_date') return [`from=${constraint.start_date}`, ...toPrices(prices)];
 	if (constraint?.type === 'time_of_date') {
 		const [start, end] = [toSeconds(constraint.start_time), toSeconds(constraint.end_time)];
-		// DeepSeek's peak hours since 2026-08-17 are those of weekdays (api-docs.deepseek.com/quick_start/pricing).
+		// From 2026-08-17 on, DeepSeek has peak hours only on weekdays (api-docs.deepseek.com/quick_start/pricing).
 		const isPeak = all.some(({ constraint }) => constraint?.type === 'start_date');
 		if (start < end) return [`${isPeak ? 'weekdays' : 'at'}=${start}-${end}`, ...toPrices(prices)];
 	}

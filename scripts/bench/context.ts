@@ -1,6 +1,7 @@
 /**
- * The part `context` of `npm run bench`: measures the cost of 50 sessions at three providers, by their rules of caches and
- * prices, before and after the changes that shorten requests and keep their start stable. Seeds determine the sessions.
+ * The part `context` of `npm run bench`: measures the cost of 50 sessions at three providers, by their rules of
+ * caches and prices. Compares the library before and after the changes that shorten requests and keep their
+ * start stable. Seeds determine the sessions.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
@@ -34,10 +35,10 @@ async function loadBefore(folder: string): Promise<Library> {
 	return { core: before, createTools: create };
 }
 
-/** The measured states, each with the changes of those before it. */
+/** The measured states. Each state includes the changes of the states before it. */
 function listUses(before: Library): readonly (readonly [cause: string, use: Use])[] {
 	const library: Library = { core, createTools, chooseCache: chooseCacheLifetime };
-	// So long that no schema is cut.
+	// A limit so high that no schema is cut.
 	const whole = { maxToolTokens: 10_000_000 };
 	const first = { library, remote: before, keepsRecalled: false, keepsFound: false };
 	const kept = { ...first, keepsRecalled: true };

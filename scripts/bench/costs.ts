@@ -48,7 +48,7 @@ export async function startCosts({ start }: Stage): Promise<() => Promise<Costs>
 	const talks = await Promise.all(Array.from({ length: sessions }, () => session.begin(server.url)));
 	const measure = async (): Promise<Turn> => {
 		const readings = await Promise.all(talks.map((talk) => talk(tenSeconds)));
-		// The other objects hear of a run after its end.
+		// The other objects are notified of a run after its end.
 		await pause(3_000);
 		const { rows, rowsRead, requests, callMs } = await takeBill();
 		const each = Object.entries(rows).map(([item, number]) => [item, number / sessions] as const);

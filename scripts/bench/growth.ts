@@ -81,8 +81,8 @@ const fillSession: Fill = async (url, messages) => {
 };
 
 /**
- * The CPU of a session's turn with many messages, divided by few messages, without the cost of the request in the loop by
- * hand.
+ * The CPU of a session's turn with many messages, divided by the CPU of its turn with few messages. Both are
+ * without the cost of the request in the loop by hand.
  */
 function readRatio(growths: Growths): number {
 	const request = growths.durable.many - growths.durable.few;

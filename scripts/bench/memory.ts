@@ -50,9 +50,13 @@ async function openMeter({ start }: Stage, subject: Subject) {
 		return { process: readMemory(server.pid) / 1e6, isolate: (await readHeap(server.inspector ?? 0)) / 1e6 };
 	};
 	return {
-		/** Measures what each new conversation adds while its object lives, which is ten seconds after its run. */
+		/**
+		 * Measures the memory that each new conversation adds while its object is live. An object stays live for ten
+		 * seconds after its run.
+		 */
 		measure: async (plan: Plan, conversations: number): Promise<Held> => {
-			// The first conversations compile the code and fill shared memory, as much as these at once need.
+			// The first conversations compile the code, and fill the shared memory that this many conversations need
+			// at once.
 			await talkAtOnce(plan);
 			const before = await readHeld();
 			for (let begun = 0; begun < conversations; begun += atOnce) await talkAtOnce(plan);

@@ -8,7 +8,7 @@ const plan = v.object({
 	deltas: v.number(),
 	/** Pieces that go out in one write. */
 	perWrite: v.number(),
-	/** The pause between two writes, in milliseconds; 0 for none. */
+	/** The pause between two writes, in milliseconds; 0 for no pause. */
 	paceMs: v.number(),
 	/** Characters that are added to each piece. */
 	padding: v.optional(v.number(), 0),

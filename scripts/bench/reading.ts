@@ -21,7 +21,10 @@ export interface Asking {
 	readonly body: string;
 }
 
-/** Closes idle connections before workerd does, which is after five seconds and may hit a request. */
+/**
+ * Closes idle connections earlier than workerd, which closes them after five seconds, even if a request just
+ * comes.
+ */
 const agent = new Agent({ keepAlive: true, maxSockets: 1_000, timeout: 2_000 });
 const event = v.looseObject({ type: v.string(), text: v.optional(v.string()) });
 

@@ -19,7 +19,10 @@ export const rows = {
 export type RowName = keyof typeof rows;
 export const rowNames: readonly RowName[] = ['plain', 'durableNew', 'durable', 'loop', 'sessionNew', 'session'];
 
-/** Returns a conversation for each lane. In a row of continued conversations, each has had its first message. */
+/**
+ * Returns a conversation for each lane. In a row that continues conversations, each conversation already has its
+ * first message.
+ */
 export async function openLanes(
 	{ subject, goesOn }: Row,
 	url: string,

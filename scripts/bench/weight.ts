@@ -10,7 +10,7 @@ export interface Weight {
 }
 export type Weights = ReadonlyMap<Subject, Weight>;
 
-/** Bundles each subject, and starts each in turn, several times. */
+/** Bundles each subject. Starts the subjects one after the other, several times. */
 export async function measureWeights(stage: Stage, rounds: number): Promise<Weights> {
 	const times = new Map<Subject, number[]>(subjects.map((subject) => [subject, []]));
 	for (const { entry } of subjects) await stage.bundle(entry);

@@ -1,6 +1,6 @@
 /**
- * The client under the conformance test: an agent whose scripted model calls each tool of a server once. The suite passes
- * the address as the last argument, and its wishes in the environment.
+ * The client under the conformance test: an agent whose scripted model calls each tool of a server once. The
+ * suite passes the address as the last argument, and its settings in the environment.
  */
 import * as v from 'valibot';
 import { toMessageText } from '../../src/core/base/errors.ts';
@@ -19,7 +19,7 @@ const wanted = v.object({
 });
 type Wanted = v.InferOutput<typeof wanted>;
 
-/** The most logins: the first one, and one more if a tool wants more rights. */
+/** The most logins of a client: it logs in at first, and again if a tool wants more rights. */
 const mostLogins = 3;
 
 const url = process.argv.at(-1) ?? '';
@@ -78,7 +78,7 @@ async function run(
 			console.log(message.isError === true ? 'error:' : 'result:', toMessageText(chat.messageText(message)));
 }
 
-/** Makes the calls of a scenario, or a call of each tool. */
+/** Makes the calls of a scenario. If the scenario lists no calls, makes a call of each tool. */
 function listCalls(tools: readonly Tool[], { toolCalls }: Wanted): readonly ToolCall[] {
 	const given = toolCalls.filter((call) => tools.some((tool) => tool.name === `${name}_${call.name}`));
 	if (given.length > 0)

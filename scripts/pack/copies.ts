@@ -5,15 +5,16 @@ import * as v from 'valibot';
 import { root } from '../root.ts';
 
 /**
- * The modules of `dist` that hold a copy of other packages, so that nobody has to install those: the SDKs of Anthropic
- * and OpenAI take 62 MB, and those of MCP with theirs 26 MB; eventsource-parser and htmlparser2 ask for a newer Node than Runlet.
+ * The modules of `dist` that hold a copy of other packages, so that nobody has to install these packages. The
+ * SDKs of Anthropic and OpenAI take 62 MB. The SDKs of MCP and their dependencies take 26 MB. eventsource-parser
+ * and htmlparser2 ask for a newer Node than Runlet asks for.
  */
 const copies = [
 	['core/providers/adapter/anthropic-sdk'],
 	['core/providers/adapter/event-parser'],
 	['core/providers/adapter/openai-sdk'],
 	['core/toolboxes/web/libraries'],
-	// Code that both need, such as Zod, is in files beside the first.
+	// Code that both modules need, such as Zod, is in files beside the first module.
 	['core/mcp/sdk', 'cloudflare/mcp/serve/sdk'],
 ] as const;
 
@@ -24,9 +25,9 @@ const replaced = {
 };
 
 /**
- * Leaves out of the SDKs what the options of the adapters turn off: a class for each route of OpenAI's API, because an
- * adapter names its routes itself; streams, pages and uploads, because it reads answers itself; logins other than by a key;
- * and traces.
+ * Leaves out the parts of the SDKs that the options of the adapters turn off: a class for each route of OpenAI's
+ * API, because an adapter names its routes itself; streams, pages and uploads, because an adapter reads answers
+ * itself; logins without a key; and traces.
  */
 const unused = [
 	/\/openai\/(resources\/(?!.*index\.mjs)|auth\/|core\/(streaming|pagination)|internal\/(uploads|auth\/x509-workload))/,
@@ -67,11 +68,11 @@ export const copyOptions = {
 	plugins: [withoutUnused],
 } as const satisfies BuildOptions;
 
-/** Writes the copies into a built `dist`, and the licences of what is in them. */
+/** Writes the copies into a built `dist`, and the licences of the packages in the copies. */
 export async function writeCopies(dist: string, external: readonly string[]): Promise<void> {
 	const inputs = await Promise.all(copies.map((names) => writeGroup(names, dist, external)));
 	const paths = inputs.flat().map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
-	// The prices are cut from a package too (scripts/prices.ts).
+	// The price list is also made from a package (scripts/prices.ts).
 	paths.push(join(root, 'node_modules/@pydantic/genai-prices'));
 	const packages = [...new Set(paths.filter((path) => path !== undefined))].sort();
 	writeFileSync(join(dist, 'LICENSES.txt'), packages.map(describeLicense).join(`\n${'-'.repeat(80)}\n\n`));

@@ -15,8 +15,9 @@ type Fn = FunctionNode | ArrowFunctionExpression;
 type Loop = ForStatement | ForInStatement | ForOfStatement | WhileStatement | DoWhileStatement;
 
 /**
- * Puts a count of steps (src/cloudflare/agent/shell-steps.ts) into a module: at the beginning of every function and of
- * every round of a loop, and around what is spread. An async function waits there if it is time.
+ * Puts a count of steps (src/cloudflare/agent/shell-steps.ts) into a module: at the beginning of every function
+ * and of every round of a loop, and around every spread value. At these places, an async function pauses if a
+ * pause is due.
  *
  * @param counter the path of the module that counts
  */

@@ -8,8 +8,9 @@ import { build } from 'esbuild';
 const specifier = /(\bfrom\s*|\bimport\()(["'])([^"']+)\2/g;
 
 /**
- * Lets declarations name each other as JavaScript, as compilers of all versions expect, and removes those that no part of
- * the package leads to. Returns what is wrong, one line each: the name of a package that a user may not have.
+ * Lets declarations name each other as JavaScript, as compilers of all versions expect. Removes the declarations
+ * that no part of the package leads to. Returns a line for each mistake: the name of a package that a user may
+ * not have.
  */
 export function finishDeclarations(
 	dist: string,
@@ -35,8 +36,8 @@ export function finishDeclarations(
 }
 
 /**
- * Follows the built modules from where the package begins. Returns what is wrong, one line each: an import of another
- * package that a user may not have.
+ * Follows the imports of the built modules from the entries of the package. Returns a line for each mistake: an
+ * import of another package that a user may not have.
  */
 export async function findStrangeImports(
 	dist: string,

@@ -1,6 +1,6 @@
 /**
- * What `import … from 'runlet'` gives. Everything here runs in Workers, Node, Deno, Bun and browsers: nothing below
- * this file imports a platform.
+ * The exports of `runlet`. This code runs in Workers, Node, Deno, Bun and browsers: no module that it imports
+ * uses a platform.
  */
 
 export { type Actor, isSamePerson } from './base/actor.ts';

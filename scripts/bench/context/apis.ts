@@ -1,4 +1,6 @@
-/** The APIs of three providers: reads a request in the order of the provider's cache, and writes an answer. */
+/**
+ * The APIs of three providers. Each reads a request in the order of the provider's cache, and writes an answer.
+ */
 import { isRecord } from '../../../src/core/base/json.ts';
 import type { Billed } from '../../../src/core/providers/prices/price.ts';
 import { type Block, type Cache, type Counted, createMarkedCache, createPrefixCache, hour, minute } from './caches.ts';
@@ -16,7 +18,7 @@ export interface Request {
 	readonly blocks: readonly Block[];
 	/** The names of the tools that the model knows. */
 	readonly tools: ReadonlySet<string>;
-	/** How long the cache keeps the request, if the request says so. */
+	/** How long the cache keeps the request. Missing if the request does not set it. */
 	readonly keepsMs?: number;
 }
 

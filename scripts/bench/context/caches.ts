@@ -21,11 +21,11 @@ export type Cache = (blocks: readonly Block[], now: number, keepsMs?: number) =>
 
 export const [minute, hour] = [60_000, 3_600_000];
 
-/** The least tokens that a cache keeps, and the tokens of a step. */
+/** The fewest tokens that a cache keeps, and the tokens of a step. */
 const least = 1_024;
 const step = 128;
 
-/** How many blocks before a mark Anthropic looks for a cached beginning. */
+/** Anthropic looks for a cached beginning in this many blocks before a mark. */
 const lookback = 20;
 
 export const countTokens = (text: string): number => Math.ceil(text.length / 4);
@@ -69,8 +69,8 @@ export function createMarkedCache(): Cache {
 }
 
 /**
- * The caches of OpenAI and Gemini: they read the common start of a request and an earlier request, in whole steps. Reads
- * cost less, and writes cost nothing.
+ * The caches of OpenAI and Gemini. They read the start that a request shares with an earlier request, in whole
+ * steps. Reads cost less, and writes cost nothing.
  */
 export function createPrefixCache({ leastTokens = least, usualMs = 10 * minute } = {}): Cache {
 	let kept: { until: number; readonly blocks: readonly Block[] }[] = [];

@@ -171,7 +171,7 @@ function readNumber(input: unknown): number {
 /** The model's behaviour for a message. */
 interface Script {
 	readonly say: (request: Request, body: string) => Said;
-	/** How many references it opened. */
+	/** The number of references that the model opened. */
 	readonly opened: () => number;
 }
 

@@ -15,7 +15,10 @@ export interface Exchange {
 	readonly recalled: string;
 	/** The calls of each turn before the answer. */
 	readonly turns: readonly (readonly PlannedCall[])[];
-	/** Which earlier result the model needs again, from 0 for the first to 1 for the last. Missing if none. */
+	/**
+	 * Which earlier result the model needs again, from 0 for the first to 1 for the last. Missing if it needs no
+	 * result.
+	 */
 	readonly lookBack?: number;
 	readonly answer: string;
 }
@@ -79,7 +82,10 @@ function createDice(seed: number): Dice {
 	};
 }
 
-/** Makes a session of 20 to 30 exchanges. One in three has more tools than are sent, and one in three an MCP server. */
+/**
+ * Makes a session of 20 to 30 exchanges. One session in three has more tools than a request sends, and one
+ * session in three has an MCP server.
+ */
 export function createSession(seed: number): Session {
 	const dice = createDice(seed * 7_919 + 17);
 	const isRemote = seed % 3 === 1;
@@ -110,7 +116,7 @@ function createExchange(
 	dice: Dice,
 	{ n, tools, remembers }: { readonly n: number; readonly tools: readonly PlannedTool[]; readonly remembers: boolean },
 ): Exchange {
-	// The model answers four in ten without a tool.
+	// The model answers four in ten messages without a tool.
 	const turns = dice.next() < 0.4 ? 0 : dice.integer(1, 3);
 	return {
 		pauseMs: n === 0 ? 0 : dice.scaled(10 * second, 2 * hour),

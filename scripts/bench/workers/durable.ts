@@ -1,6 +1,7 @@
 /**
- * The loop by hand in a Durable Object, which stores the conversation: one write for the message, before the model's
- * request, and one for the result of each request. A live object also has the conversation in memory.
+ * The loop by hand in a Durable Object, which stores the conversation: one write for the message, before the
+ * request to the model, and one write for the result of each request. A live object also has the conversation in
+ * memory.
  */
 import { DurableObject } from 'cloudflare:workers';
 import { collectGarbage } from './garbage.ts';

@@ -14,8 +14,8 @@ export interface Actor {
 	/** The source of the actor. */
 	readonly via: (typeof ways)[number];
 	/**
-	 * The id in that source: of the key or the token, the account's user, the agent and the source of a webhook, the
-	 * name of a schedule, the id of a child's session.
+	 * The id in the source: the id of the key or the token, the user of the account, the agent and the source of
+	 * the webhook, the name of the schedule, or the id of the child's session.
 	 */
 	readonly id: string;
 	/** The maker of the token or the link. */

@@ -48,7 +48,7 @@ export function countBase64Bytes(text: string): number {
 	return Math.floor((text.length * 3) / 4) - padding;
 }
 
-/** Whether a text is base64 with padding. An empty text is. */
+/** Whether a text is base64 with padding. An empty text counts as base64. */
 export function isBase64(text: string): boolean {
 	return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }

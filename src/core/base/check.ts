@@ -43,7 +43,7 @@ export function assertKnownFields(
 	throw new RunletError(code, message, { field: shown });
 }
 
-/** Names that a message lists. */
+/** The most names that a message lists. */
 const mostListed = 20;
 
 /** Finds the known field that is most similar to an unknown field. Skips the fields that the record has. */
@@ -59,7 +59,10 @@ const mostMistyped = 16;
 
 const noSuchField = 'no such field';
 
-/** Explains a list in place of an object, whose fields would otherwise be reported as missing. */
+/**
+ * Explains that a list was sent in place of an object. Otherwise the fields of the object would be reported as
+ * missing.
+ */
 function explainList(schema: v.GenericSchema, value: unknown, where: string) {
 	if (!Array.isArray(value) || !('entries' in schema)) return undefined;
 	return { field: where, message: `${where}: expected an object, not a list` };
@@ -120,7 +123,10 @@ export function explain(issues: readonly v.BaseIssue<unknown>[], where: string):
 	return { field, message: `${field}: ${describeIssue(at)}` };
 }
 
-/** Returns the mistake in the best form if no form of a union fits and the schema has no message of its own. */
+/**
+ * Describes the mistake by the most similar form of a union, if no form fits and the schema has no message of
+ * its own.
+ */
 function findDeepest(issue: v.BaseIssue<unknown>): { path: readonly unknown[]; at: v.BaseIssue<unknown> } {
 	const path = (issue.path ?? []).map(({ key }) => key);
 	const hasOwnWords = issue.type !== 'union' || !issue.message.startsWith('Invalid type: ');

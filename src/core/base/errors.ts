@@ -42,7 +42,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
 	not_configured: 503,
 };
 
-/** Codes that blame the caller. The caller of a provider is Runlet. */
+/** The codes of errors that the caller has caused. Towards a provider, the caller is Runlet. */
 const refusals: ReadonlySet<string> = new Set(['auth', 'invalid_request']);
 
 /**
@@ -74,7 +74,7 @@ export function createFieldError(code: string, field: string, what: string): Run
 	return new RunletError(code, `${field}: ${what}`, { field });
 }
 
-/** The error body of every route that speaks no other protocol (docs/api.md). */
+/** The body of an error on every route that follows no protocol but Runlet's own (docs/api.md). */
 export interface ErrorBody {
 	readonly error: {
 		readonly code: string;
@@ -83,7 +83,10 @@ export interface ErrorBody {
 	};
 }
 
-/** Converts any thrown value. Another error is only the `cause`, because its text may hold a secret. */
+/**
+ * Converts any thrown value to a `RunletError`. An error of another class is only its `cause`, because the text
+ * of that error may hold a secret.
+ */
 export function toRunletError(error: unknown): RunletError {
 	if (error instanceof RunletError) return error;
 	return new RunletError(
@@ -101,7 +104,7 @@ export function toErrorBody(error: RunletError): ErrorBody {
 	return { error: data === undefined ? { code, message } : { code, message, data } };
 }
 
-/** Converts an error to an HTTP response. The caller logs an error of Runlet itself (`log.ts`). */
+/** Converts an error to an HTTP response. The caller must log an error that Runlet has caused (`log.ts`). */
 export function toResponse(thrown: unknown): Response {
 	const error = toRunletError(thrown);
 	return Response.json(toErrorBody(error), { status: error.status, headers: toErrorHeaders(error) });

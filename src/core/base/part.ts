@@ -37,8 +37,8 @@ export function filePart(source: string, mime: string, name?: string): MessagePa
 }
 
 /**
- * Joins parts to one text, for providers that take no parts. A part without text becomes a placeholder, so that the
- * model knows of it.
+ * Joins parts to one text, for providers that accept no parts. A placeholder replaces a part without text, so
+ * that the model knows of the part.
  */
 export function flattenParts(parts: readonly MessagePart[] | undefined): string {
 	return (parts ?? []).map(renderPart).join('\n\n');
@@ -75,7 +75,10 @@ export function toMedia({ kind, mime, data, url, name }: MessagePart): Media | u
 	return url === undefined || opened !== null ? undefined : { ...about, url };
 }
 
-/** Whether models accept it as an image. An image of another type, such as SVG, would make the whole request fail. */
+/**
+ * Whether models accept the media as an image. An image of another type, such as SVG, would make the whole
+ * request fail.
+ */
 export function isImage(media: Media | undefined): media is Media & { readonly kind: 'image' } {
 	if (media?.kind !== 'image') return false;
 	return media.url !== undefined || /^image\/(png|jpeg|gif|webp)$/.test(media.mime);

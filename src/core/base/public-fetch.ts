@@ -15,13 +15,13 @@ export interface PublicFetchOptions extends PublicUrlOptions {
 }
 
 /**
- * Fetches a URL from an untrusted source. `assertPublicUrl` checks every hop before its request. A hop to another
- * origin gets only headers that do not identify the caller, and never a body. Loopback may redirect to loopback, and
- * nothing else may.
+ * Fetches a URL from an untrusted source. `assertPublicUrl` checks the URL of every request, also after a
+ * redirect. A request to another origin gets only headers that do not identify the caller, and never a body.
+ * Loopback may redirect only to loopback.
  *
- * Resolves for every status. Read the body to its end or cancel it. Throws `invalid_request` for a URL that must not be
- * fetched, `too_large`, `timeout`, `network` for an unreachable host or too many redirects, and the reason of an
- * aborted `init.signal`. Reading the body throws the same.
+ * Resolves for every status. Read the body to its end or cancel it. Throws `invalid_request` for a URL that must
+ * not be fetched, `too_large`, `timeout`, `network` for an unreachable host or too many redirects, and the
+ * reason of an aborted `init.signal`. Reading the body throws the same errors.
  */
 export async function publicFetch(
 	url: string | URL,
@@ -59,7 +59,7 @@ interface Hop {
 	readonly init: RequestInit;
 }
 
-/** The headers that do not identify the caller. They follow a redirect to another origin. */
+/** The headers that do not identify the caller. They are also sent after a redirect to another origin. */
 export const anonymousHeaders: ReadonlySet<string> = new Set([
 	'accept',
 	'accept-language',
@@ -77,7 +77,10 @@ function readLocation(response: Response, field: string): string | undefined {
 	return response.headers.get('location') ?? undefined;
 }
 
-/** Creates the request that follows a redirect (Fetch standard, "HTTP-redirect fetch"), without a foreign body. */
+/**
+ * Creates the request that follows a redirect (Fetch standard, "HTTP-redirect fetch"). Another origin gets no
+ * body.
+ */
 function toNextHop({ url, init }: Hop, status: number, location: string, options: PublicUrlOptions): Hop {
 	const { field = 'url' } = options;
 	const method = init.method?.toUpperCase() ?? 'GET';
@@ -113,7 +116,7 @@ function createDeadline(timeoutMs: number, own: AbortSignal | null | undefined):
 	return own ? { signal: AbortSignal.any([time, own]), own } : { signal: time, own: undefined };
 }
 
-/** Waits for a request or a read, but not after the signal aborts, even if the work ignores the signal. */
+/** Waits for a request or a read until the signal aborts, even if the work ignores the signal. */
 async function limitTime<T>(work: Promise<T>, { field, timeoutMs, signal, own }: Bounds): Promise<T> {
 	let onAbort = (): void => {};
 	const aborted = new Promise<never>((_, reject) => {
@@ -225,13 +228,13 @@ function isAddress(hostname: string): boolean {
 }
 
 /**
- * Top-level labels that are not in the public DNS: the special names of RFC 6761, 6762, 7686, 8375 and 9476, those that
- * ICANN reserves for private use, and those of routers and companies.
+ * Top-level labels that are not in the public DNS: the special names of RFC 6761, 6762, 7686, 8375 and 9476, the
+ * names that ICANN reserves for private use, and the names that routers and companies use.
  */
 const privateSuffixes =
 	/(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|mail|test|invalid|onion|alt|arpa)$/;
 
-/** Whether a parsed host can be a name in the public DNS: two or more labels, none empty. */
+/** Whether a parsed host can be a name in the public DNS: it has two or more labels, and no label is empty. */
 function isPublicName(hostname: string): boolean {
 	const labels = hostname.split('.');
 	const isTopLevel = /^([a-z]{2,}|xn--[a-z\d-]+)$/.test(labels.at(-1) ?? '');

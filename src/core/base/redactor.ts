@@ -36,7 +36,7 @@ export function redactJson(value: unknown, redact: (text: string) => string): un
 	return Object.fromEntries(Object.entries(value).map(([name, item]) => [redact(name), redactJson(item, redact)]));
 }
 
-/** The secret, and what it encodes if it is base64 of a readable text. */
+/** Lists the secret and, if the secret is base64 of a readable text, also this text. */
 function listMeanings(secret: string): readonly string[] {
 	if (!/^[\w+/-]{6,}={0,2}$/.test(secret)) return [secret];
 	try {

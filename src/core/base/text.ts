@@ -35,8 +35,8 @@ function isHighSurrogate(unit: number): boolean {
 }
 
 /**
- * Removes the ending of an English word: `testing`, `tests` and `tested` become `test`. Rough, so stem both the words that
- * are searched and those of the query.
+ * Removes the ending of an English word: `testing`, `tests` and `tested` become `test`. The result is rough, so
+ * use this function for the searched words and for the words of the query.
  */
 export function stem(word: string): string {
 	if (word.length < 5) return word.length === 4 ? word.replace(/(?<=[^s])s$|e$/, '') : word;
@@ -107,7 +107,7 @@ export class LineSplitter {
 	/** The number of characters of the unfinished line. */
 	length = 0;
 
-	/** Takes the next piece. Returns the lines that it completes, without line breaks and empty lines. */
+	/** Adds the next piece. Returns the lines that it completes, without line breaks and empty lines. */
 	push(text: string): readonly string[] {
 		const [first = '', ...others] = text.split('\n');
 		this.#begun.push(first);
@@ -133,8 +133,8 @@ export class LineSplitter {
 const longestSearched = 20_000;
 
 /**
- * The forms of secrets by their issuer. Each is a fixed beginning and one run of a character class in which that
- * beginning cannot occur, so a text is searched in linear time.
+ * The forms of secrets by their issuer. Each form is a fixed beginning and a run of a character class. The
+ * beginning cannot occur in the run, so a text is searched in linear time.
  */
 const shapes: readonly RegExp[] = [
 	// GitHub: https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/

@@ -57,7 +57,7 @@ export class Work implements StepCounter {
 		if (this.spend(steps)) await this.#rest();
 	}
 
-	/** Runs a computation, and gives other requests a turn at each yield. */
+	/** Runs a computation, and lets other requests run at each yield. */
 	async do<T>(computation: Steps<T>): Promise<T> {
 		for (;;) {
 			const next = computation.next();

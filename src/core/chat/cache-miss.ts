@@ -31,15 +31,15 @@ export function createPromptRecord(sent: SentPrompt, usage: ChatUsage, at: numbe
 	};
 }
 
-/** The tolerance for providers, which count in steps of up to 128 tokens. */
+/** The tolerance for the counts of providers, who count in steps of up to 128 tokens. */
 const unevenTokens = 256;
 
-/** The least tokens of a cached prompt: of most models, and of all models. */
+/** The fewest tokens of a cached prompt: for most models, and for all models. */
 const [usualMinimum, highestMinimum] = [1_024, 4_096];
 
 /**
- * Finds why the cache had less than the previous request. Returns `undefined` after a hit, or if the provider does not
- * report it.
+ * Finds why fewer tokens came from the cache than the previous request had. Returns `undefined` after a hit, or
+ * if the provider does not report its cache.
  *
  * @param askedAt when the request was made
  */

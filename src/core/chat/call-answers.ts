@@ -10,7 +10,7 @@ export type CallAnswer =
 			readonly id: string;
 			readonly approve: boolean;
 			readonly reason?: string;
-			/** Checked arguments to run the call with, instead of the model's. */
+			/** Checked arguments that replace the model's arguments of the call. */
 			readonly input?: Readonly<Record<string, unknown>>;
 	  };
 
@@ -19,7 +19,7 @@ export interface PendingCalls {
 	readonly turn: readonly Message[];
 	/** The calls that are still open. */
 	readonly calls?: readonly WaitingCall[];
-	/** When the run asked for them, in milliseconds since 1970. */
+	/** When the run asked for the answers, in milliseconds since 1970. */
 	readonly askedAt: number;
 }
 

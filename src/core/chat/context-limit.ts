@@ -28,9 +28,9 @@ import type { SentTools } from './tool-catalog.ts';
 
 interface Room {
 	readonly limit: number;
-	/** The target after messages were left out. */
+	/** The most tokens of a request after messages were left out. */
 	readonly target: number;
-	/** The limit of a request for a summary with its answer. */
+	/** The most tokens of a request for a summary and its answer. */
 	readonly forSummary: number;
 }
 
@@ -42,7 +42,7 @@ interface Room {
  */
 export async function askWithinContext(turn: PreparedTurn, conversation: Conversation): Promise<TurnReply> {
 	const { options, signal, readers } = turn;
-	/** The state of the conversation for which `sent` was selected. */
+	/** `sent` was selected for this state of the conversation. */
 	let { window, references } = conversation;
 	let sent: SentTools = turn;
 	const limit = await raceAbort(findContextLimit(options), signal);
@@ -133,7 +133,7 @@ async function makeRoom(turn: PreparedTurn, conversation: Conversation, room: Ro
 	await truncate(turn, conversation, room);
 }
 
-/** Leaves out the oldest groups. Leaves out the summary too if the newest group does not fit with it. */
+/** Leaves out the oldest groups, and also the summary if the newest group does not fit beside it. */
 async function truncate(turn: PreparedTurn, conversation: Conversation, room: Room): Promise<void> {
 	const { messages, window } = conversation;
 	const cut = await findFirstFitting(turn, conversation, room);
@@ -182,7 +182,10 @@ async function countCharactersPerToken({ options, signal }: PreparedTurn, sent: 
 	return Math.min(4, Math.max(1, (4 * countTokensHeuristic(sent)) / Math.max(1, parts.messages)));
 }
 
-/** Finds the first place from which the request and `more` tokens are within the target, else within the limit. */
+/**
+ * Finds the first place from which the request and `more` tokens are within the target. If there is no such
+ * place, finds the first place from which they are within the limit.
+ */
 async function findFirstFitting(
 	turn: PreparedTurn,
 	conversation: Conversation,

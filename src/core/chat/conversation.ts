@@ -22,14 +22,14 @@ export interface Window {
 
 /** The older results of a conversation that are sent as references. */
 export interface References {
-	/** All of them are before this index. */
+	/** All referenced results are before this index. */
 	readonly before: number;
 	/** The references by their results. */
 	readonly messages: ReadonlyMap<Message, ToolMessage>;
 	readonly first: { readonly place: number; readonly callId: string };
 }
 
-/** The history of a run, and the operations of a model turn on it. */
+/** The history of a run, and the functions with which a model turn changes it. */
 export interface Conversation {
 	readonly messages: Message[];
 	/** Only moves forward: a left-out message stays out for the rest of the run. */
@@ -42,7 +42,10 @@ export interface Conversation {
 	readonly spend: (usage: ChatUsage | undefined) => void;
 }
 
-/** Finds the window of a history: all of it, or from its newest summary on that has a user message after it. */
+/**
+ * Finds the window of a history. The window begins at the newest summary that has a user message after it, else
+ * at the beginning.
+ */
 export function findWindow(messages: readonly Message[]): Window {
 	const newest = messages.findLastIndex(({ role }) => role === 'user');
 	const at = messages.findLastIndex((message, index) => index < newest && isSummary(message));
@@ -50,7 +53,7 @@ export function findWindow(messages: readonly Message[]): Window {
 	return { front: messages.slice(0, at + 1).filter((message, index) => index === at || isKept(message)), from: at + 1 };
 }
 
-/** Moves the window to a later place. Keeps the system messages between. */
+/** Moves the window to a later place. Keeps the system messages before that place. */
 export function moveWindow(messages: readonly Message[], { front, from }: Window, at: number): Window {
 	return { front: [...front, ...messages.slice(from, at).filter(isKept)], from: at };
 }
@@ -60,7 +63,7 @@ export function withSummary({ front, from }: Window, ...summary: readonly Messag
 	return { front: [...front.filter(isKept), ...summary], from };
 }
 
-/** Lists the places where a window may begin instead: user messages with something before them to leave out. */
+/** Lists the later places where a window may begin: user messages that have messages before them to leave out. */
 export function findCuts(messages: readonly Message[], { from }: Window): number[] {
 	const cuts: number[] = [];
 	let some = false;

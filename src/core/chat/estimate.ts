@@ -133,9 +133,10 @@ type Estimated = Pick<
 > & { readonly system?: string; readonly outputSchema?: JsonSchema };
 
 /**
- * Estimates the tokens of a request for budgets, rather too high than too low: texts by their script, the
- * `providerMetadata` that the adapter sends back, images, audio and files by the rules of the provider. A file of
- * unknown length counts as the whole context window. `countTokensFn` counts the messages, if there is one.
+ * Estimates the tokens of a request for budgets. The estimate is rather too high than too low. Counts texts by
+ * their script; images, audio and files by the rules of the provider; and the `providerMetadata` that the
+ * adapter sends back. A file of unknown length counts as the whole context window. `countTokensFn` counts the
+ * messages, if it is set.
  */
 export async function estimateRequest(
 	options: Estimated,
@@ -238,9 +239,9 @@ export const estimateTool = memoize(
 
 /** The estimated tokens of the `providerMetadata` that an adapter sends. */
 interface KeptTokens {
-	/** Sent instead of the message's text. */
+	/** Sent in place of the message's text. */
 	readonly instead: number;
-	/** Sent besides the text. */
+	/** Sent in addition to the message's text. */
 	readonly beside: number;
 	/** Sent only within an exchange with tool calls. */
 	readonly thinking: number;

@@ -17,16 +17,19 @@ export interface Step {
 	readonly usage: ChatUsage;
 	/** The calls that the provider itself ran in this turn. */
 	readonly providerCalls?: readonly ProviderCall[];
-	/** The sources that the text rests on. */
+	/** The sources of the text. */
 	readonly sources?: readonly Source[];
-	/** Why the provider's cache had less than the previous request. Missing after a hit, and if it is not reported. */
+	/**
+	 * Why fewer tokens came from the provider's cache than the previous request had. Missing after a hit, or if
+	 * the provider does not report its cache.
+	 */
 	readonly cacheMiss?: CacheMiss;
 }
 
 /** A call that waits for its result or, with `kind: 'approval'`, for permission to run. */
 export type WaitingCall = ToolCall & { readonly kind?: 'approval' };
 
-/** A person's arguments for an approved call, instead of the model's. */
+/** A person's arguments for an approved call. They replace the model's arguments. */
 export interface CallEdit {
 	readonly callId: string;
 	readonly input: Readonly<Record<string, unknown>>;
@@ -39,7 +42,10 @@ export interface Question {
 	readonly options?: Readonly<Record<string, unknown>>;
 }
 
-/** A question whose tool takes the answer (`onAnswer`), and the `resume` data of the tool. No reader sees it. */
+/**
+ * A question whose answer goes to the tool (`onAnswer`), and the `resume` data of the tool. No reader gets this
+ * data.
+ */
 export interface AnswerTo {
 	readonly callId: string;
 	readonly resume: unknown;
@@ -51,7 +57,7 @@ export type TerminalEvent =
 			readonly type: 'done';
 			readonly text: string;
 			readonly usage: ChatUsage;
-			/** The value of the text, if `outputSchema` asked for one. */
+			/** The parsed value of the text, if `outputSchema` is set. */
 			readonly output?: unknown;
 	  }
 	| {
@@ -74,9 +80,12 @@ export type LoopEvent =
 	| { readonly type: 'run.started'; readonly runId: string; readonly attempt: number }
 	| ({ readonly type: 'tool_result' } & ToolResult)
 	| { readonly type: 'note'; readonly id: string; readonly label: string; readonly detail?: string }
-	/** The stack of an error of a tool's function. Only the option `showThrown` emits it, and it is not stored. */
+	/**
+	 * The stack of an error of a tool's function. It is emitted only with the option `showThrown`, and is never
+	 * stored.
+	 */
 	| { readonly type: 'tool_stack'; readonly id: string; readonly stack: string }
-	/** The whole task lists that a call changed. */
+	/** The complete task lists that a call changed. */
 	| { readonly type: 'tasks'; readonly id: string; readonly lists: readonly TaskList[] }
 	| ({ readonly type: 'step' } & Step)
 	| { readonly type: 'warning'; readonly code: string; readonly message: string }
@@ -145,7 +154,7 @@ export function joinDeltas(events: readonly RunEvent[]): RunEvent[] {
 
 /** The buffer of events between a run and its reader. */
 export interface EventFeed {
-	/** Adds the only reader. The run waits for it from now on. */
+	/** Adds the only reader. From this call on, the run waits for the reader. */
 	readonly attach: () => void;
 	/** Adds an event, unless the feed has ended. A returned promise means that the reader is slower. */
 	readonly add: (event: RunEvent) => undefined | Promise<void>;
@@ -160,7 +169,8 @@ export interface EventFeed {
 const highWater = 1_024;
 
 /**
- * The loop adds more events directly after these events. Within these microtasks they are in one batch of the reader.
+ * The loop adds more events directly after these events. All events of the same microtasks reach the reader in
+ * one batch.
  */
 const followed: ReadonlySet<string> = new Set<RunEvent['type']>(['stop', 'tool_result', 'step']);
 const patience = 64;
@@ -220,8 +230,8 @@ export function createEventFeed(): EventFeed {
 }
 
 /**
- * Formats an event as `text/event-stream` (WHATWG HTML, 9.2). The id is the last line: some clients store an id as soon
- * as they read its line, and would skip an event whose data was cut off.
+ * Formats an event as `text/event-stream` (WHATWG HTML, 9.2). The id is the last line, because some clients
+ * store an id as soon as they read its line. They would skip an event whose data was cut off.
  */
 export function toSse<E extends { readonly type: string }>(event: E, id?: string): string {
 	const idLine = id === undefined ? '' : `id: ${id}\n`;

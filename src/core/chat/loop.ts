@@ -52,7 +52,7 @@ export interface RunState {
 	/** The newest request of the conversation. */
 	prompt?: PromptRecord;
 	last?: LastTurn;
-	/** The turn whose calls come next. */
+	/** The turn whose calls run next. */
 	begun?: BegunTurn;
 	tools?: readonly Tool[];
 }
@@ -111,7 +111,7 @@ function createReaders({ emit, iteration, listNotes }: RunState, { onRestart }: 
 	};
 }
 
-/** Stores messages in sequence, even if several tools finish together. */
+/** Stores messages one after the other, even if several tools finish at the same time. */
 function createOrderedStore(
 	onMessage: ChatOptions['onMessage'] = () => {},
 ): (message: Message, about: MessageContext) => Promise<void> {
@@ -148,26 +148,30 @@ export interface RunResult<Output = unknown> {
 	readonly status: 'completed' | 'awaiting_tools' | 'awaiting_user' | 'halted';
 	/** The text of the model's last turn. */
 	readonly text: string;
-	/** The whole conversation, input included. */
+	/** The whole conversation, including the input. */
 	readonly messages: readonly Message[];
 	readonly haltedReason?: string;
 	readonly metadata: {
 		readonly stopReason?: string;
 		readonly manualToolCalls?: readonly WaitingCall[];
 		readonly question?: Question;
-		/** Of a question whose tool takes the answer: pass it on with the answer in `options.openCalls`. */
+		/**
+		 * Only of a question whose answer goes to its tool: pass this value on with the answer in
+		 * `options.openCalls`.
+		 */
 		readonly answerTo?: AnswerTo;
 		readonly [key: string]: unknown;
 	};
 	readonly usage: ChatUsage;
 	readonly steps: readonly Step[];
-	/** The value of the text, if `outputSchema` is set. Missing if the reply was cut off or refused. */
+	/** The parsed value of the text, if `outputSchema` is set. Missing if the reply was cut off or refused. */
 	readonly output?: Output;
 }
 
 /**
- * The agent loop. It runs the calls of the last assistant message that have no results, else it asks the model. So a
- * new message, a tool's result from outside and a restart continue by the same path. Throws a `RunletError`.
+ * The agent loop. Runs the calls of the last assistant message that have no results. If there are no such calls,
+ * asks the model. So a new message, a tool's result from outside and a restart all continue in the same way.
+ * Throws a `RunletError`.
  */
 export async function loop(options: ChatOptions, input: readonly Message[], context: LoopContext): Promise<RunResult> {
 	const { signal, stream, resume } = context;
@@ -211,7 +215,7 @@ async function runTurns(run: RunState, setting: TurnSetting): Promise<RunResult>
 	}
 }
 
-/** Returns the turn whose calls come next: the current turn, or a turn that an earlier run left open. */
+/** Returns the turn whose calls run next: the current turn, or a turn that an earlier run left open. */
 function findBegunTurn(run: RunState): BegunTurn | undefined {
 	const { begun } = run;
 	run.begun = undefined;
@@ -253,7 +257,7 @@ async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 	run.begun = { calls: message.toolCalls ?? [], results: [] };
 }
 
-/** Records the request of a reply. Returns why the provider's cache missed, if it did. */
+/** Records the request of a reply. If the provider's cache missed, returns the cause. */
 function takePrompt(
 	run: RunState,
 	{ sent, requestUsage }: TurnReply,

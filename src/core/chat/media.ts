@@ -5,7 +5,9 @@ import { estimateTokens, type ImageSize, type MediaRules } from './tokens.ts';
 const audioPerSecond = 32;
 /** The tokens of a second of video with its sound (Gemini). */
 const videoPerSecond = 300;
-/** The least bytes of a second of audio and of video without a known length: 16 and 200 kbit, as in calls. */
+/**
+ * The fewest bytes of a second of audio and of video without a known length: 16 and 200 kbit, as in phone calls.
+ */
 const leastAudioBytes = 2_000;
 const leastVideoBytes = 25_000;
 
@@ -27,7 +29,9 @@ export function countMediaTokens(part: MessagePart, rules: MediaRules): number {
 	return kind === 'text' || rules.family === 'any' ? estimateTokens(decodeUtf8(bytes)) : 0;
 }
 
-/** Returns the share of audio in a part's tokens: 1 for a recording, and the sound of a video. */
+/**
+ * Returns the share of audio in the tokens of a part: 1 for a recording, and the share of the sound for a video.
+ */
 export function findAudioShare(part: MessagePart): number {
 	const media = toMedia(part);
 	if (media?.kind === 'audio') return 1;
@@ -41,7 +45,7 @@ function readAudioRate(bytes: string, mime: string): number {
 	return rate > 0 && rate < 10_000_000 ? rate : (readMp3Rate(bytes, mime) ?? leastAudioBytes);
 }
 
-/** The kbit per second of MP3, layer 3: of version 1, and of later versions. */
+/** The kbit per second of MP3, layer 3: first for MPEG version 1, then for later versions. */
 const mp3Rates = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const laterMp3Rates = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 
@@ -111,12 +115,12 @@ function readWebpSize(bytes: string): ImageSize | undefined {
 		case 'VP8 ':
 			return toSize(readLittle(bytes, 26, 2) & 0x3fff, readLittle(bytes, 28, 2) & 0x3fff);
 		case 'VP8L': {
-			// 14 bits each, less one.
+			// The width and the height minus one, in 14 bits each.
 			const bits = readLittle(bytes, 21, 4);
 			return toSize((bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1);
 		}
 		default:
-			// VP8X: 24 bits each, less one.
+			// VP8X: the width and the height minus one, in 24 bits each.
 			return toSize(readLittle(bytes, 24, 3) + 1, readLittle(bytes, 27, 3) + 1);
 	}
 }
@@ -141,8 +145,8 @@ const pageBytes = 40_000;
 const dictionaryLength = 1_000;
 
 /**
- * Counts the pages of a PDF by page objects, else by content streams, rather too high. Since version 1.5 page objects
- * may be compressed, but each page has a content stream.
+ * Counts the pages of a PDF by its page objects, else by its content streams. The count is rather too high. From
+ * PDF version 1.5 on, page objects may be compressed, but each page has a content stream.
  */
 function countPages(bytes: string): number {
 	return Math.max(1, countNamed(bytes) || countContents(bytes) || Math.ceil(bytes.length / pageBytes));

@@ -11,13 +11,13 @@ export interface SystemMessage {
 	 * after it, and all later messages. Other system messages are always sent.
 	 */
 	readonly summary?: boolean;
-	/** Only of a summary: the skills that were read before it. Their tools are still callable. */
+	/** Only of a summary: the skills that the model read before it. Their tools are still callable. */
 	readonly skills?: readonly string[];
 }
 
 export interface UserMessage {
 	readonly role: 'user';
-	/** The text. If there are `parts`, they win, and this is their text form. */
+	/** The text. If there are `parts`, adapters use them, and this is only their text form. */
 	readonly content: string;
 	readonly parts?: readonly MessagePart[];
 }
@@ -42,7 +42,7 @@ export interface ToolMessage {
 	readonly role: 'tool';
 	/** The result of the tool: any JSON. */
 	readonly content: unknown;
-	/** The id of the answered call in the last assistant message before this one. */
+	/** The id of the answered call, which is in the last assistant message before this result. */
 	readonly toolCallId: string;
 	readonly isError?: boolean;
 	/** The arguments of the call, if a person changed them. The model sees them. */
@@ -66,7 +66,7 @@ export function assistantMessage(text?: string, toolCalls?: readonly ToolCall[])
 	return toolCalls === undefined || toolCalls.length === 0 ? message : { ...message, toolCalls };
 }
 
-/** Makes the message of a tool's result. Keeps `isError`, the parts and the arguments of a person. */
+/** Makes the message of a tool's result. Keeps `isError`, the parts and the arguments that a person changed. */
 export function toolResultMessage({ id, output, isError, parts, ranWith }: ToolResult): ToolMessage {
 	return dropUndefined({ role: 'tool', content: output ?? null, toolCallId: id, isError, parts, ranWith });
 }
@@ -77,14 +77,20 @@ export function readToolResult({ toolCallId: id, content: output, ...message }: 
 	return dropUndefined({ id, output, isError, parts, ranWith });
 }
 
-/** Returns the text of a message: of its parts, else of its content. Content that is not text becomes JSON. */
+/**
+ * Returns the text of a message: the text of its parts, else the text of its content. Other content becomes
+ * JSON.
+ */
 export function messageText(message: Message): string {
 	if ('parts' in message && message.parts !== undefined && message.parts.length > 0) return flattenParts(message.parts);
 	if (typeof message.content === 'string') return message.content;
 	return message.content === undefined ? '' : JSON.stringify(message.content);
 }
 
-/** Lists the calls without a result of the last assistant message, unless another message follows its results. */
+/**
+ * Lists the calls of the last assistant message that have no result. Lists none if another message follows the
+ * results.
+ */
 export function listOpenCalls(messages: readonly Message[]): readonly ToolCall[] {
 	const answered = new Set<string>();
 	for (let index = messages.length - 1; index >= 0; index--) {
@@ -112,8 +118,9 @@ export function insertResult(messages: Message[], result: ToolMessage): void {
 }
 
 /**
- * Converts a history to a form that providers take, in a new array: each call has one result, after its assistant
- * message, in the order of the calls. Adds an `isError` result for a missing result, and drops other results.
+ * Converts a history to a form that providers accept, in a new array. In this form, each call has one result
+ * after its assistant message, in the order of the calls. Adds an `isError` result for a missing result, and
+ * drops other results.
  */
 export function toSendable(messages: readonly Message[]): Message[] {
 	const sendable: Message[] = [];

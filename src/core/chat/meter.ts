@@ -4,13 +4,13 @@ import type { ChatUsage } from './reply.ts';
 /** A request before it is made. */
 export interface MeteredRequest {
 	readonly model: string;
-	/** The estimated tokens that it sends. */
+	/** The estimated input tokens of the request. */
 	readonly inputTokens: number;
 	/** The chosen features of the provider: its own tools, the tier, the cache. */
 	readonly choices?: Omit<CallEstimate, 'inputTokens' | 'outputTokens'>;
 	/** The longest reply that the options allow. Missing if there is no limit. */
 	readonly maxOutputTokens?: number;
-	/** Whether the reply must be allowed that length, because a shorter reply was cut off. */
+	/** Whether the reply must be allowed the full length, because a shorter reply was cut off. */
 	readonly isWhole?: boolean;
 	/** Whether the request is for vectors, which produces no message. */
 	readonly isEmbedding?: boolean;
@@ -18,26 +18,30 @@ export interface MeteredRequest {
 	readonly signal: AbortSignal;
 }
 
-/** The hidden cost of an interrupted request. */
+/** The part of the cost of an interrupted request that its deltas do not show. */
 export interface HiddenCost {
 	/** The milliseconds without a delta, in which the model may have thought. */
 	readonly silentMs: number;
-	/** Whether the provider ran its own tools, after which the model reads the input again. */
+	/** Whether the provider ran its own tools. After them the model reads the input again. */
 	readonly hasReadAgain: boolean;
 }
 
 /**
- * Accounts for the cost of a run. `reserve` is called before each request, including retries and fallbacks. The cost is
- * reported once: with the message (`MessageContext.spent`), or by `lost`.
+ * Counts the cost of a run. `reserve` is called before each request, including retries and fallbacks. The cost
+ * is reported once: with the message (`MessageContext.spent`), or to `lost`.
  */
 export interface Meter {
-	/** Reserves the possible cost. Returns the most tokens of the reply. An error here ends the run without a request. */
+	/**
+	 * Reserves the highest possible cost. Returns the most tokens of the reply. An error here ends the run without
+	 * a request.
+	 */
 	readonly reserve: (request: MeteredRequest) => number | undefined | Promise<number | undefined>;
-	/** Whether the last reserved request may have a longer reply with `isWhole`. */
+	/** Whether `isWhole` would allow a longer reply to the last reserved request. */
 	readonly isShort?: boolean;
 	/**
-	 * Takes the cost of a request that produced no message: it failed, or was for a summary or vectors. With `cut` the
-	 * request was interrupted and may have cost more than `usage`. `outputTokens` is the estimated output.
+	 * Called with the cost of a request that produced no message: the request failed, or was for a summary or
+	 * vectors. With `cut` the request was interrupted and may have cost more than `usage`. `outputTokens` is the
+	 * estimated output.
 	 */
 	readonly lost: (
 		usage: ChatUsage | undefined,
@@ -51,13 +55,13 @@ export interface EndedCall {
 	readonly usage?: ChatUsage;
 	/** The estimated tokens of the request. */
 	readonly inputTokens: number;
-	/** The estimated tokens that were received: text, thinking, the input of tools. */
+	/** The estimated tokens of the received output: text, thinking and the input of tools. */
 	readonly outputTokens: number;
-	/** The estimated tokens that were written but not received before the interruption. */
+	/** The estimated tokens that the model wrote before the interruption, but that were not received. */
 	readonly unseenTokens?: number;
 	/** The most tokens of hidden thinking, if the model may hide it. */
 	readonly hiddenTokens?: number;
-	/** Whether the provider ran its own tools, after which the model reads the input again. */
+	/** Whether the provider ran its own tools. After them the model reads the input again. */
 	readonly hasReadAgain?: boolean;
 	/** Whether the request was interrupted. The reported output may then be out of date. */
 	readonly isCut: boolean;
@@ -70,7 +74,9 @@ interface CallCharge {
 	readonly costUsd?: number;
 }
 
-/** The factor of an estimate, because an interrupted call may have written more than was received. */
+/**
+ * The factor of an estimate, because the model of an interrupted call may have written more than was received.
+ */
 const margin = 1.03;
 /** The least share of the estimate at which a reported output counts as current. */
 const currentFrom = 0.75;
@@ -85,11 +91,11 @@ export function toCharge(call: EndedCall): CallCharge {
 	};
 	const input = reported.input ?? Math.ceil(inputTokens * margin);
 	if (isCut) {
-		// The reported input may be that of the first reading only.
+		// The reported input may be the input of only the first reading.
 		const read = hasReadAgain === true ? Math.max(input, inputTokens) : input;
 		const isCurrent = reported.output !== undefined && reported.output >= outputTokens * currentFrom;
 		const estimate = Math.ceil(isCurrent ? outputTokens : (outputTokens + unseenTokens) * margin);
-		// The reported output is out of date if the model has thought since.
+		// The reported output is out of date if the model has thought after the report.
 		const thought = hiddenTokens === 0 ? 0 : Math.ceil(outputTokens + hiddenTokens);
 		return { inputTokens: read, outputTokens: Math.max(reported.output ?? 0, estimate, thought) };
 	}

@@ -30,7 +30,7 @@ export type ModelCall = (
 
 interface CallLimits {
 	readonly model: string;
-	/** Whether the reply is streamed. Without streaming the first event comes with the complete reply. */
+	/** Whether the reply is streamed. Without streaming, the first event is the complete reply. */
 	readonly stream: boolean;
 	readonly timeouts: Timeouts;
 	readonly signal: AbortSignal;
@@ -38,8 +38,9 @@ interface CallLimits {
 }
 
 /**
- * Makes one call within its timeouts. After a timeout or an abort it passes on no delta, and the error has the cost
- * that the provider reports at once. Throws `timeout`, `interrupted` without a reply, and `reply_too_large`.
+ * Makes one call within its timeouts. Passes on no delta after a timeout or an abort. The error then has the
+ * cost, if the provider reports the cost at once. Throws `timeout`, `interrupted` without a reply, and
+ * `reply_too_large`.
  */
 async function watchCall(
 	call: ModelCall,
@@ -130,7 +131,7 @@ function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'first
 		if (isStopped) return;
 		const isFirst = last === 0;
 		last = Date.now();
-		// The check at the end of the start timer is early enough, unless a pause must be shorter than the start.
+		// The timer for the start checks early enough, unless a pause must be shorter than the start.
 		if (!isFirst || longestPause >= longestStart) return;
 		clearTimeout(timer);
 		timer = setTimeout(check, longestPause);
@@ -157,7 +158,10 @@ function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'first
 export const usualReplyBytes = 8_388_608;
 /** The approximate bytes of an event besides its text. */
 const eventBytes = 32;
-/** The most successive empty deltas before timers may run. Only a timeout ends a stream of empty deltas. */
+/**
+ * The most successive empty deltas before timers get a chance to run. Only a timeout ends a stream of empty
+ * deltas.
+ */
 const emptyAtOnce = 1_024;
 
 export function createReplyTooLarge(model: string, maxBytes: number): RunletError {
@@ -231,7 +235,7 @@ export interface TurnRequest {
 	readonly messages: readonly Message[];
 	readonly system?: string;
 	readonly tools?: readonly Tool[];
-	/** The id of the call whose result brought a tool, by the tool's name. */
+	/** The id of the call whose result introduced a tool, by the tool's name. */
 	readonly foundBy?: ReadonlyMap<string, string>;
 	readonly stream: boolean;
 	readonly signal: AbortSignal;
@@ -247,9 +251,10 @@ interface MeteredTurn extends TurnRequest {
 }
 
 /**
- * Asks a model for one turn. Retries a failure that may pass, then asks the fallbacks. If readers have seen a part of a
- * failed try, `turn.restarted` comes before the next try. Errors of the meter are not retried. A reply without
- * streaming is emitted as one delta. The usage includes failed tries. Throws a `RunletError`.
+ * Asks a model for one turn. Retries a failure that may be temporary, then asks the fallbacks. If readers have
+ * seen a part of a failed try, `turn.restarted` is emitted before the next try. Errors of the meter are not
+ * retried. A reply without streaming is emitted as one delta. The usage includes failed tries. Throws a
+ * `RunletError`.
  */
 export async function askModel(turn: TurnRequest): Promise<TurnReply> {
 	const { options, signal, readers } = turn;
@@ -287,7 +292,9 @@ export async function askModel(turn: TurnRequest): Promise<TurnReply> {
 	}
 }
 
-/** Estimates the tokens of a request, if a meter needs them. They depend on the provider of the model. */
+/**
+ * Estimates the tokens of a request, if a meter needs them. The estimate depends on the provider of the model.
+ */
 async function estimateInput(request: TurnRequest, model: string): Promise<number> {
 	const { options, messages, system, tools, signal } = request;
 	if (options.meter === undefined) return 0;
@@ -310,7 +317,7 @@ async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts)
 	return addLostUsage(whole.reply, lost);
 }
 
-/** Makes one request. Tells the meter the cost of a failure. */
+/** Makes one request. Reports the cost of a failure to the meter. */
 async function requestReply(request: MeteredTurn, model: string, timeouts: Timeouts) {
 	const { options, inputTokens, isWhole, stream, signal, readers, onRefused } = request;
 	const { meter, maxReplyBytes } = options;
@@ -386,7 +393,9 @@ function toModelCall(
 	};
 }
 
-/** Returns the schema for the request. A schema for any object is part of the system prompt instead. */
+/**
+ * Returns the schema for the request. If the schema allows any object, the system prompt describes it instead.
+ */
 function toSentSchema(schema: ChatOptions['outputSchema']): JsonSchema | undefined {
 	if (isAnyObject(schema)) return undefined;
 	return isSchema(schema) ? toJsonSchema(schema, 'outputSchema') : schema;
@@ -404,14 +413,17 @@ async function findNextReady(options: ChatOptions, fallbacks: string[], emit: Em
 	return undefined;
 }
 
-/** Returns the retries and timeouts of a call: those of the options, else those of the model's provider. */
+/**
+ * Returns the retries and timeouts of a call: the values of the options, else the values of the model's
+ * provider.
+ */
 function findLimits(options: ChatOptions, model: string): { maxRetries?: number; timeouts: Timeouts } {
 	const { maxRetries, timeouts } = options;
 	const own = findProvider({ ...options, model });
 	return { maxRetries: maxRetries ?? own?.maxRetries, timeouts: { ...own?.timeouts, ...timeouts } };
 }
 
-/** Returns the name of a model's provider. Missing for the options' own functions. */
+/** Returns the name of a model's provider. Returns nothing if the options have functions of their own. */
 export function findVariant(options: ChatOptions, model = options.model): string | undefined {
 	return findProvider({ ...options, model })?.variant;
 }

@@ -10,7 +10,7 @@ const retryable: ReadonlySet<string> = new Set(['rate_limited', 'overloaded', 't
 const connectionCodes =
 	/^(ECONN\w+|ETIMEDOUT|EPIPE|EAI_AGAIN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|UND_ERR_\w+|ConnectionRefused|ConnectionClosed)$/;
 
-/** The texts of `fetch` for a lost connection in Workers, Node, Bun, Deno and browsers. */
+/** The error texts of `fetch` for a lost connection in Workers, Node, Bun, Deno and browsers. */
 const connectionTexts =
 	/network connection lost|fetch failed|failed to fetch|connection (error|reset|refused|closed)|socket hang up|terminated/i;
 
@@ -120,7 +120,7 @@ function readNumber(from: unknown, key: string): number | undefined {
 	return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** The longest `retry-after` in seconds. With a longer one the call is not retried. */
+/** The longest `retry-after` in seconds. A call with a longer `retry-after` is not retried. */
 const longestWait = 60;
 
 interface RetryOptions<R> {
@@ -131,7 +131,10 @@ interface RetryOptions<R> {
 	readonly addLost?: (reply: R, lost: ChatUsage) => R;
 }
 
-/** Makes a call, and repeats it after a failure that may pass. The usage of failed tries is added to the outcome. */
+/**
+ * Makes a call, and repeats it after a failure that may be temporary. The outcome includes the usage of failed
+ * tries.
+ */
 export async function retry<R>(
 	call: () => Promise<R>,
 	{ model, maxRetries, signal, mayRetry = () => true, addLost = (reply) => reply }: RetryOptions<R>,
@@ -160,7 +163,10 @@ export function addLostUsage<R extends ChatReply>(reply: R, lost: ChatUsage): R 
 	return { ...reply, usage: addUsage(lost, reply.usage) };
 }
 
-/** Returns the milliseconds before the next try: half a second, doubled each time, and half of it random. */
+/**
+ * Returns the milliseconds before the next try: half a second, doubled with each try. Half of the time is
+ * random.
+ */
 function computeBackoff(retries: number): number {
 	return 500 * 2 ** retries * (0.5 + Math.random() / 2);
 }

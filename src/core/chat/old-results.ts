@@ -10,11 +10,17 @@ import type { ChatOptions } from './options.ts';
 import type { PromptRecord } from './prompt-record.ts';
 import { searchName } from './tool-search.ts';
 
-/** The number of newest turns whose results are sent whole: normally, and if the request does not fit. */
+/**
+ * The number of newest turns whose results are sent whole: in a normal request, and in a request that does not
+ * fit.
+ */
 const keptTurns = 5;
 const leastTurns = 1;
 
-/** The least tokens that a step saves: with a cold cache, with a warm cache, and if the request does not fit. */
+/**
+ * The fewest tokens that a step must save: with a cold cache, with a warm cache, and if the request does not
+ * fit.
+ */
 const [leastCold, leastWarm, leastFull] = [4_000, 8_000, 1];
 
 /** The cost of writing a token to the cache again, and of reading it, as shares of the usual price. */
@@ -70,9 +76,10 @@ export function restoreReferences(
 }
 
 /**
- * Finds a step that saves cost by replacing older results with references. A step changes the middle of the request, so
- * the provider's cache misses the rest. With a cold cache that costs nothing. With a warm cache the step must save more
- * in as many further requests as there were so far.
+ * Finds a step that saves cost by replacing older results with references. A step changes the middle of the
+ * request, so the provider's cache misses the rest. With a cold cache the miss costs nothing. With a warm cache
+ * the step must save more than the miss costs, on the assumption that as many requests follow as were made so
+ * far.
  */
 export function findPayingStep(conversation: Conversation, before: Before): Step | undefined {
 	const { messages, window } = conversation;
@@ -122,14 +129,14 @@ function isCold({ prompt, model, cache, now }: Before): boolean {
 
 export const readResultName = 'read_result';
 
-/** The tools whose results stay whole: texts of skills, and found tools. */
+/** The tools whose results are never replaced: texts of skills, and found tools. */
 const neverReferred: ReadonlySet<string> = new Set([...builtinNames, searchName]);
 
-/** The least characters of a result that becomes a reference. */
+/** The fewest characters of a result that becomes a reference. */
 const leastCharacters = 1_500;
-/** The characters of a result in its reference. */
+/** The number of characters of a result that its reference shows. */
 const shownCharacters = 200;
-/** The characters of a result that one call opens. */
+/** The number of characters of a result that one call opens. */
 const openedCharacters = 20_000;
 
 /** Creates the references to all long results of the window before a place, if there are any. */
@@ -147,7 +154,7 @@ function createReferences(
 		if (message?.role !== 'tool') continue;
 		const { toolCallId: callId } = message;
 		const name = names.get(callId);
-		// Servers may reuse an id. It then means the first result.
+		// Servers may reuse an id. Such an id means the first result.
 		const isAmbiguous = ids.has(callId);
 		ids.add(callId);
 		if (isAmbiguous || name === undefined || neverReferred.has(name) || !isLong(message)) continue;
@@ -163,7 +170,7 @@ function isLong(message: ToolMessage): boolean {
 	return !hasMedia && messageText(message).length >= leastCharacters;
 }
 
-/** Creates the reference to a result, always with the same text, so that caches hit. */
+/** Creates the reference to a result. Its text is always the same, so that caches hit. */
 function refer(result: ToolMessage): ToolMessage {
 	const { parts: _, ...message } = result;
 	const text = messageText(result);

@@ -75,7 +75,8 @@ export interface SystemContext
 export type SystemPrompt = string | ((about: SystemContext) => string | undefined | Promise<string | undefined>);
 
 /**
- * Returns the system prompt: the text, or the current result of its function. Throws `invalid_request` for a non-text.
+ * Returns the system prompt: the text, or the current result of its function. Throws `invalid_request` if it is
+ * not a text.
  */
 export async function writeSystem(
 	system: SystemPrompt | undefined,
@@ -96,7 +97,7 @@ export interface Turn {
 	readonly model: string;
 	readonly stopReason: StopReason;
 	readonly usage: ChatUsage;
-	/** Why the provider's cache had less than the previous request. */
+	/** Why fewer tokens came from the provider's cache than the previous request had. */
 	readonly cacheMiss?: CacheMiss;
 	/** Inputs whose streamed text differs from `JSON.stringify`, by call id. */
 	readonly streamedInputs?: Readonly<Record<string, string>>;
@@ -115,7 +116,7 @@ export interface MessageContext {
 	readonly before: readonly SideEvent[];
 	/** Only of a summary: the number of messages of the history that follow it. They were passed or stored before it. */
 	readonly inFrontOf?: number;
-	/** Only of a summary: its cost. It counts in the usage of the run, but in no turn. */
+	/** Only of a summary: its cost, which counts in the usage of the run but not in the usage of a turn. */
 	readonly usage?: ChatUsage;
 	/** Only of an assistant message: the cost of its own request. `turn.usage` also counts failed tries. */
 	readonly spent?: ChatUsage;
@@ -127,7 +128,7 @@ export interface MessageContext {
 	readonly isRepeatable?: boolean;
 	/** The reason if the tool of this result stops the run. */
 	readonly haltedReason?: string;
-	/** The changes of the call in the state. Store them together with the result. */
+	/** The state changes of the call. Store them together with the result. */
 	readonly changes?: StateChanges;
 }
 
@@ -135,7 +136,7 @@ export interface MessageContext {
 export interface OpenCallState {
 	/** Whether a person approved the call. It runs although its tool needs approval. */
 	readonly isApproved?: boolean;
-	/** The arguments that the call runs with instead of the model's. */
+	/** The arguments that replace the model's arguments of the call. */
 	readonly input?: Readonly<Record<string, unknown>>;
 	/** The question that the call has asked. Without an answer the call does not run again. */
 	readonly question?: Question;
@@ -149,13 +150,13 @@ export type Warn = (code: string, message: string) => void;
 /** The options of a run. Only `model` is required. */
 export interface ChatOptions extends ProviderChoices {
 	readonly model: string;
-	/** Calls the model without streaming. Wins over `providers`. Returns a reply, or only its text. */
+	/** Calls the model without streaming. Used instead of `providers`. Returns a reply, or only its text. */
 	readonly chatFn?: TextChatFn;
-	/** Calls the model with streaming. Wins over `providers`. Returns the reply, or only its text. */
+	/** Calls the model with streaming. Used instead of `providers`. Returns the reply, or only its text. */
 	readonly chatStreamFn?: TextChatStreamFn;
-	/** The providers of the models. A later entry wins. */
+	/** The providers of the models. If two entries fit a model, the later entry is used. */
 	readonly providers?: readonly ProviderRegistration[];
-	/** Further models, in order, if a model cannot be reached or breaks off. */
+	/** Further models. They are asked in order if a model cannot be reached or breaks off. */
 	readonly fallbacks?: readonly string[];
 	readonly system?: SystemPrompt;
 	/** Functions and records, or a toolbox. */
@@ -170,7 +171,8 @@ export interface ChatOptions extends ProviderChoices {
 	/** Tools that are offered after the model read a skill that names them in `allowed-tools`. */
 	readonly skillTools?: ToolEntries;
 	/**
-	 * Facts about the turn, or a function that returns them at each call. They win over the model's for `apply_skill`.
+	 * Facts about the turn, or a function that returns them at each call. For `apply_skill`, they replace facts
+	 * from the model.
 	 */
 	readonly skillContext?: SkillContext | (() => SkillContext);
 	/**
@@ -180,7 +182,7 @@ export interface ChatOptions extends ProviderChoices {
 	readonly recall?: Recall;
 	/** The most model turns of a run. The default is 10. */
 	readonly maxIterations?: number;
-	/** The most tool calls of a run. The default is 200. Further calls are not run, which their results report. */
+	/** The most tool calls of a run. The default is 200. A further call is not run, and its result reports this. */
 	readonly maxToolCalls?: number;
 	/** The most calls of a turn that run at a time. The default is 10. They begin in their order. */
 	readonly maxParallelToolCalls?: number;
@@ -193,16 +195,17 @@ export interface ChatOptions extends ProviderChoices {
 	readonly maxToolTokens?: number;
 	readonly maxContextTokens?: number;
 	/**
-	 * The treatment of a conversation over the context limit of the options or of the provider. `fail` (the default): the
-	 * run fails with `context_overflow`. `truncate`: requests leave out the oldest part. `compact`: the model summarizes
-	 * that part, and the summary enters the history and is sent instead. The part begins and ends at a user message. The
-	 * newest user message, everything after it, and system messages are always sent. `messages` keep everything. A
-	 * `warning` has the number of messages that are no longer sent.
+	 * The treatment of a conversation over the context limit of the options or of the provider. `fail` (the
+	 * default): the run fails with `context_overflow`. `truncate`: requests leave out the oldest part. `compact`:
+	 * the model summarizes the oldest part. The summary is added to the history and sent instead of this part. The
+	 * part begins and ends at a user message. The newest user message, everything after it, and system messages
+	 * are always sent. `messages` keep everything. A `warning` has the number of messages that are no longer sent.
 	 */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
 	/**
-	 * The treatment of older tool results. `refer` (the default): requests have only their beginning if that costs less
-	 * or if they do not fit, and the model opens them with `read_result`. `keep`: requests have whole results.
+	 * The treatment of older tool results. `refer` (the default): requests have only the beginning of a result, if
+	 * this costs less or if the whole results do not fit. The model opens such a result with `read_result`.
+	 * `keep`: requests have whole results.
 	 */
 	readonly oldResults?: 'refer' | 'keep';
 	/** The model's context window, or a function that returns it. It is the limit if `maxContextTokens` is missing. */
@@ -213,20 +216,26 @@ export interface ChatOptions extends ProviderChoices {
 	 * stopped, and the run fails with `reply_too_large`.
 	 */
 	readonly maxReplyBytes?: number;
-	/** The tool choice of the turn that answers a message. After tools have answered, the model is free again. */
+	/**
+	 * The tool choice of the turn that answers a message. After the results of tools, the model may choose freely
+	 * again.
+	 */
 	readonly toolChoice?: ToolChoice | OneOfTools;
-	/** With `false`, only one call of a turn may wait for somebody else. Other waiting calls are not run. */
+	/**
+	 * With `false`, only one call of a turn may wait for a person or a client. Further waiting calls are not run.
+	 */
 	readonly parallelToolCalls?: boolean;
 	/**
-	 * The schema of the final reply, which is then JSON: JSON Schema, or valibot, Zod and the like. The model gets the
-	 * mistakes of an invalid reply and answers again, at most twice. Then the run fails with `invalid_output`. The value
-	 * is the result's `output`.
+	 * The schema of the final reply, which is then JSON. The schema is JSON Schema, or a schema of valibot, Zod or
+	 * the like. The model gets the mistakes of an invalid reply and answers again, at most twice. Then the run
+	 * fails with `invalid_output`. The result has the value as `output`.
 	 */
 	readonly outputSchema?: JsonSchema | AnySchema;
 	/** How much the model thinks. The default is the model's own. */
 	readonly reasoningEffort?: ReasoningEffort;
 	/**
-	 * How long the provider keeps the prompt in its cache (docs/models.md). The default is in the provider's settings.
+	 * How long the provider keeps the prompt in its cache (docs/models.md). The default is a setting of the
+	 * provider.
 	 */
 	readonly cache?: PromptCache;
 	/** Names the conversation for the caches of providers. Hash it, so that it identifies no person. */
@@ -251,7 +260,7 @@ export interface ChatOptions extends ProviderChoices {
 	/** Used ids. A new call with a used id gets a suffix. */
 	readonly takenIds?: ReadonlySet<string>;
 	/**
-	 * The number of model turns, with their tools, after which the run stops as `awaiting_tools` without an open call.
+	 * After this number of model turns with their tools, the run stops as `awaiting_tools` without an open call.
 	 */
 	readonly stopAfter?: number;
 	readonly signal?: AbortSignal;
@@ -272,13 +281,13 @@ export interface ChatOptions extends ProviderChoices {
 		changes: StateChanges,
 		answerTo?: AnswerTo,
 	) => void | Promise<void>;
-	/** Called before a partly shown turn restarts. `repeated` are its notes and warnings. An error here ends the run. */
+	/** Called before a partly shown turn restarts. `repeated` has the notes and warnings of the turn. */
 	readonly onRestart?: (iteration: number, repeated: readonly SideEvent[]) => void | Promise<void>;
 	/** Accounts for the cost of each request. */
 	readonly meter?: Meter;
 	/** Returns stored messages that arrived during the run. The model gets them with its next turn. */
 	readonly steer?: () => readonly Message[];
-	/** The retries of a model call after a failure that may pass. The default is 2. */
+	/** The retries of a model call after a failure that may be temporary. The default is 2. */
 	readonly maxRetries?: number;
 	readonly timeouts?: Timeouts;
 }

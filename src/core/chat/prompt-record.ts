@@ -1,4 +1,4 @@
-/** Why a provider's cache had less than the previous request (docs/costs.md). */
+/** The reasons why fewer tokens came from a provider's cache than the previous request had (docs/costs.md). */
 export const cacheMisses = [
 	'changed model',
 	'changed tools',
@@ -26,7 +26,7 @@ export interface PromptRecord {
 	readonly fronts: readonly [count: number, hash: string];
 	/** The number of references, and the number of messages after them. Missing without references. */
 	readonly references?: readonly [count: number, behind: number];
-	/** 0 if the provider did not report it. */
+	/** The input tokens; 0 if the provider did not report them. */
 	readonly inputTokens: number;
 	/** The time of the reply, in milliseconds since 1970. */
 	readonly at: number;

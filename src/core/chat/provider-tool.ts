@@ -31,17 +31,20 @@ export function isProviderToolType(type: string): type is ProviderToolType {
 
 /** The tokens of input at which a provider shortens a conversation. */
 export interface ProviderContext {
-	/** From here on the provider leaves out the results of older calls. The model cannot open them again. */
+	/**
+	 * From this number of tokens on, the provider leaves out the results of older calls. The model cannot open
+	 * them again.
+	 */
 	readonly clearResultsAt?: number;
-	/** From here on the provider summarizes the conversation, at its price. */
+	/** From this number of tokens on, the provider summarizes the conversation, at its price. */
 	readonly compactAt?: number;
 }
 
 /** The provider features that an agent chooses. A provider ignores features that it does not have. */
 export interface ProviderChoices {
-	/** Tools that the provider runs. A name alone stands for the tool with its defaults. */
+	/** Tools that the provider runs. A name alone means the tool with its defaults. */
 	readonly providerTools?: readonly (ProviderToolType | ProviderTool)[];
-	/** The tier of service: cheaper and slower, or dearer and faster. */
+	/** The tier of service: one tier is cheaper and slower, another tier is dearer and faster. */
 	readonly serviceTier?: 'standard' | 'flex' | 'priority';
 	/** Faster output at a higher price. */
 	readonly speed?: 'fast';
@@ -68,7 +71,7 @@ export function listProviderTools({ providerTools = [] }: ProviderChoices): read
 /** A call of a tool that the provider itself ran. Readers get it when it begins, and again with its output. */
 export interface ProviderCall {
 	readonly id: string;
-	/** Runlet's name of the tool, such as `web_search`, else the provider's own. */
+	/** Runlet's name of the tool, such as `web_search`, else the provider's name. */
 	readonly name: string;
 	readonly input?: unknown;
 	/** The result. Long texts are cut. */

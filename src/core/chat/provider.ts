@@ -24,7 +24,10 @@ export interface ProviderRegistration {
 	readonly computePrice?: PriceOf;
 	/** Returns the most that a call may cost, including the provider's own tools. */
 	readonly computeMost?: (model: string, call: CallEstimate) => MostCost;
-	/** Returns the same provider with your own prices, by the names of models. Its own `price` wins. */
+	/**
+	 * Returns the same provider with your own prices, by the names of models. A price of the `price` option is
+	 * used first.
+	 */
 	readonly withPrices?: (prices: ModelPrices) => ProviderRegistration;
 	/** The variable that is missing, such as `ANTHROPIC_API_KEY`. Errors name it. */
 	readonly needs?: string;
@@ -55,7 +58,7 @@ export interface MostCost {
 	readonly usd?: number;
 	/** The part of `usd` for other units than tokens: searches, containers, files. */
 	readonly unitsUsd?: number;
-	/** The part without a known price: the model, or a unit, a tier, a speed, a region. */
+	/** Describes the part without a known price: the model, or a unit, a tier, a speed or a region. */
 	readonly unpriced?: string;
 }
 
@@ -75,7 +78,10 @@ export interface ProviderMeta {
 	readonly reasoning?: boolean;
 	/** Whether they may hide their thinking. Then an interrupted reply is charged for silence too. */
 	readonly hidesThinking?: boolean;
-	/** The context window of the usual models in tokens. For a single model, call the registration's `contextWindow`. */
+	/**
+	 * The context window of most models of the provider, in tokens. For a single model, call the registration's
+	 * `contextWindow`.
+	 */
 	readonly contextWindow?: number;
 	readonly [more: string]: unknown;
 }
@@ -97,21 +103,23 @@ export interface CallOptions extends ProviderChoices {
 	readonly cache?: PromptCache;
 	/** Names the conversation, so that requests with the same beginning reach the same cache. */
 	readonly cacheKey?: string;
-	/** The id of the call whose result brought a tool, by the tool's name. Such tools are last in the list. */
+	/** The id of the call whose result introduced a tool, by the tool's name. Such tools are last in the list. */
 	readonly foundBy?: ReadonlyMap<string, string>;
 	/**
-	 * Called at each sign of activity, so that a model that thinks for long does not count as lost. A caller that sets
-	 * this watches and retries the call itself, as the loop does, and the provider makes a single request.
+	 * Called at each sign of activity, so that a model that thinks for a long time does not count as lost. A
+	 * caller that sets this function watches and retries the call itself, as the loop does. The provider then
+	 * makes a single request.
 	 */
 	readonly onActivity?: () => void;
-	/** The retries of a call outside of a run. The default is in the provider's settings, else 0. */
+	/** The retries of a call outside of a run. The default is a setting of the provider, else 0. */
 	readonly maxRetries?: number;
 	/** The time limits of a call outside of a run. The default is in the provider's settings. */
 	readonly timeouts?: Timeouts;
 }
 
 /**
- * The lifetime of a prompt in the provider's cache. `auto` is the cheaper lifetime for the session, `false` no cache.
+ * The lifetime of a prompt in the provider's cache. `auto` chooses the cheaper lifetime for the session, and
+ * `false` turns the cache off.
  */
 export type PromptCache = '5m' | '1h' | 'auto' | false;
 
@@ -127,7 +135,10 @@ export type ChatFn = (
 	options?: CallOptions,
 ) => ChatReply | undefined | Promise<ChatReply | undefined>;
 
-/** Makes one streaming request. Passes deltas in order and returns the whole reply, or `undefined` if it broke off. */
+/**
+ * Makes one streaming request. Passes deltas in order. Returns the whole reply, or `undefined` if the reply
+ * broke off.
+ */
 export type ChatStreamFn = (
 	model: string,
 	messages: readonly Message[],
@@ -147,7 +158,7 @@ export type TextChatStreamFn = (
 	...args: Parameters<ChatStreamFn>
 ) => ChatReply | string | undefined | Promise<ChatReply | string | undefined>;
 
-/** Makes one request and returns a vector for each text, in order. `onUsage` takes the reported cost. */
+/** Makes one request and returns a vector for each text, in order. `onUsage` is called with the reported cost. */
 export type EmbedFn = (
 	model: string,
 	texts: readonly string[],
@@ -166,7 +177,7 @@ export interface ModelPrice {
 	readonly units?: Readonly<Record<string, number>>;
 }
 
-/** The prices of models by their names. A `*` at the end of a name stands for any rest. */
+/** The prices of models by their names. A name that ends with `*` matches all names with this beginning. */
 export type ModelPrices = Readonly<Record<string, ModelPrice>>;
 
 /** Time limits in milliseconds. */
@@ -184,7 +195,10 @@ export interface Timeouts {
 /** All levels of effort, from the lowest. */
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-/** How much a model thinks. A missing level becomes the nearest level: of two the higher one, unless it is `max`. */
+/**
+ * How much a model thinks. If a model lacks a level, the nearest level is used. Of two nearest levels, the
+ * higher level is used, unless it is `max`.
+ */
 export type ReasoningEffort = (typeof reasoningEfforts)[number];
 
 /** Throws `invalid_request` with the list of levels for an unknown level. */

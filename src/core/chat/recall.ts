@@ -3,7 +3,7 @@ import { type Message, messageText, type UserMessage, userMessage } from './mess
 
 /** A text that is sent with the newest user message of a run, but is not part of the history. */
 export interface Recalled {
-	/** Empty if nothing was found. */
+	/** The text. Empty if nothing was found. */
 	readonly text: string;
 	/** The sources of the text, for the readers of the run and for later searches. */
 	readonly sources: readonly string[];
@@ -13,7 +13,7 @@ export interface Recalled {
 	readonly earlier?: ReadonlyMap<number, string>;
 }
 
-/** Finds a text to send before a message with this text. */
+/** Finds a text that is sent before a message. Gets the text of the message. */
 export type Recall = (text: string) => Recalled | undefined | Promise<Recalled | undefined>;
 
 export type RecalledFronts = Pick<Recalled, 'text' | 'sources'> & {

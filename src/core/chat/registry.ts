@@ -17,7 +17,7 @@ export function builtinProviders(): readonly ProviderRegistration[] {
 	return builtins;
 }
 
-/** Adds entries to the built-in registry. Later entries win. */
+/** Adds entries to the built-in registry. If two entries fit a model, the later entry is used. */
 export function withProviders(extras: readonly ProviderRegistration[]): readonly ProviderRegistration[] {
 	return [...builtins, ...extras];
 }
@@ -36,7 +36,7 @@ export function detectProvider(model: string): Provider {
 	throw new RunletError('unknown_model', message, { model });
 }
 
-/** Returns the entry for a model, or `undefined`. A later entry wins. */
+/** Returns the entry for a model, or `undefined`. If two entries fit, the later entry is used. */
 export function detectProviderFrom(
 	registry: readonly ProviderRegistration[],
 	model: string,
@@ -140,7 +140,10 @@ export async function dispatchChatStream(
 /** Discards every delta. */
 export function noopOnDelta(): undefined {}
 
-/** Returns both ways to call a model, of the options or of its provider. Each can replace the other. */
+/**
+ * Returns the two functions that call a model: the functions of the options, else the functions of the provider.
+ * Each function can replace the other.
+ */
 function findModelFns(options: Target) {
 	const { chatFn, chatStreamFn } = findProvider(options) ?? options;
 	const whole: TextChatFn | undefined =

@@ -32,7 +32,7 @@ export interface ChatUsage {
 	readonly region?: string;
 	/** US dollars. Missing if a part of the cost is unknown. */
 	readonly costUsd?: number;
-	/** The part without a known price, such as `container_minutes of "x"`. */
+	/** Describes the part without a known price, such as `container_minutes of "x"`. */
 	readonly unpriced?: string;
 	/** Wall-clock milliseconds. */
 	readonly latencyMs?: number;
@@ -148,7 +148,7 @@ function readDetail(from: Record<string, unknown>, groups: readonly string[], ..
 	return undefined;
 }
 
-/** The reason why a model ended its turn: a word of Runlet, else the word of the provider. */
+/** The reason why a model ended its turn: a name of Runlet, else the provider's own name. */
 export type StopReason =
 	| 'end_turn'
 	| 'tool_use'
@@ -158,7 +158,7 @@ export type StopReason =
 	| 'pause_turn'
 	| (string & {});
 
-/** The reply of a model in one turn. The same for every provider. */
+/** The reply of a model in one turn. It has the same form for every provider. */
 export interface ChatReply {
 	readonly text?: string;
 	readonly toolCalls?: readonly ToolCall[];
@@ -194,7 +194,7 @@ export interface ReplyDeltas {
 	stop: StreamStop;
 }
 
-/** The end of a model's turn: the last delta of a call that does not fail. */
+/** The end of a model's turn. It is the last delta of a call that does not fail. */
 export interface StreamStop {
 	readonly reason: StopReason;
 	readonly usage?: ChatUsage;
@@ -203,8 +203,8 @@ export interface StreamStop {
 export type KnownDelta = { [K in keyof ReplyDeltas]: { readonly type: K } & ReplyDeltas[K] }[keyof ReplyDeltas];
 
 /**
- * A delta of an unknown kind, which a reader ignores. Its `type` is namespaced (`acme:citation`, `data-weather`), so a
- * `switch (delta.type)` over the known kinds stays exact.
+ * A delta of an unknown kind, which a reader ignores. Its `type` has a prefix (`acme:citation`, `data-weather`),
+ * so TypeScript still knows the type of a known delta in a `switch (delta.type)`.
  */
 export interface UnknownDelta {
 	readonly type: `${string}:${string}` | `${string}-${string}`;
@@ -215,8 +215,8 @@ export interface UnknownDelta {
 export type ReplyDelta = KnownDelta | UnknownDelta;
 
 /**
- * Takes deltas from an adapter: the known kinds, and any other `{ type, … }`. A returned promise means that the reader
- * is slower. An adapter that waits for the promise limits the memory of a slow reader.
+ * Gets deltas from an adapter: the known kinds, and any other `{ type, … }`. A returned promise means that the
+ * reader is slower. An adapter that waits for the promise limits the memory that a slow reader needs.
  */
 export type OnDelta = (
 	delta: KnownDelta | { readonly type: string; readonly [field: string]: unknown },

@@ -32,8 +32,9 @@ export function selectOfferedTools(
 const mustCallBegins = 'You have to call a tool now, and you answered in words.';
 
 /**
- * Returns a message that repeats the request if the model did not call a required tool, because some providers do not
- * enforce the call. Returns `undefined` if it did. Throws `invalid_output` if the request was repeated before.
+ * Returns a message that repeats the request if the model did not call a required tool, because some providers
+ * do not enforce the call. Returns `undefined` if the model called the tool. Throws `invalid_output` if the
+ * request was repeated before.
  */
 export function toCallReminder(
 	toolChoice: ChatOptions['toolChoice'],
@@ -67,7 +68,7 @@ function isAnswered(messages: readonly Message[]): boolean {
 
 /** The most repeated requests for a reply that fits `outputSchema`. */
 const mostRepairs = 2;
-/** The most issues in a message to the model, and the most characters of each. */
+/** The most issues in a message to the model, and the most characters of an issue. */
 const mostIssues = 10;
 const longestIssue = 300;
 
@@ -113,7 +114,7 @@ export function findJson(text: string): string | undefined {
 	return isJsonText(fenced) ? fenced : undefined;
 }
 
-/** Whether a schema asks for an object of any form. Providers have no common form for that. */
+/** Whether a schema asks for an object of any form. Providers have no common form for such a schema. */
 export function isAnyObject(schema: JsonSchema | AnySchema | undefined): boolean {
 	if (schema === undefined || isSchema(schema) || schema.type !== 'object') return false;
 	return Object.keys(schema).every((key) => key === 'type' || key === '$schema' || key === 'description');

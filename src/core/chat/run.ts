@@ -22,7 +22,7 @@ import type { ReplyDelta } from './reply.ts';
 
 /** A started run. Read `events`, or `toStream()`, or neither: `result` settles in all cases. */
 export interface Run<Output = unknown> {
-	/** All events in order. The last event is terminal. Leaving the loop early cancels the run. */
+	/** All events in order. The last event is terminal. Leaving the iteration early cancels the run. */
 	readonly events: AsyncIterable<RunEvent>;
 	/** The result. Rejects with a `RunletError`; after an abort with the code `cancelled`. */
 	readonly result: Promise<RunResult<Output>>;
@@ -31,7 +31,8 @@ export interface Run<Output = unknown> {
 }
 
 /**
- * Runs an agent over a conversation. The run starts at once. A slow reader slows it down. Never throws synchronously.
+ * Runs an agent over a conversation. The run starts at once. A slow reader slows the run down. Never throws
+ * synchronously.
  */
 export function run<const S extends JsonSchema | AnySchema>(
 	options: ChatOptions & { readonly outputSchema: S },
@@ -81,7 +82,7 @@ export function startRun(
 ): StartedRun {
 	const own = new AbortController();
 	const feed = createEventFeed();
-	// The caller may go on changing its messages.
+	// The caller may change its messages later.
 	const copyMessages = () => (isFrozen ? messages : copyData(messages));
 	const result = drive(options, copyMessages, { stream, resume }, own, feed);
 	// A caller that reads only the events sees the failure there.
@@ -144,7 +145,7 @@ function toFailureEvent(error: RunletError): TerminalEvent {
 	return dropUndefined({ type: 'error', code, message, data });
 }
 
-/** Passes steps and deltas to `options.emit`, if the options want them. */
+/** Passes steps and deltas to `options.emit`, if the options ask for them. */
 function mirror(options: ChatOptions, event: RunEvent): void {
 	const { emit, emitSteps, emitStreamDeltas, stepDataType = 'ai:chat:step', deltaDataType = 'ai:chat:delta' } = options;
 	if (emit === undefined) return;
@@ -190,7 +191,8 @@ export function runLoopStream(options: ChatOptions, text: string, onDelta?: OnSt
 }
 
 /**
- * Takes the deltas of a run, and `turn.restarted`, after which the deltas of the turn are void. May take only deltas.
+ * Gets the deltas of a run, and `turn.restarted`, after which the deltas of the turn are void. May accept only
+ * deltas.
  */
 type OnStreamDelta = {
 	// A method, because its parameter may be narrower.
@@ -199,7 +201,7 @@ type OnStreamDelta = {
 
 type Restarted = Extract<RunEvent, { readonly type: 'turn.restarted' }>;
 
-/** Like `runLoopStream`, from a conversation. The run waits for `onDelta`. An error there ends the run. */
+/** Like `runLoopStream`, from a conversation. The run waits for `onDelta`. An error of `onDelta` ends the run. */
 export async function runLoopStreamMessages(
 	options: ChatOptions,
 	messages: readonly Message[],

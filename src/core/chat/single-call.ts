@@ -21,10 +21,10 @@ export interface SingleCalls {
 export interface SingleCall {
 	readonly call: ToolCall;
 	readonly isApproved: boolean;
-	/** The answer to its question, if its tool takes the answer. */
+	/** The answer to the question of the call, if its tool handles the answer. */
 	readonly answer?: OpenCallState['answer'];
 	readonly emit: Emit;
-	/** Stores the changes of the call in the state, and its question, if there is one. */
+	/** Stores the state changes of the call, and its question, if there is a question. */
 	readonly store: (changes: StateChanges, question?: Question) => void | Promise<void>;
 }
 

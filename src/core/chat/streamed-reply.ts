@@ -22,7 +22,7 @@ export type TurnReply = ChatReply & {
 	readonly streamedInputs?: Readonly<Record<string, string>>;
 };
 
-/** The least milliseconds of a long pause. */
+/** The fewest milliseconds of a long pause. */
 const longPauseMs = 500;
 
 /**
@@ -68,7 +68,7 @@ export class StreamedReply {
 
 	take(anyDelta: Parameters<OnDelta>[0]): undefined | Promise<void> {
 		if (!this.#isOpen || typeof anyDelta?.type !== 'string' || isLoopKind(anyDelta.type)) return undefined;
-		// SAFETY: an adapter sends known kinds as typed, and other kinds are not read.
+		// SAFETY: an adapter sends known kinds with their types, and other kinds are not read.
 		const delta = anyDelta as ReplyDelta;
 		switch (delta.type) {
 			case 'text':

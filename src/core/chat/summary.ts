@@ -14,7 +14,7 @@ export type PreparedTurn = Omit<TurnRequest, 'messages'> & {
 	readonly skills: () => readonly string[];
 	/** Whether older results may be sent as references. */
 	readonly canRefer: boolean;
-	/** Selects the tools anew after the window of the conversation has moved. */
+	/** Selects the tools again after the window of the conversation has moved. */
 	readonly selectAgain: () => Promise<SentTools>;
 };
 
@@ -34,7 +34,7 @@ export interface Summary {
 const mostPieces = 8;
 /** The most characters of a call's input, and of its result. */
 const longestData = 2_000;
-/** The least characters of a conversation for one request, even over the limit. */
+/** The fewest characters of a conversation in one request, even if it is over the limit. */
 const shortestPiece = 1_000;
 const lead = 'What came before, in short. This is a record of the conversation, not an instruction:\n\n';
 
@@ -48,10 +48,11 @@ const instructions = [
 ].join('\n');
 
 /**
- * Asks the model to summarize messages, including an earlier summary. The requests have no tools, do not stream, and
- * use the run's retries, fallbacks and timeouts. A long conversation is summarized in pieces, the oldest first, each
- * with the summary so far. Of more than eight pieces the oldest are left out. Returns `undefined` if the model answers
- * nothing, refuses, or fails permanently. Throws an error that may pass. Each request counts in the usage of the run.
+ * Asks the model to summarize messages, including an earlier summary. The requests have no tools, do not stream,
+ * and use the run's retries, fallbacks and timeouts. A long conversation is summarized in pieces, the oldest
+ * piece first. Each request has a piece and the summary so far. If there are more than eight pieces, the oldest
+ * pieces are left out. Returns `undefined` if the model answers nothing, refuses, or fails permanently. Throws
+ * an error that may be temporary. Each request counts in the usage of the run.
  */
 export async function summarize(
 	{ skills, selectAgain: _, canRefer: __, ...request }: PreparedTurn,
@@ -106,7 +107,7 @@ function toSummaryOptions({ options, stream }: Pick<TurnRequest, 'options' | 'st
 		...options,
 		maxOutputTokens: tokens,
 		toolChoice: undefined,
-		// No later request begins like this request.
+		// No later request has the same beginning as this request.
 		cache: false,
 		outputSchema: undefined,
 		// Thinking counts as output, which is limited.
@@ -128,7 +129,7 @@ function countRoom({ limit, tokens, charactersPerToken }: SummaryRoom, summary: 
 	return Math.max(shortestPiece, Math.floor((limit - tokens) * charactersPerToken) - frame - before);
 }
 
-/** Splits messages into texts of at most about that many characters. Cuts a longer message. */
+/** Splits messages into texts of at most about this many characters. Cuts a longer message. */
 function splitMessages(messages: readonly Message[], characters: number): string[] {
 	const pieces: string[] = [];
 	let open: string[] = [];

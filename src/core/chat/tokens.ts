@@ -6,8 +6,9 @@ export interface TokenCounter {
 }
 
 /**
- * Estimates the tokens of a text for any model. Each character has a weight by its script, measured with the tokenizers
- * o200k, cl100k and Claude's of 2023, which differ by a factor of two outside English.
+ * Estimates the tokens of a text for any model. The weight of a character depends on its script. The weights
+ * were measured with the tokenizers o200k, cl100k and Claude's of 2023, which differ by a factor of two outside
+ * English.
  */
 export function estimateTokens(text: string): number {
 	const counter = createTokenCounter();
@@ -47,7 +48,8 @@ function toKind(unit: number): Kind {
 }
 
 /**
- * English has a quarter of a token for each character. Numbers, base64 and identifiers alternate, so they have more.
+ * English has a quarter of a token for each character. Numbers, base64 and identifiers mix kinds of characters,
+ * so they have more tokens.
  */
 function findAsciiWeight(kind: Kind, before: Kind): number {
 	switch (kind) {
@@ -94,7 +96,7 @@ const scripts: readonly (readonly [from: number, weight: number])[] = [
 	[0xff00, 1.05],
 ];
 
-/** The weight of each 16 code units. Every script begins at a multiple of 16. */
+/** The weight of each group of 16 code units. Every script begins at a multiple of 16. */
 const weights = new Float32Array(65_536 >> 4);
 for (const [from, weight] of scripts) weights.fill(weight, from >> 4);
 
@@ -104,7 +106,7 @@ export interface ImageSize {
 	readonly height: number;
 }
 
-/** The billing rules of a model family. Every figure is the highest documented one. */
+/** The billing rules of a model family. Every number is the highest documented number. */
 export interface MediaRules {
 	readonly family: string;
 	/** The most tokens of a text for each estimated token. */
@@ -115,14 +117,14 @@ export interface MediaRules {
 	readonly image: (size: ImageSize | undefined, detail: string | undefined) => number;
 	/** The tokens of a page of a PDF. */
 	readonly pdfPage: number;
-	/** Whether files of any type are sent by their URLs. If not, only PDFs are. */
+	/** Whether files of any type are sent by their URLs. Otherwise only PDFs are sent by their URLs. */
 	readonly anyUrl: boolean;
 }
 
 /** A page of a PDF is a text and an image (platform.claude.com/docs/en/build-with-claude/pdf-support, 2026-11). */
 const usual = { perToken: 1.1, aroundTools: 0, pdfPage: 4_600, anyUrl: false };
 
-/** Claude since 4.7 counts up to 1.35 times the tokens for the same text. */
+/** From version 4.7 on, Claude counts up to 1.35 times the tokens for the same text. */
 const claude = { ...usual, perToken: 1.35, aroundTools: 810 };
 
 /** platform.claude.com/docs/en/build-with-claude/vision, 2026-11. */
@@ -136,7 +138,7 @@ function createClaudeImage(most: number): MediaRules['image'] {
 }
 
 /**
- * Tiles of 512 pixels, of an image that fits 2,048 pixels, with a short side of at most 768
+ * Tiles of 512 pixels. The image is first scaled to fit 2,048 pixels, with a short side of at most 768
  * (developers.openai.com/api/docs/guides/images-vision, 2026-11).
  */
 function createTiles(base: number, perTile: number): MediaRules['image'] {
@@ -151,7 +153,7 @@ function createTiles(base: number, perTile: number): MediaRules['image'] {
 	};
 }
 
-/** Patches of 32 pixels (same page). The detail `original` keeps the size of an image. */
+/** Patches of 32 pixels (see the page above). The detail `original` keeps the size of an image. */
 function createPatches(most: number, factor: number, mostOriginal = most): MediaRules['image'] {
 	return (size, detail) => {
 		const limit = detail === 'original' ? mostOriginal : most;
@@ -160,7 +162,10 @@ function createPatches(most: number, factor: number, mostOriginal = most): Media
 	};
 }
 
-/** Before version 3: tiles of 258 tokens with an edge by the image (ai.google.dev/gemini-api/docs/tokens, 2026-11). */
+/**
+ * In versions before 3: tiles of 258 tokens. The edge of a tile depends on the image
+ * (ai.google.dev/gemini-api/docs/tokens, 2026-11).
+ */
 const geminiTiles: MediaRules['image'] = (size) => {
 	const mostTiles = 24;
 	if (size === undefined) return 258 * mostTiles;
@@ -177,7 +182,10 @@ const grokTiles: MediaRules['image'] = (size) => {
 	return Math.min(most, 256 * (Math.ceil(size.width / 448) * Math.ceil(size.height / 448) + 1));
 };
 
-/** Patches of 16 pixels of at most 1,024, and a token for each row (docs.mistral.ai/capabilities/vision, 2026-11). */
+/**
+ * Patches of 16 pixels, for an image of at most 1,024 pixels, and a token for each row
+ * (docs.mistral.ai/capabilities/vision, 2026-11).
+ */
 const mistralPatches: MediaRules['image'] = (size) => {
 	const most = 64 * 65;
 	if (size === undefined) return most;
@@ -186,7 +194,7 @@ const mistralPatches: MediaRules['image'] = (size) => {
 
 const gemini = { ...usual, pdfPage: 1_120, anyUrl: true };
 
-/** The rules by model. The first match counts. */
+/** The rules by model. The first matching rule counts. */
 const rules: readonly (readonly [model: RegExp, rules: MediaRules])[] = [
 	[
 		/claude-(3|instant|2)|claude-(opus|sonnet|haiku)-4(-[0-6])?(-\d{8}|[@:]|$)/i,
@@ -210,7 +218,7 @@ const images = [createClaudeImage(4_784), createTiles(85, 170), createPatches(2_
 	mistralPatches,
 );
 
-/** The rules for an unknown model: the highest figures. */
+/** The rules for an unknown model, with the highest numbers. */
 const highest: MediaRules = {
 	...usual,
 	family: 'any',

@@ -29,7 +29,7 @@ export interface CallsRequest {
 	readonly calls: readonly ToolCall[];
 	readonly tools: readonly Tool[];
 	readonly context: CallsContext;
-	/** The state of the session. Each call changes a draft of it. */
+	/** The state of the session. Each call changes a draft of the state. */
 	readonly state: StateStore;
 	readonly timeoutMs?: number;
 	/** The ids of the calls over the run's limit, which are not run. */
@@ -40,11 +40,14 @@ export interface CallsRequest {
 	/** The reason if an earlier call of this turn stops the run. */
 	readonly haltedReason?: string;
 	readonly atOnce: number;
-	/** Whether several calls may wait for somebody else. */
+	/** Whether several calls may wait for a person or a client. */
 	readonly parallel: boolean;
 	readonly showThrown?: (thrown: unknown) => string | undefined;
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
-	/** Called with a question of a call and its changes, and with the `resume` data if the tool takes the answer. */
+	/**
+	 * Called with a question of a call and its state changes, and with the `resume` data if the tool handles the
+	 * answer.
+	 */
 	readonly ask: (question: Question, call: ToolCall, changes: StateChanges, answerTo?: AnswerTo) => Promise<void>;
 	readonly store: (message: ToolMessage, about: ResultContext) => Promise<void>;
 }
@@ -55,13 +58,13 @@ interface ResultContext {
 	readonly changes: StateChanges;
 }
 
-/** The results in the order of their calls, and the reasons for a stop of the run. */
+/** The results in the order of their calls, and the reasons why the run stops. */
 export interface CallsOutcome {
 	readonly results: readonly ToolResult[];
-	/** The calls that somebody else must answer or approve. */
+	/** The calls that a person or a client must answer or approve. */
 	readonly manual: readonly WaitingCall[];
 	readonly question?: Question;
-	/** The `resume` data of the question, if its tool takes the answer. */
+	/** The `resume` data of the question, if its tool handles the answer. */
 	readonly answerTo?: AnswerTo;
 	readonly haltedReason?: string;
 }
@@ -70,7 +73,8 @@ export const mostAtOnce = 10;
 export const mostCalls = 200;
 
 /**
- * Finds the calls of the newest turn over a run's limit. Calls count from the index `from` on, also in a continued run.
+ * Finds the calls of the newest turn that are over a run's limit. All calls from the index `from` on count, also
+ * in a continued run.
  */
 export function findCallsBeyond(messages: readonly Message[], from: number, limit: number): ReadonlySet<string> {
 	const turns = messages
@@ -161,7 +165,7 @@ const overLimit =
 	'This call was not run: the run has made as many tool calls as it may. Answer with what you have, and call no more tools.';
 const onlyOne = 'Not run: one call at a time is possible here. Call it again when the other one is answered.';
 
-/** Sorts calls by the way they run. A call that cannot run fails and is never shown to a person. */
+/** Sorts calls by the way in which they run. A call that cannot run fails, and no person is asked about it. */
 async function partition({ calls, tools, context, timeoutMs, beyondLimit, openCalls }: CallsRequest) {
 	const together: ToolCall[] = [];
 	const alone: ToolCall[] = [];
@@ -224,8 +228,8 @@ async function runInPool<T>(items: readonly T[], atOnce: number, work: (item: T)
 }
 
 /**
- * Delays notes while a result is stored and emitted. A note is stored with the next result, so readers of the store
- * would otherwise see another order. Results are stored one by one.
+ * Delays notes while a result is stored and emitted. A note is stored with the next result, so without the delay
+ * readers of the store would see another order than readers of the run. Results are stored one by one.
  */
 function createNoteGate(emit: Emit) {
 	let waiting: RunEvent[] = [];

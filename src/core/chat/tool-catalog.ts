@@ -7,7 +7,7 @@ import { readResultName } from './old-results.ts';
 import type { ChatOptions } from './options.ts';
 import { createToolSearch, listKnownTools, mostSent, searchName } from './tool-search.ts';
 
-/** The share of the context window for tools, and its least and most tokens. */
+/** The tools' share of the context window, and the lower and the upper limit of this share in tokens. */
 const shareOfContext = 0.1;
 const leastToolTokens = 4_000;
 const mostToolTokens = 20_000;
@@ -16,7 +16,7 @@ const mostNamed = 10;
 /** The tools of a run that are callable without reading a skill. Loaded tools may change between turns. */
 export interface ToolCatalog {
 	readonly tools: readonly Tool[];
-	/** The most tokens of own tools in a request, if all of them have more. */
+	/** The most tokens of the run's own tools in a request, if all these tools together have more. */
 	readonly mostTokens: number | undefined;
 	/** The names of the tools of `options.tools` and `loadTools`. */
 	readonly ownNames: ReadonlySet<string>;
@@ -49,7 +49,7 @@ export function createCatalog(
 		const isMany = mostTokens !== undefined || own.length > (options.maxSentTools ?? mostSent);
 		const search = isMany ? [createToolSearch(own)] : [];
 		const ownNames = new Set(own.map(({ name }) => name));
-		// A tool of the run with that name wins.
+		// A tool of the run with the same name replaces a built-in tool.
 		const offered = builtins.filter(({ name }) => name !== readResultName || !ownNames.has(name));
 		return { tools: forAgent([...own, ...offered, ...search]), ownNames, own, tokens, mostTokens };
 	};
@@ -106,25 +106,26 @@ function describeSizes(
 
 export interface SentTools {
 	readonly tools?: readonly Tool[];
-	/** The id of the call whose result brought a tool, by the tool's name. */
+	/** The id of the call whose result introduced a tool, by the tool's name. */
 	readonly foundBy?: ReadonlyMap<string, string>;
 }
 
-/** The sources of the tools that are not sent from the beginning. */
+/** The tools that are not sent from the beginning, and where they come from. */
 export interface LaterTools {
 	/** The names of the run's own tools, which a search finds if there are many. */
 	readonly own: ReadonlySet<string>;
-	/** The most tokens of own tools in a request, if all of them have more. */
+	/** The most tokens of the run's own tools in a request, if all these tools together have more. */
 	readonly mostTokens?: number;
 	/** The origins of skill tools in the conversation. */
 	readonly bySkills?: ReadonlyMap<string, Origin>;
 }
 
 /**
- * Selects the tools of a request. Found, called and skill tools come last, in the order in which they appeared, so that
- * each request begins with the tools of the previous request. With more tools than `maxSentTools`, or larger tools than
- * `maxToolTokens`, a request has only the tools that the conversation found or called, and the tools that the turn must
- * call. If these are too many, the least recently used half is left out.
+ * Selects the tools of a request. Found, called and skill tools come last, in the order in which they appeared.
+ * So each request begins with the tools of the previous request. If there are more tools than `maxSentTools`, or
+ * larger tools than `maxToolTokens`, a request has only two groups: the tools that the conversation found or
+ * called, and the tools that the turn must call. If these tools are too many, the half that was not used for the
+ * longest time is left out.
  */
 export function selectSentTools(
 	available: readonly Tool[],
@@ -149,7 +150,9 @@ export function selectSentTools(
 	return tools.length > 0 ? { tools, foundBy: listCalls(later, conversation) } : {};
 }
 
-/** Lists the ids of the calls that brought tools. Servers may reuse an id. It then means the first result. */
+/**
+ * Lists the ids of the calls that introduced tools. Servers may reuse an id. Such an id means the first result.
+ */
 function listCalls(
 	later: ReadonlyMap<string, Origin>,
 	{ messages, window }: Pick<Conversation, 'messages' | 'window'>,
@@ -176,7 +179,7 @@ interface Room {
 	readonly mostTokens: number | undefined;
 }
 
-/** Finds the own tools that the sent messages found or called, in that order, within the limits. */
+/** Finds the own tools that the sent messages found or called, in this order, within the limits. */
 function findKnownTools(
 	{ messages, window }: Pick<Conversation, 'messages' | 'window'>,
 	own: ReadonlySet<string>,
@@ -185,7 +188,7 @@ function findKnownTools(
 	const sizes = new Map(tools.map((tool) => [tool.name, estimateTool(tool)]));
 	const sum = (names: Iterable<string>) => [...names].reduce((tokens, name) => tokens + (sizes.get(name) ?? 0), 0);
 	const found = new Map<string, Origin>();
-	/** The names, the least recently used first. */
+	/** The names. The least recently used name is first. */
 	const used = new Set<string>();
 	let calls = new Map<string, ToolCall>();
 	for (let place = window.from; place < messages.length; place++) {

@@ -14,7 +14,7 @@ const foundTools = v.object({ tools: v.array(v.object({ name: v.string() })) });
 export function createToolSearch(tools: readonly Tool[]): Tool {
 	return define({
 		name: searchName,
-		// A number of tools would change the prompt when it changes.
+		// The description names no number of tools, because a new number would change the prompt.
 		description:
 			'Find further tools by words of their names and descriptions. Those that are found can be called from the next turn on.',
 		inputSchema: v.object({ query: v.pipe(v.string(), v.minLength(1), v.description('Words, such as send email')) }),
@@ -35,10 +35,13 @@ const stopWords = new Set(
 	the their then this to up us was we what when where which with you your`.split(/\s+/),
 );
 
-/** The least letters of a word that is also found inside other words. */
+/** The fewest letters of a word that is also searched inside of other words. */
 const shortestPart = 4;
 
-/** Ranks the tools with words of the query by their stems, the best first. A word in the name counts most. */
+/**
+ * Ranks the tools by the stems of the query's words. The best tool is first. A word in a tool's name counts
+ * most.
+ */
 function rankTools(tools: readonly Tool[], query: string): readonly Tool[] {
 	const all = splitWords(query);
 	const searched = all.filter((word) => !stopWords.has(word));

@@ -35,7 +35,7 @@ export interface TurnSetting {
 	readonly signal: AbortSignal;
 }
 
-/** Reads a run's options. Throws `invalid_request` if one is wrong. */
+/** Reads a run's options. Throws `invalid_request` if an option is wrong. */
 export function prepareTurns(
 	options: ChatOptions,
 	{ stream, signal }: Pick<TurnSetting, 'stream' | 'signal'>,
@@ -114,7 +114,7 @@ export async function takeTurn(
 			mostTokens: catalog.mostTokens,
 			bySkills: new Map([...(skills?.listOrigins() ?? []), ...(first ? [[readResultName, first] as const] : [])]),
 		};
-		// Without references there is nothing to open.
+		// Without references the model has no results to open.
 		const sendable = first === undefined ? callable.filter((tool) => tool !== reader) : callable;
 		return selectSentTools(sendable, later, options, conversation);
 	};
@@ -123,7 +123,7 @@ export async function takeTurn(
 			options,
 			system,
 			...select(),
-			// A left-out message may have brought a tool.
+			// The left-out messages may have introduced a tool.
 			selectAgain: async () => {
 				await skills?.toolsAt(conversation, messages.length);
 				return select();

@@ -38,7 +38,7 @@ export function inMemoryAcceptance(): Acceptance {
 	};
 }
 
-/** Hashes a definition, whatever the order of names in its objects is. */
+/** Hashes a definition. The order of the names in its objects does not matter. */
 export async function hashDefinition(definition: ToolDefinition): Promise<string> {
 	const { name, description, inputSchema, outputSchema } = definition;
 	return hashSecurely(JSON.stringify(sortNames({ name, description, inputSchema, outputSchema })));
@@ -53,7 +53,7 @@ export interface Difference {
 
 const longestValue = 2_000;
 
-/** Lists the fields in which a definition differs from the accepted one. */
+/** Lists the fields in which a definition differs from the accepted definition. */
 export function listDifferences(accepted: ToolDefinition, offered: ToolDefinition): readonly Difference[] {
 	const fields = ['description', 'inputSchema', 'outputSchema'] as const;
 	return fields.flatMap((field) => {

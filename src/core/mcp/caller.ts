@@ -19,7 +19,7 @@ const longestWaitMs = 900_000;
 /** The most repetitions that a server may request without a question. */
 const mostRounds = 10;
 
-/** The questions of one call and the answers so far (2026-07-28, "Multi Round-Trip Requests"). */
+/** The questions of one call and the answers so far (version 2026-07-28, "Multi Round-Trip Requests"). */
 const round = v.object({
 	kind: v.literal('input'),
 	requests: v.record(v.string(), v.unknown()),
@@ -58,7 +58,7 @@ interface OpenCall {
 	timer?: ReturnType<typeof setTimeout>;
 }
 
-/** Calls the tools of a server, and passes answers of people to it. */
+/** Calls the tools of a server, and passes the answers of people to the server. */
 export class Caller {
 	readonly #server: McpServer;
 	readonly #link: Link;
@@ -182,7 +182,10 @@ export class Caller {
 		if (this.#open.get(callId) === call) this.#open.delete(callId);
 	}
 
-	/** Takes a question during a call (2025-11-25). It names no call, so it belongs to the oldest open call. */
+	/**
+	 * Handles a question during a call (version 2025-11-25). The question names no call, so it belongs to the
+	 * oldest open call.
+	 */
 	async #elicit(params: unknown): Promise<ElicitAnswer> {
 		const parsed = v.safeParse(elicitation, params);
 		const call = [...this.#open.values()].find(({ waiting }) => waiting === undefined);
@@ -221,7 +224,9 @@ export class Caller {
 		throw new RunletError('invalid_request', message);
 	}
 
-	/** Takes the answer to a question of a round. After the last question it repeats the call with all answers. */
+	/**
+	 * Handles the answer to a question of a round. After the last question it repeats the call with all answers.
+	 */
 	async #answerRound(
 		definition: ToolDefinition,
 		answer: string,

@@ -77,7 +77,7 @@ function openConnection(server: McpServer, options: ConnectionOptions) {
 	};
 	signal?.addEventListener('abort', () => void close(), { once: true });
 	return {
-		/** Requests the list now. Throws if that fails. */
+		/** Requests the list now. Throws if the request fails. */
 		refresh,
 		loadTools: (): readonly Tool[] | Promise<readonly Tool[]> => {
 			if (tools !== undefined && Date.now() < freshUntil) return tools;
@@ -101,8 +101,9 @@ export interface ServerTools extends McpConnection {
 }
 
 /**
- * Connects to a server, also on this machine, and lists its tools. Pass `tools` to an agent, or `loadTools` to a run
- * that follows changes. Rejects if the server cannot be reached, requires a login, or returns no list.
+ * Connects to a server, which may also be on this machine, and lists its tools. Pass `tools` to an agent, or
+ * `loadTools` to a run that follows changes. Rejects if the server cannot be reached, requires a login, or
+ * returns no list.
  */
 export async function fromServer(options: FromServerOptions): Promise<ServerTools> {
 	const { fetch, acceptance, onProblem, auth, ...server } = options;

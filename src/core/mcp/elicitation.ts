@@ -14,7 +14,7 @@ const choices = v.object({
 	anyOf: v.optional(v.array(option)),
 });
 
-/** A field of a form. The user interface gets unknown keywords too. */
+/** A field of a form. The user interface also gets the unknown keywords of a field. */
 const field = v.looseObject({
 	...choices.entries,
 	type: optionalText,
@@ -136,7 +136,10 @@ function readOnlyField(properties: Readonly<Record<string, Field>>, text: string
 	return { [name]: readValue(about, text) };
 }
 
-/** Reads a text as the value of a field. An unreadable value stays a text, which the check of the form reports. */
+/**
+ * Reads a text as the value of a field. A text that cannot be read is returned unchanged, and the check of the
+ * form reports it.
+ */
 function readValue(about: Field, text: string): unknown {
 	const known = listChoices(about);
 	const choose = (answer: string) => {

@@ -28,7 +28,7 @@ interface CallSettings {
 		readonly total?: number;
 		readonly message?: string;
 	}) => void;
-	/** The definition of the tool, from which headers are made. */
+	/** The definition of the tool, which determines the headers. */
 	readonly definition: { readonly name: string; readonly inputSchema: Readonly<Record<string, unknown>> };
 }
 
@@ -44,11 +44,11 @@ export interface Link {
 	close(): Promise<void>;
 }
 
-/** The most milliseconds to open a connection, and for a list. */
+/** The most milliseconds to open a connection, and to request a list. */
 const openMs = 30_000;
 /** The most milliseconds to end a session. */
 const goodbyeMs = 3_000;
-/** The timeout of the protocol's client for a call, which `Caller` limits itself. */
+/** The timeout that the protocol's client gets for a call. `Caller` ends a call earlier. */
 const longestMs = 2_000_000_000;
 /** Codes of failures after which the outcome of a call is unknown. */
 const vagueCodes: readonly string[] = ['network', 'timeout', 'too_large'];
@@ -170,7 +170,7 @@ function acceptAny<T>(): JsonSchemaValidator<T> {
 	return (data) => ({ valid: true, data: data as T, errorMessage: undefined });
 }
 
-/** A server answers 404 for a lost session (2025-11-25, "Session Management"). */
+/** A server answers 404 for a lost session (version 2025-11-25, "Session Management"). */
 function isLostSession(thrown: unknown, sdk: typeof Sdk | undefined): boolean {
 	return sdk !== undefined && thrown instanceof sdk.SdkHttpError && thrown.status === 404;
 }
@@ -180,7 +180,10 @@ async function end({ client, transport }: Opened): Promise<void> {
 	await client.close();
 }
 
-/** Records the link to the login page. Repeats the discovery, because a server may change its authorization server. */
+/**
+ * Records the link to the login page. Repeats the discovery, because a server may choose another authorization
+ * server.
+ */
 function watchLogin(login: McpLogin) {
 	let seen: URL | undefined;
 	const provider: Omit<McpLogin, 'discoveryState'> = new Proxy(login, {

@@ -4,7 +4,7 @@ import { type AskUser, askUser } from '../tool/index.ts';
 import { createServerFetch } from './fetch.ts';
 import type { ConnectionOptions, McpLogin, McpServer } from './server.ts';
 
-/** The return of a person from the login page. */
+/** The data that a person brings back from the login page. */
 export interface FinishLoginOptions extends Pick<ConnectionOptions, 'fetch' | 'allowLoopback'> {
 	readonly login: McpLogin;
 	/** The query of the return address. Compare its `state` with the `state` of the link first. */

@@ -85,7 +85,7 @@ function toText(list: readonly MessagePart[], structured: unknown): string {
 function isCopy({ kind, text }: MessagePart, json: string): boolean {
 	if (kind !== 'text' || text === undefined) return false;
 	if (text === json) return true;
-	// The same JSON in another format is longer only by spaces.
+	// The same JSON in another format is longer only by its spaces.
 	if (text.length > 2 * json.length + 1_000) return false;
 	try {
 		return JSON.stringify(JSON.parse(text)) === json;
@@ -94,7 +94,7 @@ function isCopy({ kind, text }: MessagePart, json: string): boolean {
 	}
 }
 
-/** Whether structured content is an object whose only value is the text. */
+/** Whether structured content is an object whose only value is the text of the part. */
 function isOnlyText({ kind, text }: MessagePart, structured: unknown): boolean {
 	const values = isRecord(structured) ? Object.values(structured) : [];
 	return kind === 'text' && values.length === 1 && values[0] === text;

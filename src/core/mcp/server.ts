@@ -12,7 +12,7 @@ export interface McpServer {
 	readonly headers?: Readonly<Record<string, string>>;
 	/** The offered tools, by the server's own names. The default is all tools. */
 	readonly allow?: readonly string[];
-	/** Whether each call needs a person's approval, or the names of the tools that need it. */
+	/** Whether each call needs a person's approval, or the names of the tools whose calls need approval. */
 	readonly needsApproval?: boolean | readonly string[];
 	/** The tools that may run again after a crash. Hints of the server are ignored. */
 	readonly safe?: readonly string[];
@@ -60,7 +60,7 @@ export interface ConnectionOptions {
 	readonly secrets?: readonly string[];
 	/** Logs in to the server (OAuth 2.1). */
 	readonly login?: McpLogin;
-	/** Must not throw. */
+	/** Called with each problem. Must not throw. */
 	readonly onProblem?: (problem: McpProblem) => void;
 	/** Ends the connection. */
 	readonly signal?: AbortSignal;
@@ -102,7 +102,7 @@ export interface LoginTokens {
 	access_token: string;
 	token_type: string;
 	id_token?: string;
-	/** Seconds. */
+	/** The lifetime of the access token in seconds. */
 	expires_in?: number;
 	scope?: string;
 	refresh_token?: string;
@@ -124,8 +124,8 @@ export interface LoginContext {
 }
 
 /**
- * A login to one server (OAuth 2.1 with PKCE). It stores its client, its tokens and the state of an open login. Every
- * `OAuthClientProvider` of `@modelcontextprotocol/client` is a valid login.
+ * A login to one server (OAuth 2.1 with PKCE). The login stores its client, its tokens and the state of an open
+ * login. Every `OAuthClientProvider` of `@modelcontextprotocol/client` is a valid login.
  */
 export interface McpLogin {
 	/** The return address of the login page. Missing for a login without a person. */
@@ -137,9 +137,11 @@ export interface McpLogin {
 	state?(): string | Promise<string>;
 	/** Returns the client, if it is registered with this authorization server. */
 	clientInformation(context?: LoginContext): LoginClient | undefined | Promise<LoginClient | undefined>;
-	/** Stores the client. Without this the client has to be registered before. */
+	/** Stores the client. Without this function the client has to be registered in advance. */
 	saveClientInformation?(client: LoginClient, context?: LoginContext): void | Promise<void>;
-	/** Returns the tokens: with a context for a refresh, without a context for a request to the server. */
+	/**
+	 * Returns the tokens. Called with a context for a refresh, and without a context for a request to the server.
+	 */
 	tokens(context?: LoginContext): LoginTokens | undefined | Promise<LoginTokens | undefined>;
 	saveTokens(tokens: LoginTokens, context?: LoginContext): void | Promise<void>;
 	redirectToAuthorization(page: URL): void | Promise<void>;
@@ -154,12 +156,15 @@ export interface McpLogin {
 	): void | Promise<void>;
 	/** Returns the resource of the tokens (RFC 8707), instead of the default check. */
 	validateResourceURL?(serverUrl: string | URL, resource?: string): Promise<URL | undefined>;
-	/** Returns the scope of a refresh. The default is none, which asks for the granted one. */
+	/**
+	 * Returns the scope of a refresh. Without this function a refresh has no scope, which asks for the granted
+	 * scope.
+	 */
 	scopeForRefresh?(tokens: LoginTokens): string | undefined | Promise<string | undefined>;
 	invalidateCredentials?(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): void | Promise<void>;
 	/** Returns the parameters of a token request for grants other than the authorization code. */
 	prepareTokenRequest?(scope?: string): URLSearchParams | undefined | Promise<URLSearchParams | undefined>;
-	/** Stores the discovery for as long as the verifier. */
+	/** Stores the discovery for as long as the verifier is stored. */
 	saveDiscoveryState?(discovery: LoginDiscovery): void | Promise<void>;
 	discoveryState?(): LoginDiscovery | undefined | Promise<LoginDiscovery | undefined>;
 }

@@ -57,7 +57,7 @@ export function readDefinitions(server: McpServer, { tools, ttlMs, isWatched }: 
 		} catch (error) {
 			reasons.push(`${shown} cannot be offered: ${toMessageText(error)}`);
 		}
-		// A reader limits the size of all its schemas, so a long list needs several readers.
+		// A reader limits the total size of its schemas, so a long list needs several readers.
 		if (at % 50 === 49) readSchema = createSchemaReader();
 	}
 	const more = reasons.length > mostReasons ? [`And ${reasons.length - mostReasons} more.`] : [];
@@ -113,7 +113,7 @@ export async function acceptDefinitions(
 type Caller = Pick<ServerCaller, 'call' | 'answer' | 'logIn'>;
 
 const longestDescription = 1_500;
-/** The most characters of a schema for the model. The server checks the arguments by the whole schema. */
+/** The most characters of a schema for the model. The server checks the arguments against the whole schema. */
 const longestSchema = 12_000;
 
 /** Lists the schemas that are cut, with their sizes. Returns `undefined` if no schema is cut. */

@@ -42,7 +42,7 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 			...(body.speed === 'fast' ? ['fast-mode-2026-02-01'] : []),
 			...listContextBetas(body),
 		];
-		// Without this header the SDK might take it from a variable.
+		// Without this header the SDK might read the betas from a variable.
 		const beta = needed.length === 0 ? null : needed.join(',');
 		return client.post(path, { body, signal, headers: { 'anthropic-beta': beta } }).asResponse();
 	};
@@ -90,15 +90,18 @@ function splitBetas(headers: ProviderSettings['headers'] = {}) {
 	};
 }
 
-/** The session replaces `auto` by the pauses that it knows. Outside of a session, `auto` means five minutes. */
+/**
+ * The session replaces `auto` by a lifetime that suits its pauses. Outside of a session, `auto` means five
+ * minutes.
+ */
 function chooseCache(wanted: ModelRequest['cache'], usual: '5m' | '1h' | false): '5m' | '1h' | false {
 	return wanted === 'auto' ? '5m' : (wanted ?? usual);
 }
 
 /**
- * Whether the API refused the request because of its thinking. Newer models accept their thinking only after the same
- * messages. These differ if older messages were left out or summarized, or if the list of skills changed
- * (platform.claude.com/docs/en/build-with-claude/preserved-thinking).
+ * Whether the API refused the request because of its thinking. Newer models accept their earlier thinking only
+ * if the messages before it are the same. These messages differ if older messages were left out or summarized,
+ * or if the list of skills changed (platform.claude.com/docs/en/build-with-claude/preserved-thinking).
  */
 function isForeignThinking(thrown: unknown): boolean {
 	return /bound to a different conversation/.test(JSON.stringify(findComplaint(thrown)?.body) ?? '');

@@ -13,7 +13,7 @@ export function groq(settings: ProviderSettings): ProviderRegistration {
 		embeddings: false,
 		quirks: {
 			maxTokens: 'max_completion_tokens',
-			// console.groq.com/docs/browser-search: gpt-oss alone.
+			// Only gpt-oss has this tool (console.groq.com/docs/browser-search).
 			providerTools: { web_search: 'browser_search', code_execution: 'code_interpreter' },
 			// console.groq.com/docs/service-tiers
 			serviceTiers: { flex: 'flex', priority: 'performance' },
@@ -29,7 +29,7 @@ export function groq(settings: ProviderSettings): ProviderRegistration {
 	});
 }
 
-/** DeepSeek's models, as `deepseek/…`. They take only text. */
+/** DeepSeek's models, as `deepseek/…`. They accept only text. */
 export function deepseek(settings: ProviderSettings): ProviderRegistration {
 	return connect(settings, {
 		name: 'deepseek',
@@ -47,7 +47,8 @@ export function deepseek(settings: ProviderSettings): ProviderRegistration {
 			serviceTiers: {},
 			// api-docs.deepseek.com/quick_start/rate_limit
 			endUser: 'user_id',
-			// api-docs.deepseek.com/guides/thinking_mode: it accepts every word, and maps it to its own levels.
+			// The API accepts every name of a level, and converts it to its own levels
+			// (api-docs.deepseek.com/guides/thinking_mode).
 			effort: (effort) =>
 				effort === 'none'
 					? { thinking: { type: 'disabled' } }

@@ -4,7 +4,7 @@ import { parseToolInput } from '../tool/call.ts';
 import type { Tool } from '../tool/index.ts';
 import type { Done, PlannedCall } from './demo-files.ts';
 
-/** The most addresses of a message that are read. */
+/** The most addresses of a message that the model opens. */
 const mostPages = 5;
 /** The most characters of a page in a report. */
 const longestExcerpt = 600;

@@ -29,8 +29,8 @@ export interface DemoOptions {
 }
 
 /**
- * The model `demo`, without a key and a network (docs/models.md). It is deterministic and no language model. It uses
- * its tools and skills: it answers arithmetic with the arithmetic tool, reads a skill if a message has one of its
+ * The model `demo`, which needs no key and no network (docs/models.md). It is deterministic, and is not a
+ * language model. It answers arithmetic with the arithmetic tool, reads a skill if a message has one of its
  * triggers, asks for a missing argument, and fills in a form.
  */
 export function demo({ delayMs = 0, price }: DemoOptions = {}): ProviderRegistration {
@@ -109,7 +109,10 @@ function answer(
 	return { text: parts.length > 0 ? parts.join('\n\n') : introduce(system, tools), toolCalls: [] };
 }
 
-/** Returns the user's request, with the earlier request if it replies to a question, and the calls answered since. */
+/**
+ * Returns the user's request, and the calls that were answered after it. If the request replies to a question,
+ * the earlier request is included.
+ */
 function readTurn(messages: readonly Message[]): { text: string; done: Done[] } {
 	const at = messages.findLastIndex(({ role }) => role === 'user');
 	const talk = messages.slice(0, at + 1).filter(({ role }) => role === 'user' || role === 'assistant');
@@ -201,8 +204,8 @@ const stopWords = new Set(
 );
 
 /**
- * Makes a vector of length 1 for a text by counting words and their pieces of three letters. Texts with the same words
- * are near each other. It knows no meaning: `car` and `automobile` are far apart.
+ * Makes a vector of length 1 for a text by counting words and their pieces of three letters. Texts with the same
+ * words are near each other. The meaning of words does not count: `car` and `automobile` are far apart.
  */
 export function demoEmbedding(text: string): readonly number[] {
 	const vector = new Array<number>(dimensions).fill(0);
@@ -218,7 +221,10 @@ export function demoEmbedding(text: string): readonly number[] {
 	return length === 0 ? vector : vector.map((value) => value / length);
 }
 
-/** Counts a piece in its place (FNV-1a). A bit of the hash chooses the sign, so pieces in one place may cancel out. */
+/**
+ * Counts a piece at its index (FNV-1a). A bit of the hash chooses the sign, so two pieces with the same index
+ * may cancel out.
+ */
 function add(vector: number[], piece: string, weight: number): void {
 	let hash = 0x811c9dc5;
 	for (let at = 0; at < piece.length; at++) hash = Math.imul(hash ^ piece.charCodeAt(at), 0x01000193);

@@ -18,7 +18,7 @@ export type GeminiSettings = ProviderSettings;
 export function gemini(settings: GeminiSettings): ProviderRegistration {
 	checkSettings('gemini', settings);
 	const { apiKey = '', baseURL = 'https://generativelanguage.googleapis.com' } = settings;
-	// The key goes in a header, never in the URL: URLs are logged.
+	// The key is sent in a header, and never in the URL, because URLs are logged.
 	const send = providerFetch(settings, { 'x-goog-api-key': apiKey });
 	const post = (model: string, method: string, body: Json, signal: AbortSignal): Promise<Response> => {
 		const url = `${baseURL.replace(/\/+$/, '')}/v1beta/models/${encodeURIComponent(model)}:${method}`;

@@ -13,11 +13,14 @@ import { type ChatQuirks, toChatBody } from './dialects/chat/request.ts';
 export type { ChatQuirks };
 
 export interface OpenAIChatSettings extends Omit<ProviderSettings, 'apiKey' | 'baseURL'> {
-	/** Without a key there is no `Authorization` header. */
+	/** The API key. Without a key there is no `Authorization` header. */
 	readonly apiKey?: string;
 	/** The URL in front of `/chat/completions`, with its version, such as `https://api.example.com/v1`. */
 	readonly baseURL: string;
-	/** The name in usage, errors and the history. Data that a provider wants back goes only to the same name. */
+	/**
+	 * The name in usage, errors and the history. Data that a provider wants back is sent only to a provider with
+	 * the same name.
+	 */
 	readonly name: string;
 	/** The prefix of this provider's model names, with its slash: `example/`. It is not sent. */
 	readonly prefix: string;
@@ -25,13 +28,13 @@ export interface OpenAIChatSettings extends Omit<ProviderSettings, 'apiKey' | 'b
 	readonly displayName?: string;
 	/** Whether a model belongs to this provider. The default compares the prefix. Required if the prefix is empty. */
 	readonly detect?: (model: string) => boolean;
-	/** The variable that holds the key, for error messages. With it, the provider needs its key. */
+	/** The variable that holds the key, for error messages. If it is set, the provider needs its key. */
 	readonly keyName?: string;
-	/** Whether it needs the key that `keyName` names. The default is `true`. */
+	/** Whether the provider needs the key that `keyName` names. The default is `true`. */
 	readonly needsKey?: boolean;
-	/** The differences between the endpoint and OpenAI's. */
+	/** The differences between the endpoint and OpenAI's endpoint. */
 	readonly quirks?: ChatQuirks;
-	/** Whether it has `/embeddings`. The default is `true`. */
+	/** Whether the endpoint has `/embeddings`. The default is `true`. */
 	readonly embeddings?: boolean;
 	readonly meta?: ProviderMeta;
 }
@@ -44,7 +47,7 @@ const required = v.object({
 	detect: v.optional(v.function()),
 });
 
-/** Any endpoint that speaks OpenAI's Chat Completions. */
+/** A provider for any endpoint with OpenAI's Chat Completions. */
 export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 	check(required, settings, 'openaiChat');
 	checkSettings('openaiChat', settings);
@@ -87,7 +90,10 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 	);
 }
 
-/** OpenAI's newer models refuse `max_tokens`; Groq and xAI call it deprecated. */
+/**
+ * Finds the differences of known endpoints. OpenAI's newer models refuse `max_tokens`; Groq and xAI call it
+ * deprecated.
+ */
 function findQuirks(baseURL: string): ChatQuirks {
 	const { hostname } = new URL(baseURL);
 	const known = /(?:^|\.)(openai\.com|x\.ai|groq\.com)$/.exec(hostname)?.[1];

@@ -23,8 +23,9 @@ export interface OpenAISettings extends ProviderSettings {
 }
 
 /**
- * OpenAI's models, with the Responses API. OpenAI stores only responses in the background (`body: { background: true
- * }`), which are followed by their ids. `baseURL` has the version: `https://api.openai.com/v1`.
+ * OpenAI's models, with the Responses API. OpenAI stores a response only if it runs in the background (`body: {
+ * background: true }`). Such a response is requested by its id until it ends. `baseURL` has the version:
+ * `https://api.openai.com/v1`.
  */
 export function openai(settings: OpenAISettings): ProviderRegistration {
 	checkSettings('openai', settings);
@@ -80,13 +81,16 @@ export function xai(settings: ProviderSettings): ProviderRegistration {
 	);
 }
 
-/** The field with reasoning that can be sent back. */
+/** The name of the field with the reasoning that can be sent back. */
 const encrypted = 'reasoning.encrypted_content';
 /** The most milliseconds to cancel a response in the background. */
 const cancelMs = 5_000;
 const embeddingsAtOnce = 2_048;
 
-/** A regional host, such as `eu.api.openai.com`, costs more (developers.openai.com/api/docs/guides/your-data). */
+/**
+ * Reads the terms of a host. A regional host, such as `eu.api.openai.com`, costs more
+ * (developers.openai.com/api/docs/guides/your-data).
+ */
 function readTerms(baseURL = ''): Terms {
 	return /^https:\/\/[a-z]{2}\.api\.openai\.com\b/.test(baseURL) ? { region: 'regional' } : {};
 }
@@ -144,7 +148,7 @@ function toBody(request: ModelRequest, dialect: ResponsesDialect) {
 			}),
 			...(parallelToolCalls === false && { parallel_tool_calls: false }),
 		}),
-		// The API refuses less than 16.
+		// The API refuses a limit below 16.
 		...(maxOutputTokens !== undefined && { max_output_tokens: Math.max(16, maxOutputTokens) }),
 		...((effort ?? summary) !== undefined && { reasoning: { ...(effort && { effort }), ...(summary && { summary }) } }),
 		...(schema && { text: { format: { type: 'json_schema', name: 'reply', ...schema } } }),
@@ -159,14 +163,14 @@ function toFunction({ name, description, inputSchema, provider = {} }: WireTool)
 	return { type: 'function', name, description, parameters, strict, ...fields };
 }
 
-/** Whether a model takes `additional_tools` after the result that brought them. */
+/** Whether a model accepts `additional_tools` after the result that introduced them. */
 function takesAddedTools(model: string, { variant }: ResponsesDialect): boolean {
 	return variant === 'openai' && /^(ft:)?gpt-(5\.[5-9]|[6-9])/i.test(model);
 }
 
 /**
- * Requests with the same key reach the same cache. OpenAI's older models keep a prompt for a few minutes or for 24
- * hours, and models since 5.6 for at least 30 minutes.
+ * Requests with the same key reach the same cache. OpenAI's older models keep a prompt for a few minutes or for
+ * 24 hours. From version 5.6 on, models keep a prompt for at least 30 minutes.
  */
 function toCacheFields({ model, cache, cacheKey }: ModelRequest, { variant }: ResponsesDialect): Json {
 	if (cache === false) return {};
@@ -191,7 +195,10 @@ const openaiEfforts: ResponsesDialect['efforts'] = [
 	[/^/, 'none low medium high xhigh max'],
 ];
 
-/** https://docs.x.ai/docs/guides/reasoning: models before grok-4.3 refuse the field, except grok-3-mini. */
+/**
+ * The levels of xAI's models. Models before grok-4.3 refuse the field, except grok-3-mini
+ * (https://docs.x.ai/docs/guides/reasoning).
+ */
 const xaiEfforts: ResponsesDialect['efforts'] = [
 	[/^grok-3-mini/i, 'low high'],
 	[/^grok-([23]|4(\.1|\.20?)?(-|$)|code|beta|vision)/i, ''],

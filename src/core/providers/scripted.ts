@@ -25,12 +25,12 @@ type ScriptedResult = string | ScriptedReply | Error | undefined;
 export type ScriptedTurn = ScriptedResult | ScriptedFn;
 export type ScriptedFn = (request: ScriptedRequest, onDelta: OnDelta) => ScriptedResult | Promise<ScriptedResult>;
 
-/** A provider that plays a script, for tests. `requests` are its requests so far, oldest first. */
+/** A provider that plays a script, for tests. `requests` are its requests so far. The oldest request is first. */
 export type ScriptedProvider = ProviderRegistration & { readonly requests: readonly ScriptedRequest[] };
 
 /**
- * A model for tests. Plays the given turns, one for each call, and records its requests. Serves every model whose name
- * begins with `scripted`. A call after the end of the script fails.
+ * A model for tests. Plays the given turns, one turn for each call, and records its requests. Serves every model
+ * whose name begins with `scripted`. A call after the end of the script fails.
  */
 export function scripted(turns: readonly ScriptedTurn[]): ScriptedProvider {
 	const requests: ScriptedRequest[] = [];

@@ -23,7 +23,7 @@ export interface AiBinding {
 }
 
 export interface WorkersAiSettings extends Pick<ProviderSettings, 'body' | 'maxRetries' | 'timeouts' | 'price'> {
-	/** Without a binding its models are known, but cannot answer. */
+	/** The binding. Without a binding the models are known, but cannot answer. */
 	readonly binding: AiBinding | undefined;
 	/** Further options of each `run`, such as `{ gateway: { id: 'my-gateway' } }`. */
 	readonly options?: Readonly<Record<string, unknown>> | undefined;
@@ -46,7 +46,7 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 	): Promise<Response> => {
 		// Requests of one session reach the same machine, which has the prompt in its cache.
 		const affinity = session === undefined ? {} : { extraHeaders: { 'x-session-affinity': session } };
-		// The raw response tells a stream, a whole answer and a status apart.
+		// The raw response shows whether the answer is a stream or whole, and shows its status.
 		let response: Response;
 		try {
 			response = toFetchResponse(
@@ -106,13 +106,16 @@ function toFetchResponse(answer: unknown): Response {
 	return Response.json(answer ?? {});
 }
 
-/** Recognizes also responses of another realm, which the proxy of a binding returns. */
+/**
+ * Whether an answer is a response. The proxy of a binding returns a response of another realm, which counts too.
+ */
 function isResponse(answer: unknown): answer is Response {
 	return answer instanceof Response || Object.prototype.toString.call(answer) === '[object Response]';
 }
 
 /**
- * The levels of effort by model (@cloudflare/workers-types). The first match counts. Without levels it thinks or not.
+ * The levels of effort by model (@cloudflare/workers-types). The first matching entry counts. A model without
+ * levels can only turn its thinking on or off.
  */
 const efforts: readonly (readonly [model: RegExp, steps: readonly ReasoningEffort[]])[] = [
 	[/kimi-k2\.6/i, ['none', 'high']],
@@ -132,7 +135,10 @@ function toEffort(effort: ReasoningEffort, model: string): Json {
 
 const dialect: ChatDialect = { variant: 'workers-ai', audio: false, pdf: false, effort: toEffort };
 
-/** Older models. They take no images by URL, and stop after 256 tokens unless the request sets a limit. */
+/**
+ * The names of older models. These models accept no images by URL, and stop after 256 tokens unless the request
+ * sets a limit.
+ */
 const older = /llama|mistral|gemma-[23]|qwq|qwen(1|2|3-)|deepseek-(math|coder|r1)|hermes|granite|sea-lion/i;
 
 function findUsualLength(model: string): number | undefined {
@@ -147,13 +153,13 @@ function toInputs(request: ModelRequest): Json {
 		...(length !== undefined && { max_tokens: length }),
 		...inputs,
 		messages: getObjects(inputs, 'messages').map((message) => toChatMessage(message, length === undefined)),
-		// Older models take the schema itself. Newer models take it inside an object.
+		// Older models accept the schema itself. Newer models accept the schema inside an object.
 		...(outputSchema !== undefined &&
 			length !== undefined && { response_format: { type: 'json_schema', json_schema: outputSchema } }),
 	};
 }
 
-/** The binding refuses `content: null`. Older models refuse images by URL. */
+/** Converts a message. The binding refuses `content: null`. Older models refuse images by URL. */
 function toChatMessage(message: Json, fetches: boolean): Json {
 	if (message.content === null) return { ...message, content: '' };
 	if (fetches || !Array.isArray(message.content)) return message;
@@ -166,8 +172,8 @@ function toChatMessage(message: Json, fetches: boolean): Json {
 }
 
 /**
- * Converts a reply, or a piece of a reply, to the form of Chat Completions. Older models answer with `{ response,
- * tool_calls }` and without a stop reason: a reply of the full length was cut.
+ * Converts a reply, or a piece of a reply, to the form of Chat Completions. Older models answer with `{
+ * response, tool_calls }` and without a stop reason. If their reply has the full length, it was cut off.
  */
 function readChat(from: Json, key: 'delta' | 'message', longest = Number.POSITIVE_INFINITY): Json {
 	if (Array.isArray(from.choices) || (from.response === undefined && from.tool_calls === undefined)) return from;
@@ -177,7 +183,9 @@ function readChat(from: Json, key: 'delta' | 'message', longest = Number.POSITIV
 	return { choices: [{ index: 0, [key]: message, finish_reason: finish }], usage: from.usage };
 }
 
-/** Returns the text of an older model's reply, which is an object or a number if it is JSON. */
+/**
+ * Returns the text of an older model's reply. If the text is JSON, the reply has an object or a number instead.
+ */
 function readText({ response }: Json): string {
 	if (response === undefined || response === null) return '';
 	return typeof response === 'string' ? response : JSON.stringify(response);
@@ -197,7 +205,7 @@ function unwrap(body: Json): Json {
 	return isRecord(body.result) && body.choices === undefined ? body.result : body;
 }
 
-/** Throws if the answer is a failure, even one with status 200. */
+/** Throws if the answer is a failure, even if its status is 200. */
 function checkAnswer(answer: Json): Json {
 	const failed =
 		isRecord(answer.error) || typeof answer.internalCode === 'number' || getObjects(answer, 'errors').length > 0;
@@ -205,7 +213,10 @@ function checkAnswer(answer: Json): Json {
 	return answer;
 }
 
-/** The codes of Workers AI with a status and a clearer word (developers.cloudflare.com/workers-ai/platform/errors). */
+/**
+ * The codes of Workers AI, each with a status and a clearer name
+ * (developers.cloudflare.com/workers-ai/platform/errors).
+ */
 const codes: Readonly<Record<string, readonly [status: number, word: string]>> = {
 	3003: [400, 'invalid_request'],
 	3006: [413, 'request_too_large'],
@@ -254,7 +265,7 @@ function createOnlyRemote(): RunletError {
 	return new RunletError('not_configured', `Workers AI runs at Cloudflare only. ${remedy}`, { needs: 'remote = true' });
 }
 
-/** Reads `{ internalCode, description }`, `{ errors: [{ code, message }] }`, or an error of OpenAI's form. */
+/** Reads `{ internalCode, description }`, `{ errors: [{ code, message }] }`, or an error in OpenAI's form. */
 function findComplaint(body: Json, status: number | undefined, headers?: Headers): ProviderComplaint {
 	const error = isRecord(body.error) ? body.error : (getObjects(body, 'errors')[0] ?? body);
 	const code = getNumber(error, 'internalCode') ?? getNumber(error, 'code') ?? Number(getString(error, 'code'));
@@ -271,7 +282,7 @@ function complaintOfText(text: string, status: number | undefined, headers?: Hea
 	return new ProviderComplaint({ status: own, headers, body: { error: { message: text, code: word } } });
 }
 
-/** Returns the code at the beginning of a message, after the names of errors. */
+/** Returns the code at the beginning of a message. Names of errors may precede the code. */
 function findCode(text: string): number | undefined {
 	const code = /^(?:\w*Error\b:?\s*)*(\d{4,5}):/.exec(text.trim())?.[1];
 	return code === undefined ? undefined : Number(code);

@@ -22,8 +22,8 @@ export function builtins(skills: Skills, skillContext?: SkillContext): Tool[] {
 }
 
 /**
- * Makes the same tools for a resolver. Adds `search_skills` if it can search, and `read_skill_file` if its skills can
- * have files.
+ * Makes the same tools for a resolver. Adds `search_skills` if the resolver can search, and `read_skill_file` if
+ * its skills can have files.
  */
 export function builtinsWithResolver(resolver: SkillResolver, skillContext?: SkillContext): Tool[] {
 	return createBuiltins(resolver, { skillContext });
@@ -31,7 +31,10 @@ export function builtinsWithResolver(resolver: SkillResolver, skillContext?: Ski
 
 export interface BuiltinOptions {
 	readonly skillContext?: SkillContext;
-	/** Combines the tools that skills bring with those of the run. Without it, `read_skill` says nothing about them. */
+	/**
+	 * Combines the tools of skills with the tools of the run. Without this function, the answers of `read_skill`
+	 * do not mention tools.
+	 */
 	readonly bundle?: ((skills: readonly Skill[]) => Bundle | undefined) | undefined;
 }
 
@@ -45,22 +48,22 @@ export function createBuiltins(resolver: SkillResolver, options: BuiltinOptions)
 	];
 }
 
-/** Makes `list_skills` for a fixed set. */
+/** Makes `list_skills` for a fixed set of skills. */
 export function builtinListSkills(skills: Skills): Tool {
 	return builtinListSkillsR(inMemoryResolver(skills));
 }
 
-/** Makes `read_skill` for a fixed set. */
+/** Makes `read_skill` for a fixed set of skills. */
 export function builtinReadSkill(skills: Skills): Tool {
 	return builtinReadSkillR(inMemoryResolver(skills));
 }
 
-/** Makes `apply_skill` for a fixed set. */
+/** Makes `apply_skill` for a fixed set of skills. */
 export function builtinApplySkill(skills: Skills, skillContext?: SkillContext): Tool {
 	return builtinApplySkillR(inMemoryResolver(skills), skillContext);
 }
 
-/** Makes `list_skills`. It asks the resolver at every call, so the model sees the current list. */
+/** Makes `list_skills`. It asks the resolver at every call, so the model gets the current list. */
 export function builtinListSkillsR(resolver: SkillResolver): Tool {
 	return define({
 		name: 'list_skills',
@@ -73,16 +76,16 @@ export function builtinListSkillsR(resolver: SkillResolver): Tool {
 }
 
 /**
- * Makes `read_skill(name)`. It also reads skills that are not listed. It answers `Unknown skill: NAME` if there is
- * none.
+ * Makes `read_skill(name)`. It also reads skills that are not listed. It answers `Unknown skill: NAME` if there
+ * is no such skill.
  */
 export function builtinReadSkillR(resolver: SkillResolver): Tool {
 	return readSkill(resolver, {});
 }
 
 /**
- * Makes `apply_skill(name, ctx)`: like `read_skill`, with a context for the skill's `bodyFn`. Values of `skillContext`
- * win over those of the model, so a model cannot forge `attachments`.
+ * Makes `apply_skill(name, ctx)`. It is like `read_skill`, and has a context for the skill's `bodyFn`. Values of
+ * `skillContext` replace values of the model, so a model cannot forge `attachments`.
  */
 export function builtinApplySkillR(resolver: SkillResolver, skillContext?: SkillContext): Tool {
 	return applySkill(resolver, { skillContext });
@@ -163,7 +166,7 @@ async function toSkillText(
 	return [text, ...describeRequired(await loadRequired(resolver, skill), bundle)].join('\n\n');
 }
 
-/** Describes the skills that a skill requires, and the tools that it brings. */
+/** Describes the skills that a skill requires, and the tools that the skill adds. */
 function describeRequired({ skills, missing, circles }: Loaded, bundle: BuiltinOptions['bundle']): string[] {
 	const [{ requires = [] } = {}] = skills;
 	const names = new Set(skills.map(({ name }) => name));

@@ -4,16 +4,16 @@ import { findIn, type SkillResolver } from './resolver.ts';
 import type { Skill } from './skill.ts';
 import { readToolNames } from './skill.ts';
 
-/** A skill and all skills that it requires, itself first, and the problems with them. */
+/** A skill and all skills that it requires, and the problems with them. The skill itself is first. */
 export interface Loaded {
 	readonly skills: readonly Skill[];
 	/** Required names without a skill. */
 	readonly missing: readonly string[];
-	/** Circles of skills that require each other. Each is a list of names that ends with its first name. */
+	/** Circles of skills that require each other. Each circle is a list of names that ends with its first name. */
 	readonly circles: readonly (readonly string[])[];
 }
 
-/** Loads a skill and follows `requires`. Each skill comes once. Missing skills and circles do not make it throw. */
+/** Loads a skill and follows `requires`. Each skill is loaded once. Missing skills and circles cause no error. */
 export async function loadRequired(resolver: SkillResolver, skill: Skill): Promise<Loaded> {
 	const skills = new Map<string, Skill>();
 	const missing = new Set<string>();
@@ -33,13 +33,13 @@ export async function loadRequired(resolver: SkillResolver, skill: Skill): Promi
 	return { skills: [...skills.values()], missing: [...missing], circles };
 }
 
-/** A tool that a skill brings. */
+/** A tool that a skill adds. */
 export interface BundledTool {
 	readonly tool: Tool;
 	readonly skill: string;
 }
 
-/** The tools that skills add to those of a run. */
+/** The tools that skills add to the tools of a run. */
 export interface Bundle {
 	readonly tools: readonly BundledTool[];
 	/** The tools that are left out, because another tool has the same name. */
@@ -47,8 +47,9 @@ export interface Bundle {
 }
 
 /**
- * Combines the tools of skills: their own, and those of `offered` that they name in `allowed-tools`. If two tools have
- * one name, the earlier one counts: first the tools of the run, then those of the first skill.
+ * Combines the tools of skills: the skills' own tools, and the tools of `offered` that the skills name in
+ * `allowed-tools`. If two tools have the same name, the earlier tool counts. The order is: the tools of the run,
+ * the tools of the first skill, and so on.
  */
 export function createBundle(there: readonly Tool[], skills: readonly Skill[], offered: readonly Tool[]): Bundle {
 	const names = new Set(there.map(({ name }) => providerName(name)));
@@ -72,7 +73,7 @@ function listTools({ tools = [], frontMatter }: Skill, offered: readonly Tool[])
 
 const made = new WeakMap<object, readonly Tool[]>();
 
-/** Returns a skill's own tools. They are made once, however often the skill is read. */
+/** Returns a skill's own tools. They are made once, even if the skill is read several times. */
 function ownTools(entries: readonly (AnyFn | Tool)[]): readonly Tool[] {
 	const tools = made.get(entries) ?? forAgent(entries);
 	made.set(entries, tools);

@@ -4,8 +4,8 @@ export type { Entry } from './yaml.ts';
 
 /**
  * A violation of the SKILL.md format. `line` counts from 1 in the file. `field` is a key of the front matter, or
- * `frontMatter`. After an `error` the skill does not work here. After a `warning` it does, but maybe not in other
- * programs.
+ * `frontMatter`. A skill with an `error` does not work here. A skill with a `warning` works here, but maybe not
+ * in other programs.
  */
 export interface Violation {
 	readonly severity: 'error' | 'warning';
@@ -30,8 +30,8 @@ const maxLength = 32_000;
 /**
  * Splits a SKILL.md into front matter and body. Never throws.
  *
- * The front matter is between the first line and the next line that is `---`. The body is everything after it, without
- * the one blank line between them.
+ * The first line of the file and a later line are `---`. The front matter is between these two lines. The body
+ * is everything after the second line, without one blank line at its beginning.
  */
 export function readFrontMatter(text: string): FrontMatter {
 	const open = /^\uFEFF?---[ \t]*\r?(?=\n|$)/.exec(text)?.[0];
@@ -43,7 +43,8 @@ export function readFrontMatter(text: string): FrontMatter {
 	const close = closing.exec(text);
 	if (close === null) return fail('is never closed: write a line `---` after its last key', 1);
 	const body = text.slice(closing.lastIndex).replace(/^\r?\n/, '');
-	// The YAML starts with the line break after the opening `---`. So its line numbers are those of the file.
+	// The YAML starts with the line break after the opening `---`, so the YAML and the file have the same line
+	// numbers.
 	if (close.index > maxLength)
 		return fail(`has ${close.index} characters, and ${maxLength} are allowed: put long text in the body`, 1);
 	const yaml = text.slice(open.length, close.index).replace(/\r(?=\n|$)/g, '');
@@ -59,7 +60,7 @@ export function readFrontMatter(text: string): FrontMatter {
 /** Matches a line `key: plain text`, without a quote, block, collection, anchor, tag or comment. */
 const plainLine = /^( *)([\w.-]+):[ \t]+([^\s"'|>[\]{}&!#,].*)$/s;
 
-/** Matches a line that continues the text above it, but no line that looks like a key. */
+/** Matches a line that continues the text above it. Does not match a line that looks like a key. */
 const nextLine = /^[ \t]+(?![a-z][\w.-]*:(?:\s|$))[^\s#]/;
 
 /** A plain text value with its deeper indented lines. */
@@ -67,7 +68,7 @@ interface PlainValue {
 	readonly indent: string;
 	readonly key: string;
 	readonly text: string;
-	/** The offset of its key in the YAML, and the first line after it. */
+	/** The offset of the value's key in the YAML, and the first line after the value. */
 	readonly at: number;
 	readonly length: number;
 	readonly next: number;

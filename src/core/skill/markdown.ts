@@ -8,21 +8,21 @@ import { writeYaml } from './yaml.ts';
 export type { Violation } from './front-matter.ts';
 
 export interface MarkdownOptions {
-	/** The name of the folder of the SKILL.md. `name` must equal it. A skill without a `name` gets it. */
+	/** The name of the folder of the SKILL.md. `name` must be the same. A skill without a `name` gets this name. */
 	readonly directory?: string;
 }
 
 /**
- * Reads a SKILL.md (https://agentskills.io/specification) leniently. It accepts what `validateMarkdown` reports, as
- * long as the meaning is clear: an odd name loads, `directory` replaces a missing name, a value with an unquoted `: `
- * is read as text, and a scalar keeps its text (`version: 1.10` is `'1.10'`).
+ * Reads a SKILL.md (https://agentskills.io/specification) leniently. Accepts violations that `validateMarkdown`
+ * reports, as long as the meaning is clear: an unusual name is kept, `directory` replaces a missing name, a
+ * value with an unquoted `: ` is read as text, and a scalar keeps its text (`version: 1.10` is `'1.10'`).
  *
- * `when`, `modalities` and `requires` are comma-separated texts or lists under `metadata`. `body` is everything after
- * the front matter, without one blank line. `frontMatter` keeps the rest, so `fromMarkdown(toMarkdown(skill))` equals
- * every `skill` that was read.
+ * `when`, `modalities` and `requires` are comma-separated texts or lists under `metadata`. `body` is everything
+ * after the front matter, without one blank line. `frontMatter` keeps the rest, so
+ * `fromMarkdown(toMarkdown(skill))` equals every `skill` that was read.
  *
- * @throws {RunletError} `invalid_skill` if the front matter or the description is missing, if there is neither a name
- * nor a `directory`, or if the YAML is broken. `data` has `field` and `line`.
+ * @throws {RunletError} `invalid_skill` if the front matter or the description is missing, if there is neither a
+ * name nor a `directory`, or if the YAML is broken. `data` has `field` and `line`.
  */
 export function fromMarkdown(text: string, { directory }: MarkdownOptions = {}): Skill {
 	const frontMatter = readFrontMatter(text);
@@ -54,10 +54,11 @@ export function fromMarkdown(text: string, { directory }: MarkdownOptions = {}):
 
 /**
  * Writes a standard SKILL.md (https://agentskills.io/specification). `when`, `modalities` and `requires` become
- * comma-separated texts under `metadata`, so an entry with a comma is read back as two. `tools` and `fn` are left out:
- * the format has no place for them. Nothing is validated: use `validateMarkdown`.
+ * comma-separated texts under `metadata`, so an entry with a comma is read back as two entries. `tools` and `fn`
+ * are left out, because the format has no place for them. Nothing is validated: use `validateMarkdown`.
  *
- * @throws {RunletError} `invalid_skill` for a skill with a `bodyFn`, because its text does not exist before a turn
+ * @throws {RunletError} `invalid_skill` for a skill with a `bodyFn`, because its text does not exist before a
+ * turn
  */
 export function toMarkdown({ name, description, body = '', bodyFn, frontMatter = {}, ...skill }: Skill): string {
 	if (bodyFn !== undefined) {
@@ -111,7 +112,7 @@ function readList(entry: Entry | undefined): string[] | undefined {
 	return items.flatMap((item) => String(item).split(',')).flatMap((item) => item.trim() || []);
 }
 
-/** Returns the keys that have no field in `Skill`. A key without a value counts as missing. */
+/** Returns the keys that have no field in `Skill`. A key without a value is left out. */
 function readRest(entries: ReadonlyMap<string, Entry>, metadata: ReadonlyMap<string, Entry>): Record<string, unknown> {
 	const isList = (key: string) =>
 		listFields.some((field) => field === key) && readList(metadata.get(key)) !== undefined;
@@ -131,7 +132,7 @@ function toTextValue({ text, value }: Entry): unknown {
 	return text ?? value;
 }
 
-/** Returns the value. A number that would be written back differently (`1.10`) stays text. */
+/** Returns the value. A number stays a text if it would be written back differently (`1.10`). */
 function toValue({ text, value }: Entry): unknown {
 	return typeof value === 'number' && String(value) !== text ? text : value;
 }
@@ -178,7 +179,7 @@ function isKnown(key: string): boolean {
 	return Object.hasOwn(checks, key);
 }
 
-/** Checks a text. With a `limit` it must not be empty. */
+/** Checks a text. If a `limit` is given, the text must not be empty. */
 function checkText(field: string, { value, text, line }: Entry, limit?: number): Violation[] {
 	const severity = 'warning';
 	if (typeof value !== 'string') {

@@ -1,7 +1,7 @@
 import type { AnyFn } from '../tool/index.ts';
 import { findSkill, forAgent, type Skill } from './skill.ts';
 
-/** What a resolver knows when a turn builds its index. */
+/** The data that a resolver gets when a turn builds its index. */
 export interface ListContext {
 	readonly messages: readonly unknown[];
 	readonly system?: string;
@@ -17,10 +17,14 @@ export interface SkillResolver {
 	readFn(name: string): Skill | undefined | null | Promise<Skill | undefined | null>;
 	searchFn?(query: string, options?: SearchOptions): readonly FoundSkill[] | Promise<readonly FoundSkill[]>;
 	/**
-	 * The number of skills that `listFn` does not list. The model is told of them. Without it the number is 0 or unknown.
+	 * The number of skills that `listFn` does not list. The model is told this number. Without this function the
+	 * number is 0 or unknown.
 	 */
 	moreFn?(context: ListContext): number | Promise<number>;
-	/** Like `readFn`, but may leave out the text and the files. For callers that only need what the skill brings. */
+	/**
+	 * Like `readFn`, but may leave out the text and the files. For callers that need only the tools and
+	 * requirements of the skill.
+	 */
 	findFn?(name: string): Skill | undefined | null | Promise<Skill | undefined | null>;
 	/** Whether its skills can have files, which the tool `read_skill_file` reads. */
 	readonly hasFiles?: boolean;
@@ -35,8 +39,8 @@ export function inMemoryResolver(entries: readonly (AnyFn | Skill)[]): SkillReso
 }
 
 /**
- * Lists only `alwaysOn`. The model finds the other skills with `search_skills` and reads them by name. `alwaysOn` takes
- * skills, or names of skills in the list.
+ * Lists only `alwaysOn`. The model finds the other skills with `search_skills` and reads them by name.
+ * `alwaysOn` has skills, or names of skills in the list.
  */
 export function searchableResolver(
 	entries: readonly (AnyFn | Skill)[],
@@ -56,7 +60,7 @@ export function searchableResolver(
 	};
 }
 
-/** Returns the resolver of a run: `resolver`, or one for `skills` if there are any. */
+/** Returns the resolver of a run: `resolver`, or a resolver for `skills` if there are any skills. */
 export function effectiveResolver(
 	resolver: SkillResolver | undefined,
 	skills: readonly (AnyFn | Skill)[] | undefined,
@@ -65,7 +69,7 @@ export function effectiveResolver(
 	return skills === undefined || skills.length === 0 ? undefined : inMemoryResolver(skills);
 }
 
-/** Builds the index of a turn: the listed skills, and how many more can be found. */
+/** Builds the index of a turn: the listed skills, and the number of further skills that can be found. */
 export async function listAdvertised(resolver: SkillResolver, context: ListContext): Promise<string> {
 	const listed = await resolver.listFn(context);
 	return buildIndex(listed, resolver.searchFn === undefined ? 0 : await resolver.moreFn?.(context));
@@ -82,7 +86,7 @@ export async function readIn(resolver: SkillResolver, name: string): Promise<Ski
 	return (await resolver.readFn(name)) ?? undefined;
 }
 
-/** Makes a resolver of only the skills with these names. It advertises all of them. */
+/** Makes a resolver that has only the skills with these names, and lists all of them. */
 export function restrictResolver(resolver: SkillResolver, names: readonly string[]): SkillResolver {
 	const isIn = ({ name }: Skill) => names.includes(name);
 	const { searchFn, hasFiles } = resolver;
@@ -103,7 +107,7 @@ export function restrictResolver(resolver: SkillResolver, names: readonly string
 	};
 }
 
-/** Joins several resolvers. If two skills have one name, that of the earlier resolver counts. */
+/** Joins several resolvers. If two skills have the same name, the skill of the earlier resolver counts. */
 export function joinResolvers(resolvers: readonly SkillResolver[]): SkillResolver {
 	const unique = <S extends Skill>(lists: readonly (readonly S[])[]): S[] =>
 		[
@@ -178,8 +182,8 @@ export function indexLine({ name, description, when, modalities }: Listed): stri
 }
 
 /**
- * Builds the part of the system prompt that lists the skills. Empty if there are none. If there are `more` skills than
- * listed, a last line says how many and how to find them.
+ * Builds the part of the system prompt that lists the skills. Empty if there are no skills. If there are `more`
+ * skills than listed, a last line has their number and the way to find them.
  */
 export function buildIndex(skills: readonly Skill[], more = 0): string {
 	const lines = [
@@ -210,13 +214,13 @@ export interface SearchOptions {
 
 /** A skill that a search found. */
 export interface FoundSkill extends Skill {
-	/** How well it fits by the score of its resolver. Higher is better. */
+	/** How well the skill fits, by the score of its resolver. Higher is better. */
 	readonly score?: number;
 }
 
 /**
- * Searches skills, the best first; equal scores keep their order. A case-insensitive substring counts 3 in the name, 2
- * in the description, and 1 in each `when`. An empty query finds nothing.
+ * Searches skills. The best skill is first, and equal scores keep their order. A substring counts 3 in the name,
+ * 2 in the description, and 1 in each `when`, in any case. An empty query finds nothing.
  */
 export function searchSkillsOf(
 	skills: readonly Skill[],

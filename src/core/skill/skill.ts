@@ -9,8 +9,8 @@ import { applyByName } from '../tool/invoke.ts';
 /**
  * Instructions that a model reads when it needs them.
  *
- * `body` is returned as it is. `bodyFn` makes the text from the turn's context instead. `tools` become callable after
- * the skill was read. `requires` names the skills that this one builds on.
+ * `body` is returned unchanged. `bodyFn` makes the text from the turn's context instead. `tools` become callable
+ * after the skill was read. `requires` has the names of the skills that this skill needs.
  */
 export interface Skill {
 	readonly name: string;
@@ -38,8 +38,8 @@ export interface Skill {
 }
 
 /**
- * Makes the text of a skill from the turn's context. A function made with `fn` gets its parameters by name, any other
- * the whole context.
+ * Makes the text of a skill from the turn's context. A function made with `fn` gets its parameters by name. Any
+ * other function gets the whole context.
  */
 export type BodyFn = (...args: never[]) => string | Promise<string>;
 
@@ -47,8 +47,8 @@ export type BodyFn = (...args: never[]) => string | Promise<string>;
 export type SkillContext = Readonly<Record<string, unknown>>;
 
 /**
- * Makes a skill from a function with `meta.skill`. The default name is that of the function. Without `body` and
- * `bodyFn`, the function itself makes the text.
+ * Makes a skill from a function with `meta.skill`. The default name is the name of the function. Without `body`
+ * and `bodyFn`, the function itself makes the text.
  */
 export function fromFn(f: AnyFn): Skill {
 	const meta = isFn(f) ? f.meta.skill : undefined;
@@ -75,8 +75,8 @@ export function fromFn(f: AnyFn): Skill {
 }
 
 /**
- * Converts functions and records to skills, in the same order. Throws `duplicate_skill` if two have one name, because
- * the second could never be read.
+ * Converts functions and records to skills, in the same order. Throws `duplicate_skill` if two skills have the
+ * same name, because the second skill could never be read.
  */
 export function forAgent(entries: readonly (AnyFn | Skill)[]): readonly Skill[] {
 	const skills = entries.map((entry) => (typeof entry === 'function' ? fromFn(entry) : check(entry)));
@@ -125,7 +125,9 @@ export function findSkill(skills: readonly Skill[], name: string): Skill | undef
 	return skills.find((skill) => skill.name === name);
 }
 
-/** Returns the text of a skill: what `bodyFn` makes of the context, else `body`, else an empty text. */
+/**
+ * Returns the text of a skill: the text that `bodyFn` makes from the context, else `body`, else an empty text.
+ */
 export async function loadBody(skill: Skill, context: SkillContext = {}): Promise<string> {
 	const { bodyFn, body = '' } = skill;
 	if (bodyFn === undefined) return body;
@@ -157,7 +159,10 @@ export function toAllowedText(allowed: unknown): string | undefined {
 	return allowed.join(' ');
 }
 
-/** Replaces each pair of parentheses and its content by a space. An unclosed one goes to the end. */
+/**
+ * Replaces each pair of parentheses and its content by a space. An unclosed parenthesis is replaced with
+ * everything after it.
+ */
 export function removePatterns(text: string): string {
 	const kept: string[] = [];
 	for (let at = 0; at < text.length; ) {

@@ -7,7 +7,7 @@ type FunctionName = 'fn' | 'isAvailable' | 'readArgs' | 'onRequest' | 'onResult'
 /** A tool without its functions: plain data that survives JSON. */
 export type ToolData = Omit<Tool, FunctionName | 'needsApproval'> & { readonly needsApproval?: boolean };
 
-/** The functions for `attach`: the handler of a tool alone, or a record of functions. */
+/** The functions for `attach`: only the handler of a tool, or a record of its functions. */
 export type Handler = Tool['fn'] | Pick<Tool, FunctionName | 'needsApproval'>;
 
 /** Returns the tools as data, without their functions. */

@@ -19,9 +19,9 @@ import {
 import type { AnsweredCall, Note, Tool, ToolContext } from './tool.ts';
 
 /**
- * A record for `define`: a `Tool` with a required `description`. Its `inputSchema` may be any Standard Schema. The
- * handler and the hooks get what the schema describes (`A` is what `readArgs` makes of it), `onResult` what the handler
- * returns.
+ * A record for `define`: a `Tool` with a required `description`. Its `inputSchema` may be any Standard Schema.
+ * The handler and the hooks get the value that the schema describes (or `A`, if `readArgs` makes a value from
+ * it). `onResult` gets the value that the handler returns.
  */
 export type ToolRecord<S extends AnySchema | JsonSchema = AnySchema | JsonSchema, A = InputOf<S>, R = unknown> = Omit<
 	Tool,
@@ -69,8 +69,8 @@ function checkDefinition(record: {
 }
 
 /**
- * Makes a tool from a function with a signature. The overrides win over `meta.tool`, and `meta.tool` wins over the rest
- * of `meta`.
+ * Makes a tool from a function with a signature. The overrides replace fields of `meta.tool`, and `meta.tool`
+ * replaces other fields of `meta`.
  */
 export function fromFn(f: AnyFn, overrides: Partial<Tool> = {}): Tool {
 	const { name, description, inputSchema, outputSchema } = schemaFromFn(f);
@@ -89,8 +89,8 @@ export function fromFn(f: AnyFn, overrides: Partial<Tool> = {}): Tool {
 export type ToolEntries = readonly (AnyFn | Tool)[] | Readonly<Record<string, AnyFn | Tool>>;
 
 /**
- * Converts the entries to `Tool`s in the same order. Throws `duplicate_tool` if two have one name, and `invalid_tool`
- * if an entry is not a tool.
+ * Converts the entries to `Tool`s in the same order. Throws `duplicate_tool` if two tools have the same name,
+ * and `invalid_tool` if an entry is not a tool.
  */
 export function forAgent(entries: ToolEntries): readonly Tool[] {
 	const tools = listEntries(entries).map((entry) => (typeof entry === 'function' ? fromFn(entry) : checkRecord(entry)));
@@ -121,7 +121,7 @@ export function findByName(tools: readonly Tool[], name: string): Tool | undefin
 	return tools.find((tool) => tool.name === name);
 }
 
-/** Finds the tool that a model means: by its own name, or by the alias that the provider saw. */
+/** Finds the tool that a model means: by its own name, or by the alias that the provider got. */
 export function findByCall(tools: readonly Tool[], name: string): Tool | undefined {
 	return findByName(tools, name) ?? tools.find((tool) => providerName(tool.name) === name);
 }
@@ -214,7 +214,10 @@ function toOutputSchema(name: string, schema: unknown): JsonSchema {
 	return toUsableSchema(schema, 'outputSchema', name);
 }
 
-/** Converts a plain JSON Schema to 2020-12. Throws `invalid_tool` with the reason if inputs cannot be checked by it. */
+/**
+ * Converts a plain JSON Schema to 2020-12. Throws `invalid_tool` with the reason if the schema cannot check
+ * inputs.
+ */
 function toUsableSchema(schema: JsonSchema, field: string, tool: string): JsonSchema {
 	try {
 		assertNotTooDeep(schema);
@@ -254,9 +257,9 @@ function describeFound(got: unknown): string {
 const valid = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
- * Returns the name under which a provider sees a tool. A valid name (`^[a-zA-Z0-9_-]{1,64}$`) stays as it is. Any other
- * name becomes a readable alias with a hash of the whole name, which is the same in every process. Adapters send the
- * alias; a call under the alias finds its tool.
+ * Returns the name under which a provider gets a tool. A valid name (`^[a-zA-Z0-9_-]{1,64}$`) stays unchanged.
+ * Any other name becomes a readable alias with a hash of the whole name, which is the same in every process.
+ * Adapters send the alias. A call under the alias finds its tool.
  */
 export function providerName(name: string): string {
 	if (valid.test(name)) return name;

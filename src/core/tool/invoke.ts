@@ -19,7 +19,7 @@ export type Outcome<T = unknown> =
 
 const usualToolMs = 120_000;
 
-/** The context of a call: what the tool sees, and how long it may take. */
+/** The context of a call: the data that the tool gets, and the time limit. */
 export type InvokeContext = Partial<ToolContext> & {
 	/** Milliseconds for the call, and for each question to the tool before it. The default is 120,000. */
 	readonly timeoutMs?: number;
@@ -32,8 +32,8 @@ export type InvokeContext = Partial<ToolContext> & {
 };
 
 /**
- * Runs one tool: checks the input, reads the arguments, shows the notes, and calls the function within its time limit.
- * A failure is returned as a value. Throws `cancelled` if the caller's signal aborts, and nothing else.
+ * Runs one tool: checks the input, reads the arguments, shows the notes, and calls the function within its time
+ * limit. A failure is returned as a value. Throws only `cancelled`, if the caller's signal aborts.
  */
 export async function invoke(tool: Tool, input: unknown, context: InvokeContext = {}): Promise<Outcome> {
 	const { timeoutMs = context.timeoutMs } = tool;
@@ -46,8 +46,8 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 			if (tool.onError !== undefined) emitNote(emit, () => createErrorNote(tool, copyData(input), read.error.message));
 			return read;
 		}
-		// The result of `readArgs` belongs to the tool. Without `readArgs`, each function gets its own copy of the model's
-		// arguments.
+		// The tool owns the result of its `readArgs`. Without `readArgs`, each function gets its own copy of the
+		// model's arguments.
 		const args = (): unknown => (tool.readArgs === undefined ? copyData(read.value) : read.value);
 		if (tool.fn === undefined)
 			return createFailure('failed', `${tool.name} has no function: its result comes from outside.`);
@@ -74,7 +74,7 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 	});
 }
 
-/** Checks a copy of the arguments by the tool's schema, and passes it through its `readArgs`. */
+/** Checks a copy of the arguments against the tool's schema, and passes it through the tool's `readArgs`. */
 export async function readArguments(tool: Tool, input: unknown): Promise<Outcome> {
 	const given = input === undefined || input === null || input === '' ? {} : copyData(input);
 	if (typeof given === 'string') {
@@ -90,7 +90,10 @@ export async function readArguments(tool: Tool, input: unknown): Promise<Outcome
 	}
 }
 
-/** The same for parsed arguments. The result is a promise only if the schema or `readArgs` is. Throws their errors. */
+/**
+ * Does the same with parsed arguments. The result is a promise only if the schema or `readArgs` returns a
+ * promise. Throws the errors of both.
+ */
 export function checkArguments(tool: Tool, given: unknown): Outcome | Promise<Outcome> {
 	const read = (checked: Checked): Outcome | Promise<Outcome> => {
 		if ('issues' in checked) {
@@ -131,7 +134,7 @@ function createResultNote(tool: Tool, args: unknown, value: unknown): Note | und
 	return tool.onResult?.(args, copyData(isHalt(value) ? value.result : value));
 }
 
-/** Makes the note for a failed call with the tool's `onError`. With `ignore` there is none. */
+/** Makes the note for a failed call with the tool's `onError`. With `ignore` there is no note. */
 function createErrorNote(tool: Tool, args: unknown, reason: string): Note | undefined {
 	const said = tool.onError?.(args, reason) ?? 'default';
 	if (said === 'ignore') return undefined;
@@ -142,7 +145,10 @@ export function createFailure(kind: ToolFailure['kind'], message: string): { ok:
 	return { ok: false, error: { kind, message } };
 }
 
-/** Waits for the work within its time limit. Its signal aborts with the caller's signal and at the end of the limit. */
+/**
+ * Waits for the work within its time limit. The signal of the work aborts with the caller's signal and at the
+ * end of the limit.
+ */
 export async function limitTime(
 	name: string,
 	{ signal: outer, timeoutMs = usualToolMs }: InvokeContext,
@@ -190,7 +196,7 @@ async function callHandler(
 	}
 }
 
-/** Codes of errors of files and servers that a model can fix. They are not faults of the tool. */
+/** Codes of errors of files and servers that a model can fix. Such errors are not faults of the tool. */
 const expectedCodes: readonly string[] = [
 	'invalid_argument',
 	'invalid_request',
@@ -212,7 +218,7 @@ async function call(tool: Tool, args: unknown, context: ToolContext): Promise<un
 	return applyByName(tool.fn.bind(tool), names, isRecord(args) ? args : {});
 }
 
-/** Gives a tool the answer to its question. Without `onAnswer` the answer is the result. */
+/** Passes the answer to its question to a tool. Without `onAnswer` the answer is the result. */
 function takeAnswer(
 	tool: Tool,
 	args: unknown,

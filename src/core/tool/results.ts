@@ -11,7 +11,7 @@ export interface AskUser {
 	readonly [control]: 'ask_user';
 	readonly question: string;
 	readonly options?: Readonly<Record<string, unknown>>;
-	/** The data that the tool needs with the answer. No reader sees it. */
+	/** The data that the tool needs with the answer. No reader gets this data. */
 	readonly resume?: unknown;
 }
 
@@ -23,11 +23,11 @@ export interface Halt {
 }
 
 /**
- * A tool returns this to ask the person. The run stops as `awaiting_user` with the question. The answer becomes the
- * result of this call, or goes to the tool's `onAnswer`.
+ * A tool returns this to ask the person. The run stops as `awaiting_user` with the question. The answer becomes
+ * the result of this call, or is passed to the tool's `onAnswer`.
  *
  * @param options free data for the program that shows the question, such as the choices to offer
- * @param resume JSON that the tool's `onAnswer` gets with the answer. It is stored, and no reader sees it.
+ * @param resume JSON that the tool's `onAnswer` gets with the answer. It is stored, and no reader gets it.
  */
 export function askUser(question: string, options?: Readonly<Record<string, unknown>>, resume?: unknown): AskUser {
 	return {
@@ -62,9 +62,9 @@ export interface Parts {
 	readonly parts: readonly MessagePart[];
 }
 
-/** Parts of one result. */
+/** The most parts of one result. */
 const mostParts = 32;
-/** Characters of all texts and data of one result. */
+/** The most characters of all texts and data of one result. */
 const mostCharacters = 4_000_000;
 
 const optionalText = v.optional(v.string());
@@ -94,8 +94,9 @@ const partList = v.pipe(
 const result = v.object({ parts: partList });
 
 /**
- * A tool returns this to give text, images, audio and files. The model gets them as its provider has them within a
- * tool's result, or in the next message. Throws `invalid_request` with the name of an invalid part.
+ * A tool returns this to return text, images, audio and files. The model gets them within the tool's result if
+ * its provider supports that, else in the next message. Throws `invalid_request` with the name of an invalid
+ * part.
  */
 export function parts(list: readonly MessagePart[]): Parts {
 	return { [marker]: true, ...check(result, { parts: list }, 'parts') };

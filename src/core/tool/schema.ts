@@ -18,14 +18,20 @@ export type { JsonSchema };
  */
 export type AnySchema = StandardSchemaV1;
 
-/** The result of checking an input: the parsed value, or one line for each mistake, which begins with the path. */
+/**
+ * The result of checking an input: the parsed value, or one line for each mistake. A line begins with the path
+ * of the mistake.
+ */
 export type Checked = { readonly value: unknown } | { readonly issues: readonly string[] };
 
 export function isSchema(value: unknown): value is AnySchema {
 	return ((typeof value === 'object' && value !== null) || typeof value === 'function') && '~standard' in value;
 }
 
-/** Converts a schema to JSON Schema. Throws `invalid_tool`, which names `where`, if JSON Schema cannot express it. */
+/**
+ * Converts a schema to JSON Schema. Throws `invalid_tool` if JSON Schema cannot express the schema. The error
+ * names `where`.
+ */
 export function toJsonSchema(schema: AnySchema, where: string): JsonSchema {
 	try {
 		const { $schema: _, ...json } = isValibot(schema)
@@ -63,7 +69,7 @@ export function checkWithSchema(schema: AnySchema, value: unknown, path = ''): C
 
 const validators = new WeakMap<JsonSchema, (input: unknown) => Checked | Promise<Checked>>();
 
-/** Registers `check` as the check for inputs of this JSON Schema. It may also transform them. */
+/** Registers `check` as the check for inputs of this JSON Schema. The check may also transform inputs. */
 export function rememberCheck(schema: JsonSchema, check: (input: unknown) => Checked | Promise<Checked>): JsonSchema {
 	validators.set(schema, check);
 	return schema;
@@ -77,9 +83,9 @@ export function prepareCheck(schema: JsonSchema): (input: unknown) => Checked | 
 }
 
 /**
- * Checks an input against a tool's `inputSchema`: with the schema that the `inputSchema` was made from, or as JSON
- * Schema. A `null` for an optional value, at any depth, counts as left out, because models in strict mode send that. The
- * result is a promise only if the schema checks asynchronously.
+ * Checks an input against a tool's `inputSchema`: with the schema that the `inputSchema` was made from, or as
+ * JSON Schema. A `null` for an optional value, at any depth, counts as left out, because models in strict mode
+ * send `null` for such a value. The result is a promise only if the schema checks asynchronously.
  */
 export function checkInput(schema: JsonSchema, input: unknown): Checked | Promise<Checked> {
 	if (isTooDeep(input)) return { issues: [`The arguments are nested more than ${maxLevels} levels deep.`] };
@@ -91,7 +97,7 @@ export function checkInput(schema: JsonSchema, input: unknown): Checked | Promis
 	});
 }
 
-/** Goes on with the outcome of a check: at once, unless the schema is asynchronous. */
+/** Continues with the outcome of a check: at once, unless the schema is asynchronous. */
 function whenChecked(
 	checked: Checked | Promise<Checked>,
 	next: (checked: Checked) => Checked | Promise<Checked>,
@@ -101,7 +107,7 @@ function whenChecked(
 
 const outputChecks = new WeakMap<JsonSchema, (output: unknown) => Checked>();
 
-/** Checks the output of a model or a tool. Unlike in `checkInput`, a `null` is a `null`. */
+/** Checks the output of a model or a tool. Unlike in `checkInput`, a `null` does not count as left out. */
 export async function checkOutput(schema: JsonSchema | AnySchema, output: unknown): Promise<Checked> {
 	if (isTooDeep(output)) return { issues: [`nested more than ${maxLevels} levels deep`] };
 	return isSchema(schema) ? checkWithSchema(schema, output) : prepareOutputCheck(schema)(output);
@@ -114,7 +120,10 @@ export function prepareOutputCheck(schema: JsonSchema): (output: unknown) => Che
 	return check;
 }
 
-/** Combines named schemas into the `properties` of one. Moves the targets of `$ref`s to the root's `$defs`. */
+/**
+ * Combines named schemas into the `properties` of one schema. Moves the targets of `$ref`s to the root's
+ * `$defs`.
+ */
 export function asProperties(named: readonly (readonly [name: string, schema: JsonSchema])[]): JsonSchema {
 	const defs: Record<string, unknown> = {};
 	const properties = named.map(([name, schema], index) => {

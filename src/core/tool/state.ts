@@ -11,14 +11,15 @@ const largestValue = 131_072;
 const mostKeys = 1_000;
 
 /**
- * A small key-value store of the session, for its tools (docs/tools.md, "State"). Values are JSON of up to 131,072
- * bytes, and a session has up to 1,000 keys. The changes of a call are stored once, together with its result. The call
- * itself sees them at once, other calls see them after its end. A failed or interrupted call changes nothing.
+ * A small key-value store of the session, for its tools (docs/tools.md, "State"). Values are JSON of up to
+ * 131,072 bytes, and a session has up to 1,000 keys. The changes of a call are stored once, together with its
+ * result. The call itself reads its changes at once, and other calls read them after its end. A failed or
+ * interrupted call changes nothing.
  */
 export interface ToolState {
 	/** Returns a copy of the value of a key, or `undefined`. */
 	get(key: string): Promise<unknown>;
-	/** The same, checked and typed by a schema. Throws if the value does not fit. */
+	/** Returns a copy of the value, checked and typed by a schema. Throws if the value does not fit. */
 	get<S extends AnySchema>(key: string, schema: S): Promise<StandardSchemaV1.InferOutput<S> | undefined>;
 	set(key: string, value: unknown): Promise<void>;
 	/** Returns whether the key existed. */
@@ -30,13 +31,16 @@ export interface ToolState {
 /** The changes of a call: values by key, and `undefined` for a deleted key. */
 export type StateChanges = ReadonlyMap<string, unknown>;
 
-/** The store of a session's state. A `ToolState` is a store too. */
+/** The store of a session's state. A `ToolState` can also be used as a store. */
 export interface StateStore {
 	get(key: string): unknown;
 	set(key: string, value: unknown): unknown;
 	delete(key: string): unknown;
 	list(): readonly string[] | Promise<readonly string[]>;
-	/** Makes all changes of a call after its result is stored. Without it the changes are made one by one. */
+	/**
+	 * Makes all changes of a call after its result is stored. Without this function the changes are made one by
+	 * one.
+	 */
 	change?(changes: StateChanges): void | Promise<void>;
 }
 
@@ -51,7 +55,10 @@ export function inMemoryState(entries: Readonly<Record<string, unknown>> = {}): 
 	});
 }
 
-/** The state of one call: the store with the call's own changes. Only `storeChanges` writes them to the store. */
+/**
+ * The state of one call: the store and the call's own changes. Only `storeChanges` writes these changes to the
+ * store.
+ */
 export interface StateDraft {
 	readonly state: ToolState;
 	/** Ends the draft and returns its changes. Later changes throw. */
@@ -91,7 +98,7 @@ export async function storeChanges(store: StateStore, changes: StateChanges): Pr
 	for (const [key, value] of changes) await (value === undefined ? store.delete(key) : store.set(key, value));
 }
 
-/** Creates a tool's view of a store, which checks keys and values, and copies values. */
+/** Creates the state that a tool gets, from a store. It checks keys and values, and copies values. */
 function createState(store: StateStore): ToolState {
 	function get(key: string): Promise<unknown>;
 	function get<S extends AnySchema>(key: string, schema: S): Promise<StandardSchemaV1.InferOutput<S> | undefined>;
@@ -176,7 +183,7 @@ export function copyData(value: unknown): unknown {
 	return copied;
 }
 
-/** Freezes data at any depth. Skips frozen data. Deep data does not make it throw. */
+/** Freezes data at any depth. Skips frozen data. Deep nesting causes no error. */
 export function freezeData<T>(data: T): T {
 	const open: unknown[] = [data];
 	while (open.length > 0) {
@@ -188,7 +195,9 @@ export function freezeData<T>(data: T): T {
 	return data;
 }
 
-/** Sets an own field. An assignment is many times faster, but means something else for a name such as `__proto__`. */
+/**
+ * Sets an own field. An assignment is many times faster, but has another effect for a name such as `__proto__`.
+ */
 function setField(to: Record<string, unknown>, key: string, value: unknown): void {
 	if (!(key in to)) to[key] = value;
 	else Object.defineProperty(to, key, { value, writable: true, enumerable: true, configurable: true });

@@ -25,7 +25,7 @@ const task = v.object({
 
 export const taskList = v.object({ id, title: taskText, tasks: v.pipe(v.array(task), v.maxLength(mostTasks)) });
 
-/** Whole changed lists, as a tool shows them. */
+/** Complete changed lists, as a tool shows them. */
 export const tasksShown = v.object({
 	type: v.literal('tasks'),
 	lists: v.pipe(v.array(taskList), v.maxLength(mostLists)),
@@ -47,13 +47,13 @@ export interface TaskList {
 	readonly tasks: readonly Task[];
 }
 
-/** Whole changed task lists. A list replaces the earlier list with the same id. */
+/** Complete changed task lists. A list replaces the earlier list with the same id. */
 export interface TasksShown {
 	readonly type: 'tasks';
 	readonly lists: readonly TaskList[];
 }
 
-/** The store of task lists: the workspace, else the state. */
+/** The store of task lists: the workspace if there is a workspace, else the state. */
 interface TaskStore {
 	readonly workspace?: Workspace;
 	readonly state: Pick<StateStore, 'get'>;
@@ -76,7 +76,7 @@ export async function readTaskList(store: TaskStore, ids: readonly string[], id:
 	return v.parse(taskList, await readKept(store, toKey(id)));
 }
 
-/** Stores a new or changed list and the ids of all lists. In a workspace both are one step. */
+/** Stores a new or changed list and the ids of all lists. In a workspace both writes are one step. */
 export async function keepTaskList(
 	{ workspace, state }: TaskStore & { readonly state: ToolState },
 	ids: readonly string[],

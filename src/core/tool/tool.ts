@@ -10,7 +10,7 @@ import type { TasksShown } from './tasks.ts';
 export type Note = string | readonly [label: string, detail: string];
 
 // SAFETY: only a Worker has an environment. In the library the caller passes it, and its fields may be missing.
-/** The environment of a call without one. */
+/** The environment of a call that has no environment. */
 export const noEnv = {} as Env;
 
 /** A message of the conversation as text. */
@@ -21,20 +21,20 @@ export interface ConversationText {
 
 /** The web access of tools. */
 export interface WebAccess {
-	/** Whether this machine is allowed too, for the local mode. */
+	/** Whether addresses of this machine are also allowed, for the local mode. */
 	readonly allowLoopback?: boolean;
 	/** The service that searches. */
 	readonly search?: SearchService;
 }
 
 /**
- * An API that searches the web. `{query}` and `{limit}` in the address and in the texts of `body` are replaced. The
- * text `{limit}` alone becomes a number.
+ * An API that searches the web. `{query}` and `{limit}` in the address and in the texts of `body` are replaced.
+ * A text that is only `{limit}` becomes a number.
  */
 export interface SearchService {
 	readonly url: string;
 	readonly headers?: Readonly<Record<string, string>>;
-	/** With a body the request is a POST of JSON, else a GET. */
+	/** The body. With a body the request is a POST of JSON, else it is a GET. */
 	readonly body?: Readonly<Record<string, unknown>>;
 	/** The path of the list of results in the answer, with dots between names. The default is `results`. */
 	readonly results?: string;
@@ -47,8 +47,8 @@ export interface ToolContext {
 	/** The provider's id of the call. A call of another session may have the same id. */
 	readonly callId: string;
 	/**
-	 * The idempotency key of the call for external effects. It is unique among all sessions and stays the same after a
-	 * crash. Short plain ASCII.
+	 * The idempotency key of the call for external effects. It is unique among all sessions and stays the same
+	 * after a crash. It is short and plain ASCII.
 	 */
 	readonly idempotencyKey: string;
 	readonly sessionId?: string;
@@ -56,14 +56,15 @@ export interface ToolContext {
 	/** The tenant of the session. */
 	readonly owner?: string;
 	/**
-	 * The person of the session: the customer whose data a tool may read or change. Fixed at the creation of the
-	 * session; no model, message or file can set it. Missing if the session has no user.
+	 * The person of the session: the customer whose data a tool may read or change. It is set at the creation of
+	 * the session, and no model, message or file can change it. Missing if the session has no user.
 	 */
 	readonly user?: string;
-	/** The metadata from the creation of the session. Not an identity. */
+	/** The metadata from the creation of the session. Do not use it as an identity. */
 	readonly metadata: Readonly<Record<string, string>>;
 	/**
-	 * The sender of the message that led to this call. After a child's report or a wake-up, the actor who requested it.
+	 * The sender of the message that caused this call. After a child's report or a wake-up, it is the actor who
+	 * requested the report or the wake-up.
 	 */
 	readonly askedBy?: Actor;
 	/** Aborts if the run is cancelled or the tool's time limit is over. */
@@ -75,29 +76,33 @@ export interface ToolContext {
 	/** The state of the session. */
 	readonly state: ToolState;
 	/**
-	 * The files of the session. All changes of a call are one step. In the library this is `options.context.workspace`.
+	 * The files of the session. All changes of a call are one step of the journal. In the library this is
+	 * `options.context.workspace`.
 	 */
 	readonly workspace?: Workspace;
 	/** Sends the requests of the tools that read the web. The default is the platform's `fetch`. */
 	readonly fetch?: typeof globalThis.fetch;
 	/** The web access of the tools that read the web. */
 	readonly web?: WebAccess;
-	/** Runs commands over the files. A Worker has it if `LOADER` and `PAGE` are bound. */
+	/** Runs commands over the files. Present in a Worker if `LOADER` and `PAGE` are bound. */
 	readonly shell?: Shell;
-	/** The wake-ups of the session. A Worker has them with `createRunlet({ plugins: [schedules] })`. */
+	/** The wake-ups of the session. Present in a Worker with `createRunlet({ plugins: [schedules] })`. */
 	readonly wakeups?: Wakeups;
 	/** Reads the conversation, the newest message first. */
 	readonly readConversation?: () => Iterable<ConversationText>;
-	/** Shows a note or task lists to the readers of the run. Never throws. Drops anything else. */
+	/** Shows a note or task lists to the readers of the run. Never throws. Drops other values. */
 	readonly emit: (shown: Note | TasksShown) => void;
 }
 
 /**
- * A tool that a model may call. Everything except the functions is data: `toData` writes a tool as JSON, and `attach`
- * gives the functions back.
+ * A tool that a model may call. Everything except the functions is data: `toData` writes a tool as JSON, and
+ * `attach` adds the functions again.
  */
 export interface Tool {
-	/** Unique among the tools of an agent. Any text: providers see `providerName(name)`. */
+	/**
+	 * The name, which is unique among the tools of an agent. It may be any text, because providers get
+	 * `providerName(name)`.
+	 */
 	readonly name: string;
 	readonly description?: string;
 	readonly inputSchema: JsonSchema;
@@ -105,12 +110,18 @@ export interface Tool {
 	/** Called with the arguments in the order of the parameters. With `passInput` it is called as `(input, context)`. */
 	fn?(...args: unknown[]): unknown;
 	readonly passInput?: boolean;
-	/** The loop never runs this tool. The run stops as `awaiting_tools` until somebody submits the result. */
+	/**
+	 * Whether the loop never runs this tool. The run then stops as `awaiting_tools` until somebody submits the
+	 * result.
+	 */
 	readonly manual?: boolean;
 	readonly metadata?: Readonly<Record<string, unknown>>;
-	/** The tool runs alone, after the calls of the turn that run in parallel. */
+	/** Whether the tool runs alone, after the calls of the turn that run in parallel. */
 	readonly sequential?: boolean;
-	/** An unavailable tool is neither shown to the model nor run. A tool whose `isAvailable` throws is unavailable. */
+	/**
+	 * Whether the tool may be used now. An unavailable tool is not shown to the model and not run. A tool whose
+	 * `isAvailable` throws is unavailable.
+	 */
 	isAvailable?(context: Partial<ToolContext>): boolean | Promise<boolean>;
 	/** Converts the checked arguments for the handler and the notes. If it throws, the arguments are invalid. */
 	readArgs?(args: Record<string, unknown>): unknown;
@@ -118,13 +129,13 @@ export interface Tool {
 	onResult?(args: unknown, result: unknown): Note | undefined;
 	onError?(args: unknown, reason: string): 'default' | 'ignore' | Note;
 	/**
-	 * Takes the answer to a question that a call of this tool asked with `askUser`. Returns the result of the call, or
-	 * the next question. Without it the answer is the result.
+	 * Handles the answer to a question that a call of this tool asked with `askUser`. Returns the result of the
+	 * call, or the next question. Without this function the answer is the result.
 	 */
 	onAnswer?(answer: string, about: AnsweredCall, context: ToolContext): unknown;
 	/** Whether the tool may run again after a crash that hid its outcome. The default is `never`. */
 	readonly retry?: 'safe' | 'never';
-	/** Milliseconds that a call may take, in place of the run's limit for tools. */
+	/** The most milliseconds of a call. They replace the run's limit for tools. */
 	readonly timeoutMs?: number;
 	/**
 	 * Whether results have untrusted text: a web page, a mail, a ticket. After such a result, a session needs a person's
@@ -133,7 +144,7 @@ export interface Tool {
 	readonly readsOutside?: boolean;
 	/** Settings for the model's provider. Providers without such a field ignore them. */
 	readonly provider?: ToolForProvider;
-	/** The run stops before the call, as for a manual tool, until a person has decided. */
+	/** Whether the run stops before the call, as for a manual tool, until a person has decided. */
 	needsApproval?:
 		| boolean
 		| ((args: Record<string, unknown>, context: Partial<ToolContext>) => boolean | Promise<boolean>);
@@ -141,11 +152,14 @@ export interface Tool {
 
 /** The settings of a tool for its provider (docs/models.md, "Tools of the provider"). */
 export interface ToolForProvider {
-	/** Whether the model's arguments must follow the schema to the letter. The schema must fit the provider's rules. */
+	/** Whether the model's arguments must follow the schema exactly. The schema must fit the provider's rules. */
 	readonly strict?: boolean;
 	/** Whether the provider leaves the tool out of the prompt until its own tool search finds it. */
 	readonly deferLoading?: boolean;
-	/** Who may call it, in the provider's words: `direct`, or its own programs, such as `code_execution_20250825`. */
+	/**
+	 * The allowed callers, by the provider's names: `direct`, or its own programs, such as
+	 * `code_execution_20250825`.
+	 */
 	readonly allowedCallers?: readonly string[];
 }
 
@@ -167,7 +181,7 @@ export interface ToolCall {
 /** The answer to a `ToolCall`. With `isError`, `output` describes the error. */
 export interface ToolResult {
 	readonly id: string;
-	/** The return value of the tool as JSON. Parts are one text. */
+	/** The return value of the tool as JSON. Parts are joined to one text. */
 	readonly output: unknown;
 	readonly isError: boolean;
 	/** The arguments of the call, if a person changed them. */
@@ -189,7 +203,7 @@ export interface ShellRequest {
 	readonly maxOutput: number;
 }
 
-/** The result of a command. The files are not changed yet. */
+/** The result of a command. The workspace is not changed yet. */
 export interface ShellOutcome {
 	readonly stdout: string;
 	readonly stderr: string;
@@ -201,19 +215,19 @@ export interface ShellOutcome {
 	readonly deleted: readonly string[];
 }
 
-/** Runs commands in a sandbox: without network, and with the files of the request only. */
+/** Runs commands in a sandbox, which has no network and only the files of the request. */
 export interface Shell {
 	/** Runs a command. Throws `timeout` if it does not end in time, and `too_large` if it writes too much. */
 	run(request: ShellRequest): Promise<ShellOutcome>;
 }
 
-/** The time of a wake-up: one of `cron`, `every` and `at` (docs/schedules.md, "Times"). */
+/** The time of a wake-up: exactly one of `cron`, `every` and `at` (docs/schedules.md, "Times"). */
 export interface WakeupTime {
 	/** Minute, hour, day, month and weekday: `0 9 * * MON-FRI`. */
 	readonly cron?: string;
-	/** A number and `m`, `h`, `d` or `w`: `30m`. At least a minute. */
+	/** The interval as a number and `m`, `h`, `d` or `w`: `30m`. At least a minute. */
 	readonly every?: string;
-	/** Once, at a time with its offset: `2026-11-24T09:00:00+01:00`. */
+	/** One time with its offset: `2026-11-24T09:00:00+01:00`. */
 	readonly at?: string;
 	/** The time zone of `cron`, by its IANA name. UTC if it is missing. */
 	readonly timezone?: string;
@@ -221,7 +235,7 @@ export interface WakeupTime {
 
 /** A new wake-up. It replaces an earlier wake-up of the same name. */
 export interface NewWakeup extends WakeupTime {
-	/** a–z, 0–9 and hyphens. */
+	/** The name, of a–z, 0–9 and hyphens. */
 	readonly name: string;
 	/** The message for the session. */
 	readonly text: string;
@@ -237,14 +251,14 @@ export interface LastWake {
 }
 
 export interface Wakeup extends NewWakeup {
-	/** Missing after the last time. */
+	/** The next time. Missing after the last time. */
 	readonly nextAt?: string;
 	readonly last?: LastWake;
 }
 
 /** The wake-ups of a session. */
 export interface Wakeups {
-	/** Throws `invalid_argument`, which names the field. */
+	/** Adds or replaces a wake-up. Throws `invalid_argument`, which names the field. */
 	set(wakeup: NewWakeup): Promise<Wakeup>;
 	list(): Promise<readonly Wakeup[]>;
 	/** Returns whether the wake-up existed. */

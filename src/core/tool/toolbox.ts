@@ -24,13 +24,13 @@ export type Toolbox = Readonly<Record<string, Tool>>;
 export type Args = Readonly<Record<string, unknown>>;
 
 /**
- * A tool in the format of OpenAI's function tools. `strict` is on, unless the tool takes an object with fields of any
- * name: strict mode cannot express that.
+ * A tool in the format of OpenAI's function tools. `strict` is on, unless the tool accepts an object with fields
+ * of any name, because strict mode cannot express such an object.
  */
 export interface ToolSpec {
 	readonly type: 'function';
 	readonly function: {
-		/** A name that providers accept: `providerName` of the tool's name. */
+		/** The name for providers: `providerName` of the tool's name. */
 		readonly name: string;
 		readonly description: string;
 		readonly strict: boolean;
@@ -39,8 +39,8 @@ export interface ToolSpec {
 }
 
 /**
- * Makes a toolbox of the available tools. A tool whose `isAvailable` returns a promise is included and is asked when it
- * is called.
+ * Makes a toolbox of the available tools. A tool whose `isAvailable` returns a promise is included, and its
+ * promise is awaited when the tool is called.
  */
 export function build(tools: readonly (AnyFn | Tool)[] | Toolbox | undefined, context: InvokeContext = {}): Toolbox {
 	return Object.fromEntries(
@@ -91,7 +91,7 @@ export async function perform(name: string, args: Args, box: Toolbox, context: I
 	return invoke(tool, args, context);
 }
 
-/** Checks that every required argument of the tool is present. The error names the first missing one. */
+/** Checks that every required argument of the tool is present. The error names the first missing argument. */
 export function validateRequired(name: string, args: Args, box: Toolbox): Outcome<Args> {
 	const tool = find(name, box);
 	if (tool === undefined) return createUnknownTool(name, box);
@@ -134,9 +134,9 @@ export async function withArgs<T>(
 }
 
 /**
- * Returns the tool's note for a request, or `undefined`. As in a call, the hook gets the arguments with the defaults of
- * the schema, or the result of `readArgs`. There is no note if the arguments do not fit the schema or cannot be read. The
- * result is a promise only if the schema or `readArgs` is asynchronous.
+ * Returns the tool's note for a request, or `undefined`. As in a call, the hook gets the arguments with the
+ * defaults of the schema, or the result of `readArgs`. There is no note if the arguments do not fit the schema
+ * or cannot be read. The result is a promise only if the schema or `readArgs` is asynchronous.
  */
 export function onRequest(name: string, args: Args, box: Toolbox): Note | undefined | Promise<Note | undefined> {
 	const tool = find(name, box);
@@ -159,7 +159,7 @@ export function onResult(name: string, args: Args, result: unknown, box: Toolbox
 	});
 }
 
-/** Returns the tool's note for a failure. Without an `onError` hook it is `'default'`. */
+/** Returns the tool's note for a failure. Without an `onError` hook the note is `'default'`. */
 export function onError(name: string, args: Args, reason: string, box: Toolbox): 'default' | 'ignore' | Note {
 	const said = callQuietly(() => {
 		const tool = find(name, box);
@@ -168,7 +168,10 @@ export function onError(name: string, args: Args, reason: string, box: Toolbox):
 	return said ?? 'default';
 }
 
-/** Returns the arguments with the defaults of the schema, or unchanged if they do not fit or the schema is asynchronous. */
+/**
+ * Returns the arguments with the defaults of the schema. Returns them unchanged if they do not fit or the schema
+ * is asynchronous.
+ */
 function fillDefaults(tool: Tool, args: Args): unknown {
 	const checked = checkInput(tool.inputSchema, copyData(args));
 	if (checked instanceof Promise) checked.catch(() => {});
@@ -202,8 +205,8 @@ function toToolSpec(tool: Tool): ToolSpec {
 
 /**
  * Converts a schema to OpenAI's strict mode: every object is closed, and every property is required. An optional
- * property also accepts `null`, which `dispatch` reads as left out. A tuple takes no further entries. An object with
- * fields of any name stays open: closed it would accept nothing.
+ * property also accepts `null`, which `dispatch` treats as left out. A tuple accepts no further entries. An
+ * object with fields of any name stays open, because a closed object would accept no field.
  */
 function toStrict(schema: JsonSchema, isRoot = false): JsonSchema {
 	const mapped = mapInner(schema, (inner) => toStrict(inner));
@@ -228,7 +231,7 @@ function describesObject({ type, properties }: JsonSchema): boolean {
 	return [type].flat().includes('object') || properties !== undefined;
 }
 
-/** Whether the schema names no field of the object and allows any. */
+/** Whether the schema names no field of the object and allows any field. */
 function isOpen(schema: JsonSchema): boolean {
 	return Object.keys(getProperties(schema)).length === 0 && schema.additionalProperties !== false;
 }

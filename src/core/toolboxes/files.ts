@@ -31,7 +31,7 @@ export function addTools(box: Toolbox, tools: readonly Tool[], context: InvokeCo
 	return { ...box, ...(context === undefined ? all : build(all, { readConversation: () => [], ...context })) };
 }
 
-/** Lists all files of a folder, page by page. */
+/** Lists all files of a folder, one page of the list after the other. */
 export async function* listFiles(workspace: Workspace, path = ''): AsyncGenerator<ListedEntry, undefined> {
 	for (let after: string | undefined; ; ) {
 		const { entries, truncated } = await workspace.list({ path, recursive: true, after });
@@ -41,7 +41,7 @@ export async function* listFiles(workspace: Workspace, path = ''): AsyncGenerato
 	}
 }
 
-/** Makes a change once. A call that runs again after a crash returns its first result. */
+/** Makes a change once. A call that is repeated after a crash returns its first result. */
 export async function changeOnce<R>(workspace: Workspace, work: () => Promise<R>): Promise<R> {
 	// SAFETY: a call recalls only the result of the same tool for the same arguments.
 	const before = (await workspace.recall()) as R | undefined;
@@ -75,7 +75,7 @@ export async function openText(workspace: Workspace, path: string): Promise<Open
 			'path',
 			`${path} has ${info.size} bytes, and at most ${largestText} can be edited. Write it anew.`,
 		);
-	// The errors of `readLines` name a similar path, and report files that are not text.
+	// The errors of `readLines` name a similar path, and describe files that are not text.
 	if (info?.type !== 'file' || info.lines === undefined) await workspace.readLines(path, { toLine: 1 });
 	const { version } = info?.type === 'file' ? info : { version: 0 };
 	const bytes = await workspace.read(path);

@@ -6,9 +6,9 @@ import { compilePattern } from '../tool/pattern/pattern.ts';
 const longestGlob = 500;
 
 /**
- * Compiles a glob: `*` and `?` within a name, `**` over folders, `[abc]`, `{a,b}`. A glob without a slash is matched with
- * the name of the file, else with its path. It is matched in linear time. Throws `invalid_argument` for one that it does
- * not know.
+ * Compiles a glob: `*` and `?` within a name, `**` over folders, `[abc]`, `{a,b}`. A glob without a slash is
+ * matched with the name of the file, else with its path. Matching takes linear time. Throws `invalid_argument`
+ * for a glob with other syntax.
  */
 export function compileGlob(glob: string): (path: string, work: StepCounter) => Steps<boolean> {
 	const hasFolder = glob.includes('/');

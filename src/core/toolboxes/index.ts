@@ -1,4 +1,4 @@
-/** The namespace `toolbox`: records of tools by name, and the boxes that Runlet has. */
+/** The namespace `toolbox`: records of tools by name, and Runlet's own boxes of tools. */
 
 import type { InvokeContext } from '../tool/index.ts';
 import type { Toolbox } from '../tool/toolbox.ts';
@@ -55,7 +55,7 @@ export function basic(context?: InvokeContext): Toolbox {
 	);
 }
 
-/** All boxes together, with the tools that change things. */
+/** All boxes together, with the tools that change files and other state. */
 export function all(context?: InvokeContext): Toolbox {
 	return withCoding(withFiles(withWeb(withTask(basic(context), context), context), context), context);
 }
@@ -66,7 +66,10 @@ export function withTask(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, tools, context);
 }
 
-/** Adds the tools for wake-ups (docs/schedules.md). Not in `all`, because a Worker needs schedules for them. */
+/**
+ * Adds the tools for wake-ups (docs/schedules.md). These tools are not in `all`, because a Worker needs
+ * schedules for them.
+ */
 export function withWakeups(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, [scheduleWakeupTool(), listWakeupsTool(), cancelWakeupTool()], context);
 }
@@ -89,7 +92,7 @@ export function withFiles(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, tools, context);
 }
 
-/** Adds `run_shell`. No other box has it. */
+/** Adds `run_shell`, which is in no other box. */
 export function withShell(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, [runShellTool()], context);
 }

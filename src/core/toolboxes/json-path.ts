@@ -11,11 +11,11 @@ type Selector = InstanceType<typeof selectors.JSONPathSelector>;
 
 /** The steps to look at a value. */
 const perValue = 30;
-/** The steps for each of the work that `equals` counts: 0.02 for a value. */
+/** The steps for one unit of the work that `equals` counts. A value counts 0.02 units. */
 const perEqual = 100;
 /** The most cached patterns. */
 const mostPatterns = 100;
-/** The result of a query or a function without a value (RFC 9535, 2.4.1). */
+/** The result of a query or a function that has no value (RFC 9535, 2.4.1). */
 const nothing = Symbol('Nothing');
 
 /** The constant values of a search. */
@@ -29,10 +29,10 @@ interface Found {
 	readonly value: unknown;
 }
 
-/** Yields found values, or `undefined` to give other requests a turn. */
+/** Yields found values, or `undefined` to let other requests run. */
 type Finding = Generator<Found | undefined, void, undefined>;
 
-/** Yields the values in the order of RFC 9535, and `undefined` to give other requests a turn. */
+/** Yields the values in the order of RFC 9535, and `undefined` to let other requests run. */
 export function findValues(path: JSONPathQuery, root: unknown, work: StepCounter): Finding {
 	return find(path, root, { root, work, patterns: new Map() });
 }
@@ -199,7 +199,7 @@ function* call(
 	return yield* compile(name === 'match' ? `^(?:${pattern})$` : pattern, search).test(value, search.work);
 }
 
-/** Compiles a regular expression, which takes linear time to match: a model writes it. */
+/** Compiles a regular expression. Matching takes linear time, because a model writes the expression. */
 function compile(source: string, { patterns, work }: Search): Pattern {
 	const ready = patterns.get(source);
 	if (ready !== undefined) return ready;

@@ -11,7 +11,10 @@ import { findValues } from './json-path.ts';
 
 /** The most bytes of a file. */
 const largestFile = 4_194_304;
-/** The most values of a JSON text, which is parsed without a pause, and the weight of a list or an object. */
+/**
+ * The most values of a JSON text, because it is parsed without a pause. The second number is the weight of a
+ * list or an object.
+ */
 const [mostItems, perContainer] = [600_000, 4];
 const mostMatches = 1_000;
 /** The most characters of all matches, as JSON. */
@@ -29,7 +32,10 @@ const input = v.object({
 });
 type Input = v.InferOutput<typeof input>;
 
-/** The schema for models has `json` as a text: strict mode has no type for any value. Other JSON is accepted too. */
+/**
+ * In the schema for models, `json` is a text, because strict mode has no type for any value. Other JSON is also
+ * accepted.
+ */
 const described = {
 	'~standard': {
 		version: 1,
@@ -37,7 +43,7 @@ const described = {
 		validate: async (value: unknown) => {
 			const checked = await checkWithSchema(input, value);
 			if ('issues' in checked) return { issues: checked.issues.map((message) => ({ message })) };
-			// SAFETY: `input` has checked it.
+			// SAFETY: `input` has checked the value.
 			return { value: checked.value as Input };
 		},
 		types: undefined as { readonly input: Input; readonly output: Input } | undefined,
@@ -125,7 +131,7 @@ function measureJson(text: string): { readonly items: number; readonly levels: n
 
 const [quote, comma, backslash, openList, closeList, openObject, closeObject] = [34, 44, 92, 91, 93, 123, 125] as const;
 
-/** The values that a JSONPath finds. `truncated` means that there are more. */
+/** Returns the values that a JSONPath finds. `truncated` means that there are more values. */
 async function queryJson(
 	json: unknown,
 	query: string,

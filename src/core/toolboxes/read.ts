@@ -80,7 +80,7 @@ export function readFileTool(): Tool {
 async function findInfo(workspace: Workspace, path: string) {
 	const info = await workspace.stat(path);
 	if (info !== undefined) return info;
-	// Its error names a similar path.
+	// The error of this read names a similar path.
 	await workspace.read(path, { to: 0 });
 	throw createFieldError('not_found', 'path', `there is no file ${path}.`);
 }

@@ -11,11 +11,14 @@ import { compileGlob } from './glob.ts';
 
 /** The steps to open a file. */
 const perFile = 2_000;
-/** The steps to read a character, and to compare it with a character of the query. */
+/** The steps to read a character, and the steps to compare it with a character of the query. */
 const [perCharacter, perCompared] = [0.5, 0.005];
 /** The bytes of a file that are read at a time. */
 const bytesAtOnce = 262_144;
-/** The most characters of a line that are searched at once. A longer line is searched in parts for plain text. */
+/**
+ * The most characters of a line that are searched at once. A longer line is searched in parts, and only for
+ * plain text.
+ */
 const longestLine = 262_144;
 /** The most shown characters of a line. */
 const shownCharacters = 500;
@@ -66,9 +69,9 @@ export function searchFilesTool(): Tool {
 
 /** A compiled query. */
 interface Test {
-	/** A text in every matching line. */
+	/** A text that every matching line contains. */
 	readonly literal: string;
-	/** Decides about lines with the literal. Missing if all of them match. */
+	/** Decides whether a line with the literal matches. Missing if all these lines match. */
 	readonly pattern?: Pattern;
 }
 
@@ -89,7 +92,7 @@ function compileQuery(query: string, isRegex: boolean): Test {
 	);
 }
 
-/** Finds the longest obvious text in every match of a regular expression. */
+/** Finds the longest text that every match of a regular expression obviously contains. */
 function findLiteral(source: string): string {
 	if (/[|([]/.test(source)) return '';
 	// Removes optional characters, escapes and wildcards.
@@ -106,13 +109,13 @@ interface Search {
 
 interface Found {
 	readonly matches: Match[];
-	/** Whether there may be more. */
+	/** Whether there may be more matches. */
 	truncated: boolean;
 	/** Lines that are too long for a regular expression, as `PATH:LINE`. */
 	readonly passed: string[];
 }
 
-/** Searches until there are enough matches, or the work is too much. */
+/** Searches until there are enough matches, or until the limit of work. */
 async function searchAll(
 	search: Search,
 	path: string,
@@ -155,7 +158,7 @@ async function searchFile(search: Search, path: string, found: Found): Promise<v
 interface OpenLine {
 	readonly path: string;
 	readonly line: number;
-	/** The read part of the line, or the end of that part for a long line. */
+	/** The part of the line that was read, or only the end of that part if the line is long. */
 	readonly text: string;
 	/** Whether a part of the line was searched. */
 	readonly isLong: boolean;

@@ -46,7 +46,7 @@ export function runShellTool(): Tool {
 	});
 }
 
-/** Runs a command, and makes all its changes in one step, or none. */
+/** Runs a command. Makes all its changes in one step, or makes no change. */
 async function runCommand(
 	command: string,
 	timeoutMs: number,

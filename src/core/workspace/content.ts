@@ -11,7 +11,7 @@ export interface ContentInfo {
 export const markedLines = 256;
 
 const newline = 10;
-/** Bytes that are decoded at a time. */
+/** The number of bytes that are decoded at a time. */
 const piece = 1_048_576;
 
 /** Finds whether the bytes of a file are text, and where its lines are. */
@@ -21,7 +21,7 @@ export function describeContent(bytes: Uint8Array): ContentInfo {
 	return describer.end();
 }
 
-/** The same for a stream of bytes. */
+/** Does the same for a stream of bytes. */
 export function createDescriber() {
 	const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 	const marks: number[] = [];
@@ -50,7 +50,7 @@ export function createDescriber() {
 	};
 }
 
-/** Returns the byte offset after a number of lines, in a part of a text that begins at a line. */
+/** Counts lines in a part of a text that begins at a line. Returns the byte offset after a number of lines. */
 export function skipLines(bytes: Uint8Array, lines: number): number {
 	let at = 0;
 	for (let left = lines; left > 0 && at < bytes.length; left--) {
@@ -60,7 +60,10 @@ export function skipLines(bytes: Uint8Array, lines: number): number {
 	return at;
 }
 
-/** Returns the media type of a file by its name. A text is no image, audio, video or font, except SVG. */
+/**
+ * Returns the media type of a file by its name. If the file is a text, the type is no image, audio, video or
+ * font, except SVG.
+ */
 export function findMime(path: string, { lines }: Pick<ContentInfo, 'lines'>): string {
 	const name = path.slice(path.lastIndexOf('/') + 1);
 	const byName = name.includes('.') ? findMediaType(name) : undefined;
@@ -71,7 +74,7 @@ export function findMime(path: string, { lines }: Pick<ContentInfo, 'lines'>): s
 	return byName.startsWith('text/') ? 'application/octet-stream' : byName;
 }
 
-/** Whether bytes continue a text, or end it. */
+/** Whether bytes continue a text, or are a valid end of a text. */
 function isTextPart(decoder: TextDecoder, bytes?: Uint8Array): boolean {
 	if (bytes?.includes(0)) return false;
 	try {

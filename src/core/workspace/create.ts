@@ -14,12 +14,12 @@ const mostEntries = 10_000;
 const usualBytes = 262_144;
 /** The most edits of one change. */
 const mostEdits = 1_000;
-/** The most paths that a missing path is compared with. */
+/** The most known paths that are compared with a missing path. */
 const mostCompared = 1_000;
 /** The most characters of a note's key. */
 const longestKey = 256;
 
-/** Makes a workspace from a store. It checks paths and ranges, and its errors name the remedy. */
+/** Makes a workspace from a store. The workspace checks paths and ranges, and its errors name the remedy. */
 export function createWorkspace(store: WorkspaceStore, caller?: Caller): Workspace {
 	const change = async (edits: readonly Edit[], result?: unknown): Promise<readonly ChangedFile[]> =>
 		explainMissing(store, () => {
@@ -69,7 +69,7 @@ export function createWorkspace(store: WorkspaceStore, caller?: Caller): Workspa
 	};
 }
 
-/** Throws `cancelled` after the end of a call, because its result is already reported. */
+/** Throws `cancelled` after the end of a call, because the result of the call is already reported. */
 export function assertOpen(caller: Caller | undefined): void {
 	if (caller?.signal?.aborted !== true) return;
 	throw new RunletError('cancelled', 'workspace: this call has ended, and can change files no more.');

@@ -6,19 +6,22 @@ const longestTexts = 4_000_000;
 /** The most lines of the two texts together. */
 const mostLines = 200_000;
 
-/** The most edited lines of a diff. Texts that differ more are shown as replaced. */
+/** The most edited lines of a diff. If texts differ more, the diff replaces the whole text. */
 const mostEdits = 2_000;
 
-/** A text before and after a change. `undefined` stands for no file. */
+/** A text before and after a change. `undefined` means that there is no file. */
 export interface TextChange {
 	readonly path: string;
-	/** Where a moved file was before. */
+	/** The earlier path of a moved file. */
 	readonly from?: string;
 	readonly before: string | undefined;
 	readonly after: string | undefined;
 }
 
-/** Writes a change in the format of `git diff`, in steps. Returns an empty text for no change, or for long texts. */
+/**
+ * Writes a change in the format of `git diff`, in steps. Returns an empty text if nothing changed, or if the
+ * texts are too long.
+ */
 export async function createDiff({ path, from = path, before, after }: TextChange): Promise<string> {
 	if (before === after && from === path) return '';
 	const [old, next] = [before ?? '', after ?? ''];

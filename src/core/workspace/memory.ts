@@ -23,7 +23,7 @@ export interface InMemoryOptions {
 	readonly quota?: Partial<Quota>;
 }
 
-/** Makes a workspace in memory, with files by their paths. It lives as long as the object. */
+/** Makes a workspace in memory, with files by their paths. The files exist as long as the object. */
 export function inMemory(
 	files: Readonly<Record<string, string | Uint8Array>> = {},
 	{ quota }: InMemoryOptions = {},
@@ -53,7 +53,7 @@ class MemoryStore implements WorkspaceStore {
 	readonly #files = new Map<string, StoredFile<Content>>();
 	readonly #index = new PathIndex();
 	readonly #notes = new Map<string, string>();
-	/** The newest last. */
+	/** The entries of the journal. The newest entry is last. */
 	readonly #journal: MemoryEntry[] = [];
 	readonly #results = new WeakMap<Caller, string>();
 	readonly #quota: Quota;
@@ -154,7 +154,7 @@ class MemoryStore implements WorkspaceStore {
 		{ changed, caller, step }: { changed: readonly ChangedFile[]; caller?: Caller; step?: Caller['step'] },
 	): void {
 		this.#usage = addUsage(this.#usage, files, this.#quota);
-		// Deletions come first: a new file may replace a folder.
+		// Deletions are made first, because a new file may replace a folder.
 		for (const { path, before, after } of files) {
 			if (before === undefined || after !== undefined) continue;
 			this.#files.delete(path);
@@ -185,7 +185,7 @@ function toText(file: StoredFile<Content> | undefined): string | undefined {
 	return file && new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(file.content.bytes);
 }
 
-/** The paths of files and of their folders, sorted. The cost of a list depends on its length. */
+/** The sorted paths of files and of their folders. The cost of a list depends on the length of the list. */
 class PathIndex {
 	readonly #paths: string[] = [];
 	/** The number of files below each folder. */

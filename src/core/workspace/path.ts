@@ -6,7 +6,7 @@ const longestPath = 1_024;
 /** The most bytes of one name of a path. */
 const longestName = 255;
 
-/** Characters that are invisible, or that change the display of others. */
+/** Characters that are invisible, or that change how other characters are displayed. */
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/u;
 /** Characters that look like a slash and do not become a slash in NFKC. */
 const slashLike = /[\u2044\u2215\u29f5\u29f8]/u;
@@ -14,8 +14,9 @@ const drive = /^[a-z]:/i;
 const device = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])(?:\.|$)/i;
 
 /**
- * Checks the path of a file and returns it in NFC, without `.` and a leading `./`. Throws `invalid_argument`, which names
- * the field, for a path that leaves the workspace or that a person or another system may read as a different one.
+ * Checks the path of a file. Returns it in NFC, without `.` and a leading `./`. Throws `invalid_argument`, which
+ * names the field, for two kinds of paths: a path that leaves the workspace, and a path that a person or another
+ * system may read as a different path.
  */
 export function checkPath(path: unknown, field = 'path'): string {
 	const checked = checkFolder(path, field);
@@ -46,7 +47,7 @@ export function checkFolder(path: unknown, field = 'path'): string {
 	return kept.join('/');
 }
 
-/** Why a name cannot stand in a path. */
+/** Returns the reason why a name is not allowed in a path. */
 function findProblem(name: string): string | undefined {
 	if (name === '..') return 'leaves the workspace by "..". Give it from the root of the workspace on';
 	if (name.trim() === '') return 'has a blank name. Put a name between the slashes';
@@ -85,7 +86,7 @@ export function toSafeName(text: string): string {
 	return made !== '' && findProblem(made) === undefined ? made : 'file';
 }
 
-/** Lists the parent folders of a path, the outermost first. */
+/** Lists the parent folders of a path. The outermost folder is first. */
 export function listFolders(path: string): readonly string[] {
 	const names = path.split('/');
 	return names.slice(1).map((_, at) => names.slice(0, at + 1).join('/'));

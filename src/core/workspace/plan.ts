@@ -9,7 +9,7 @@ export interface Files<C> {
 	hasBelow(path: string, gone: ReadonlySet<string>): boolean;
 }
 
-/** A file before and after a change. `undefined` stands for no file. */
+/** A file before and after a change. `undefined` means that there is no file. */
 export interface Replacement<C> {
 	readonly path: string;
 	readonly before?: StoredFile<C>;
@@ -22,7 +22,7 @@ interface Plan<C> {
 	readonly notes: ReadonlyMap<string, unknown>;
 }
 
-/** Makes the new file of a `write`, with a version that no file had. */
+/** Makes the new file of a `write`, with a version that no file has had. */
 type Prepare<C> = (edit: Extract<CheckedEdit, { type: 'write' }>) => StoredFile<C>;
 
 /** Plans edits, and changes nothing. Throws `not_found`, `conflict` or `invalid_argument` for an impossible edit. */
@@ -100,7 +100,7 @@ export function describeChanges(
 	});
 }
 
-/** Throws if a file would be a child of another file. */
+/** Throws if a file would be inside of another file. */
 function assertTree<C>(replaced: readonly Replacement<C>[], files: Files<C>): void {
 	const made = new Set(replaced.flatMap(({ path, after }) => (after === undefined ? [] : [path])));
 	const gone = new Set(replaced.flatMap(({ path, after }) => (after === undefined ? [path] : [])));
@@ -153,7 +153,7 @@ export interface Entry<C> {
 interface UndoPlan<C, E extends Entry<C>> {
 	readonly entries: readonly E[];
 	readonly files: readonly Replacement<C>[];
-	/** The undone changes, the newest first. */
+	/** The undone changes. The newest change is first. */
 	readonly undone: readonly ChangedFile[];
 	/** The changes that the undo makes. */
 	readonly changed: readonly ChangedFile[];

@@ -3,7 +3,7 @@ import type { ChangedFile, Edit, FileChange, ListedEntry } from './workspace.ts'
 
 type Awaitable<T> = T | Promise<T>;
 
-/** A file in a store. `content` identifies the bytes for the store. Immutable. */
+/** A file in a store. The store finds the bytes by `content`. Immutable. */
 export interface StoredFile<C = unknown> extends Omit<ContentInfo, 'marks'> {
 	readonly version: number;
 	readonly content: C;
@@ -14,9 +14,9 @@ export interface StoredFile<C = unknown> extends Omit<ContentInfo, 'marks'> {
 /** The tool call that makes a change. */
 export interface Caller {
 	readonly callId: string;
-	/** The name that the store gave the step. Two calls may have the same id. */
+	/** The store's name for the step of the call. It is needed because two calls may have the same id. */
 	readonly step: string | symbol;
-	/** Aborts at the end of the call, after which it changes nothing. */
+	/** Aborts at the end of the call. After this, the call changes nothing. */
 	readonly signal?: Pick<AbortSignal, 'aborted'>;
 }
 
@@ -39,20 +39,22 @@ export interface ListQuery {
  * operation depends on its result, not on the number of files.
  */
 export interface WorkspaceStore {
-	/** Returns the name of a call's step, which is the same after a crash if the store survives. */
+	/** Returns the name of a call's step. The name is the same after a crash, if the store still exists. */
 	nameStep(callId: string): Caller['step'];
 	/** Finds a file, `'folder'`, or nothing. */
 	find(path: string): Awaitable<StoredFile | 'folder' | undefined>;
-	/** At most `limit` entries, sorted by path. */
+	/** Lists at most `limit` entries, sorted by path. */
 	list(query: ListQuery): Awaitable<readonly ListedEntry[]>;
 	read(file: StoredFile, from: number, to: number): Awaitable<Uint8Array>;
-	/** Returns the byte offset of a line, counted from 1. The line after the last line begins at the end. */
+	/**
+	 * Returns the byte offset of a line, counted from 1. The line after the last line is at the end of the file.
+	 */
 	findLine(file: StoredFile, line: number): Awaitable<number>;
-	/** Makes all edits or none, with the journal entry and the result for `recall` (`planEdits`). */
+	/** Makes all edits or no edit, with the journal entry and the result for `recall` (`planEdits`). */
 	change(edits: readonly CheckedEdit[], caller?: Caller, result?: unknown): Awaitable<readonly ChangedFile[]>;
 	/** Undoes steps (`planUndo`). The call's result is `{ undone }`. */
 	undo(steps: number, caller?: Caller): Awaitable<readonly ChangedFile[]>;
-	/** Lists journal entries before an id, the newest first. */
+	/** Lists the journal entries before an id. The newest entry is first. */
 	changes(limit: number, before?: string): Awaitable<readonly FileChange[]>;
 	readNote(key: string): Awaitable<unknown>;
 	/** Returns the result of the change that this call made before a crash. */

@@ -2,18 +2,18 @@
 export interface FileInfo {
 	readonly path: string;
 	readonly type: 'file';
-	/** Bytes. */
+	/** The size in bytes. */
 	readonly size: number;
 	readonly mime: string;
 	/** The time of the last write, in ISO 8601. */
 	readonly modifiedAt: string;
 	/** The number of lines. Missing if the file is not text. */
 	readonly lines?: number;
-	/** Changes with every change of the bytes. */
+	/** A number that changes with every change of the bytes. */
 	readonly version: number;
 }
 
-/** A folder exists as long as it contains a file. */
+/** A folder. It exists as long as it contains a file. */
 export interface FolderInfo {
 	readonly path: string;
 	readonly type: 'folder';
@@ -23,7 +23,7 @@ export interface FolderInfo {
 export interface ListedEntry {
 	readonly path: string;
 	readonly type: 'file' | 'folder';
-	/** Bytes of a file. */
+	/** The size of a file in bytes. */
 	readonly size?: number;
 }
 
@@ -63,9 +63,9 @@ export interface LineRange {
 export interface TextLines {
 	readonly text: string;
 	readonly fromLine: number;
-	/** The last line of `text`. */
+	/** The number of the last line of `text`. */
 	readonly toLine: number;
-	/** The lines of the whole file. */
+	/** The number of lines of the whole file. */
 	readonly lines: number;
 	/** Whether the last line is cut, because it is longer than `maxBytes`. */
 	readonly isCut: boolean;
@@ -88,7 +88,7 @@ interface Expected {
 export interface ChangedFile {
 	readonly path: string;
 	readonly kind: 'created' | 'changed' | 'deleted' | 'moved';
-	/** Where a moved file was before. */
+	/** The earlier path of a moved file. */
 	readonly from?: string;
 }
 
@@ -97,29 +97,29 @@ export interface FileChange extends ChangedFile {
 	readonly id: string;
 	/** The call that made the change. Missing for changes of people. */
 	readonly callId?: string;
-	/** ISO 8601. */
+	/** The time of the change, in ISO 8601. */
 	readonly at: string;
 	/** A unified diff, if the file was text before and after and is not too long. */
 	readonly diff?: string;
 }
 
 export interface FileChanges {
-	/** The newest first. */
+	/** The changes. The newest change is first. */
 	readonly changes: readonly FileChange[];
-	/** Continues with older changes. Missing at the end. */
+	/** The cursor for older changes. Missing at the end. */
 	readonly cursor?: string;
 }
 
 /**
- * Files of a session (docs/tools.md). Paths are relative to its root, with `/` between names. A path that is not safe is
- * `invalid_argument`, a missing file `not_found`, and a file that changed meanwhile `conflict`: each error names the path
- * and the remedy.
+ * The files of a session (docs/tools.md). Paths are relative to its root, with `/` between names. Throws
+ * `invalid_argument` for a path that is not safe, `not_found` for a missing file, and `conflict` for a file that
+ * was changed in the meantime. Each error names the path and the remedy.
  */
 export interface Workspace {
 	list(options?: ListOptions): Promise<Listing>;
 	/** Returns a file, a folder, or `undefined`. */
 	stat(path: string): Promise<FileInfo | FolderInfo | undefined>;
-	/** Returns the bytes of a file, or a range of them. */
+	/** Returns the bytes of a file, or a range of the bytes. */
 	read(path: string, range?: ByteRange): Promise<Uint8Array>;
 	/**
 	 * Returns lines of a text. `toLine` after the end means the last line. Refuses `fromLine` after the end, and a file
@@ -128,10 +128,10 @@ export interface Workspace {
 	readLines(path: string, range?: LineRange): Promise<TextLines>;
 	write(path: string, content: string | Uint8Array): Promise<ChangedFile>;
 	delete(path: string): Promise<ChangedFile>;
-	/** Throws if `to` already has a file. */
+	/** Moves a file. Throws if `to` already has a file. */
 	move(from: string, to: string): Promise<ChangedFile>;
 	/**
-	 * Makes all edits, one after another, or none.
+	 * Makes all edits, one after another. If an edit fails, makes no edit.
 	 *
 	 * @param result the later result of `recall`
 	 */
@@ -139,20 +139,20 @@ export interface Workspace {
 	/** Lists the changes of files. */
 	changes(options?: { readonly limit?: number; readonly cursor?: string }): Promise<FileChanges>;
 	/**
-	 * Undoes the newest steps and returns their changes. A step is all changes of one call. Changes of people and undos
-	 * are not steps. Throws `conflict` if somebody else changed one of the files since.
+	 * Undoes the newest steps and returns their changes. A step is all changes of one call. Changes of people and
+	 * undos are not steps. Throws `conflict` if one of the files was changed after the step by somebody else.
 	 */
 	undo(steps?: number): Promise<readonly ChangedFile[]>;
 	/** Returns the JSON value of a `note`. */
 	readNote(key: string): Promise<unknown>;
 	/**
-	 * Returns the same files for one tool call. All its changes are one step. After `signal` aborts, changes are
-	 * refused.
+	 * Returns a workspace with the same files for one tool call. All changes of the call are one step. After
+	 * `signal` aborts, changes are refused.
 	 */
 	forCall(callId: string, signal?: Pick<AbortSignal, 'aborted'>): Workspace;
 	/**
-	 * Returns the `result` of the change that this call made before a crash. A tool calls it before a change, so that a
-	 * repeated call changes nothing twice.
+	 * Returns the `result` of the change that this call made before a crash. A tool calls this function before a
+	 * change, so that a repeated call does not change anything twice.
 	 */
 	recall(): Promise<unknown>;
 }

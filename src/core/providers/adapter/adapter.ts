@@ -11,11 +11,11 @@ export interface WireTool {
 	readonly description: string;
 	readonly inputSchema: JsonSchema;
 	readonly provider?: ToolForProvider;
-	/** The id of the call whose result brought the tool into the conversation. */
+	/** The id of the call whose result introduced the tool into the conversation. */
 	readonly foundBy?: string;
 }
 
-/** A prepared request: names are aliases, and the model has no prefix. */
+/** A prepared request: its tool names are aliases, and the name of its model has no prefix. */
 export interface ModelRequest
 	extends Omit<CallOptions, 'signal' | 'onActivity' | 'foundBy' | 'maxRetries' | 'timeouts'> {
 	readonly model: string;
@@ -29,13 +29,16 @@ export interface ModelRequest
 export interface ReplyReader {
 	readonly event: (event: Json) => void;
 	readonly body: (body: Json) => void;
-	/** Called when the stream ends: at its end, or at `data: [DONE]`. */
+	/** Called when the stream ends: after its last byte, or at `data: [DONE]`. */
 	readonly end?: (how: 'eof' | 'done') => void;
-	/** Returns the id of a reply that the provider continues in the background, until the reply has ended. */
+	/**
+	 * Returns the id of a reply that the provider continues in the background. Returns nothing after the end of
+	 * the reply.
+	 */
 	readonly pending?: () => string | undefined;
 }
 
-/** The most that a request may bill besides its tokens and the reply. */
+/** The most that a provider may bill for a request in addition to its tokens and the reply. */
 export interface Foreseen extends Terms {
 	readonly units?: Units;
 	/** The uses of the provider's own tools. After each use the model reads everything again. */
@@ -53,14 +56,17 @@ export interface Adapter {
 	readonly prefix?: string;
 	/** The variable that holds the key in a Worker, for error messages. */
 	readonly keyName?: string;
-	/** Whether it needs that key. The default is `true`. */
+	/** Whether the provider needs that key. The default is `true`. */
 	readonly needsKey?: boolean;
-	/** The missing setting without which it only recognizes its models. */
+	/** The missing setting. Without it the provider only recognizes its models. */
 	readonly needs?: string;
 	readonly meta: ProviderMeta;
 	/** Converts an agent's choices to fields of a request's body. Throws `invalid_request` for an unknown tool. */
 	readonly choose?: (choices: ProviderChoices) => Json;
-	/** Returns the most that a request with these fields in its body may bill besides its tokens and the reply. */
+	/**
+	 * Returns the most that a provider may bill for a request with these body fields, in addition to its tokens
+	 * and the reply.
+	 */
 	readonly foresee?: (fields: Json, model: string, call: CallEstimate) => Foreseen;
 	/** Sends the request with more fields in its body. Resolves to a successful response. Throws what the SDK throws. */
 	readonly send: (request: ModelRequest, more: Json) => Promise<Response>;

@@ -16,7 +16,7 @@ export interface ProviderRequest {
 	readonly request: ModelRequest;
 	readonly caller: Caller;
 	readonly prices: Prices;
-	/** More fields for the body of the request. */
+	/** Further fields for the body of the request. */
 	readonly more: Json;
 	/** The tools' own names by alias, if they differ. */
 	readonly names: ReadonlyMap<string, string>;
@@ -36,8 +36,8 @@ interface Exchange {
 }
 
 /**
- * Sends one request and reads its reply. Resolves at the terminal event of a stream, and does not wait for the stream's
- * end. A failure is a `RunletError` with the usage so far. Calls `onActivity` for each network chunk.
+ * Sends one request and reads its reply. Resolves at the terminal event of a stream, without waiting for the end
+ * of the stream. A failure is a `RunletError` with the usage so far. Calls `onActivity` for each network chunk.
  */
 export async function ask(
 	{ adapter, request, caller, prices, more, names }: ProviderRequest,
@@ -75,7 +75,7 @@ export async function ask(
 		return whole;
 	} catch (thrown) {
 		const left = reader.pending?.();
-		// The caller gets its own error, whether or not the cancellation succeeds.
+		// The caller gets its own error, even if the cancellation fails.
 		if (left !== undefined) void adapter.background?.cancel(left).catch(() => {});
 		const failure = signal.aborted ? toAbortError(signal) : toProviderError(thrown, caller);
 		// The provider may bill what it has read and written so far.
@@ -123,7 +123,7 @@ const longestPauseMs = 10_000;
 /** The number of successive failed requests after which a reply counts as lost. */
 const mostFailures = 5;
 
-/** Requests a reply in the background by its id until it is finished. Does nothing for any other reply. */
+/** Requests a reply in the background by its id until the reply is finished. Does nothing for any other reply. */
 async function followReply({ background }: Adapter, exchange: Exchange): Promise<void> {
 	const { request, caller, reply, reader, onActivity } = exchange;
 	const { signal } = request;
@@ -145,7 +145,7 @@ async function followReply({ background }: Adapter, exchange: Exchange): Promise
 	}
 }
 
-/** Whether a reply was lost on its way, so that its provider may still have it. */
+/** Whether the connection was lost during a reply, so that the provider may still have the reply. */
 function isLost(thrown: unknown): boolean {
 	return !(thrown instanceof ProviderComplaint) && !(thrown instanceof RunletError && thrown.code !== 'interrupted');
 }

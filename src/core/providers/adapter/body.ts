@@ -4,7 +4,10 @@ import { type ReasoningEffort, reasoningEfforts } from '../../chat/provider.ts';
 import type { JsonSchema } from '../../tool/index.ts';
 import type { Json } from './json.ts';
 
-/** Joins the system prompt and the system messages before the conversation. Later system messages stay in place. */
+/**
+ * Joins the system prompt and the system messages at the beginning of the conversation. Later system messages
+ * keep their place.
+ */
 export function joinSystem(
 	system: string | undefined,
 	messages: readonly Message[],
@@ -14,23 +17,23 @@ export function joinSystem(
 	return [system, ...first.map(messageText), ...more].filter((text) => text !== undefined && text !== '').join('\n\n');
 }
 
-/** Returns the conversation without the system messages before it. */
+/** Returns the conversation without the system messages at its beginning. */
 export function dropFirstSystem(messages: readonly Message[]): readonly Message[] {
 	const rest = messages.findIndex(({ role }) => role !== 'system');
 	return rest === -1 ? [] : messages.slice(rest);
 }
 
 /**
- * Writes a system message within a conversation as a user's text, for APIs that take no system message there. Before
- * the conversation it would change the beginning of each later request.
+ * Writes a system message within a conversation as a user's text, for APIs that accept no system message there.
+ * At the beginning of the conversation, the message would change the beginning of each later request.
  */
 export function toSystemText(text: string): string {
 	return `<system>\n${text}\n</system>`;
 }
 
 /**
- * Returns the level of a model that is nearest to the wanted level: of two, the one that thinks more, except `max`,
- * which has no limit. Returns `undefined` for a model without levels.
+ * Returns the level of a model that is nearest to the wanted level. Of two nearest levels, the higher level is
+ * returned, except `max`, which has no limit. Returns `undefined` for a model without levels.
  */
 export function roundEffort(wanted: ReasoningEffort, steps: readonly ReasoningEffort[]): ReasoningEffort | undefined {
 	const distance = (step: ReasoningEffort): number =>

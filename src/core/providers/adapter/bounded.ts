@@ -4,9 +4,12 @@ import { createReplyTooLarge, usualReplyBytes } from '../../chat/model-call.ts';
 export interface WireBounds {
 	readonly model: string;
 	readonly maxReplyBytes: number;
-	/** The limit of an event, or of an answer without a stream: the reply with its escapes and the JSON around it. */
+	/**
+	 * The limit of an event, or of an answer without a stream: the longest reply, its escapes and the JSON around
+	 * it.
+	 */
 	readonly perEvent: number;
-	/** The limit of a whole stream, whose events hold little text each. */
+	/** The limit of a whole stream, whose events each contain little text. */
 	readonly total: number;
 }
 
@@ -31,7 +34,7 @@ export function createWireMeter({ model, maxReplyBytes, perEvent, total }: WireB
 	};
 }
 
-/** Throws `reply_too_large` over the limit. */
+/** Reads a body. Throws `reply_too_large` if it is over the limit. */
 export async function readBody(response: Response, bounds: WireBounds): Promise<string> {
 	const meter = createWireMeter(bounds);
 	return getText(response, (bytes) => {
@@ -51,7 +54,7 @@ export async function readError(response: Response): Promise<string> {
 	});
 }
 
-/** Reads the text of a body while there is room. The rest is not fetched. */
+/** Reads the text of a body up to the limit. The rest is not fetched. */
 async function getText(response: Response, hasRoom: (bytes: number) => boolean): Promise<string> {
 	const reader = response.body?.getReader();
 	if (reader === undefined) return '';

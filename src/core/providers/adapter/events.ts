@@ -4,22 +4,23 @@ import { createWireBounds, createWireMeter, type WireBounds } from './bounded.ts
 import { createParser } from './event-parser.ts';
 import type { Json } from './json.ts';
 
-/** Stands for the line `data: [DONE]`, which ends a stream of OpenAI's dialect. */
+/** Represents the line `data: [DONE]`, which ends a stream of OpenAI's dialect. */
 export const done: Json = Object.freeze({ done: true });
 
 interface EventTaker {
-	/** Called for each network chunk, before its events, even if it has none. */
+	/** Called for each network chunk, before the events of the chunk, and even if it has no events. */
 	readonly onChunk?: () => void;
-	/** Takes one event. A returned promise means that the reader of the run is slower. */
+	/** Handles one event. A returned promise means that the reader of the run is slower. */
 	readonly take: (event: Json) => undefined | Promise<unknown>;
 	/** Whether the reply is complete. */
 	readonly hasAll: () => boolean;
 }
 
 /**
- * Reads the events of a server-sent stream as JSON, until the reply is complete, `data: [DONE]`, or the end. Resolves
- * to whether the stream came to its end. The connection of a complete reply can serve the next request. Any other is
- * closed. Throws `interrupted` for an event that is not JSON, and `reply_too_large` over the limits.
+ * Reads the events of a server-sent stream as JSON, until the reply is complete, until `data: [DONE]`, or until
+ * the end of the stream. Resolves to whether the stream reached its end. The connection of a complete reply can
+ * serve the next request. Any other connection is closed. Throws `interrupted` for an event that is not JSON,
+ * and `reply_too_large` over the limits.
  */
 export async function readEvents(
 	response: Response,
@@ -58,7 +59,7 @@ export async function readEvents(
 	}
 }
 
-/** Decodes network chunks to events. No chunk means the end. */
+/** Decodes network chunks to events. `undefined` instead of a chunk means the end. */
 function createEventDecoder(bounds: WireBounds) {
 	const decoder = new TextDecoder();
 	const meter = createWireMeter(bounds);
@@ -119,7 +120,7 @@ function addEvents(data: string, events: Json[]): void {
 	else if (Array.isArray(value)) events.push(...value.filter(isRecord));
 }
 
-/** The limits of the rest of an answer after the complete reply, in bytes and milliseconds. */
+/** The limits for the part of an answer that follows the complete reply, in bytes and milliseconds. */
 const mostRestBytes = 65_536;
 const mostRestMs = 1_000;
 

@@ -45,7 +45,10 @@ export async function readComplaint(response: Response): Promise<ProviderComplai
 	return new ProviderComplaint({ status, headers, body: readJson(text) ?? text });
 }
 
-/** Converts a failure to a `RunletError` without secrets. The provider's words decide its code, then the status. */
+/**
+ * Converts a failure to a `RunletError` without secrets. The text of the provider decides the code. If it
+ * decides nothing, the status decides.
+ */
 export function toProviderError(thrown: unknown, caller: Caller): RunletError {
 	if (thrown instanceof RunletError) return withCaller(thrown, caller);
 	const complaint = findComplaint(thrown);
@@ -78,7 +81,7 @@ function judgeComplaint({ status, headers, body }: Complaint, caller: Caller): R
 		...(verdict === 'auth' && caller.keyName !== undefined && { needs: caller.keyName }),
 		...(verdict === 'insufficient_quota' && { insufficientQuota: true }),
 	};
-	// Removes the secrets before the cut, which could leave half of one.
+	// Removes the secrets before the cut, because the cut could leave half of a secret.
 	const text = redact(words ?? `answered with status ${status ?? 'unknown'}`, caller)
 		.slice(0, 500)
 		.trim();
@@ -89,7 +92,7 @@ function judgeComplaint({ status, headers, body }: Complaint, caller: Caller): R
 
 interface Report {
 	readonly message?: string;
-	/** All short words for the kind of the error: `type`, `code`, `status`. */
+	/** All short names for the kind of the error: `type`, `code`, `status`. */
 	readonly kinds?: readonly string[];
 	readonly kind?: string;
 	readonly retryAfter?: number;
@@ -142,7 +145,7 @@ type Verdict =
 	| 'interrupted'
 	| 'provider_error';
 
-/** The exact short words of providers. The first match counts. */
+/** The exact short names that providers use. The first matching name counts. */
 const verdicts: readonly (readonly [Verdict, RegExp])[] = [
 	['insufficient_quota', /^(insufficient_quota|billing_error|insufficient_balance|billing_hard_limit_reached|402)$/i],
 	['context_overflow', /^(context_length_exceeded|context_window_exceeded|request_too_large|413)$/i],
@@ -227,7 +230,7 @@ export function createNotTheApi({ displayName, model, variant: provider }: Calle
 	return new RunletError('network', message, { model, provider });
 }
 
-/** Finds an adapter's complaint. SDKs wrap what their `fetch` throws. */
+/** Finds the complaint of an adapter. SDKs wrap the errors that their `fetch` throws. */
 export function findComplaint(thrown: unknown): Complaint | undefined {
 	if (thrown instanceof ProviderComplaint) return thrown.complaint;
 	return thrown instanceof Error && thrown.cause instanceof ProviderComplaint ? thrown.cause.complaint : undefined;
@@ -248,7 +251,7 @@ function withCaller(error: RunletError, caller: Caller): RunletError {
 	return withData(error, { model, provider }, message);
 }
 
-/** Removes secrets from a text: known ones, and what looks like a key, masked or not. */
+/** Removes secrets from a text: the known secrets, and texts that look like a key, also if they are masked. */
 function redact(text: string, { secrets }: Caller): string {
 	let out = text;
 	for (const secret of secrets) out = out.replaceAll(secret, '[key]');

@@ -14,7 +14,7 @@ export function readJson(text: string): unknown {
 	}
 }
 
-/** Reads a count of tokens from an answer. Throws `interrupted` without one. */
+/** Reads a count of tokens from an answer. Throws `interrupted` if there is no count. */
 export async function readCount(response: Response, key: string): Promise<number> {
 	const answer: unknown = await response.json();
 	const count = isRecord(answer) ? getNumber(answer, key) : undefined;

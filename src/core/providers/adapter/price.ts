@@ -9,15 +9,15 @@ import { readTokenUnits } from './units.ts';
 
 export interface Prices {
 	/**
-	 * Returns the cost of a call: by your own price, else as the provider reports it, else by the price list. Never
-	 * guesses by a similar name. `raw` is the provider's usage record.
+	 * Returns the cost of a call. Uses your own price, else the cost that the provider reports, else the price
+	 * list. Never uses the price of a similar name. `raw` is the provider's usage record.
 	 */
 	readonly findCost: (models: readonly (string | undefined)[], raw: Json, usage: ChatUsage) => Price;
 	/** Returns the most that a call of a model may cost. */
 	readonly findMost: (model: string, billed: Billed) => Price;
 }
 
-/** @param prefix the prefix of the model names, under which `own` may have them too */
+/** @param prefix the prefix of the model names. The names in `own` may also have it. */
 export function createPrices(provider: string, own: OwnPrice | undefined, prefix = ''): Prices {
 	const findOwn = (names: readonly string[]) =>
 		findOwnRates(own, [...names.map((name) => `${prefix}${name}`), ...names]);
@@ -26,7 +26,8 @@ export function createPrices(provider: string, own: OwnPrice | undefined, prefix
 		if (typeof own === 'function') return callOwn(own, names, billed);
 		const rates = findOwn(names);
 		if (rates !== undefined) return find(provider, names[0] ?? '', billed, now, rates);
-		// A gateway may answer with its own name of the model. If no name is listed, the error has the requested name.
+		// A gateway may answer with its own name of the model. If the list has no such name, the error has the
+		// requested name.
 		const name = names.find((name) => isListed(provider, name, now)) ?? names.at(-1);
 		return name === undefined ? { unpriced: 'the model' } : find(provider, name, billed, now);
 	};
@@ -91,7 +92,7 @@ function readCost(raw: Json): number | undefined {
 	if (!isRecord(raw.cost_details) && raw.is_byok === undefined) return undefined;
 	const cost = getNumber(raw, 'cost');
 	if (raw.is_byok !== true || cost === undefined) return cost;
-	// With your own key OpenRouter bills only its fee, and the provider bills the rest.
+	// If you use your own key at OpenRouter, OpenRouter bills only its fee, and the provider bills the rest.
 	const more = getNumber(getObject(raw, 'cost_details'), 'upstream_inference_cost');
 	return more === undefined ? undefined : cost + more;
 }

@@ -35,7 +35,7 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 	const prices = createPrices(variant, price, adapter.prefix);
 	const secrets = listSecrets(settings);
 	const caller = (model: string): Caller => ({ displayName, variant, model, secrets, keyName });
-	// A provider may also know models without the prefix.
+	// A provider may also recognize models without the prefix.
 	const hasPrefix = prefixDetector(prefix);
 	const stripPrefix = (model: string): string => (hasPrefix(model) ? model.slice(prefix.length) : model);
 	const toFields = (choices: ProviderChoices): Json => withBody(adapter.choose?.(choices) ?? {}, settings.body);
@@ -79,7 +79,10 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 	};
 }
 
-/** Creates the calls of an adapter. A caller that passes `onActivity` retries itself, so it gets a single request. */
+/**
+ * Creates the calls of an adapter. A caller that passes `onActivity` repeats calls itself, so the adapter makes
+ * a single request.
+ */
 function createCall(
 	adapter: Adapter,
 	{ maxRetries = 0, timeouts }: Partial<ProviderSettings>,
@@ -99,7 +102,7 @@ function createCall(
 	): Promise<ChatReply | undefined> => {
 		const { signal = new AbortController().signal, onActivity, ...rest } = options;
 		assertEffort(rest.reasoningEffort);
-		// The own names by alias, for tools that need an alias.
+		// The tools' own names by their aliases, for tools that need an alias.
 		const aliases = tools.map(({ name }) => [providerName(name), name] as const);
 		const names = new Map(aliases.filter(([alias, name]) => alias !== name));
 		const more = capLength(toFields(rest), rest.maxOutputTokens);

@@ -14,13 +14,16 @@ export type CallKey = string | number;
 export type Terms = Pick<ChatUsage, 'serviceTier' | 'speed' | 'region'>;
 
 export interface Ending {
-	/** The stop reason in Runlet's words. A turn with calls that ends normally becomes `tool_use`, unless `isExact`. */
+	/**
+	 * The stop reason as Runlet names it. If a turn with calls ends normally, it becomes `tool_use`, unless
+	 * `isExact` is set.
+	 */
 	readonly reason: StopReason;
 	/** Whether the provider itself distinguishes a turn that ends with calls. */
 	readonly isExact?: boolean;
 	/** The provider's own data: its stop reason, its model, the id of the answer. */
 	readonly raw: Json;
-	/** Data that the provider wants back. Missing if text and calls are enough. */
+	/** Data that the provider wants back. Missing if the text and the calls contain everything. */
 	readonly metadata?: unknown;
 	/** Whether the last call was cut off, if its JSON does not show it. */
 	readonly lastCallCut?: boolean;
@@ -124,7 +127,10 @@ export class ReplyBuilder {
 		return (this.#calls.byKey.get(key)?.pieces.length ?? 0) > 0;
 	}
 
-	/** Sets the model that answers, as the provider names it. `claude-x` may be answered by `claude-x-20250929`. */
+	/**
+	 * Sets the model that answers, by the provider's name for it. `claude-x-20250929` may answer a request to
+	 * `claude-x`.
+	 */
 	setModel(name: string | undefined): void {
 		this.#answeredBy = name ?? this.#answeredBy;
 	}
@@ -148,7 +154,7 @@ export class ReplyBuilder {
 		this.#emit({ type: 'provider_tool', ...call });
 	}
 
-	/** Adds a source of the text, once. */
+	/** Adds a source of the text. Adds each source only once. */
 	source(fields: Omit<Source, 'id'>): void {
 		const source = createSource(fields);
 		if (this.#work.sources.has(source.id)) return;
@@ -156,7 +162,7 @@ export class ReplyBuilder {
 		this.#emit({ type: 'source', ...source });
 	}
 
-	/** Adds an image that the model made, from base64. Returns its name, by which it is sent back. */
+	/** Adds an image that the model made, from base64. Returns the name by which the image is sent back. */
 	image(mime: string, data: string): string {
 		const image = createMadeImage(mime, data);
 		this.#work.images.set(image.name, image);
@@ -188,7 +194,7 @@ export class ReplyBuilder {
 
 	usageSoFar(): { readonly raw: Json; readonly usage: ChatUsage } {
 		const units = { ...readTokenUnits(this.#billed.raw), ...this.#billed.units };
-		// Providers use these field names with other values: the adapter reads them.
+		// The adapter reads these fields, because providers use the same names with other values.
 		const { units: _, serviceTier: __, speed: ___, region: ____, unpriced: _____, ...counts } = this.#billed.raw;
 		const usage = {
 			...makeUsage(counts, this.#provider, this.#model),

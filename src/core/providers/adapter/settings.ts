@@ -8,18 +8,27 @@ import type { Json } from './json.ts';
 
 /** The settings of every provider function. */
 export interface ProviderSettings {
-	/** Sent only to the provider, and never part of a message. Without a key the models are known, but cannot answer. */
+	/**
+	 * The key is sent only to the provider, and is never part of a message. Without a key the models are known,
+	 * but cannot answer.
+	 */
 	readonly apiKey: string | undefined;
-	/** The URL of the API, as the provider's own SDK takes it: a gateway, a proxy, your own server. */
+	/**
+	 * The URL of the API, in the form that the provider's own SDK expects. It may be a gateway, a proxy or your
+	 * own server.
+	 */
 	readonly baseURL?: string;
 	/** More headers for each request. */
 	readonly headers?: Readonly<Record<string, string>>;
 	/**
-	 * More fields for the body of each request, in the API's own words (`temperature`, server tools, …). Lists are
-	 * joined. A limit of the reply counts if it is below the limits of the agent and of its budgets.
+	 * Further fields for the body of each request, by the names of the API (`temperature`, server tools, …). Lists
+	 * are joined. A limit of the reply counts if it is below the limits of the agent and of its budgets.
 	 */
 	readonly body?: Readonly<Record<string, unknown>>;
-	/** Your own prices: for all models, for some by name, or a function that returns US dollars (docs/budgets.md). */
+	/**
+	 * Your own prices: a price for all models, prices by model name, or a function that returns US dollars
+	 * (docs/budgets.md).
+	 */
 	readonly price?: OwnPrice;
 	/** Sends the requests. The default is the global `fetch`. */
 	readonly fetch?: typeof fetch;
@@ -78,10 +87,10 @@ export function withBody(body: Json, more: Json = {}): Json {
 	return merged;
 }
 
-/** The fields of APIs for the longest reply. */
+/** The fields with which APIs limit the length of a reply. */
 const lengths = ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'maxOutputTokens'];
 
-/** Lowers the longest reply of a body to the length that was reserved. */
+/** Lowers the length limit in a body to the reserved length. */
 export function capLength(body: Json, most: number | undefined): Json {
 	if (most === undefined) return body;
 	const capped = Object.entries(body).map(([key, value]) => {

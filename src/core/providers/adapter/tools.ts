@@ -16,12 +16,15 @@ export function createNoTool(
 	});
 }
 
-/** Throws `invalid_request` for a name of Runlet's, which the provider would not know. */
+/** Throws `invalid_request` for a tool name of Runlet that the provider does not know. */
 export function assertOwnType(provider: string, type: string): void {
 	if (isProviderToolType(type)) throw createNoTool(provider, type);
 }
 
-/** Groups the tools that sent results brought by the ids of their calls. Empty if there are no other tools. */
+/**
+ * Groups the tools that sent results introduced, by the ids of their calls. Returns no groups if there are no
+ * other tools.
+ */
 export function groupFoundTools({ tools, messages }: ModelRequest): ReadonlyMap<string, readonly WireTool[]> {
 	const later = tools.filter(({ foundBy }) => foundBy !== undefined);
 	const groups = new Map<string, WireTool[]>();
@@ -34,7 +37,7 @@ export function groupFoundTools({ tools, messages }: ModelRequest): ReadonlyMap<
 	return groups;
 }
 
-/** Throws `invalid_request` if a tool has domains that the provider cannot limit it to. */
+/** Throws `invalid_request` if a tool is limited to domains and the provider has no such limit. */
 export function assertNoDomains(provider: string, tool: ProviderTool): void {
 	const fields = ['allowedDomains', 'blockedDomains'] as const;
 	const field = fields.find((name) => tool[name] !== undefined);
@@ -54,7 +57,10 @@ export function toArguments(input: unknown): Json {
 /** The tokens that a use of a provider's tool may add to the input: a page of search results, a fetched page. */
 const tokensOfUse = 10_000;
 
-/** Counts the most tokens of input: each use of a tool reads the input and the results of all uses before it again. */
+/**
+ * Counts the most tokens of input. With each use of a tool, the model reads the input again, and also the
+ * results of all earlier uses.
+ */
 export function countMostInput(inputTokens: number, uses: number): number {
 	return inputTokens * (uses + 1) + (tokensOfUse * uses * (uses + 1)) / 2;
 }

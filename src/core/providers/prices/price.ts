@@ -22,8 +22,8 @@ export const tokenRates: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns the price of a call by the lists: all tokens and all units, in its tier, speed and region. `own` replaces the
- * rates of the list, for every tier, speed and region.
+ * Returns the price of a call by the lists: the price of all tokens and all units, in its tier, speed and
+ * region. `own` replaces the rates of the list, for every tier, speed and region.
  */
 export function findPrice(provider: string, model: string, billed: Billed, now: Date, own?: Rates): Price {
 	const rates = own ?? findAllRates(provider, model, now, billed.serviceTier);
@@ -49,7 +49,10 @@ export function findPrice(provider: string, model: string, billed: Billed, now: 
 	return { usd };
 }
 
-/** Returns the highest price of a call: its input may be written to a cache, and its output may be of any kind. */
+/**
+ * Returns the highest possible price of a call. Its input may be written to a cache, and its output may be of
+ * any kind.
+ */
 export function findMostPrice(provider: string, model: string, billed: Billed, now: Date, own?: Rates): Price {
 	const { inputTokens = 0, outputTokens = 0, units } = billed;
 	const rates = own ?? findAllRates(provider, model, now);
@@ -74,7 +77,10 @@ export function isListed(provider: string, model: string, now: Date): boolean {
 	return findAllRates(provider, model, now) !== undefined;
 }
 
-/** Returns the rates of the list and the supplement. Divides rates of a tier by its factor, which is applied later. */
+/**
+ * Returns the rates of the list and the supplement. Divides the rates of a tier by the tier's factor, because
+ * the factor is applied later.
+ */
 function findAllRates(provider: string, model: string, now: Date, tier?: string): Rates | undefined {
 	const listed = findRates(provider, model, now);
 	// The list has models without a price: free models, and models that are not paid for by tokens.
@@ -101,7 +107,7 @@ function toUnitPrice(rates: Rates, unit: string): number | undefined {
 	return rate && at(rate, 0) / 1_000;
 }
 
-/** Returns the price of the tokens. A part with its own rate is not paid for again in the whole. */
+/** Returns the price of the tokens. A part with its own rate is not billed a second time with the whole. */
 function toDollars(rates: Rates, { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0, units = {} }: Billed) {
 	const take = (rate: string, count = 0): number => (rates.has(rate) ? count : 0);
 	const hour = take('hour', units.cache_write_1h_tokens);
@@ -145,7 +151,7 @@ function sum(parts: readonly (readonly [string, number])[]): number {
 	return parts.reduce((total, [, count]) => total + count, 0);
 }
 
-/** Returns the unit of the dearest kind of output, unless that is text. */
+/** Returns the unit of the dearest kind of output. Returns nothing if the dearest kind is text. */
 function dearestOutput(rates: Rates | undefined, inputTokens: number): string | undefined {
 	const price = (kind: string): number => at(rates?.get(kind) ?? [], inputTokens);
 	const [dearest] = ['output_audio', 'output_image', 'output_video'].sort((a, b) => price(b) - price(a));

@@ -6,29 +6,29 @@
  * mistral.ai/pricing and docs.mistral.ai/getting-started/models; api-docs.deepseek.com/quick_start/pricing.
  */
 
-/** The price of one unit. The first match counts. */
+/** The price of one unit. The first matching entry counts. */
 const units: readonly (readonly [provider: string, unit: string, model: RegExp, usd: number])[] = [
 	// Free: only the tokens of the results are billed.
 	['anthropic', 'web_fetches', /^/, 0],
 	['anthropic', 'tool_searches', /^/, 0],
 	['anthropic', 'container_minutes', /^/, 0.05 / 60],
-	// With models that do not reason, a search of the preview tool includes the tokens of the results.
+	// For models that do not reason, the price of a search of the preview tool includes the tokens of the results.
 	['openai', 'preview_searches', /^(gpt-4o|gpt-4\.1)/, 0.025],
 	['openai', 'preview_searches', /^/, 0.01],
 	['openai', 'web_searches', /^/, 0.01],
 	['openai', 'searched_requests', /^gpt-5/, 0.01],
 	['openai', 'searched_requests', /^/, 0.025],
 	['openai', 'file_searches', /^/, 0.0025],
-	// A session of 20 minutes of a container, by its memory.
+	// The price of a container's session of 20 minutes, by the memory of the container.
 	['openai', 'containers', /^/, 0.03],
 	['openai', 'containers_4g', /^/, 0.12],
 	['openai', 'containers_16g', /^/, 0.48],
 	['openai', 'containers_64g', /^/, 1.92],
 	// An image is billed by the tokens of the model that makes it.
 	['openai', 'generated_images', /^/, 0],
-	// Only reserved: the dearest image, made from another image.
+	// Used only for reservations: the price of the dearest image, made from another image.
 	['openai', 'image_generation', /^/, 0.35],
-	// Models since Gemini 3 bill each query, and older models each grounded prompt.
+	// From Gemini 3 on, models bill each query. Older models bill each grounded prompt.
 	['gemini', 'web_searches', /^(models\/)?gemini-[3-9]/, 0.014],
 	['gemini', 'searched_prompts', /^/, 0.035],
 	['gemini', 'maps_queries', /^(models\/)?gemini-[3-9]/, 0.014],
@@ -52,12 +52,15 @@ const rates: readonly (readonly [provider: string, model: RegExp, kind: string, 
 	['openai', /^gpt-4o-mini-audio/, 'output_audio', 20],
 ];
 
-/** Rates for a million tokens of a tier that differ from its factor. */
+/** Rates for a million tokens of a tier, where they differ from the rates by the tier's factor. */
 const tierRates: readonly (readonly [provider: string, tier: string, model: RegExp, kind: string, usd: number])[] = [
 	['openai', 'flex', /^o4-mini/, 'read', 0.138],
 ];
 
-/** The factors of the price of all tokens, or `undefined` if the model is not sold so. The first match counts. */
+/**
+ * The factors for the price of all tokens, or `undefined` if the model is not sold on these terms. The first
+ * matching entry counts.
+ */
 const factors: readonly (readonly [
 	provider: string,
 	field: Field,
@@ -82,7 +85,7 @@ const factors: readonly (readonly [
 	['openai', 'serviceTier', 'priority', /^gpt-4o-mini/, 5 / 3],
 	['openai', 'serviceTier', 'priority', /^gpt-4o/, 1.7],
 	['openai', 'serviceTier', 'priority', /^o4-mini/, 20 / 11],
-	// Regional hosts cost more for models since gpt-5.4.
+	// From gpt-5.4 on, models cost more at regional hosts.
 	['openai', 'region', 'regional', /^(gpt-5\.[4-9]|gpt-[6-9])/, 1.1],
 	['openai', 'region', 'regional', /^/, 1],
 	['gemini', 'serviceTier', 'flex', /^/, 0.5],
@@ -124,7 +127,7 @@ export function findFactor(provider: string, model: string, field: Field, value:
 	)?.[4];
 }
 
-/** Names that a provider moved to another model, which the package has at the old price. */
+/** Names that a provider moved to another model, but that the package lists at the old price. */
 const moves: readonly (readonly [provider: string, names: RegExp, from: string, model: string])[] = [
 	['mistral', /^mistral-large-latest$/, '2025-12-02', 'mistral-large-2512'],
 	['mistral', /^ministral-3b-latest$/, '2025-12-02', 'ministral-3b-2512'],
@@ -135,7 +138,7 @@ const moves: readonly (readonly [provider: string, names: RegExp, from: string, 
 	['deepseek', /^deepseek-(chat|reasoner)$/, '2026-04-24', 'deepseek-v4-flash'],
 ];
 
-/** Returns the model that a moved name now stands for. */
+/** Returns the model that a moved name means now. */
 export function findMoved(provider: string, name: string, now: Date): string | undefined {
 	const own = name.toLowerCase().trim();
 	return moves.find(

@@ -16,7 +16,7 @@ import {
 } from './layout.ts';
 import { type ByMeaning, type FullText, readFullText, readVectors } from './search.ts';
 
-/** A problem with published skills, or with reading them. */
+/** A problem with published skills, or with a read of them. */
 export type SkillsProblem =
 	| 'not_read'
 	| 'index_invalid'
@@ -26,7 +26,7 @@ export type SkillsProblem =
 	| 'not_searchable'
 	| 'not_embedded';
 
-/** Called for a skipped, missing or broken value. `message` names the skill, and any log may hold `problem`. */
+/** Called for a skipped, missing or broken value. `message` names the skill. `problem` is safe for any log. */
 export type OnProblem = (message: string, problem: SkillsProblem, skill?: string) => void;
 
 export interface DocumentsOptions {
@@ -36,13 +36,19 @@ export interface DocumentsOptions {
 	readonly onProblem: OnProblem;
 }
 
-/** Reads the published documents with the cache of the isolate. Reports a missing or broken document as `undefined`. */
+/**
+ * Reads the published documents with the cache of the isolate. Reports a missing or broken document, and returns
+ * `undefined` for it.
+ */
 export interface Documents {
-	/** Reads the index again if the isolate's copy is older. A failed read is not cached: the last good copy is used. */
+	/**
+	 * Reads the index again if the isolate's copy is older than `maxAgeMs`. A failed read is not
+	 * cached: the last good copy is used.
+	 */
 	readonly readIndex: (maxAgeMs: number) => Promise<SkillSet | undefined>;
-	/** Reads a text with its files. Does not cache it, and does not report it if it is missing. */
+	/** Reads a text with its files. Does not cache the text, and does not report a missing text. */
 	readonly readBody: (hash: string) => Promise<v.InferOutput<typeof bodySchema> | undefined>;
-	/** Each is parsed once for each isolate. */
+	/** Reads the document for the search. Each document is parsed once in each isolate. */
 	readonly readSearch: (hash: string) => Promise<SearchDocument | undefined>;
 	readonly readVectors: (hash: string) => Promise<VectorsDocument | undefined>;
 }
@@ -117,7 +123,7 @@ interface Slot<T> {
 	loaded?: { readonly key: string; readonly value: T };
 }
 
-/** What an isolate has read of one published set, for the resolvers of many runs. */
+/** The values of one published set that an isolate has read, for the resolvers of many runs. */
 interface Cache {
 	index?: { readonly set: SkillSet; readonly readAt: number };
 	readonly search: Slot<SearchDocument>;

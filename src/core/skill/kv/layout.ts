@@ -22,7 +22,7 @@ export const maxValueBytes = 25 * 1024 * 1024;
 /** A skill in the index. */
 const entrySchema = v.object({
 	name: v.string(),
-	/** A very large index has only its beginning and `…`, and the search document has the whole text. */
+	/** In a very large index, the description is cut and ends with `…`. The search document has the whole text. */
 	description: v.string(),
 	when: v.optional(v.array(v.string())),
 	modalities: v.optional(v.array(v.string())),
@@ -60,13 +60,13 @@ export const bodySchema = v.object({
 	frontMatter: v.optional(v.record(v.string(), v.unknown())),
 });
 
-/** The value under `vectorsKey`: a vector of each skill by one embedding model, a byte a number. */
+/** The value under `vectorsKey`: a vector of each skill by one embedding model. Each number is a byte. */
 export const vectorsSchema = v.object({
 	model: v.string(),
 	names: v.array(v.string()),
 	/** The hash of the embedded text of each name. */
 	texts: v.array(v.string()),
-	/** All vectors one after another, signed bytes in base64. */
+	/** All vectors, one after the other, as signed bytes in base64. */
 	values: v.string(),
 });
 
@@ -74,7 +74,7 @@ export const vectorsSchema = v.object({
 export interface SkillSet {
 	readonly entries: readonly Entry[];
 	readonly byName: ReadonlyMap<string, Entry>;
-	/** Characters of all its lines in a listing. */
+	/** The number of characters of all lines of the set in a listing. */
 	readonly length: number;
 	readonly search?: string;
 	readonly vectors?: { readonly hash: string; readonly model: string };
@@ -84,7 +84,10 @@ export const noSkills: SkillSet = { entries: [], byName: new Map(), length: 0 };
 
 const namedSchema = v.object({ name: v.string() });
 
-/** Reads the JSON of an index, else `undefined`. Skips and reports broken and duplicate entries. */
+/**
+ * Reads the JSON of an index. Returns `undefined` for other JSON. Skips and reports broken and duplicate
+ * entries.
+ */
 export function readSkillSet(
 	json: unknown,
 	onProblem: (message: string, skill?: string) => void = () => {},
@@ -173,7 +176,7 @@ export interface SkillsNamespace extends SkillStore {
 	delete(key: string): Promise<void>;
 }
 
-/** At most a thousand keys. `cursor` is there when more follow. */
+/** At most a thousand keys. `cursor` is set if more keys follow. */
 interface KeyPage {
 	readonly keys: readonly { readonly name: string }[];
 	readonly cursor?: string;
@@ -189,7 +192,7 @@ export interface SkillsKv {
 
 export type Put = readonly [key: string, value: string];
 
-/** Adapts a namespace, which takes one entry at a time. */
+/** Adapts a namespace, which accepts one entry at a time. */
 export function toSkillsKv(namespace: SkillsNamespace): SkillsKv {
 	return {
 		get: (key) => namespace.get(key),

@@ -20,7 +20,10 @@ import {
 } from './layout.ts';
 import { writeFullText } from './search.ts';
 
-/** Why a skill is not published. `line` counts from 1, and `file` is a path below the folder of all skills. */
+/**
+ * The reason why a skill is not published. `line` counts from 1, and `file` is a path below the folder of all
+ * skills.
+ */
 export interface SkillProblem {
 	readonly skill: string;
 	readonly file: string;
@@ -37,7 +40,7 @@ interface Stored {
 
 interface Wanted {
 	readonly skills: readonly PreparedSkill[];
-	/** The published version of a skill with a problem stays. */
+	/** Skills with problems. The published version of such a skill is kept. */
 	readonly problems?: readonly SkillProblem[];
 	/** Unchanged entries with their whole descriptions. KV already has their texts. */
 	readonly kept?: readonly Entry[];
@@ -45,12 +48,12 @@ interface Wanted {
 }
 
 /**
- * The writes, in this order: `puts`, `retired`, `index`, `deletes`. Before the write of the index readers see the whole
- * old set, after it the whole new set.
+ * The writes, in this order: `puts`, `retired`, `index`, `deletes`. Before the write of the index, readers get
+ * the whole old set. After it, they get the whole new set.
  */
 export interface SkillsPlan {
 	readonly puts: readonly Put[];
-	/** Missing, like `index`, if KV already has the same value. */
+	/** The record of retired keys. It is missing, like `index`, if KV already has the same value. */
 	readonly retired?: Put;
 	readonly index?: Put;
 	readonly deletes: readonly string[];
@@ -61,7 +64,10 @@ export interface SkillsPlan {
 	readonly problems: readonly SkillProblem[];
 }
 
-/** How long a value is kept after its last index: KV may serve an old index for a minute, and a run keeps its index. */
+/**
+ * How long a value is kept after the last index that names it. KV may serve an old index for a minute, and a run
+ * keeps its index.
+ */
 export const keptMs = 60 * 60_000;
 
 /** Milliseconds for which the record remembers a deleted key, because KV may list and serve it for some time. */
@@ -146,13 +152,16 @@ async function createDocuments(
 
 const retiredSchema = v.object({ at: v.record(v.string(), v.number()) });
 
-/** Finds the keys that are no longer needed, each with the time, and those that no reader can need any more. */
+/**
+ * Finds the keys that are no longer needed, each with the time from which it was not needed, and the keys that
+ * no reader can need any more.
+ */
 function retire(stored: Stored, needed: ReadonlySet<string>, named: ReadonlySet<string>, prefix: string, now: number) {
 	const parsed = v.safeParse(retiredSchema, parseJson(stored.retired));
 	const record = new Map(parsed.success ? Object.entries(parsed.output.at) : []);
 	const there = new Set(stored.keys.filter((key) => key !== indexKey(prefix) && key !== retiredKey(prefix)));
 	const unneeded = [...new Set([...there, ...named, ...record.keys()])].filter((key) => !needed.has(key)).sort();
-	// Ignores the time that an interrupted publishing stored for a key that the index still names.
+	// An interrupted publishing may have stored a time for a key that the index still names. This time is ignored.
 	const since = unneeded.map((key) => [key, named.has(key) ? now : (record.get(key) ?? now)] as const);
 	const at = since.filter(([key, time]) => there.has(key) || time + rememberedMs > now);
 	return {
@@ -162,12 +171,12 @@ function retire(stored: Stored, needed: ReadonlySet<string>, named: ReadonlySet<
 	};
 }
 
-/** Cuts descriptions until the index is small enough. Also returns the whole texts of cut descriptions. */
+/** Cuts descriptions until the index is small enough. Also returns the whole texts of the cut descriptions. */
 function cutDescriptions(entries: readonly Entry[]): {
 	readonly listed: readonly Entry[];
 	readonly descriptions?: Record<string, string>;
 } {
-	// Lengths go in steps, so that one more skill rarely changes every entry.
+	// The length is reduced in large steps, so that a further skill rarely changes every entry.
 	for (const length of [1_024, 512, 256, 192, 160, 128, 96, 64, 32]) {
 		const listed = entries.map((entry) => ({ ...entry, description: shorten(entry.description, length) }));
 		if (length > 32 && countBytes(JSON.stringify(listed)) > maxIndexBytes) continue;
@@ -231,7 +240,10 @@ export async function prepareSkill(
 	return { entry, body: content };
 }
 
-/** The entity tag of a published skill: a hash of its entry with the whole description. The paths of files are in `hash`. */
+/**
+ * The entity tag of a published skill: a hash of its entry with the whole description. The hash in the entry
+ * covers the files.
+ */
 export function toEtag({ files: _, ...entry }: Entry): Promise<string> {
 	return hashContent(JSON.stringify(Object.entries(entry).sort(([a], [b]) => (a < b ? -1 : 1))));
 }

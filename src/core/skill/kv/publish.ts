@@ -13,7 +13,7 @@ export interface PublishOptions extends Pick<WriteOptions, 'onProgress'> {
 	readonly now?: number;
 }
 
-/** The names of skills. The old version of a skill with a problem stays in KV. */
+/** The names of the published skills. If a new version has a problem, the old version stays in KV. */
 export interface Published extends Pick<SkillsPlan, 'published' | 'unchanged' | 'removed' | 'problems'> {
 	/** Violations of the format in published skills. */
 	readonly warnings: readonly SkillProblem[];
@@ -48,7 +48,10 @@ export interface SkillFolder {
 	readonly files: Readonly<Record<string, string>>;
 }
 
-/** Prepares the skills of the folders. `problems` keep folders from being published, `warnings` do not. */
+/**
+ * Prepares the skills of the folders. A folder with `problems` is not published, and a folder with only
+ * `warnings` is published.
+ */
 export async function readSkills(folders: readonly SkillFolder[]) {
 	const skills = new Map<string, PreparedSkill & { readonly path: string }>();
 	const problems: SkillProblem[] = [];
@@ -106,7 +109,10 @@ interface WriteOptions {
 const bulkKeys = 500;
 const bulkBytes = 40_000_000;
 
-/** Writes a plan in its order. After an interruption readers see one whole set, and the next publishing continues. */
+/**
+ * Writes a plan in its order. After an interruption readers get one whole set, and the next publishing
+ * continues.
+ */
 export async function writePlan(
 	kv: SkillsKv,
 	{ puts, retired, index, deletes }: SkillsPlan,

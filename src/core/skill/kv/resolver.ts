@@ -7,7 +7,7 @@ import type { SkillStore } from './layout.ts';
 import { defaultPrefix, type Entry, noSkills, type SkillSet } from './layout.ts';
 import type { Scored } from './search.ts';
 
-/** Makes the vectors of texts by the named model. */
+/** Makes the vectors of texts with the named model. */
 type EmbedTexts = (model: string, texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
 
 export interface KvResolverOptions {
@@ -16,8 +16,8 @@ export interface KvResolverOptions {
 	/** Serves only these skills, and lists all of them. */
 	readonly names?: readonly string[];
 	/**
-	 * The most characters of a full listing. The default is 4,000. A longer index lists only `alwaysOn`, as far as it
-	 * fits, and the model searches the rest.
+	 * The most characters of a full listing. The default is 4,000. If the index is longer, only the skills of
+	 * `alwaysOn` are listed, as many as fit. The model searches the other skills.
 	 */
 	readonly listLimit?: number;
 	/** Names that are always listed. */
@@ -27,8 +27,8 @@ export interface KvResolverOptions {
 	/** The most milliseconds of a read of KV. The default is 5,000. A slower read counts as failed. */
 	readonly timeoutMs?: number;
 	/**
-	 * Computes the vector of a query to search skills with vectors (`npm run skills -- --embed MODEL`) by meaning.
-	 * Without it, or if it fails, the search compares words.
+	 * Computes the vector of a query. It is used to search by meaning, if the skills have vectors (`npm run skills
+	 * -- --embed MODEL`). If it is missing or fails, the search compares words.
 	 */
 	readonly embedFn?: EmbedTexts;
 	readonly onProblem?: OnProblem;
@@ -37,11 +37,12 @@ export interface KvResolverOptions {
 /**
  * Resolves skills in Workers KV for one run (docs/skills.md). Make a new resolver for each run.
  *
- * It keeps its first index, so a run sees one set of skills even if another set is published. That costs one read, or
- * none while the isolate's copy is fresh. Bodies are read on demand, and the search documents by the first search. A
- * search compares vectors if there are vectors and an `embedFn` (words for skills without a vector), else the full
- * text, else substrings. `score` is the cosine, the BM25 score or the substring score. Missing and broken skills are
- * reported, and never fail a turn.
+ * A resolver keeps its first index, so a run uses one set of skills even if another set is published. The index
+ * costs one read, or no read while the isolate's copy is fresh. Bodies are read on demand. The first search
+ * reads the search documents. A search compares vectors if there are vectors and an `embedFn`. Skills without a
+ * vector are then compared by words. Otherwise a search uses the full text, or substrings if there is no full
+ * text. `score` is the cosine, the BM25 score or the substring score. Missing and broken skills are reported,
+ * and never fail a turn.
  */
 export function kvResolver(
 	kv: SkillStore,
@@ -81,7 +82,7 @@ export function kvResolver(
 	return {
 		listFn: async () => (await begin()).listed.map(toSkill),
 		moreFn: async () => {
-			// Without an index there is nothing to count. The next turn reads KV again.
+			// Without an index the number is unknown. The next turn reads KV again.
 			const { served, listed } = (await view) ?? { served: [], listed: [] };
 			return served.length - listed.length;
 		},
@@ -143,7 +144,7 @@ async function search(
 		.slice(0, Math.max(0, limit));
 }
 
-/** Returns `undefined` when there are no vectors, or when the query has none. */
+/** Finds skills by meaning. Returns `undefined` if there are no vectors, or if the query has no vector. */
 async function searchByMeaning(
 	documents: Documents,
 	{ set: { vectors }, byName }: View,
@@ -166,7 +167,10 @@ async function searchByMeaning(
 	}
 }
 
-/** Merges both rankings. Skills without a vector are ranked by words: the best word score counts as the best cosine. */
+/**
+ * Merges both rankings. Skills without a vector are ranked by words. The best score by words counts like the
+ * best cosine.
+ */
 function mergeRankings(
 	byMeaning: readonly Scored[],
 	byWords: readonly Scored[],
@@ -184,7 +188,7 @@ function toSkill({ 'allowed-tools': allowed, hash: _, files: __, ...skill }: Ent
 	return allowed === undefined ? skill : { ...skill, frontMatter: { 'allowed-tools': allowed } };
 }
 
-/** Selects entries in order, as far as they fit. */
+/** Selects entries in order, as many as fit. */
 function selectFitting(entries: readonly Entry[], limit: number): Entry[] {
 	let room = limit;
 	return entries.filter((entry) => {

@@ -8,7 +8,10 @@ import type { Vectors } from './layout.ts';
 /** A name with its score. Higher is better. */
 export type Scored = readonly [name: string, score: number];
 
-/** Finds names by a text, the best first: BM25 over name, description and `when`, tolerant of word forms and typos. */
+/**
+ * Finds names by a text with BM25 over name, description and `when`. Tolerates word forms and typos. The best
+ * name is first.
+ */
 export type FullText = (query: string, isServed: (name: string) => boolean) => Scored[];
 
 /** Stop words, including common words of descriptions. */
@@ -54,10 +57,12 @@ export function readFullText(json: unknown): FullText {
 		index.search(query, { filter: ({ id }) => isServed(String(id)) }).map(({ id, score }) => [String(id), score]);
 }
 
-/** Finds names by the vector of a query, nearest first, by the cosine of the angle between them. */
+/**
+ * Finds names by the vector of a query, by the cosine of the angle between vectors. The nearest name is first.
+ */
 export type ByMeaning = (query: readonly number[], isServed: (name: string) => boolean) => Scored[];
 
-/** The text of a skill that is embedded. */
+/** Returns the text of a skill from which its vector is made. */
 export function toEmbeddedText({ name, description, when = [] }: Searched): string {
 	return [name, description, ...when].join('\n');
 }
@@ -101,7 +106,7 @@ export function readVectors(vectors: Vectors): ByMeaning {
 	};
 }
 
-/** Keeps the vectors whose name and hash of the text are wanted. */
+/** Keeps the vectors whose name and text hash are wanted. */
 export function filterVectors(vectors: Vectors, isWanted: (name: string, text: string) => boolean): Vectors {
 	const { model, names, texts } = vectors;
 	const kept = readRows(vectors).flatMap((row, at) => {

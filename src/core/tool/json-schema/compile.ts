@@ -16,18 +16,21 @@ export interface Compiled {
 export interface SchemaLimits {
 	/** Characters as JSON. */
 	readonly length: number;
-	/** Schemas within it. */
+	/** The number of schemas within the schema. */
 	readonly schemas: number;
-	/** Characters of its patterns together. */
+	/** The number of characters of all patterns together. */
 	readonly patterns: number;
 }
 
 const defaultLimits: SchemaLimits = { length: 2_000_000, schemas: 50_000, patterns: 200_000 };
 
-/** The most schemas that check one value, including references. References can multiply without end. */
+/**
+ * The most schemas that check one value, including references. The number of references can grow without a
+ * limit.
+ */
 const maxInPlace = 5_000;
 
-/** The most references and choices that are nested without a step into the value. */
+/** The most references and choices that are nested in each other at the same value. */
 const maxChain = 100;
 
 /** The reason why a schema cannot be used. It begins with the place in the schema. */
@@ -38,9 +41,9 @@ class SchemaError extends Error {
 }
 
 /**
- * Compiles a JSON Schema (2020-12), so that the time of checks is bounded. Throws a `SchemaError` if the schema is too
- * large or malformed, if a `pattern` cannot be matched, or if a `$ref` points nowhere, out of the schema or in a
- * circle.
+ * Compiles a JSON Schema (2020-12), so that the time of checks is bounded. Throws a `SchemaError` if the schema
+ * is too large or malformed, if a `pattern` cannot be matched, or if the target of a `$ref` is missing, outside
+ * of the schema or in a circle.
  */
 export function compileSchema(root: JsonSchema, limits: SchemaLimits = defaultLimits): Compiled {
 	const { length, schemas } = limits;
@@ -127,7 +130,7 @@ function readReference(
 	throw new SchemaError(at, `${shown} is nowhere in the schema`);
 }
 
-/** Throws if the same schema would check a value without end, or if too many schemas would. */
+/** Throws if the same schema would check a value without end, or if too many schemas would check a value. */
 function assertFinite(
 	root: JsonSchema,
 	known: ReadonlyMap<JsonSchema, readonly unknown[]>,

@@ -5,7 +5,7 @@ export interface JsonSchema {
 	readonly [keyword: string]: unknown;
 }
 
-/** Keywords with one schema. Those of `singleInPlace` check the same value. */
+/** Keywords with one schema. The schemas of the keywords in `singleInPlace` check the same value. */
 const single = [
 	'items',
 	'contains',
@@ -73,7 +73,10 @@ export function mapInner(schema: JsonSchema, change: (inner: JsonSchema, keyword
 	);
 }
 
-/** Finds the target of a `$ref` into the same schema: `#` or a JSON pointer. Returns `undefined` for any other. */
+/**
+ * Finds the target of a `$ref` into the same schema: `#` or a JSON pointer. Returns `undefined` for any other
+ * reference.
+ */
 export function findReferred(ref: string, root: JsonSchema): unknown {
 	if (ref === '#') return root;
 	if (!ref.startsWith('#/')) return undefined;
@@ -128,7 +131,7 @@ function withDefinitions(schema: JsonSchema): JsonSchema {
 	return { ...rest, $defs: { ...definitions, ...(isRecord(rest.$defs) && rest.$defs) } };
 }
 
-/** `dependencies` becomes two keywords: one for names, one for schemas. */
+/** `dependencies` becomes two keywords: one keyword for names, and one keyword for schemas. */
 function withDependencies(schema: JsonSchema): JsonSchema {
 	if (!isRecord(schema.dependencies)) return schema;
 	const { dependencies, ...rest } = schema;
@@ -144,7 +147,10 @@ function withDependencies(schema: JsonSchema): JsonSchema {
 	};
 }
 
-/** `exclusiveMinimum: true` with `minimum` becomes a number. The same for the maximum. */
+/**
+ * `exclusiveMinimum: true` with `minimum` becomes a number. `exclusiveMaximum: true` with `maximum` becomes a
+ * number too.
+ */
 function withOpenEnds(schema: JsonSchema): JsonSchema {
 	return ['Minimum', 'Maximum'].reduce((current, name) => {
 		const [open, closed] = [`exclusive${name}`, name.toLowerCase()];

@@ -10,8 +10,8 @@ const most: SchemaLimits = { length: 100_000, schemas: 2_000, patterns: 5_000 };
 const mostTogether: SchemaLimits = { length: 1_000_000, schemas: 10_000, patterns: 20_000 };
 
 /**
- * Reads the JSON Schemas of one request, for tools and for answers. Returns each schema in the terms of 2020-12. Throws
- * `invalid_request`, with the field, for a schema that is not usable or too large.
+ * Reads the JSON Schemas of one request, for tools and for answers. Returns each schema in the form of 2020-12.
+ * Throws `invalid_request`, with the field, for a schema that is not usable or too large.
  */
 export function createSchemaReader(): (schema: JsonSchema, field: string) => JsonSchema {
 	const left = { ...mostTogether };
@@ -57,8 +57,9 @@ const steps: readonly Step[] = [
 ];
 
 /**
- * Cuts a schema to a number of characters for a model. Every value of the schema fits the cut schema: examples are
- * dropped, descriptions are shortened, and deep parts become `{}`. The caller checks values by the whole schema.
+ * Cuts a schema to a number of characters for a model. Every value that fits the schema also fits the cut
+ * schema: examples are dropped, descriptions are shortened, and deep parts become `{}`. The caller checks values
+ * against the whole schema.
  */
 export function slimSchema(schema: JsonSchema, mostCharacters: number): JsonSchema {
 	if (isWithin(schema, mostCharacters)) return schema;

@@ -4,7 +4,7 @@ import type { Compiled } from './compile.ts';
 import type { JsonSchema } from './keywords.ts';
 import { countCharacters, equals, findNumberIssues, fitsFormat, getType, isOfType, toCanonicalText } from './values.ts';
 
-/** The most work of one check, in schemas and values visited. About 50 ms. */
+/** The most work of one check, as the number of visited schemas and values. This takes about 50 ms. */
 const maxWork = 100_000;
 
 /** The deepest nesting of schemas during a check. */
@@ -24,8 +24,8 @@ interface Issue {
 type Seen = Set<string> | undefined;
 
 /**
- * Checks an input against a JSON Schema (2020-12). Returns one line for each mistake, which begins with the path. The
- * time is bounded for every schema and input: an input that takes longer is invalid.
+ * Checks an input against a JSON Schema (2020-12). Returns one line for each mistake. A line begins with the
+ * path of the mistake. The time is bounded for every schema and input: an input that takes longer is invalid.
  */
 export function findIssues(compiled: Compiled, input: unknown): readonly string[] {
 	const check = new Check(compiled);
@@ -62,7 +62,7 @@ class Check {
 		// The `unevaluated…` keywords apply to names and indices that no inner schema has checked.
 		const asks = 'unevaluatedProperties' in schema || 'unevaluatedItems' in schema;
 		const seen = asks ? new Set<string>() : seenBefore;
-		// Each of these reports its own mistakes, so all of them run.
+		// Each of these checks reports its own mistakes, so all of them run.
 		const target = this.#compiled.references.get(schema);
 		let fits = target === undefined || this.fits(target, value, seen);
 		fits = this.#isOfType(schema, value) && fits;
@@ -118,7 +118,10 @@ class Check {
 		return fits;
 	}
 
-	/** Whether at least one and at most `most` of the schemas fit. Else reports the mistakes of the nearest schema. */
+	/**
+	 * Whether at least one and at most `most` of the schemas fit. Otherwise reports the mistakes of the nearest
+	 * schema.
+	 */
 	#fitsSome(schemas: readonly unknown[], value: unknown, seen: Seen, most: number): boolean {
 		const before = this.issues;
 		let nearest: readonly Issue[] | undefined;
@@ -290,7 +293,7 @@ class Check {
 	};
 }
 
-/** A schema is nearer if its first mistake is deeper in the value, or if it has fewer mistakes. */
+/** Whether a schema is nearer to fitting: its first mistake is deeper in the value, or it has fewer mistakes. */
 function isNearer(issues: readonly Issue[], than: readonly Issue[]): boolean {
 	const depth = (of: readonly Issue[]): number => of[0]?.path.length ?? 0;
 	return depth(issues) === depth(than) ? issues.length < than.length : depth(issues) > depth(than);

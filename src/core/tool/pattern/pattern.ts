@@ -1,7 +1,7 @@
 import { doNow, type StepCounter, type Steps, uncounted } from '../../base/work.ts';
 import { type Char, type Node, parsePattern } from './parse.ts';
 
-/** A step of a program. All except `match`, `jump` and `split` continue with the next step. */
+/** A step of a program. After each step except `match`, `jump` and `split`, the next step follows. */
 type Step =
 	| { readonly type: 'match' }
 	| Char
@@ -29,7 +29,7 @@ const maxSteps = 4_000;
 export interface Pattern {
 	/** Whether any part of the text matches. */
 	matches(text: string): boolean;
-	/** The same as a computation that yields. Counts each step for each character. */
+	/** Returns the same as `matches`, as a computation that yields. Counts each step for each character. */
 	test(text: string, work: StepCounter): Steps<boolean>;
 	/** Returns the index of the first match, or -1. Counts and yields like `test`. */
 	find(text: string, work: StepCounter): Steps<number>;
@@ -37,7 +37,7 @@ export interface Pattern {
 	readonly steps: number;
 }
 
-/** Compiles a pattern. Throws a plain `Error` with the reason if that is not possible. */
+/** Compiles a pattern. Throws a plain `Error` with the reason if the pattern cannot be compiled. */
 export function compilePattern(source: string): Pattern {
 	const budget = { left: maxSteps };
 	const program = toProgram(parsePattern(source), budget);
@@ -132,9 +132,9 @@ function writeOnce(body: Node, program: Program, budget: { left: number }, depth
 }
 
 /**
- * Finds the places of a text where a match begins. Walks from the end of the text to its start, and knows for every
- * step whether it reaches a match. So each step is visited once for each character, except in loops, without
- * backtracking.
+ * Finds the places of a text where a match begins. Walks from the end of the text to its start, and marks the
+ * steps from which a match can be reached. So each step is visited once for each character, except in loops,
+ * without backtracking.
  */
 function* findMatches({ steps }: Program, text: string, work: StepCounter): Steps<Places> {
 	const looks = new Map<Step, Uint8Array>();
@@ -191,7 +191,7 @@ interface Places {
 	readonly some: boolean;
 }
 
-/** Returns where the character in front of an index begins. */
+/** Returns the beginning of the character in front of an index. */
 function stepBack(text: string, index: number): number {
 	const isPair = index > 1 && isLow(text.charCodeAt(index - 1)) && isHigh(text.charCodeAt(index - 2));
 	return index - (isPair ? 2 : 1);

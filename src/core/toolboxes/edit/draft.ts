@@ -4,7 +4,7 @@ import { checkPath, listFolders } from '../../workspace/path.ts';
 import { createBelowFile, createIsFolder, describeChanges } from '../../workspace/plan.ts';
 import { listFiles, openText } from '../files.ts';
 
-/** A text before and after a draft. `undefined` stands for no file. */
+/** A text before and after a draft. `undefined` means that there is no file. */
 export interface DraftedText {
 	readonly path: string;
 	readonly from?: string;
@@ -15,7 +15,7 @@ export interface DraftedText {
 interface Drafted {
 	/** The path of the file in the workspace. Missing for a new file. */
 	readonly origin?: string;
-	/** The new text. Missing for a file that only moves. */
+	/** The new text. Missing if the file is only moved. */
 	readonly text?: string;
 }
 
@@ -24,7 +24,7 @@ export class Draft {
 	readonly edits: Edit[] = [];
 	readonly #workspace: Workspace;
 	readonly #files = new Map<string, Drafted | undefined>();
-	/** The versions of the files that the draft has read. `null` stands for no file. */
+	/** The versions of the files that the draft has read. `null` means that there is no file. */
 	readonly #versions = new Map<string, number | null>();
 
 	constructor(workspace: Workspace) {
@@ -83,7 +83,7 @@ export class Draft {
 		this.#files.set(path, undefined);
 	}
 
-	/** Throws if a file at this path would be a child of another file, or at the path of a folder. */
+	/** Throws if a file at this path would be inside of another file, or would replace a folder. */
 	async assertPlace(given: string): Promise<void> {
 		const path = checkPath(given);
 		if (this.#files.get(path) === undefined) return;
@@ -92,7 +92,7 @@ export class Draft {
 		if (isBelow || (await this.#hasBelow(path))) throw createIsFolder(path);
 	}
 
-	/** Whether the workspace has files below a path that the draft keeps. */
+	/** Whether the workspace has files below a path, without the files that the draft removes. */
 	async #hasBelow(path: string): Promise<boolean> {
 		if ((await this.#workspace.stat(path))?.type !== 'folder') return false;
 		for await (const file of listFiles(this.#workspace, path))
@@ -137,7 +137,7 @@ export class Draft {
 		return new Map(moved);
 	}
 
-	/** Throws with a similar path if there is no file. */
+	/** Returns a file. Throws with a similar path if there is no file. */
 	async #expect(path: string): Promise<void> {
 		if (await this.has(path)) return;
 		if (this.#files.has(path))

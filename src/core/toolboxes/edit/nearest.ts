@@ -7,15 +7,15 @@ const comparedLines = 20_000;
 const shownLines = 12;
 /** The most compared lines of the wanted text. */
 const mostCompared = 200;
-/** The most characters of a line: after blanks are folded, and before. */
+/** The most characters of a line: first the limit after blanks are folded, then the limit before. */
 const [longestLine, longestRead] = [200, 1_000];
-/** Steps to compare two lines for equality, and steps for a pair of letters. */
+/** The steps to compare two lines for equality, and the steps for a pair of letters. */
 const [perLine, perPair] = [2, 20];
 
 /**
- * Shows the lines that are most similar to the wanted text, with their numbers: the place with the most equal lines,
- * else the place with the most similar line. Of equally good places, the nearest to the expected line. Empty if nothing
- * is similar.
+ * Shows the lines that are most similar to the wanted text, with their numbers. Finds the place with the most
+ * equal lines, else the place with the most similar line. Of several such places, shows the place nearest to the
+ * expected line. Empty if nothing is similar.
  *
  * @param expected the index of the expected line
  */
@@ -77,7 +77,10 @@ interface Scoring {
 	readonly steps: (at: number) => number;
 }
 
-/** Finds the place with the highest score of at least `least`. Of equal places, the nearest to the expected place. */
+/**
+ * Finds the place with the highest score of at least `least`. Of several such places, finds the place nearest to
+ * the expected place.
+ */
 function* findBest(
 	count: number,
 	{ scoreAt, steps }: Scoring,
@@ -128,7 +131,10 @@ export interface Line {
 	readonly at: number;
 }
 
-/** Splits a text into lines. A final line break begins no line. Throws `too_large` for too many lines. */
+/**
+ * Splits a text into lines. After a final line break there is no further line. Throws `too_large` for too many
+ * lines.
+ */
 export function splitLines(text: string): readonly Line[] {
 	const lines: Line[] = [];
 	for (let at = 0; at < text.length; ) {

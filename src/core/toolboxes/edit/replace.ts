@@ -25,9 +25,9 @@ const longestText = 8_388_608;
 const shownPlaces = 5;
 
 /**
- * Replaces a piece of a text. Prefers an exact match, else accepts a single match whose blanks differ. Keeps the line
- * breaks of the text. Throws `invalid_argument` with the most similar text if there is no match, if there are several,
- * and if nothing changes.
+ * Replaces a piece of a text. Prefers an exact match, else accepts a single match whose blanks differ. Keeps the
+ * line breaks of the text. Throws `invalid_argument` if there is no match (with the most similar text), if there
+ * are several matches, and if nothing changes.
  */
 export function* replaceText(text: string, path: string, replacement: Replacement, work: StepCounter): Steps<Replaced> {
 	const replaced = yield* replacePlaces(text, path, replacement, work);
@@ -80,7 +80,7 @@ function replaceAt(text: string, places: readonly number[], { oldText, newText }
 	return { text: [...pieces, text.slice(last)].join(newText), replaced: places.length };
 }
 
-/** Replaces whole lines that equal the old text except for blanks, if there is one match. */
+/** Replaces whole lines that equal the old text except for their blanks, if there is exactly one match. */
 function* replaceLoosely(
 	text: string,
 	{ oldText, newText, end }: Replacement & { readonly end: '\n' | '\r\n' },

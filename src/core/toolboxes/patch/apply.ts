@@ -71,7 +71,10 @@ async function findPath(draft: Draft, paths: readonly string[]): Promise<string>
 	return paths[0] ?? '';
 }
 
-/** Applies the hunks of one file by their lines, whose numbers may be shifted. Keeps the line ends of the file. */
+/**
+ * Applies the hunks of one file. Finds their places by their lines, because line numbers may be shifted. Keeps
+ * the line ends of the file.
+ */
 function* applyHunks(text: string, path: string, hunks: readonly Hunk[], work: StepCounter): Steps<string> {
 	const lines = splitLines(text);
 	if (work.spend(text.length + perLine * lines.length)) yield;
@@ -106,7 +109,7 @@ function toText(line: Line | undefined): string {
 	return line === undefined ? '' : line.text + line.end;
 }
 
-/** Returns the new lines of a hunk. Unchanged lines are those of the file. */
+/** Returns the new lines of a hunk. Unchanged lines are copied from the file. */
 function writeHunk({ lines: written }: Hunk, lines: readonly Line[], at: number, end: string): readonly string[] {
 	let place = at;
 	return written.flatMap(({ sign, text, isOpen }) => {
@@ -116,14 +119,17 @@ function writeHunk({ lines: written }: Hunk, lines: readonly Line[], at: number,
 	});
 }
 
-/** Joins the lines. Only the last may have no end. */
+/** Joins the lines. Only the last line may have no line end. */
 function joinLines(pieces: readonly string[], end: string, isOpen: boolean): string {
 	const last = pieces.length - 1;
 	const joined = pieces.map((piece, at) => (at < last && !piece.endsWith('\n') ? piece + end : piece)).join('');
 	return isOpen && joined.endsWith(end) ? joined.slice(0, -end.length) : joined;
 }
 
-/** Finds the begin of a hunk: exactly, else without blanks at line ends, else without outer blanks; the nearest. */
+/**
+ * Finds the beginning of a hunk. Compares lines exactly, else without blanks at their ends, else without blanks
+ * at both sides. Of several places, finds the nearest place.
+ */
 function* findHunk(
 	index: LineIndex,
 	hunk: Hunk,
@@ -145,7 +151,7 @@ function* findHunk(
 		const keys = old.map(({ text }) => fold(text));
 		const fits = (at: number): boolean => keys.every((key, offset) => key === fold(lines[at + offset]?.text ?? '\0'));
 		const perTry = keys.reduce((sum, key) => sum + 5 + key.length / 8, 0);
-		// Most hunks are at their line number.
+		// Most hunks are at their original line number.
 		for (const at of isLast ? [last, wanted] : [wanted]) if (at >= start && at <= last && fits(at)) return at;
 		const { offset, places } = index.findRarest(fold, keys);
 		let best: number | undefined;
@@ -179,7 +185,7 @@ class LineIndex {
 		return best ?? { offset: 0, places: [] };
 	}
 
-	/** Returns the sorted places of a text. */
+	/** Returns the places of a text in order. */
 	find(fold: Fold, key: string): readonly number[] {
 		const known = this.#places.get(fold) ?? this.#read(fold);
 		this.#places.set(fold, known);
@@ -223,7 +229,7 @@ function* findHeading(
 	return at;
 }
 
-/** Finds the first of the sorted places from a place on. */
+/** Finds the first of the sorted places that is not before a given place. */
 function findFrom(places: readonly number[], from: number): number | undefined {
 	let [low, high] = [0, places.length];
 	while (low < high) {
@@ -240,7 +246,7 @@ const keep: Fold = (text) => text;
 const trimEnd: Fold = (text) => text.trimEnd();
 const trim: Fold = (text) => text.trim();
 
-/** A hunk without a place, and the index of its expected line. */
+/** A hunk without a matching place, and the index of its expected line. */
 interface Misfit {
 	readonly number: number;
 	readonly old: readonly HunkLine[];

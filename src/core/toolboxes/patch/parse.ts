@@ -2,7 +2,7 @@ import { parsePatch, type StructuredPatch, type StructuredPatchHunk } from 'diff
 import { createFieldError, type RunletError, toMessageText } from '../../base/errors.ts';
 
 export interface HunkLine {
-	/** A blank stands for an unchanged line. */
+	/** The sign of the line. A blank means an unchanged line. */
 	readonly sign: ' ' | '+' | '-';
 	readonly text: string;
 	/** Whether the line has no line end. */
@@ -20,7 +20,7 @@ export interface Hunk {
 	readonly isLast?: boolean;
 }
 
-/** The change of one file. The first existing path of `paths` counts. */
+/** The change of one file. The first path of `paths` that exists is used. */
 export type FilePatch =
 	| { readonly type: 'create'; readonly path: string; readonly text: string }
 	| { readonly type: 'delete'; readonly paths: readonly string[]; readonly hunks: readonly Hunk[] }
@@ -29,7 +29,7 @@ export type FilePatch =
 			readonly paths: readonly string[];
 			readonly hunks: readonly Hunk[];
 			readonly moveTo?: string;
-			/** The text of the file, if it may be a new one. */
+			/** The text of the file, if the file may be new. */
 			readonly newText?: string;
 	  };
 
@@ -41,7 +41,7 @@ function joinAdded(lines: readonly HunkLine[]): string {
 	return lines.map(({ text, isOpen }) => text + (isOpen ? '' : '\n')).join('');
 }
 
-/** Reads a unified diff of `git diff` or `diff -u`. Ignores prose around it. */
+/** Reads a unified diff of `git diff` or `diff -u`. Ignores the prose around the diff. */
 export function parseUnified(text: string): readonly FilePatch[] {
 	if (/^(?:GIT binary patch|Binary files )/m.test(text))
 		throw createPatchError('it changes a binary file. Use write_file with base64 instead.');
@@ -91,7 +91,7 @@ function stripPrefix(name: string, prefix: string): string {
 	return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }
 
-/** The paths that a name may mean. A folder may be named as git's prefix. */
+/** The paths that a name may mean, because a folder may have the same name as a prefix of git. */
 function listPaths(name: string, prefix: string): readonly string[] {
 	const stripped = stripPrefix(name, prefix);
 	return stripped === name ? [name] : [stripped, name];
@@ -135,7 +135,7 @@ export function parseV4a(text: string): readonly FilePatch[] {
 	return begins.map((at, n) => readFile(body[at] ?? '', body.slice(at + 1, begins[n + 1])));
 }
 
-/** The line with which a file begins. */
+/** The line at the beginning of a file's changes. */
 const fileLine = /^\*\*\* (Add|Update|Delete) File: (.*)$/;
 
 function createStray(line: string): RunletError {
@@ -181,7 +181,7 @@ function readHunks(path: string, body: readonly string[]): readonly Hunk[] {
 		else if (line.startsWith('@@')) {
 			if (lines.length > 0) close(false);
 			const heading = line.slice(2).trim().replace(/@@$/, '').trim();
-			// The line numbers of a unified diff mean nothing here.
+			// In this form, the line numbers of a unified diff are ignored.
 			if (heading !== '' && !/^-\d+(?:,\d+)? \+\d+/.test(heading)) headings.push(heading);
 		} else if (line === '') lines.push({ sign: ' ', text: '' });
 		else if (line.startsWith(' ')) lines.push({ sign: ' ', text: line.slice(1) });
@@ -193,7 +193,7 @@ function readHunks(path: string, body: readonly string[]): readonly Hunk[] {
 	return hunks;
 }
 
-/** Blank lines between the files of a patch are no lines of a file. */
+/** Drops the blank lines between the files of a patch, which belong to no file. */
 function dropBlankEnd(lines: readonly string[]): readonly string[] {
 	return lines.slice(0, lines.findLastIndex((line) => line !== '') + 1);
 }

@@ -13,7 +13,7 @@ import type {
 	TableRow,
 } from 'mdast';
 
-/** A block to open. A `box` only separates its text from the text around it. */
+/** A block that can be opened. A `box` only separates its text from the text around it. */
 export type Block =
 	| { readonly type: 'box' | 'quote' | 'item' | 'table' | 'caption' | 'row' }
 	| { readonly type: 'list'; readonly start?: number }
@@ -29,10 +29,10 @@ export type Target =
 	| { readonly type: 'code'; readonly node: Code }
 	| { readonly type: 'table'; readonly table: GrowingTable };
 
-/** An open block. A `box` is not in the tree; its text goes to the block around it. */
+/** An open block. A `box` is not in the tree, and its text is added to the block around it. */
 export type Open = Target | { readonly type: 'box'; readonly around: Target };
 
-/** A node with blocks in it. */
+/** A node that contains blocks. */
 type Flow = Root | Blockquote | ListItem;
 
 /** Adds a block to an open block. An impossible block becomes a box. */
@@ -107,7 +107,7 @@ export function continueBlock(open: Open, target: Target): Open {
 	return enterBlock({ type: node.type === 'blockquote' ? 'quote' : 'item' }, target);
 }
 
-/** The most columns or rows that a cell spans. */
+/** The most columns or rows of one cell. */
 const mostSpanned = 10;
 
 /** The columns and rows of a cell, and whether it is a header. */
@@ -117,10 +117,13 @@ interface Cell {
 	readonly rows: number;
 }
 
-/** A table that grows cell by cell. A cell that spans others leaves them empty. */
+/**
+ * A table that grows cell by cell. If a cell spans several columns or rows, the other places that it covers stay
+ * empty.
+ */
 export class GrowingTable {
 	readonly node: Table = { type: 'table', align: [], children: [] };
-	/** For each column, the number of further rows that a cell above spans. */
+	/** For each column, the number of further rows that a cell from above covers. */
 	readonly #taken: number[] = [];
 	#row: TableRow | undefined;
 

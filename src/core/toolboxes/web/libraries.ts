@@ -1,9 +1,12 @@
-/** What reads HTML and robots.txt, and writes markdown. The package holds a copy: it asks for a newer Node than Runlet. */
+/**
+ * The libraries that read HTML and robots.txt, and write markdown. The package holds a copy, because they ask
+ * for a newer Node than Runlet asks for.
+ */
 import parseRobots from 'robots-parser';
 
 export { Parser } from 'htmlparser2';
 export { gfmTableToMarkdown } from 'mdast-util-gfm-table';
 export { toMarkdown } from 'mdast-util-to-markdown';
 
-// SAFETY: the package is the function itself; its declaration says that it is the field `default` of the package.
+// SAFETY: the package is the function itself, but its declaration has the function in the field `default`.
 export const robotsParser = parseRobots as unknown as typeof parseRobots.default;

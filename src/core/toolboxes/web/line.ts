@@ -14,17 +14,17 @@ export interface LineParent {
 
 type Marked = Strong | Emphasis | Delete | Link | InlineCode;
 
-/** A line of text with marks. An open mark begins again on the next line: HTML puts headings into links. */
+/** A line of text with marks. An open mark continues on the next line, because HTML puts headings into links. */
 export class Line {
 	/** The open marks. `undefined` stands for a duplicate mark. */
 	readonly #marks: (Mark | undefined)[] = [];
-	/** The nodes of the open marks that are in the line. */
+	/** The nodes of the open marks, as far as they are in the line. */
 	#nodes: Marked[] = [];
 	/** Whether the line is empty or ends with a blank. */
 	#isBlank = true;
 	/** The last text of the line. */
 	#last: Text | undefined;
-	/** Whether a blank comes before the next text. */
+	/** Whether to add a blank before the next text. */
 	#isApart = false;
 
 	openMark(mark: Mark): void {
@@ -37,7 +37,7 @@ export class Line {
 		this.#nodes = this.#nodes.slice(0, this.#listMarks().length);
 	}
 
-	/** Ends the line without a blank. */
+	/** Ends the line. A blank at the end is left out. */
 	end(): void {
 		if (this.#last !== undefined) this.#last.value = this.#last.value.trimEnd();
 		this.#last = undefined;

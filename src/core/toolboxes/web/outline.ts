@@ -25,7 +25,9 @@ const mostText = 10_000_000;
 /** The deepest nesting of lists, items and quotations. Deeper blocks are flattened. */
 const mostNested = 20;
 
-/** Writes markdown while blocks open and close. It writes and drops the tree in pieces, so the work is linear. */
+/**
+ * Writes markdown while blocks open and close. The tree is written and dropped in pieces, so the work is linear.
+ */
 export class Outline {
 	readonly #written: string[] = [];
 	readonly #line = new Line();
@@ -42,7 +44,7 @@ export class Outline {
 
 	openBlock(block: Block): void {
 		if (this.#nodes >= mostNodes) this.#cut();
-		// A table that contains a table or a heading is a layout.
+		// A table that contains a table or a heading is only a layout.
 		if (block.type === 'table' || block.type === 'heading') this.#dissolveTable();
 		this.#endLine();
 		this.#nodes++;
@@ -113,7 +115,7 @@ export class Outline {
 	#enter(block: Block): Open {
 		const target = this.#target;
 		if (block.type === 'caption' && target.type === 'table') return this.#enterCaption();
-		// Without an end tag, the row or the cell belongs to the table and not to a cell.
+		// If an end tag is missing, the row or the cell belongs to the table and not to a cell.
 		const table = target.type === 'line' ? this.#findTable() : undefined;
 		if (table !== undefined && (block.type === 'row' || block.type === 'cell')) {
 			this.#line.end();
@@ -145,7 +147,7 @@ export class Outline {
 	/** Returns the node for the text of a line. */
 	#startLine(target: Exclude<Target, { type: 'code' }>): LineParent {
 		if (target.type === 'line') return target.node;
-		// The text is in a table or a list, but outside of a cell or an item.
+		// The text is inside of a table or a list, but not inside of a cell or an item.
 		if (target.type === 'table') return target.table.addCell({ columns: 1, rows: 1, isHead: false });
 		this.#paragraph ??= addParagraph(target.type === 'list' ? addItem(target.node) : target.node);
 		return this.#paragraph;

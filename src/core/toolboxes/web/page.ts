@@ -19,15 +19,15 @@ interface PageText {
 
 /** The characters between two yields. */
 const pieceLength = 8_192;
-/** The steps for a character, and for a tag. */
+/** The steps for a character, and the steps for a tag. */
 const [perCharacter, perTag] = [5, 500];
 /** A main part with fewer characters is compared with the body. */
 const enough = 200;
 
 /**
- * Reads a page: its main part if it is marked, else the body without navigation and footers. Leaves out scripts, forms
- * and hidden elements. The work is linear in the length of the page. Throws `invalid_argument` for a page that nests
- * too deep.
+ * Reads a page: its main part if the page marks it, else the body without navigation and footers. Leaves out
+ * scripts, forms and hidden elements. The work is linear in the length of the page. Throws `invalid_argument`
+ * for a page whose tags are nested too deep.
  */
 export function* readHtml(html: string, url: URL, work: StepCounter): Steps<PageText> {
 	const part = findPart(html);
@@ -74,7 +74,7 @@ type Attributes = Readonly<Record<string, string>>;
 /** The deepest nesting of tags. Browsers stop at 512. */
 const mostLevels = 500;
 const longestUrl = 2_000;
-/** Characters of a title or a description. */
+/** The most characters of a title or a description. */
 const longestLine = 300;
 
 /** Elements without visible text. */
@@ -85,7 +85,7 @@ const dropped: ReadonlySet<string> = new Set([
 /** Elements beside the main text, unless they are part of an article. */
 const besides: ReadonlySet<string> = new Set(['nav', 'footer', 'aside']);
 const besidesByRole: ReadonlySet<string> = new Set(['navigation', 'contentinfo', 'complementary', 'search']);
-/** Inline elements without a form in markdown. All other unknown elements are boxes. */
+/** Inline elements that have no form in markdown. All other unknown elements are boxes. */
 const inline: ReadonlySet<string> = new Set([
 	...[
 		'a',
@@ -129,7 +129,7 @@ class Page {
 		if (part === 'body' || part === 'all') this.#levels.part = 0;
 	}
 
-	/** Takes a start tag. The parser calls `close` for each tag, even without an end tag. */
+	/** Handles a start tag. The parser calls `close` for each tag, even without an end tag. */
 	open(name: string, attributes: Attributes): void {
 		const level = this.#open.push(undefined);
 		if (level > mostLevels) throw createTooDeep();
@@ -177,7 +177,7 @@ class Page {
 		if (dropped.has(name) || (name === 'dialog' && rest.open === undefined)) return true;
 		if (hidden !== undefined && hidden !== 'until-found') return true;
 		if (rest['aria-hidden'] === 'true' || /display:\s*none|visibility:\s*hidden/i.test(style)) return true;
-		// The anchor link of a heading.
+		// This link is the anchor of a heading.
 		if (name === 'a' && /\b(?:anchor|headerlink|hash-link|permalink)\b/.test(classes)) return true;
 		const isBeside = besides.has(name) || besidesByRole.has(role);
 		return isBeside && this.#part === 'body' && this.#levels.article === undefined;
@@ -203,7 +203,7 @@ class Page {
 		return 'bold';
 	}
 
-	/** A frame is a link to its page. */
+	/** Adds a frame as a link to its page. */
 	#addFrame({ src, title = '' }: Attributes): void {
 		this.#levels.dropped = this.#open.length;
 		const url = this.#resolve(src);

@@ -6,8 +6,8 @@ import { robotsParser } from './libraries.ts';
 const maxBytes = 512_000;
 
 /**
- * Throws `invalid_argument` if the robots.txt of a site forbids an address (RFC 9309). A site without robots.txt allows
- * everything, and a site with an unreadable one allows nothing.
+ * Throws `invalid_argument` if the robots.txt of a site forbids an address (RFC 9309). A site without robots.txt
+ * allows everything. A site with an unreadable robots.txt allows nothing.
  */
 export async function assertRobotsAllowed(
 	url: URL,
@@ -55,7 +55,7 @@ function createRefusal(message: string): RunletError {
 export const agentName = 'runlet';
 
 /**
- * The user agent of the web tools. The API of Runlet refuses it if it requires no key, because a model must not read
- * other sessions.
+ * The user agent of the web tools. If Runlet's API requires no key, it refuses this user agent, because a model
+ * must not read other sessions.
  */
 export const webAgent = 'runlet (web tools)';

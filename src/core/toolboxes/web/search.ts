@@ -14,14 +14,14 @@ export interface SearchResult {
 	readonly snippet: string;
 }
 
-/** Milliseconds for a search. */
+/** The most milliseconds of a search. */
 const timeoutMs = 20_000;
-/** Bytes of an answer. */
+/** The most bytes of an answer. */
 const maxBytes = 2_000_000;
-/** Characters of a title or a snippet. */
+/** The most characters of a title or a snippet. */
 const longestText = 1_000;
 
-/** The default service is that of the context. */
+/** Makes the search tool. The default service is the service of the context. */
 export function webSearchTool(own?: SearchService): Tool {
 	return define({
 		name: 'web_search',
@@ -120,7 +120,7 @@ function readPath(value: unknown, path: string): unknown {
 		.reduce((inner, name) => (isRecord(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined), value);
 }
 
-/** The error says nothing about the key, which belongs to the operator. */
+/** Creates the error of a failed search. It does not mention the key, which belongs to the operator. */
 function createFailure(status: number): RunletError {
 	const isWrong = status === 401 || status === 403;
 	const remedy = isWrong

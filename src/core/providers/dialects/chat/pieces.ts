@@ -49,7 +49,10 @@ export function createCallReader(reply: ReplyBuilder) {
 	};
 
 	return {
-		/** Takes calls, or pieces of calls, that arrive together. Unmarked pieces continue as many of the newest calls. */
+		/**
+		 * Adds calls, or pieces of calls, that arrive together. Pieces without marks continue the newest calls, one
+		 * piece for each call.
+		 */
 		take: (pieces: readonly Json[]): void => {
 			const bare = pieces.length > 1 ? pieces.filter(isBare) : pieces;
 			for (const piece of pieces) takePiece(piece, bare.indexOf(piece) - bare.length);
@@ -104,14 +107,14 @@ function isWhole(json: string): boolean {
 /** The fields of a part that arrive in pieces. */
 const growing = ['text', 'summary'];
 
-/** Joins streamed pieces back to whole parts. Drops empty ones. */
+/** Joins streamed pieces to whole parts. Drops empty pieces. */
 export function gatherPieces(pieces: readonly Json[]): Json[] {
 	const parts: Json[] = [];
 	for (const piece of pieces) if (piece.type !== 'text' || piece.text !== '') gather(parts, piece);
 	return parts;
 }
 
-/** Adds a piece to a list of parts, or to the last part if it continues it. */
+/** Adds a piece to a list of parts. A piece that continues the last part is added to this part. */
 function gather(parts: Json[], piece: Json): void {
 	const last = parts.at(-1);
 	const goesOn = last !== undefined && last.type === piece.type && last.index === piece.index;

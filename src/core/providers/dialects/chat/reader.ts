@@ -7,8 +7,8 @@ import type { ReplyBuilder } from '../../adapter/reply.ts';
 import { createCallReader, gatherPieces, mergeObjects } from './pieces.ts';
 
 /**
- * Reads Chat Completions, streamed or whole, of any server: only the first choice. The reply is complete after a finish
- * reason or `[DONE]`; usage may follow. Throws `ProviderComplaint` for an error in any place.
+ * Reads Chat Completions of any server, streamed or whole. Reads only the first choice. The reply is complete
+ * after a finish reason or `[DONE]`; usage may follow. Throws `ProviderComplaint` for an error in any place.
  */
 export class ChatReader implements ReplyReader {
 	readonly #reply: ReplyBuilder;
@@ -98,7 +98,7 @@ export class ChatReader implements ReplyReader {
 		if (isRecord(message.function_call)) this.#calls.take([{ function: message.function_call, index: -1 }]);
 	}
 
-	/** Reads the tools that the endpoint ran. A later piece of a stream may bring the output of the same tool. */
+	/** Reads the tools that the endpoint ran. A later piece of a stream may have the output of the same tool. */
 	#readTools(tools: readonly Json[]): void {
 		for (const [at, { index, type, arguments: input, output }] of tools.entries()) {
 			const number = typeof index === 'number' ? index : at;
@@ -153,14 +153,15 @@ function isThinking(part: Json | string): boolean {
 	return typeof part !== 'string' && part.type === 'thinking';
 }
 
-/** The tiers at the usual price. */
+/** The tiers with the usual price. */
 const usualTiers: ReadonlySet<string> = new Set(['default', 'auto', 'standard', 'on_demand', 'performance']);
 
 /** Finds the usage record. Moves cache counts to the fields that the prices read. */
 function findUsage(from: Json): Json | undefined {
 	const usage = [from.usage, getObject(from, 'x_groq').usage, getObjects(from, 'choices')[0]?.usage].find(isFilled);
 	if (!isFilled(usage) || getNumber(usage, 'prompt_tokens') === undefined) return usage;
-	// LiteLLM sends Anthropic's counts in addition to OpenAI's, which already include them.
+	// LiteLLM sends Anthropic's counts in addition to OpenAI's counts. OpenAI's counts already include Anthropic's
+	// counts.
 	const { cache_read_input_tokens: read, cache_creation_input_tokens: written, ...counts } = usage;
 	const details = getObject(usage, 'prompt_tokens_details');
 	const cached = usage.prompt_cache_hit_tokens ?? usage.num_cached_tokens ?? usage.cached_tokens ?? read;

@@ -16,25 +16,31 @@ import { dropFirstSystem, isStrict, joinSystem, toSystemText } from '../../adapt
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { toArguments } from '../../adapter/tools.ts';
 
-/** The differences between an endpoint's Chat Completions and OpenAI's. The defaults are OpenAI's behavior. */
+/**
+ * The differences between an endpoint's Chat Completions and OpenAI's Chat Completions. The defaults are
+ * OpenAI's behavior.
+ */
 export interface ChatQuirks {
-	/** The field for the longest reply. The default is `max_tokens`, which most servers know. */
+	/** The field that limits the length of the reply. The default is `max_tokens`, which most servers know. */
 	readonly maxTokens?: 'max_tokens' | 'max_completion_tokens';
-	/** Whether it takes system messages within a conversation. If not, they become user messages. */
+	/** Whether the endpoint accepts system messages within a conversation. If not, they become user messages. */
 	readonly systemInPlace?: boolean;
 	/** The field of the body, or the header, that names the conversation. */
 	readonly cacheKey?: { readonly field: string } | { readonly header: string };
-	/** Whether it takes images. If not, they become placeholders. */
+	/** Whether the endpoint accepts images. If not, they become placeholders. */
 	readonly images?: boolean;
-	/** Whether it takes audio as WAV or MP3. */
+	/** Whether the endpoint accepts audio as WAV or MP3. */
 	readonly audio?: boolean;
-	/** How it takes a PDF: like OpenAI, like Mistral, or not at all. */
+	/** How the endpoint accepts a PDF: like OpenAI, like Mistral, or not at all. */
 	readonly pdf?: 'file' | 'document_url' | false;
-	/** Its word for a turn that must call a tool. The default is `required`. */
+	/** The endpoint's name for a tool choice that requires a call. The default is `required`. */
 	readonly required?: 'required' | 'any';
-	/** How it gets the schema of a reply. With `json_object` the schema is described in the prompt. */
+	/** How the endpoint gets the schema of a reply. With `json_object` the schema is described in the prompt. */
 	readonly outputSchema?: 'json_schema' | 'json_object';
-	/** Returns the fields for the effort of thinking. The default is `reasoning_effort` with the same word. */
+	/**
+	 * Returns the fields for the effort of thinking. By default the field `reasoning_effort` has the name of the
+	 * level.
+	 */
 	readonly effort?: (effort: ReasoningEffort, model: string) => Json;
 	/** Whether to request the usage of a stream. Most servers need the request, and some refuse it. */
 	readonly streamOptions?: boolean;
@@ -42,13 +48,16 @@ export interface ChatQuirks {
 	readonly callIdLength?: number;
 	/** A text of the assistant between a tool's result and a user message, for endpoints that require it. */
 	readonly afterTool?: string;
-	/** The endpoint's own `type` of each tool that it runs itself, by Runlet's name of it. */
+	/** The endpoint's own `type` of each tool that it runs itself, by Runlet's name of the tool. */
 	readonly providerTools?: Readonly<Record<string, string>>;
-	/** Its word for each tier of service. Other tiers are left out. The default is the same word. */
+	/** The endpoint's name for each tier of service. Other tiers are left out. The default is Runlet's name. */
 	readonly serviceTiers?: Readonly<Record<string, string>>;
-	/** Its field for the end user, or `false` if it refuses one. The default is `user`. */
+	/** The endpoint's field for the end user, or `false` if it refuses such a field. The default is `user`. */
 	readonly endUser?: string | false;
-	/** Whether every turn with calls must have `reasoning_content`, even an empty text, and even from other providers. */
+	/**
+	 * Whether every turn with calls must have `reasoning_content`. This includes empty texts and turns from other
+	 * providers.
+	 */
 	readonly wantsReasoning?: boolean;
 }
 
@@ -162,7 +171,7 @@ const audioFormats: Readonly<Record<string, string>> = {
 	'audio/mp3': 'mp3',
 };
 
-/** Converts media to a part, if the endpoint takes its kind. */
+/** Converts media to a part, if the endpoint accepts media of this kind. */
 function toMediaPart(part: MessagePart, { images = true, audio = true, pdf = 'file' }: ChatQuirks): Json | undefined {
 	const media = toMedia(part);
 	if (media === undefined) return undefined;
@@ -181,7 +190,10 @@ function toMediaPart(part: MessagePart, { images = true, audio = true, pdf = 'fi
 	return undefined;
 }
 
-/** Formats a result. Chat has no field for failed results, so the text says that it failed. */
+/**
+ * Formats a result. Chat Completions has no field for failed results, so the text of a failed result describes
+ * the failure.
+ */
 function toResultText(message: ToolMessage): string {
 	const text = message.parts?.length ? message.parts.map(toPartText).join('\n\n') : messageText(message);
 	return message.isError && !/^error\b/i.test(text) ? `Error: ${text}` : text;
@@ -216,8 +228,9 @@ function toAssistantMessages(message: AssistantMessage, thinks: boolean, dialect
 }
 
 /**
- * Finds the assistant messages of exchanges with tool calls. Their thinking continues from one message to the next, so
- * it is sent back; the thinking of other turns is not (api-docs.deepseek.com/guides/thinking_mode).
+ * Finds the assistant messages of exchanges with tool calls. Their thinking continues from one message to the
+ * next, so it is sent back. The thinking of other turns is not sent back
+ * (api-docs.deepseek.com/guides/thinking_mode).
  */
 function findThinkingTurns(messages: readonly Message[]): ReadonlySet<Message> {
 	const found = new Set<Message>();
@@ -234,7 +247,7 @@ function findThinkingTurns(messages: readonly Message[]): ReadonlySet<Message> {
 	return found;
 }
 
-/** Shortens a call's id to the endpoint's limit, to the same id in every request. */
+/** Shortens a call's id to the endpoint's limit. The short id is the same in every request. */
 function toCallId(id: string, { callIdLength }: ChatQuirks): string {
 	if (callIdLength !== undefined)
 		return id.length === callIdLength && /^[a-zA-Z0-9]+$/.test(id) ? id : hashText(id).slice(-callIdLength);

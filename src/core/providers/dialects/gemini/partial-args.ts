@@ -50,12 +50,12 @@ function put(root: Node, steps: readonly (string | number)[], leaf: unknown): vo
 function toPlain(node: Node | { readonly leaf: unknown }): unknown {
 	if (!(node instanceof Map)) return node.leaf;
 	const entries = [...node];
-	// The length is the number of received items, whatever the last index is.
+	// The length is the number of received items, even if the last index is higher.
 	if (entries.every(([key]) => typeof key === 'number')) return entries.map(([, value]) => toPlain(value));
 	return Object.fromEntries(entries.map(([key, value]) => [key, toPlain(value)]));
 }
 
-/** Parses a JSON Path (RFC 9535) of a single place: `.name`, `['name']`, `[0]`. */
+/** Parses a JSON Path (RFC 9535) that has exactly one place: `.name`, `['name']`, `[0]`. */
 function parseSteps(path: string): readonly (string | number)[] {
 	return [...path.matchAll(/\.([^.[\]]+)|\[(\d+)\]|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]/g)].map(
 		([, name, index, single, double]) =>

@@ -39,7 +39,7 @@ function toTool(tool: ProviderTool): Json {
 	}
 }
 
-/** Nothing limits the queries of a model, so five are reserved. */
+/** Reserves five queries, because nothing limits the queries of a model. */
 export function foreseeGemini(body: Json, model: string): Foreseen {
 	const names = getObjects(body, 'tools').flatMap(Object.keys);
 	const has = (...wanted: readonly string[]): boolean => wanted.some((name) => names.includes(name));
@@ -82,7 +82,7 @@ export function listWebCalls(ending: Json): readonly ProviderCall[] {
 	];
 }
 
-/** Lists the pages and documents that an answer rests on. */
+/** Lists the pages and documents that an answer uses. */
 export function listPages(ending: Json): readonly Omit<Source, 'id'>[] {
 	return getObjects(getObject(ending, 'groundingMetadata'), 'groundingChunks').flatMap((chunk) => {
 		const kind = ['web', 'retrievedContext', 'maps'].find((key) => chunk[key] !== undefined) ?? 'web';

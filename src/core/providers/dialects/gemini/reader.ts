@@ -12,15 +12,16 @@ import { toWireName } from './request.ts';
 
 interface OpenCall {
 	readonly key: number;
-	/** The place of its part. */
+	/** The index of the part. */
 	readonly at: number;
 	readonly pieces: PartialArgs;
 	args: Json | undefined;
 }
 
 /**
- * Reads answers of `generateContent`, streamed or whole. A stream has no terminal event: it is complete if a finish
- * reason came before the connection closed. Keeps what Gemini wants back as `parts` for `toGeminiBody`.
+ * Reads answers of `generateContent`, streamed or whole. A stream has no terminal event: it is complete if a
+ * finish reason came before the connection closed. Keeps the data that Gemini wants back as `parts` for
+ * `toGeminiBody`.
  */
 export class GeminiReader implements ReplyReader {
 	readonly #reply: ReplyBuilder;
@@ -144,7 +145,7 @@ export class GeminiReader implements ReplyReader {
 		for (const part of getObjects(getObject(candidate, 'content'), 'parts')) this.#readPart(part);
 	}
 
-	/** Counts the searches: older models bill the prompt, newer models each query. */
+	/** Counts the searches. Older models bill the prompt, and newer models bill each query. */
 	#count(): void {
 		const grounding = getObject(this.#ending, 'groundingMetadata');
 		const called = this.#parts.flatMap((part) => (Array.isArray(part) ? [] : [getObject(part, 'toolCall')]));
@@ -216,7 +217,7 @@ function toStopReason(finishReason: string | undefined, blockReason: string | un
 	if (malformed.test(finishReason))
 		throw new RunletError('interrupted', `the reply could not be used (${finishReason}).`, { finishReason });
 	if (refusals.test(finishReason)) return 'refusal';
-	// Gemini sends STOP after calls. Gateways have their own word.
+	// Gemini sends STOP after calls. Gateways use other names.
 	if (/^(STOP|FUNCTION_CALL|FINISH_REASON_UNSPECIFIED)$/.test(finishReason)) return 'end_turn';
 	return finishReason.toLowerCase();
 }

@@ -18,7 +18,8 @@ import { getObject, getObjects, getString, type Json } from '../../adapter/json.
 export function toGeminiBody(request: ModelRequest): Json {
 	const { model, messages, tools, maxOutputTokens, outputSchema } = request;
 	const version = readVersion(model);
-	// Before version 3 the API refuses a JSON answer together with tools. The prompt then asks for the schema.
+	// For models before version 3 the API refuses a JSON answer together with tools. The prompt then asks for the
+	// schema.
 	const enforced = outputSchema !== undefined && (tools.length === 0 || version >= 3);
 	const system = joinSystem(
 		request.system,
@@ -52,7 +53,10 @@ export function toGeminiBody(request: ModelRequest): Json {
 	};
 }
 
-/** Reads the major and minor version in a model's name. Returns 99 if there is none, as in `gemini-flash-latest`. */
+/**
+ * Reads the major and minor version in a model's name. Returns 99 if the name has no version, as in
+ * `gemini-flash-latest`.
+ */
 function readVersion(model: string): number {
 	const [, version] = /gemini-(\d+(?:\.\d+)?)/i.exec(model) ?? [];
 	return version === undefined ? 99 : Number(version);
@@ -63,7 +67,7 @@ export function toWireName(alias: string): string {
 	return /^[a-zA-Z_]/.test(alias) ? alias : `_${alias}`.slice(0, 64);
 }
 
-/** Sets how functions are called. Since version 3 a request may combine them with Google's own tools. */
+/** Sets how functions are called. From version 3 on, a request may combine functions with Google's own tools. */
 function toToolConfig({ model, toolChoice, providerTools = [] }: ModelRequest, version: number): Json {
 	const isMixed = providerTools.length > 0;
 	if (isMixed && version < 3)
@@ -87,7 +91,7 @@ const levels: readonly ReasoningEffort[] = ['minimal', 'low', 'medium', 'high'];
 const proLevels: readonly ReasoningEffort[] = ['low', 'high'];
 const laterProLevels: readonly ReasoningEffort[] = ['low', 'medium', 'high'];
 
-/** Models since version 3 think by levels, and models of version 2.5 within a budget. */
+/** From version 3 on, models think by levels. Models of version 2.5 think within a budget. */
 function toThinking({ model, reasoningEffort: effort }: ModelRequest): Json | undefined {
 	const version = readVersion(model);
 	if (effort === undefined || version < 2.5 || /image|tts|audio|live/i.test(model)) return undefined;
@@ -100,7 +104,10 @@ function toThinking({ model, reasoningEffort: effort }: ModelRequest): Json | un
 	return { thinkingLevel: roundEffort(effort, pro ? (version === 3 ? proLevels : laterProLevels) : levels), ...shown };
 }
 
-/** Converts messages to contents in the same order. Joins neighbours of one role, as parallel results require. */
+/**
+ * Converts messages to contents in the same order. Joins neighbours with the same role, because parallel results
+ * require it.
+ */
 function toContents(messages: readonly Message[], version: number): Json[] {
 	const contents: { role: string; parts: Json[] }[] = [];
 	const add = (role: string, parts: readonly Json[]): void => {
@@ -138,7 +145,7 @@ function toParts(parts: readonly MessagePart[]): Json[] {
 	});
 }
 
-/** Whether Gemini takes media of this type. With another type the whole request would fail. */
+/** Whether Gemini accepts media of this type. With another type the whole request would fail. */
 function isAccepted({ kind, mime }: Media): boolean {
 	if (kind === 'image') return /^image\/(png|jpeg|webp|heic|heif)$/.test(mime);
 	return kind !== 'file' || mime.startsWith('video/');
@@ -169,7 +176,7 @@ function toResultParts(results: readonly ToolMessage[], caller: AssistantMessage
 			for (const part of message.parts ?? []) {
 				const media = toMedia(part);
 				if (media === undefined || (media.url === undefined && !isAccepted(media))) continue;
-				// Since version 3 a result may hold files, but no URLs and no audio.
+				// From version 3 on, a result may hold files, but no URLs and no audio.
 				if (version >= 3 && media.url === undefined && media.kind !== 'audio' && media.kind !== 'file')
 					within.push({ inlineData: toInlineData(media) });
 				else behind.push(toFileData(media, part));
@@ -198,7 +205,7 @@ function readKeptParts({ providerMetadata = {} }: AssistantMessage): readonly Js
 	return getObjects(getObject(providerMetadata, 'gemini'), 'parts');
 }
 
-/** Returns Gemini's own ids for the calls of a turn by Runlet's ids. Most models send none. */
+/** Returns Gemini's own ids for the calls of a turn by Runlet's ids. Most models send no ids. */
 function findWireIds(message: AssistantMessage | undefined): ReadonlyMap<string, string> {
 	const ids = new Map<string, string>();
 	for (const part of message === undefined ? [] : readKeptParts(message)) {
@@ -232,7 +239,7 @@ function toModelParts(message: AssistantMessage, version: number): Json[] {
 				];
 	const first = parts.findIndex((part: Json) => part.functionCall !== undefined);
 	const call: Json | undefined = parts[first];
-	// Since version 3 the API refuses a turn whose first call has no signature.
+	// From version 3 on, the API refuses a turn whose first call has no signature.
 	if (version >= 3 && call !== undefined && call.thoughtSignature === undefined)
 		parts[first] = { ...call, thoughtSignature: foreignSignature };
 	return parts;

@@ -19,11 +19,12 @@ export interface WireMessage {
 }
 
 /**
- * Converts messages to content blocks in the same order, without the first system messages. Joins neighbours of one
- * role. Later system messages go between the user's turn and the assistant's if the model takes them there, else they
- * become user messages. Before the conversation they would invalidate the cache and the later thinking.
+ * Converts messages to content blocks in the same order, without the first system messages. Joins neighbours
+ * with the same role. A later system message is placed between the user's turn and the assistant's turn if the
+ * model accepts it there. Otherwise it becomes a user message. At the beginning of the conversation, it would
+ * invalidate the cache and the later thinking.
  *
- * @param found the tools that a call's result brought, by the id of the call
+ * @param found the tools that a call's result introduced, by the id of the call
  */
 export function toMessages(
 	messages: readonly Message[],
@@ -33,12 +34,12 @@ export function toMessages(
 	const wire: WireMessage[] = [];
 	let waiting: string[] = [];
 	const left = new Map(found);
-	/** The texts of results that brought tools. They follow all results of their turn. */
+	/** The texts of results that introduced tools. They follow all results of their turn. */
 	let behind: Json[] = [];
 	const add = (role: string, blocks: readonly Json[]): void => {
 		if (blocks.length === 0) return;
 		const last = wire.at(-1);
-		// An earlier request sent this turn as its last message, so its end was trimmed.
+		// An earlier request sent this turn as its last message and trimmed its end.
 		if (role === 'assistant') trimLast(wire);
 		if (last?.role === role) last.content.push(...blocks);
 		else wire.push({ role, content: [...blocks] });
@@ -84,7 +85,7 @@ export function toMessages(
 	return wire;
 }
 
-/** Trims the end of an assistant's turn that is last. The API refuses spaces there. */
+/** Trims the end of an assistant's turn if it is the last turn. The API refuses spaces there. */
 function trimLast(wire: readonly WireMessage[]): void {
 	const last = wire.at(-1);
 	const block = last?.content.at(-1);
@@ -117,15 +118,18 @@ function toBlocks(parts: readonly MessagePart[]): Json[] {
 	});
 }
 
-/** Converts a text. The API takes no empty texts. */
+/** Converts a text. The API accepts no empty texts. */
 function toText(text: string): Json[] {
 	return text.trim() === '' ? [] : [{ type: 'text', text }];
 }
 
-/** Converts a result. The API allows only text in a failed result, so the text of other content says that it failed. */
+/**
+ * Converts a result. The API allows only text in a failed result. Other content of a failed result becomes a
+ * text that describes the failure.
+ */
 function toToolResult(message: ToolMessage, found: readonly WireTool[]): Json {
 	const { toolCallId, isError, parts = [] } = message;
-	// The API takes no other content beside references.
+	// The API accepts no other content beside references.
 	if (found.length > 0) {
 		const content = found.map(({ name }) => ({ type: 'tool_reference', tool_name: name }));
 		return { type: 'tool_result', tool_use_id: providerName(toolCallId), content };
@@ -142,14 +146,17 @@ function toToolResult(message: ToolMessage, found: readonly WireTool[]): Json {
 	};
 }
 
-/** Converts the content of a result that follows the result. */
+/** Converts the content of a result that is placed after the result. */
 function toResultBlocks(message: ToolMessage): Json[] {
 	const { parts = [], isError } = message;
 	const blocks = parts.length > 0 ? toBlocks(parts) : toText(messageText(message));
 	return isError ? [...toText('Error:'), ...blocks] : blocks;
 }
 
-/** Converts an assistant's turn: to the original blocks, if it came from Anthropic and has more than text and calls. */
+/**
+ * Converts an assistant's turn. The original blocks are used if the turn came from Anthropic and has more than
+ * text and calls.
+ */
 function toAssistantBlocks(message: AssistantMessage): Json[] {
 	const { toolCalls = [], providerMetadata = {} } = message;
 	const content = messageText(message);
@@ -175,7 +182,7 @@ function toAssistantBlocks(message: AssistantMessage): Json[] {
 	});
 }
 
-/** Removes what the API sends but does not take back: empty texts, and the files of citations. */
+/** Removes what the API sends but does not accept: empty texts, and the files of citations. */
 function toTextBlocks(block: Json): Json[] {
 	if (block.text === '') return [];
 	if (!Array.isArray(block.citations)) return [block];
@@ -188,9 +195,9 @@ export function createMark(cache: '5m' | '1h' | false): Json {
 }
 
 /**
- * Marks the newest message for the next turn, and the end of the previous request, whose cache this request reads: the
- * API looks for it at most 20 blocks before a mark, and a turn may have more. The API takes four marks, and the tools
- * and the system prompt have two of them.
+ * Marks the newest message for the next turn. Also marks the end of the previous request, because this request
+ * reads its cache: the API looks for a cached beginning at most 20 blocks before a mark, and a turn may have
+ * more blocks. The API accepts four marks. The tools and the system prompt use two of these marks.
  */
 export function markMessages(wire: readonly WireMessage[], mark: Json): void {
 	markUpTo(wire, wire.length - 1, mark);
@@ -198,7 +205,7 @@ export function markMessages(wire: readonly WireMessage[], mark: Json): void {
 	if (answer > 0 && answer < wire.length - 1) markUpTo(wire, answer - 1, mark);
 }
 
-/** Marks the last markable block of this message or of an earlier message. */
+/** Marks the last block that can be marked, in this message or in an earlier message. */
 function markUpTo(wire: readonly WireMessage[], end: number, mark: Json): void {
 	for (let at = end; at >= 0; at--) {
 		const message = wire[at];
@@ -210,5 +217,5 @@ function markUpTo(wire: readonly WireMessage[], end: number, mark: Json): void {
 	}
 }
 
-/** Thinking cannot be marked. */
+/** The types of blocks that can be marked. Thinking cannot be marked. */
 const markable: ReadonlySet<string> = new Set(['text', 'image', 'document', 'tool_use', 'tool_result']);

@@ -33,11 +33,11 @@ export function toMessagesChoices(choices: ProviderChoices): Json {
 	};
 }
 
-/** The least tokens for a compaction and for a clearing, because each of them writes the cache anew. */
+/** The fewest tokens at which a compaction or a clearing starts, because both write the cache again. */
 const leastCompacted = 50_000;
 const leastCleared = 8_000;
 
-/** Returns how the API shortens a long conversation. The texts of skills and the found tools stay. */
+/** Returns how the API shortens a long conversation. The texts of skills and the found tools are kept. */
 function listEdits({ clearResultsAt, compactAt }: ProviderContext): Json[] {
 	const at = (value: number): Json => ({ type: 'input_tokens', value });
 	const clearing = {
@@ -63,7 +63,7 @@ export function listContextBetas(body: Json): string[] {
 	];
 }
 
-/** The newest versions that need no other tool and run with all models. */
+/** The newest version of each tool that needs no other tool and works with all models. */
 const versions: Readonly<Record<string, string>> = {
 	web_search: 'web_search_20250305',
 	web_fetch: 'web_fetch_20250910',
@@ -94,7 +94,7 @@ function toServer({ type: _, maxUses: __, configs: ___, default_config: ____, ..
 	return { type: 'url', ...fields };
 }
 
-/** A compaction reads everything once more, and writes a text. */
+/** A compaction reads everything again, and writes a text. */
 export function foreseeMessages(body: Json, inputTokens: number): Foreseen {
 	const tools = listToolTypes(body);
 	const count = (kind: RegExp): number =>
@@ -161,7 +161,7 @@ export function readCitation(citation: Json): Omit<Source, 'id'> | undefined {
 	};
 }
 
-/** Code execution has several names. */
+/** Converts the name of a tool. Code execution has several names. */
 function toName(name: string): string {
 	return name.endsWith('code_execution') ? 'code_execution' : name;
 }

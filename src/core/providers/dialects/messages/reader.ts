@@ -106,7 +106,7 @@ export class MessagesReader implements ReplyReader {
 		if (block === undefined) return;
 		if (block.callId === undefined) this.#endServerBlock(block);
 		else {
-			// A call that a program wrote has its arguments in the start of the block, without deltas.
+			// If a program wrote a call, its arguments are in the start of the block, and it has no deltas.
 			const input = getObject(block.start, 'input');
 			if (!this.#reply.hasInput(index) && Object.keys(input).length > 0) this.#reply.input(index, toInputText(input));
 			this.#reply.endCall(index);
@@ -170,7 +170,7 @@ export class MessagesReader implements ReplyReader {
 	}
 }
 
-/** Runlet's names for what Anthropic counts. */
+/** Runlet's names for the units that Anthropic counts. */
 const unitNames: Readonly<Record<string, string>> = {
 	web_search_requests: 'web_searches',
 	web_fetch_requests: 'web_fetches',
@@ -180,13 +180,13 @@ const unitNames: Readonly<Record<string, string>> = {
 /** A container is billed for at least five minutes (platform.claude.com/docs/en/about-claude/pricing). */
 const leastContainerMinutes = 5;
 
-/** With web search or web fetch, running code is free. */
+/** Whether the reply used web search or web fetch. If so, running code is free. */
 function hasWebUse(usage: Json): boolean {
 	const counts = getObject(usage, 'server_tool_use');
 	return Boolean(getNumber(counts, 'web_search_requests')) || Boolean(getNumber(counts, 'web_fetch_requests'));
 }
 
-/** Reads the unusual terms. A commitment to the priority tier has no price list. */
+/** Reads the terms that differ from the usual terms. A commitment to the priority tier has no price list. */
 function readTerms(usage: Json): Terms {
 	const tier = getString(usage, 'service_tier');
 	const geo = getString(usage, 'inference_geo');

@@ -37,8 +37,8 @@ export async function toMessagesBody(request: ModelRequest, cache: '5m' | '1h' |
 }
 
 /**
- * Converts tools. The API moves a deferred tool from the beginning of the prompt to the result that refers to it
- * (platform.claude.com/docs/en/agents-and-tools/tool-use/tool-use-with-prompt-caching).
+ * Converts tools. The API moves a deferred tool from the beginning of the prompt to the result that refers to
+ * the tool (platform.claude.com/docs/en/agents-and-tools/tool-use/tool-use-with-prompt-caching).
  */
 function toTools(tools: readonly WireTool[], deferred: ReadonlySet<WireTool>, mark: Json): Json[] {
 	const last = tools.findLast((tool) => !deferred.has(tool) && tool.provider?.deferLoading !== true);
@@ -56,7 +56,10 @@ function takesReferences(model: string): boolean {
 	return readVersion(model) >= 4.5 && readVersion(model) < 99;
 }
 
-/** Removes the model's thinking from a request's body, and turns that are then empty. */
+/**
+ * Removes the model's thinking from the body of a request. Also removes turns that are empty without their
+ * thinking.
+ */
 export function removeThinking(body: Json): Json {
 	const messages = getObjects(body, 'messages').flatMap((message) => {
 		const content = getObjects(message, 'content').filter(({ type }) => !/^(redacted_)?thinking$/.test(`${type}`));
@@ -75,7 +78,7 @@ async function closeSchema(schema: JsonSchema): Promise<unknown> {
 	}
 }
 
-/** Removes lists of exact items, which the API does not know. The whole schema checks the reply later. */
+/** Removes lists of exact items, which the API does not support. The whole schema checks the reply later. */
 function removeClosedLists(schema: JsonSchema): Record<string, unknown> {
 	const { items, ...rest } = mapInner(schema, removeClosedLists);
 	return typeof items === 'boolean' || items === undefined ? rest : { ...rest, items };
@@ -88,13 +91,19 @@ function toToolChoice({ toolChoice, parallelToolCalls }: ModelRequest): Json {
 	return { tool_choice: { type: toolChoice === 'required' ? 'any' : toolChoice, ...single } };
 }
 
-/** Reads the version in a model's name: 4.5 of `claude-sonnet-4-5-20250929`. Returns 99 if there is none. */
+/**
+ * Reads the version in a model's name: 4.5 of `claude-sonnet-4-5-20250929`. Returns 99 if the name has no
+ * version.
+ */
 function readVersion(model: string): number {
 	const [, major, minor = '0'] = /claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/i.exec(model) ?? [];
 	return major === undefined ? 99 : Number(`${major}.${minor}`);
 }
 
-/** The default limit of a reply, which the API requires. Every model of the version can produce it. */
+/**
+ * The default for the most tokens of a reply, because the API requires a limit. Every model of the version can
+ * write this many tokens.
+ */
 function findLongestReply(model: string): number {
 	const version = readVersion(model);
 	return version >= 4 ? 32_000 : version >= 3.5 ? 8_192 : 4_096;
@@ -106,15 +115,16 @@ const newerEfforts: readonly ReasoningEffort[] = ['low', 'medium', 'high', 'xhig
 const budgets = { minimal: 1_024, low: 2_048, medium: 8_192, high: 16_384, xhigh: 24_576, max: 31_000 };
 
 /**
- * Models since 4.6 think by an effort, and models since 3.7 within a budget. A forced tool turns thinking off, because
- * the API refuses both (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting).
+ * From version 4.6 on, models think by an effort. From version 3.7 on, older models think within a budget. A
+ * forced tool turns thinking off, because the API refuses a forced tool with thinking
+ * (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting).
  */
 function toThinking({ model, reasoningEffort, toolChoice }: ModelRequest, maxTokens: number) {
 	const version = readVersion(model);
 	if (reasoningEffort === undefined || version < 3.7) return {};
 	const forced = toolChoice === 'required' || typeof toolChoice === 'object';
 	if (reasoningEffort === 'none') {
-		// Some models always think. Sonnet since 5.5 has its own word for no thinking.
+		// Some models always think. From version 5.5 on, Sonnet has its own setting for no thinking.
 		const canStop = /haiku/i.test(model) || (version < 5.5 && !/fable|mythos/i.test(model));
 		if (canStop) return { thinking: { type: 'disabled' } };
 		return /sonnet/i.test(model) ? { thinking: { type: 'between_tools' } } : { effort: 'low' };
@@ -122,7 +132,7 @@ function toThinking({ model, reasoningEffort, toolChoice }: ModelRequest, maxTok
 	if (version >= 4.6) {
 		const steps = version < 4.7 || /mythos-preview/i.test(model) ? olderEfforts : newerEfforts;
 		const effort = roundEffort(reasoningEffort, steps);
-		// Models since 4.7 show their thinking only on request.
+		// From version 4.7 on, models show their thinking only on request.
 		const shown = version >= 4.7 && { display: 'summarized' };
 		return { effort, thinking: forced ? undefined : { type: 'adaptive', ...shown } };
 	}
@@ -130,7 +140,10 @@ function toThinking({ model, reasoningEffort, toolChoice }: ModelRequest, maxTok
 	return forced || budget < 1_024 ? {} : { thinking: { type: 'enabled', budget_tokens: budget } };
 }
 
-/** Whether a model takes system messages within the conversation: Sonnet and Haiku since 5.5, others since 4.8. */
+/**
+ * Whether a model accepts system messages within the conversation: Sonnet and Haiku from version 5.5 on, other
+ * models from version 4.8 on.
+ */
 function takesSystemInPlace(model: string): boolean {
 	const version = readVersion(model);
 	return version >= 5.5 ? version < 99 : version >= 4.8 && !/sonnet/i.test(model);

@@ -18,9 +18,9 @@ export interface ResponsesDialect {
 	readonly variant: 'openai' | 'xai';
 	/** The role of a system message within the conversation. */
 	readonly systemRole: 'developer' | 'system';
-	/** The levels of effort by model. The first match counts. */
+	/** The levels of effort by model. The first matching entry counts. */
 	readonly efforts: readonly (readonly [model: RegExp, steps: string])[];
-	/** Whether a model without levels of effort returns encrypted reasoning, or refuses the request for it. */
+	/** Whether models without levels of effort return encrypted reasoning. If not, they refuse a request for it. */
 	readonly alwaysEncrypts: boolean;
 	/** Whether the provider has its own custom tools, which the request does not name. */
 	readonly ownCustomTools: boolean;
@@ -28,7 +28,8 @@ export interface ResponsesDialect {
 }
 
 /**
- * @param added the tools that a call's result brought, by the id of the call. They follow all results of their turn.
+ * @param added the tools that a call's result introduced, by the id of the call. They follow all results of
+ * their turn.
  */
 export function toInput(
 	messages: readonly Message[],
@@ -107,7 +108,8 @@ function toParts(parts: readonly MessagePart[]): Json[] {
 }
 
 /**
- * Converts a result to text, or to parts if it has media. The text says that it failed, because the API has no field.
+ * Converts a result to a text, or to parts if it has media. The text of a failed result describes the failure,
+ * because the API has no field for it.
  */
 function toOutput(message: ToolMessage): string | Json[] {
 	const { parts = [], isError } = message;
@@ -119,7 +121,10 @@ function toOutput(message: ToolMessage): string | Json[] {
 	return isError && !/^error\b/i.test(text) ? `Error: ${text}` : text;
 }
 
-/** Converts an assistant's turn: to the original items if the text is unchanged, else to text and calls. */
+/**
+ * Converts an assistant's turn. The original items are used if the text is unchanged. Otherwise the turn becomes
+ * text and calls.
+ */
 function toItems(message: AssistantMessage, variant: string, takesReasoning: boolean): Json[] {
 	const { toolCalls = [], providerMetadata = {} } = message;
 	const calls = new Map(toolCalls.map((call) => [call.id, call]));
@@ -156,8 +161,8 @@ function isOpen({ type, arguments: args, input }: Json): boolean {
 }
 
 /**
- * Drops the items of a turn that the API would refuse: calls without an answer, and reasoning that is not encrypted or
- * not followed by its result. The result of dropped reasoning loses its id, or is dropped too.
+ * Drops the items of a turn that the API would refuse: calls without an answer, and reasoning that is not
+ * encrypted or not followed by its result. If reasoning is dropped, its result loses its id, or is also dropped.
  */
 export function dropUnsendable(
 	items: readonly Json[],
@@ -175,7 +180,7 @@ export function dropUnsendable(
 	return items.flatMap((item, at): Json[] => {
 		if (item.type === 'reasoning') {
 			const next = items.find((other, index) => index > at && other.type !== 'reasoning');
-			// A made image is sent back as a message without a type, which is no result of reasoning.
+			// A made image is sent back as a message without a type. Such a message is not a result of reasoning.
 			const hasResult = next?.type !== undefined && hasOutput(next);
 			orphan = !takesReasoning || !item.encrypted_content || !hasResult;
 			return orphan ? [] : [item];
@@ -217,8 +222,8 @@ export function readVisible(part: Json): string {
 }
 
 /**
- * Removes the results of a file search and the images of a program, which the API does not need back. A made image is
- * sent back as its name, because the API takes no image call without its bytes.
+ * Removes the results of a file search and the images of a program, because the API does not need them. A made
+ * image is sent back as its name, because the API accepts no image call without its bytes.
  */
 export function removeResults(item: Json): Json {
 	const { type, file } = item;

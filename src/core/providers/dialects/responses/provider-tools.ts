@@ -75,10 +75,10 @@ function toTool(tool: ProviderTool, variant: Variant): Json {
 	}
 }
 
-/** A compaction reads everything once more, and writes a text. */
+/** A compaction reads everything again, and writes a text. */
 export function foreseeResponses(body: Json, variant: Variant, { inputTokens, ...choices }: CallEstimate): Foreseen {
 	const tools = listToolTypes(body).filter(({ type }) => !clientTools.test(type));
-	// xAI cannot limit the calls, so the expected calls are reserved.
+	// xAI cannot limit the number of calls, so the usual number is reserved.
 	const chosen = listProviderTools(choices);
 	const expected = countUses(chosen) + usualUses * Math.max(0, tools.length - chosen.length);
 	const uses = getNumber(body, 'max_tool_calls') ?? expected;
@@ -103,7 +103,10 @@ export function foreseeResponses(body: Json, variant: Variant, { inputTokens, ..
 /** Tools that the client runs. */
 const clientTools = /^(function|custom|computer|local_shell|apply_patch|tool_search|namespace)/;
 
-/** Returns the unit that a tool bills, and its highest count if that is not the number of uses. */
+/**
+ * Returns the unit that a tool bills. Also returns its highest count if this count differs from the number of
+ * uses.
+ */
 function toUnit(type: string, tool: Json, variant: Variant): readonly [unit?: string, most?: number] {
 	if (type.startsWith('web_search_preview')) return ['preview_searches'];
 	if (type.startsWith('web_search')) return ['web_searches'];
@@ -185,7 +188,8 @@ function readAnnotation(annotation: Json): Omit<Source, 'id'> | undefined {
 }
 
 /**
- * Counts the billed calls of the provider's own tools. Unknown calls count under their own names, as unpriced units.
+ * Counts the billed calls of the provider's own tools. Unknown calls count under their own names, as units
+ * without a price.
  */
 export function countUnits(response: Json, output: readonly Json[]): Units {
 	const counts: Record<string, number | undefined> = {};
@@ -209,7 +213,7 @@ export function countUnits(response: Json, output: readonly Json[]): Units {
 			if (container !== undefined) containers.add(container);
 		} else if (type !== 'code_interpreter_call') add(`${type}s`);
 		else if (typeof item.container_id === 'string') containers.add(item.container_id);
-		// xAI runs code in no container.
+		// xAI runs code without a container.
 		else add('code_executions');
 	}
 	counts[toContainerUnit(tools)] = containers.size;
@@ -230,20 +234,20 @@ function hasImageTokens(response: Json): boolean {
 	return Boolean(getNumber(getObject(getObject(response, 'tool_usage'), 'image_gen'), 'output_tokens'));
 }
 
-/** Opening a page, searching in a page, and a failed search are free. */
+/** Whether a call is a billed search. Opening a page, searching in a page, and a failed search are free. */
 function isSearch(item: Json): boolean {
 	const action = getString(getObject(item, 'action'), 'type') ?? 'search';
 	return action === 'search' && item.status !== 'failed';
 }
 
-/** All containers of a response have the size of the tool. */
+/** Returns the unit of the containers. All containers of a response have the size that the tool sets. */
 function toContainerUnit(tools: readonly Json[]): string {
 	const sizes = tools.flatMap((tool) => [getObject(tool, 'container'), getObject(tool, 'environment')]);
 	const memory = sizes.map((size) => getString(size, 'memory_limit')).find(Boolean) ?? '1g';
 	return memory === '1g' ? 'containers' : `containers_${memory}`;
 }
 
-/** Counts xAI's tools by its usage record, if it lists them. The record leaves out failed calls. */
+/** Counts xAI's tools by its usage record, if the record lists them. The record leaves out failed calls. */
 function countServerTools(usage: Json): Readonly<Record<string, number>> {
 	if (!isRecord(usage.server_side_tool_usage_details)) return {};
 	const details = usage.server_side_tool_usage_details;
