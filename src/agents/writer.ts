@@ -2,10 +2,7 @@ import { tool } from 'runlet';
 import { defineAgent } from 'runlet/cloudflare';
 import * as v from 'valibot';
 
-/**
- * Everybody can read a published text, so a person allows the call first. A real tool would put the text on your
- * site.
- */
+/** Everybody reads what is published, so a person allows it first. A real one would put it on your site. */
 const publish = tool.define({
 	name: 'publish',
 	description: 'Publish a finished text. Needs its title and the text. A person has to allow it.',

@@ -29,9 +29,7 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 	const readPage = (id: string, query: string, signal: AbortSignal | undefined): Promise<EarlierMessages> =>
 		http.json(`/v1/sessions/${encodeURIComponent(id)}/messages${query}`, { signal });
 
-	/**
-	 * Lists the messages of a session, oldest first: all messages, or only the message `from` and those after it.
-	 */
+	/** Lists the messages of a session, oldest first: all, or those from the message `from` on. */
 	async function listMessages(
 		id: string,
 		{ from, signal }: SignalOption & { readonly from?: string } = {},
@@ -73,11 +71,10 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 		listEarlier,
 
 		/**
-		 * Loads a session for display: its messages without the messages of the newest run that `followRun` repeats.
-		 * A run begins with the message of a person, or with the tool result of a question that the person answered.
-		 * Messages that steered the newest run are included; `steered` has the number of turns before each of them.
-		 * With `newest`, loads about that many of the newest messages; `listEarlier` reads the messages before the
-		 * `cursor`.
+		 * Loads a session for display: its messages without those of the newest run that `followRun` repeats. A person's
+		 * message begins a run. If it answers a question, it is the tool result of that question. Messages that steered the
+		 * newest run are included; `steered` has the number of turns before each. With `newest`, loads about so many of the
+		 * newest messages; `listEarlier` reads those before the `cursor`.
 		 */
 		async loadSession(
 			id: string,

@@ -1,14 +1,9 @@
 import { ClientError, isTransient, readError } from './error.ts';
 
 export interface ClientOptions {
-	/**
-	 * The address of the server, such as `https://runlet.example.com`. A page of the server itself needs no
-	 * address.
-	 */
+	/** The address of the server, such as `https://runlet.example.com`. A page of the server itself needs none. */
 	readonly baseUrl?: string;
-	/**
-	 * An API key, or the token of a session. A function is called before each request. `npm start` needs no key.
-	 */
+	/** An API key, or the token of a session. A function is called before each request. `npm start` needs none. */
 	readonly apiKey?: string | (() => string | undefined);
 	/** Your own `fetch`. */
 	readonly fetch?: typeof fetch;
@@ -63,10 +58,7 @@ export function createHttp({
 }: ClientOptions) {
 	const origin = baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl;
 
-	/**
-	 * Makes a request once. Throws a `ClientError` if the request fails, and the reason of the signal if the signal
-	 * aborts it.
-	 */
+	/** Makes a request once. Throws a `ClientError` if it fails, and the reason of the signal if it is aborted. */
 	async function open(
 		path: string,
 		{ method = 'GET', body, content, headers, signal }: RequestOptions = {},

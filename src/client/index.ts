@@ -74,10 +74,7 @@ export type {
 	WaitingMessage,
 } from './types.ts';
 
-/**
- * A client of a server. It has methods for sessions, users, the owner's tools, MCP servers, schedules, memories
- * and skills. It also has every route under `v1`, without retries.
- */
+/** A client of a server: sessions, users, the owner's tools, MCP servers, schedules, memories and skills, and every route under `v1` without retries. */
 export interface Client
 	extends SessionClient,
 		ToolClient,

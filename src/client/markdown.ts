@@ -10,18 +10,14 @@ interface Verbatim {
 
 export type MarkdownToken = MarkedToken | Verbatim;
 
-/**
- * `$a_b$`, `$$…$$`, `\(…\)` and `\[…\]` are formulas; `$5 and $6` are prices. Repetitions are bounded, so reading
- * stays linear.
- */
+/** `$a_b$`, `$$…$$`, `\(…\)` and `\[…\]`; `$5 and $6` are prices. Repetitions are bounded, so reading stays linear. */
 const formula =
 	/^(?:\$\$[^$]{1,2000}\$\$|\$(?!\s)[^$\n]{1,200}(?<!\s)\$(?!\d)|\\\([^\n]{1,500}?\\\)|\\\[[\s\S]{1,2000}?\\\])/;
 
 const marked = new Marked({
 	gfm: true,
 	tokenizer: {
-		// Each block is read by itself, without the link definitions of other blocks. So it is the same in whatever
-		// pieces the text arrives.
+		// A block is read by itself, so that it is the same however the text comes: no other block gives it links.
 		def: () => undefined,
 		// `2*3*4` is no emphasis.
 		emStrong: (source, _masked, before = '') =>

@@ -180,9 +180,7 @@ function toServerPath(name: string): string {
 
 export type UserClient = ReturnType<typeof createUserClient>;
 
-/**
- * Creates the methods of `/v1/users`: the people of an owner. They need a key or an account whose role allows it.
- */
+/** Creates the methods of `/v1/users`: the people of an owner. They need a key or an account with the role for it. */
 export function createUserClient(http: Http) {
 	return {
 		/** Exports everything of a user: sessions, memories, schedules, the budget and the spending. */

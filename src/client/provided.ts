@@ -3,9 +3,7 @@
 import type { ProviderCall, Source } from './types.ts';
 
 interface ProviderCalls<T> {
-	/**
-	 * Returns the value made for a call. Events with the same id belong to one call until the call has its result.
-	 */
+	/** Returns the value made for a call. Events with the same id belong to one call until it has its result. */
 	take(call: ProviderCall): T;
 	/** Ends the turn. A call without a result may get it in a later turn. Some providers restart their ids in each turn. */
 	endTurn(): void;

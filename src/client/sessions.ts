@@ -151,17 +151,12 @@ function createReads(http: Http) {
 			return http.json(`/v1/usage${toQuery(query)}`, { signal });
 		},
 
-		/**
-		 * Lists the calls and questions that wait for a person in all sessions of the owner, the oldest first, a page
-		 * at a time. The request needs an API key.
-		 */
+		/** Lists the calls and questions that wait for a person in all sessions of the owner, the oldest first, a page at a time. It needs an API key. */
 		listApprovals({ signal, ...query }: SignalOption & ApprovalQuery = {}): Promise<ApprovalPage> {
 			return http.json(`/v1/approvals${toQuery(query)}`, { signal });
 		},
 
-		/**
-		 * Lists the sessions of the owner, the newest activity first, a page at a time. The request needs an API key.
-		 */
+		/** Lists the sessions of the owner, the newest activity first, a page at a time. It needs an API key. */
 		listSessions({ signal, ...query }: SignalOption & SessionQuery = {}): Promise<SessionPage> {
 			return http.json(`/v1/sessions${toQuery(query)}`, { signal });
 		},

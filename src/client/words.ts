@@ -50,10 +50,7 @@ export function splitDiff(output: unknown): { readonly diff?: string; readonly r
 	return typeof diff === 'string' && diff !== '' ? { diff, rest } : { rest: output };
 }
 
-/**
- * Parses the streamed input of a tool call. Returns the text itself if it is not JSON, and `{}` for an empty
- * text.
- */
+/** Parses the streamed input of a tool call. Returns the text itself if it is not JSON, and `{}` for nothing. */
 export function parseInput(json: string): unknown {
 	if (json.trim() === '') return {};
 	try {

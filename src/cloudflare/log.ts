@@ -159,10 +159,7 @@ function readFrames({ message, stack = '' }: Error): string | undefined {
 	return frames.length === 0 ? undefined : frames.join('\n');
 }
 
-/**
- * Returns the variable that an error is about: the variable to set, or the variable whose value a provider
- * refuses.
- */
+/** Returns the variable that an error is about: the one to set, or the one that a provider refuses. */
 export function findVariable({ code, message, data }: ErrorBody['error']): string | undefined {
 	if (typeof data?.needs === 'string') return data.needs;
 	return code === 'not_configured' ? /^([A-Z][A-Z0-9_]{1,63}):/.exec(message)?.[1] : undefined;

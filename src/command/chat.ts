@@ -237,10 +237,7 @@ function toAnswer({ id, kind }: WaitingCall, line: string): CallAnswer {
 	return { id, output: isError ? line.slice(1).trim() : line, isError };
 }
 
-/**
- * The first interrupt during a run cancels the run on the server. The next interrupt, or an interrupt between
- * runs, ends the chat.
- */
+/** The first interrupt during a run cancels it on the server. The next one, or one between runs, leaves. */
 function onInterrupt(chat: Chat): () => void {
 	let last = Number.NEGATIVE_INFINITY;
 	return () => {

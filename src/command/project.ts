@@ -7,10 +7,7 @@ import * as v from 'valibot';
 /** The files that configure Wrangler, in Wrangler's own order. */
 const configNames = ['wrangler.json', 'wrangler.jsonc', 'wrangler.toml'];
 
-/**
- * The folder of the project: the nearest folder with a configuration of Wrangler, from the working directory
- * upwards.
- */
+/** The folder of the project: the nearest one with a configuration of Wrangler, from the working directory upwards. */
 export const root = findUpwards(process.cwd()) ?? process.cwd();
 
 /** Wrangler's configuration of the project. The file may be missing: `assertConfig` then throws. */
@@ -37,9 +34,7 @@ export function assertConfig(config: string): void {
 	);
 }
 
-/**
- * Resolves a package in the version of the project. Throws an error that describes how to install the package.
- */
+/** Resolves a package as the project has it. Throws an error that says how to install it. */
 export function resolveInProject(name: string, from = join(root, 'package.json')): string {
 	try {
 		return createRequire(from).resolve(name);

@@ -6,17 +6,12 @@ import { pathToFileURL } from 'node:url';
 import * as v from 'valibot';
 import { pinned, resolveInProject, root } from './project.ts';
 
-/**
- * Finds Wrangler's program. Its `bin` is not used: it runs the program in a child process, which continues if its
- * parent is killed.
- */
+/** Finds Wrangler's program, not its `bin`, which runs this in a child process that outlives a killed parent. */
 export function findWrangler(): string {
 	return resolveInProject('wrangler');
 }
 
-/**
- * Returns Node's arguments for a short command of Wrangler. Larger semi-spaces make the load of its 17 MB faster.
- */
+/** Returns Node's arguments for a short command of Wrangler. Larger semi-spaces speed up the load of its 17 MB. */
 export function toShortCommand(args: readonly string[]): string[] {
 	return ['--no-warnings', '--min-semi-space-size=64', '--max-semi-space-size=64', findWrangler(), ...args];
 }
@@ -27,10 +22,7 @@ export async function loadWrangler(): Promise<typeof import('wrangler')> {
 
 const manifest = v.object({ version: v.string() });
 
-/**
- * Loads the Miniflare that the project's Wrangler uses. Throws for another major version, because its options
- * differ.
- */
+/** Loads the Miniflare that the project's Wrangler runs on. Throws for another major version, whose options differ. */
 export async function loadMiniflare(): Promise<typeof import('miniflare')> {
 	const path = resolveInProject('miniflare', findWrangler());
 	const { version } = v.parse(manifest, JSON.parse(readFileSync(join(dirname(path), '../../package.json'), 'utf8')));
@@ -41,10 +33,7 @@ export async function loadMiniflare(): Promise<typeof import('miniflare')> {
 	return import(pathToFileURL(path).href);
 }
 
-/**
- * Variables that keep Wrangler off the network and out of the home folder. The environment of the caller
- * overrides them.
- */
+/** Keeps Wrangler off the network and out of the home folder. The environment of the caller wins. */
 export const quietEnv: NodeJS.ProcessEnv = {
 	// Without the banner Wrangler does not look for a newer version.
 	WRANGLER_HIDE_BANNER: 'true',

@@ -53,9 +53,7 @@ export function createPanelView(root: HTMLElement, client: Client, onChange: () 
 
 	return {
 		open,
-		/**
-		 * Updates the panel with changes from elsewhere. If the changes cannot be read, the panel stays unchanged.
-		 */
+		/** Updates the panel with changes from elsewhere. If they cannot be read, it stays unchanged. */
 		look(): void {
 			listener?.().catch(() => {});
 		},

@@ -19,10 +19,7 @@ import type {
 
 /** The options of a test session. */
 export interface TestSessionOptions {
-	/**
-	 * The answers of the model, one entry for each turn: a text, `callTool(…)`, a reply, an error, or a function of
-	 * the request.
-	 */
+	/** The answers of the model, one entry a turn: a text, `callTool(…)`, a reply, an error, or a function of the request. */
 	readonly script: readonly providers.ScriptedTurn[];
 	/** The bindings and variables for the tools that the test needs. */
 	readonly env?: Partial<Env>;
@@ -45,10 +42,7 @@ export interface TestSessionOptions {
 	readonly memories?: Readonly<Record<string, string>>;
 	/** The agents to which this agent gives work, with their scripts. */
 	readonly children?: readonly TestChild[];
-	/**
-	 * The tools of the agent's MCP servers, by the servers' names. The tools have the names that the servers give
-	 * them.
-	 */
+	/** The tools of its MCP servers, by the servers' names, with the names that the servers give them. */
 	readonly mcp?: TestServers;
 }
 
@@ -60,14 +54,11 @@ export interface TestSession {
 	/** Sends a message, or the answer to a question, and runs the agent. Rejects with a `RunletError` if the run fails. */
 	send(message: string | readonly MessagePart[], by?: Person): Promise<RunResult>;
 	/**
-	 * Gives results of waiting calls, or approves or denies them. The run continues when no call waits any more.
-	 * Rejects with `forbidden` if the role of the person, or the `approvers` of the agent, do not allow the
-	 * decision.
+	 * Gives results of waiting calls, or approves or denies them, and continues once no call waits. Rejects with
+	 * `forbidden` where the role of the person or the `approvers` of the agent do not let them decide.
 	 */
 	submit(answers: readonly CallAnswer[], by?: Person): Promise<RunResult>;
-	/**
-	 * Wakes the agent by one of its schedules. Returns `undefined` if the function of the schedule returns no text.
-	 */
+	/** Wakes the agent by one of its schedules. `undefined` if the function of the schedule gives no text. */
 	wake(schedule: string, options?: { readonly at?: Date }): Promise<RunResult | undefined>;
 	/** The calls that wait for a person, with the calls of children. */
 	readonly pending: readonly PendingCall[];

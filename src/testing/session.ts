@@ -238,10 +238,7 @@ interface Asked {
 	readonly openCalls: ReadonlyMap<string, chat.OpenCallState>;
 }
 
-/**
- * Makes the function that begins the session of a child. All calls of the same agent use the same script, one
- * after another.
- */
+/** Makes the function that begins the session of a child. All calls of one agent go on with one script. */
 function createStarter(options: TestSessionOptions, begun: TestSession[]): (agent: string) => TestSession {
 	const models = new Map<string, providers.ScriptedProvider>();
 	return (name) => {

@@ -41,10 +41,7 @@ function passOn(session: TestSession, answer: string): Promise<RunResult> {
 	return session.submit([readDecision(call.id, answer)]);
 }
 
-/**
- * Returns the answer of a child, or asks the question for which the child waits. The texts are the same as in a
- * Worker.
- */
+/** Returns the answer of a child, or asks its waiting question, with the texts of a Worker. */
 async function follow(agent: string, session: TestSession, work: () => Promise<RunResult>): Promise<unknown> {
 	const { status, text, output, metadata } = await work().catch((error: unknown) => {
 		throw createEnd(agent, error instanceof RunletError ? `${error.code}: ${error.message}` : String(error));
@@ -68,10 +65,7 @@ function createEnd(agent: string, why: string): RunletError {
 	return new RunletError('conflict', `${agent} did not finish the task (${why})`);
 }
 
-/**
- * Makes the tools that an agent offers from fake servers: servers that the agent declares, and servers of its
- * users.
- */
+/** Makes the tools that an agent offers of fake servers: those that it declares, and those of its users. */
 export function createServerTools({ mcp = [], userMcp }: Agent, servers: TestServers): readonly Tool[] {
 	return Object.entries(servers).flatMap(([name, tools]) => {
 		const declared = mcp.find((server) => server.name === name);

@@ -28,8 +28,7 @@ export interface AgentToolOptions {
 	/** Whether a person has to allow a call first. */
 	readonly needsApproval?: boolean;
 	/**
-	 * Whether a call ends at once, so that the child's answer arrives later as a message. In a child session a
-	 * call always waits.
+	 * Whether a call ends at once, and the child's answer arrives as a message. In a child session a call always waits.
 	 */
 	readonly background?: boolean;
 }

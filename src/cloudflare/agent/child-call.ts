@@ -17,10 +17,7 @@ export interface Task {
 	readonly task: string;
 }
 
-/**
- * Starts the child of a call, or finds the child after a restart. Returns the child's answer. Returns at once
- * for a background child.
- */
+/** Starts the child of a call, or finds it after a restart. Returns its answer, or at once for a background child. */
 export async function beginChild(
 	{ agent, task }: Task,
 	limits: ChildLimits,
@@ -209,10 +206,7 @@ export interface ChildLimits {
 	readonly background?: boolean;
 }
 
-/**
- * Returns the budget of a new child. Throws `conflict`, for the model, if the session may not have another
- * child.
- */
+/** Returns the budget of a new child. Throws `conflict`, for the model, if there may be none. */
 function planChild(
 	agent: { readonly budget?: Limit },
 	{ budget, maxDepth = 3, maxAtOnce = 8, maxChildren = 100 }: ChildLimits,

@@ -12,10 +12,7 @@ export type Decision = Extract<CallAnswer, { readonly approve: boolean }> & {
 	readonly by?: Actor;
 };
 
-/**
- * The most characters of a question for a decision, as JSON. With the names of the agents that pass it on, it
- * fits a row.
- */
+/** Characters of the JSON of a question for a decision. It fits a row, with the names of agents that pass it on. */
 export const longestAsked = 90_000;
 
 const askedCall = v.object({

@@ -27,10 +27,7 @@ export interface Children {
 	readonly find: (callId: string) => Child | undefined;
 	/** Stores a child and its reservation. Resolves once they are durable. */
 	readonly add: (child: Omit<Child, 'id'>) => Promise<Child>;
-	/**
-	 * Lets the outbox cancel a child and settle its cost: a child that could not begin, or that has running
-	 * children.
-	 */
+	/** Lets the outbox cancel a child and settle its cost: one that could not begin, or that has running children. */
 	readonly drop: (child: Child) => void;
 	readonly settle: (child: Child, cost: Amount) => void;
 	readonly toCreate: (child: Child) => CreateInput;

@@ -128,37 +128,24 @@ export interface AgentDefinition extends AgentChoices {
 	readonly userMcp?: boolean;
 	/** Names of published skills, skills written here, or `'all'` for every published one. */
 	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
-	/**
-	 * The resolver of the agent's skills, in place of the Worker's resolver. The agent has all skills of this
-	 * resolver, unless `skills` names some of them.
-	 */
+	/** The resolver of its skills, in place of the Worker's: all of its skills, unless `skills` names some. */
 	readonly skillResolver?: SkillSource;
 	/**
-	 * Whether and how the agent keeps memories beyond a session (docs/memory.md). This needs the plugin `memory`.
-	 * No by default.
+	 * Whether and how it keeps memories beyond a session (docs/memory.md). It needs the plugin `memory`. No by default.
 	 */
 	readonly memory?: boolean | MemoryOptions;
 	/** The most model turns of a run. 10 by default. */
 	readonly maxIterations?: number;
-	/**
-	 * The most tool calls of a run. 200 by default. Further calls are not made, and their results tell the model
-	 * so.
-	 */
+	/** The most tool calls of a run. 200 by default. Further calls do not run, and the model reads that. */
 	readonly maxToolCalls?: number;
 	/** The most parallel calls of a turn. 10 by default. They begin in their order. */
 	readonly maxParallelToolCalls?: number;
 	/** The most tools that the model is sent. 40 by default. The model finds further tools with `search_tools`. */
 	readonly maxSentTools?: number;
-	/**
-	 * The most tokens of the definitions of these tools. A tenth of the context window by default, from 4,000 to
-	 * 20,000.
-	 */
+	/** The most tokens of these tools. A tenth of the context window by default, from 4,000 to 20,000. */
 	readonly maxToolTokens?: number;
 	readonly maxContextTokens?: number;
-	/**
-	 * What happens to a conversation above the context limit. The run fails by default. `truncate` leaves out old
-	 * turns. `compact` sums them up.
-	 */
+	/** A conversation above the context limit: the run fails (the default), or old turns are left out, or summed up. */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
 	/**
 	 * `refer` (the default) may send old tool results as references, which the model opens with `read_result`. It
@@ -265,10 +252,7 @@ function toLine({ description }: Agent): string {
 	return JSON.stringify(description.length > 80 ? `${description.slice(0, 79)}…` : description);
 }
 
-/**
- * Returns the requested model if the agent allows it. Without a requested model, returns the agent's model, or
- * else the Worker's.
- */
+/** Returns the requested model if the agent allows it, else the agent's, else the Worker's. */
 export function chooseModel(agent: Agent, requested: string | undefined, fallback: string): string {
 	const own = agent.model ?? fallback;
 	const allowed = [own, ...(agent.models ?? [])];

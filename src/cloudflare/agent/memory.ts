@@ -90,9 +90,8 @@ export function listMemoryTools(agent: Remembering): readonly MemoryToolName[] {
 }
 
 /**
- * Returns whose memories a session uses: the memories of its user. A session without a user uses the memories of
- * its owner, if the owner is a person, an account without a user, or this machine. Any other session has no
- * memories, because several people may write there.
+ * Returns whose memories a session uses: its user's; or its owner's, if the owner is a person, an account without a
+ * user, or this machine. A session that names nobody has no memories: several people may write there.
  */
 export function findHolder({ owner, user, isOwners }: MemorySession): MemoryHolder | undefined {
 	if (user !== undefined) return { owner, user };

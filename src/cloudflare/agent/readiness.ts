@@ -5,9 +5,7 @@ import type { Agent } from './define.ts';
 
 type ModelNeeds = Pick<Agent, 'maxContextTokens' | 'providerTools'>;
 
-/**
- * Describes whether a model is ready. Only an operator sees why a model is not ready, and which variable to set.
- */
+/** Describes whether a model is ready. Only an operator reads why it is not, and the variable to set. */
 export async function describeModel(
 	name: string,
 	{ maxContextTokens, providerTools }: ModelNeeds,

@@ -15,10 +15,8 @@ interface Reader {
 }
 
 /**
- * Makes the resolver of an agent's skills for one run. It contains the skills in the agent's code, and the
- * skills that the agent names. Named skills are from the agent's own resolver, or else from the Worker's, or
- * else from the published skills. An agent with its own resolver that names no skills has all skills of that
- * resolver.
+ * Makes the resolver of an agent's skills for one run: the skills in its code, and those that it names of its own
+ * resolver, of the Worker's, or of the published ones. An agent with a resolver that names no skill has all of them.
  */
 export function createResolver(agent: Agent, reader: Reader): SkillResolver | undefined {
 	return joinSkills(agent, (names) => findGiven(agent, names, reader));

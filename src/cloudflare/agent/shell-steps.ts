@@ -1,24 +1,18 @@
 /**
- * The steps of a command in a shell. A runtime on a laptop stops no endless computation, and its clocks do not
- * advance during a computation. So scripts/pack/count-steps.ts inserts calls of these functions into the code of
- * the shell.
+ * The steps of a command in a shell. A runtime on a laptop stops no endless computation, and its clocks stand still
+ * meanwhile. So scripts/pack/count-steps.ts puts calls of these functions into the code of the shell.
  */
 
 /** The most steps of synchronous code, after which the command is stopped. They take about 60 ms. */
 const mostAtOnce = 24_000_000;
 
-/**
- * The number of steps after which asynchronous code lets timers and other requests run. They take about 15 ms.
- */
+/** Steps after which asynchronous code lets timers and other requests run; about 15 ms. */
 const dueAfter = 6_000_000;
 
 /** The most steps of a command. They take a few seconds. */
 const mostSteps = 1_500_000_000;
 
-/**
- * The number of steps that a function call counts. A round of a loop, which may read only one character, is one
- * step.
- */
+/** Steps of a function call. A round of a loop, which may look at one character only, is one step. */
 const perCall = 20;
 
 /** The number of steps that a comparison by the rules of a language counts. */

@@ -13,10 +13,7 @@ const extraMs = 5_000;
 /** Milliseconds of processor time of a command. */
 const mostCpuMs = 30_000;
 
-/**
- * Milliseconds after which the next isolate starts, even if the last isolate is still starting. Then the
- * milliseconds between two checks.
- */
+/** Milliseconds after which the next isolate starts although the last is still starting, and between two checks. */
 const [longestStartMs, checkMs] = [500, 10];
 
 interface Isolate extends Rpc.WorkerEntrypointBranded {

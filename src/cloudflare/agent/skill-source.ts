@@ -22,10 +22,7 @@ export const skillSource = v.custom<SkillSource>(
 	'must be a resolver, { listFn, readFn }, or a function of the environment and the owner that gives one',
 );
 
-/**
- * Returns the resolver of a source. If the project's function throws, each call of the resolver throws the same
- * error.
- */
+/** If the project's function throws, so does each call of the resolver. */
 export function findResolver(source: SkillSource, env: Env, reader: SkillReader): SkillResolver | undefined {
 	if (typeof source !== 'function') return source;
 	try {

@@ -14,18 +14,14 @@ export function hasWebSearch(agent: Agent): boolean {
 	return isProvided || listToolNames(agent).has('web_search');
 }
 
-/**
- * The names, as providers see them, of all tools that the model may ever call. A client's tool must not have one
- * of these names.
- */
+/** The names, as providers see them, of all tools that the model may ever call. No client's tool may have them. */
 export function listToolNames(agent: Agent): ReadonlySet<string> {
 	return nameTools(agent, listWrittenTools(agent));
 }
 
 /**
- * The names, as providers see them, of tools whose results are not text from outside: the tools in the project's
- * code, unless a tool has `readsOutside`. Any other tool is from an owner, a client or an MCP server, or no
- * longer exists.
+ * The names of tools whose results are no text from outside, as providers see them: those in the project's code, unless
+ * they say `readsOutside`. Any other tool is of an owner, a client or an MCP server, or no longer exists.
  */
 export function listInsideTools(agent: Agent): ReadonlySet<string> {
 	const inside = listWrittenTools(agent).filter(({ readsOutside }) => readsOutside !== true);

@@ -11,9 +11,8 @@ export interface WebhookMessage {
 	/** Files (docs/api.md, "Messages"). */
 	readonly attachments?: readonly Attachment[];
 	/**
-	 * The subject, such as `owner/repository#7`. All events of a subject share a session. Each event without a
-	 * subject has its own session. A repeated event must have the same subject, so that its session recognises the
-	 * event.
+	 * The subject, such as `owner/repository#7`. Events of a subject share a session; without a subject each has its own.
+	 * It must be the same for a repeated event, which its session recognises.
 	 */
 	readonly session?: string;
 	/** Metadata for a new session. */
@@ -28,9 +27,7 @@ export interface WebhookMessage {
 	readonly model?: string;
 	/** What the message does during a run: it waits for the end of the run (the default), or joins the run. */
 	readonly whenBusy?: 'queue' | 'steer';
-	/**
-	 * Whether the message may answer a tool's question. If not, the message waits until the question is answered.
-	 */
+	/** Whether it may answer a tool's question. If not, it waits for the answer. */
 	readonly answers?: boolean;
 	/** An https URL that is called at the end of the run. */
 	readonly callback?: string;
@@ -42,9 +39,8 @@ export interface WebhookMessage {
 }
 
 /**
- * Turns an event into a message, or ignores the event (undefined). The mapping decides who may talk to the
- * agent. The source waits for the mapping, so be quick: a second is long. If the mapping throws, the delivery
- * fails with `500`, and most sources send the event again.
+ * Turns an event into a message, or ignores it (undefined). It decides who may talk to the agent. The source waits for
+ * it, so be quick: a second is long. If it throws, the delivery fails with `500`, and most sources send it again.
  */
 export type WebhookMapping = (event: WebhookEvent) => Mapped | Promise<Mapped>;
 
@@ -56,9 +52,8 @@ export interface WebhookOptions {
 	/** The most bytes of a body. 1,000,000 by default. */
 	readonly maxBytes?: number;
 	/**
-	 * How to treat a known body under another id, from a source that signs neither id nor time (`github`, `hmac`).
-	 * `once` (the default) ignores the body for 30 days, because somebody may have recorded it. `again` treats it
-	 * as a new event.
+	 * A known body under another id, from a source that signs neither id nor time (`github`, `hmac`). `once` (the
+	 * default) ignores it for 30 days, because somebody may have recorded it. `again` treats it as a new event.
 	 */
 	readonly sameBody?: 'once' | 'again';
 }

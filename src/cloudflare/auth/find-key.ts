@@ -1,10 +1,7 @@
 import { fromBase64Url } from '../../core/base/bytes.ts';
 import { digestKey, isOver, type KeyRecord, readKeyId } from './key.ts';
 
-/**
- * Returns the record of a key that has not expired. The search for an unknown key takes as long as for a known
- * key.
- */
+/** Returns the record of a key that has not expired. An unknown key costs the same work as a known one. */
 export async function findKey(key: string, records: readonly KeyRecord[]): Promise<KeyRecord | undefined> {
 	const record = await findMatch(key, (id) => records.find((one) => one.id === id));
 	return record === undefined || isOver(record) ? undefined : record;

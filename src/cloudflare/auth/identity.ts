@@ -66,10 +66,7 @@ export async function identify(header: string | undefined, find: FindRecord): Pr
 	return { kind: 'person', by: { owner, ...(user !== undefined && { user }), via: 'key', id }, role, scopes, rate };
 }
 
-/**
- * Identifies the holder of a session token, or a person at this machine. Any other key is ignored, because
- * OpenAI's clients always send a key.
- */
+/** Identifies a session token, or this machine. Any other key is ignored: OpenAI's clients must send one. */
 export async function identifyLocal(header: string | undefined): Promise<Identity> {
 	const isToken = bearer.exec(header ?? '')?.[1]?.startsWith(tokenStart) === true;
 	return isToken ? identify(header, async () => undefined) : localIdentity;
@@ -97,10 +94,7 @@ export interface Account {
 	readonly scopes?: readonly Scope[];
 }
 
-/**
- * Returns the account of a request, which it finds by a cookie or a token of the product. The given request has
- * no body.
- */
+/** Returns the account of a request, by a cookie or a token of the product. The request has no body. */
 export type Authenticate = (
 	request: Request,
 	env: Env,
@@ -113,10 +107,7 @@ export function findKeyId({ via, id }: Actor): string {
 	return via === 'account' ? accountKeyId : id;
 }
 
-/**
- * Names that no account may have as its owner: of this machine, of webhooks, of schedules, and the name for all
- * owners.
- */
+/** Owners that are no accounts: this machine, webhooks, schedules, and the name of all owners. */
 const reserved: ReadonlySet<string> = new Set([localIdentity.by.owner, webhookOwner, scheduleOwner, '*']);
 
 const schema = v.strictObject({

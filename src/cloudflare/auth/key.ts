@@ -86,10 +86,7 @@ const recordSchema = v.pipe(
 );
 const fields = new Set([...Object.keys(storedKey.entries), 'tokens', 'usd']);
 
-/**
- * Parses the list that `npm run keys` writes. Throws `not_configured`, which names the variable and never shows
- * its content.
- */
+/** Parses what `npm run keys` writes. Throws `not_configured`, which names the variable and never shows its content. */
 export function parseKeys(text: string): readonly KeyRecord[] {
 	let json: unknown;
 	try {

@@ -4,26 +4,17 @@ import { isLoopback } from '../../core/base/public-fetch.ts';
 export const localHeader = 'x-runlet-local';
 
 export interface LocalMode {
-	/**
-	 * The secret that `npm start` and this Worker share until the next start. Without a secret, the host of the
-	 * request must be this machine.
-	 */
+	/** Shared by `npm start` and this Worker until the next start. Without it the host of this machine is enough. */
 	readonly secret: string | undefined;
 }
 
-/**
- * Whether a request came through the proxy of `npm start`. Without a proxy: whether the host of the request is
- * this machine.
- */
+/** Whether a request came through the proxy of `npm start`. Without a proxy: whether its host is this machine. */
 export function isFromThisMachine({ secret }: LocalMode, url: string, header: string | undefined): boolean {
 	if (secret === undefined) return URL.canParse(url) && isLoopback(new URL(url));
 	return header !== undefined && isEqual(header, secret);
 }
 
-/**
- * Whether a page has the address of this Worker. A page on another port of this machine must not see the
- * conversations.
- */
+/** Whether a page has this address. A page on another port of this machine must not see the conversations. */
 export function isOwnPage(origin: string, url: string): boolean {
 	if (!URL.canParse(origin) || !URL.canParse(url)) return false;
 	const [page, own] = [new URL(origin), new URL(url)];

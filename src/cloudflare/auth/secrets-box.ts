@@ -2,10 +2,7 @@ import { fromBase64Url, joinBytes, toBase64Url } from '../../core/base/bytes.ts'
 
 /** Seals stored secrets: AES-GCM with keys derived from `SECRETS_KEY` by HKDF (RFC 5869). */
 export interface SecretsBox {
-	/**
-	 * Seals a text with the newest key. Only the same `about` opens the text, so it cannot be moved to another
-	 * place.
-	 */
+	/** Seals a text with the newest key. It opens only under the same `about`, so it cannot be moved to another place. */
 	seal(text: string, about: string): Promise<string>;
 	/** Returns undefined if no key opens the text, or if the text was sealed under another `about`. */
 	open(sealed: string, about: string): Promise<string | undefined>;

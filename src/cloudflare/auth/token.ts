@@ -39,10 +39,7 @@ export function readToken(token: string): TokenClaims | undefined {
 	return isCanonical ? { session, id, expiresAt } : undefined;
 }
 
-/**
- * Throws `auth` for a token that this session did not sign, or that has expired. `now` is in milliseconds since
- * 1970.
- */
+/** Throws `auth` for a token that this session did not sign, or that has expired. `now`: milliseconds since 1970. */
 export async function verifyToken(token: string, tokenKey: string | undefined, now: number): Promise<TokenClaims> {
 	const claims = readToken(token);
 	const mac = form.exec(token)?.[4];

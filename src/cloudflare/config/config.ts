@@ -60,9 +60,8 @@ export interface Config {
 	readonly publishers: PublisherNamespace;
 	readonly memories: MemoryNamespace;
 	/**
-	 * The most that an owner may spend on a UTC day: the smallest cap of its keys, or `dayBudget` if no key has a
-	 * cap. Zero after the last key of the owner is revoked, unless the owner may be an account. Call
-	 * `storedKeys.refreshOwner` first.
+	 * The most that an owner may spend on a UTC day: the smallest cap of its keys, else `dayBudget`. Zero after its last
+	 * key is revoked, unless it may be an account. Call `storedKeys.refreshOwner` first.
 	 */
 	readonly findDayBudget: (owner: string) => Limit;
 	/** The owner of agents' schedules that name no owner. Missing for a Worker that answers nobody. */
@@ -84,10 +83,7 @@ export interface Config {
 	readonly local: LocalMode | undefined;
 	readonly metrics: MetricsDataset | undefined;
 	readonly findEndpoint: (name: EndpointName) => Endpoint;
-	/**
-	 * The bucket of files above 1 MB. Without a bucket these files are in the sessions' objects, and may have up to
-	 * 4 MB.
-	 */
+	/** The bucket of files above 1 MB. Without it they are in the sessions' objects, and may have 4 MB. */
 	readonly files: FileBucket | undefined;
 	readonly workspaceQuota: Quota;
 	/** Prices that replace those of the lists. */

@@ -8,10 +8,7 @@ import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
 import type { SourceName } from '../wire/protocols/webhooks/source.ts';
 
-/**
- * The endpoints of providers. Each has `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or your own
- * server.
- */
+/** Each has `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or your own server. */
 export const endpointNames = [
 	'ANTHROPIC',
 	'OPENAI',
@@ -30,10 +27,7 @@ type EndpointVariables = { readonly [N in EndpointName as `${N}_API_KEY` | `${N}
 
 /** A variable may have several secrets, separated by spaces or commas, while a sender changes its secret. */
 type WebhookVariables = { readonly [S in SourceName as `${Uppercase<S>}_WEBHOOK_SECRET`]?: string } & {
-	/**
-	 * The secret of a single agent. The name of the variable ends with the agent's name in capitals, with
-	 * underscores for hyphens.
-	 */
+	/** The secret of one agent: its name in capitals, with underscores for hyphens. */
 	readonly [own: `${Uppercase<SourceName>}_WEBHOOK_SECRET_${string}`]: string | undefined;
 };
 
@@ -82,10 +76,7 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly CALLBACK_SECRET?: string;
 	/** The URL of alerts when 50, 80 and 100 % of a budget are spent. */
 	readonly SPENDING_CALLBACK?: string;
-	/**
-	 * The key that seals the secrets of owners: 32 bytes as base64. The variable may have several keys: the first
-	 * seals, and all open.
-	 */
+	/** Seals the secrets of owners: 32 bytes as base64. May hold several: the first seals, all open. */
 	readonly SECRETS_KEY?: string;
 	/** The address of this Worker for people, with its base path. Logins of MCP servers return to this address. */
 	readonly PUBLIC_URL?: string;
@@ -98,10 +89,7 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly TAVILY_API_KEY?: string;
 	/** The address of another search service, with `{query}` in it. It is used instead of Brave and Tavily. */
 	readonly SEARCH_URL?: string;
-	/**
-	 * The key of that service, and the header for the key. By default the header is `authorization` with a bearer
-	 * token.
-	 */
+	/** The key of the service, and the key's header: `authorization`, as a bearer, by default. */
 	readonly SEARCH_API_KEY?: string;
 	readonly SEARCH_HEADER?: string;
 	/** The JSON body for a service with POST. The body has `{query}` in it. */

@@ -194,9 +194,7 @@ export interface Endpoint {
 	readonly baseURL: string | undefined;
 }
 
-/**
- * Whether people can reach a Worker at this address: https, or http on this machine. The path is the base path.
- */
+/** Whether people may reach a Worker there: https, or http on this machine. A path is its base path. */
 function isPublicBase(text: string): boolean {
 	if (!URL.canParse(text) || /[?#]|\/$/.test(text)) return false;
 	const parsed = new URL(text);

@@ -12,9 +12,7 @@ import type { SessionStore } from '../session/store/store.ts';
 import { signLink } from './link.ts';
 
 export interface Decidable extends ToolCall {
-	/**
-	 * The id of the waiting call of this session. It may be the same call, or the call that the child works for.
-	 */
+	/** The waiting call of this session: the same call, or that of the child. */
 	readonly waiting: string;
 	/** The child session of the call, and the agents between this session and the child. */
 	readonly child?: { readonly agent: string; readonly through: readonly string[] };
@@ -42,10 +40,7 @@ interface LinkTerms {
 	readonly madeBy?: Actor;
 }
 
-/**
- * Throws `conflict` for a call that does not wait for an approval, and `too_large` for arguments that are too
- * long for a page.
- */
+/** Throws `conflict` for a call that waits for no approval, and `too_large` for arguments that fit no page. */
 export function findLinkable(store: SessionStore, callId: string): Decidable {
 	const call = listDecidable(findPending(store)).find(({ waiting }) => waiting === callId);
 	if (call === undefined) throw createFieldError('conflict', 'callId', `"${callId}" does not wait for an approval.`);

@@ -5,10 +5,7 @@ export type Sql = Pick<SqlStorage, 'exec'>;
 
 export interface Schema {
 	readonly tables: string;
-	/**
-	 * The statements from each version to the next. Never change a released entry. Append an entry, and change
-	 * `tables`.
-	 */
+	/** The statements from each version to the next. Never change a released entry: append one, and change `tables`. */
 	readonly migrations: readonly string[];
 }
 

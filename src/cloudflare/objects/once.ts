@@ -1,10 +1,7 @@
 export interface Once {
 	readonly key: string;
 	readonly request: string;
-	/**
-	 * Whether the sender makes its first attempt. Then an earlier request with the same key was another request
-	 * with the same content.
-	 */
+	/** Whether it is the first attempt. An earlier request of the key was then another one with the same content. */
 	readonly isFirst?: boolean;
 	/** A hash of the body. */
 	readonly body?: string;

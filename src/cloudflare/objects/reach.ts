@@ -31,10 +31,7 @@ const [lateMs, lateByLag] = [500, 10];
 const longestMs = 10_000;
 /** Milliseconds for which an object counts as behind after its last late call or its last refusal. */
 const behindMs = 5_000;
-/**
- * An object that is behind gets no new work from this number of open calls on, and above this expected wait in
- * milliseconds.
- */
+/** The open calls, and the expected milliseconds, from which an object that is behind gets no new work. */
 const [fewestWaiting, mostWaitMs] = [4, 1_000];
 const mostKnown = 1_000;
 
@@ -42,10 +39,7 @@ interface Load {
 	/** The start of each open call, the oldest first. */
 	readonly calls: Set<{ readonly at: number }>;
 	behindUntil: number;
-	/**
-	 * The time of the newest answer, or of the start of the first call. `betweenMs` is the usual time between two
-	 * answers.
-	 */
+	/** The newest answer, or the start of the first call, and the usual milliseconds between two answers. */
 	answeredAt: number;
 	betweenMs: number;
 }

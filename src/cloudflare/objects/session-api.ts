@@ -65,10 +65,7 @@ export interface Input {
 	readonly whenBusy?: WhenBusy;
 	/** A checked URL that is called at the end of the run. */
 	readonly callback?: string;
-	/**
-	 * Whether the message waits, instead of being refused, while calls wait for results. Its sender cannot repeat
-	 * it.
-	 */
+	/** Whether it waits, instead of being refused, while calls wait for results: its sender cannot repeat it. */
 	readonly isPatient?: boolean;
 	/** Whether a patient message may answer a tool's question. If not, the message waits. */
 	readonly mayAnswer?: boolean;
@@ -149,10 +146,7 @@ export interface ImportOwner {
 	/** The actor who imports the session and makes its first token. */
 	readonly by?: Actor;
 	readonly role?: Role;
-	/**
-	 * Whether the lines come from a session of the same owner. Lines from elsewhere are only history and give
-	 * nobody a right.
-	 */
+	/** Whether the lines come from a session of the same owner. Other lines give history, but no authority. */
 	readonly isFork?: boolean;
 	readonly once?: Once;
 }
@@ -180,10 +174,7 @@ export interface RunStream {
 	readonly stream: Bytes;
 }
 
-/**
- * The answer to a post without anything new. `isWaiting`: calls of the answer, which the page has, wait for
- * somebody.
- */
+/** `isWaiting`: the calls of the answer, which the page has, wait for somebody. */
 export interface NothingNew {
 	readonly kind: 'nothing';
 	readonly isWaiting: boolean;
@@ -197,10 +188,7 @@ export interface SessionApi {
 	create(input: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>>;
 	state(caller: Caller): Promise<RpcResult<SessionState>>;
 	status(caller: Caller): Promise<RpcResult<SessionState['status']>>;
-	/**
-	 * Changes the session. A run that stopped because of its budget can continue after the budget is raised. Not
-	 * with a token.
-	 */
+	/** A run that stopped because of its budget can continue after a higher one. Not with a token. */
 	change(caller: Caller, change: SessionChange): Promise<RpcResult<SessionState>>;
 	/** The messages as JSON. */
 	messages(caller: Caller, page: PageQuery): Promise<RpcResult<Bytes>>;
@@ -230,10 +218,7 @@ export interface SessionApi {
 	submit(caller: Caller, results: readonly CallAnswer[], how: Handling): Promise<RpcResult<RunOutcome>>;
 	/** Continues a run that failed, or stopped after a step. With `step` the run takes one turn of the model. */
 	continue(caller: Caller, how: Handling, operation?: 'step'): Promise<RpcResult<RunOutcome>>;
-	/**
-	 * Streams the events of a run. Returns undefined without a run, or if the reader has seen the end of the run
-	 * (`lastEventId`).
-	 */
+	/** Returns undefined without a run, or if the reader has seen its end (`lastEventId`). */
 	events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<RpcResult<Bytes | undefined>>;
 	/**
 	 * Takes a post of a page. For a known message the earlier answer is returned. An answer to a closed call
@@ -259,10 +244,7 @@ export interface SessionApi {
 	changes(caller: Caller, page: FilePageQuery): Promise<RpcResult<Bytes>>;
 	/** Lists the tools that may be called without a run. With `create` the session need not exist. */
 	tools(caller: Caller, agent: string, create?: CreateInput): Promise<RpcResult<readonly ListedTool[]>>;
-	/**
-	 * Calls a tool without a run. Returns lines of JSON (`OutsideLine`). A caller that closes the stream aborts
-	 * the call.
-	 */
+	/** Calls a tool without a run. Returns lines of JSON (`OutsideLine`). Closing them aborts the call. */
 	callTool(caller: Caller, call: OutsideCall, create?: CreateInput): Promise<RpcResult<Bytes>>;
 	/** Not with a token. */
 	delete(caller: Caller): Promise<RpcResult<void>>;

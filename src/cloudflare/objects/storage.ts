@@ -7,9 +7,7 @@ import { findMissingSqlite } from './missing-sqlite.ts';
 /** Seconds until a client may try again. */
 const retryAfter = 2;
 
-/**
- * Errors of SQLite for a statement that would fail again. With these errors the storage itself has not failed.
- */
+/** SQLite's errors of a statement that would fail again. The storage itself has not failed. */
 const faultOfStatement = /SQLITE_(CONSTRAINT|ERROR|MISMATCH|MISUSE|RANGE|TOOBIG)\b/;
 
 export type Storage = Pick<
@@ -80,9 +78,7 @@ function toStorageError(cause: unknown): unknown {
 	return new RunletError('storage_unavailable', message, { retryAfter }, { cause });
 }
 
-/**
- * The most characters of a piece. A character has at most three bytes, so a piece stays under the 2 MB of a row.
- */
+/** Characters. At three bytes each they stay under the 2 MB of a row. */
 const partLength = 500_000;
 
 /** Splits a text into pieces that fit a row. No piece ends within a character. */

@@ -86,10 +86,7 @@ const settings: ConversionConfig = {
 	},
 };
 
-/**
- * Writes a default into the description, because client generators treat a field with the keyword `default` as
- * required.
- */
+/** Writes a default into the description. As a keyword it makes client generators treat the field as required. */
 function withoutDefault({ default: value, ...schema }: ReturnType<typeof convert>) {
 	if (value === null || typeof value === 'object') return schema;
 	const words = `Default: ${String(value)}.`;

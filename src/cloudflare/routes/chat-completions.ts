@@ -83,19 +83,13 @@ function mayHaveBegun(error: unknown): boolean {
 	return error.code === 'overloaded' && Reflect.get(Object(error.cause), 'overloaded') !== true;
 }
 
-/**
- * The error for a lost answer. A retry of the client would start a second run, because the request has no mark of
- * a retry.
- */
+/** The error for a lost answer. A retry would start a second run, because nothing marks it as a retry. */
 function createLostError(): RunletError {
 	const remedy = `Look into the session that ${sessionHeader} names, or send an Idempotency-Key with the next request`;
 	return new RunletError('interrupted', `The answer was lost, and its run may go on. ${remedy}.`);
 }
 
-/**
- * Returns the person that a request may name (`user`, `safety_identifier`, `metadata.user`), otherwise the
- * caller.
- */
+/** Returns the person that a request may name (`user`, `safety_identifier`, `metadata.user`), else the caller. */
 function findUser({ by, role }: PersonCaller, { user, safety_identifier: id, metadata }: CompletionRequest) {
 	return (hasRight(role, 'nameUser') ? (user ?? id ?? metadata?.user) : undefined) ?? by.user;
 }
@@ -114,9 +108,8 @@ function createHandling(c: Context<RouteEnv>, body: CompletionRequest, { outputS
 }
 
 /**
- * Returns the session of a request. The header names the session by its id or by a name of the client. Without
- * the header, the request has a session of its own. A retry gets the session of the first try. `isUnknown`: a
- * retry could not find this session yet.
+ * Returns the session of a request: the one that the header names, by its id or by a name of the client, or a session
+ * of its own. A retry gets the session of the first try. `isUnknown`: nothing leads a retry to it yet.
  */
 async function findSession(
 	c: Context<RouteEnv>,
@@ -198,10 +191,7 @@ function assertSearch({ web_search_options: options }: CompletionRequest, agent:
 	throw createFieldError('invalid_request', 'web_search_options', `${agent.name} has no web search. ${remedy}.`);
 }
 
-/**
- * Returns a key for a retry of the `openai` package. This package counts its retries in a header, and sends no
- * key with them.
- */
+/** Returns a key for a retry of the `openai` package, which counts its retries in a header and sends no key for them. */
 async function readResend(c: Context<RouteEnv>): Promise<Once | undefined> {
 	const count = c.req.header('x-stainless-retry-count');
 	const { identity, bodyText } = c.var;
@@ -215,9 +205,7 @@ async function readResend(c: Context<RouteEnv>): Promise<Once | undefined> {
 	return { key: `resent ${request}`, request, isFirst: Number(count) === 0 };
 }
 
-/**
- * Finds the session of an earlier try. Throws if the search fails, because a second run would repeat the effects.
- */
+/** Finds the session of an earlier attempt. Throws if that fails: a second run would repeat the effects. */
 async function findResent(
 	c: Context<RouteEnv>,
 	owner: string,
@@ -227,10 +215,7 @@ async function findResent(
 	return askDirectory(readConfig(c.env).directories, owner, (one) => one.findSent(request));
 }
 
-/**
- * Stores the session of a request that may be retried. Never throws: without the entry a retry counts as a new
- * request.
- */
+/** Stores the session of a request that may be retried. Never throws: without the entry a retry is a new request. */
 async function noteSent(c: Context<RouteEnv>, owner: string, { request }: Once, session: string): Promise<void> {
 	try {
 		await askDirectory(readConfig(c.env).directories, owner, (one) => one.noteSent(request, session));

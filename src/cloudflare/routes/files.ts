@@ -84,9 +84,7 @@ function toDisposition(path: string): string {
 	return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }
 
-/**
- * Returns the requested range. Ignores a request for several ranges or in other units, as RFC 9110, 14.2 allows.
- */
+/** Returns the requested range. Ignores several ranges and other units, as RFC 9110, 14.2 allows. */
 function readRange(c: Context<RouteEnv>): FileRange | undefined {
 	const [, from, to] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(c.req.header('range') ?? '') ?? [];
 	if (from === undefined || to === undefined || c.req.header('if-range') !== undefined) return undefined;

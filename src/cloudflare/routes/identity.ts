@@ -98,18 +98,13 @@ function assertOwnPage(c: Context<RouteEnv>): void {
 	}
 }
 
-/**
- * Whether a page of another site sent the request. A browser sends `Origin` with every write. `Sec-Fetch-Site`
- * covers requests without `Origin`.
- */
+/** A browser sends `Origin` with every write. `Sec-Fetch-Site` covers requests without it. */
 function isFromOtherSite(c: Context<RouteEnv>): boolean {
 	if (c.req.method === 'GET' || c.req.method === 'HEAD') return false;
 	return !['same-origin', 'none', undefined].includes(c.req.header('sec-fetch-site'));
 }
 
-/**
- * Whether a page may call: its origin is in `CORS_ORIGINS`, or the page belongs to the Worker and needs no key.
- */
+/** Whether a page may call: its origin is in `CORS_ORIGINS` or, where a page needs no key, is the Worker's own. */
 export function isAllowedPage(c: Context<RouteEnv>, origin: string): boolean {
 	const { corsOrigins, local } = readConfig(c.env);
 	const needsNoKey = c.var.accounts !== undefined || (isOnlyLocal(c) && local !== undefined);
@@ -136,10 +131,7 @@ async function identifyStranger(c: Context<RouteEnv>): Promise<Identity> {
 	}
 }
 
-/**
- * Identifies a caller by an API key or a session token, which can be recognised by their forms. Any other caller
- * needs an account.
- */
+/** Identifies a caller by an API key or a session token, which have forms of their own, else by an account. */
 async function identifyCaller(c: Context<RouteEnv>): Promise<Identity> {
 	const { accounts, basePath } = c.var;
 	const header = findCredential(c);
@@ -165,9 +157,8 @@ async function findRecord(env: WorkerEnv, id: string): Promise<KeyRecord | undef
 }
 
 /**
- * Throws `forbidden` unless the caller may see the problems of the setup. Allowed are a key with the role admin,
- * an account with the scope admin, and `npm start`. Reads only the variables of the keys, because another
- * variable may be wrong.
+ * Throws `forbidden` unless the caller may see the problems of the setup: a key with the role admin, an account with
+ * the scope admin, or `npm start`. Reads only the variables of the keys: another one may be wrong.
  */
 export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
 	if (isHere(c)) return;
@@ -185,20 +176,14 @@ export const limitStrangers: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	await next();
 };
 
-/**
- * Returns the `Authorization` header. If it is missing, returns the key or token from one of the other headers that
- * some clients use.
- */
+/** Returns `Authorization` or, as some clients send it, the key or token from a header of its own. */
 function findCredential(c: Context<RouteEnv>): string | undefined {
 	const bearer = c.req.header('authorization');
 	const alone = (c.req.header('x-api-key') ?? c.req.header('api-key'))?.trim();
 	return (bearer !== undefined && bearer.trim() !== '') || !alone ? bearer : `Bearer ${alone}`;
 }
 
-/**
- * Returns the name under which requests are counted. A token is not verified yet, so its name includes the
- * address.
- */
+/** Returns the name that requests are counted under. A token is not verified yet, so the name has the address. */
 function getRateKey(c: Context<RouteEnv>, identity: Identity): string {
 	if (identity.kind === 'person') {
 		const { via, owner, user, id } = identity.by;
@@ -275,10 +260,7 @@ export function getListedUser(c: Context<RouteEnv>, requested: string | undefine
 	return { user: by.user ?? null };
 }
 
-/**
- * Returns the owner of a list. Only a key with the scope admin may name another owner. Throws `forbidden` for
- * other callers that do.
- */
+/** Returns the owner of a list. Throws `forbidden` for another owner without a key with the scope admin. */
 export function getListedOwner(c: Context<RouteEnv>, requested: string | undefined): string {
 	const { owner } = findPerson(c).by;
 	if (requested === undefined || requested === owner) return owner;

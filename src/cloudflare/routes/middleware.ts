@@ -31,10 +31,7 @@ export function allowOrigins({ authenticate }: RouteOptions) {
 	});
 }
 
-/**
- * The default headers. A page that needs more rights sets its own headers. CORS requests are checked by the
- * allow-list, and not by the resource policy.
- */
+/** A page that needs more rights sets its own headers. CORS requests follow the allow-list, not the resource policy. */
 const headers = {
 	'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	'cross-origin-resource-policy': 'same-origin',
@@ -54,9 +51,8 @@ export const securityHeaders: MiddlewareHandler = async (c, next) => {
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /**
- * Logs one line for each request when its answer starts. The line has the pattern of the route (never the path),
- * the status, the id of the key, and the `x-request-id` of the answer. OpenAI's clients show this id with an
- * error.
+ * Logs one line for each request when its answer starts: the pattern of its route (never the path), the status, the id
+ * of the key, and the `x-request-id` of the answer, which OpenAI's clients show with an error.
  */
 export const accessLog: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const began = Date.now();

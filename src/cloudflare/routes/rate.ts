@@ -41,10 +41,7 @@ export async function assertStrangerRate<E extends { Bindings: WorkerEnv }>(c: C
 	throw tooMany();
 }
 
-/**
- * Returns the IPv4 address, or the first four groups of an IPv6 address, because a customer has a whole /64 (RFC
- * 6177).
- */
+/** Returns the IPv4 address, or the first four groups of IPv6, because a customer has a whole /64 (RFC 6177). */
 export function toAddressKey(address: string | undefined): string | undefined {
 	const text = (address ?? '').trim().toLowerCase().slice(0, 64);
 	const v4 = /^(?:(?:0{0,4}:){0,6}:?ffff:)?(\d{1,3}(?:\.\d{1,3}){3})$/.exec(text)?.[1];
@@ -65,10 +62,7 @@ export function toAddressKey(address: string | undefined): string | undefined {
 const mostCounted = 10_000;
 const counts = new Map<string, { requests: number; readonly until: number }>();
 
-/**
- * Counts a request, and returns whether it is within the limit. The window of `period` seconds starts with the first
- * request of a caller.
- */
+/** The window of `period` seconds starts with its first request. */
 function isWithin(key: string, now: number, limit = most): boolean {
 	const count = counts.get(key);
 	if (count !== undefined && count.until > now) return ++count.requests <= limit;

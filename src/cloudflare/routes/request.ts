@@ -80,9 +80,7 @@ export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handli
 	return { delivery, once: { key: own, request: hashText(`${c.req.path} ${JSON.stringify(body)}`) } };
 }
 
-/**
- * Returns the id for a new session. If the same person repeats a request with the same key, the id is the same.
- */
+/** Returns the id for a new session. A repeated request of the same person with the same key gets the same id. */
 export function createSessionId(c: Context<RouteEnv>, caller: PersonCaller, { once }: Handling) {
 	const { sessions } = readConfig(c.env);
 	if (once === undefined) return sessions.newUniqueId();
@@ -99,10 +97,7 @@ export async function readText(request: Request, limit = maxBody): Promise<strin
 	}
 }
 
-/**
- * Reads the bytes of a body, and counts them, because `Content-Length` may be missing or wrong. Throws `timeout`
- * for a slow body.
- */
+/** Counts the bytes, because `Content-Length` may be missing or wrong. Throws `timeout` for a slow body. */
 export async function readBytes(
 	request: Request,
 	limit = maxBody,
@@ -237,10 +232,7 @@ async function checkRequest(c: Context<RouteEnv>, operation: Operation): Promise
 		c.req.addValidatedData('json', await jsonBody(c.req.raw, json, (text) => c.set('bodyText', text)));
 }
 
-/**
- * Refuses callers without access. Owners of sessions are checked later by the session, and signatures of webhooks
- * by their handler.
- */
+/** The session checks its owner later, and the handler of webhooks the signature. */
 function assertAccess(c: Context<RouteEnv>, { access, adminToo, path }: Operation): void {
 	if (access === 'anybody' || access === 'sender' || (adminToo && isAdmin(c))) return;
 	if (access === 'admin' || access === 'keys') assertScope(c, access);

@@ -132,9 +132,7 @@ export async function orGone<T>(answer: Promise<T>): Promise<T | undefined> {
 	}
 }
 
-/**
- * Returns the name from which the id of a session is made. The same chat id of two users leads to two sessions.
- */
+/** Returns the name that makes a session's id. The same chat id of two users means two sessions. */
 export function toSessionName(
 	{ owner, user }: { readonly owner: string; readonly user?: string },
 	...parts: readonly string[]

@@ -103,10 +103,7 @@ export async function askAll<T>(
 	return found;
 }
 
-/**
- * Returns the owner that a request names, or all owners for `*`. Throws `forbidden` for a caller who may not read
- * them.
- */
+/** Returns the owner that a request names, or all (`*`). Throws `forbidden` for a stranger. */
 export async function findListedOwners(c: Context<RouteEnv>, requested: string): Promise<readonly string[]> {
 	const owner = getListedOwner(c, requested);
 	return owner === everybody ? findOwners(c) : [owner];

@@ -25,10 +25,7 @@ interface Person {
 	readonly user: string;
 }
 
-/**
- * `/v1/users`: exports and erases a person of the owner, and sets how much the person may spend
- * (docs/customers.md).
- */
+/** `/v1/users`: exports and erases a person of the owner, and sets what they may spend (docs/customers.md). */
 export function createUserRoutes(parts: Parts) {
 	return [
 		mount(operations.getUser, (c) => {
@@ -143,14 +140,10 @@ async function* writeMemories(c: Ctx, person: Person, { memory }: Parts) {
 	for await (const one of all) yield JSON.stringify(showMemory(one));
 }
 
-/**
- * The most sessions that a request erases, because a request to a Worker can make only a limited number of calls.
- */
+/** A request to a Worker makes a limited number of calls. */
 const mostErased = 300;
 
-/**
- * Erases sessions, logins, memories, and the name in the spending. After a failure, the next request continues.
- */
+/** Erases sessions, logins, memories, and the name in the spending. The next request continues after a failure. */
 async function erase(c: Ctx, person: Person, { memory }: Parts) {
 	const { owner, user } = person;
 	const { directories } = readConfig(c.env);

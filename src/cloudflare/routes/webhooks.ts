@@ -77,10 +77,7 @@ export function createWebhookRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	];
 }
 
-/**
- * Finds the agent and the source. The caller is not authenticated yet, so the error does not reveal which agents
- * and sources exist.
- */
+/** The caller is not authenticated yet, so that the error does not tell which agents and sources exist. */
 function findEndpoint(agents: readonly Agent[], { agent: name, source: from }: { agent: string; source: string }) {
 	const agent = agents.find((one) => one.name === name);
 	const source = Object.values(sources).find((one) => one.name === from);
@@ -110,10 +107,7 @@ async function handle(c: Context<RouteEnv>, agent: Agent, options: WebhookOption
 	return store(c, agent, { ...event, body: options.sameBody === 'again' ? undefined : body }, message);
 }
 
-/**
- * Answers a source that shows the answer to a person. The answer is in time, and has an empty body. Longer work
- * continues after the answer.
- */
+/** Answers a source that shows the answer to a person: in time, with an empty body. Longer work continues after it. */
 async function show(c: Context<RouteEnv>, work: Promise<Response>): Promise<Response> {
 	const late = createDeferred<undefined>();
 	const timer = setTimeout(() => late.resolve(undefined), shownMs);

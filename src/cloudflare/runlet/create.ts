@@ -69,10 +69,7 @@ export function createRunlet(options: RunletOptions): Runlet {
 	};
 }
 
-/**
- * Makes the function that gives the agents' schedules to the directories. It does so once for each environment,
- * and again after a failure.
- */
+/** Makes what tells the directories of the agents' schedules: once for each environment, and again after a failure. */
 function createArming({ agents, schedules }: Runtime): (env: WorkerEnv) => Promise<void> | undefined {
 	const armed = new WeakSet<WorkerEnv>();
 	return (env) => {
@@ -109,10 +106,7 @@ function callProviders(list: (env: Env) => readonly ProviderRegistration[], env:
 	}
 }
 
-/**
- * Removes the base path from a request's address. The address stays the same if a host has already removed the
- * base path.
- */
+/** Takes the base path off a request's address. One that a host took off already stays as it is. */
 function takeOff(basePath: string, request: Request): Request {
 	if (basePath === '') return request;
 	const url = new URL(request.url);

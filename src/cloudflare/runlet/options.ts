@@ -24,9 +24,8 @@ export interface RunletOptions {
 	 */
 	readonly providers?: readonly ProviderRegistration[] | ((env: Env) => readonly ProviderRegistration[]);
 	/**
-	 * The source of the skills that agents name: a resolver, or a function of the environment and the session's
-	 * owner that returns a resolver. By default these are the skills that were published to KV. If this option is
-	 * set, `SKILLS` and `PUBLISHERS` need not be bound.
+	 * Where the skills come from that agents name: a resolver, or a function of the environment and the session's owner that
+	 * gives one. By default they are those that were published to KV. If this is set, `SKILLS` and `PUBLISHERS` need not be bound.
 	 */
 	readonly skills?: SkillSource;
 	/**
@@ -35,15 +34,13 @@ export interface RunletOptions {
 	 */
 	readonly plugins?: readonly Plugin[];
 	/**
-	 * Returns the account of your product that a request comes from: `{ owner, scopes? }`. For `undefined` the
-	 * answer is `401`. Without this function callers need API keys. Session tokens, API keys and webhooks work in
-	 * either case.
+	 * Says which account of your product a request comes from: `{ owner, scopes? }`, or `undefined` for none, which is
+	 * `401`. Without it callers need API keys. Session tokens, API keys and webhooks work beside it.
 	 */
 	readonly authenticate?: Authenticate;
 	/**
-	 * Called when 50, 80 and 100 % of a day budget of an owner, or of a budget of a user, are spent. It is called
-	 * once for each share, in the object of the owner's ledger. If it throws or takes more than 15 seconds, it is
-	 * called again later (docs/budgets.md, "Alerts").
+	 * Is told when 50, 80 and 100 % of an owner's day, or of a budget of a user, are spent: once for each, in the object of
+	 * the owner's ledger. It is told again later if it throws or takes more than 15 seconds (docs/budgets.md, "Alerts").
 	 */
 	readonly onSpending?: OnSpending;
 	/** The prefix of all paths of Runlet in another Worker, such as `/ai`. */
@@ -96,10 +93,7 @@ const schema = v.object({
 	bindings: v.optional(v.strictObject(v.entriesFromList(bindingNames, ownName))),
 });
 
-/**
- * Throws `not_configured`, which names the field and describes the right value. Throws `invalid_agent` for two
- * agents with the same name.
- */
+/** Throws `not_configured`, which names the field and says what it must be, and `invalid_agent` for two of one name. */
 export function assertOptions(options: RunletOptions): void {
 	const owner = 'createRunlet';
 	assertDate();

@@ -32,9 +32,7 @@ export interface CompletionResponseOptions {
 	readonly includeUsage?: boolean;
 }
 
-/**
- * Answers an OpenAI client, in a route of your own, with a run of the library: as a completion, or as its chunks.
- */
+/** Answers an OpenAI client by a run of the library, in a route of your own: with a completion, or with its chunks. */
 export async function toCompletionResponse(
 	run: Run,
 	{ model, stream = false, includeUsage = false }: CompletionResponseOptions,

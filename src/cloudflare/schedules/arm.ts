@@ -42,10 +42,7 @@ export function assertSchedules({ name, schedules = [] }: Agent): void {
 	});
 }
 
-/**
- * Gives agents' schedules to the directories of their owners. Unchanged schedules stay the same, so this may be
- * called often.
- */
+/** Gives agents' schedules to the directories of their owners. Unchanged schedules stay: it may be called often. */
 export async function armSchedules(agents: readonly Agent[], config: () => Config): Promise<void> {
 	const { directories, scheduleOwner: usual } = config();
 	if (usual === undefined) return;

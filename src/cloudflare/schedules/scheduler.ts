@@ -14,10 +14,7 @@ const mostOfOwner = 10_000;
 const atOnce = 16;
 const readAtOnce = 500;
 
-/**
- * Milliseconds of the pause after each failed attempt. If the attempt after the last pause fails, this due time
- * is skipped.
- */
+/** Milliseconds after each failed attempt. After the last one the time is given up. */
 const pausesMs = [10_000, 60_000, 360_000, 1_800_000];
 
 /** Milliseconds for which a schedule is listed after its last time. */

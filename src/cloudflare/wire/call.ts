@@ -60,10 +60,7 @@ export const resultsBody = v.pipe(
 	),
 );
 
-/**
- * Checks a value only by the schema that `choose` returns, so that errors are about this schema. The API's
- * document lists `options`.
- */
+/** Checks a value by the schema that `choose` returns, so that errors are about it. The document lists `options`. */
 function pickSchema<const O extends readonly v.GenericSchema[]>(
 	options: O,
 	choose: (value: unknown) => O[number],

@@ -27,8 +27,5 @@ export function bodyTooLarge(limit: number): RunletError {
 	return new RunletError('too_large', `body: more than ${limit} bytes. ${advice}.`, { field: 'body', limit });
 }
 
-/**
- * Milliseconds from the last activity to the removal. At most a hundred years, because alarms cannot be set after
- * 2189.
- */
+/** Milliseconds from the last activity to the removal. At most a hundred years: alarms cannot be set after 2189. */
 export const expirySchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_155_760_000_000));

@@ -22,10 +22,7 @@ export interface Operation {
 	/** A text in Markdown. */
 	readonly description?: string;
 	readonly query?: v.GenericSchema<unknown, object> & { readonly entries: Readonly<Record<string, v.GenericSchema>> };
-	/**
-	 * Whether unknown query parameters are ignored, because webhook senders, browsers and other protocols add their
-	 * own.
-	 */
+	/** Whether unknown query parameters are ignored: webhook senders, browsers and other protocols add their own. */
 	readonly ignoresQuery?: true;
 	readonly headers?: readonly RequestHeader[];
 	readonly json?: v.GenericSchema<unknown, object>;

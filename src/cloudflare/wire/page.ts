@@ -3,9 +3,7 @@ import { described } from './field.ts';
 
 const cursorMessage = 'Expected a cursor that this route gave';
 
-/**
- * A cursor. The arrow function keeps its type a text in the API's document, where `Number` would mean an integer.
- */
+/** The arrow function keeps it a text in the API's document, where `Number` means an integer. */
 export const place = v.pipe(
 	v.string(),
 	v.regex(/^\d{1,15}$/, cursorMessage),

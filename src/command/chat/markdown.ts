@@ -16,10 +16,7 @@ type Style = Parameters<typeof styleText>[0];
 /** A longer text without a complete block is parsed again only when it has grown by a tenth. */
 const longestOpen = 4_000;
 
-/**
- * Makes a writer of Markdown. It accepts Markdown without control characters. `write` gets complete blocks, with
- * control characters for the styles.
- */
+/** Takes Markdown without control characters. `write` gets complete blocks with the control characters of styles. */
 export function createMarkdownWriter(write: (text: string) => void) {
 	let open = '';
 	let looked = 0;

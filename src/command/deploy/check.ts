@@ -128,9 +128,7 @@ function listModules(folder: string, main: string) {
 	});
 }
 
-/**
- * Returns the variables in the form that a Worker gets: numbers and booleans of `wrangler.toml` keep their type.
- */
+/** Returns the variables as a Worker gets them: numbers and booleans of `wrangler.toml` keep their type. */
 function toBindings(vars: Record<string, unknown>): Record<string, string | number | boolean> {
 	const form = v.union([v.string(), v.number(), v.boolean()]);
 	return Object.fromEntries(

@@ -18,10 +18,7 @@ import { SourceLines } from './stack.ts';
 const startMs = 60_000;
 /** Milliseconds until a stopping Wrangler is killed. */
 const stopMs = 5_000;
-/**
- * If a server ran for less than this time, it counts as ended at once. After several such servers in a row
- * `runlet dev` gives up.
- */
+/** A server that ran for a shorter time died at once. After several of these in a row `runlet dev` gives up. */
 const atOnceMs = 1_000;
 const maxAtOnce = 4;
 
@@ -126,10 +123,7 @@ export class DevServer {
 		throw new RunletError('overloaded', 'The server is still starting. Try again in a second.', { retryAfter: 1 });
 	}
 
-	/**
-	 * Starts a server that waits for a saved file. If a server is ending because of an error, a new server starts
-	 * after its end.
-	 */
+	/** Starts a server that waits for a saved file. A server that is ending because of an error starts again after its end. */
 	retry(savedAt = Date.now()): void {
 		this.#savedAt = savedAt;
 		if (this.#wrangler === undefined) this.start();

@@ -177,19 +177,13 @@ function readTls(protocol: string | undefined, key: string | undefined, cert: st
 
 type Project = Pick<DevOptions, 'rest' | 'config'>;
 
-/**
- * Returns the option with the address of the Worker, for logins of MCP servers. Returns no option if no login
- * page can reach the address.
- */
+/** Returns the option with the address of the Worker, for logins of MCP servers, unless no login page can reach it. */
 export function publicUrlOptions(project: Project, url: string): readonly string[] {
 	const isUsable = /^(https:|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])/.test(`${url}/`);
 	return !isUsable || setsVariable(project, 'PUBLIC_URL') ? [] : ['--var', `PUBLIC_URL:${url}`];
 }
 
-/**
- * Returns the option with the key for the secrets of owners. The key is stored beside the sessions, because they
- * need the key.
- */
+/** Returns the option with the key for the secrets of owners. The key is kept beside the sessions, which need it. */
 export function secretsKeyOptions(project: Project & Pick<DevOptions, 'stateFolder'>): readonly string[] {
 	if (project.rest.includes('--remote') || setsVariable(project, 'SECRETS_KEY')) return [];
 	return ['--var', `SECRETS_KEY:${readOrMakeKey(project.stateFolder)}`];
@@ -206,10 +200,7 @@ function readOrMakeKey(folder: string): string {
 	return key;
 }
 
-/**
- * Whether the project itself sets a variable: as an option, in its configuration, or in a file beside the
- * configuration.
- */
+/** Whether the project itself sets a variable: as an option, in its configuration, or in a file beside that. */
 function setsVariable({ rest, config }: Project, name: string): boolean {
 	if (rest.some((option) => option.includes(`${name}:`))) return true;
 	const folder = dirname(config);

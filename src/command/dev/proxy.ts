@@ -26,10 +26,7 @@ import type { AnswerLine } from './output.ts';
 import { createStackTranslator } from './stack.ts';
 
 export interface ProxyOptions {
-	/**
-	 * The secret that proves to the Worker that a request came through this proxy. If it is missing, no secret is
-	 * sent.
-	 */
+	/** The secret that shows the Worker that a request came through this proxy. Not sent if missing. */
 	readonly secret: string | undefined;
 	/** Returns the Worker's address. Waits for a starting Worker. Throws the error of a Worker that does not run. */
 	readonly findAddress: () => Promise<Address>;
@@ -41,10 +38,7 @@ export interface ProxyOptions {
 	readonly onAnswer?: (line: AnswerLine) => void;
 	/** A certificate and its key, for an https address. */
 	readonly tls?: ServerOptions;
-	/**
-	 * The most bytes of a body of unknown length, because such a body is kept in memory. By default the limit is
-	 * that of the Worker.
-	 */
+	/** The most bytes of a body of unknown length, which is kept in memory. The default is what the Worker takes. */
 	readonly maxBytes?: number;
 }
 
@@ -82,10 +76,7 @@ async function handle(req: IncomingMessage, res: ServerResponse, options: ProxyO
 /** The host names by which a browser reaches only this machine. */
 const loopbackHost = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,5})?$/i;
 
-/**
- * Wrangler's own paths. They start a schedule, reload the Worker, or show Wrangler's pages, so no page may call
- * them.
- */
+/** Wrangler's own paths, which no page may call: to start a schedule, to reload, to show Wrangler's pages. */
 const ownPath = /^\/+cdn-cgi(\/|$)/i;
 
 function assertAllowed({ url = '', headers }: IncomingMessage, { onlyLoopback }: ProxyOptions): void {
@@ -103,10 +94,7 @@ function assertAllowed({ url = '', headers }: IncomingMessage, { onlyLoopback }:
 		throw new RunletError('forbidden', 'A page may not ask for what is under /cdn-cgi. Use curl.');
 }
 
-/**
- * Sends a request to the Worker. Sends it again if Wrangler died before its answer and the request is safe to
- * repeat.
- */
+/** Asks the Worker. Asks again if Wrangler died before its answer and the request is safe to repeat. */
 async function passOn(req: IncomingMessage, res: ServerResponse, options: ProxyOptions, report: Report): Promise<void> {
 	for (let attempt = 1; ; attempt++) {
 		const address = await options.findAddress();
@@ -144,13 +132,11 @@ async function forward(
 	report: Report,
 ): Promise<void> {
 	const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-	// If the Worker refuses an upload of unknown length, it closes the connection during the upload, and its answer
-	// may get lost.
+	// The Worker closes the connection under an upload of unknown length that it refuses, and its answer may get lost.
 	const body = req.headers['transfer-encoding'] === undefined ? undefined : await readWhole(req, maxBytes);
 	const outgoing = request({
 		...{ host: '127.0.0.1', port: address.port, method: req.method, path: req.url, setHost: false },
-		// Each request has its own connection, because workerd closes idle connections, and loses a request that
-		// arrives at that moment.
+		// Each request has a connection of its own: workerd closes idle connections, and loses a request that comes then.
 		agent: false,
 		headers: { ...toHeaders(req, secret, address), ...(body !== undefined && { 'content-length': body.length }) },
 	});

@@ -33,9 +33,7 @@ export class SourceLines {
 		return text.replace(place, (found, line, column) => this.#find(Number(line), Number(column)) ?? found);
 	}
 
-	/**
-	 * Finds the exception in the output of a workerd that cannot load the Worker. Returns its line and its message.
-	 */
+	/** Finds the exception in the output of a workerd that cannot load the Worker: its line and its message. */
 	findUncaught(output: string): string | undefined {
 		const [, message, at] = /Uncaught (?:Error: )?([^\n]*)(?:\n\s+at ([^\n]*))?/.exec(output) ?? [];
 		if (message === undefined || at === undefined) return message;

@@ -19,9 +19,7 @@ const settleMs = 150;
 /** Milliseconds to wait before a check of the types, because people often save several files in a row. */
 const typesSettleMs = 1_000;
 
-/**
- * Watches the files that Wrangler does not watch. While Wrangler is down, also watches the files of the Worker.
- */
+/** Watches files that Wrangler does not watch, and those of the Worker while Wrangler is down. */
 export function watchFiles({ config, onSource, onTypeScript, onVariables, onSkills }: WatchOptions): void {
 	const source = settle((_, savedAt) => onSource(savedAt));
 	const variables = settle(onVariables);

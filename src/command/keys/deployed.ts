@@ -52,9 +52,7 @@ export async function recordPush(file: string, { keys }: Keys, { env = '' }: Tar
 	});
 }
 
-/**
- * A deployed Worker, and a key for its requests. The key has the scope `keys`; to list keys, `admin` is enough.
- */
+/** A deployed Worker, and a key of it with the scope `keys` (to list: `admin`). */
 export interface Place {
 	readonly url: string;
 	readonly apiKey: string | undefined;
@@ -75,10 +73,7 @@ export async function revokeStoredKey(place: Place, id: string): Promise<void> {
 	await ask(place, (http) => http.remove(`/v1/keys/${encodeURIComponent(id)}`));
 }
 
-/**
- * Sends a request to a Worker. A request that makes a key is not repeated, because each repetition would make
- * another key.
- */
+/** Asks a Worker. A request that makes a key is not repeated by itself, because each makes another. */
 async function ask<T>({ url, apiKey }: Place, request: (http: Http) => Promise<T>): Promise<T> {
 	try {
 		return await request(createHttp({ baseUrl: url, apiKey, retries: 0 }));

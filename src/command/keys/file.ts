@@ -23,10 +23,7 @@ export interface Remote {
 	readonly url?: string;
 }
 
-/**
- * The keys, and the deployed Workers by the name of Wrangler's environment ('' for the Worker without an
- * environment).
- */
+/** The keys, and the deployed Workers by the name of Wrangler's environment ('' for none). */
 export interface Keys {
 	readonly keys: readonly KeyRecord[];
 	readonly remotes: Readonly<Record<string, Remote>>;

@@ -59,10 +59,7 @@ const mostMistyped = 16;
 
 const noSuchField = 'no such field';
 
-/**
- * Explains that a list was sent in place of an object. Otherwise the fields of the object would be reported as
- * missing.
- */
+/** Explains a list in place of an object, whose fields would otherwise be reported as missing. */
 function explainList(schema: v.GenericSchema, value: unknown, where: string) {
 	if (!Array.isArray(value) || !('entries' in schema)) return undefined;
 	return { field: where, message: `${where}: expected an object, not a list` };
@@ -123,10 +120,7 @@ export function explain(issues: readonly v.BaseIssue<unknown>[], where: string):
 	return { field, message: `${field}: ${describeIssue(at)}` };
 }
 
-/**
- * Describes the mistake by the most similar form of a union, if no form fits and the schema has no message of
- * its own.
- */
+/** Returns the mistake in the best form if no form of a union fits and the schema has no message of its own. */
 function findDeepest(issue: v.BaseIssue<unknown>): { path: readonly unknown[]; at: v.BaseIssue<unknown> } {
 	const path = (issue.path ?? []).map(({ key }) => key);
 	const hasOwnWords = issue.type !== 'union' || !issue.message.startsWith('Invalid type: ');

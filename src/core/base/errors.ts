@@ -83,10 +83,7 @@ export interface ErrorBody {
 	};
 }
 
-/**
- * Converts any thrown value to a `RunletError`. An error of another class is only its `cause`, because the text
- * of that error may hold a secret.
- */
+/** Converts any thrown value. Another error is only the `cause`, because its text may hold a secret. */
 export function toRunletError(error: unknown): RunletError {
 	if (error instanceof RunletError) return error;
 	return new RunletError(

@@ -77,10 +77,7 @@ function readLocation(response: Response, field: string): string | undefined {
 	return response.headers.get('location') ?? undefined;
 }
 
-/**
- * Creates the request that follows a redirect (Fetch standard, "HTTP-redirect fetch"). Another origin gets no
- * body.
- */
+/** Creates the request that follows a redirect (Fetch standard, "HTTP-redirect fetch"), without a foreign body. */
 function toNextHop({ url, init }: Hop, status: number, location: string, options: PublicUrlOptions): Hop {
 	const { field = 'url' } = options;
 	const method = init.method?.toUpperCase() ?? 'GET';

@@ -30,9 +30,8 @@ export interface Origin {
 const bySummary: Origin = { place: -1 };
 
 /**
- * The skills with callable tools: the read skills and their required skills. A skill becomes active in the turn
- * after the model read it. It stays active while requests have the result of the reading, or a summary that
- * names the skill.
+ * The skills with callable tools: the read skills and their required skills. A skill is active from the turn after its
+ * reading on, while requests have the result of the reading or a summary that names it.
  */
 export class ActiveSkills {
 	readonly #options: ActiveSkillsOptions;

@@ -182,10 +182,7 @@ async function countCharactersPerToken({ options, signal }: PreparedTurn, sent: 
 	return Math.min(4, Math.max(1, (4 * countTokensHeuristic(sent)) / Math.max(1, parts.messages)));
 }
 
-/**
- * Finds the first place from which the request and `more` tokens are within the target. If there is no such
- * place, finds the first place from which they are within the limit.
- */
+/** Finds the first place from which the request and `more` tokens are within the target, else within the limit. */
 async function findFirstFitting(
 	turn: PreparedTurn,
 	conversation: Conversation,

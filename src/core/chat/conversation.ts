@@ -42,10 +42,7 @@ export interface Conversation {
 	readonly spend: (usage: ChatUsage | undefined) => void;
 }
 
-/**
- * Finds the window of a history. The window begins at the newest summary that has a user message after it, else
- * at the beginning.
- */
+/** Finds the window of a history: all of it, or from its newest summary on that has a user message after it. */
 export function findWindow(messages: readonly Message[]): Window {
 	const newest = messages.findLastIndex(({ role }) => role === 'user');
 	const at = messages.findLastIndex((message, index) => index < newest && isSummary(message));

@@ -133,10 +133,9 @@ type Estimated = Pick<
 > & { readonly system?: string; readonly outputSchema?: JsonSchema };
 
 /**
- * Estimates the tokens of a request for budgets. The estimate is rather too high than too low. Counts texts by
- * their script; images, audio and files by the rules of the provider; and the `providerMetadata` that the
- * adapter sends back. A file of unknown length counts as the whole context window. `countTokensFn` counts the
- * messages, if it is set.
+ * Estimates the tokens of a request for budgets, rather too high than too low: texts by their script, the
+ * `providerMetadata` that the adapter sends back, images, audio and files by the rules of the provider. A file of
+ * unknown length counts as the whole context window. `countTokensFn` counts the messages, if there is one.
  */
 export async function estimateRequest(
 	options: Estimated,

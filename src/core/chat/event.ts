@@ -19,10 +19,7 @@ export interface Step {
 	readonly providerCalls?: readonly ProviderCall[];
 	/** The sources of the text. */
 	readonly sources?: readonly Source[];
-	/**
-	 * Why fewer tokens came from the provider's cache than the previous request had. Missing after a hit, or if
-	 * the provider does not report its cache.
-	 */
+	/** Why the provider's cache had less than the previous request. Missing after a hit, and if it is not reported. */
 	readonly cacheMiss?: CacheMiss;
 }
 
@@ -42,10 +39,7 @@ export interface Question {
 	readonly options?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * A question whose answer goes to the tool (`onAnswer`), and the `resume` data of the tool. No reader gets this
- * data.
- */
+/** A question whose tool takes the answer (`onAnswer`), and the `resume` data of the tool. No reader sees it. */
 export interface AnswerTo {
 	readonly callId: string;
 	readonly resume: unknown;
@@ -80,10 +74,7 @@ export type LoopEvent =
 	| { readonly type: 'run.started'; readonly runId: string; readonly attempt: number }
 	| ({ readonly type: 'tool_result' } & ToolResult)
 	| { readonly type: 'note'; readonly id: string; readonly label: string; readonly detail?: string }
-	/**
-	 * The stack of an error of a tool's function. It is emitted only with the option `showThrown`, and is never
-	 * stored.
-	 */
+	/** The stack of an error of a tool's function. Only the option `showThrown` emits it, and it is not stored. */
 	| { readonly type: 'tool_stack'; readonly id: string; readonly stack: string }
 	/** The complete task lists that a call changed. */
 	| { readonly type: 'tasks'; readonly id: string; readonly lists: readonly TaskList[] }
@@ -169,8 +160,7 @@ export interface EventFeed {
 const highWater = 1_024;
 
 /**
- * The loop adds more events directly after these events. All events of the same microtasks reach the reader in
- * one batch.
+ * The loop adds more events directly after these events. Within these microtasks they are in one batch of the reader.
  */
 const followed: ReadonlySet<string> = new Set<RunEvent['type']>(['stop', 'tool_result', 'step']);
 const patience = 64;

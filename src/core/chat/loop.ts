@@ -155,10 +155,7 @@ export interface RunResult<Output = unknown> {
 		readonly stopReason?: string;
 		readonly manualToolCalls?: readonly WaitingCall[];
 		readonly question?: Question;
-		/**
-		 * Only of a question whose answer goes to its tool: pass this value on with the answer in
-		 * `options.openCalls`.
-		 */
+		/** Of a question whose tool takes the answer: pass it on with the answer in `options.openCalls`. */
 		readonly answerTo?: AnswerTo;
 		readonly [key: string]: unknown;
 	};
@@ -169,9 +166,8 @@ export interface RunResult<Output = unknown> {
 }
 
 /**
- * The agent loop. Runs the calls of the last assistant message that have no results. If there are no such calls,
- * asks the model. So a new message, a tool's result from outside and a restart all continue in the same way.
- * Throws a `RunletError`.
+ * The agent loop. It runs the calls of the last assistant message that have no results, else it asks the model. So a
+ * new message, a tool's result from outside and a restart continue by the same path. Throws a `RunletError`.
  */
 export async function loop(options: ChatOptions, input: readonly Message[], context: LoopContext): Promise<RunResult> {
 	const { signal, stream, resume } = context;

@@ -5,9 +5,7 @@ import { estimateTokens, type ImageSize, type MediaRules } from './tokens.ts';
 const audioPerSecond = 32;
 /** The tokens of a second of video with its sound (Gemini). */
 const videoPerSecond = 300;
-/**
- * The fewest bytes of a second of audio and of video without a known length: 16 and 200 kbit, as in phone calls.
- */
+/** The least bytes of a second of audio and of video without a known length: 16 and 200 kbit, as in calls. */
 const leastAudioBytes = 2_000;
 const leastVideoBytes = 25_000;
 
@@ -29,9 +27,7 @@ export function countMediaTokens(part: MessagePart, rules: MediaRules): number {
 	return kind === 'text' || rules.family === 'any' ? estimateTokens(decodeUtf8(bytes)) : 0;
 }
 
-/**
- * Returns the share of audio in the tokens of a part: 1 for a recording, and the share of the sound for a video.
- */
+/** Returns the share of audio in a part's tokens: 1 for a recording, and the sound of a video. */
 export function findAudioShare(part: MessagePart): number {
 	const media = toMedia(part);
 	if (media?.kind === 'audio') return 1;

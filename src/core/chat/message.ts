@@ -77,20 +77,14 @@ export function readToolResult({ toolCallId: id, content: output, ...message }: 
 	return dropUndefined({ id, output, isError, parts, ranWith });
 }
 
-/**
- * Returns the text of a message: the text of its parts, else the text of its content. Other content becomes
- * JSON.
- */
+/** Returns the text of a message: of its parts, else of its content. Content that is not text becomes JSON. */
 export function messageText(message: Message): string {
 	if ('parts' in message && message.parts !== undefined && message.parts.length > 0) return flattenParts(message.parts);
 	if (typeof message.content === 'string') return message.content;
 	return message.content === undefined ? '' : JSON.stringify(message.content);
 }
 
-/**
- * Lists the calls of the last assistant message that have no result. Lists none if another message follows the
- * results.
- */
+/** Lists the calls without a result of the last assistant message, unless another message follows its results. */
 export function listOpenCalls(messages: readonly Message[]): readonly ToolCall[] {
 	const answered = new Set<string>();
 	for (let index = messages.length - 1; index >= 0; index--) {
@@ -118,9 +112,8 @@ export function insertResult(messages: Message[], result: ToolMessage): void {
 }
 
 /**
- * Converts a history to a form that providers accept, in a new array. In this form, each call has one result
- * after its assistant message, in the order of the calls. Adds an `isError` result for a missing result, and
- * drops other results.
+ * Converts a history to a form that providers take, in a new array: each call has one result, after its assistant
+ * message, in the order of the calls. Adds an `isError` result for a missing result, and drops other results.
  */
 export function toSendable(messages: readonly Message[]): Message[] {
 	const sendable: Message[] = [];

@@ -31,17 +31,13 @@ export interface HiddenCost {
  * is reported once: with the message (`MessageContext.spent`), or to `lost`.
  */
 export interface Meter {
-	/**
-	 * Reserves the highest possible cost. Returns the most tokens of the reply. An error here ends the run without
-	 * a request.
-	 */
+	/** Reserves the possible cost. Returns the most tokens of the reply. An error here ends the run without a request. */
 	readonly reserve: (request: MeteredRequest) => number | undefined | Promise<number | undefined>;
 	/** Whether `isWhole` would allow a longer reply to the last reserved request. */
 	readonly isShort?: boolean;
 	/**
-	 * Called with the cost of a request that produced no message: the request failed, or was for a summary or
-	 * vectors. With `cut` the request was interrupted and may have cost more than `usage`. `outputTokens` is the
-	 * estimated output.
+	 * Takes the cost of a request that produced no message: it failed, or was for a summary or vectors. With `cut` the
+	 * request was interrupted and may have cost more than `usage`. `outputTokens` is the estimated output.
 	 */
 	readonly lost: (
 		usage: ChatUsage | undefined,
@@ -74,9 +70,7 @@ interface CallCharge {
 	readonly costUsd?: number;
 }
 
-/**
- * The factor of an estimate, because the model of an interrupted call may have written more than was received.
- */
+/** The factor of an estimate, because an interrupted call may have written more than was received. */
 const margin = 1.03;
 /** The least share of the estimate at which a reported output counts as current. */
 const currentFrom = 0.75;

@@ -38,9 +38,8 @@ interface CallLimits {
 }
 
 /**
- * Makes one call within its timeouts. Passes on no delta after a timeout or an abort. The error then has the
- * cost, if the provider reports the cost at once. Throws `timeout`, `interrupted` without a reply, and
- * `reply_too_large`.
+ * Makes one call within its timeouts. After a timeout or an abort it passes on no delta, and the error has the cost
+ * that the provider reports at once. Throws `timeout`, `interrupted` without a reply, and `reply_too_large`.
  */
 async function watchCall(
 	call: ModelCall,
@@ -158,10 +157,7 @@ function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'first
 export const usualReplyBytes = 8_388_608;
 /** The approximate bytes of an event besides its text. */
 const eventBytes = 32;
-/**
- * The most successive empty deltas before timers get a chance to run. Only a timeout ends a stream of empty
- * deltas.
- */
+/** The most successive empty deltas before timers may run. Only a timeout ends a stream of empty deltas. */
 const emptyAtOnce = 1_024;
 
 export function createReplyTooLarge(model: string, maxBytes: number): RunletError {
@@ -251,10 +247,9 @@ interface MeteredTurn extends TurnRequest {
 }
 
 /**
- * Asks a model for one turn. Retries a failure that may be temporary, then asks the fallbacks. If readers have
- * seen a part of a failed try, `turn.restarted` is emitted before the next try. Errors of the meter are not
- * retried. A reply without streaming is emitted as one delta. The usage includes failed tries. Throws a
- * `RunletError`.
+ * Asks a model for one turn. Retries a failure that may pass, then asks the fallbacks. If readers have seen a part of a
+ * failed try, `turn.restarted` comes before the next try. Errors of the meter are not retried. A reply without
+ * streaming is emitted as one delta. The usage includes failed tries. Throws a `RunletError`.
  */
 export async function askModel(turn: TurnRequest): Promise<TurnReply> {
 	const { options, signal, readers } = turn;
@@ -292,9 +287,7 @@ export async function askModel(turn: TurnRequest): Promise<TurnReply> {
 	}
 }
 
-/**
- * Estimates the tokens of a request, if a meter needs them. The estimate depends on the provider of the model.
- */
+/** Estimates the tokens of a request, if a meter needs them. They depend on the provider of the model. */
 async function estimateInput(request: TurnRequest, model: string): Promise<number> {
 	const { options, messages, system, tools, signal } = request;
 	if (options.meter === undefined) return 0;
@@ -393,9 +386,7 @@ function toModelCall(
 	};
 }
 
-/**
- * Returns the schema for the request. If the schema allows any object, the system prompt describes it instead.
- */
+/** Returns the schema for the request. A schema for any object is part of the system prompt instead. */
 function toSentSchema(schema: ChatOptions['outputSchema']): JsonSchema | undefined {
 	if (isAnyObject(schema)) return undefined;
 	return isSchema(schema) ? toJsonSchema(schema, 'outputSchema') : schema;
@@ -413,10 +404,7 @@ async function findNextReady(options: ChatOptions, fallbacks: string[], emit: Em
 	return undefined;
 }
 
-/**
- * Returns the retries and timeouts of a call: the values of the options, else the values of the model's
- * provider.
- */
+/** Returns the retries and timeouts of a call: those of the options, else those of the model's provider. */
 function findLimits(options: ChatOptions, model: string): { maxRetries?: number; timeouts: Timeouts } {
 	const { maxRetries, timeouts } = options;
 	const own = findProvider({ ...options, model });

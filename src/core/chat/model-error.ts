@@ -131,10 +131,7 @@ interface RetryOptions<R> {
 	readonly addLost?: (reply: R, lost: ChatUsage) => R;
 }
 
-/**
- * Makes a call, and repeats it after a failure that may be temporary. The outcome includes the usage of failed
- * tries.
- */
+/** Makes a call, and repeats it after a failure that may pass. The usage of failed tries is added to the outcome. */
 export async function retry<R>(
 	call: () => Promise<R>,
 	{ model, maxRetries, signal, mayRetry = () => true, addLost = (reply) => reply }: RetryOptions<R>,
@@ -163,10 +160,7 @@ export function addLostUsage<R extends ChatReply>(reply: R, lost: ChatUsage): R 
 	return { ...reply, usage: addUsage(lost, reply.usage) };
 }
 
-/**
- * Returns the milliseconds before the next try: half a second, doubled with each try. Half of the time is
- * random.
- */
+/** Returns the milliseconds before the next try: half a second, doubled each time, and half of it random. */
 function computeBackoff(retries: number): number {
 	return 500 * 2 ** retries * (0.5 + Math.random() / 2);
 }

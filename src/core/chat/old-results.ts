@@ -10,17 +10,11 @@ import type { ChatOptions } from './options.ts';
 import type { PromptRecord } from './prompt-record.ts';
 import { searchName } from './tool-search.ts';
 
-/**
- * The number of newest turns whose results are sent whole: in a normal request, and in a request that does not
- * fit.
- */
+/** The number of newest turns whose results are sent whole: normally, and if the request does not fit. */
 const keptTurns = 5;
 const leastTurns = 1;
 
-/**
- * The fewest tokens that a step must save: with a cold cache, with a warm cache, and if the request does not
- * fit.
- */
+/** The least tokens that a step saves: with a cold cache, with a warm cache, and if the request does not fit. */
 const [leastCold, leastWarm, leastFull] = [4_000, 8_000, 1];
 
 /** The cost of writing a token to the cache again, and of reading it, as shares of the usual price. */
@@ -76,10 +70,9 @@ export function restoreReferences(
 }
 
 /**
- * Finds a step that saves cost by replacing older results with references. A step changes the middle of the
- * request, so the provider's cache misses the rest. With a cold cache the miss costs nothing. With a warm cache
- * the step must save more than the miss costs, on the assumption that as many requests follow as were made so
- * far.
+ * Finds a step that saves cost by replacing older results with references. A step changes the middle of the request, so
+ * the provider's cache misses the rest. With a cold cache that costs nothing. With a warm cache the step must save more
+ * in as many further requests as there were so far.
  */
 export function findPayingStep(conversation: Conversation, before: Before): Step | undefined {
 	const { messages, window } = conversation;

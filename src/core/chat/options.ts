@@ -75,8 +75,7 @@ export interface SystemContext
 export type SystemPrompt = string | ((about: SystemContext) => string | undefined | Promise<string | undefined>);
 
 /**
- * Returns the system prompt: the text, or the current result of its function. Throws `invalid_request` if it is
- * not a text.
+ * Returns the system prompt: the text, or the current result of its function. Throws `invalid_request` for a non-text.
  */
 export async function writeSystem(
 	system: SystemPrompt | undefined,
@@ -171,8 +170,7 @@ export interface ChatOptions extends ProviderChoices {
 	/** Tools that are offered after the model read a skill that names them in `allowed-tools`. */
 	readonly skillTools?: ToolEntries;
 	/**
-	 * Facts about the turn, or a function that returns them at each call. For `apply_skill`, they replace facts
-	 * from the model.
+	 * Facts about the turn, or a function that returns them at each call. They win over the model's for `apply_skill`.
 	 */
 	readonly skillContext?: SkillContext | (() => SkillContext);
 	/**
@@ -203,9 +201,8 @@ export interface ChatOptions extends ProviderChoices {
 	 */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
 	/**
-	 * The treatment of older tool results. `refer` (the default): requests have only the beginning of a result, if
-	 * this costs less or if the whole results do not fit. The model opens such a result with `read_result`.
-	 * `keep`: requests have whole results.
+	 * The treatment of older tool results. `refer` (the default): requests have only their beginning if that costs less
+	 * or if they do not fit, and the model opens them with `read_result`. `keep`: requests have whole results.
 	 */
 	readonly oldResults?: 'refer' | 'keep';
 	/** The model's context window, or a function that returns it. It is the limit if `maxContextTokens` is missing. */
@@ -216,14 +213,9 @@ export interface ChatOptions extends ProviderChoices {
 	 * stopped, and the run fails with `reply_too_large`.
 	 */
 	readonly maxReplyBytes?: number;
-	/**
-	 * The tool choice of the turn that answers a message. After the results of tools, the model may choose freely
-	 * again.
-	 */
+	/** The tool choice of the turn that answers a message. After tools have answered, the model is free again. */
 	readonly toolChoice?: ToolChoice | OneOfTools;
-	/**
-	 * With `false`, only one call of a turn may wait for a person or a client. Further waiting calls are not run.
-	 */
+	/** With `false`, only one call of a turn may wait for somebody else. Other waiting calls are not run. */
 	readonly parallelToolCalls?: boolean;
 	/**
 	 * The schema of the final reply, which is then JSON. The schema is JSON Schema, or a schema of valibot, Zod or
@@ -234,8 +226,7 @@ export interface ChatOptions extends ProviderChoices {
 	/** How much the model thinks. The default is the model's own. */
 	readonly reasoningEffort?: ReasoningEffort;
 	/**
-	 * How long the provider keeps the prompt in its cache (docs/models.md). The default is a setting of the
-	 * provider.
+	 * How long the provider keeps the prompt in its cache (docs/models.md). The default is in the provider's settings.
 	 */
 	readonly cache?: PromptCache;
 	/** Names the conversation for the caches of providers. Hash it, so that it identifies no person. */

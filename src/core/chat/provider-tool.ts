@@ -31,10 +31,7 @@ export function isProviderToolType(type: string): type is ProviderToolType {
 
 /** The tokens of input at which a provider shortens a conversation. */
 export interface ProviderContext {
-	/**
-	 * From this number of tokens on, the provider leaves out the results of older calls. The model cannot open
-	 * them again.
-	 */
+	/** From here on the provider leaves out the results of older calls. The model cannot open them again. */
 	readonly clearResultsAt?: number;
 	/** From this number of tokens on, the provider summarizes the conversation, at its price. */
 	readonly compactAt?: number;

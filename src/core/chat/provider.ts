@@ -24,10 +24,7 @@ export interface ProviderRegistration {
 	readonly computePrice?: PriceOf;
 	/** Returns the most that a call may cost, including the provider's own tools. */
 	readonly computeMost?: (model: string, call: CallEstimate) => MostCost;
-	/**
-	 * Returns the same provider with your own prices, by the names of models. A price of the `price` option is
-	 * used first.
-	 */
+	/** Returns the same provider with your own prices, by the names of models. Its own `price` wins. */
 	readonly withPrices?: (prices: ModelPrices) => ProviderRegistration;
 	/** The variable that is missing, such as `ANTHROPIC_API_KEY`. Errors name it. */
 	readonly needs?: string;
@@ -78,10 +75,7 @@ export interface ProviderMeta {
 	readonly reasoning?: boolean;
 	/** Whether they may hide their thinking. Then an interrupted reply is charged for silence too. */
 	readonly hidesThinking?: boolean;
-	/**
-	 * The context window of most models of the provider, in tokens. For a single model, call the registration's
-	 * `contextWindow`.
-	 */
+	/** The context window of the usual models in tokens. For a single model, call the registration's `contextWindow`. */
 	readonly contextWindow?: number;
 	readonly [more: string]: unknown;
 }
@@ -106,9 +100,8 @@ export interface CallOptions extends ProviderChoices {
 	/** The id of the call whose result introduced a tool, by the tool's name. Such tools are last in the list. */
 	readonly foundBy?: ReadonlyMap<string, string>;
 	/**
-	 * Called at each sign of activity, so that a model that thinks for a long time does not count as lost. A
-	 * caller that sets this function watches and retries the call itself, as the loop does. The provider then
-	 * makes a single request.
+	 * Called at each sign of activity, so that a model that thinks for long does not count as lost. A caller that sets
+	 * this watches and retries the call itself, as the loop does, and the provider makes a single request.
 	 */
 	readonly onActivity?: () => void;
 	/** The retries of a call outside of a run. The default is a setting of the provider, else 0. */
@@ -118,8 +111,7 @@ export interface CallOptions extends ProviderChoices {
 }
 
 /**
- * The lifetime of a prompt in the provider's cache. `auto` chooses the cheaper lifetime for the session, and
- * `false` turns the cache off.
+ * The lifetime of a prompt in the provider's cache. `auto` is the cheaper lifetime for the session, `false` no cache.
  */
 export type PromptCache = '5m' | '1h' | 'auto' | false;
 
@@ -135,10 +127,7 @@ export type ChatFn = (
 	options?: CallOptions,
 ) => ChatReply | undefined | Promise<ChatReply | undefined>;
 
-/**
- * Makes one streaming request. Passes deltas in order. Returns the whole reply, or `undefined` if the reply
- * broke off.
- */
+/** Makes one streaming request. Passes deltas in order and returns the whole reply, or `undefined` if it broke off. */
 export type ChatStreamFn = (
 	model: string,
 	messages: readonly Message[],
@@ -195,10 +184,7 @@ export interface Timeouts {
 /** All levels of effort, from the lowest. */
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-/**
- * How much a model thinks. If a model lacks a level, the nearest level is used. Of two nearest levels, the
- * higher level is used, unless it is `max`.
- */
+/** How much a model thinks. A missing level becomes the nearest level: of two the higher one, unless it is `max`. */
 export type ReasoningEffort = (typeof reasoningEfforts)[number];
 
 /** Throws `invalid_request` with the list of levels for an unknown level. */

@@ -140,10 +140,7 @@ export async function dispatchChatStream(
 /** Discards every delta. */
 export function noopOnDelta(): undefined {}
 
-/**
- * Returns the two functions that call a model: the functions of the options, else the functions of the provider.
- * Each function can replace the other.
- */
+/** Returns both ways to call a model, of the options or of its provider. Each can replace the other. */
 function findModelFns(options: Target) {
 	const { chatFn, chatStreamFn } = findProvider(options) ?? options;
 	const whole: TextChatFn | undefined =

@@ -32,9 +32,8 @@ export function selectOfferedTools(
 const mustCallBegins = 'You have to call a tool now, and you answered in words.';
 
 /**
- * Returns a message that repeats the request if the model did not call a required tool, because some providers
- * do not enforce the call. Returns `undefined` if the model called the tool. Throws `invalid_output` if the
- * request was repeated before.
+ * Returns a message that repeats the request if the model did not call a required tool, because some providers do not
+ * enforce the call. Returns `undefined` if it did. Throws `invalid_output` if the request was repeated before.
  */
 export function toCallReminder(
 	toolChoice: ChatOptions['toolChoice'],

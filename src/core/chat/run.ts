@@ -31,8 +31,7 @@ export interface Run<Output = unknown> {
 }
 
 /**
- * Runs an agent over a conversation. The run starts at once. A slow reader slows the run down. Never throws
- * synchronously.
+ * Runs an agent over a conversation. The run starts at once. A slow reader slows it down. Never throws synchronously.
  */
 export function run<const S extends JsonSchema | AnySchema>(
 	options: ChatOptions & { readonly outputSchema: S },
@@ -191,8 +190,7 @@ export function runLoopStream(options: ChatOptions, text: string, onDelta?: OnSt
 }
 
 /**
- * Gets the deltas of a run, and `turn.restarted`, after which the deltas of the turn are void. May accept only
- * deltas.
+ * Takes the deltas of a run, and `turn.restarted`, after which the deltas of the turn are void. May take only deltas.
  */
 type OnStreamDelta = {
 	// A method, because its parameter may be narrower.

@@ -48,11 +48,10 @@ const instructions = [
 ].join('\n');
 
 /**
- * Asks the model to summarize messages, including an earlier summary. The requests have no tools, do not stream,
- * and use the run's retries, fallbacks and timeouts. A long conversation is summarized in pieces, the oldest
- * piece first. Each request has a piece and the summary so far. If there are more than eight pieces, the oldest
- * pieces are left out. Returns `undefined` if the model answers nothing, refuses, or fails permanently. Throws
- * an error that may be temporary. Each request counts in the usage of the run.
+ * Asks the model to summarize messages, including an earlier summary. The requests have no tools, do not stream, and
+ * use the run's retries, fallbacks and timeouts. A long conversation is summarized in pieces, the oldest first, each
+ * with the summary so far. Of more than eight pieces the oldest are left out. Returns `undefined` if the model answers
+ * nothing, refuses, or fails permanently. Throws an error that may pass. Each request counts in the usage of the run.
  */
 export async function summarize(
 	{ skills, selectAgain: _, canRefer: __, ...request }: PreparedTurn,

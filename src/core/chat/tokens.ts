@@ -6,9 +6,8 @@ export interface TokenCounter {
 }
 
 /**
- * Estimates the tokens of a text for any model. The weight of a character depends on its script. The weights
- * were measured with the tokenizers o200k, cl100k and Claude's of 2023, which differ by a factor of two outside
- * English.
+ * Estimates the tokens of a text for any model. Each character has a weight by its script, measured with the tokenizers
+ * o200k, cl100k and Claude's of 2023, which differ by a factor of two outside English.
  */
 export function estimateTokens(text: string): number {
 	const counter = createTokenCounter();
@@ -48,8 +47,7 @@ function toKind(unit: number): Kind {
 }
 
 /**
- * English has a quarter of a token for each character. Numbers, base64 and identifiers mix kinds of characters,
- * so they have more tokens.
+ * English has a quarter of a token for each character. Numbers, base64 and identifiers alternate, so they have more.
  */
 function findAsciiWeight(kind: Kind, before: Kind): number {
 	switch (kind) {
@@ -162,10 +160,7 @@ function createPatches(most: number, factor: number, mostOriginal = most): Media
 	};
 }
 
-/**
- * In versions before 3: tiles of 258 tokens. The edge of a tile depends on the image
- * (ai.google.dev/gemini-api/docs/tokens, 2026-11).
- */
+/** Before version 3: tiles of 258 tokens with an edge by the image (ai.google.dev/gemini-api/docs/tokens, 2026-11). */
 const geminiTiles: MediaRules['image'] = (size) => {
 	const mostTiles = 24;
 	if (size === undefined) return 258 * mostTiles;
@@ -182,10 +177,7 @@ const grokTiles: MediaRules['image'] = (size) => {
 	return Math.min(most, 256 * (Math.ceil(size.width / 448) * Math.ceil(size.height / 448) + 1));
 };
 
-/**
- * Patches of 16 pixels, for an image of at most 1,024 pixels, and a token for each row
- * (docs.mistral.ai/capabilities/vision, 2026-11).
- */
+/** Patches of 16 pixels of at most 1,024, and a token for each row (docs.mistral.ai/capabilities/vision, 2026-11). */
 const mistralPatches: MediaRules['image'] = (size) => {
 	const most = 64 * 65;
 	if (size === undefined) return most;

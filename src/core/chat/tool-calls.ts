@@ -44,10 +44,7 @@ export interface CallsRequest {
 	readonly parallel: boolean;
 	readonly showThrown?: (thrown: unknown) => string | undefined;
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
-	/**
-	 * Called with a question of a call and its state changes, and with the `resume` data if the tool handles the
-	 * answer.
-	 */
+	/** Called with a question of a call and its changes, and with the `resume` data if the tool takes the answer. */
 	readonly ask: (question: Question, call: ToolCall, changes: StateChanges, answerTo?: AnswerTo) => Promise<void>;
 	readonly store: (message: ToolMessage, about: ResultContext) => Promise<void>;
 }
@@ -73,8 +70,7 @@ export const mostAtOnce = 10;
 export const mostCalls = 200;
 
 /**
- * Finds the calls of the newest turn that are over a run's limit. All calls from the index `from` on count, also
- * in a continued run.
+ * Finds the calls of the newest turn over a run's limit. Calls count from the index `from` on, also in a continued run.
  */
 export function findCallsBeyond(messages: readonly Message[], from: number, limit: number): ReadonlySet<string> {
 	const turns = messages

@@ -121,11 +121,10 @@ export interface LaterTools {
 }
 
 /**
- * Selects the tools of a request. Found, called and skill tools come last, in the order in which they appeared.
- * So each request begins with the tools of the previous request. If there are more tools than `maxSentTools`, or
- * larger tools than `maxToolTokens`, a request has only two groups: the tools that the conversation found or
- * called, and the tools that the turn must call. If these tools are too many, the half that was not used for the
- * longest time is left out.
+ * Selects the tools of a request. Found, called and skill tools come last, in the order in which they appeared, so that
+ * each request begins with the tools of the previous request. With more tools than `maxSentTools`, or larger tools than
+ * `maxToolTokens`, a request has only the tools that the conversation found or called, and the tools that the turn must
+ * call. If these are too many, the least recently used half is left out.
  */
 export function selectSentTools(
 	available: readonly Tool[],
@@ -150,9 +149,7 @@ export function selectSentTools(
 	return tools.length > 0 ? { tools, foundBy: listCalls(later, conversation) } : {};
 }
 
-/**
- * Lists the ids of the calls that introduced tools. Servers may reuse an id. Such an id means the first result.
- */
+/** Lists the ids of the calls that brought tools. Servers may reuse an id. It then means the first result. */
 function listCalls(
 	later: ReadonlyMap<string, Origin>,
 	{ messages, window }: Pick<Conversation, 'messages' | 'window'>,

@@ -38,10 +38,7 @@ const stopWords = new Set(
 /** The fewest letters of a word that is also searched inside of other words. */
 const shortestPart = 4;
 
-/**
- * Ranks the tools by the stems of the query's words. The best tool is first. A word in a tool's name counts
- * most.
- */
+/** Ranks the tools with words of the query by their stems, the best first. A word in the name counts most. */
 function rankTools(tools: readonly Tool[], query: string): readonly Tool[] {
 	const all = splitWords(query);
 	const searched = all.filter((word) => !stopWords.has(word));

@@ -182,10 +182,7 @@ export class Caller {
 		if (this.#open.get(callId) === call) this.#open.delete(callId);
 	}
 
-	/**
-	 * Handles a question during a call (version 2025-11-25). The question names no call, so it belongs to the
-	 * oldest open call.
-	 */
+	/** Takes a question during a call (2025-11-25). It names no call, so it belongs to the oldest open call. */
 	async #elicit(params: unknown): Promise<ElicitAnswer> {
 		const parsed = v.safeParse(elicitation, params);
 		const call = [...this.#open.values()].find(({ waiting }) => waiting === undefined);
@@ -224,9 +221,7 @@ export class Caller {
 		throw new RunletError('invalid_request', message);
 	}
 
-	/**
-	 * Handles the answer to a question of a round. After the last question it repeats the call with all answers.
-	 */
+	/** Takes the answer to a question of a round. After the last question it repeats the call with all answers. */
 	async #answerRound(
 		definition: ToolDefinition,
 		answer: string,

@@ -136,10 +136,7 @@ function readOnlyField(properties: Readonly<Record<string, Field>>, text: string
 	return { [name]: readValue(about, text) };
 }
 
-/**
- * Reads a text as the value of a field. A text that cannot be read is returned unchanged, and the check of the
- * form reports it.
- */
+/** Reads a text as the value of a field. An unreadable value stays a text, which the check of the form reports. */
 function readValue(about: Field, text: string): unknown {
 	const known = listChoices(about);
 	const choose = (answer: string) => {

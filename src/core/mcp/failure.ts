@@ -63,9 +63,7 @@ export function createScheduler() {
 /** Runlet's own error code for a missing answer, which no server sends. */
 const noAnswer = -31_999;
 
-/**
- * Fails a request whose stream ends without an answer. Without this, the protocol's client would wait forever.
- */
+/** Fails a request whose stream ends without an answer, for which the protocol's client would wait forever. */
 export function endWithStreams(transport: StreamableHTTPClientTransport): void {
 	const send = transport.send.bind(transport);
 	transport.send = (message, options) => {

@@ -10,17 +10,11 @@ const maxRedirects = 3;
 
 export interface ServerFetch {
 	readonly send: typeof globalThis.fetch;
-	/**
-	 * Returns and clears the last error that interrupted an answer, because the protocol's client does not report
-	 * it.
-	 */
+	/** Returns and clears the last error that interrupted an answer, which the protocol's client does not report. */
 	takeFailure(): RunletError | undefined;
 }
 
-/**
- * Creates the fetch of a connection. It reaches public addresses, or only this machine if the server is on this
- * machine.
- */
+/** Creates the fetch of a connection to public addresses, or to this machine if the server is on it. */
 export function createServerFetch({ url }: McpServer, { fetch, allowLoopback }: ConnectionOptions): ServerFetch {
 	const options = {
 		maxBytes,

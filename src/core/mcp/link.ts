@@ -180,10 +180,7 @@ async function end({ client, transport }: Opened): Promise<void> {
 	await client.close();
 }
 
-/**
- * Records the link to the login page. Repeats the discovery, because a server may choose another authorization
- * server.
- */
+/** Records the link to the login page. Repeats the discovery, because a server may change its authorization server. */
 function watchLogin(login: McpLogin) {
 	let seen: URL | undefined;
 	const provider: Omit<McpLogin, 'discoveryState'> = new Proxy(login, {

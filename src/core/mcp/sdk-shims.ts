@@ -1,7 +1,6 @@
 /**
- * Replaces the platform module of the protocol's SDK (`[alias]` in wrangler.toml, scripts/pack/copies.ts). The
- * original module has two copies of a JSON Schema validator. Runlet checks values itself, so the validator is
- * never called.
+ * Replaces the platform module of the protocol's SDK (`[alias]` in wrangler.toml, scripts/pack/copies.ts), which has
+ * two copies of a JSON Schema validator. Runlet checks values itself, so the validator is never called.
  */
 export class DefaultJsonSchemaValidator {
 	getValidator(): never {

@@ -139,9 +139,7 @@ export interface McpLogin {
 	clientInformation(context?: LoginContext): LoginClient | undefined | Promise<LoginClient | undefined>;
 	/** Stores the client. Without this function the client has to be registered in advance. */
 	saveClientInformation?(client: LoginClient, context?: LoginContext): void | Promise<void>;
-	/**
-	 * Returns the tokens. Called with a context for a refresh, and without a context for a request to the server.
-	 */
+	/** Returns the tokens: with a context for a refresh, without a context for a request to the server. */
 	tokens(context?: LoginContext): LoginTokens | undefined | Promise<LoginTokens | undefined>;
 	saveTokens(tokens: LoginTokens, context?: LoginContext): void | Promise<void>;
 	redirectToAuthorization(page: URL): void | Promise<void>;
@@ -156,10 +154,7 @@ export interface McpLogin {
 	): void | Promise<void>;
 	/** Returns the resource of the tokens (RFC 8707), instead of the default check. */
 	validateResourceURL?(serverUrl: string | URL, resource?: string): Promise<URL | undefined>;
-	/**
-	 * Returns the scope of a refresh. Without this function a refresh has no scope, which asks for the granted
-	 * scope.
-	 */
+	/** Returns the scope of a refresh. The default is none, which asks for the granted one. */
 	scopeForRefresh?(tokens: LoginTokens): string | undefined | Promise<string | undefined>;
 	invalidateCredentials?(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): void | Promise<void>;
 	/** Returns the parameters of a token request for grants other than the authorization code. */

@@ -90,10 +90,7 @@ function splitBetas(headers: ProviderSettings['headers'] = {}) {
 	};
 }
 
-/**
- * The session replaces `auto` by a lifetime that suits its pauses. Outside of a session, `auto` means five
- * minutes.
- */
+/** The session replaces `auto` by the pauses that it knows. Outside of a session, `auto` means five minutes. */
 function chooseCache(wanted: ModelRequest['cache'], usual: '5m' | '1h' | false): '5m' | '1h' | false {
 	return wanted === 'auto' ? '5m' : (wanted ?? usual);
 }

@@ -44,10 +44,7 @@ const operators: Readonly<Record<string, { readonly words: RegExp; readonly tool
 	'/': { words: /\bdivided by\b|÷/gi, tool: /\b(div|divide|quotient)/i },
 };
 
-/**
- * Calls a tool for a sum in the message. The tool accepts an expression, or it accepts two numbers and has a
- * fitting name.
- */
+/** Calls a tool for a sum in the message: a tool that takes an expression, or two numbers and has a fitting name. */
 export function planSum(text: string, tools: readonly Tool[]): Action[] {
 	let plain = text.replace(/\d{4}-\d{2}-\d{2}/g, ' ');
 	for (const [sign, { words }] of Object.entries(operators)) plain = plain.replace(words, sign);

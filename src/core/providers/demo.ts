@@ -109,10 +109,7 @@ function answer(
 	return { text: parts.length > 0 ? parts.join('\n\n') : introduce(system, tools), toolCalls: [] };
 }
 
-/**
- * Returns the user's request, and the calls that were answered after it. If the request replies to a question,
- * the earlier request is included.
- */
+/** Returns the user's request, with the earlier request if it replies to a question, and the calls answered since. */
 function readTurn(messages: readonly Message[]): { text: string; done: Done[] } {
 	const at = messages.findLastIndex(({ role }) => role === 'user');
 	const talk = messages.slice(0, at + 1).filter(({ role }) => role === 'user' || role === 'assistant');
@@ -221,10 +218,7 @@ export function demoEmbedding(text: string): readonly number[] {
 	return length === 0 ? vector : vector.map((value) => value / length);
 }
 
-/**
- * Counts a piece at its index (FNV-1a). A bit of the hash chooses the sign, so two pieces with the same index
- * may cancel out.
- */
+/** Counts a piece in its place (FNV-1a). A bit of the hash chooses the sign, so pieces in one place may cancel out. */
 function add(vector: number[], piece: string, weight: number): void {
 	let hash = 0x811c9dc5;
 	for (let at = 0; at < piece.length; at++) hash = Math.imul(hash ^ piece.charCodeAt(at), 0x01000193);

@@ -17,10 +17,7 @@ export interface OpenAIChatSettings extends Omit<ProviderSettings, 'apiKey' | 'b
 	readonly apiKey?: string;
 	/** The URL in front of `/chat/completions`, with its version, such as `https://api.example.com/v1`. */
 	readonly baseURL: string;
-	/**
-	 * The name in usage, errors and the history. Data that a provider wants back is sent only to a provider with
-	 * the same name.
-	 */
+	/** The name in usage, errors and the history. Data that a provider wants back goes only to the same name. */
 	readonly name: string;
 	/** The prefix of this provider's model names, with its slash: `example/`. It is not sent. */
 	readonly prefix: string;
@@ -90,10 +87,7 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 	);
 }
 
-/**
- * Finds the differences of known endpoints. OpenAI's newer models refuse `max_tokens`; Groq and xAI call it
- * deprecated.
- */
+/** OpenAI's newer models refuse `max_tokens`; Groq and xAI call it deprecated. */
 function findQuirks(baseURL: string): ChatQuirks {
 	const { hostname } = new URL(baseURL);
 	const known = /(?:^|\.)(openai\.com|x\.ai|groq\.com)$/.exec(hostname)?.[1];

@@ -23,9 +23,8 @@ export interface OpenAISettings extends ProviderSettings {
 }
 
 /**
- * OpenAI's models, with the Responses API. OpenAI stores a response only if it runs in the background (`body: {
- * background: true }`). Such a response is requested by its id until it ends. `baseURL` has the version:
- * `https://api.openai.com/v1`.
+ * OpenAI's models, with the Responses API. OpenAI stores only responses in the background (`body: { background: true
+ * }`), which are followed by their ids. `baseURL` has the version: `https://api.openai.com/v1`.
  */
 export function openai(settings: OpenAISettings): ProviderRegistration {
 	checkSettings('openai', settings);
@@ -87,10 +86,7 @@ const encrypted = 'reasoning.encrypted_content';
 const cancelMs = 5_000;
 const embeddingsAtOnce = 2_048;
 
-/**
- * Reads the terms of a host. A regional host, such as `eu.api.openai.com`, costs more
- * (developers.openai.com/api/docs/guides/your-data).
- */
+/** A regional host, such as `eu.api.openai.com`, costs more (developers.openai.com/api/docs/guides/your-data). */
 function readTerms(baseURL = ''): Terms {
 	return /^https:\/\/[a-z]{2}\.api\.openai\.com\b/.test(baseURL) ? { region: 'regional' } : {};
 }
@@ -195,10 +191,7 @@ const openaiEfforts: ResponsesDialect['efforts'] = [
 	[/^/, 'none low medium high xhigh max'],
 ];
 
-/**
- * The levels of xAI's models. Models before grok-4.3 refuse the field, except grok-3-mini
- * (https://docs.x.ai/docs/guides/reasoning).
- */
+/** https://docs.x.ai/docs/guides/reasoning: models before grok-4.3 refuse the field, except grok-3-mini. */
 const xaiEfforts: ResponsesDialect['efforts'] = [
 	[/^grok-3-mini/i, 'low high'],
 	[/^grok-([23]|4(\.1|\.20?)?(-|$)|code|beta|vision)/i, ''],

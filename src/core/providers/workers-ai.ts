@@ -106,16 +106,13 @@ function toFetchResponse(answer: unknown): Response {
 	return Response.json(answer ?? {});
 }
 
-/**
- * Whether an answer is a response. The proxy of a binding returns a response of another realm, which counts too.
- */
+/** Recognizes also responses of another realm, which the proxy of a binding returns. */
 function isResponse(answer: unknown): answer is Response {
 	return answer instanceof Response || Object.prototype.toString.call(answer) === '[object Response]';
 }
 
 /**
- * The levels of effort by model (@cloudflare/workers-types). The first matching entry counts. A model without
- * levels can only turn its thinking on or off.
+ * The levels of effort by model (@cloudflare/workers-types). The first match counts. Without levels it thinks or not.
  */
 const efforts: readonly (readonly [model: RegExp, steps: readonly ReasoningEffort[]])[] = [
 	[/kimi-k2\.6/i, ['none', 'high']],
@@ -135,10 +132,7 @@ function toEffort(effort: ReasoningEffort, model: string): Json {
 
 const dialect: ChatDialect = { variant: 'workers-ai', audio: false, pdf: false, effort: toEffort };
 
-/**
- * The names of older models. These models accept no images by URL, and stop after 256 tokens unless the request
- * sets a limit.
- */
+/** Older models. They take no images by URL, and stop after 256 tokens unless the request sets a limit. */
 const older = /llama|mistral|gemma-[23]|qwq|qwen(1|2|3-)|deepseek-(math|coder|r1)|hermes|granite|sea-lion/i;
 
 function findUsualLength(model: string): number | undefined {
@@ -183,9 +177,7 @@ function readChat(from: Json, key: 'delta' | 'message', longest = Number.POSITIV
 	return { choices: [{ index: 0, [key]: message, finish_reason: finish }], usage: from.usage };
 }
 
-/**
- * Returns the text of an older model's reply. If the text is JSON, the reply has an object or a number instead.
- */
+/** Returns the text of an older model's reply, which is an object or a number if it is JSON. */
 function readText({ response }: Json): string {
 	if (response === undefined || response === null) return '';
 	return typeof response === 'string' ? response : JSON.stringify(response);
@@ -213,10 +205,7 @@ function checkAnswer(answer: Json): Json {
 	return answer;
 }
 
-/**
- * The codes of Workers AI, each with a status and a clearer name
- * (developers.cloudflare.com/workers-ai/platform/errors).
- */
+/** The codes of Workers AI with a status and a clearer word (developers.cloudflare.com/workers-ai/platform/errors). */
 const codes: Readonly<Record<string, readonly [status: number, word: string]>> = {
 	3003: [400, 'invalid_request'],
 	3006: [413, 'request_too_large'],

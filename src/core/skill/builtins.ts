@@ -31,10 +31,7 @@ export function builtinsWithResolver(resolver: SkillResolver, skillContext?: Ski
 
 export interface BuiltinOptions {
 	readonly skillContext?: SkillContext;
-	/**
-	 * Combines the tools of skills with the tools of the run. Without this function, the answers of `read_skill`
-	 * do not mention tools.
-	 */
+	/** Combines the tools that skills bring with those of the run. Without it, `read_skill` says nothing about them. */
 	readonly bundle?: ((skills: readonly Skill[]) => Bundle | undefined) | undefined;
 }
 

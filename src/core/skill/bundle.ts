@@ -47,9 +47,8 @@ export interface Bundle {
 }
 
 /**
- * Combines the tools of skills: the skills' own tools, and the tools of `offered` that the skills name in
- * `allowed-tools`. If two tools have the same name, the earlier tool counts. The order is: the tools of the run,
- * the tools of the first skill, and so on.
+ * Combines the tools of skills: their own, and those of `offered` that they name in `allowed-tools`. If two tools have
+ * one name, the earlier one counts: first the tools of the run, then those of the first skill.
  */
 export function createBundle(there: readonly Tool[], skills: readonly Skill[], offered: readonly Tool[]): Bundle {
 	const names = new Set(there.map(({ name }) => providerName(name)));

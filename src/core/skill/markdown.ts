@@ -57,8 +57,7 @@ export function fromMarkdown(text: string, { directory }: MarkdownOptions = {}):
  * comma-separated texts under `metadata`, so an entry with a comma is read back as two entries. `tools` and `fn`
  * are left out, because the format has no place for them. Nothing is validated: use `validateMarkdown`.
  *
- * @throws {RunletError} `invalid_skill` for a skill with a `bodyFn`, because its text does not exist before a
- * turn
+ * @throws {RunletError} `invalid_skill` for a skill with a `bodyFn`, because its text does not exist before a turn
  */
 export function toMarkdown({ name, description, body = '', bodyFn, frontMatter = {}, ...skill }: Skill): string {
 	if (bodyFn !== undefined) {

@@ -17,14 +17,10 @@ export interface SkillResolver {
 	readFn(name: string): Skill | undefined | null | Promise<Skill | undefined | null>;
 	searchFn?(query: string, options?: SearchOptions): readonly FoundSkill[] | Promise<readonly FoundSkill[]>;
 	/**
-	 * The number of skills that `listFn` does not list. The model is told this number. Without this function the
-	 * number is 0 or unknown.
+	 * The number of skills that `listFn` does not list. The model is told of them. Without it the number is 0 or unknown.
 	 */
 	moreFn?(context: ListContext): number | Promise<number>;
-	/**
-	 * Like `readFn`, but may leave out the text and the files. For callers that need only the tools and
-	 * requirements of the skill.
-	 */
+	/** Like `readFn`, but may leave out the text and the files. For callers that only need what the skill brings. */
 	findFn?(name: string): Skill | undefined | null | Promise<Skill | undefined | null>;
 	/** Whether its skills can have files, which the tool `read_skill_file` reads. */
 	readonly hasFiles?: boolean;

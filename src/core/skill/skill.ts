@@ -125,9 +125,7 @@ export function findSkill(skills: readonly Skill[], name: string): Skill | undef
 	return skills.find((skill) => skill.name === name);
 }
 
-/**
- * Returns the text of a skill: the text that `bodyFn` makes from the context, else `body`, else an empty text.
- */
+/** Returns the text of a skill: what `bodyFn` makes of the context, else `body`, else an empty text. */
 export async function loadBody(skill: Skill, context: SkillContext = {}): Promise<string> {
 	const { bodyFn, body = '' } = skill;
 	if (bodyFn === undefined) return body;
@@ -159,10 +157,7 @@ export function toAllowedText(allowed: unknown): string | undefined {
 	return allowed.join(' ');
 }
 
-/**
- * Replaces each pair of parentheses and its content by a space. An unclosed parenthesis is replaced with
- * everything after it.
- */
+/** Replaces each pair of parentheses and its content by a space. An unclosed one goes to the end. */
 export function removePatterns(text: string): string {
 	const kept: string[] = [];
 	for (let at = 0; at < text.length; ) {

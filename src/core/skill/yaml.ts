@@ -130,10 +130,7 @@ function toValue(value: unknown, text = ''): Value {
 	return { value: Number.isFinite(value) ? value + 0 : text, text };
 }
 
-/**
- * Writes a map as YAML 1.2 that has the same meaning in YAML 1.1. Quotes texts that could be a number, a date or
- * a boolean.
- */
+/** Writes a map as YAML 1.2 that YAML 1.1 reads alike: quotes texts that could be a number, a date or a boolean. */
 export function writeYaml(map: Readonly<Record<string, unknown>>): string {
 	const kept = new Map(Object.entries(map).filter(([, value]) => value !== undefined));
 	return stringify(kept, {

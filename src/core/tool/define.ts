@@ -214,10 +214,7 @@ function toOutputSchema(name: string, schema: unknown): JsonSchema {
 	return toUsableSchema(schema, 'outputSchema', name);
 }
 
-/**
- * Converts a plain JSON Schema to 2020-12. Throws `invalid_tool` with the reason if the schema cannot check
- * inputs.
- */
+/** Converts a plain JSON Schema to 2020-12. Throws `invalid_tool` with the reason if inputs cannot be checked by it. */
 function toUsableSchema(schema: JsonSchema, field: string, tool: string): JsonSchema {
 	try {
 		assertNotTooDeep(schema);

@@ -69,10 +69,7 @@ export interface AnyFn {
 	readonly meta: FnMeta;
 }
 
-/**
- * The possible return values: a value that `returns` describes, a promise of such a value, `parts(…)`,
- * `askUser(…)` or `halt(…)`.
- */
+/** The possible return values: what `returns` describes, a promise of it, `parts(…)`, `askUser(…)` or `halt(…)`. */
 type Returns<S extends AnySchema> = Awaitable<StandardSchemaV1.InferInput<S> | AskUser | Halt | Parts>;
 type Awaitable<T> = T | Promise<T>;
 

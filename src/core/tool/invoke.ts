@@ -90,10 +90,7 @@ export async function readArguments(tool: Tool, input: unknown): Promise<Outcome
 	}
 }
 
-/**
- * Does the same with parsed arguments. The result is a promise only if the schema or `readArgs` returns a
- * promise. Throws the errors of both.
- */
+/** The same for parsed arguments. The result is a promise only if the schema or `readArgs` is. Throws their errors. */
 export function checkArguments(tool: Tool, given: unknown): Outcome | Promise<Outcome> {
 	const read = (checked: Checked): Outcome | Promise<Outcome> => {
 		if ('issues' in checked) {
@@ -145,10 +142,7 @@ export function createFailure(kind: ToolFailure['kind'], message: string): { ok:
 	return { ok: false, error: { kind, message } };
 }
 
-/**
- * Waits for the work within its time limit. The signal of the work aborts with the caller's signal and at the
- * end of the limit.
- */
+/** Waits for the work within its time limit. Its signal aborts with the caller's signal and at the end of the limit. */
 export async function limitTime(
 	name: string,
 	{ signal: outer, timeoutMs = usualToolMs }: InvokeContext,

@@ -94,9 +94,8 @@ const partList = v.pipe(
 const result = v.object({ parts: partList });
 
 /**
- * A tool returns this to return text, images, audio and files. The model gets them within the tool's result if
- * its provider supports that, else in the next message. Throws `invalid_request` with the name of an invalid
- * part.
+ * A tool returns this to give text, images, audio and files. The model gets them as its provider has them within a
+ * tool's result, or in the next message. Throws `invalid_request` with the name of an invalid part.
  */
 export function parts(list: readonly MessagePart[]): Parts {
 	return { [marker]: true, ...check(result, { parts: list }, 'parts') };

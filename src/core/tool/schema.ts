@@ -18,20 +18,14 @@ export type { JsonSchema };
  */
 export type AnySchema = StandardSchemaV1;
 
-/**
- * The result of checking an input: the parsed value, or one line for each mistake. A line begins with the path
- * of the mistake.
- */
+/** The result of checking an input: the parsed value, or one line for each mistake, which begins with the path. */
 export type Checked = { readonly value: unknown } | { readonly issues: readonly string[] };
 
 export function isSchema(value: unknown): value is AnySchema {
 	return ((typeof value === 'object' && value !== null) || typeof value === 'function') && '~standard' in value;
 }
 
-/**
- * Converts a schema to JSON Schema. Throws `invalid_tool` if JSON Schema cannot express the schema. The error
- * names `where`.
- */
+/** Converts a schema to JSON Schema. Throws `invalid_tool`, which names `where`, if JSON Schema cannot express it. */
 export function toJsonSchema(schema: AnySchema, where: string): JsonSchema {
 	try {
 		const { $schema: _, ...json } = isValibot(schema)
@@ -120,10 +114,7 @@ export function prepareOutputCheck(schema: JsonSchema): (output: unknown) => Che
 	return check;
 }
 
-/**
- * Combines named schemas into the `properties` of one schema. Moves the targets of `$ref`s to the root's
- * `$defs`.
- */
+/** Combines named schemas into the `properties` of one. Moves the targets of `$ref`s to the root's `$defs`. */
 export function asProperties(named: readonly (readonly [name: string, schema: JsonSchema])[]): JsonSchema {
 	const defs: Record<string, unknown> = {};
 	const properties = named.map(([name, schema], index) => {

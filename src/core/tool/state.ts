@@ -11,10 +11,9 @@ const largestValue = 131_072;
 const mostKeys = 1_000;
 
 /**
- * A small key-value store of the session, for its tools (docs/tools.md, "State"). Values are JSON of up to
- * 131,072 bytes, and a session has up to 1,000 keys. The changes of a call are stored once, together with its
- * result. The call itself reads its changes at once, and other calls read them after its end. A failed or
- * interrupted call changes nothing.
+ * A small key-value store of the session, for its tools (docs/tools.md, "State"). Values are JSON of up to 131,072
+ * bytes, and a session has up to 1,000 keys. The changes of a call are stored once, together with its result. The call
+ * itself sees them at once, other calls see them after its end. A failed or interrupted call changes nothing.
  */
 export interface ToolState {
 	/** Returns a copy of the value of a key, or `undefined`. */
@@ -37,10 +36,7 @@ export interface StateStore {
 	set(key: string, value: unknown): unknown;
 	delete(key: string): unknown;
 	list(): readonly string[] | Promise<readonly string[]>;
-	/**
-	 * Makes all changes of a call after its result is stored. Without this function the changes are made one by
-	 * one.
-	 */
+	/** Makes all changes of a call after its result is stored. Without it the changes are made one by one. */
 	change?(changes: StateChanges): void | Promise<void>;
 }
 
@@ -55,10 +51,7 @@ export function inMemoryState(entries: Readonly<Record<string, unknown>> = {}): 
 	});
 }
 
-/**
- * The state of one call: the store and the call's own changes. Only `storeChanges` writes these changes to the
- * store.
- */
+/** The state of one call: the store with the call's own changes. Only `storeChanges` writes them to the store. */
 export interface StateDraft {
 	readonly state: ToolState;
 	/** Ends the draft and returns its changes. Later changes throw. */
@@ -195,9 +188,7 @@ export function freezeData<T>(data: T): T {
 	return data;
 }
 
-/**
- * Sets an own field. An assignment is many times faster, but has another effect for a name such as `__proto__`.
- */
+/** Sets an own field. An assignment is many times faster, but means something else for a name such as `__proto__`. */
 function setField(to: Record<string, unknown>, key: string, value: unknown): void {
 	if (!(key in to)) to[key] = value;
 	else Object.defineProperty(to, key, { value, writable: true, enumerable: true, configurable: true });

@@ -63,8 +63,7 @@ export interface ToolContext {
 	/** The metadata from the creation of the session. Do not use it as an identity. */
 	readonly metadata: Readonly<Record<string, string>>;
 	/**
-	 * The sender of the message that caused this call. After a child's report or a wake-up, it is the actor who
-	 * requested the report or the wake-up.
+	 * The sender of the message that led to this call. After a child's report or a wake-up, the actor who requested it.
 	 */
 	readonly askedBy?: Actor;
 	/** Aborts if the run is cancelled or the tool's time limit is over. */
@@ -76,8 +75,7 @@ export interface ToolContext {
 	/** The state of the session. */
 	readonly state: ToolState;
 	/**
-	 * The files of the session. All changes of a call are one step of the journal. In the library this is
-	 * `options.context.workspace`.
+	 * The files of the session. All changes of a call are one step. In the library this is `options.context.workspace`.
 	 */
 	readonly workspace?: Workspace;
 	/** Sends the requests of the tools that read the web. The default is the platform's `fetch`. */
@@ -99,10 +97,7 @@ export interface ToolContext {
  * `attach` adds the functions again.
  */
 export interface Tool {
-	/**
-	 * The name, which is unique among the tools of an agent. It may be any text, because providers get
-	 * `providerName(name)`.
-	 */
+	/** Unique among the tools of an agent. Any text: providers see `providerName(name)`. */
 	readonly name: string;
 	readonly description?: string;
 	readonly inputSchema: JsonSchema;
@@ -110,18 +105,12 @@ export interface Tool {
 	/** Called with the arguments in the order of the parameters. With `passInput` it is called as `(input, context)`. */
 	fn?(...args: unknown[]): unknown;
 	readonly passInput?: boolean;
-	/**
-	 * Whether the loop never runs this tool. The run then stops as `awaiting_tools` until somebody submits the
-	 * result.
-	 */
+	/** The loop never runs this tool. The run stops as `awaiting_tools` until somebody submits the result. */
 	readonly manual?: boolean;
 	readonly metadata?: Readonly<Record<string, unknown>>;
 	/** Whether the tool runs alone, after the calls of the turn that run in parallel. */
 	readonly sequential?: boolean;
-	/**
-	 * Whether the tool may be used now. An unavailable tool is not shown to the model and not run. A tool whose
-	 * `isAvailable` throws is unavailable.
-	 */
+	/** An unavailable tool is neither shown to the model nor run. A tool whose `isAvailable` throws is unavailable. */
 	isAvailable?(context: Partial<ToolContext>): boolean | Promise<boolean>;
 	/** Converts the checked arguments for the handler and the notes. If it throws, the arguments are invalid. */
 	readArgs?(args: Record<string, unknown>): unknown;
@@ -156,10 +145,7 @@ export interface ToolForProvider {
 	readonly strict?: boolean;
 	/** Whether the provider leaves the tool out of the prompt until its own tool search finds it. */
 	readonly deferLoading?: boolean;
-	/**
-	 * The allowed callers, by the provider's names: `direct`, or its own programs, such as
-	 * `code_execution_20250825`.
-	 */
+	/** Who may call it, in the provider's words: `direct`, or its own programs, such as `code_execution_20250825`. */
 	readonly allowedCallers?: readonly string[];
 }
 

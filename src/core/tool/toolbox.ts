@@ -168,10 +168,7 @@ export function onError(name: string, args: Args, reason: string, box: Toolbox):
 	return said ?? 'default';
 }
 
-/**
- * Returns the arguments with the defaults of the schema. Returns them unchanged if they do not fit or the schema
- * is asynchronous.
- */
+/** Returns the arguments with the defaults of the schema, or unchanged if they do not fit or the schema is asynchronous. */
 function fillDefaults(tool: Tool, args: Args): unknown {
 	const checked = checkInput(tool.inputSchema, copyData(args));
 	if (checked instanceof Promise) checked.catch(() => {});

@@ -66,10 +66,7 @@ export function withTask(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, tools, context);
 }
 
-/**
- * Adds the tools for wake-ups (docs/schedules.md). These tools are not in `all`, because a Worker needs
- * schedules for them.
- */
+/** Adds the tools for wake-ups (docs/schedules.md). Not in `all`, because a Worker needs schedules for them. */
 export function withWakeups(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, [scheduleWakeupTool(), listWakeupsTool(), cancelWakeupTool()], context);
 }

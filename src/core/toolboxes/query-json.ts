@@ -11,10 +11,7 @@ import { findValues } from './json-path.ts';
 
 /** The most bytes of a file. */
 const largestFile = 4_194_304;
-/**
- * The most values of a JSON text, because it is parsed without a pause. The second number is the weight of a
- * list or an object.
- */
+/** The most values of a JSON text, which is parsed without a pause, and the weight of a list or an object. */
 const [mostItems, perContainer] = [600_000, 4];
 const mostMatches = 1_000;
 /** The most characters of all matches, as JSON. */
@@ -32,10 +29,7 @@ const input = v.object({
 });
 type Input = v.InferOutput<typeof input>;
 
-/**
- * In the schema for models, `json` is a text, because strict mode has no type for any value. Other JSON is also
- * accepted.
- */
+/** The schema for models has `json` as a text: strict mode has no type for any value. Other JSON is accepted too. */
 const described = {
 	'~standard': {
 		version: 1,

@@ -15,10 +15,7 @@ const perFile = 2_000;
 const [perCharacter, perCompared] = [0.5, 0.005];
 /** The bytes of a file that are read at a time. */
 const bytesAtOnce = 262_144;
-/**
- * The most characters of a line that are searched at once. A longer line is searched in parts, and only for
- * plain text.
- */
+/** The most characters of a line that are searched at once. A longer line is searched in parts for plain text. */
 const longestLine = 262_144;
 /** The most shown characters of a line. */
 const shownCharacters = 500;

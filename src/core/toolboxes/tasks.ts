@@ -143,10 +143,7 @@ function addTasks(list: TaskList, texts: readonly string[]): TaskList {
 	return { ...list, tasks: [...list.tasks, ...added] };
 }
 
-/**
- * Stores a new or changed list once, in the workspace if there is a workspace, else in the state. Then shows the
- * list.
- */
+/** Stores a new or changed list once, in the workspace, else in the state. Then shows it. */
 async function keepList(context: ToolContext, make: (ids: readonly string[]) => Promise<TaskList>): Promise<TaskList> {
 	const { workspace, emit } = context;
 	const makeKept = async (): Promise<TaskList> => {

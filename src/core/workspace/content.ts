@@ -60,10 +60,7 @@ export function skipLines(bytes: Uint8Array, lines: number): number {
 	return at;
 }
 
-/**
- * Returns the media type of a file by its name. If the file is a text, the type is no image, audio, video or
- * font, except SVG.
- */
+/** Returns the media type of a file by its name. A text is no image, audio, video or font, except SVG. */
 export function findMime(path: string, { lines }: Pick<ContentInfo, 'lines'>): string {
 	const name = path.slice(path.lastIndexOf('/') + 1);
 	const byName = name.includes('.') ? findMediaType(name) : undefined;

@@ -18,10 +18,7 @@ export interface TextChange {
 	readonly after: string | undefined;
 }
 
-/**
- * Writes a change in the format of `git diff`, in steps. Returns an empty text if nothing changed, or if the
- * texts are too long.
- */
+/** Writes a change in the format of `git diff`, in steps. Returns an empty text for no change, or for long texts. */
 export async function createDiff({ path, from = path, before, after }: TextChange): Promise<string> {
 	if (before === after && from === path) return '';
 	const [old, next] = [before ?? '', after ?? ''];

@@ -14,9 +14,8 @@ const drive = /^[a-z]:/i;
 const device = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])(?:\.|$)/i;
 
 /**
- * Checks the path of a file. Returns it in NFC, without `.` and a leading `./`. Throws `invalid_argument`, which
- * names the field, for two kinds of paths: a path that leaves the workspace, and a path that a person or another
- * system may read as a different path.
+ * Checks the path of a file and returns it in NFC, without `.` and a leading `./`. Throws `invalid_argument`, which names
+ * the field, for a path that leaves the workspace or that a person or another system may read as a different one.
  */
 export function checkPath(path: unknown, field = 'path'): string {
 	const checked = checkFolder(path, field);

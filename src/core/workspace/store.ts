@@ -46,9 +46,7 @@ export interface WorkspaceStore {
 	/** Lists at most `limit` entries, sorted by path. */
 	list(query: ListQuery): Awaitable<readonly ListedEntry[]>;
 	read(file: StoredFile, from: number, to: number): Awaitable<Uint8Array>;
-	/**
-	 * Returns the byte offset of a line, counted from 1. The line after the last line is at the end of the file.
-	 */
+	/** Returns the byte offset of a line, counted from 1. The line after the last line begins at the end. */
 	findLine(file: StoredFile, line: number): Awaitable<number>;
 	/** Makes all edits or no edit, with the journal entry and the result for `recall` (`planEdits`). */
 	change(edits: readonly CheckedEdit[], caller?: Caller, result?: unknown): Awaitable<readonly ChangedFile[]>;

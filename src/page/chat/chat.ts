@@ -288,10 +288,7 @@ export class Chat {
 		else location.hash = '#/';
 	}
 
-	/**
-	 * Shows a failure. `mayPass`: reopening the chat may help. By default this is so for a request without a
-	 * response.
-	 */
+	/** `mayPass`: reopening the chat may help. This is the default for a request without a response. */
 	#showFailure(error: unknown, mayPass = error instanceof ClientError && error.status === undefined): void {
 		this.#composer.setStatus('');
 		const again = () => void this.open(this.#sessionId);

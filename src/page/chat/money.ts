@@ -11,10 +11,7 @@ import type { Visit } from '../parts/live.ts';
 /** The most turns that are shown. The newest turns are shown. */
 const mostTurns = 100;
 
-/**
- * Shows the cost of a session in `root`, which is hidden until the session has a cost. The turns are read only
- * while `root` is open.
- */
+/** Shows the cost of a session in `root`, which is hidden until the session has one. Turns are read while it is open. */
 export function createMoneyView(root: HTMLDetailsElement, client: SessionClient, readVisit: () => Visit | undefined) {
 	const brief = element('span', 'brief');
 	const body = element('div', 'lists money');

@@ -23,10 +23,7 @@ interface Options {
 }
 
 export function createRunPlayer({ transcript, waiting, sidePanels, composer, onEvent, onEnd }: Options) {
-	/**
-	 * Returns the last event of the run when the event is shown. Returns undefined if there is no run, or if the
-	 * person has left the chat.
-	 */
+	/** Returns the last event of the run once it is shown. Undefined if there is no run, or the person has left the chat. */
 	return async (
 		events: RunEvents,
 		signal: AbortSignal,

@@ -4,10 +4,7 @@ import { type Client, ClientError, type MessageBody, type RunEvents } from '../.
 import { createAnsweredError, findAnswered, isWaitingFor, type Question } from '../../client/waits.ts';
 import type { Visit } from '../parts/live.ts';
 
-/**
- * Sends a message or an answer, and reads the run. If the page leaves the chat, only the reading ends, and not
- * the sending.
- */
+/** Sends a message or an answer, and reads the run. Leaving the chat ends the reading, not the sending. */
 export function sendAndRead(place: AbortSignal, begin: (signal: AbortSignal) => RunEvents): RunEvents {
 	const reading = new AbortController();
 	const events = begin(reading.signal);

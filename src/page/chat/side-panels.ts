@@ -9,10 +9,7 @@ import { createTaskLists } from './task-lists.ts';
 import { type CallView, showCallTimes } from './tool-call.ts';
 import { createWorkspaceView } from './workspace.ts';
 
-/**
- * The most messages that are read after a run for the durations of its calls. A reopened chat shows all
- * durations.
- */
+/** Messages that are read after a run for the durations of its calls. A reopened chat shows all durations. */
 const newest = 50;
 
 /** Shows the panels of the open session. A panel that cannot be read does not stop the chat. */

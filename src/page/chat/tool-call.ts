@@ -113,10 +113,7 @@ export function createToolCall(name: string, where = '') {
 
 type ResultPart = NonNullable<Extract<RunEvent, { type: 'tool_result' }>['parts']>[number];
 
-/**
- * Shows an image whose bytes are known. An image at an address is not loaded: the text of the result has the
- * address.
- */
+/** Shows an image that has its bytes. An image at an address is not loaded: the text of the result has the address. */
 function createImage({ kind, data, mime = 'image/png', name = '' }: ResultPart): HTMLElement[] {
 	if (kind !== 'image' || data === undefined || !shownTypes.has(mime)) return [];
 	return [configure(element('img'), { alt: name, src: `data:${mime};base64,${data}` })];

@@ -188,8 +188,7 @@ function createTail(node: HTMLElement) {
 		() => {
 			const { scrollTop, scrollHeight, clientHeight } = node;
 			const isUp = scrollTop < lastTop;
-			// The height of a part is only an estimate until its layout. The layout changes the height and moves the
-			// rest.
+			// A part that is laid out only now has another height than its estimate, and moves the rest.
 			const isMoved = scrollHeight !== lastHeight && !reader.isMoving();
 			[lastTop, lastHeight] = [scrollTop, scrollHeight];
 			if (scrollHeight - scrollTop - clientHeight < 4) isAtEnd = true;

@@ -69,18 +69,13 @@ export function createWaitingList(client: SessionClient, onShown: () => void) {
 		use(next: Visit): void {
 			visit = next;
 		},
-		/**
-		 * Reads the list again. Returns the messages that have left the list since the last read and were not removed
-		 * by `remove`.
-		 */
+		/** Reads the list again. Returns the messages that left the list since, other than by `remove`. */
 		refresh(): Promise<readonly WaitingMessage[]> {
 			const next = reading.then(read);
 			reading = next;
 			return next;
 		},
-		/**
-		 * Takes the message that began a run off the list. Also finds the message if it has already left the list.
-		 */
+		/** Takes the message that began a run off the list. Also finds a message that has left the list. */
 		take(runId: string): WaitingMessage | undefined {
 			const isBegun = ({ id }: WaitingMessage): boolean => id === runId;
 			const begun = waiting.find(isBegun);

@@ -11,9 +11,7 @@ import { createRefresh, type Visit } from '../parts/live.ts';
 const mostFiles = 500;
 const mostChanges = 50;
 
-/**
- * Shows files in `root`, which is hidden until there are files. The changes are read only while `root` is open.
- */
+/** Shows files in `root`, which is hidden until there are some. Changes are read while it is open. */
 export function createWorkspaceView(
 	root: HTMLDetailsElement,
 	client: SessionClient,

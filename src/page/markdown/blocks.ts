@@ -115,10 +115,7 @@ function toList({ ordered, start, items }: Tokens.List, getLine: GetLine, begun:
 	});
 }
 
-/**
- * The first words of an item are not in a paragraph. So a gap after an item does not change the items before the
- * gap.
- */
+/** The first words of an item are in no paragraph, because a gap after an item does not change the items before it. */
 function toItem({ tokens, task, checked, raw }: Tokens.ListItem, getLine: GetLine): Block {
 	const [first, ...others] = toKnown(tokens).filter(({ type }) => type !== 'checkbox');
 	const isLine = first?.type === 'text' || first?.type === 'paragraph';
@@ -174,10 +171,7 @@ function createScroller(from: number, table: HTMLElement): HTMLElement {
 	});
 }
 
-/**
- * The fewest characters of a piece. After that length, a piece ends at the first sentence or line with balanced
- * marks.
- */
+/** Characters of a piece. A piece ends after the shortest length at the first sentence or line with balanced marks. */
 const shortest = 2_000;
 const longest = 4_000;
 

@@ -25,10 +25,7 @@ interface Complete {
 	readonly begun: Begun;
 }
 
-/**
- * Finds the parts of the last block of `text` that more text can't change. `begun` is the finished part of the
- * first block.
- */
+/** Finds the parts of the last block of `text` that more text can't change. `begun` is of the first block. */
 export function findComplete(text: string, blocks: readonly MarkdownToken[], begun: Begun): Complete | undefined {
 	const at = blocks.findLastIndex(({ type }) => type !== 'space');
 	const block = blocks[at];

@@ -31,9 +31,8 @@ function createNode(token: MarkdownToken): ChildNode {
 }
 
 /**
- * Makes a link. Its title is its address as the browser parses it. If the label names another host, the real host
- * is appended to the label. Returns undefined for schemes other than HTTP, and for a URL with a user, because the
- * user can look like another host.
+ * Makes a link whose title is its address as the browser parses it. A label that names another host gets the real host
+ * appended. Returns undefined for schemes other than HTTP, and for a URL with a user, which looks like another host.
  */
 export function createLink(href: string, children: readonly ChildNode[]): HTMLElement | undefined {
 	const to = URL.canParse(href) ? new URL(href) : undefined;
@@ -50,10 +49,7 @@ export function createLink(href: string, children: readonly ChildNode[]): HTMLEl
 /** A dot, a colon, a slash or an at sign within words, as in hosts and addresses. `3002` is the ideographic full stop. */
 const hostSign = /[^\s.,:;/][.\u3002:/@\\]+[^\s.,:;]|localhost/u;
 
-/**
- * Whether a label names another host. Compares the visible text: normalized (NFKC), without characters of no
- * width.
- */
+/** Compares the visible text: normalized (NFKC), without characters of no width. */
 function namesAnotherHost(label: string, { protocol, host }: URL) {
 	const seen = label
 		.normalize('NFKC')

@@ -100,10 +100,7 @@ function splitSlices(text: string): readonly string[] {
 	return text.match(/[\s\S]{1,1500}/gu) ?? [];
 }
 
-/**
- * An open block above this length is redrawn only after it has grown by a share of its length, so that the total
- * cost stays linear.
- */
+/** A longer open block is redrawn only after it has grown by a share of its length, so that the cost stays linear. */
 const redrawLimit = 4_000;
 
 /** Whether `text` can be appended to `end` without a redraw. `added` is the number of characters since the last redraw. */

@@ -112,10 +112,7 @@ function createEntry(approval: Approval, { place, listed, findSchema }: List): E
 		root.classList.add('settled');
 	}
 
-	/**
-	 * Another person has answered the call. Shows the calls that wait now at its place, unless other entries show
-	 * them.
-	 */
+	/** Shows the calls that wait now in place of a call that another person answered, unless another entry shows them. */
 	function showNow(now: readonly Approval[]): void {
 		open = now.filter((call) => call.callId === approval.callId || !listed.has(toKey(call)));
 		showForms();
@@ -162,10 +159,7 @@ function confirm(answer: CallAnswer): string {
 	return answer.approve ? 'Allowed. It runs now.' : 'Denied.';
 }
 
-/**
- * Reads the calls that wait now, for an entry whose answer was refused. Returns undefined if the entry still
- * waits.
- */
+/** Reads the calls that wait in place of an entry whose answer was refused. Undefined if the entry still waits. */
 async function readNow(
 	{ client, signal }: Place,
 	approval: Approval,

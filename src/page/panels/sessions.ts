@@ -41,10 +41,7 @@ export const sessions: Panel = {
 		search.addEventListener('input', pages.reload);
 
 		const findRow = (id: string) => rows.querySelector<HTMLElement>(`[data-session="${CSS.escape(id)}"]`);
-		/**
-		 * Returns the row of a session. It is the shown row if nothing has changed, or if a person is writing in the
-		 * row.
-		 */
+		/** Returns the row of a session: the shown row if nothing has changed or a person writes in it. */
 		function toRow(session: ListedSession): HTMLElement {
 			const [row, entry] = [findRow(session.id), JSON.stringify(session)];
 			if (row !== null && (known.get(session.id) === entry || row.querySelector('form') !== null)) return row;

@@ -16,10 +16,7 @@ export interface ChartLimit {
 	readonly words: string;
 }
 
-/**
- * The limit is drawn only if the highest bar reaches this share of the limit. Lower bars would be invisible
- * beside it.
- */
+/** The limit is drawn if the highest bar reaches this share of it. Lower bars would be invisible beside the limit. */
 const fewestOfLimit = 1 / 8;
 /** The fewest places for bars. If there are fewer bars, the rest of the width stays empty. */
 const fewestSlots = 16;

@@ -44,10 +44,7 @@ export function link(className: string, address: string, ...children: readonly C
 	return configure(element('a', className, ...children), { href: address });
 }
 
-/**
- * Makes a button that copies a text. CSS draws the label of the button. So the label is not selected with the
- * text around it.
- */
+/** Makes a button that copies a text. CSS draws its label, so that a selection of the text around it does not include it. */
 export function createCopy(what: string, read: () => string): HTMLButtonElement {
 	const copy = button('copy', '', async () => {
 		await navigator.clipboard.writeText(read());

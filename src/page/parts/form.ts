@@ -66,9 +66,7 @@ export function createMistake(message: string): ClientError {
 	return new ClientError('invalid_field', message, { status: 400 });
 }
 
-/**
- * Parses a field of named texts, such as headers. Throws a `ClientError` that describes how to correct the text.
- */
+/** Parses a field with texts by their names, such as headers. Throws a `ClientError` that says how to fix the text. */
 export function parseTexts(name: string, text: string): Record<string, string> {
 	return Object.fromEntries(Object.entries(parseField(name, text)).map(([key, value]) => [key, String(value)]));
 }

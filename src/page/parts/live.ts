@@ -31,9 +31,8 @@ const firstMs = 2_500;
 const longestMs = 320_000;
 
 /**
- * Returns a function that starts frequent polling, because more changes may follow a change. `look` gets whether
- * to read the open session, too. After some time without changes, the entry of that session in the list is
- * enough.
+ * Returns a function that starts frequent polling, because a change may be followed by others. `look` gets whether to read the
+ * open session, too. After some time without changes its entry in the list is enough.
  */
 export function createPolling(look: (asksSession: boolean) => void): () => void {
 	let timer: ReturnType<typeof setTimeout> | undefined;

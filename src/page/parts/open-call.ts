@@ -9,10 +9,7 @@ import { createSchemaField, isSame, type SchemaField } from './schema-form.ts';
 /** The most characters of arguments on the line of the call. */
 const shortInput = 80;
 
-/**
- * `schema` describes the arguments for an approval, otherwise the result. Without a schema the form has only its
- * usual field.
- */
+/** `schema` is of the arguments of an approval, otherwise of the result. Without it the form has no fields of its own. */
 export function createOpenCall(
 	{ id, name, input, kind }: WaitingCall,
 	onAnswer: (answer: CallAnswer) => void,
@@ -37,8 +34,7 @@ export function createOpenCall(
 	form.ariaLabel = `${name} waits`;
 	form.dataset.todo = `${name} waits: ${isApproval ? 'allow or deny it' : 'say what came of it'} first.`;
 	form.addEventListener('keydown', (event) => {
-		// Enter would press the first button. A person who writes a reason or arguments must not approve the call by
-		// Enter.
+		// Enter would press the first button: writing a reason or arguments must not approve the call.
 		if (!isApproval || event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
 		event.preventDefault();
 		(event.target === text ? no : yes).focus();
@@ -133,9 +129,7 @@ export function pointAtOpenCall(root: Element): string | undefined {
 	return form.dataset.todo;
 }
 
-/**
- * Finds the JSON Schema for the form of a call. It describes the arguments for an approval, otherwise the result.
- */
+/** Finds the JSON Schema for a call: of its arguments for an approval, otherwise of its result. */
 export type FindSchema = (call: Pick<WaitingCall, 'name' | 'kind'>, agent?: string) => unknown;
 
 export function findCallSchema(
@@ -151,10 +145,7 @@ export function findCallSchema(
 export function createKeptForms() {
 	const forms = new Map<string, HTMLElement>();
 	return {
-		/**
-		 * Returns the kept form of a key and enables the form again. If there is no kept form, makes a new form. The
-		 * key identifies everything that the form asks.
-		 */
+		/** Returns the kept form of a key, enabled again, or makes it. The key identifies all that the form asks. */
 		take<Made extends HTMLElement | undefined>(key: string, make: () => Made): HTMLElement | Made {
 			const kept = forms.get(key);
 			if (kept !== undefined) {
@@ -165,10 +156,7 @@ export function createKeptForms() {
 			if (made !== undefined) forms.set(key, made);
 			return made;
 		},
-		/**
-		 * Drops a form that was sent, because the same question may be asked again. Returns a function that keeps the
-		 * form again.
-		 */
+		/** Drops a form that was sent, because the same may be asked again. Returns a function that keeps it again. */
 		forget(form: HTMLElement): () => void {
 			const known = [...forms].filter(([, kept]) => kept === form);
 			for (const [key] of known) forms.delete(key);

@@ -26,10 +26,7 @@ export interface Panel {
 	open(root: HTMLElement, place: Place): Promise<void>;
 }
 
-/**
- * Reads a list in pages: the first page by `load`, and each next page by the button `more`. `failures` shows why
- * a page is missing.
- */
+/** Reads a list in pages: the first by `load`, and the next by the button `more`. `failures` shows why a page is missing. */
 export function createPages<Page extends { readonly cursor?: string }>(
 	{ signal, again }: Place,
 	read: (cursor: string | undefined) => Promise<Page>,

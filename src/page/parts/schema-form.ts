@@ -1,7 +1,4 @@
-/**
- * Fields that a JSON Schema describes, either empty or with a value. A value without a field of its own is
- * written as JSON.
- */
+/** Fields that a JSON Schema describes, empty or with a value. Other values are written as JSON. */
 
 import { isRecord } from '../../client/record.ts';
 import { element } from './element.ts';
@@ -24,10 +21,7 @@ interface FieldOptions {
 	readonly depth: number;
 }
 
-/**
- * The most characters of a text in a field of one line. A longer text, or a text of several lines, has a text
- * area.
- */
+/** Characters of a text that fit a line. A longer text, or a text of several lines, has an area. */
 const longestLine = 60;
 /** The most levels of nested objects that have fields of their own. */
 const deepest = 2;

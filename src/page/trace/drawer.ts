@@ -127,10 +127,7 @@ function showTurns(root: HTMLElement, { runs }: Trace): void {
 	if (!root.hasChildNodes()) root.append(element('p', 'nothing', 'The model has had no turn yet.'));
 }
 
-/**
- * Makes the command that reads the events of a session in a shell. The shell adds the key if the server requires
- * a key.
- */
+/** Writes the command that reads the events of a session in a shell. The shell adds the key if the server requires a key. */
 export function toCurl(baseUrl: string, session: string, wantsKey: boolean): string {
 	const url = new URL(`v1/sessions/${encodeURIComponent(session)}/events`, baseUrl).href.replaceAll("'", '%27');
 	const key = wantsKey ? ' -H "authorization: Bearer $RUNLET_API_KEY"' : '';

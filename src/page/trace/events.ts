@@ -1,6 +1,4 @@
-/**
- * The events of a session as they arrive, each with its time and its JSON. A filter hides all events of a type.
- */
+/** The events of a session as they arrive, each with its time and its JSON. A filter hides the events of a type. */
 
 import type { RunEvent } from '../../client/types.ts';
 import { button, configure, element, shorten, withoutTurns } from '../parts/element.ts';

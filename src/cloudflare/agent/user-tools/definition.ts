@@ -55,10 +55,7 @@ export function toStoredTool(
 	return { ...body, secretNames: Object.keys(secrets) };
 }
 
-/**
- * Lists the secrets that a new definition uses but does not contain. A definition with another URL keeps no
- * secrets, because the other URL might leak them.
- */
+/** Lists the secrets that a new definition leaves out but uses. Another URL keeps none: it might leak them. */
 export function listKeptSecrets(before: StoredTool, { url, headers, secrets = {} }: ToolBody): readonly string[] {
 	if (before.url !== url) return [];
 	const used = listSecretNames(headers);

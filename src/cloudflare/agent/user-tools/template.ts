@@ -4,10 +4,7 @@ import { createRefusal } from './headers.ts';
 
 export interface Template {
 	readonly fields: readonly string[];
-	/**
-	 * Fills the fields with encoded values. Throws `invalid_argument` for a value that is no scalar, or that leads
-	 * to another path.
-	 */
+	/** Fills and encodes the fields. Throws `invalid_argument` for a value that is no scalar, or leads to another path. */
 	fill(values: Readonly<Record<string, unknown>>): URL;
 }
 

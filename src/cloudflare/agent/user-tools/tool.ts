@@ -21,10 +21,7 @@ const maxRedirects = 5;
 /** The most characters of a failed answer that the model gets. */
 const longestFailure = 2_000;
 
-/**
- * Makes a tool from a definition. No result and no message shows a secret, even if the server repeats the
- * secret.
- */
+/** No result and no message shows a secret, even if the server repeats it. */
 export function createUserTool(name: string, stored: StoredTool, options: UserToolOptions): Tool {
 	const { description, inputSchema, url, method } = stored;
 	const { allowLoopback } = options;
@@ -91,10 +88,7 @@ function createRequest(
 	return { url: target, headers: { ...accept, 'content-type': 'application/json' }, body };
 }
 
-/**
- * Returns the values of a query parameter. A list repeats the parameter, an object becomes JSON, and `null` is
- * left out.
- */
+/** A list repeats the parameter, an object is JSON, and `null` is left out. */
 function toQueryTexts(field: string, value: unknown): readonly string[] {
 	if (value === null) return [];
 	if (Array.isArray(value)) return value.flatMap((item) => toQueryTexts(field, item));

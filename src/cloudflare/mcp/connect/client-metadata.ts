@@ -8,10 +8,7 @@ export function toCallbackUrl(config: Config): string {
 	return `${config.findPublicUrl()}${paths.callback}`;
 }
 
-/**
- * The address of the metadata document, which is the client's id. Undefined on a laptop, where no provider could
- * read the document.
- */
+/** The address of the document is the client's id. Undefined on a laptop, where no provider could read it. */
 export function toClientId(config: Config): string | undefined {
 	const base = config.findPublicUrl();
 	return base.startsWith('https:') ? `${base}${paths.document}` : undefined;

@@ -19,10 +19,7 @@ export type Inspected = { readonly tools: readonly InspectedTool[] } | { readonl
 /** The most milliseconds for a server's answer. */
 const patienceMs = 15_000;
 
-/**
- * Compares the tools of a server with the accepted tools. Accepts nothing, and never throws for a server that
- * fails.
- */
+/** Compares the tools of a server with the accepted ones. Accepts nothing, and never throws for a server that fails. */
 export async function inspectServer(config: Config, server: FoundServer): Promise<Inspected> {
 	try {
 		const [offered, accepted] = await Promise.all([

@@ -87,10 +87,7 @@ export class LoginStore {
 		return this.#open(await askRegistry(this.#config.directories, owner, (one) => one.getEntry(kind, name)));
 	}
 
-	/**
-	 * Changes the newest login. `change` is called again if another change was stored first. If it returns
-	 * undefined, nothing changes.
-	 */
+	/** Changes the newest login, and is called again if another change comes first. Undefined changes nothing. */
 	async change(change: (state: LoginState) => LoginState | undefined): Promise<LoginState> {
 		const place = { ...this.#entry, most: mostLogins };
 		let state: LoginState = emptyLogin(this.#place);

@@ -45,9 +45,7 @@ export function createLoginRoutes({ agents }: Runtime) {
 	];
 }
 
-/**
- * Continues a session that waits for the login. A failure is only logged here, because the session reports it.
- */
+/** Continues a session that waits for the login. A failure is only logged: the session reports it. */
 async function continueSession(
 	{ sessions }: ReturnType<typeof readConfig>,
 	{ session, owner, server }: { readonly session: string; readonly owner: string; readonly server: string },

@@ -7,10 +7,7 @@ import type { Reader } from '../../wire/shown-error.ts';
 import { createInvalid, orProtocolError } from './failure.ts';
 import { listSkills } from './skills.ts';
 
-/**
- * Serves skills as prompts. A skill of `fn` has the parameters of its function. Any other skill has the argument
- * `request`.
- */
+/** Serves skills as prompts. A skill of `fn` has its function's parameters, any other the argument `request`. */
 export function servePrompts({ server }: McpServer, resolver: SkillResolver, reader: Reader): void {
 	const find = async (name: string): Promise<Skill> => {
 		const skill = await resolver.readFn(name);

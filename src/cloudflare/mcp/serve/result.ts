@@ -11,10 +11,7 @@ export function textResult(text: string, isError = false): CallToolResult {
 	return { content: [{ type: 'text', text: truncateText(text, longestText) }], ...(isError && { isError }) };
 }
 
-/**
- * A tool with an output schema also returns structured content. A value of another form is an error, because a
- * client may refuse it.
- */
+/** An output schema adds structured content. A value of another form is an error: a client may refuse it. */
 export async function toCallResult(
 	{ output, isError, parts }: Extract<OutsideEnd, { readonly type: 'result' }>,
 	{ name, outputSchema }: Pick<ListedTool, 'name' | 'outputSchema'>,

@@ -38,10 +38,7 @@ export async function callRunTool(
 	return toResult(await look(served, session, ctx));
 }
 
-/**
- * Opens the session that the request names, otherwise the session of the address, otherwise a new session. Throws
- * `not_found` for a session of another owner.
- */
+/** Opens the session of the request, else of the address, else a new one. Throws `not_found` for a foreign session. */
 async function openSession(served: ServedAgent, name: string | undefined): Promise<ServedSession> {
 	const session = served.findSession(name ?? served.sessionName);
 	if (session.create === undefined) await readState(served, session);

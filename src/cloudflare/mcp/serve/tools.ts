@@ -104,10 +104,7 @@ async function begin(
 	throw new RunletError('interrupted', `${name} was cut off, so it is not known whether it was carried out.`);
 }
 
-/**
- * The form of the answer, the name of the question, and the waiting call. Only the session can make the name of
- * that call.
- */
+/** The form of the answer, the name of the question, and the waiting call, whose name only its session can make. */
 const stateForm = /^(approval|result|answer|form|link)\.([\w-]{1,64})\.([0-9a-f]{32})$/;
 const kinds: readonly AnswerKind[] = ['approval', 'result', 'answer', 'form', 'link'];
 

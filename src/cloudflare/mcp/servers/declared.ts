@@ -29,10 +29,7 @@ const schema = v.object({
 	),
 });
 
-/**
- * Throws `invalid_agent`, which names the field, for wrong or unreachable servers, or for different servers with
- * the same name.
- */
+/** Throws `invalid_agent`, which names the field, for wrong or unreachable servers, or servers that do not agree. */
 export function assertServers(agents: readonly Agent[]): void {
 	for (const { name, mcp = [] } of agents) {
 		blameAgent(name, () => {

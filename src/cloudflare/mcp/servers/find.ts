@@ -27,10 +27,7 @@ export interface FoundServer extends Omit<AgentMcpServer, 'headers'> {
 	readonly openSecrets: () => Promise<ServerSecrets>;
 }
 
-/**
- * The servers of an agent's sessions: the servers in the agent's code, and with `userMcp` the servers of the
- * owner.
- */
+/** The servers of an agent's sessions: those in its code, and with `userMcp` those of the owner. */
 export async function findServers(
 	agent: Agent,
 	{ config, agents, owner }: { readonly config: Config; readonly agents: readonly Agent[]; readonly owner: string },
@@ -111,9 +108,7 @@ function fill(
 /** The public part of a stored login. */
 export const loginHead = v.object({ url: v.string(), isLoggedIn: v.boolean() });
 
-/**
- * Whether there is a login for the same address. A login for another address under the same name does not count.
- */
+/** A login for another address under the same name does not count. */
 export function isLoggedIn(entry: Pick<Entry, 'definition'> | undefined, { url }: { readonly url: string }): boolean {
 	if (entry === undefined) return false;
 	const head = v.parse(loginHead, JSON.parse(entry.definition));

@@ -51,15 +51,9 @@ export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	touch(entry: SessionReport, owner?: string, deadline?: number): Promise<Held | undefined>;
 	/** The bytes of all listed sessions, and the bytes of a user's sessions. */
 	readHeld(user?: string, deadline?: number): Promise<Held>;
-	/**
-	 * Removes a session. A `touch` that arrives within a day does not list the session again. A later session with
-	 * the same id is listed.
-	 */
+	/** A `touch` that arrives within a day does not bring the session back. A later session of the same id is listed. */
 	remove(id: string): Promise<void>;
-	/**
-	 * Lists sessions by their last activity, the newest first, each session once. A session that is active between
-	 * two pages may be left out.
-	 */
+	/** The newest activity first, each session once. A session that is active between two pages may be left out. */
 	list(page: DirectoryQuery, deadline?: number): Promise<DirectoryPage>;
 	/** Lists waiting calls, the oldest first. An entry may be outdated: the session decides. */
 	listWaiting(page: WaitingQuery): Promise<WaitingPage>;

@@ -64,10 +64,7 @@ export class DirectoryStore {
 		this.held.add(user, more);
 	}
 
-	/**
-	 * Removes a session. A listed session keeps its creation time. For any other session `now` is stored, which is
-	 * late enough.
-	 */
+	/** Keeps the creation time of a listed session. Any other gets `now`, which is late enough. */
 	remove(id: string, now: number): void {
 		const row = this.#read(id);
 		this.#storage.transactionSync(() => {
@@ -176,10 +173,7 @@ function isKnown({ agent, title, createdAt, activeAt }: Listed, row: Row): boole
 
 const mostKept = 10_000;
 
-/**
- * The bytes of the sessions. An instance sums up the bytes once. Then it adds changes, instead of reading all
- * rows again.
- */
+/** The bytes of the sessions. An instance sums them once and then adds changes, instead of reading all rows again. */
 export class HeldRows {
 	readonly #sql: Sql;
 	#all: number | undefined;

@@ -4,10 +4,7 @@ import { askRegistry, type EntryChange, type RegistryNamespace } from './registr
 
 /** Milliseconds until keys are read again. */
 const freshMs = 30_000;
-/**
- * Milliseconds for which read keys are valid while their object cannot be reached. So after a minute a revoked
- * key opens nothing.
- */
+/** Milliseconds while their object cannot be reached: a revoked key opens nothing after a minute. */
 const mostStaleMs = 60_000;
 
 const mostOfOwner = 1_000;
@@ -60,10 +57,7 @@ export class StoredKeys {
 		return drawers.flatMap((keys) => [...keys.values()]);
 	}
 
-	/**
-	 * Stores a key. Throws `conflict` if there are too many keys. The key opens nothing before both places have
-	 * it.
-	 */
+	/** Throws `conflict` if there are too many. The key opens nothing before it is stored in both places. */
 	async add(record: KeyRecord): Promise<void> {
 		const { id: name, owner } = record;
 		const change = { kind: 'key', name, definition: JSON.stringify(record) } as const;
@@ -76,9 +70,7 @@ export class StoredKeys {
 		}
 	}
 
-	/**
-	 * Removes a key. Returns whether there was a key. After a failure between the two places the key still exists.
-	 */
+	/** Returns whether there was a key. After a failure in between the key still exists. */
 	async remove(id: string): Promise<boolean> {
 		const entry = await askRegistry(this.#directories(), toDrawer(id), (one) => one.getEntry('key', id));
 		if (entry === undefined) return false;

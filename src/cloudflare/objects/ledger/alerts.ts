@@ -31,10 +31,9 @@ const alertSchema: v.GenericSchema<unknown, SpendingAlert> = v.object({
 });
 
 /**
- * The alerts of a ledger: which shares of budgets were announced under which limits, and the alerts that wait
- * for delivery. A share is announced once for a budget and a day. It is announced again under a higher limit, if
- * less than the share of that limit was spent. The methods are synchronous. Call them in the transaction of
- * their lease.
+ * The alerts of a ledger: which shares of budgets were announced under which limits, and the alerts that wait for
+ * delivery. A share is announced once for a budget and a day, and again under a higher limit of which less was spent.
+ * The methods are synchronous and belong into the transaction of their lease.
  */
 export class AlertRows {
 	readonly #storage: DurableObjectStorage;

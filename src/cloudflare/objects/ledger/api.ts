@@ -34,10 +34,7 @@ export interface LeaseRequest {
 	readonly deadline?: number;
 }
 
-/**
- * The cost of a request by the length of its reply. The ledger assumes that an agent's replies from one model
- * are similar in length.
- */
+/** The cost of a request by the length of its reply. Replies of an agent and a model are alike. */
 export interface ReplyCost {
 	readonly agent: string;
 	readonly model: string;
@@ -115,21 +112,18 @@ export interface UserState {
 }
 
 /**
- * The ledger of an owner: the cost of the owner's model calls, by UTC day and user (docs/budgets.md). An `id`
- * names a lease: the part of a day's budget from which a run pays for its calls. A ledger remembers an id on the
- * first day of the lease and two more days.
+ * The ledger of an owner: the cost of its model calls, by UTC day and user (docs/budgets.md). An `id` names a lease:
+ * the part of a day's budget from which a run pays its calls. A ledger knows an id on its first day and two more.
  *
  * A call after its `deadline` (milliseconds since 1970) throws.
  */
 export interface LedgerApi {
 	/**
-	 * Reserves an amount for a lease on the current day. Refuses if the amount, together with everything spent and
-	 * reserved, exceeds the day's limit or a cap of the user. Reserves `whole` while at most half of the rest of
-	 * each budget is reserved, and else enough for a reply of the agent's recent length (`grant.ts`). A known id
-	 * changes nothing and succeeds.
+	 * Reserves an amount for a lease on the current day. Refuses it if spent, reserved and this amount together exceed
+	 * the day's limit or a cap of the user. Reserves `whole` while at most half of the rest of each budget is reserved,
+	 * else a reply of the agent's recent length (`grant.ts`). A known id changes nothing and succeeds.
 	 *
-	 * If neither the day nor the user has a cap, nothing is reserved for a user's lease, and the answer's amount
-	 * is infinite.
+	 * If neither the day nor the user has a cap, a user's lease reserves nothing, and the answer's amount is infinite.
 	 */
 	reserve(request: LeaseRequest): Promise<Reserved>;
 	/**
@@ -148,15 +142,11 @@ export interface LedgerApi {
 	/** Replaces the caps of a user. The user's spending does not change. */
 	setUserCaps(user: string, caps: UserCaps): Promise<void>;
 	userDays(user: string, count: number): Promise<Day[]>;
-	/**
-	 * The spending of all users by day: newest day first, then by user. At most `daysByUserLimit` rows, after a
-	 * place.
-	 */
+	/** The days of all users: newest first, then by user. At most `daysByUserLimit` rows, after a place. */
 	daysByUser(count: number, after?: UserDayPlace): Promise<UserDay[]>;
 	/**
-	 * The spending of each of the last `count` days (the ledger keeps 90), summed up by these fields. Any other
-	 * field is `*`, or missing. A day has a limited number of agents, models and users. Names beyond that number
-	 * count as `*`.
+	 * The spending of each of the last `count` days (the ledger keeps 90), summed up by these fields. Any other field is
+	 * `*`, or missing. Beyond a number of agents, models and users of a day the last ones count as `*`.
 	 */
 	parts(by: readonly PartField[], count: number, user?: string): Promise<DayPart[]>;
 	/** Makes the spending of a user count as `*`. The days and the caps of the user do not change. */
@@ -173,10 +163,7 @@ export interface LedgerNamespace {
 
 const ledgerName = 'The ledger of this key';
 
-/**
- * Calls a ledger. Every call may be repeated, because an id counts once. The duration shows whether the ledger
- * keeps up.
- */
+/** Every call may be repeated, because an id counts once. Its duration shows whether the ledger keeps up. */
 export function askLedger<T>(
 	ledger: () => LedgerApi & { readonly id?: DurableObjectId },
 	ask: (one: LedgerApi, deadline: number) => Promise<T>,

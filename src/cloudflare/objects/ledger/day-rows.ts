@@ -4,10 +4,7 @@ import { addUnits } from '../../../core/chat/reply.ts';
 import { type Amount, createAmount, minus, nothing, plus } from '../budget.ts';
 import { type Cost, type CostPart, type Day, type DayPart, formatDay, type PartField, type SpentPart } from './api.ts';
 
-/**
- * Stands for all names beyond the limits of a day, for erased persons, and for costs without an agent or a
- * model.
- */
+/** All other names beyond the bounds of a day, erased persons, and costs without an agent or a model. */
 const others = '*';
 
 /** The days before today whose parts are kept. */
@@ -261,10 +258,7 @@ function getTotals(row: DayRow): Totals {
 	};
 }
 
-/**
- * The days of a ledger, with the sums of their leases, and their parts. Call the methods that write in a
- * transaction.
- */
+/** The days of a ledger, with the sums of their leases, and their parts. A writing method belongs into a transaction. */
 export class DayRows {
 	readonly parts: PartRows;
 	readonly #storage: DurableObjectStorage;

@@ -3,10 +3,9 @@ import type { Schema } from '../migrate.ts';
 /**
  * The tables of a ledger. Days are UTC days since 1970.
  *
- * A `day` has the sums of its leases. Its newest leases are in `open`, as JSON, each with its reservation. Other
- * leases are rows of `call`, under their first day. They have the reservation, or the cost if `settled`. A
- * settled row of a lease in `open` is not in the sums yet: the next lease adds the row. A `past` day has no
- * leases any more.
+ * A `day` has the sums of its leases. Its newest leases are in `open`, as JSON, each with its reservation. Other leases
+ * are rows of `call`, under their first day, with the reservation, or with the cost if `settled`. A settled row of a
+ * lease in `open` is not in the sums yet: the next lease adds it. A `past` day has no leases any more.
  *
  * `parts` of a day are sums by agent, model and user, as JSON. If there are many, they move to rows of `part`,
  * where an empty text means no user. `parts` of a call are the parts of a settled lease in `open`.

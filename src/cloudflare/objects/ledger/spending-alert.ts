@@ -29,9 +29,6 @@ export interface OutgoingAlert {
 
 export interface AlertSender {
 	readonly receivers: readonly string[];
-	/**
-	 * Sends an alert. Returns the milliseconds until the next attempt. Returns undefined if the alert is delivered
-	 * or given up.
-	 */
+	/** Returns the milliseconds until the next attempt. Undefined if the alert is delivered, or given up. */
 	send(outgoing: OutgoingAlert): Promise<number | undefined>;
 }

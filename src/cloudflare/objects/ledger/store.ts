@@ -30,9 +30,8 @@ import { schema } from './schema.ts';
 import { UserRows } from './users.ts';
 
 /**
- * Chooses the reservation of a lease. While there is plenty, the reservation is `whole`, or else `amount`.
- * Otherwise it is the cost of the next request with a reply of `replyTokens`. Without other reservations it is
- * `amount`.
+ * Chooses the reservation of a lease: `whole`, or `amount`, while there is plenty; else the next request with a reply
+ * of `replyTokens`. Without other reservations it is `amount`.
  */
 function chooseAmount(
 	{ amount, whole = amount, reply }: Pick<LeaseRequest, 'amount' | 'whole' | 'reply'>,

@@ -53,10 +53,7 @@ export interface MemoryApi {
 	get(path: string): Promise<MemoryRecord | undefined>;
 	/** Returns memories by their paths. A missing memory is left out. */
 	getAll(paths: readonly string[]): Promise<readonly MemoryRecord[]>;
-	/**
-	 * Writes a memory. Fails with `precondition_failed` if a condition does not hold, and with `too_large` above a
-	 * limit.
-	 */
+	/** Fails with `precondition_failed` for a condition, and with `too_large` above a limit. */
 	put(change: MemoryChange): Promise<RpcResult<WrittenMemory>>;
 	/**
 	 * Moves a memory, or all memories below its path. Returns the number of moved memories, also for a repeated

@@ -21,10 +21,7 @@ export function toIndexedText(text: string): string {
 	return text.replace(new RegExp(unspaced, 'gu'), ' $& ');
 }
 
-/**
- * Makes an FTS5 query that finds any of the words. Returns undefined without words. Signs without spaces must be
- * adjacent.
- */
+/** Makes an FTS5 query for any of the words. Undefined without words. Signs without spaces must be adjacent. */
 export function toMatch(query: string): string | undefined {
 	const terms = new Set<string>();
 	for (const { word, isPrefix } of listWords(query)) {
@@ -34,18 +31,13 @@ export function toMatch(query: string): string | undefined {
 	return terms.size === 0 ? undefined : [...terms].join(' OR ');
 }
 
-/**
- * Lists the words with a meaning, in lower case. `isPrefix`: the word also matches longer words that begin with
- * it.
- */
+/** Lists the words with a meaning, in lower case. `isPrefix`: the start of a longer word matches. */
 export function listWords(text: string): readonly { readonly word: string; readonly isPrefix: boolean }[] {
 	const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 	return words.filter((word) => !empty.has(word)).map((word) => ({ word, isPrefix: word.length >= shortestPrefix }));
 }
 
-/**
- * The rank at which a score halves, so that the first ranks do not outweigh the others (Cormack et al., 2009).
- */
+/** The rank at which a score halves: the first ranks do not outweigh the others (Cormack et al., 2009). */
 const damping = 60;
 
 /** Merges rankings. Paths with a high rank in several rankings come first. */

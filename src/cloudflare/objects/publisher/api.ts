@@ -38,10 +38,9 @@ export interface PublisherNamespace {
 export type SkillTexts = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 
 /**
- * Makes the published skills of a KV namespace equal to these skills: writes changed skills, and removes all
- * others. A skill that is not valid keeps its old version, and `problems` has the reason. Only one process may
- * publish at a time: a Worker that also changes skills over HTTP calls this function in its publisher. Throws if
- * KV cannot be read or written.
+ * Makes the published skills of a KV namespace equal to these: writes what changed, and removes the others. A skill
+ * that is not valid keeps its old version, and `problems` says why. Only one may publish at a time: a Worker that also
+ * changes skills over HTTP does it there. Throws if KV cannot be read or written.
  */
 export function publishSkills(kv: SkillsNamespace, skills: SkillTexts): Promise<Published> {
 	const folders = Object.entries(skills).map(([name, texts]) => ({

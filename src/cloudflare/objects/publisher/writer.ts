@@ -30,10 +30,7 @@ export interface Change {
 export interface WriterOptions {
 	readonly prefix: string;
 	readonly paceMs: number;
-	/**
-	 * Milliseconds for which the writer uses its own copy after its last write, because KV may return values that
-	 * are a minute old.
-	 */
+	/** Milliseconds for which its own copy counts after its last write: KV's reads may be a minute old. */
 	readonly trustMs?: number;
 }
 
@@ -176,10 +173,7 @@ export class SkillWriter {
 	}
 }
 
-/**
- * Keeps the vectors of unchanged texts. Only `npm run skills` makes new vectors. Until then a changed text is
- * found by its words.
- */
+/** Keeps vectors of unchanged texts. `npm run skills` makes them; until then a changed text is found by its words. */
 async function keepVectors(vectors: Vectors, entries: ReadonlyMap<string, Entry>): Promise<Vectors | undefined> {
 	try {
 		const hashed = [...entries].map(async ([name, entry]) => [name, await hashContent(toEmbeddedText(entry))] as const);

@@ -17,10 +17,7 @@ export interface EventId {
 	readonly restarts: number;
 	/** The events of the turn that are neither deltas nor notes. */
 	readonly items: number;
-	/**
-	 * The notes, task lists and warnings of the turn. They are counted separately, because they are stored with
-	 * the next message.
-	 */
+	/** The notes, task lists and warnings of the turn. The next message stores them, so they are counted separately. */
 	readonly notes: number;
 	/** Characters of reasoning. */
 	readonly reasoning: number;

@@ -222,9 +222,7 @@ export class SessionFiles {
 		return createWorkspace(this.#openForPeople());
 	}
 
-	/**
-	 * Returns the workspace of a run's tools. When this attempt of the run is over, the workspace refuses changes.
-	 */
+	/** Returns the workspace of a run's tools. It changes nothing after this attempt of the run. */
 	openForRun(record: Pick<RunRecord, 'n' | 'boot' | 'attempt'>): Workspace {
 		return createWorkspace(this.#open(() => this.#store.runs.assertOpen(record)));
 	}
@@ -334,10 +332,7 @@ export class SessionFiles {
 		return found;
 	}
 
-	/**
-	 * Opens the files for people, as long as the session exists. A change calls `assertHolds` in the transaction
-	 * of the change.
-	 */
+	/** Opens the files for people, as long as the session exists. A change calls `assertHolds` in its transaction. */
 	#openForPeople(assertHolds = () => {}): FileStore {
 		const { createdAt } = this.#store.session();
 		return this.#open(() => {
@@ -371,10 +366,7 @@ function showFile({ path, file }: PlacedFile): FilePage['files'][number] {
 	return { path, size: file.size, mime: findMime(path, file), modifiedAt: new Date(file.modifiedAt).toISOString() };
 }
 
-/**
- * Returns the entity tag of a file. The version alone is not unique, because a session may be created again
- * under the same id.
- */
+/** Returns the entity tag of a file. The version alone is not unique if the session is created again under its id. */
 function toTag({ version, modifiedAt }: SessionFile): string {
 	return `${version}-${modifiedAt.toString(36)}`;
 }
@@ -393,9 +385,8 @@ function resolveRange(range: FileRange | undefined, size: number): { readonly fr
 }
 
 /**
- * Stores the attachments of a message under `attachments/`. An attachment never replaces a file. If a file there
- * has the same bytes, the attachment is not stored again. An attachment that does not fit into the workspace is
- * only in the message.
+ * Stores the attachments of a message under `attachments/`. An attachment never replaces a file, and is not stored if
+ * the same bytes are there. An attachment that does not fit into the workspace is only in the message.
  */
 function keepAttachments(store: SessionStore, quota: Quota, message: Message, inbound: Inbound | undefined): void {
 	const parts = 'parts' in message ? message.parts : undefined;

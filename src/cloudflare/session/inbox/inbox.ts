@@ -44,10 +44,7 @@ export interface Request {
 	readonly answers?: readonly CallAnswer[];
 }
 
-/**
- * Adds the events of a session's children to the session's own events, from a place on that the reader has
- * reached.
- */
+/** Adds the events of a session's children to its own, for a reader who has come to a place. */
 export type JoinChildren = (own: EventSource, from?: TreePlace) => EventSource;
 
 export type StoreRequest = (tx: InboxTransaction) => StoreResult;
@@ -96,9 +93,7 @@ export class Inbox {
 		}
 	}
 
-	/**
-	 * Adds the events of the session's children to the session's own events. Missing if its agent has no children.
-	 */
+	/** Adds the events of the session's children to its own. Missing if its agent has no children. */
 	get join(): JoinChildren | undefined {
 		const { runtime, store, config } = this.#context;
 		if (!store.exists()) return undefined;

@@ -113,10 +113,7 @@ export function continueRun(tx: InboxTransaction, operation: 'continue' | 'step'
 	return tx.storeRun([], { stopAfter: operation === 'step' ? 1 : undefined });
 }
 
-/**
- * Stores the content of a page's post. The run of the post may have begun before. Without new content there is
- * no run.
- */
+/** Stores what a page posts. Its run may have begun before. There is no run if the page posts nothing new. */
 export function storePost(tx: InboxTransaction, post: PagePost): StoreResult {
 	const { input, model, answers = [], isAgain = false, messageId } = post;
 	if (input === undefined) return storePostedAnswers(tx, answers, model);
@@ -170,9 +167,7 @@ interface Replacement {
 	readonly incoming: IncomingMessage;
 }
 
-/**
- * Replaces a message by a new message, or by the same message again. The current run has to be cancelled first.
- */
+/** Replaces a message by a new or repeated message. The current run has to be cancelled first. */
 function replaceMessage(tx: InboxTransaction, { record, isEdited, incoming }: Replacement, about: About): StoreResult {
 	if (tx.runner.live !== undefined || !canTakeNext(tx.status)) return { type: 'cancel' };
 	const messages = readRepeatedInput(tx.store, record, isEdited ? incoming.message : undefined);
@@ -181,10 +176,7 @@ function replaceMessage(tx: InboxTransaction, { record, isEdited, incoming }: Re
 	return tx.storeRun(messages, { ...about, inbound, replaces: record.seq });
 }
 
-/**
- * Stores a message after the results that came with it. If the session has a question, the message is the
- * answer.
- */
+/** Stores a message behind the results that came with it. If the session has a question, the message is its answer. */
 function storeReply(
 	tx: InboxTransaction,
 	results: readonly ToolMessage[],
@@ -229,10 +221,7 @@ function queueMessage(
 		: tx.joinWaiting({ id, runId });
 }
 
-/**
- * Creates the error for a text over MCP that would decide about a call. Such a text may come from a model, not
- * from a person.
- */
+/** Creates the error for a text over MCP that would decide about a call. A model may have written the text. */
 function createTextRefusal(): RunletError {
 	const what =
 		'a call waits for the approval of a person, and a text over MCP decides nothing. Decide on the page, by a link, or over HTTP: POST …/tool-results.';
@@ -297,10 +286,7 @@ interface Following extends Pick<Handling, 'format'>, Pick<Principal, 'lease' | 
 	readonly join?: JoinChildren;
 }
 
-/**
- * Streams the events after a position. Returns nothing without a run, or if the reader has seen the end of the
- * newest run.
- */
+/** Streams the events behind a position. Returns nothing without a run, or if the newest run was read to its end. */
 export function streamEvents(
 	store: SessionStore,
 	live: LiveRun | undefined,

@@ -8,10 +8,7 @@ import { type MessageRecord, messageStride, toTurnPlace } from '../store/message
 import { sessionStatus } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/**
- * A message from outside, and the runs that answer it. There are several runs if calls waited for somebody, or
- * if a run failed.
- */
+/** A message from outside, and the runs that answer it: several if calls waited for somebody, or if a run failed. */
 export interface AskedMessage {
 	/** Missing if the first run of the session began without a message. */
 	readonly input: MessageRecord | undefined;
@@ -30,10 +27,7 @@ export function findAskedMessage(store: SessionStore, n: number): AskedMessage {
 	return { input: undefined, runs };
 }
 
-/**
- * Finds the message to replace. Throws `invalid_request` if the message is not from a person, or was already
- * replaced.
- */
+/** Finds the message to replace. Throws `invalid_request` if it is not from a person, or was already replaced. */
 export function findReplaced(store: SessionStore, id: string): MessageRecord {
 	const record = store.messages.get(Number(id));
 	if (record !== undefined && isFromOutside(record) && record.isReplaced !== true) return store.messages.whole(record);
@@ -41,10 +35,7 @@ export function findReplaced(store: SessionStore, id: string): MessageRecord {
 	throw createFieldError('invalid_request', 'replaces', what);
 }
 
-/**
- * Returns the messages that repeat a message, or its newer text. If the message answers a question, the question
- * comes first.
- */
+/** Returns the messages that repeat a message, or its newer text: after the question that it answers, if any. */
 export function readRepeatedInput(store: SessionStore, record: MessageRecord, newer?: UserMessage): Message[] {
 	const { message } = store.messages.whole(record);
 	if (message.role !== 'tool') return [newer ?? message];
@@ -57,10 +48,7 @@ export function readRepeatedInput(store: SessionStore, record: MessageRecord, ne
 	return [...kept, { ...message, content, parts }];
 }
 
-/**
- * Returns the origin of a repeated message. The message keeps its listed id. The person who repeats the message
- * becomes an asker.
- */
+/** Returns the origin of a repeated message. It keeps its listed id. Whoever repeats it becomes an asker. */
 export function repeatInbound({ seq, inbound }: MessageRecord, repeated: Inbound): Inbound {
 	const { askers = [] } = joinInbound(inbound, repeated);
 	const texts = askers.map((asker) => JSON.stringify(asker));

@@ -91,10 +91,7 @@ export class Authorization {
 		throw new RunletError('conflict', message, { parent: parent.id });
 	}
 
-	/**
-	 * Throws like `assertMayChange`, except for a background session that waits for somebody, because people
-	 * answer in that session.
-	 */
+	/** Throws like `assertMayChange`, except for a background session that waits for somebody: people answer there. */
 	assertMayTakePart(caller: Caller): void {
 		const session = this.#store.session();
 		const isAsking = session.parent?.isBackground === true && isWaiting(this.#store.status);
@@ -155,9 +152,7 @@ export class SessionTokens {
 		return first ?? this.#add({ ...made, keyId, holder, madeBy: by });
 	}
 
-	/**
-	 * Makes a token, which ends with the key of its maker. Throws `invalid_request` for a session of another user.
-	 */
+	/** Makes a token, which ends with its key. Throws `invalid_request` for a session of another user. */
 	async make(
 		{ by }: { readonly by?: Actor },
 		{ expiresInSeconds = tokenSeconds, scopes = defaultTokenScopes, for: holder, user }: TokenRequest,

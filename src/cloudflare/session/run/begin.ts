@@ -116,9 +116,7 @@ export function noteApproved(
 	}
 }
 
-/**
- * Stores a queued message that cannot begin a run, together with a failed run, because the message was accepted.
- */
+/** Stores a queued message that cannot begin a run, with a failed run: the message was accepted. */
 export function storeFailedRun(
 	store: SessionStore,
 	waited: QueuedMessage,
@@ -187,9 +185,7 @@ export function createInterruption(attempts: number): TerminalEvent {
 	return { type: 'error', code: 'interrupted', message };
 }
 
-/**
- * Answers the begun calls of an interrupted run as unknown. Calls that are repeatable, new or waiting stay open.
- */
+/** Answers begun calls of an interrupted run as unknown. Repeatable, new and waiting calls stay open. */
 function createUnknownResults(open: readonly OpenCall[]): readonly ToolMessage[] {
 	const output =
 		'The run was cut off, so it is not known whether this call was carried out. Look before you call it again.';

@@ -27,10 +27,7 @@ export interface ExceededBudget {
 	readonly user?: string;
 }
 
-/**
- * Creates the error of a refused request. It is `budget_reserved` if only the reservations of other runs prevent
- * the request.
- */
+/** Creates the error of a refused request: `budget_reserved` if only reservations of other runs are in its way. */
 export function createBudgetError({ scope, state, user = '' }: ExceededBudget, needs: Amount): RunletError {
 	const { whose, per, remedy } = describeBudget(scope, user);
 	const text = `budget: ${whose} may spend ${amountText(state.limit)}${per}; ${amountText(state.left)} left, and the next request may need ${amountText(keepCapped(needs, state.limit))}.`;
@@ -167,10 +164,7 @@ export interface RefusedRun extends Pick<RunRecord, 'n' | 'model' | 'maxOutputTo
 	readonly endedAt: number;
 }
 
-/**
- * The most refused runs in a row. After them, a request with another model or a shorter message is refused, too,
- * until there is more money.
- */
+/** The most refused runs in a row. Then no other model and no shorter message is tried until there is more money. */
 export const mostTries = 3;
 
 /** Lists the newest runs up to the first run that was not refused: at most `mostTries`, the newest first. */

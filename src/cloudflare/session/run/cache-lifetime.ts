@@ -2,10 +2,7 @@ import type { Message } from '../../../core/chat/index.ts';
 
 const minute = 60_000;
 
-/**
- * Anthropic's prices for a read, for a write for 5 minutes and for a write for an hour, relative to an input
- * token.
- */
+/** Anthropic's prices of a read, and of a write for 5 minutes or an hour, as shares of the price of an input token. */
 const [read, short, long] = [0.1, 1.25, 2];
 
 /**

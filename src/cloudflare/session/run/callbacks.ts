@@ -17,9 +17,8 @@ const maxBytes = 1_000;
 const atOnce = 6;
 
 /**
- * Sends callbacks (docs/webhooks.md). A callback is the end of a run, signed as in Standard Webhooks, or the
- * run's answer to Slack or GitHub. The end of a run is sent at least once, always under the same id. The
- * object's alarm retries failed callbacks.
+ * Sends callbacks (docs/webhooks.md): the end of a run, signed as in Standard Webhooks, at least once and always under
+ * the same id; or the run's answer to Slack or GitHub. The object's alarm retries failed callbacks.
  */
 export class Callbacks {
 	readonly #options: RunnerOptions;

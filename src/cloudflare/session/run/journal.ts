@@ -41,10 +41,7 @@ export class Journal {
 	#iteration: number;
 	#restarts: number;
 	#sides = 0;
-	/**
-	 * The notes and warnings of a summary. The place of a summary is among older messages, so the next message
-	 * gets its notes.
-	 */
+	/** The notes and warnings of a summary. A summary stands among older messages, so the next message gets them. */
 	#kept: readonly SideEvent[] = [];
 	/** Whether the last write may still not be durable. */
 	#isAhead = false;

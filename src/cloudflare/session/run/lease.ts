@@ -44,10 +44,7 @@ export interface OwnerLedger {
 const leaseMs = 60_000;
 const dayMs = 86_400_000;
 
-/**
- * The number of further requests that a whole lease covers. `furtherReply` is the number of tokens of each
- * reply.
- */
+/** The number of further requests in a whole lease, and the tokens of each reply. */
 const furtherCalls = 8;
 const furtherReply = 1_000;
 
@@ -81,9 +78,8 @@ export interface LeaseNeeds {
 }
 
 /**
- * Asks an owner's ledger for a lease that covers the next request. While there is plenty, the lease also covers
- * some further requests. Without a limit of the day and without a user, everything is granted. Retries a ledger
- * that cannot be reached.
+ * Asks an owner's ledger for a lease that covers the next request and, if there is plenty, some more. Without a limit
+ * of the day and without a user everything is granted. Retries a ledger that cannot be reached.
  */
 async function takeLease(
 	{ ledger, tellWith, owner, user }: OwnerLedger,
@@ -118,10 +114,7 @@ export async function waitForLease(
 	}
 }
 
-/**
- * Returns the longest reply, in tokens, that an amount pays for. Returns nothing if the whole request was
- * granted.
- */
+/** Returns the longest reply that an amount allows, in tokens. Returns nothing if the whole request was granted. */
 export function findShortReply(granted: Amount, asked: Amount, { input, perToken }: ReplyCost): number | undefined {
 	if (granted.tokens >= asked.tokens && granted.usd >= asked.usd) return undefined;
 	const inTokens = (granted.tokens - input.tokens) / perToken.tokens;

@@ -206,10 +206,7 @@ function hasStateOfCopy({ runs, state }: Pick<SessionStore, 'runs' | 'state'>): 
 /** How long connections stay open after a run, in milliseconds. The object sleeps soon after they are closed. */
 const idleMs = 60_000;
 
-/**
- * How long connections stay open while a run waits for a person, in milliseconds. A
- * server may also wait for the person.
- */
+/** How long connections stay open while a run waits for a person, in milliseconds. A server may wait, too. */
 const waitingMs = 900_000;
 
 export function hasServers({ mcp = [], userMcp }: Pick<Agent, 'mcp' | 'userMcp'>): boolean {

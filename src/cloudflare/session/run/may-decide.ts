@@ -32,10 +32,7 @@ export function assertMayDecide(place: DecisionPlace, decision: Decision): void 
 	throw new RunletError('forbidden', message, { field: 'id', reason });
 }
 
-/**
- * Returns the reason if a policy of the agents does not let the person decide. Returns nothing if all policies
- * allow the decision.
- */
+/** Returns why a policy of the agents does not let the person decide. Returns nothing if all policies do. */
 export function findRefusal({ session, agents, config }: DecisionPlace, decision: Decision): string | undefined {
 	const { call, approve, by, askers, children = [] } = decision;
 	const involved = new Set([session.agent, ...children, ...(session.parent?.agents ?? [])]);

@@ -6,10 +6,7 @@ import type { RunRecord } from '../store/runs.ts';
 import { canTakeNext, type ParentRecord, sessionStatus } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/**
- * The milliseconds between two alarms that look for an interrupted run and prevent the object's eviction. An
- * alarm costs a row.
- */
+/** How often the alarm looks for an interrupted run and prevents the object's eviction, in milliseconds. Costs a row. */
 const watchMs = 12_000;
 
 const mostLost = 3;
@@ -194,10 +191,7 @@ export function toPauseMs(cause: unknown): number {
 	return isStorageError(cause) ? storageAgainMs : alarmAgainMs;
 }
 
-/**
- * The object's alarm. Setting or deleting the alarm costs a row, so an earlier alarm is kept: its handler sets
- * the next alarm.
- */
+/** The object's alarm. Setting or deleting it costs a row, so an earlier alarm stays: its handler sets the next one. */
 export class Alarm {
 	readonly #store: SessionStore;
 	readonly #wakeAt: () => number | undefined;
@@ -213,10 +207,7 @@ export class Alarm {
 		return this.#store.alarm.set(Date.now() + watchMs);
 	}
 
-	/**
-	 * Sets the alarm unless an earlier alarm is set. Returns false if that failed. Then it tries again later.
-	 * Never rejects.
-	 */
+	/** Sets the alarm unless an earlier one is set. Returns false if that failed; it tries again later. Never rejects. */
 	async set(): Promise<boolean> {
 		if (this.#again !== undefined) clearTimeout(this.#again);
 		this.#again = undefined;

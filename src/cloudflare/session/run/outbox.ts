@@ -51,10 +51,7 @@ export class Outbox {
 		return !this.#store.hasTables || this.#store.owesNothing;
 	}
 
-	/**
-	 * Tries to deliver the messages that are due at a time. By default all messages are due. Rejects only if the
-	 * storage fails.
-	 */
+	/** Tries to deliver the messages that are due at a time. The default is all. Rejects only if the storage fails. */
 	async send(now: number = Number.POSITIVE_INFINITY): Promise<void> {
 		await Promise.all(receivers.map((receiver) => this.sendTo(receiver, now)));
 	}

@@ -23,10 +23,7 @@ import { createAgentOptions, type RunnerOptions } from './prepare.ts';
 const mostAtOnce = 32;
 /** The most lines that wait for a slow reader. Further notes are left out. */
 const mostLines = 1_000;
-/**
- * The milliseconds of silence after which a stream gets an empty line. The line shows whether the reader is
- * still there.
- */
+/** How often a silent stream gets an empty line, in milliseconds. It shows whether the reader is still there. */
 const beatMs = 1_000;
 /** The most characters of the conversation that a tool may read. */
 const historyCharacters = 1_000_000;
@@ -71,10 +68,7 @@ export class OutsideCalls {
 		return JSON.parse(JSON.stringify(listed));
 	}
 
-	/**
-	 * Runs a call. Streams its notes as lines. The last line is the end of the call. A reader that leaves the
-	 * stream aborts the call.
-	 */
+	/** Runs a call. Streams its notes as lines; the last line is its end. Leaving the stream aborts the call. */
 	begin(call: OutsideCall, by: Actor | undefined, assertMayDecide: AssertMayDecide): Bytes {
 		const message = `session: ${mostAtOnce} calls run here already. Wait for one of them.`;
 		if (this.#running.size >= mostAtOnce) throw new RunletError('overloaded', message, { retryAfter: 1 });

@@ -79,10 +79,7 @@ interface OptionsSources {
 	readonly askers?: () => readonly Actor[];
 }
 
-/**
- * The options of a session's runs and calls. A run adds `recall` itself, because the account of the run pays for
- * the vectors.
- */
+/** The options of a session's runs and calls. A run adds `recall` itself, because its account pays for the vectors. */
 interface AgentOptions {
 	readonly options: Omit<ChatOptions, 'recall'> & Pick<Agent, 'tools' | 'skillTools'>;
 	readonly recall?: SessionRecall;
@@ -269,16 +266,10 @@ function takeShorter(a: number | undefined, b: number | undefined): number | und
 	return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
-/**
- * The most characters of a conversation that a run reads. This is more than any model takes, and less than the
- * object's memory.
- */
+/** The most characters of a conversation that a run reads: more than any model takes, less than the object's memory. */
 const mostCharacters = 32_000_000;
 
-/**
- * Reads the messages that a model may be sent: from the newest summary on, up to the most characters that could
- * fit.
- */
+/** Reads the messages that a model may be sent: from the newest summary on, and no more than could fit. */
 function readHistory(
 	store: SessionStore,
 	{ contextFull, maxContextTokens }: Pick<ChatOptions, 'contextFull' | 'maxContextTokens'>,

@@ -134,10 +134,7 @@ async function followLoop(
 	throw new Error('The run ended without saying how.');
 }
 
-/**
- * The first and the longest pause between two tries to store an end, in milliseconds. Each pause is twice the
- * last.
- */
+/** The first and the longest pause between two tries to store an end, in milliseconds. It doubles each time. */
 const [firstPause, longestPause] = [100, 2_000];
 
 /** How long a cancelling request waits for an end that cannot be stored, in milliseconds. */
@@ -268,10 +265,7 @@ export class WaitingRuns {
 		throw new RunletError('not_found', 'This message does not wait: a run has taken it up, or it was removed.');
 	}
 
-	/**
-	 * Drops messages within a transaction. After the commit, call the returned function: it ends the requests that
-	 * wait for the messages.
-	 */
+	/** Drops messages within a transaction. Call the result after the commit: it ends the waiting requests. */
 	drop(dropped: readonly QueuedMessage[] = this.#store.queue.all()): () => void {
 		const { queue, runs, callbacks } = this.#store;
 		const n = runs.get()?.n ?? 1;

@@ -23,9 +23,7 @@ import { OutsideCalls } from './outside-calls.ts';
 import { findLimit, prepareRun, type RunnerOptions } from './prepare.ts';
 import { carryOut, createPastRun, createUnbegunRun, type LiveRun, WaitingRuns, type Work } from './run.ts';
 
-/**
- * Carries out a session's runs, one at a time. The next action depends only on the stored rows (`decideNext`).
- */
+/** Carries out a session's runs, one at a time. The stored rows decide what comes next (`decideNext`). */
 export class Runner {
 	readonly owner: Owner;
 	readonly alarm: Alarm;
@@ -57,9 +55,8 @@ export class Runner {
 	}
 
 	/**
-	 * Performs the next actions of the session until there are none, or until only the alarm can perform the next
-	 * action. Called by a new instance of the object, by its alarm and after each run. Throws if the storage
-	 * fails. Then call it again.
+	 * Performs the next actions of the session until none is left or the alarm has to perform it. Called by a new
+	 * instance of the object, by its alarm and after each run. Throws if the storage fails: call it again then.
 	 */
 	goOn(): Next {
 		const wasLive = this.#live !== undefined;

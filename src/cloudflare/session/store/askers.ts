@@ -6,10 +6,9 @@ import type { RunRecord } from './runs.ts';
 import type { SessionStore } from './store.ts';
 
 /**
- * Lists the people whose messages led to the requests of the newest run, each once, the newest last. They are
- * the sender of the message that the run answers, and everybody who later answered a question, gave the result
- * of a call or wrote a message. A person who denied a call has asked for nothing. For a forwarded message its
- * first senders count.
+ * Lists those whose messages led to the requests of the newest run, each once, the newest last: the sender of the
+ * message that the run answers, and everybody who answered a question, gave the result of a call or wrote since.
+ * Whoever denied a call has asked for nothing. A forwarded message names its first senders.
  */
 export function listAskers(store: SessionStore): readonly Actor[] {
 	const { records } = store.messages.page({ from: findBeginning(store) });
@@ -29,9 +28,8 @@ export function listAskers(store: SessionStore): readonly Actor[] {
 }
 
 /**
- * Returns the person who decides, for the policies of agents. A person who is one of the askers is returned as
- * that asker, so that a policy can compare the actors. The same holds for the holder of a link or a token that
- * an asker made.
+ * Returns the person who decides, for the policies of agents. Somebody who is one of the askers, or whose link or token
+ * an asker made, is returned as that asker, so that a policy can compare the actors.
  */
 export function toDecider(by: Actor, askers: readonly Actor[]): Actor {
 	const own = { ...by, madeBy: undefined };

@@ -254,10 +254,7 @@ export function findOpenCalls(store: Rows): readonly OpenCall[] {
 	return listOpenCalls(messages).map((call) => ({ call, noted: store.calls.find(turn, call) }));
 }
 
-/**
- * Returns a unique key of a call for outside effects. The id of a call may be used again, and so may the id of a
- * session.
- */
+/** Returns a unique key of a call for outside effects. Ids of calls repeat, and so do ids of sessions. */
 export function createCallKey(session: Pick<SessionRecord, 'id' | 'createdAt'>, turn: number, callId: string): string {
 	return [session.id, session.createdAt.toString(36), turn, hashText(callId)].join('-');
 }

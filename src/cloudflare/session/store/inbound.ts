@@ -319,10 +319,7 @@ export class QueueRows {
 		return this.#about().at ?? undefined;
 	}
 
-	/**
-	 * Takes a message out of the queue. The queue id may be used again, so from now on the request refers to the
-	 * run.
-	 */
+	/** Takes a message out of the queue. Its id may be used again, so its request gets the run instead. */
 	take({ id, key }: Pick<QueuedMessage, 'id' | 'key'>, run: number | undefined): void {
 		this.#remove(id);
 		if (key !== undefined) this.#deliveries.endWaiting(key, run);

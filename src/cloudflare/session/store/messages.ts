@@ -87,9 +87,8 @@ export interface SizedRecord<R> {
 }
 
 /**
- * A cache of the newest records of a table, in the order of their places. It contains all records from a place
- * on, up to a number of characters. A rollback clears the cache, and so does a change of the table without
- * `add`.
+ * A cache of the newest records of a table, in the order of their places. It has all records from a place on, up to a
+ * number of characters. It is cleared by a rollback, and when the table changes without `add`.
  */
 export class KeptRecords<R extends { readonly seq: number }> {
 	readonly #readVersion: () => number;
@@ -251,10 +250,7 @@ export class MessageRows {
 		return { ...record, message: { ...message, content }, isCut: false };
 	}
 
-	/**
-	 * Returns the messages between two places in order: at most `limit` messages and about `bytes`, but at least
-	 * one message.
-	 */
+	/** Returns the messages between two places in order: at most `limit` and about `bytes`, but at least one. */
 	page({
 		from = 0,
 		to = Number.MAX_SAFE_INTEGER,
@@ -357,10 +353,7 @@ export class MessageRows {
 		return findNextPlace(this.#lastPlace());
 	}
 
-	/**
-	 * Returns the place of the last message. If the last message answers an assistant message, returns the place
-	 * of that message.
-	 */
+	/** Returns the place of the last message, or of the assistant message that it answers. */
 	lastTurn(): number {
 		return toTurnPlace(this.#lastPlace());
 	}

@@ -22,9 +22,8 @@ const part = v.object({
 });
 
 /**
- * A message to another object: the cost of a lease to the owner's ledger, the session's activity or removal to
- * the owner's directory, the end to an abandoned child, the end of a run to the parent, or the removal of files
- * to the bucket.
+ * A message to another object: the cost of a lease to the owner's ledger, the session's activity or removal to its
+ * directory, the end to an abandoned child, the end of a run to the parent, or the removal of files to the bucket.
  */
 const message = v.variant('to', [
 	v.object({
@@ -115,10 +114,7 @@ export class OutboxRows {
 		this.#put('parent', { to: 'parent', run }, now);
 	}
 
-	/**
-	 * Stores a key before its bytes are written. After a crash or `endWriting` the bytes are removed, unless the
-	 * key is kept.
-	 */
+	/** Stores a key before its bytes are written. After a crash or `endWriting` they are removed, unless kept. */
 	beginWriting(key: string, now: number): void {
 		this.#written.add(key);
 		this.#put(toKeyId(key), { to: 'bucket', key }, now, { delayMs: writingMs });
@@ -152,10 +148,7 @@ export class OutboxRows {
 		return this.#nextAt();
 	}
 
-	/**
-	 * Stores a failed attempt. Each pause is twice the last pause, less a random part of up to half. An early
-	 * attempt changes nothing.
-	 */
+	/** Stores a failed attempt. Each pause is twice the last, less up to half. An early attempt changes nothing. */
 	retry({ id, failed }: Outgoing, now: number): void {
 		const delay = Math.round(Math.min(longestRetryMs, firstRetryMs * 2 ** failed) * (0.5 + Math.random() / 2));
 		this.#sql.write(
@@ -248,18 +241,14 @@ const listedForMs = 300_000;
 /** The difference to the bytes in the owner's list that causes a report. */
 const unlistedBytes = 1_048_576;
 
-/**
- * How long after its end an uncertain lease is reported, in milliseconds. The ledger remembers leases for
- * longer.
- */
+/** How long after its end an uncertain lease is reported, in milliseconds. The ledger remembers a lease longer. */
 const reportableMs = 86_400_000;
 
 /**
- * The reports to the owner's ledger and list that have no row in the outbox: the costs of ended leases, the
- * activity of the session, and the calls for which it waits. They are computed from other rows, so a report
- * writes no row. The delivered reports are noted only in memory. After a crash the next instance of the object
- * repeats them. A repetition changes nothing: a ledger counts a lease once, and the list keeps the newest
- * activity.
+ * The reports to the owner's ledger and list without a row in the outbox: the costs of ended leases, the activity of
+ * the session, and what it waits for. They are computed from other rows, so a report writes no row. Only memory has the
+ * delivered reports. After a crash the next instance of the object repeats them, which changes nothing: a ledger counts
+ * a lease once, and the list keeps the newest activity.
  */
 export class PendingReports {
 	readonly #findSession: () => SessionRow | undefined;
@@ -290,10 +279,7 @@ export class PendingReports {
 		return this.#listedAt ?? this.#rows.runs.get()?.listedAt;
 	}
 
-	/**
-	 * Notes that the owner's list has to get the calls for which the session waits. Call `noteActivity` when the
-	 * wait ends.
-	 */
+	/** Notes that the owner's list needs what the session waits for. Call `noteActivity` when the wait ends. */
 	noteWait(): void {
 		this.#isLooking = true;
 		this.#activity = this.#findActivity();

@@ -21,25 +21,22 @@ import type { Schema } from '../../objects/migrate.ts';
  * - `delivery`: a request with an `Idempotency-Key`, or a webhook with the hash of its `body`. It has its run,
  *   or the queue id of its message (`waiting`).
  * - `queue`: the messages that wait for a run to end.
- * - `spending`: a request to a model, and the sum up to it. Until it is `settled`, the row has the reservation
- *   and the sum before it. The cost of a request with a message is in the row of the message. `input_tokens` and
- *   `input_usd` are estimates, `output_usd` is the price of an output token, and `units_usd` is the estimated
- *   price of searches, containers and files. `lease` is the first request of the lease, which the ledger gets if
- *   `owed` is not 0. When the row was stored, the ledger knew all leases up to the request `told`. `embedding`
- *   is 1 for a request for vectors. `thinks` is 1 for a model that may think without showing it. `unpriced` is 1
- *   for an unknown price.
- * - `callback`: the URLs that get the end of a run. `outbox`: the messages to other objects that were not
- *   delivered.
+ * - `spending`: a request to a model, and the sum up to it. Until it is `settled`, the row has the reservation and the
+ *   sum before it; the cost of a request with a message is in the row of the message. `input_tokens` and `input_usd`
+ *   are estimates, `output_usd` is the price of an output token, `units_usd` the estimate of searches, containers and
+ *   files. `lease` is the first request of the lease, which the ledger gets if `owed` is not 0. When the row was
+ *   stored, the ledger knew all leases up to the request `told`. `embedding`, `thinks` and `unpriced` are 1 for a
+ *   request for vectors, for a model that may think without showing it, and for an unknown price.
+ * - `callback`: the URLs that get the end of a run. `outbox`: the messages to other objects that were not delivered.
  * - `token`: the tokens that open the session, with their `holder` and their maker.
  * - `run.tail`: the end of the run. `run.listed_at` is the newest activity that the owner's list knew then.
  *   `run.recalled` has the sources of the memories before the run's message.
  * - `state`: the state of tools.
  * - `file`: the paths of the workspace. A folder has no content.
- * - `content`: a content of a file. It never changes, and is removed without references (`refs`) from files and
- *   the journal. Its bytes are `piece`s, or in the bucket under `bucket_key`. `mark` has the position of every
- *   256th line.
- * - `change`: the journal of the workspace, a row for each file of a change. `recall`: the results of the newest
- *   turn's changes. `note`: the data of tools about files.
+ * - `content`: a content of a file. It never changes, and is removed without references (`refs`) from files and the
+ *   journal. Its bytes are `piece`s, or in the bucket under `bucket_key`. `mark` has the position of every 256th line.
+ * - `change`: the journal of the workspace, a row for each file of a change. `recall`: the results of the newest turn's
+ *   changes. `note`: the data of tools about files.
  * - `workspace`: one row with the totals and the last ids.
  * - `child`: a session that works for a call. `budget` is reserved until its cost is known (`tokens`, `usd`).
  *   `background` is 1 for a child that reports its end by itself, and 0 if nobody needs the report any more.

@@ -38,10 +38,7 @@ export interface ParentRecord {
 	readonly id: string;
 	/** The number of sessions above the child. */
 	readonly depth: number;
-	/**
-	 * Whether the child reports its end by itself. Then the child is in the owner's list, and people answer its
-	 * questions.
-	 */
+	/** Whether the child reports its end by itself. Then it is in the owner's list, and people answer it there. */
 	readonly isBackground?: boolean;
 	readonly agents?: readonly string[];
 }

@@ -77,10 +77,7 @@ export interface Lease {
 	readonly userLimits?: ReadonlyMap<UserScope, Limit>;
 }
 
-/**
- * The spending of a session: a row for each request to a model, with the sum up to this request. Requests run
- * one at a time.
- */
+/** The spending of a session: a row for each request to a model, with the sum up to it. Requests run one at a time. */
 export class SpendingRows {
 	readonly #sql: CachingSql;
 	readonly #newest: Cached<SpendingRow | undefined>;
@@ -300,10 +297,7 @@ function before(row: string, unit: 'tokens' | 'usd'): string {
 	return `(${row}.total_${unit} - ${row}.settled * ${row}.${unit})`;
 }
 
-/**
- * Returns the id of a lease in the ledger. A session that is created again has the same id, but its runs have
- * other ids.
- */
+/** Returns the id of a lease in the ledger. A session that is created again has the same id, but other runs. */
 export function ledgerId(runId: string, call: number): string {
 	return `${runId}.${call}`;
 }

@@ -194,10 +194,7 @@ export class SessionStore {
 		return this.hasTables ? this.#storage.session() : undefined;
 	}
 
-	/**
-	 * The prefix of the session's keys in the bucket. A session that is created again under this id has another
-	 * folder.
-	 */
+	/** The prefix of its keys in the bucket. A session that is created again under its id has another folder. */
 	get bucketFolder(): string {
 		const { id, createdAt } = this.session();
 		return `sessions/${id}/${createdAt}/`;
@@ -248,10 +245,7 @@ export class SessionStore {
 		this.#set('summary', place);
 	}
 
-	/**
-	 * Marks a message and all messages after it as replaced. If the summary is among them, an earlier summary is
-	 * used again.
-	 */
+	/** Marks a message and all behind it as replaced. If they include the summary, an earlier summary counts again. */
 	replace(place: number): void {
 		this.messages.replace(place);
 		if (this.summary < place) return;

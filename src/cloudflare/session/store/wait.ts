@@ -3,17 +3,13 @@ import { findPending } from './calls.ts';
 import { isWaiting } from './session-row.ts';
 import type { SessionStore } from './store.ts';
 
-/**
- * The most calls of a session in its owner's list. When these calls are answered, the list gets the next calls.
- */
+/** The most calls of a session in its owner's list. When they are answered, the list gets the next calls. */
 const mostCalls = 100;
 
 /** The most characters of arguments, a question or options in the list, as JSON. The session has them whole. */
 const longestValue = 4_000;
 
-/**
- * Finds the calls for which a session waits, for its owner's list. Returns nothing if the session does not wait.
- */
+/** Finds what a session waits for, for its owner's list. Returns nothing if it waits for nobody. */
 export function findWait(store: SessionStore): Wait | undefined {
 	if (!isWaiting(store.status)) return undefined;
 	const { turn, question, calls = [], askedAt } = findPending(store);

@@ -157,10 +157,7 @@ function toTime(milliseconds: number): string {
 	return new Date(milliseconds).toISOString();
 }
 
-/**
- * Yields a line for each record. The last line has the numbers of the records. Without the last line the export
- * is incomplete.
- */
+/** Yields a line for each record, and a last line with their numbers, without which the export is incomplete. */
 async function* toLines(entries: AsyncIterable<Entry>): AsyncGenerator<string> {
 	const counts = { runs: 0, spending: 0, state: 0, notes: 0, waiting: 0, files: 0, messages: 0 };
 	for await (const [kind, value] of entries) {

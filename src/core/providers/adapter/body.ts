@@ -4,10 +4,7 @@ import { type ReasoningEffort, reasoningEfforts } from '../../chat/provider.ts';
 import type { JsonSchema } from '../../tool/index.ts';
 import type { Json } from './json.ts';
 
-/**
- * Joins the system prompt and the system messages at the beginning of the conversation. Later system messages
- * keep their place.
- */
+/** Joins the system prompt and the system messages before the conversation. Later system messages stay in place. */
 export function joinSystem(
 	system: string | undefined,
 	messages: readonly Message[],

@@ -4,10 +4,7 @@ import { createReplyTooLarge, usualReplyBytes } from '../../chat/model-call.ts';
 export interface WireBounds {
 	readonly model: string;
 	readonly maxReplyBytes: number;
-	/**
-	 * The limit of an event, or of an answer without a stream: the longest reply, its escapes and the JSON around
-	 * it.
-	 */
+	/** The limit of an event, or of an answer without a stream: the reply with its escapes and the JSON around it. */
 	readonly perEvent: number;
 	/** The limit of a whole stream, whose events each contain little text. */
 	readonly total: number;

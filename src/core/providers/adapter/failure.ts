@@ -45,10 +45,7 @@ export async function readComplaint(response: Response): Promise<ProviderComplai
 	return new ProviderComplaint({ status, headers, body: readJson(text) ?? text });
 }
 
-/**
- * Converts a failure to a `RunletError` without secrets. The text of the provider decides the code. If it
- * decides nothing, the status decides.
- */
+/** Converts a failure to a `RunletError` without secrets. The provider's words decide its code, then the status. */
 export function toProviderError(thrown: unknown, caller: Caller): RunletError {
 	if (thrown instanceof RunletError) return withCaller(thrown, caller);
 	const complaint = findComplaint(thrown);

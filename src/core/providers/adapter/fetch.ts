@@ -14,11 +14,10 @@ const usual =
 	/^(accept|content-type|user-agent|x-stainless-.*|anthropic-(version|beta)|anthropic-dangerous-.*|openai-(organization|project)|x-grok-conv-id)$/;
 
 /**
- * Creates the `fetch` of an adapter and its SDK. It sends three kinds of headers: the `own` headers (such as the
- * key), the headers of the settings and the usual headers of an SDK. It drops other headers, because SDKs read
- * some headers from variables such as `OPENAI_CUSTOM_HEADERS`, which may belong to another provider. It does not
- * follow redirects, which would send the key and the conversation to another server. Throws a
- * `ProviderComplaint` for an unsuccessful response.
+ * Creates the `fetch` of an adapter and its SDK. It sends the `own` headers (such as the key), the headers of the
+ * settings and an SDK's usual headers. It drops others, because SDKs read some from variables such as
+ * `OPENAI_CUSTOM_HEADERS`, which may belong to another provider. It does not follow redirects, which would send the key
+ * and the conversation elsewhere. Throws a `ProviderComplaint` for an unsuccessful response.
  */
 export function providerFetch(
 	{ fetch: ownFetch, headers = {} }: Pick<ProviderSettings, 'fetch' | 'headers'>,

@@ -26,8 +26,7 @@ export function createPrices(provider: string, own: OwnPrice | undefined, prefix
 		if (typeof own === 'function') return callOwn(own, names, billed);
 		const rates = findOwn(names);
 		if (rates !== undefined) return find(provider, names[0] ?? '', billed, now, rates);
-		// A gateway may answer with its own name of the model. If the list has no such name, the error has the
-		// requested name.
+		// A gateway may answer with its own name of the model. If no name is listed, the error has the requested name.
 		const name = names.find((name) => isListed(provider, name, now)) ?? names.at(-1);
 		return name === undefined ? { unpriced: 'the model' } : find(provider, name, billed, now);
 	};

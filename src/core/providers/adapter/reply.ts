@@ -14,10 +14,7 @@ export type CallKey = string | number;
 export type Terms = Pick<ChatUsage, 'serviceTier' | 'speed' | 'region'>;
 
 export interface Ending {
-	/**
-	 * The stop reason as Runlet names it. If a turn with calls ends normally, it becomes `tool_use`, unless
-	 * `isExact` is set.
-	 */
+	/** The stop reason in Runlet's words. A turn with calls that ends normally becomes `tool_use`, unless `isExact`. */
 	readonly reason: StopReason;
 	/** Whether the provider itself distinguishes a turn that ends with calls. */
 	readonly isExact?: boolean;
@@ -127,10 +124,7 @@ export class ReplyBuilder {
 		return (this.#calls.byKey.get(key)?.pieces.length ?? 0) > 0;
 	}
 
-	/**
-	 * Sets the model that answers, by the provider's name for it. `claude-x-20250929` may answer a request to
-	 * `claude-x`.
-	 */
+	/** Sets the model that answers, as the provider names it. `claude-x` may be answered by `claude-x-20250929`. */
 	setModel(name: string | undefined): void {
 		this.#answeredBy = name ?? this.#answeredBy;
 	}

@@ -8,15 +8,9 @@ import type { Json } from './json.ts';
 
 /** The settings of every provider function. */
 export interface ProviderSettings {
-	/**
-	 * The key is sent only to the provider, and is never part of a message. Without a key the models are known,
-	 * but cannot answer.
-	 */
+	/** Sent only to the provider, and never part of a message. Without a key the models are known, but cannot answer. */
 	readonly apiKey: string | undefined;
-	/**
-	 * The URL of the API, in the form that the provider's own SDK expects. It may be a gateway, a proxy or your
-	 * own server.
-	 */
+	/** The URL of the API, as the provider's own SDK takes it: a gateway, a proxy, your own server. */
 	readonly baseURL?: string;
 	/** More headers for each request. */
 	readonly headers?: Readonly<Record<string, string>>;
@@ -25,10 +19,7 @@ export interface ProviderSettings {
 	 * are joined. A limit of the reply counts if it is below the limits of the agent and of its budgets.
 	 */
 	readonly body?: Readonly<Record<string, unknown>>;
-	/**
-	 * Your own prices: a price for all models, prices by model name, or a function that returns US dollars
-	 * (docs/budgets.md).
-	 */
+	/** Your own prices: for all models, for some by name, or a function that returns US dollars (docs/budgets.md). */
 	readonly price?: OwnPrice;
 	/** Sends the requests. The default is the global `fetch`. */
 	readonly fetch?: typeof fetch;

@@ -21,10 +21,7 @@ export function assertOwnType(provider: string, type: string): void {
 	if (isProviderToolType(type)) throw createNoTool(provider, type);
 }
 
-/**
- * Groups the tools that sent results introduced, by the ids of their calls. Returns no groups if there are no
- * other tools.
- */
+/** Groups the tools that sent results brought by the ids of their calls. Empty if there are no other tools. */
 export function groupFoundTools({ tools, messages }: ModelRequest): ReadonlyMap<string, readonly WireTool[]> {
 	const later = tools.filter(({ foundBy }) => foundBy !== undefined);
 	const groups = new Map<string, WireTool[]>();
@@ -57,10 +54,7 @@ export function toArguments(input: unknown): Json {
 /** The tokens that a use of a provider's tool may add to the input: a page of search results, a fetched page. */
 const tokensOfUse = 10_000;
 
-/**
- * Counts the most tokens of input. With each use of a tool, the model reads the input again, and also the
- * results of all earlier uses.
- */
+/** Counts the most tokens of input: each use of a tool reads the input and the results of all uses before it again. */
 export function countMostInput(inputTokens: number, uses: number): number {
 	return inputTokens * (uses + 1) + (tokensOfUse * uses * (uses + 1)) / 2;
 }

@@ -9,8 +9,7 @@ import { findMoved } from './supplement.ts';
 import { xai } from './xai.ts';
 
 /**
- * Dollars for a million tokens or a thousand units, in steps by the input of a call. The last step below the
- * input counts for the whole call.
+ * Dollars for a million tokens or a thousand units. The last step below the input of a call counts for the whole call.
  */
 export type Rate = readonly { readonly from: number; readonly price: number }[];
 
@@ -32,11 +31,10 @@ interface ListedModel {
 }
 
 /**
- * The lists by Runlet's names of the providers. A line has a pattern of model names, the context window or 0,
- * and prices. `input=1.25,200000:2.5` means 1.25 dollars, and 2.5 dollars above 200,000 tokens of input. The
- * last valid prices count. Prices after `from=2026-08-17` are valid from that day on. Prices after
- * `at=3600-14400` are valid between these two seconds of each day in UTC. Prices after `weekdays=3600-14400` are
- * valid between these seconds from Monday to Friday.
+ * The lists by Runlet's names of the providers. A line has a pattern of model names, the context window or 0, and
+ * prices. `input=1.25,200000:2.5` is 1.25 dollars, and 2.5 above 200,000 tokens of input. The last valid prices count:
+ * prices after `from=2026-08-17` are valid from that day on, prices after `at=3600-14400` between two seconds of each
+ * day in UTC, and prices after `weekdays=3600-14400` also only from Monday to Friday.
  */
 const texts: ReadonlyMap<string, string> = new Map([
 	['anthropic', anthropic],

@@ -49,10 +49,7 @@ export function findPrice(provider: string, model: string, billed: Billed, now: 
 	return { usd };
 }
 
-/**
- * Returns the highest possible price of a call. Its input may be written to a cache, and its output may be of
- * any kind.
- */
+/** Returns the highest price of a call: its input may be written to a cache, and its output may be of any kind. */
 export function findMostPrice(provider: string, model: string, billed: Billed, now: Date, own?: Rates): Price {
 	const { inputTokens = 0, outputTokens = 0, units } = billed;
 	const rates = own ?? findAllRates(provider, model, now);
@@ -77,10 +74,7 @@ export function isListed(provider: string, model: string, now: Date): boolean {
 	return findAllRates(provider, model, now) !== undefined;
 }
 
-/**
- * Returns the rates of the list and the supplement. Divides the rates of a tier by the tier's factor, because
- * the factor is applied later.
- */
+/** Returns the rates of the list and the supplement. Divides rates of a tier by its factor, which is applied later. */
 function findAllRates(provider: string, model: string, now: Date, tier?: string): Rates | undefined {
 	const listed = findRates(provider, model, now);
 	// The list has models without a price: free models, and models that are not paid for by tokens.

@@ -57,10 +57,7 @@ const tierRates: readonly (readonly [provider: string, tier: string, model: RegE
 	['openai', 'flex', /^o4-mini/, 'read', 0.138],
 ];
 
-/**
- * The factors for the price of all tokens, or `undefined` if the model is not sold on these terms. The first
- * matching entry counts.
- */
+/** The factors of the price of all tokens, or `undefined` if the model is not sold so. The first match counts. */
 const factors: readonly (readonly [
 	provider: string,
 	field: Field,

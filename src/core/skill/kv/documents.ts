@@ -36,15 +36,9 @@ export interface DocumentsOptions {
 	readonly onProblem: OnProblem;
 }
 
-/**
- * Reads the published documents with the cache of the isolate. Reports a missing or broken document, and returns
- * `undefined` for it.
- */
+/** Reads the published documents with the cache of the isolate. Reports a missing or broken document as `undefined`. */
 export interface Documents {
-	/**
-	 * Reads the index again if the isolate's copy is older than `maxAgeMs`. A failed read is not
-	 * cached: the last good copy is used.
-	 */
+	/** Reads the index again if the isolate's copy is older. A failed read is not cached: the last good copy is used. */
 	readonly readIndex: (maxAgeMs: number) => Promise<SkillSet | undefined>;
 	/** Reads a text with its files. Does not cache the text, and does not report a missing text. */
 	readonly readBody: (hash: string) => Promise<v.InferOutput<typeof bodySchema> | undefined>;

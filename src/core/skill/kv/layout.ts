@@ -84,10 +84,7 @@ export const noSkills: SkillSet = { entries: [], byName: new Map(), length: 0 };
 
 const namedSchema = v.object({ name: v.string() });
 
-/**
- * Reads the JSON of an index. Returns `undefined` for other JSON. Skips and reports broken and duplicate
- * entries.
- */
+/** Reads the JSON of an index, else `undefined`. Skips and reports broken and duplicate entries. */
 export function readSkillSet(
 	json: unknown,
 	onProblem: (message: string, skill?: string) => void = () => {},

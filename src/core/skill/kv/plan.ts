@@ -20,10 +20,7 @@ import {
 } from './layout.ts';
 import { writeFullText } from './search.ts';
 
-/**
- * The reason why a skill is not published. `line` counts from 1, and `file` is a path below the folder of all
- * skills.
- */
+/** Why a skill is not published. `line` counts from 1, and `file` is a path below the folder of all skills. */
 export interface SkillProblem {
 	readonly skill: string;
 	readonly file: string;
@@ -64,10 +61,7 @@ export interface SkillsPlan {
 	readonly problems: readonly SkillProblem[];
 }
 
-/**
- * How long a value is kept after the last index that names it. KV may serve an old index for a minute, and a run
- * keeps its index.
- */
+/** How long a value is kept after its last index: KV may serve an old index for a minute, and a run keeps its index. */
 export const keptMs = 60 * 60_000;
 
 /** Milliseconds for which the record remembers a deleted key, because KV may list and serve it for some time. */
@@ -152,10 +146,7 @@ async function createDocuments(
 
 const retiredSchema = v.object({ at: v.record(v.string(), v.number()) });
 
-/**
- * Finds the keys that are no longer needed, each with the time from which it was not needed, and the keys that
- * no reader can need any more.
- */
+/** Finds the keys that are no longer needed, each with the time, and those that no reader can need any more. */
 function retire(stored: Stored, needed: ReadonlySet<string>, named: ReadonlySet<string>, prefix: string, now: number) {
 	const parsed = v.safeParse(retiredSchema, parseJson(stored.retired));
 	const record = new Map(parsed.success ? Object.entries(parsed.output.at) : []);
@@ -240,10 +231,7 @@ export async function prepareSkill(
 	return { entry, body: content };
 }
 
-/**
- * The entity tag of a published skill: a hash of its entry with the whole description. The hash in the entry
- * covers the files.
- */
+/** The entity tag of a published skill: a hash of its entry with the whole description. The paths of files are in `hash`. */
 export function toEtag({ files: _, ...entry }: Entry): Promise<string> {
 	return hashContent(JSON.stringify(Object.entries(entry).sort(([a], [b]) => (a < b ? -1 : 1))));
 }

@@ -48,10 +48,7 @@ export interface SkillFolder {
 	readonly files: Readonly<Record<string, string>>;
 }
 
-/**
- * Prepares the skills of the folders. A folder with `problems` is not published, and a folder with only
- * `warnings` is published.
- */
+/** Prepares the skills of the folders. `problems` keep folders from being published, `warnings` do not. */
 export async function readSkills(folders: readonly SkillFolder[]) {
 	const skills = new Map<string, PreparedSkill & { readonly path: string }>();
 	const problems: SkillProblem[] = [];
@@ -109,10 +106,7 @@ interface WriteOptions {
 const bulkKeys = 500;
 const bulkBytes = 40_000_000;
 
-/**
- * Writes a plan in its order. After an interruption readers get one whole set, and the next publishing
- * continues.
- */
+/** Writes a plan in its order. After an interruption readers see one whole set, and the next publishing continues. */
 export async function writePlan(
 	kv: SkillsKv,
 	{ puts, retired, index, deletes }: SkillsPlan,

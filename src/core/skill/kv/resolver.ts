@@ -37,12 +37,11 @@ export interface KvResolverOptions {
 /**
  * Resolves skills in Workers KV for one run (docs/skills.md). Make a new resolver for each run.
  *
- * A resolver keeps its first index, so a run uses one set of skills even if another set is published. The index
- * costs one read, or no read while the isolate's copy is fresh. Bodies are read on demand. The first search
- * reads the search documents. A search compares vectors if there are vectors and an `embedFn`. Skills without a
- * vector are then compared by words. Otherwise a search uses the full text, or substrings if there is no full
- * text. `score` is the cosine, the BM25 score or the substring score. Missing and broken skills are reported,
- * and never fail a turn.
+ * It keeps its first index, so a run sees one set of skills even if another set is published. That costs one read, or
+ * none while the isolate's copy is fresh. Bodies are read on demand, and the search documents by the first search. A
+ * search compares vectors if there are vectors and an `embedFn` (words for skills without a vector), else the full
+ * text, else substrings. `score` is the cosine, the BM25 score or the substring score. Missing and broken skills are
+ * reported, and never fail a turn.
  */
 export function kvResolver(
 	kv: SkillStore,
@@ -167,10 +166,7 @@ async function searchByMeaning(
 	}
 }
 
-/**
- * Merges both rankings. Skills without a vector are ranked by words. The best score by words counts like the
- * best cosine.
- */
+/** Merges both rankings. Skills without a vector are ranked by words: the best word score counts as the best cosine. */
 function mergeRankings(
 	byMeaning: readonly Scored[],
 	byWords: readonly Scored[],

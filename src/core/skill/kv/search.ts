@@ -8,10 +8,7 @@ import type { Vectors } from './layout.ts';
 /** A name with its score. Higher is better. */
 export type Scored = readonly [name: string, score: number];
 
-/**
- * Finds names by a text with BM25 over name, description and `when`. Tolerates word forms and typos. The best
- * name is first.
- */
+/** Finds names by a text, the best first: BM25 over name, description and `when`, tolerant of word forms and typos. */
 export type FullText = (query: string, isServed: (name: string) => boolean) => Scored[];
 
 /** Stop words, including common words of descriptions. */
@@ -57,9 +54,7 @@ export function readFullText(json: unknown): FullText {
 		index.search(query, { filter: ({ id }) => isServed(String(id)) }).map(({ id, score }) => [String(id), score]);
 }
 
-/**
- * Finds names by the vector of a query, by the cosine of the angle between vectors. The nearest name is first.
- */
+/** Finds names by the vector of a query, nearest first, by the cosine of the angle between them. */
 export type ByMeaning = (query: readonly number[], isServed: (name: string) => boolean) => Scored[];
 
 /** Returns the text of a skill from which its vector is made. */

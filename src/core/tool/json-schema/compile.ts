@@ -24,10 +24,7 @@ export interface SchemaLimits {
 
 const defaultLimits: SchemaLimits = { length: 2_000_000, schemas: 50_000, patterns: 200_000 };
 
-/**
- * The most schemas that check one value, including references. The number of references can grow without a
- * limit.
- */
+/** The most schemas that check one value, including references. References can multiply without end. */
 const maxInPlace = 5_000;
 
 /** The most references and choices that are nested in each other at the same value. */

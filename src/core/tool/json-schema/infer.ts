@@ -49,18 +49,12 @@ type NamesOf<S> = S extends { readonly required: readonly (infer N)[] } ? N : ne
 
 type Flat<T> = { [K in keyof T]: T[K] };
 
-/**
- * The type of the values that a schema describes: a schema of valibot, Zod, ArkType and the like, or a JSON
- * Schema literal.
- */
+/** The type of the values that a schema gives: of valibot, Zod, ArkType and the like, or a JSON Schema literal. */
 export type FromAnySchema<S> = S extends StandardSchemaV1
 	? StandardSchemaV1.InferOutput<S>
 	: S extends JsonSchema
 		? FromJsonSchema<S>
 		: unknown;
 
-/**
- * The type of a tool's checked input: an object. If the schema of the tool has no fields, the object has unknown
- * fields.
- */
+/** The type of a tool's checked input: an object, with unknown fields if its schema has none. */
 export type InputOf<S> = unknown extends FromAnySchema<S> ? Record<string, unknown> : FromAnySchema<S>;

@@ -73,10 +73,7 @@ export function mapInner(schema: JsonSchema, change: (inner: JsonSchema, keyword
 	);
 }
 
-/**
- * Finds the target of a `$ref` into the same schema: `#` or a JSON pointer. Returns `undefined` for any other
- * reference.
- */
+/** Finds the target of a `$ref` into the same schema: `#` or a JSON pointer. Returns `undefined` for any other. */
 export function findReferred(ref: string, root: JsonSchema): unknown {
 	if (ref === '#') return root;
 	if (!ref.startsWith('#/')) return undefined;
@@ -147,10 +144,7 @@ function withDependencies(schema: JsonSchema): JsonSchema {
 	};
 }
 
-/**
- * `exclusiveMinimum: true` with `minimum` becomes a number. `exclusiveMaximum: true` with `maximum` becomes a
- * number too.
- */
+/** `exclusiveMinimum: true` with `minimum` becomes a number. The same for the maximum. */
 function withOpenEnds(schema: JsonSchema): JsonSchema {
 	return ['Minimum', 'Maximum'].reduce((current, name) => {
 		const [open, closed] = [`exclusive${name}`, name.toLowerCase()];

@@ -57,9 +57,8 @@ const steps: readonly Step[] = [
 ];
 
 /**
- * Cuts a schema to a number of characters for a model. Every value that fits the schema also fits the cut
- * schema: examples are dropped, descriptions are shortened, and deep parts become `{}`. The caller checks values
- * against the whole schema.
+ * Cuts a schema to a number of characters for a model. Every value of the schema fits the cut schema: examples are
+ * dropped, descriptions are shortened, and deep parts become `{}`. The caller checks values by the whole schema.
  */
 export function slimSchema(schema: JsonSchema, mostCharacters: number): JsonSchema {
 	if (isWithin(schema, mostCharacters)) return schema;

@@ -118,10 +118,7 @@ class Check {
 		return fits;
 	}
 
-	/**
-	 * Whether at least one and at most `most` of the schemas fit. Otherwise reports the mistakes of the nearest
-	 * schema.
-	 */
+	/** Whether at least one and at most `most` of the schemas fit. Else reports the mistakes of the nearest schema. */
 	#fitsSome(schemas: readonly unknown[], value: unknown, seen: Seen, most: number): boolean {
 		const before = this.issues;
 		let nearest: readonly Issue[] | undefined;

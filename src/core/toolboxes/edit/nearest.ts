@@ -77,10 +77,7 @@ interface Scoring {
 	readonly steps: (at: number) => number;
 }
 
-/**
- * Finds the place with the highest score of at least `least`. Of several such places, finds the place nearest to
- * the expected place.
- */
+/** Finds the place with the highest score of at least `least`. Of equal places, the nearest to the expected place. */
 function* findBest(
 	count: number,
 	{ scoreAt, steps }: Scoring,
@@ -131,10 +128,7 @@ export interface Line {
 	readonly at: number;
 }
 
-/**
- * Splits a text into lines. After a final line break there is no further line. Throws `too_large` for too many
- * lines.
- */
+/** Splits a text into lines. A final line break begins no line. Throws `too_large` for too many lines. */
 export function splitLines(text: string): readonly Line[] {
 	const lines: Line[] = [];
 	for (let at = 0; at < text.length; ) {

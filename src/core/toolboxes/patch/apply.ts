@@ -71,10 +71,7 @@ async function findPath(draft: Draft, paths: readonly string[]): Promise<string>
 	return paths[0] ?? '';
 }
 
-/**
- * Applies the hunks of one file. Finds their places by their lines, because line numbers may be shifted. Keeps
- * the line ends of the file.
- */
+/** Applies the hunks of one file by their lines, whose numbers may be shifted. Keeps the line ends of the file. */
 function* applyHunks(text: string, path: string, hunks: readonly Hunk[], work: StepCounter): Steps<string> {
 	const lines = splitLines(text);
 	if (work.spend(text.length + perLine * lines.length)) yield;
@@ -126,10 +123,7 @@ function joinLines(pieces: readonly string[], end: string, isOpen: boolean): str
 	return isOpen && joined.endsWith(end) ? joined.slice(0, -end.length) : joined;
 }
 
-/**
- * Finds the beginning of a hunk. Compares lines exactly, else without blanks at their ends, else without blanks
- * at both sides. Of several places, finds the nearest place.
- */
+/** Finds the begin of a hunk: exactly, else without blanks at line ends, else without outer blanks; the nearest. */
 function* findHunk(
 	index: LineIndex,
 	hunk: Hunk,

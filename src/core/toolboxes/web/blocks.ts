@@ -117,10 +117,7 @@ interface Cell {
 	readonly rows: number;
 }
 
-/**
- * A table that grows cell by cell. If a cell spans several columns or rows, the other places that it covers stay
- * empty.
- */
+/** A table that grows cell by cell. A cell that spans others leaves them empty. */
 export class GrowingTable {
 	readonly node: Table = { type: 'table', align: [], children: [] };
 	/** For each column, the number of further rows that a cell from above covers. */

@@ -163,10 +163,9 @@ function createFailure(message: string): RunletError {
 const prescanned = 1_024;
 
 /**
- * Decodes a text as browsers do. The encoding comes from the byte order mark, else from the header's `charset`,
- * else from a page's `<meta>`. Otherwise it is UTF-8, or windows-1252 if the text is not valid UTF-8. Ignores
- * unknown labels. Invalid bytes become U+FFFD. Throws `invalid_argument` for an encoding that the Encoding
- * standard refuses to decode.
+ * Decodes a text as browsers do: by its byte order mark, else the header's `charset`, else a page's `<meta>`, else as
+ * UTF-8, or windows-1252 if it is not valid UTF-8. Ignores unknown labels. Invalid bytes become U+FFFD. Throws
+ * `invalid_argument` for an encoding that the Encoding standard refuses to decode.
  */
 function decodeText(bytes: Uint8Array, charset: string | undefined, { isHtml }: { readonly isHtml: boolean }) {
 	const label = findMark(bytes) ?? charset ?? (isHtml ? findMeta(bytes) : undefined);

@@ -73,10 +73,7 @@ interface TextPage {
 	readonly pages: number;
 }
 
-/**
- * Returns a part of a text. A part ends before a blank line, else at a line or a word. Throws for a missing
- * part.
- */
+/** Returns a page of a text, which ends before a blank line, else at a line or a word. Throws for a missing page. */
 function readPage(text: string, page: number, length: number): TextPage {
 	const pages = splitPages(text, length);
 	const found = pages[page - 1];
@@ -118,10 +115,7 @@ interface Kept {
 	readonly fetch: ToolContext['fetch'];
 }
 
-/**
- * Caches documents for some minutes, because a model may ask for their further parts. The cache is separate for
- * each session and each `fetch`.
- */
+/** Caches documents for some minutes for their next pages, separately for each session and each `fetch`. */
 class DocumentMemory {
 	readonly #kept = new Map<string, Kept>();
 

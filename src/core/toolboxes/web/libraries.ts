@@ -1,7 +1,4 @@
-/**
- * The libraries that read HTML and robots.txt, and write markdown. The package holds a copy, because they ask
- * for a newer Node than Runlet asks for.
- */
+/** What reads HTML and robots.txt, and writes markdown. The package holds a copy: it asks for a newer Node than Runlet. */
 import parseRobots from 'robots-parser';
 
 export { Parser } from 'htmlparser2';

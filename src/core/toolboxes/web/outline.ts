@@ -25,9 +25,7 @@ const mostText = 10_000_000;
 /** The deepest nesting of lists, items and quotations. Deeper blocks are flattened. */
 const mostNested = 20;
 
-/**
- * Writes markdown while blocks open and close. The tree is written and dropped in pieces, so the work is linear.
- */
+/** Writes markdown while blocks open and close. It writes and drops the tree in pieces, so the work is linear. */
 export class Outline {
 	readonly #written: string[] = [];
 	readonly #line = new Line();

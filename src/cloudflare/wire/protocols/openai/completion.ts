@@ -1,6 +1,4 @@
-/**
- * The schemas of the answers. The code uses only their types, and the API's document uses the schemas themselves.
- */
+/** The schemas of the answers. The code uses their types, and the document of the API the schemas. */
 import * as v from 'valibot';
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));

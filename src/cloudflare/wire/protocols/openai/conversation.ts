@@ -87,10 +87,7 @@ function toToolMessage({ tool_call_id, content }: Extract<ClientMessage, { role:
 	return { role: 'tool', content: toText(content), toolCallId: tool_call_id, isError: false };
 }
 
-/**
- * Checks that each result comes once, after the turn of its call. Checks also that the newest turn has all
- * results or no results.
- */
+/** Checks that each result follows the turn of its call, once, and that the newest turn has all results or none. */
 function assertPaired(messages: readonly ClientMessage[], open: boolean): void {
 	/** The calls of the last turn that have no result yet. */
 	let calls: Map<string, string> | undefined = open ? undefined : new Map();

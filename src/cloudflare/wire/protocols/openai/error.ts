@@ -12,9 +12,7 @@ export function errorBody(error: RunletError): ErrorBody {
 	return { error: { message, type: toErrorType(error), param, code: codes[error.code] ?? error.code } };
 }
 
-/**
- * OpenAI's clients retry after 408, 409, 429 and 5xx. If a retry cannot help, a header tells them not to retry.
- */
+/** OpenAI's clients retry after 408, 409, 429 and 5xx. A header tells them not to if a retry cannot help. */
 export function refusalResponse(thrown: unknown): Response {
 	const error = toRunletError(thrown);
 	const isBusy = error.code === 'conflict' && error.data?.status === 'running';
@@ -22,10 +20,9 @@ export function refusalResponse(thrown: unknown): Response {
 }
 
 /**
- * Returns the response to a run that failed or waits for somebody. A retry would repeat its costs and the effects
- * of its tools, so its status is one that no client retries: 400 for an invalid request, 402 for a used-up
- * budget, otherwise 406. `openai` and the AI SDK retry 408, 409, 429 and 5xx; LangChain retries everything except
- * 400 to 407, 409 and 413.
+ * Returns the response to a run that failed or waits for somebody. A retry would repeat its costs and the effects of
+ * its tools, so no client retries its status: 400 for an invalid request, 402 for a used-up budget, else 406. `openai`
+ * and the AI SDK retry 408, 409, 429 and 5xx; LangChain retries everything except 400 to 407, 409 and 413.
  */
 export function runFailureResponse(error: RunletError): Response {
 	const status = statusFor(error);

@@ -141,10 +141,7 @@ export function listPieces({
 	};
 }
 
-/**
- * Returns the events without the events of restarted turns. Use it only for an answer of which nothing was shown
- * yet.
- */
+/** Returns the events without those of restarted turns. Only for an answer of which nothing was shown yet. */
 export function withoutRestarted(events: readonly RunEvent[]): readonly RunEvent[] {
 	const kept: RunEvent[] = [];
 	let turnAt = 0;
@@ -217,9 +214,7 @@ function createAnnotations() {
 	};
 }
 
-/**
- * Cuts a text before the first occurrence of one of these words, even if the word is split over several pieces.
- */
+/** Cuts a text before the first of these words, even if a word is split over several pieces. */
 function createStopper(words: readonly string[]) {
 	/** Text that is held back because it may be the start of a word. */
 	let held = '';

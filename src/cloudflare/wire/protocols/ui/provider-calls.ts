@@ -13,17 +13,11 @@ interface UiProviderCall {
 	isNew: boolean;
 }
 
-/**
- * Writes the provider's part of a UI message as chunks: the tools that the provider ran, and the sources of the
- * text.
- */
+/** Writes the provider's part of a UI message as chunks: the tools that it ran, and the sources of the text. */
 export class UiProviderCalls {
 	/** The calls that a later event may name, by the provider's ids. */
 	readonly #calls = new Map<string, UiProviderCall>();
-	/**
-	 * How often each id was used. Some providers restart their ids in each turn, but the ids of a message must be
-	 * unique.
-	 */
+	/** The uses of each id. Some providers restart their ids in each turn, but the ids of a message are unique. */
 	readonly #uses = new Map<string, number>();
 	/** The ids of the sources, and whether each source is of the current turn. */
 	readonly #sources = new Map<string, boolean>();

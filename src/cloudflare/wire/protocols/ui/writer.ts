@@ -19,10 +19,7 @@ export interface EarlierRun {
 	readonly events: readonly RunEvent[];
 }
 
-/**
- * The assistant's message that a run writes. Several runs write the same message if calls wait for somebody
- * between these runs.
- */
+/** The assistant's message that a run writes. Several runs write one message if calls wait for somebody in between. */
 export interface UiMessageHead {
 	readonly messageId: string;
 	/** The id of the session. Missing for a run without a session. */

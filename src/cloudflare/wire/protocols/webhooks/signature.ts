@@ -62,10 +62,7 @@ export async function isAuthentic(
 	return isSigned(content, signatures, secrets.map(source.getKey));
 }
 
-/**
- * Returns the signature in the headers. Returns undefined if there is no signature, or if its time is not close
- * to the current time.
- */
+/** Returns the signature in the headers, if there is one and its time is about now. */
 function timelySignature(source: Source, headers: Headers, now: number): Signed | undefined {
 	const signed = source.readSignature(headers);
 	if (signed === undefined || signed.signatures.length === 0) return undefined;

@@ -37,9 +37,7 @@ export interface Source {
 	getKey(secret: string): Uint8Array<ArrayBuffer>;
 	/** Reads the signature from the headers, without the body. `undefined` if there is no signature. */
 	readSignature(headers: Headers): Signed | undefined;
-	/**
-	 * Whether a captured delivery can be replayed with another id, because neither its id nor its time is signed.
-	 */
+	/** Whether a captured delivery can be replayed with another id, because neither id nor time is signed. */
 	readonly isRepeatable?: true;
 	/** Reads a verified payload. */
 	describe(payload: WebhookEvent['payload'], headers: Headers): Description;

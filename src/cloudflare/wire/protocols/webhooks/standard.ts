@@ -3,16 +3,10 @@ import { RunletError } from '../../../../core/base/errors.ts';
 import { parseTime } from './signature.ts';
 import { type Source, signatureHeaders } from './source.ts';
 
-/**
- * The form of an id. An id has no full stop, so the signed text can be split into id, time and body in only one
- * way.
- */
+/** An id without a full stop, so a signature fits only one split of id, time and body. */
 const idForm = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
 
-/**
- * Standard Webhooks 1.0 sign `webhook-id.webhook-timestamp.body` with HMAC-SHA256. The signature is `v1,` and
- * base64.
- */
+/** Standard Webhooks 1.0: `webhook-id.webhook-timestamp.body`, HMAC-SHA256, `v1,` and base64. */
 export const standard: Source = {
 	name: 'standard',
 	getKey: (secret) => standardKey(secret, 'STANDARD_WEBHOOK_SECRET'),
@@ -33,10 +27,7 @@ export const standard: Source = {
 	}),
 };
 
-/**
- * Returns the key of a Standard Webhooks secret: the base64 after `whsec_`. Throws `not_configured`, which names
- * the variable.
- */
+/** The key of a Standard Webhooks secret: the base64 after `whsec_`. Throws `not_configured` that names the variable. */
 export function standardKey(secret: string, variable: string): Uint8Array<ArrayBuffer> {
 	try {
 		const key = fromBase64(secret.replace(/^whsec_/, ''));

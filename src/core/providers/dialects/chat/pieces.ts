@@ -49,10 +49,7 @@ export function createCallReader(reply: ReplyBuilder) {
 	};
 
 	return {
-		/**
-		 * Adds calls, or pieces of calls, that arrive together. Pieces without marks continue the newest calls, one
-		 * piece for each call.
-		 */
+		/** Takes calls, or pieces of calls, that arrive together. Unmarked pieces continue as many of the newest calls. */
 		take: (pieces: readonly Json[]): void => {
 			const bare = pieces.length > 1 ? pieces.filter(isBare) : pieces;
 			for (const piece of pieces) takePiece(piece, bare.indexOf(piece) - bare.length);

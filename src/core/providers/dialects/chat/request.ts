@@ -16,10 +16,7 @@ import { dropFirstSystem, isStrict, joinSystem, toSystemText } from '../../adapt
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { toArguments } from '../../adapter/tools.ts';
 
-/**
- * The differences between an endpoint's Chat Completions and OpenAI's Chat Completions. The defaults are
- * OpenAI's behavior.
- */
+/** The differences between an endpoint's Chat Completions and OpenAI's. The defaults are OpenAI's behavior. */
 export interface ChatQuirks {
 	/** The field that limits the length of the reply. The default is `max_tokens`, which most servers know. */
 	readonly maxTokens?: 'max_tokens' | 'max_completion_tokens';
@@ -37,10 +34,7 @@ export interface ChatQuirks {
 	readonly required?: 'required' | 'any';
 	/** How the endpoint gets the schema of a reply. With `json_object` the schema is described in the prompt. */
 	readonly outputSchema?: 'json_schema' | 'json_object';
-	/**
-	 * Returns the fields for the effort of thinking. By default the field `reasoning_effort` has the name of the
-	 * level.
-	 */
+	/** Returns the fields for the effort of thinking. The default is `reasoning_effort` with the same word. */
 	readonly effort?: (effort: ReasoningEffort, model: string) => Json;
 	/** Whether to request the usage of a stream. Most servers need the request, and some refuse it. */
 	readonly streamOptions?: boolean;
@@ -54,10 +48,7 @@ export interface ChatQuirks {
 	readonly serviceTiers?: Readonly<Record<string, string>>;
 	/** The endpoint's field for the end user, or `false` if it refuses such a field. The default is `user`. */
 	readonly endUser?: string | false;
-	/**
-	 * Whether every turn with calls must have `reasoning_content`. This includes empty texts and turns from other
-	 * providers.
-	 */
+	/** Whether every turn with calls must have `reasoning_content`, even an empty text, and even from other providers. */
 	readonly wantsReasoning?: boolean;
 }
 
@@ -190,10 +181,7 @@ function toMediaPart(part: MessagePart, { images = true, audio = true, pdf = 'fi
 	return undefined;
 }
 
-/**
- * Formats a result. Chat Completions has no field for failed results, so the text of a failed result describes
- * the failure.
- */
+/** Formats a result. Chat has no field for failed results, so the text says that it failed. */
 function toResultText(message: ToolMessage): string {
 	const text = message.parts?.length ? message.parts.map(toPartText).join('\n\n') : messageText(message);
 	return message.isError && !/^error\b/i.test(text) ? `Error: ${text}` : text;
@@ -228,9 +216,8 @@ function toAssistantMessages(message: AssistantMessage, thinks: boolean, dialect
 }
 
 /**
- * Finds the assistant messages of exchanges with tool calls. Their thinking continues from one message to the
- * next, so it is sent back. The thinking of other turns is not sent back
- * (api-docs.deepseek.com/guides/thinking_mode).
+ * Finds the assistant messages of exchanges with tool calls. Their thinking continues from one message to the next, so
+ * it is sent back; the thinking of other turns is not (api-docs.deepseek.com/guides/thinking_mode).
  */
 function findThinkingTurns(messages: readonly Message[]): ReadonlySet<Message> {
 	const found = new Set<Message>();

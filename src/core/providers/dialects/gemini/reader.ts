@@ -19,9 +19,8 @@ interface OpenCall {
 }
 
 /**
- * Reads answers of `generateContent`, streamed or whole. A stream has no terminal event: it is complete if a
- * finish reason came before the connection closed. Keeps the data that Gemini wants back as `parts` for
- * `toGeminiBody`.
+ * Reads answers of `generateContent`, streamed or whole. A stream has no terminal event: it is complete if a finish
+ * reason came before the connection closed. Keeps what Gemini wants back as `parts` for `toGeminiBody`.
  */
 export class GeminiReader implements ReplyReader {
 	readonly #reply: ReplyBuilder;

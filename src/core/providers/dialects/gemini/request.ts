@@ -18,8 +18,7 @@ import { getObject, getObjects, getString, type Json } from '../../adapter/json.
 export function toGeminiBody(request: ModelRequest): Json {
 	const { model, messages, tools, maxOutputTokens, outputSchema } = request;
 	const version = readVersion(model);
-	// For models before version 3 the API refuses a JSON answer together with tools. The prompt then asks for the
-	// schema.
+	// Before version 3 the API refuses a JSON answer together with tools. The prompt then asks for the schema.
 	const enforced = outputSchema !== undefined && (tools.length === 0 || version >= 3);
 	const system = joinSystem(
 		request.system,
@@ -53,10 +52,7 @@ export function toGeminiBody(request: ModelRequest): Json {
 	};
 }
 
-/**
- * Reads the major and minor version in a model's name. Returns 99 if the name has no version, as in
- * `gemini-flash-latest`.
- */
+/** Reads the major and minor version in a model's name. Returns 99 if there is none, as in `gemini-flash-latest`. */
 function readVersion(model: string): number {
 	const [, version] = /gemini-(\d+(?:\.\d+)?)/i.exec(model) ?? [];
 	return version === undefined ? 99 : Number(version);
@@ -104,10 +100,7 @@ function toThinking({ model, reasoningEffort: effort }: ModelRequest): Json | un
 	return { thinkingLevel: roundEffort(effort, pro ? (version === 3 ? proLevels : laterProLevels) : levels), ...shown };
 }
 
-/**
- * Converts messages to contents in the same order. Joins neighbours with the same role, because parallel results
- * require it.
- */
+/** Converts messages to contents in the same order. Joins neighbours of one role, as parallel results require. */
 function toContents(messages: readonly Message[], version: number): Json[] {
 	const contents: { role: string; parts: Json[] }[] = [];
 	const add = (role: string, parts: readonly Json[]): void => {

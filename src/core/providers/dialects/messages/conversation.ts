@@ -19,10 +19,9 @@ export interface WireMessage {
 }
 
 /**
- * Converts messages to content blocks in the same order, without the first system messages. Joins neighbours
- * with the same role. A later system message is placed between the user's turn and the assistant's turn if the
- * model accepts it there. Otherwise it becomes a user message. At the beginning of the conversation, it would
- * invalidate the cache and the later thinking.
+ * Converts messages to content blocks in the same order, without the first system messages. Joins neighbours of one
+ * role. Later system messages go between the user's turn and the assistant's if the model takes them there, else they
+ * become user messages. Before the conversation they would invalidate the cache and the later thinking.
  *
  * @param found the tools that a call's result introduced, by the id of the call
  */
@@ -123,10 +122,7 @@ function toText(text: string): Json[] {
 	return text.trim() === '' ? [] : [{ type: 'text', text }];
 }
 
-/**
- * Converts a result. The API allows only text in a failed result. Other content of a failed result becomes a
- * text that describes the failure.
- */
+/** Converts a result. The API allows only text in a failed result, so the text of other content says that it failed. */
 function toToolResult(message: ToolMessage, found: readonly WireTool[]): Json {
 	const { toolCallId, isError, parts = [] } = message;
 	// The API accepts no other content beside references.
@@ -153,10 +149,7 @@ function toResultBlocks(message: ToolMessage): Json[] {
 	return isError ? [...toText('Error:'), ...blocks] : blocks;
 }
 
-/**
- * Converts an assistant's turn. The original blocks are used if the turn came from Anthropic and has more than
- * text and calls.
- */
+/** Converts an assistant's turn: to the original blocks, if it came from Anthropic and has more than text and calls. */
 function toAssistantBlocks(message: AssistantMessage): Json[] {
 	const { toolCalls = [], providerMetadata = {} } = message;
 	const content = messageText(message);

@@ -56,10 +56,7 @@ function takesReferences(model: string): boolean {
 	return readVersion(model) >= 4.5 && readVersion(model) < 99;
 }
 
-/**
- * Removes the model's thinking from the body of a request. Also removes turns that are empty without their
- * thinking.
- */
+/** Removes the model's thinking from a request's body, and turns that are then empty. */
 export function removeThinking(body: Json): Json {
 	const messages = getObjects(body, 'messages').flatMap((message) => {
 		const content = getObjects(message, 'content').filter(({ type }) => !/^(redacted_)?thinking$/.test(`${type}`));
@@ -91,19 +88,13 @@ function toToolChoice({ toolChoice, parallelToolCalls }: ModelRequest): Json {
 	return { tool_choice: { type: toolChoice === 'required' ? 'any' : toolChoice, ...single } };
 }
 
-/**
- * Reads the version in a model's name: 4.5 of `claude-sonnet-4-5-20250929`. Returns 99 if the name has no
- * version.
- */
+/** Reads the version in a model's name: 4.5 of `claude-sonnet-4-5-20250929`. Returns 99 if there is none. */
 function readVersion(model: string): number {
 	const [, major, minor = '0'] = /claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/i.exec(model) ?? [];
 	return major === undefined ? 99 : Number(`${major}.${minor}`);
 }
 
-/**
- * The default for the most tokens of a reply, because the API requires a limit. Every model of the version can
- * write this many tokens.
- */
+/** The default limit of a reply, which the API requires. Every model of the version can produce it. */
 function findLongestReply(model: string): number {
 	const version = readVersion(model);
 	return version >= 4 ? 32_000 : version >= 3.5 ? 8_192 : 4_096;
@@ -115,9 +106,8 @@ const newerEfforts: readonly ReasoningEffort[] = ['low', 'medium', 'high', 'xhig
 const budgets = { minimal: 1_024, low: 2_048, medium: 8_192, high: 16_384, xhigh: 24_576, max: 31_000 };
 
 /**
- * From version 4.6 on, models think by an effort. From version 3.7 on, older models think within a budget. A
- * forced tool turns thinking off, because the API refuses a forced tool with thinking
- * (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting).
+ * Models since 4.6 think by an effort, and models since 3.7 within a budget. A forced tool turns thinking off, because
+ * the API refuses both (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting).
  */
 function toThinking({ model, reasoningEffort, toolChoice }: ModelRequest, maxTokens: number) {
 	const version = readVersion(model);
@@ -140,10 +130,7 @@ function toThinking({ model, reasoningEffort, toolChoice }: ModelRequest, maxTok
 	return forced || budget < 1_024 ? {} : { thinking: { type: 'enabled', budget_tokens: budget } };
 }
 
-/**
- * Whether a model accepts system messages within the conversation: Sonnet and Haiku from version 5.5 on, other
- * models from version 4.8 on.
- */
+/** Whether a model takes system messages within the conversation: Sonnet and Haiku since 5.5, others since 4.8. */
 function takesSystemInPlace(model: string): boolean {
 	const version = readVersion(model);
 	return version >= 5.5 ? version < 99 : version >= 4.8 && !/sonnet/i.test(model);

@@ -28,8 +28,7 @@ export interface ResponsesDialect {
 }
 
 /**
- * @param added the tools that a call's result introduced, by the id of the call. They follow all results of
- * their turn.
+ * @param added the tools that a call's result brought, by the id of the call. They follow all results of their turn.
  */
 export function toInput(
 	messages: readonly Message[],
@@ -108,8 +107,7 @@ function toParts(parts: readonly MessagePart[]): Json[] {
 }
 
 /**
- * Converts a result to a text, or to parts if it has media. The text of a failed result describes the failure,
- * because the API has no field for it.
+ * Converts a result to text, or to parts if it has media. The text says that it failed, because the API has no field.
  */
 function toOutput(message: ToolMessage): string | Json[] {
 	const { parts = [], isError } = message;
@@ -121,10 +119,7 @@ function toOutput(message: ToolMessage): string | Json[] {
 	return isError && !/^error\b/i.test(text) ? `Error: ${text}` : text;
 }
 
-/**
- * Converts an assistant's turn. The original items are used if the text is unchanged. Otherwise the turn becomes
- * text and calls.
- */
+/** Converts an assistant's turn: to the original items if the text is unchanged, else to text and calls. */
 function toItems(message: AssistantMessage, variant: string, takesReasoning: boolean): Json[] {
 	const { toolCalls = [], providerMetadata = {} } = message;
 	const calls = new Map(toolCalls.map((call) => [call.id, call]));

@@ -103,10 +103,7 @@ export function foreseeResponses(body: Json, variant: Variant, { inputTokens, ..
 /** Tools that the client runs. */
 const clientTools = /^(function|custom|computer|local_shell|apply_patch|tool_search|namespace)/;
 
-/**
- * Returns the unit that a tool bills. Also returns its highest count if this count differs from the number of
- * uses.
- */
+/** Returns the unit that a tool bills, and its highest count if that is not the number of uses. */
 function toUnit(type: string, tool: Json, variant: Variant): readonly [unit?: string, most?: number] {
 	if (type.startsWith('web_search_preview')) return ['preview_searches'];
 	if (type.startsWith('web_search')) return ['web_searches'];
@@ -188,8 +185,7 @@ function readAnnotation(annotation: Json): Omit<Source, 'id'> | undefined {
 }
 
 /**
- * Counts the billed calls of the provider's own tools. Unknown calls count under their own names, as units
- * without a price.
+ * Counts the billed calls of the provider's own tools. Unknown calls count under their own names, as unpriced units.
  */
 export function countUnits(response: Json, output: readonly Json[]): Units {
 	const counts: Record<string, number | undefined> = {};

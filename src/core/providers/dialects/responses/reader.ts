@@ -128,10 +128,7 @@ export class ResponsesReader implements ReplyReader {
 		this.#reply.input(key, custom ? JSON.stringify(piece).slice(1, -1) : piece);
 	}
 
-	/**
-	 * Returns the end of a text that no piece contained. Returns an empty text if the shown pieces differ from the
-	 * text.
-	 */
+	/** Returns the end of a text that no piece brought, or an empty text if the shown pieces differ from the text. */
 	#rest(part: string, all: string): string {
 		const received = this.#received.get(part) ?? '';
 		return all.startsWith(received) ? all.slice(received.length) : '';
@@ -191,10 +188,7 @@ export class ResponsesReader implements ReplyReader {
 		return mime === undefined || data === undefined ? output : { type: 'image', file: this.#reply.image(mime, data) };
 	}
 
-	/**
-	 * @param isWhole whether the response came without a stream. If such a response is unfinished, it continues in
-	 * the background
-	 */
+	/** @param isWhole whether the response came without a stream. If it is unfinished, it continues in the background */
 	#open(response: Json, isWhole = false): void {
 		this.#response = response;
 		const goesOn = response.status === 'queued' || response.status === 'in_progress';
