@@ -54,8 +54,8 @@ export function fromMarkdown(text: string, { directory }: MarkdownOptions = {}):
 
 /**
  * Writes a standard SKILL.md (https://agentskills.io/specification). `when`, `modalities` and `requires` become
- * comma-separated texts under `metadata`, so an entry with a comma is read back as two entries. `tools` and `fn`
- * are left out, because the format has no place for them. Nothing is validated: use `validateMarkdown`.
+ * comma-separated texts under `metadata`, so an entry with a comma is read back as two. `tools` and `fn` are left out:
+ * the format has no place for them. Nothing is validated: use `validateMarkdown`.
  *
  * @throws {RunletError} `invalid_skill` for a skill with a `bodyFn`, because its text does not exist before a turn
  */

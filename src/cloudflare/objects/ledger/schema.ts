@@ -7,15 +7,15 @@ import type { Schema } from '../migrate.ts';
  * are rows of `call`, under their first day, with the reservation, or with the cost if `settled`. A settled row of a
  * lease in `open` is not in the sums yet: the next lease adds it. A `past` day has no leases any more.
  *
- * `parts` of a day are sums by agent, model and user, as JSON. If there are many, they move to rows of `part`,
- * where an empty text means no user. `parts` of a call are the parts of a settled lease in `open`.
+ * `parts` of a day are sums by agent, model and user, as JSON. Many of them move to rows of `part`, where an empty text
+ * is no user. `parts` of a call are those of a settled lease in `open`.
  *
- * `user_day` has the sums of a user's leases. `before` is everything that the user spent and reserved on all
- * earlier days, so the newest row has the total. `user_cap` has caps as JSON.
+ * `user_day` has the sums of a user's leases. `before` is the sum of all earlier days of the user, spent and reserved,
+ * so that the newest row has the total. `user_cap` has caps as JSON.
  *
- * `alert` has the announced shares of budgets with their limits. An `armed` share is announced again under a
- * higher limit. Day 0 is the budget of all days. `outgoing` has alerts that wait for delivery. `watched` has the
- * owner and the limit of a day. Both tables are empty without receivers.
+ * `alert` has the announced shares of budgets with their limits. An `armed` share is announced again under a higher
+ * limit. Day 0 is the budget of all days. `outgoing` has alerts that wait for delivery, `watched` the owner and the
+ * limit of a day. Both are empty without receivers.
  */
 const tables = `
 	CREATE TABLE day (

@@ -23,7 +23,7 @@ export interface WireMessage {
  * role. Later system messages go between the user's turn and the assistant's if the model takes them there, else they
  * become user messages. Before the conversation they would invalidate the cache and the later thinking.
  *
- * @param found the tools that a call's result introduced, by the id of the call
+ * @param found the tools that a call's result brought, by the id of the call
  */
 export function toMessages(
 	messages: readonly Message[],
