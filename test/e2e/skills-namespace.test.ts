@@ -67,7 +67,7 @@ test.each([
 	},
 );
 
-test('CLOUDFLARE_ENV names the environment without --env, as for wrangler dev', async () => {
+test('without --env, CLOUDFLARE_ENV names the environment, as for wrangler dev', async () => {
 	vi.stubEnv('CLOUDFLARE_ENV', 'live');
 	expect(await findNamespace('SKILLS', { config: await writeConfig('wrangler.toml', toml) })).toBe('live');
 });

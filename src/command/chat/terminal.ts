@@ -145,7 +145,7 @@ function createProse() {
 	};
 }
 
-/** Prints the calls of a child. Its answer is the result of the call that started it. */
+/** Prints the calls of a child, but not the child's answer, which is the result of the call that started the child. */
 function printChild({ agent, event }: ChildEvent) {
 	if (event.type === 'child') printChild({ ...event, agent: `${agent}: ${event.agent}` });
 	if (event.type !== 'step') return;

@@ -54,7 +54,7 @@ function findMeant(field: string, known: readonly string[], given: object): stri
 	);
 }
 
-/** The most unknown fields that are checked for typing mistakes. */
+/** At most this many unknown fields are checked for typing mistakes. */
 const mostMistyped = 16;
 
 const noSuchField = 'no such field';

@@ -205,7 +205,7 @@ export function estimateReply({ content, reasoning = '', toolCalls = [] }: Messa
 	return [content, reasoning, ...calls].reduce((sum, text) => sum + estimateTokens(text), 0);
 }
 
-/** The estimates of messages by family and provider. */
+/** The functions that estimate a message, by media family and provider. */
 const estimators = new Map<string, (message: Message) => Size>();
 
 function findSize(message: Message, variant: string | undefined, rules: MediaRules): Size {

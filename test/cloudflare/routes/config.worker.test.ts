@@ -7,7 +7,7 @@ import { createKeys } from '../../credentials.ts';
 const { DAY_BUDGET_TOKENS: _, ...bindings } = { DAY_BUDGET_TOKENS: undefined, ...env };
 const readBudget = (variables: object) => readConfig({ ...bindings, ...variables }).findDayBudget('somebody');
 
-test('a day has a default budget without variables, no budget with `none`, and a cap for each variable', () => {
+test('the budget of a day is the default if no variable is set, has no cap with `none`, and else a cap for each variable', () => {
 	expect(readBudget({})).toEqual({ tokens: 20_000_000 });
 	expect(readBudget({ DAY_BUDGET_TOKENS: 'none' })).toEqual({});
 	expect(readBudget({ DAY_BUDGET_TOKENS: ' 2000000 ' })).toEqual({ tokens: 2_000_000 });

@@ -124,7 +124,7 @@ test('counts every sender of the run’s messages as an asker', async () => {
 	expect(asked.at(-1)?.askers).toEqual([ada.actor, bob.actor]);
 });
 
-test('a token and a link decide as the named person, and without a name as the user of the session', async () => {
+test('a token or a link decides as the person it names, or as the user of the session if it names nobody', async () => {
 	const keys = await createKeys();
 	const { ada, bob, ask, readStatus } = keys;
 	const { id } = await waiting(keys, call('a'), call('b'));

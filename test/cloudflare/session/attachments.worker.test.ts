@@ -157,7 +157,7 @@ describe('attachments of a message', () => {
 		expect(await toldTo(id, 'a')).toMatchObject(harness(image));
 	});
 
-	test('reach the run of an answer if the message answers a question', async () => {
+	test('reach the run that continues with the message, if the message answers a question', async () => {
 		const id = await createSession('equipped');
 		play(call('r', 'read_skill', { name: 'asking' }), call('q', 'ask', { question: 'Which?' }), spoofing('a'), 'Done.');
 		await allEvents(await send(id, 'go'));

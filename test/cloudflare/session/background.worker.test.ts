@@ -240,7 +240,7 @@ test.each([
 	...points.map((point) => ({ who: 'parent', point })),
 	...(['tool-begin', 'tool-end'] as const).map((point) => ({ who: 'parent', point })),
 	...points.map((point) => ({ who: 'child', point })),
-])('reports the end of a child once after a crash of the $who at $point', async ({ who, point }) => {
+])('reports the end of a child exactly once if the $who crashes at $point', async ({ who, point }) => {
 	const day = env.LEDGERS.get(env.LEDGERS.idFromName('local'));
 	const before = (await day.state({})).spent.tokens;
 	const id = await createEditor();

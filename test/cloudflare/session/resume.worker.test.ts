@@ -205,7 +205,7 @@ test('a run that began with an answer is replayed unchanged', async () => {
 	}
 });
 
-test('a reader gets nothing to follow without a run, or after the last event', async () => {
+test('a reader has nothing to follow if there is no run, or after the last event', async () => {
 	const id = await createSession();
 	expect((await follow(id)).status).toBe(204);
 	play('done');

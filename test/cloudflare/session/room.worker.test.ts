@@ -114,7 +114,7 @@ describe('a full session', () => {
 			expect((await put(id, 'b.txt', 3 * mebibyte)).status).toBe(201);
 		}));
 
-	test('is not imported, for any kind of messages', () =>
+	test('is not imported, whatever kinds of messages it holds', () =>
 		limited({}, async () => {
 			const id = await createSession();
 			play('One.');

@@ -55,7 +55,7 @@ describe('the tools of a read skill', () => {
 		expect(results(await readHistory(id))).toMatchObject({ a: 'from the skill', b: 'from the skill' });
 	});
 
-	test('have an unknown outcome or run again after a crash', async () => {
+	test('run again after a crash if that is safe, and else their calls have an unknown outcome', async () => {
 		const id = await equipped();
 		const { requests } = play(
 			calls(call('u', 'unsafe'), call('s', 'slow'), call('l', 'bundled')),

@@ -74,7 +74,7 @@ describe('what a skill requires', () => {
 });
 
 describe('the tools of skills', () => {
-	test('are the tools of each skill itself, and the tools that allowed-tools names', () => {
+	test('are each skill’s own tools, and the tools listed in its allowed-tools', () => {
 		const skills = [
 			make('a', { tools: tool.forAgent([named('own')]) }),
 			allowing('b', 'Read pay(x y, post) Bash(post)'),

@@ -142,7 +142,7 @@ export interface LedgerApi {
 	/** Replaces the caps of a user. The user's spending does not change. */
 	setUserCaps(user: string, caps: UserCaps): Promise<void>;
 	userDays(user: string, count: number): Promise<Day[]>;
-	/** The days of all users: newest first, then by user. At most `daysByUserLimit` rows, after a place. */
+	/** The days of all users: newest first, then by user. Returns at most `daysByUserLimit` rows, beginning after the row at `after`. */
 	daysByUser(count: number, after?: UserDayPlace): Promise<UserDay[]>;
 	/**
 	 * The spending of each of the last `count` days (the ledger keeps 90), summed up by these fields. Any other field is

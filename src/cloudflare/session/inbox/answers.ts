@@ -25,7 +25,7 @@ export function submitAnswers(tx: InboxTransaction, answers: readonly CallAnswer
 	return decideForChild(tx, askedCall, { ...answer, id });
 }
 
-/** Stores answers to open calls. The last answer begins a run. Refuses unchecked arguments. */
+/** Stores answers to open calls. The last answer begins a run. Refuses edited arguments that were not checked since the last turn. */
 export function storeAnswers(
 	tx: InboxTransaction,
 	answers: readonly CallAnswer[],
