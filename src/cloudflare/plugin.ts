@@ -9,8 +9,8 @@ export interface Provided extends Pick<Runtime, 'mcp' | 'memory' | 'schedules'> 
 }
 
 /**
- * A part of Runlet that a Worker has only if it is passed to `createRunlet`: `createRunlet({ agents, plugins:
- * [mcp, memory] })`. There are `mcp`, `memory`, `schedules` and `links`, each in `runlet/cloudflare/NAME`.
+ * A part of Runlet that only some Workers need: `mcp`, `memory`, `schedules` or `links`, each in `runlet/cloudflare/NAME`.
+ * A Worker names its plugins in `createRunlet({ agents, plugins: [mcp, memory] })`.
  */
 export interface Plugin extends RoutePlugin {
 	/** @internal */
