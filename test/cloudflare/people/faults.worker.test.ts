@@ -34,7 +34,7 @@ const refused = () =>
 		needs: 'HOUSE_KEY',
 	});
 
-const secret = /house|abc-|HOUSE_KEY|API key|invalid_api_key/i;
+const secret = /house|HOUSE_KEY|API key|invalid_api_key/i;
 const runId = /run_[\w-]{36}/;
 
 /** The visible parts of a run whose provider refuses the key, by each way to the app. */
