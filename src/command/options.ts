@@ -3,7 +3,7 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { findNearest } from '../core/base/text.ts';
 
-/** Like `parseArgs`, but its error names the wrong option and the nearest known one. `help` is the command that lists all. */
+/** Like `parseArgs`, but errors name the wrong option and the most similar one. The command `help` lists all. */
 export function parseOptions<T extends ParseArgsConfig>(help: string, config: T): ReturnType<typeof parseArgs<T>> {
 	const { tokens = [] } = parseArgs({ ...config, strict: false, tokens: true });
 	const options = config.options ?? {};
@@ -35,7 +35,7 @@ export function parseOptions<T extends ParseArgsConfig>(help: string, config: T)
  * @param names the options of the script, without hyphens
  */
 export function assertNotTakenByNpm(names: readonly string[]): void {
-	// Some of npm's own options are set to an empty value.
+	// npm sets some of its own options to an empty value.
 	const lost = names.find((name) => (process.env[`npm_config_${name.replaceAll('-', '_')}`] ?? '') !== '');
 	if (lost === undefined) return;
 	const script = process.env.npm_lifecycle_event ?? 'start';
@@ -46,7 +46,7 @@ export function assertNotTakenByNpm(names: readonly string[]): void {
 	);
 }
 
-/** Checks the form of a base path. It must be the base path of `createRunlet`. */
+/** Checks the form of a base path, which should be the `basePath` of `createRunlet`. */
 export function toBasePath(path = ''): string {
 	if (path === '' || /^(\/[\w.~-]+)+$/.test(path)) return path;
 	throw new UsageError(`--base-path ${path}: must begin with / and not end with it, such as /ai.`);
@@ -68,7 +68,7 @@ export interface CommandOptions {
 /** A command. */
 export interface Command {
 	readonly usage: string;
-	/** Returns the exit code, or undefined if it goes on until it is stopped. */
+	/** Returns the exit code, or undefined if the command runs until it is stopped. */
 	run(args: readonly string[], options: CommandOptions): Promise<number | undefined>;
 }
 

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Remembers the process that started this process, and returns a function that calls back when that parent has
- * ended. Under npm it watches npm, even if there is a shell in between. Without npm it watches nothing, because
- * `npx runlet dev &` may run longer than its shell.
+ * Returns a function that calls `onDeath` when the process that started this process has ended. Under npm the function
+ * watches npm, even if there is a shell in between. Without npm it watches nothing, because `npx runlet dev &` may run
+ * longer than its shell.
  */
 export function watchParent(): (onDeath: () => void) => void {
 	const listAncestors = () => `${process.ppid} ${isShell(process.ppid) ? findParent(process.ppid) : ''}`;
@@ -21,8 +21,8 @@ export function watchParent(): (onDeath: () => void) => void {
 }
 
 /**
- * Reads field 4 of /proc/PID/stat. Outside of Linux `sh -c` becomes the command that it runs, so there is no shell in
- * between.
+ * Reads the parent from field 4 of /proc/PID/stat. Outside of Linux `sh -c` becomes the command that it runs, so no
+ * shell is in between.
  */
 function findParent(pid: number): string {
 	return (

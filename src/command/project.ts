@@ -7,7 +7,7 @@ import * as v from 'valibot';
 /** The files that configure Wrangler, in Wrangler's own order. */
 const configNames = ['wrangler.json', 'wrangler.jsonc', 'wrangler.toml'];
 
-/** The folder of the project: the nearest one with a configuration of Wrangler, from the working directory upwards. */
+/** The project's folder: the nearest folder with a configuration of Wrangler, from the working directory upwards. */
 export const root = findUpwards(process.cwd()) ?? process.cwd();
 
 /** Wrangler's configuration of the project. The file may be missing: `assertConfig` then throws. */
@@ -46,7 +46,7 @@ export function resolveInProject(name: string, from = join(root, 'package.json')
 
 const ownManifest = v.object({ devDependencies: v.record(v.string(), v.string()) });
 
-/** Returns the package with the version with which this Runlet is tested. */
+/** Returns `NAME@VERSION`, with the version that this Runlet is tested with. */
 export function pinned(name: string): string {
 	const file = join(import.meta.dirname, '..', '..', 'package.json');
 	const { devDependencies } = v.parse(ownManifest, JSON.parse(readFileSync(file, 'utf8')));

@@ -84,7 +84,7 @@ export async function run(args: readonly string[]): Promise<number> {
 	}
 }
 
-/** The providers for vectors, with keys and addresses from the environment. They are loaded only for vectors. */
+/** The providers for vectors, with keys and addresses from the environment. Imported only if vectors are needed. */
 async function createEmbedder(model: string): Promise<Embedder> {
 	const { providers } = await import('../core/index.ts');
 	const { OPENAI_API_KEY, OPENAI_BASE_URL, GEMINI_API_KEY, GEMINI_BASE_URL, MISTRAL_API_KEY, MISTRAL_BASE_URL } =

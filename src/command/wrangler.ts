@@ -6,12 +6,12 @@ import { pathToFileURL } from 'node:url';
 import * as v from 'valibot';
 import { pinned, resolveInProject, root } from './project.ts';
 
-/** Finds Wrangler's program, not its `bin`, which runs this in a child process that outlives a killed parent. */
+/** Finds Wrangler's program. Its `bin` would run the program in a child process that outlives a killed parent. */
 export function findWrangler(): string {
 	return resolveInProject('wrangler');
 }
 
-/** Returns Node's arguments for a short command of Wrangler. Larger semi-spaces speed up the load of its 17 MB. */
+/** Returns Node's arguments for a short command of Wrangler. Larger semi-spaces make its 17 MB load faster. */
 export function toShortCommand(args: readonly string[]): string[] {
 	return ['--no-warnings', '--min-semi-space-size=64', '--max-semi-space-size=64', findWrangler(), ...args];
 }
@@ -22,7 +22,7 @@ export async function loadWrangler(): Promise<typeof import('wrangler')> {
 
 const manifest = v.object({ version: v.string() });
 
-/** Loads the Miniflare that the project's Wrangler runs on. Throws for another major version, whose options differ. */
+/** Loads the Miniflare that the project's Wrangler runs on. Throws unless it is version 4: others differ in options. */
 export async function loadMiniflare(): Promise<typeof import('miniflare')> {
 	const path = resolveInProject('miniflare', findWrangler());
 	const { version } = v.parse(manifest, JSON.parse(readFileSync(join(dirname(path), '../../package.json'), 'utf8')));
@@ -33,7 +33,7 @@ export async function loadMiniflare(): Promise<typeof import('miniflare')> {
 	return import(pathToFileURL(path).href);
 }
 
-/** Keeps Wrangler off the network and out of the home folder. The environment of the caller wins. */
+/** Keeps Wrangler off the network and out of the home folder. The caller's own variables take precedence. */
 export const quietEnv: NodeJS.ProcessEnv = {
 	// Without the banner Wrangler does not look for a newer version.
 	WRANGLER_HIDE_BANNER: 'true',
@@ -46,7 +46,7 @@ export const quietEnv: NodeJS.ProcessEnv = {
 	...process.env,
 };
 
-/** The Worker of a command, in Wrangler's own options. */
+/** The Worker that a command works on, as Wrangler's options `--config` and `--env`. */
 export interface Target {
 	readonly config: string;
 	readonly env: string | undefined;
@@ -95,7 +95,7 @@ export async function wrangler(
 		all += text;
 		if (show) process.stderr.write(text);
 	});
-	// If a process ended before it read everything, the process reports its own error.
+	// Ignored, because a process that ends before it has read all input reports its own error.
 	child.stdin.on('error', () => {});
 	child.stdin.end(input);
 	const [code] = await once(child, 'close');

@@ -20,7 +20,7 @@ export async function hasRemoteKeys(target: Target): Promise<boolean> {
 	}
 }
 
-/** Whether the deployed Worker has the list of this folder, according to this folder. */
+/** Whether the last list that this folder uploaded to a deployed Worker is the current list. */
 export function isPushed({ keys, remotes }: Keys, { env = '' }: Target): boolean {
 	return remotes[env]?.list === listHash(keys);
 }
@@ -52,7 +52,7 @@ export async function recordPush(file: string, { keys }: Keys, { env = '' }: Tar
 	});
 }
 
-/** A deployed Worker, and a key of it with the scope `keys` (to list: `admin`). */
+/** The address of a deployed Worker, and an API key with the scope `keys` (for listing: `admin`). */
 export interface Place {
 	readonly url: string;
 	readonly apiKey: string | undefined;
@@ -73,7 +73,7 @@ export async function revokeStoredKey(place: Place, id: string): Promise<void> {
 	await ask(place, (http) => http.remove(`/v1/keys/${encodeURIComponent(id)}`));
 }
 
-/** Asks a Worker. A request that makes a key is not repeated by itself, because each makes another. */
+/** Sends a request to a Worker. Never retries it, because a repeated request to make a key makes a second key. */
 async function ask<T>({ url, apiKey }: Place, request: (http: Http) => Promise<T>): Promise<T> {
 	try {
 		return await request(createHttp({ baseUrl: url, apiKey, retries: 0 }));

@@ -16,7 +16,7 @@ export async function readSkillFolders(directory: string): Promise<SkillFolder[]
 		else if (!isHidden(name)) paths.push(join(directory, name));
 	}
 	const folders: SkillFolder[] = [];
-	// In sequence: thousands of parallel reads run out of file handles.
+	// Reads in sequence, because thousands of parallel reads would need too many file handles.
 	for (const path of paths) {
 		const files = Object.fromEntries(await readTexts(path));
 		folders.push({

@@ -74,12 +74,12 @@ export function openRemote({ config, env, binding }: Where): OpenedKv {
 			try {
 				return (await run(['key', 'get', key])) || null;
 			} catch (error) {
-				// The key does not exist. If the namespace does not exist, listing its keys fails.
+				// The key does not exist. If the namespace does not exist, `list` fails.
 				if (/404: Not Found|10009|key not found/i.test(toMessageText(error))) return null;
 				throw error;
 			}
 		},
-		// Wrangler logs the list of keys.
+		// Wrangler prints the list of keys at the log level `log`.
 		list: async (prefix) =>
 			v.parse(keyList, JSON.parse(await run(['key', 'list', '--prefix', prefix], 'log'))).map(({ name }) => name),
 		put: (entries) =>
