@@ -37,7 +37,7 @@ function listNames({ madeBy, ...actor }: Actor): readonly string[] {
 
 function findOwnName({ owner, user, via, id }: Actor, isMade: boolean): readonly string[] {
 	if (user !== undefined) return [JSON.stringify([owner, user])];
-	// A token or a link without a user counts only as its maker.
+	// Without a user, only the maker identifies a token or a link.
 	if (isMade) return [];
 	const isOwner = via === 'key' || via === 'account' || via === 'mcp';
 	return [JSON.stringify(isOwner ? [owner] : [owner, via, id])];

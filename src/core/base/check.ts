@@ -59,13 +59,13 @@ const mostMistyped = 16;
 
 const noSuchField = 'no such field';
 
-/** Explains a list in place of an object, whose fields would otherwise be reported as missing. */
+/** Explains a list where an object is expected. Otherwise the object's fields would be reported as missing. */
 function explainList(schema: v.GenericSchema, value: unknown, where: string) {
 	if (!Array.isArray(value) || !('entries' in schema)) return undefined;
 	return { field: where, message: `${where}: expected an object, not a list` };
 }
 
-/** Explains a field with a nearly right name, which would otherwise be reported as missing. */
+/** Explains a mistyped field name. Otherwise the correct field would be reported as missing. */
 function explainMistyped(schema: v.GenericSchema, value: unknown): { field: string; message: string } | undefined {
 	const isStrict = schema.type === 'strict_object' && 'entries' in schema;
 	if (!isStrict || typeof value !== 'object' || value === null) return undefined;
@@ -120,7 +120,7 @@ export function explain(issues: readonly v.BaseIssue<unknown>[], where: string):
 	return { field, message: `${field}: ${describeIssue(at)}` };
 }
 
-/** Returns the mistake in the best form if no form of a union fits and the schema has no message of its own. */
+/** Returns the mistake to report. For a union without its own message, it is a mistake within one of the forms. */
 function findDeepest(issue: v.BaseIssue<unknown>): { path: readonly unknown[]; at: v.BaseIssue<unknown> } {
 	const path = (issue.path ?? []).map(({ key }) => key);
 	const hasOwnWords = issue.type !== 'union' || !issue.message.startsWith('Invalid type: ');

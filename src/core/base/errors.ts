@@ -62,7 +62,7 @@ export class RunletError extends Error {
 		this.data = data;
 	}
 
-	/** The HTTP status of `code`. A refusal of a provider is not the fault of Runlet's client. */
+	/** The HTTP status of `code`. It is 502 if a provider has refused Runlet's request. */
 	get status(): number {
 		if (this.data?.provider !== undefined && refusals.has(this.code)) return 502;
 		return statusOfCode[this.code] ?? 500;
@@ -74,7 +74,7 @@ export function createFieldError(code: string, field: string, what: string): Run
 	return new RunletError(code, `${field}: ${what}`, { field });
 }
 
-/** The body of an error on every route that follows no protocol but Runlet's own (docs/api.md). */
+/** The error body of all routes with Runlet's own protocol (docs/api.md). */
 export interface ErrorBody {
 	readonly error: {
 		readonly code: string;
@@ -83,7 +83,7 @@ export interface ErrorBody {
 	};
 }
 
-/** Converts any thrown value. Another error is only the `cause`, because its text may hold a secret. */
+/** Converts any thrown value. Keeps a foreign error only as the `cause`, because its text may hold a secret. */
 export function toRunletError(error: unknown): RunletError {
 	if (error instanceof RunletError) return error;
 	return new RunletError(
@@ -118,8 +118,8 @@ export function toErrorHeaders(error: RunletError): Record<string, string> {
 }
 
 /**
- * Returns the challenge for a refused client (RFC 9110, 11.6.1): a key or a token (RFC 6750, 3), or a signature in the
- * named header. A client without credentials only sees the scheme.
+ * Returns the challenge for a refused client (RFC 9110, 11.6.1). It requests a key or a token (RFC 6750, 3), or a
+ * signature in the named header. A client without credentials sees only the scheme.
  */
 function toChallenge({ status, message, data }: RunletError): string | undefined {
 	const scope = status === 403 && typeof data?.scope === 'string' ? data.scope : undefined;
@@ -133,14 +133,14 @@ function toChallenge({ status, message, data }: RunletError): string | undefined
 }
 
 function writeChallenge(scheme: string, fields: Readonly<Record<string, string>>): string {
-	// The characters that RFC 6750, 3 allows in the quotes.
+	// Keeps only the characters that RFC 6750, 3 allows in quotes.
 	const quoted = Object.entries({ realm: 'runlet', ...fields }).map(
 		([name, text]) => `${name}="${text.replace(/[^\x20-\x7e]|["\\]/g, '')}"`,
 	);
 	return `${scheme} ${quoted.join(', ')}`;
 }
 
-/** Returns the text of any thrown value for a model, without a stack and without what looks like a secret. */
+/** Returns the text of any thrown value for a model. Leaves out the stack and anything that looks like a secret. */
 export function toMessageText(error: unknown): string {
 	if (error instanceof Error) return redactSecrets(error.message || error.name);
 	return typeof error === 'string' ? redactSecrets(error) : 'unknown error';

@@ -75,7 +75,7 @@ export function toMedia({ kind, mime, data, url, name }: MessagePart): Media | u
 	return url === undefined || opened !== null ? undefined : { ...about, url };
 }
 
-/** Whether models accept it as an image. An image of another type, such as SVG, would make the whole request fail. */
+/** Whether models accept the media as an image. Another type, such as SVG, would make the whole request fail. */
 export function isImage(media: Media | undefined): media is Media & { readonly kind: 'image' } {
 	if (media?.kind !== 'image') return false;
 	return media.url !== undefined || /^image\/(png|jpeg|gif|webp)$/.test(media.mime);

@@ -77,7 +77,7 @@ function readLocation(response: Response, field: string): string | undefined {
 	return response.headers.get('location') ?? undefined;
 }
 
-/** Creates the request that follows a redirect (Fetch standard, "HTTP-redirect fetch"), without a foreign body. */
+/** Creates the request after a redirect (Fetch standard, "HTTP-redirect fetch"). Sends no body to another origin. */
 function toNextHop({ url, init }: Hop, status: number, location: string, options: PublicUrlOptions): Hop {
 	const { field = 'url' } = options;
 	const method = init.method?.toUpperCase() ?? 'GET';

@@ -72,7 +72,7 @@ const entities: ReadonlyMap<string, string> = new Map([
 	['apos', "'"],
 ]);
 
-/** The escaped forms of one character, each sticky and bounded in length. */
+/** The escaped forms of one character, as sticky patterns of bounded length. */
 const percent = /%([\da-f]{2})/iy;
 const backslash = /\\(?:u([\da-f]{4})|x([\da-f]{2})|([^\sux]))/iy;
 const entity = /&(?:#x0{0,6}([\da-f]{1,4})|#0{0,6}(\d{1,5})|(amp|lt|gt|quot|apos));/iy;
@@ -85,7 +85,7 @@ const readPercent: ReadSign = (text, at) => {
 const readBackslash: ReadSign = (text, at) => {
 	const [all, four, two, sign = ''] = text[at] === '\\' ? matchAt(backslash, text, at) : [];
 	if (all === undefined) return readPlain(text, at);
-	// No secret has a control character.
+	// These are control characters, and no secret has a control character.
 	if (/[bfnrt]/.test(sign)) return [10, all.length];
 	return [sign === '' ? Number.parseInt(four ?? two ?? '', 16) : sign.charCodeAt(0), all.length];
 };

@@ -38,7 +38,7 @@ export class Work implements StepCounter {
 		this.#options = options;
 	}
 
-	/** Whether it has exceeded its limit. */
+	/** Whether the work has exceeded its limit. */
 	get isOver(): boolean {
 		return this.#done > mostSteps;
 	}
