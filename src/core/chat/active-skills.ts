@@ -30,8 +30,8 @@ export interface Origin {
 const bySummary: Origin = { place: -1 };
 
 /**
- * The skills with callable tools: the read skills and their required skills. A skill is active from the turn after its
- * reading on, while requests have the result of the reading or a summary that names it.
+ * The skills with callable tools: the read skills and their required skills. A skill is active from the turn after the
+ * model read it, as long as requests have the result of the reading or a summary that names the skill.
  */
 export class ActiveSkills {
 	readonly #options: ActiveSkillsOptions;
@@ -39,7 +39,7 @@ export class ActiveSkills {
 	readonly #loaded = new Map<string, readonly Skill[]>();
 	#window: Window | undefined;
 	#read = new Map<string, Origin>();
-	/** The messages before this index were searched for readings. */
+	/** The messages before this index have been searched for read skills. */
 	#place = 0;
 
 	constructor(options: ActiveSkillsOptions) {

@@ -13,7 +13,7 @@ export interface SentPrompt extends Pick<Conversation, 'messages' | 'window' | '
 	readonly system?: string;
 }
 
-/** Records an answered request. Returns `undefined` without usage and references. */
+/** Records an answered request. Returns `undefined` if it has neither a count of input tokens nor references. */
 export function createPromptRecord(sent: SentPrompt, usage: ChatUsage, at: number): PromptRecord | undefined {
 	const { model, tools = [], system = '' } = sent;
 	const { messages, references } = sent;
@@ -34,7 +34,7 @@ export function createPromptRecord(sent: SentPrompt, usage: ChatUsage, at: numbe
 /** The tolerance for the counts of providers, who count in steps of up to 128 tokens. */
 const unevenTokens = 256;
 
-/** The fewest tokens of a cached prompt: for most models, and for all models. */
+/** The fewest tokens that a provider caches: most models cache from the first number on, and all from the second. */
 const [usualMinimum, highestMinimum] = [1_024, 4_096];
 
 /**

@@ -36,13 +36,13 @@ interface Room {
 
 /**
  * Asks the model with as much of the conversation as fits (`contextFull`). If the request is over the limit, or if the
- * provider refuses its length before a part was shown, references replace older results. If that is not enough, the
- * oldest messages are left out until the request has about half of its size. Throws `context_overflow` if the newest
- * user message and the messages after it do not fit.
+ * provider refuses its length before it sent a part of the reply, references replace older results. If that is not
+ * enough, the oldest messages are left out until the request has about half of its size. Throws `context_overflow` if
+ * the newest user message and the messages after it do not fit.
  */
 export async function askWithinContext(turn: PreparedTurn, conversation: Conversation): Promise<TurnReply> {
 	const { options, signal, readers } = turn;
-	/** `sent` was selected for this state of the conversation. */
+	/** The state of the conversation for which the tools in `sent` were selected. */
 	let { window, references } = conversation;
 	let sent: SentTools = turn;
 	const limit = await raceAbort(findContextLimit(options), signal);
@@ -109,8 +109,8 @@ async function keepWithinLimit(turn: PreparedTurn, conversation: Conversation, l
 }
 
 /**
- * Returns the limits after a refusal of a request whose estimate was within the limit: half of it, or the newest group
- * alone. Returns `undefined` if there is only one group.
+ * Returns the limits after the provider refused a request that seemed to fit: half of its estimated size, or more if
+ * the newest group needs more. Returns `undefined` if nothing can be left out.
  */
 async function findRoomAfterRefusal(turn: PreparedTurn, conversation: Conversation): Promise<Room | undefined> {
 	const { contextFull = 'fail' } = turn.options;
@@ -182,7 +182,7 @@ async function countCharactersPerToken({ options, signal }: PreparedTurn, sent: 
 	return Math.min(4, Math.max(1, (4 * countTokensHeuristic(sent)) / Math.max(1, parts.messages)));
 }
 
-/** Finds the first place from which the request and `more` tokens are within the target, else within the limit. */
+/** Finds the first place from which the request and `more` tokens fit the target. If there is none, tries the limit. */
 async function findFirstFitting(
 	turn: PreparedTurn,
 	conversation: Conversation,

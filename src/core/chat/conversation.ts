@@ -24,7 +24,7 @@ export interface Window {
 export interface References {
 	/** All referenced results are before this index. */
 	readonly before: number;
-	/** The references by their results. */
+	/** Maps each older result to its reference. */
 	readonly messages: ReadonlyMap<Message, ToolMessage>;
 	readonly first: { readonly place: number; readonly callId: string };
 }
@@ -34,7 +34,7 @@ export interface Conversation {
 	readonly messages: Message[];
 	/** Only moves forward: a left-out message stays out for the rest of the run. */
 	window: Window;
-	/** The sent forms of messages with a recalled text. */
+	/** Maps each message with a recalled text to the message that is sent instead. */
 	fronts?: ReadonlyMap<Message, UserMessage>;
 	references?: References;
 	/** Resolves once a message is stored. */
@@ -42,7 +42,7 @@ export interface Conversation {
 	readonly spend: (usage: ChatUsage | undefined) => void;
 }
 
-/** Finds the window of a history: all of it, or from its newest summary on that has a user message after it. */
+/** Finds the window of a history: from the newest summary that has a later user message, else the whole history. */
 export function findWindow(messages: readonly Message[]): Window {
 	const newest = messages.findLastIndex(({ role }) => role === 'user');
 	const at = messages.findLastIndex((message, index) => index < newest && isSummary(message));
@@ -60,7 +60,7 @@ export function withSummary({ front, from }: Window, ...summary: readonly Messag
 	return { front: [...front.filter(isKept), ...summary], from };
 }
 
-/** Lists the later places where a window may begin: user messages that have messages before them to leave out. */
+/** Lists the later places where a window can begin: user messages with earlier messages that can be left out. */
 export function findCuts(messages: readonly Message[], { from }: Window): number[] {
 	const cuts: number[] = [];
 	let some = false;

@@ -30,7 +30,7 @@ export type RequestSize = Pick<ContextBudget, 'parts' | 'total'>;
 
 /**
  * Checks a request against the context limit: `maxContextTokens`, else `modelContextWindow`. Resolves to `undefined`
- * without a limit. Rejects with `context_overflow` over it, with `data` `{ parts, total, limit }`.
+ * without a limit. Rejects with `context_overflow` and `{ parts, total, limit }` over the limit.
  */
 export async function checkBudget(
 	options: Pick<

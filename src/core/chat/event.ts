@@ -19,7 +19,7 @@ export interface Step {
 	readonly providerCalls?: readonly ProviderCall[];
 	/** The sources of the text. */
 	readonly sources?: readonly Source[];
-	/** Why the provider's cache had less than the previous request. Missing after a hit, and if it is not reported. */
+	/** Why fewer tokens came from the cache than the previous request had. Missing after a hit, or if not reported. */
 	readonly cacheMiss?: CacheMiss;
 }
 
@@ -39,7 +39,7 @@ export interface Question {
 	readonly options?: Readonly<Record<string, unknown>>;
 }
 
-/** A question whose tool takes the answer (`onAnswer`), and the `resume` data of the tool. No reader sees it. */
+/** The call whose tool takes the answer to its question (`onAnswer`), and its `resume` data. Readers do not get it. */
 export interface AnswerTo {
 	readonly callId: string;
 	readonly resume: unknown;
@@ -89,7 +89,7 @@ export type SideEvent = Extract<LoopEvent, { readonly type: 'note' | 'tasks' | '
 /** An event of a run. A `switch` on `type` needs no case for unknown kinds. */
 export type RunEvent = ReplyDelta | LoopEvent;
 
-/** Shows an event to the readers of a run. A returned promise means that they are slower. Waiting limits the memory. */
+/** Passes an event to the readers of a run. Returns a promise if they are slower. Waiting for it limits the memory. */
 export type Emit = (event: RunEvent) => undefined | Promise<void>;
 
 const terminalKinds: ReadonlySet<string> = new Set<TerminalEvent['type']>([
@@ -147,7 +147,7 @@ export function joinDeltas(events: readonly RunEvent[]): RunEvent[] {
 export interface EventFeed {
 	/** Adds the only reader. From this call on, the run waits for the reader. */
 	readonly attach: () => void;
-	/** Adds an event, unless the feed has ended. A returned promise means that the reader is slower. */
+	/** Adds an event, unless the feed has ended. Returns a promise if the reader is slower. */
 	readonly add: (event: RunEvent) => undefined | Promise<void>;
 	/** Stops waiting for the reader. */
 	readonly release: () => void;
@@ -159,9 +159,7 @@ export interface EventFeed {
 /** The most unread events before the run waits for the reader, or before deltas are joined if there is no reader. */
 const highWater = 1_024;
 
-/**
- * The loop adds more events directly after these events. Within these microtasks they are in one batch of the reader.
- */
+/** The loop adds more events directly after these events. The feed waits for them, so the reader gets one batch. */
 const followed: ReadonlySet<string> = new Set<RunEvent['type']>(['stop', 'tool_result', 'step']);
 const patience = 64;
 

@@ -155,7 +155,7 @@ export interface RunResult<Output = unknown> {
 		readonly stopReason?: string;
 		readonly manualToolCalls?: readonly WaitingCall[];
 		readonly question?: Question;
-		/** Of a question whose tool takes the answer: pass it on with the answer in `options.openCalls`. */
+		/** Set if the question's tool takes the answer. Pass it back with the answer in `options.openCalls`. */
 		readonly answerTo?: AnswerTo;
 		readonly [key: string]: unknown;
 	};

@@ -5,7 +5,7 @@ import { estimateTokens, type ImageSize, type MediaRules } from './tokens.ts';
 const audioPerSecond = 32;
 /** The tokens of a second of video with its sound (Gemini). */
 const videoPerSecond = 300;
-/** The least bytes of a second of audio and of video without a known length: 16 and 200 kbit, as in calls. */
+/** The lowest assumed bytes per second of audio (16 kbit/s) and video (200 kbit/s) of unknown length. */
 const leastAudioBytes = 2_000;
 const leastVideoBytes = 25_000;
 
@@ -23,7 +23,7 @@ export function countMediaTokens(part: MessagePart, rules: MediaRules): number {
 		return Math.ceil(videoPerSecond * (readSeconds(bytes) ?? bytes.length / leastVideoBytes));
 	if (kind === 'audio')
 		return Math.ceil(audioPerSecond * (readSeconds(bytes) ?? bytes.length / readAudioRate(bytes, mime)));
-	// Known families get a placeholder for a file of another type.
+	// Models of known families get only a placeholder for a file of another type.
 	return kind === 'text' || rules.family === 'any' ? estimateTokens(decodeUtf8(bytes)) : 0;
 }
 
@@ -135,7 +135,7 @@ function toSize(width: number, height: number): ImageSize | undefined {
 	return width > 0 && height > 0 ? { width, height } : undefined;
 }
 
-/** The bytes of a page, if neither page objects nor content streams are found. */
+/** The assumed bytes of a page if a PDF has neither page objects nor content streams. */
 const pageBytes = 40_000;
 /** The characters before a stream that hold its dictionary. */
 const dictionaryLength = 1_000;
@@ -149,7 +149,7 @@ function countPages(bytes: string): number {
 }
 
 function countNamed(bytes: string): number {
-	// A file with compressed objects may name only some of its pages.
+	// In a file with compressed objects, only some page objects may be readable.
 	if (bytes.includes('/ObjStm')) return 0;
 	let pages = 0;
 	for (let at = bytes.indexOf('/Type'); at !== -1; at = bytes.indexOf('/Type', at + 5)) {

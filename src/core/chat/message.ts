@@ -11,7 +11,7 @@ export interface SystemMessage {
 	 * after it, and all later messages. Other system messages are always sent.
 	 */
 	readonly summary?: boolean;
-	/** Only of a summary: the skills that the model read before it. Their tools are still callable. */
+	/** Only for a summary: the skills that the model read before the summary. Their tools are still callable. */
 	readonly skills?: readonly string[];
 }
 

@@ -33,11 +33,11 @@ export interface HiddenCost {
 export interface Meter {
 	/** Reserves the possible cost. Returns the most tokens of the reply. An error here ends the run without a request. */
 	readonly reserve: (request: MeteredRequest) => number | undefined | Promise<number | undefined>;
-	/** Whether `isWhole` would allow a longer reply to the last reserved request. */
+	/** Whether the last reserved request got a shorter reply limit than `isWhole` would allow. */
 	readonly isShort?: boolean;
 	/**
-	 * Takes the cost of a request that produced no message: it failed, or was for a summary or vectors. With `cut` the
-	 * request was interrupted and may have cost more than `usage`. `outputTokens` is the estimated output.
+	 * Receives the cost of a request that produced no message: it failed, or was for a summary or vectors. With `cut`
+	 * the request was interrupted and may have cost more than `usage`. `outputTokens` is the estimated output.
 	 */
 	readonly lost: (
 		usage: ChatUsage | undefined,
@@ -85,7 +85,7 @@ export function toCharge(call: EndedCall): CallCharge {
 	};
 	const input = reported.input ?? Math.ceil(inputTokens * margin);
 	if (isCut) {
-		// The reported input may be the input of only the first reading.
+		// The provider may have reported only the input of the first reading.
 		const read = hasReadAgain === true ? Math.max(input, inputTokens) : input;
 		const isCurrent = reported.output !== undefined && reported.output >= outputTokens * currentFrom;
 		const estimate = Math.ceil(isCurrent ? outputTokens : (outputTokens + unseenTokens) * margin);

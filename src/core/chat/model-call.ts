@@ -130,7 +130,7 @@ function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'first
 		if (isStopped) return;
 		const isFirst = last === 0;
 		last = Date.now();
-		// The timer for the start checks early enough, unless a pause must be shorter than the start.
+		// The running timer also checks the first pause early enough. Only a shorter pause needs a new timer.
 		if (!isFirst || longestPause >= longestStart) return;
 		clearTimeout(timer);
 		timer = setTimeout(check, longestPause);
@@ -157,7 +157,7 @@ function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'first
 export const usualReplyBytes = 8_388_608;
 /** The approximate bytes of an event besides its text. */
 const eventBytes = 32;
-/** The most successive empty deltas before timers may run. Only a timeout ends a stream of empty deltas. */
+/** The most successive empty deltas before timers can run. Only a timeout ends a stream of empty deltas. */
 const emptyAtOnce = 1_024;
 
 export function createReplyTooLarge(model: string, maxBytes: number): RunletError {
@@ -222,7 +222,7 @@ export interface TurnReaders {
 	readonly emit: Emit;
 	/** Whether readers have seen a part of a reply that may still be dropped. */
 	isShown: boolean;
-	/** Tells the readers to drop what they have seen of the turn. */
+	/** Makes the readers drop the part of the turn that they have seen. */
 	readonly restart: () => Promise<void>;
 }
 
@@ -247,9 +247,9 @@ interface MeteredTurn extends TurnRequest {
 }
 
 /**
- * Asks a model for one turn. Retries a failure that may pass, then asks the fallbacks. If readers have seen a part of a
- * failed try, `turn.restarted` comes before the next try. Errors of the meter are not retried. A reply without
- * streaming is emitted as one delta. The usage includes failed tries. Throws a `RunletError`.
+ * Asks a model for one turn. Retries after a temporary failure, then asks the fallbacks. If readers have seen a part of
+ * a failed attempt, emits `turn.restarted` before the next attempt. Does not retry after errors of the meter. Emits a
+ * reply without streaming as one delta. The usage includes failed attempts. Throws a `RunletError`.
  */
 export async function askModel(turn: TurnRequest): Promise<TurnReply> {
 	const { options, signal, readers } = turn;
@@ -404,7 +404,7 @@ async function findNextReady(options: ChatOptions, fallbacks: string[], emit: Em
 	return undefined;
 }
 
-/** Returns the retries and timeouts of a call: those of the options, else those of the model's provider. */
+/** Returns the retries and timeouts of a call: from the options, else from the model's provider. */
 function findLimits(options: ChatOptions, model: string): { maxRetries?: number; timeouts: Timeouts } {
 	const { maxRetries, timeouts } = options;
 	const own = findProvider({ ...options, model });

@@ -3,7 +3,7 @@ import { isRecord } from '../base/json.ts';
 import { sleep, toAbortError } from '../base/promises.ts';
 import { addUsage, type ChatReply, type ChatUsage } from './reply.ts';
 
-/** The codes of failures for which a repetition may succeed. */
+/** The codes of failures that a retry may fix. */
 const retryable: ReadonlySet<string> = new Set(['rate_limited', 'overloaded', 'timeout', 'network', 'interrupted']);
 
 /** The codes of connection errors of Node, undici and Bun. */
@@ -26,7 +26,7 @@ export function toModelError(error: unknown, model: string): RunletError {
 	const insufficientQuota = code === 'insufficient_quota' ? true : undefined;
 	const data = { model, status, insufficientQuota, retryAfter };
 	const text = toMessageText(error);
-	// The loop checks its own signal first, so this abort has another cause.
+	// The loop has already checked its own signal, so this abort has another cause.
 	if (error instanceof Error && error.name === 'AbortError')
 		return new RunletError('interrupted', `${model}: the call was broken off.`, data, { cause: error });
 	const kind = status === undefined ? findCode(code, text) : findStatusCode(status);
@@ -131,7 +131,7 @@ interface RetryOptions<R> {
 	readonly addLost?: (reply: R, lost: ChatUsage) => R;
 }
 
-/** Makes a call, and repeats it after a failure that may pass. The usage of failed tries is added to the outcome. */
+/** Makes a call, and retries it after a temporary failure. Adds the usage of failed attempts to the outcome. */
 export async function retry<R>(
 	call: () => Promise<R>,
 	{ model, maxRetries, signal, mayRetry = () => true, addLost = (reply) => reply }: RetryOptions<R>,
@@ -160,7 +160,7 @@ export function addLostUsage<R extends ChatReply>(reply: R, lost: ChatUsage): R 
 	return { ...reply, usage: addUsage(lost, reply.usage) };
 }
 
-/** Returns the milliseconds before the next try: half a second, doubled each time, and half of it random. */
+/** Returns the milliseconds before the next attempt: half a second, doubled each time, and half of it random. */
 function computeBackoff(retries: number): number {
 	return 500 * 2 ** retries * (0.5 + Math.random() / 2);
 }

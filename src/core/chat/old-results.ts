@@ -14,13 +14,13 @@ import { searchName } from './tool-search.ts';
 const keptTurns = 5;
 const leastTurns = 1;
 
-/** The least tokens that a step saves: with a cold cache, with a warm cache, and if the request does not fit. */
+/** The fewest tokens that a step must save: with a cold cache, with a warm cache, and if the request does not fit. */
 const [leastCold, leastWarm, leastFull] = [4_000, 8_000, 1];
 
 /** The cost of writing a token to the cache again, and of reading it, as shares of the usual price. */
 const [rewriting, reading] = [1.15, 0.1];
 
-/** The most expected further requests of a conversation. */
+/** At most this many further requests of a conversation are expected. */
 const mostExpected = 50;
 
 interface Before extends Pick<ChatOptions, 'model' | 'cache'> {
@@ -30,7 +30,7 @@ interface Before extends Pick<ChatOptions, 'model' | 'cache'> {
 	readonly now: number;
 }
 
-/** Takes a step, if there is one, and warns the readers. Returns whether it did. */
+/** Applies a step and warns the readers. Returns false if there is no step. */
 export async function takeStep(
 	{ conversation, emit }: { readonly conversation: Conversation; readonly emit: Emit },
 	step: Step | undefined,
@@ -41,7 +41,7 @@ export async function takeStep(
 	return true;
 }
 
-/** Updates the references after a move of the window, or after a message was inserted at a place. */
+/** Updates the references after the window moved, or after a message was inserted at a place. */
 export function keepReferences(conversation: Conversation, inserted = Number.POSITIVE_INFINITY): void {
 	const { references } = conversation;
 	if (references === undefined) return;
@@ -53,7 +53,7 @@ interface Step {
 	readonly warning: string;
 }
 
-/** Whether older results may be sent as references. Not in manual mode, where `read_result` does not run. */
+/** Whether older results can be sent as references. In manual mode `read_result` does not run, so they cannot. */
 export function isReferring({ oldResults, mode }: Pick<ChatOptions, 'oldResults' | 'mode'>): boolean {
 	return oldResults !== 'keep' && mode !== 'manual';
 }
@@ -71,8 +71,8 @@ export function restoreReferences(
 
 /**
  * Finds a step that saves cost by replacing older results with references. A step changes the middle of the request, so
- * the provider's cache misses the rest. With a cold cache that costs nothing. With a warm cache the step must save more
- * in as many further requests as there were so far.
+ * the provider's cache misses the rest. With a cold cache that costs nothing. With a warm cache the step must save
+ * more, if the conversation gets as many further requests as it had so far.
  */
 export function findPayingStep(conversation: Conversation, before: Before): Step | undefined {
 	const { messages, window } = conversation;

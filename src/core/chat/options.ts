@@ -58,7 +58,7 @@ export interface RunContext
 	readonly askedBy?: Actor | (() => Actor | undefined);
 	/** Creates the idempotency key of a call. The default is a random key. */
 	readonly createKey?: (callId: string) => string;
-	/** The state of the session. Without it the state lasts for this run. */
+	/** The state of the session. Without this field the state lasts only for this run. */
 	readonly state?: StateStore;
 }
 
@@ -109,21 +109,21 @@ export interface OneOfTools {
 
 /** Facts about a message, for a store that replays the run later. */
 export interface MessageContext {
-	/** The model turn. Only of an assistant message. */
+	/** Only for an assistant message: the model turn. */
 	readonly turn?: Turn;
 	/** The notes and warnings since the previous message, in order. */
 	readonly before: readonly SideEvent[];
-	/** Only of a summary: the number of messages of the history that follow it. They were passed or stored before it. */
+	/** Only for a summary: the number of messages after it in the history. They were passed or stored before it. */
 	readonly inFrontOf?: number;
-	/** Only of a summary: its cost, which counts in the usage of the run but not in the usage of a turn. */
+	/** Only for a summary: its cost, which counts in the usage of the run but not in the usage of a turn. */
 	readonly usage?: ChatUsage;
-	/** Only of an assistant message: the cost of its own request. `turn.usage` also counts failed tries. */
+	/** Only for an assistant message: the cost of its own request. `turn.usage` also counts failed attempts. */
 	readonly spent?: ChatUsage;
-	/** Only of an assistant message: the milliseconds without a delta, in which the model may have thought. */
+	/** Only for an assistant message: the milliseconds without a delta, in which the model may have thought. */
 	readonly silentMs?: number;
-	/** Only of an assistant message: the `lastPrompt` of the next run. */
+	/** Only for an assistant message: the `lastPrompt` of the next run. */
 	readonly prompt?: PromptRecord;
-	/** Only of an assistant message: whether all its calls may run again after a crash (`retry: 'safe'`). */
+	/** Only for an assistant message: whether all its calls may run again after a crash (`retry: 'safe'`). */
 	readonly isRepeatable?: boolean;
 	/** The reason if the tool of this result stops the run. */
 	readonly haltedReason?: string;
@@ -250,9 +250,7 @@ export interface ChatOptions extends ProviderChoices {
 	readonly openCalls?: ReadonlyMap<string, OpenCallState>;
 	/** Used ids. A new call with a used id gets a suffix. */
 	readonly takenIds?: ReadonlySet<string>;
-	/**
-	 * After this number of model turns with their tools, the run stops as `awaiting_tools` without an open call.
-	 */
+	/** After this number of model turns and their calls, the run stops as `awaiting_tools`, without any open call. */
 	readonly stopAfter?: number;
 	readonly signal?: AbortSignal;
 	/** The context of the tools. */

@@ -31,7 +31,7 @@ export function isProviderToolType(type: string): type is ProviderToolType {
 
 /** The tokens of input at which a provider shortens a conversation. */
 export interface ProviderContext {
-	/** From here on the provider leaves out the results of older calls. The model cannot open them again. */
+	/** From this number of tokens on, the provider leaves out results of older calls. The model cannot reopen them. */
 	readonly clearResultsAt?: number;
 	/** From this number of tokens on, the provider summarizes the conversation, at its price. */
 	readonly compactAt?: number;
@@ -41,7 +41,7 @@ export interface ProviderContext {
 export interface ProviderChoices {
 	/** Tools that the provider runs. A name alone means the tool with its defaults. */
 	readonly providerTools?: readonly (ProviderToolType | ProviderTool)[];
-	/** The tier of service: one tier is cheaper and slower, another tier is dearer and faster. */
+	/** The tier of service. Tiers differ in price and speed. */
 	readonly serviceTier?: 'standard' | 'flex' | 'priority';
 	/** Faster output at a higher price. */
 	readonly speed?: 'fast';

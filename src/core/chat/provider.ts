@@ -24,7 +24,7 @@ export interface ProviderRegistration {
 	readonly computePrice?: PriceOf;
 	/** Returns the most that a call may cost, including the provider's own tools. */
 	readonly computeMost?: (model: string, call: CallEstimate) => MostCost;
-	/** Returns the same provider with your own prices, by the names of models. Its own `price` wins. */
+	/** Returns the same provider with your own prices by model name. The `price` setting takes precedence. */
 	readonly withPrices?: (prices: ModelPrices) => ProviderRegistration;
 	/** The variable that is missing, such as `ANTHROPIC_API_KEY`. Errors name it. */
 	readonly needs?: string;
@@ -39,7 +39,7 @@ export interface CallEstimate extends ProviderChoices {
 	readonly cache?: PromptCache;
 	/** The estimated tokens of the request. */
 	readonly inputTokens: number;
-	/** The audio tokens among them, which some models bill at another price. */
+	/** The audio tokens among `inputTokens`, which some models bill at another price. */
 	readonly inputAudioTokens?: number;
 	/** The most tokens of the reply. */
 	readonly outputTokens: number;
@@ -67,13 +67,13 @@ export type PriceOf = (
 
 /** The known abilities of a provider's models. You may add your own fields. */
 export interface ProviderMeta {
-	/** Whether they take images. */
+	/** Whether the models accept images. */
 	readonly vision?: boolean;
-	/** Whether they take audio. */
+	/** Whether the models accept audio. */
 	readonly audio?: boolean;
-	/** Whether they show their thinking, or take an effort. */
+	/** Whether the models show their thinking, or accept an effort. */
 	readonly reasoning?: boolean;
-	/** Whether they may hide their thinking. Then an interrupted reply is charged for silence too. */
+	/** Whether the models may hide their thinking. If so, an interrupted reply is also charged for silence. */
 	readonly hidesThinking?: boolean;
 	/** The context window of the usual models in tokens. For a single model, call the registration's `contextWindow`. */
 	readonly contextWindow?: number;
@@ -100,8 +100,8 @@ export interface CallOptions extends ProviderChoices {
 	/** The id of the call whose result introduced a tool, by the tool's name. Such tools are last in the list. */
 	readonly foundBy?: ReadonlyMap<string, string>;
 	/**
-	 * Called at each sign of activity, so that a model that thinks for long does not count as lost. A caller that sets
-	 * this watches and retries the call itself, as the loop does, and the provider makes a single request.
+	 * Called at each sign of activity, so that a model that thinks for long does not count as lost. If it is set, the
+	 * provider makes a single request, and the caller watches and retries the call itself, as the loop does.
 	 */
 	readonly onActivity?: () => void;
 	/** The retries of a call outside of a run. The default is a setting of the provider, else 0. */
@@ -111,7 +111,7 @@ export interface CallOptions extends ProviderChoices {
 }
 
 /**
- * The lifetime of a prompt in the provider's cache. `auto` is the cheaper lifetime for the session, `false` no cache.
+ * The lifetime of a prompt in the provider's cache. `auto` selects the cheaper one for the session. `false`: no cache.
  */
 export type PromptCache = '5m' | '1h' | 'auto' | false;
 
@@ -184,7 +184,7 @@ export interface Timeouts {
 /** All levels of effort, from the lowest. */
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-/** How much a model thinks. A missing level becomes the nearest level: of two the higher one, unless it is `max`. */
+/** How much a model thinks. A level that a model lacks becomes the nearest, preferably the higher (except `max`). */
 export type ReasoningEffort = (typeof reasoningEfforts)[number];
 
 /** Throws `invalid_request` with the list of levels for an unknown level. */

@@ -17,7 +17,7 @@ export interface Recalled {
 export type Recall = (text: string) => Recalled | undefined | Promise<Recalled | undefined>;
 
 export type RecalledFronts = Pick<Recalled, 'text' | 'sources'> & {
-	/** The sent forms of the messages with a recalled text. */
+	/** Maps each message with a recalled text to the message that is sent instead. */
 	readonly fronts: ReadonlyMap<Message, UserMessage>;
 };
 

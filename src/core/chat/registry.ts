@@ -104,7 +104,7 @@ export function canTalk({ chatFn, chatStreamFn }: Pick<ChatOptions, 'chatFn' | '
 	return chatFn !== undefined || chatStreamFn !== undefined;
 }
 
-/** Returns the provider of a model. Missing if the options have their own functions. */
+/** Returns the provider of a model, or `undefined` if the options have their own functions. */
 export function findProvider(options: Omit<Target, 'system' | 'context'>): ProviderRegistration | undefined {
 	return canTalk(options) ? undefined : resolveRegistration(options);
 }

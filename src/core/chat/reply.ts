@@ -215,8 +215,8 @@ export interface UnknownDelta {
 export type ReplyDelta = KnownDelta | UnknownDelta;
 
 /**
- * Gets deltas from an adapter: the known kinds, and any other `{ type, … }`. A returned promise means that the
- * reader is slower. An adapter that waits for the promise limits the memory that a slow reader needs.
+ * Receives deltas from an adapter: the known kinds, and any other `{ type, … }`. Returns a promise if the reader is
+ * slower. An adapter that waits for the promise limits the memory that a slow reader needs.
  */
 export type OnDelta = (
 	delta: KnownDelta | { readonly type: string; readonly [field: string]: unknown },

@@ -33,7 +33,7 @@ const mustCallBegins = 'You have to call a tool now, and you answered in words.'
 
 /**
  * Returns a message that repeats the request if the model did not call a required tool, because some providers do not
- * enforce the call. Returns `undefined` if it did. Throws `invalid_output` if the request was repeated before.
+ * enforce the call. Otherwise returns `undefined`. Throws `invalid_output` if the request was repeated before.
  */
 export function toCallReminder(
 	toolChoice: ChatOptions['toolChoice'],
@@ -56,7 +56,7 @@ function isReminder({ content }: UserMessage): boolean {
 	return content.startsWith(mustCallBegins);
 }
 
-/** Whether the model has the result of a call. Repeated requests do not count. */
+/** Whether the model already has the result of a call. Ignores messages that repeat the request. */
 function isAnswered(messages: readonly Message[]): boolean {
 	const last = messages.findLast((message) => {
 		if (message.role === 'assistant') return (message.toolCalls ?? []).length > 0;

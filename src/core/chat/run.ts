@@ -24,7 +24,7 @@ import type { ReplyDelta } from './reply.ts';
 export interface Run<Output = unknown> {
 	/** All events in order. The last event is terminal. Leaving the iteration early cancels the run. */
 	readonly events: AsyncIterable<RunEvent>;
-	/** The result. Rejects with a `RunletError`; after an abort with the code `cancelled`. */
+	/** The result. Rejects with a `RunletError`, whose code is `cancelled` after an abort. */
 	readonly result: Promise<RunResult<Output>>;
 	/** The same events as `text/event-stream` bytes, with joined deltas. Cancelling the stream cancels the run. */
 	toStream(): ReadableStream<Uint8Array>;
@@ -179,7 +179,7 @@ export function runLoop(options: ChatOptions, text: string): Promise<string> {
 	return runLoopMessages(options, [userMessage(text)]);
 }
 
-/** Like `runLoop`, from a conversation. */
+/** Like `runLoop`, but starts from a conversation. */
 export async function runLoopMessages(options: ChatOptions, messages: readonly Message[]): Promise<string> {
 	return (await startRun(options, messages, { stream: false }).result).text;
 }
@@ -190,16 +190,16 @@ export function runLoopStream(options: ChatOptions, text: string, onDelta?: OnSt
 }
 
 /**
- * Takes the deltas of a run, and `turn.restarted`, after which the deltas of the turn are void. May take only deltas.
+ * Receives the deltas of a run, and `turn.restarted`, which voids the deltas of the turn. It may accept only deltas.
  */
 type OnStreamDelta = {
-	// A method, because its parameter may be narrower.
+	// A method type also allows functions with a narrower parameter.
 	take(delta: ReplyDelta | Restarted): void | Promise<void>;
 }['take'];
 
 type Restarted = Extract<RunEvent, { readonly type: 'turn.restarted' }>;
 
-/** Like `runLoopStream`, from a conversation. The run waits for `onDelta`. An error of `onDelta` ends the run. */
+/** Like `runLoopStream`, but with a conversation. The run waits for `onDelta`. An error of `onDelta` ends the run. */
 export async function runLoopStreamMessages(
 	options: ChatOptions,
 	messages: readonly Message[],

@@ -13,7 +13,7 @@ export type TurnReply = ChatReply & {
 	readonly toolCalls: readonly ToolCall[];
 	/** The model that answered. */
 	readonly model: string;
-	/** The cost of the request itself. `usage` also has the cost of failed tries. */
+	/** The cost of the request itself. `usage` also has the cost of failed attempts. */
 	readonly requestUsage?: ChatUsage;
 	/** The milliseconds without a delta. */
 	readonly silentMs?: number;
@@ -22,7 +22,7 @@ export type TurnReply = ChatReply & {
 	readonly streamedInputs?: Readonly<Record<string, string>>;
 };
 
-/** The fewest milliseconds of a long pause. */
+/** A pause of at least this many milliseconds is long. */
 const longPauseMs = 500;
 
 /**
@@ -51,7 +51,7 @@ export class StreamedReply {
 		this.#ids = this.#createIds();
 	}
 
-	/** Whether a part was shown. */
+	/** Whether readers have seen a part of the reply. */
 	get isShown(): boolean {
 		return this.#isShown;
 	}

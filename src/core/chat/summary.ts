@@ -50,8 +50,8 @@ const instructions = [
 /**
  * Asks the model to summarize messages, including an earlier summary. The requests have no tools, do not stream, and
  * use the run's retries, fallbacks and timeouts. A long conversation is summarized in pieces, the oldest first, each
- * with the summary so far. Of more than eight pieces the oldest are left out. Returns `undefined` if the model answers
- * nothing, refuses, or fails permanently. Throws an error that may pass. Each request counts in the usage of the run.
+ * with the summary so far. Of more than eight pieces, only the newest eight are used. Returns `undefined` if the model
+ * answers nothing, refuses, or fails permanently. Throws if a retry may help. Each request counts in the run's usage.
  */
 export async function summarize(
 	{ skills, selectAgain: _, canRefer: __, ...request }: PreparedTurn,
@@ -106,12 +106,12 @@ function toSummaryOptions({ options, stream }: Pick<TurnRequest, 'options' | 'st
 		...options,
 		maxOutputTokens: tokens,
 		toolChoice: undefined,
-		// No later request has the same beginning as this request.
+		// Not cached, because no later request begins like this request.
 		cache: false,
 		outputSchema: undefined,
-		// Thinking counts as output, which is limited.
+		// Limits the thinking, because it counts as output, which is limited.
 		reasoningEffort: effort === undefined || effort === 'none' || effort === 'minimal' ? effort : 'low',
-		// A whole reply takes longer than the first event of a stream.
+		// The time limit for the first event of a stream is too short for a whole reply.
 		timeouts: { ...timeouts, firstEventMs: stream ? undefined : timeouts?.firstEventMs },
 	};
 }

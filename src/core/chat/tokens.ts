@@ -1,4 +1,4 @@
-/** Estimates the tokens of a text in pieces. The estimate does not depend on the cuts. */
+/** Estimates the tokens of a text that arrives in pieces. The estimate does not depend on where the text is cut. */
 export interface TokenCounter {
 	readonly add: (text: string) => void;
 	/** Returns the tokens so far, not rounded. */
@@ -46,9 +46,7 @@ function toKind(unit: number): Kind {
 	return unit >= 65 && unit <= 90 ? upper : mark;
 }
 
-/**
- * English has a quarter of a token for each character. Numbers, base64 and identifiers alternate, so they have more.
- */
+/** English has a quarter of a token per character. Text with mixed kinds, such as base64 and identifiers, has more. */
 function findAsciiWeight(kind: Kind, before: Kind): number {
 	switch (kind) {
 		case space:
@@ -160,7 +158,7 @@ function createPatches(most: number, factor: number, mostOriginal = most): Media
 	};
 }
 
-/** Before version 3: tiles of 258 tokens with an edge by the image (ai.google.dev/gemini-api/docs/tokens, 2026-11). */
+/** Before version 3: tiles of 258 tokens, sized by the image (ai.google.dev/gemini-api/docs/tokens, 2026-11). */
 const geminiTiles: MediaRules['image'] = (size) => {
 	const mostTiles = 24;
 	if (size === undefined) return 258 * mostTiles;
@@ -170,14 +168,14 @@ const geminiTiles: MediaRules['image'] = (size) => {
 	return 258 * Math.min(mostTiles, Math.ceil(width / edge) * Math.ceil(height / edge));
 };
 
-/** Tiles of 448 pixels, and an additional tile (docs.x.ai/docs/guides/image-understanding, 2026-11). */
+/** Tiles of 448 pixels, plus one tile (docs.x.ai/docs/guides/image-understanding, 2026-11). */
 const grokTiles: MediaRules['image'] = (size) => {
 	const most = 1_792;
 	if (size === undefined) return most;
 	return Math.min(most, 256 * (Math.ceil(size.width / 448) * Math.ceil(size.height / 448) + 1));
 };
 
-/** Patches of 16 pixels of at most 1,024, and a token for each row (docs.mistral.ai/capabilities/vision, 2026-11). */
+/** Patches of 16 pixels, at most 64 per side, and a token per row (docs.mistral.ai/capabilities/vision, 2026-11). */
 const mistralPatches: MediaRules['image'] = (size) => {
 	const most = 64 * 65;
 	if (size === undefined) return most;

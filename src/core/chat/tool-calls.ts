@@ -82,7 +82,7 @@ export function findCallsBeyond(messages: readonly Message[], from: number, limi
 
 /**
  * Runs the open calls of a turn: parallel calls, `atOnce` at a time, then sequential calls. Manual calls stay open.
- * Each result is stored before it is shown. After a question or a halt of a tool no further sequential call begins.
+ * Each result is stored before it is shown. After a tool asked or halted, no further sequential call begins.
  */
 export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 	const { calls, tools, context, timeoutMs, emit, onCall, ask, store } = request;
@@ -169,7 +169,7 @@ async function partition({ calls, tools, context, timeoutMs, beyondLimit, openCa
 	for (const call of calls) {
 		const tool = findByCall(tools, call.name);
 		const { isApproved = false, answer } = openCalls.get(call.id) ?? {};
-		// A call with an answered question was allowed before it began.
+		// If its question was answered, the call was already allowed when it began.
 		const isAllowed = isApproved || answer !== undefined;
 		const waits =
 			tool && !beyondLimit.has(call.id) && (await findWait(tool, call, isAllowed, { ...context, timeoutMs }));

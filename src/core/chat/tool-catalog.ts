@@ -16,7 +16,7 @@ const mostNamed = 10;
 /** The tools of a run that are callable without reading a skill. Loaded tools may change between turns. */
 export interface ToolCatalog {
 	readonly tools: readonly Tool[];
-	/** The most tokens of the run's own tools in a request, if all these tools together have more. */
+	/** The most tokens of the run's own tools in a request. Missing if all these tools are within the limit. */
 	readonly mostTokens: number | undefined;
 	/** The names of the tools of `options.tools` and `loadTools`. */
 	readonly ownNames: ReadonlySet<string>;
@@ -114,7 +114,7 @@ export interface SentTools {
 export interface LaterTools {
 	/** The names of the run's own tools, which a search finds if there are many. */
 	readonly own: ReadonlySet<string>;
-	/** The most tokens of the run's own tools in a request, if all these tools together have more. */
+	/** The most tokens of the run's own tools in a request. Missing if all these tools are within the limit. */
 	readonly mostTokens?: number;
 	/** The origins of skill tools in the conversation. */
 	readonly bySkills?: ReadonlyMap<string, Origin>;
@@ -185,7 +185,7 @@ function findKnownTools(
 	const sizes = new Map(tools.map((tool) => [tool.name, estimateTool(tool)]));
 	const sum = (names: Iterable<string>) => [...names].reduce((tokens, name) => tokens + (sizes.get(name) ?? 0), 0);
 	const found = new Map<string, Origin>();
-	/** The names. The least recently used name is first. */
+	/** The names, from the least recently used to the most recently used. */
 	const used = new Set<string>();
 	let calls = new Map<string, ToolCall>();
 	for (let place = window.from; place < messages.length; place++) {
@@ -196,7 +196,7 @@ function findKnownTools(
 		const call = calls.get(callId);
 		if (call === undefined || (isError && call.name === searchName)) continue;
 		const known = listKnownTools(call, message.content).filter((name) => own.has(name));
-		// The first tool is always sent, because otherwise it would not be callable.
+		// Even if the first tool is over the limit, it is sent, because otherwise it would never be callable.
 		const names = known.slice(0, most).filter((_, at) => at === 0 || sum(known.slice(0, at + 1)) <= mostTokens);
 		for (const name of names.toReversed()) {
 			used.delete(name);
