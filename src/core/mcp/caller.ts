@@ -16,7 +16,7 @@ import type { McpServer } from './server.ts';
 const usualTimeoutMs = 60_000;
 /** The most milliseconds that a call waits for a person. */
 const longestWaitMs = 900_000;
-/** The most repetitions that a server may request without a question. */
+/** The most times that a server can request the same call again without a question. */
 const mostRounds = 10;
 
 /** The questions of one call and the answers so far (version 2026-07-28, "Multi Round-Trip Requests"). */
@@ -125,7 +125,7 @@ export class Caller {
 		return this.#send(definition, { arguments: params.arguments, requestState }, context, rounds + 1);
 	}
 
-	/** Sends a call with its own signal, because it may outlive its run. */
+	/** Sends a call with its own signal, because the call may outlive its run. */
 	#begin(definition: ToolDefinition, params: Readonly<Record<string, unknown>>, context: ToolContext): OpenCall {
 		const stop = new AbortController();
 		const asked = createDeferred<Elicitation>();
@@ -182,7 +182,7 @@ export class Caller {
 		if (this.#open.get(callId) === call) this.#open.delete(callId);
 	}
 
-	/** Takes a question during a call (2025-11-25). It names no call, so it belongs to the oldest open call. */
+	/** Handles a question during a call (2025-11-25). It names no call, so it is assigned to the oldest open call. */
 	async #elicit(params: unknown): Promise<ElicitAnswer> {
 		const parsed = v.safeParse(elicitation, params);
 		const call = [...this.#open.values()].find(({ waiting }) => waiting === undefined);
@@ -221,7 +221,7 @@ export class Caller {
 		throw new RunletError('invalid_request', message);
 	}
 
-	/** Takes the answer to a question of a round. After the last question it repeats the call with all answers. */
+	/** Handles the answer to a question of a round. After the last question, repeats the call with all answers. */
 	async #answerRound(
 		definition: ToolDefinition,
 		answer: string,

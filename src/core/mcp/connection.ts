@@ -101,8 +101,8 @@ export interface ServerTools extends McpConnection {
 }
 
 /**
- * Connects to a server, also on this machine, and lists its tools. Pass `tools` to an agent, or `loadTools` to a run
- * that follows changes. Rejects if the server cannot be reached, requires a login, or returns no list.
+ * Connects to a server, which may be on this machine, and lists its tools. Pass `tools` to an agent, or `loadTools` to
+ * a run that follows changes. Rejects if the server cannot be reached, requires a login, or returns no list.
  */
 export async function fromServer(options: FromServerOptions): Promise<ServerTools> {
 	const { fetch, acceptance, onProblem, auth, ...server } = options;

@@ -34,7 +34,7 @@ const form = v.object({
 		required: v.optional(v.array(v.string())),
 	}),
 });
-/** The address of a page. An address such as `javascript:` would run as code. */
+/** The address of a page: only http or https, because an address such as `javascript:` would run as code. */
 const page = v.pipe(
 	v.string(),
 	v.check((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)),

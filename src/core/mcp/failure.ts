@@ -44,7 +44,7 @@ export function toFailure(thrown: unknown, { sdk, server: { name }, link, cut }:
 	return create('network', `${name}: the server could not be asked: ${words}`);
 }
 
-/** The most streams that a connection reopens. A server may always close them at once. */
+/** The most streams that a connection reopens, because a server may close each stream at once. */
 const mostReconnections = 50;
 /** The limits of the time before a stream is opened again, in milliseconds. */
 const shortestDelayMs = 100;

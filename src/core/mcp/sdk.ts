@@ -1,4 +1,4 @@
-/** The used part of the protocol's client, loaded on demand. The package holds a copy (scripts/pack/copies.ts). */
+/** The part of the protocol's client that Runlet uses. The package holds a copy (scripts/pack/copies.ts). */
 export {
 	auth,
 	Client,

@@ -130,7 +130,7 @@ export interface LoginContext {
 export interface McpLogin {
 	/** The return address of the login page. Missing for a login without a person. */
 	readonly redirectUrl: string | URL | undefined;
-	/** The address of the client's metadata document, if it is the client's id. */
+	/** The address of the client's metadata document, if this address is the client's id. */
 	readonly clientMetadataUrl?: string;
 	readonly clientMetadata: LoginClientMetadata;
 	/** Creates the `state` of a link, which the return address repeats. */
@@ -154,7 +154,7 @@ export interface McpLogin {
 	): void | Promise<void>;
 	/** Returns the resource of the tokens (RFC 8707), instead of the default check. */
 	validateResourceURL?(serverUrl: string | URL, resource?: string): Promise<URL | undefined>;
-	/** Returns the scope of a refresh. The default is none, which asks for the granted one. */
+	/** Returns the scope of a refresh. Without a scope, the refresh keeps the granted scope. */
 	scopeForRefresh?(tokens: LoginTokens): string | undefined | Promise<string | undefined>;
 	invalidateCredentials?(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): void | Promise<void>;
 	/** Returns the parameters of a token request for grants other than the authorization code. */
