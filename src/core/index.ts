@@ -1,6 +1,5 @@
 /**
- * The exports of `runlet`. This code runs in Workers, Node, Deno, Bun and browsers: no module that it imports
- * uses a platform.
+ * The exports of `runlet`. They run in Workers, Node, Deno, Bun and browsers, so no imported module uses a platform.
  */
 
 export { type Actor, isSamePerson } from './base/actor.ts';

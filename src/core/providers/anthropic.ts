@@ -90,7 +90,7 @@ function splitBetas(headers: ProviderSettings['headers'] = {}) {
 	};
 }
 
-/** The session replaces `auto` by the pauses that it knows. Outside of a session, `auto` means five minutes. */
+/** A session replaces `auto` according to its earlier pauses. Outside of a session, `auto` means five minutes. */
 function chooseCache(wanted: ModelRequest['cache'], usual: '5m' | '1h' | false): '5m' | '1h' | false {
 	return wanted === 'auto' ? '5m' : (wanted ?? usual);
 }

@@ -47,7 +47,7 @@ export function deepseek(settings: ProviderSettings): ProviderRegistration {
 			serviceTiers: {},
 			// api-docs.deepseek.com/quick_start/rate_limit
 			endUser: 'user_id',
-			// api-docs.deepseek.com/guides/thinking_mode: it accepts every word, and maps it to its own levels.
+			// api-docs.deepseek.com/guides/thinking_mode: the API accepts every word, and maps it to its own levels.
 			effort: (effort) =>
 				effort === 'none'
 					? { thinking: { type: 'disabled' } }

@@ -41,7 +41,7 @@ export function planFiles(message: string, tools: readonly Tool[], done: readonl
 	];
 }
 
-/** Plans the calls that resolve the tasks of files whose change has a result. */
+/** Plans the calls that resolve tasks: the task of a file is resolved after the file's change has a result. */
 function planOutcomes(files: readonly File[], tools: readonly Tool[], done: readonly Done[]): readonly PlannedCall[] {
 	const listId = findField(done, 'create_task_list', 'id');
 	if (listId === undefined || !tools.some(({ name }) => name === 'resolve_task')) return [];

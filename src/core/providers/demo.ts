@@ -79,7 +79,7 @@ export function demo({ delayMs = 0, price }: DemoOptions = {}): ProviderRegistra
 	};
 }
 
-/** The beginning of a message about the end of a background task, which asks for nothing. */
+/** The beginning of a message that reports the end of a background task. Such a message asks for nothing. */
 const news = /^([\w-]+) \(session [\da-f]+\) (?=(?:has finished|did not finish) its task)/;
 
 function answer(
@@ -109,7 +109,7 @@ function answer(
 	return { text: parts.length > 0 ? parts.join('\n\n') : introduce(system, tools), toolCalls: [] };
 }
 
-/** Returns the user's request, with the earlier request if it replies to a question, and the calls answered since. */
+/** Returns the user's request and its answered calls. A reply to a question also has the earlier request. */
 function readTurn(messages: readonly Message[]): { text: string; done: Done[] } {
 	const at = messages.findLastIndex(({ role }) => role === 'user');
 	const talk = messages.slice(0, at + 1).filter(({ role }) => role === 'user' || role === 'assistant');
@@ -218,7 +218,7 @@ export function demoEmbedding(text: string): readonly number[] {
 	return length === 0 ? vector : vector.map((value) => value / length);
 }
 
-/** Counts a piece in its place (FNV-1a). A bit of the hash chooses the sign, so pieces in one place may cancel out. */
+/** Adds a piece at the place of its hash (FNV-1a). A bit of the hash is the sign, so pieces there may cancel out. */
 function add(vector: number[], piece: string, weight: number): void {
 	let hash = 0x811c9dc5;
 	for (let at = 0; at < piece.length; at++) hash = Math.imul(hash ^ piece.charCodeAt(at), 0x01000193);

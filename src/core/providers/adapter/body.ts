@@ -29,8 +29,8 @@ export function toSystemText(text: string): string {
 }
 
 /**
- * Returns the level of a model that is nearest to the wanted level. Of two nearest levels, the higher level is
- * returned, except `max`, which has no limit. Returns `undefined` for a model without levels.
+ * Returns the level of a model that is nearest to the wanted level. If two levels are equally near, returns the higher
+ * level, except `max`, which has no limit. Returns `undefined` for a model without levels.
  */
 export function roundEffort(wanted: ReasoningEffort, steps: readonly ReasoningEffort[]): ReasoningEffort | undefined {
 	const distance = (step: ReasoningEffort): number =>

@@ -18,8 +18,8 @@ interface EventTaker {
 
 /**
  * Reads the events of a server-sent stream as JSON, until the reply is complete, `data: [DONE]`, or the end. Resolves
- * to whether the stream came to its end. The connection of a complete reply can serve the next request. Any other is
- * closed. Throws `interrupted` for an event that is not JSON, and `reply_too_large` over the limits.
+ * to whether the stream came to its end. After a complete reply, the connection can serve the next request. Otherwise
+ * it is closed. Throws `interrupted` for an event that is not JSON, and `reply_too_large` over the limits.
  */
 export async function readEvents(
 	response: Response,

@@ -45,7 +45,7 @@ export async function readComplaint(response: Response): Promise<ProviderComplai
 	return new ProviderComplaint({ status, headers, body: readJson(text) ?? text });
 }
 
-/** Converts a failure to a `RunletError` without secrets. The provider's words decide its code, then the status. */
+/** Converts a failure to a `RunletError` without secrets. The provider's words, else the status, decide its code. */
 export function toProviderError(thrown: unknown, caller: Caller): RunletError {
 	if (thrown instanceof RunletError) return withCaller(thrown, caller);
 	const complaint = findComplaint(thrown);
@@ -227,7 +227,7 @@ export function createNotTheApi({ displayName, model, variant: provider }: Calle
 	return new RunletError('network', message, { model, provider });
 }
 
-/** Finds the complaint of an adapter. SDKs wrap the errors that their `fetch` throws. */
+/** Finds the complaint in an error of an adapter. SDKs wrap the errors that their `fetch` throws. */
 export function findComplaint(thrown: unknown): Complaint | undefined {
 	if (thrown instanceof ProviderComplaint) return thrown.complaint;
 	return thrown instanceof Error && thrown.cause instanceof ProviderComplaint ? thrown.cause.complaint : undefined;
@@ -248,7 +248,7 @@ function withCaller(error: RunletError, caller: Caller): RunletError {
 	return withData(error, { model, provider }, message);
 }
 
-/** Removes secrets from a text: the known secrets, and texts that look like a key, also if they are masked. */
+/** Removes secrets from a text: the known secrets, and texts that look like a key, even a masked key. */
 function redact(text: string, { secrets }: Caller): string {
 	let out = text;
 	for (const secret of secrets) out = out.replaceAll(secret, '[key]');

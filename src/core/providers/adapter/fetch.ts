@@ -15,7 +15,7 @@ const usual =
 
 /**
  * Creates the `fetch` of an adapter and its SDK. It sends the `own` headers (such as the key), the headers of the
- * settings and an SDK's usual headers. It drops others, because SDKs read some from variables such as
+ * settings and an SDK's usual headers. It drops other headers, because SDKs read some from variables such as
  * `OPENAI_CUSTOM_HEADERS`, which may belong to another provider. It does not follow redirects, which would send the key
  * and the conversation elsewhere. Throws a `ProviderComplaint` for an unsuccessful response.
  */
@@ -30,7 +30,7 @@ export function providerFetch(
 		if (sent['user-agent'] !== undefined) sent['user-agent'] = 'runlet';
 		for (const [name, value] of [...Object.entries(own), ...Object.entries(headers)]) sent[name.toLowerCase()] = value;
 		const request = { ...init, headers: sent, redirect: 'manual' } as const;
-		// A function of the settings may read the headers, because the real `fetch` reads them too.
+		// The `fetch` of the settings gets a `Headers` object, because it may read the headers.
 		const response = await (ownFetch === undefined
 			? fetch(input, request)
 			: ownFetch(input, { ...request, headers: new Headers(sent) }));

@@ -188,7 +188,7 @@ export class ReplyBuilder {
 
 	usageSoFar(): { readonly raw: Json; readonly usage: ChatUsage } {
 		const units = { ...readTokenUnits(this.#billed.raw), ...this.#billed.units };
-		// The adapter reads these fields, because providers use the same names with other values.
+		// The adapter reads these fields itself, because they have other meanings for each provider.
 		const { units: _, serviceTier: __, speed: ___, region: ____, unpriced: _____, ...counts } = this.#billed.raw;
 		const usage = {
 			...makeUsage(counts, this.#provider, this.#model),

@@ -15,8 +15,8 @@ export interface ProviderSettings {
 	/** More headers for each request. */
 	readonly headers?: Readonly<Record<string, string>>;
 	/**
-	 * Further fields for the body of each request, by the names of the API (`temperature`, server tools, …). Lists
-	 * are joined. A limit of the reply counts if it is below the limits of the agent and of its budgets.
+	 * Further fields for the body of each request, by the names of the API (`temperature`, server tools, …). Lists are
+	 * joined. A limit of the reply applies only if it is lower than the limits of the agent and its budgets.
 	 */
 	readonly body?: Readonly<Record<string, unknown>>;
 	/** Your own prices: for all models, for some by name, or a function that returns US dollars (docs/budgets.md). */

@@ -6,7 +6,7 @@ import { getNumber, getNumbers, getObjects } from './json.ts';
 
 type Vector = readonly number[];
 
-/** Requests the vectors of many texts in batches. Returns them in the order of the texts. Throws if one is missing. */
+/** Requests the vectors of many texts in batches. Returns them in the texts' order. Throws if a vector is missing. */
 export async function requestInBatches(
 	texts: readonly string[],
 	size: number,

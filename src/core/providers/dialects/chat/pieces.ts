@@ -49,7 +49,7 @@ export function createCallReader(reply: ReplyBuilder) {
 	};
 
 	return {
-		/** Takes calls, or pieces of calls, that arrive together. Unmarked pieces continue as many of the newest calls. */
+		/** Takes calls, or their pieces, that arrive together. Unmarked pieces continue the newest calls, in order. */
 		take: (pieces: readonly Json[]): void => {
 			const bare = pieces.length > 1 ? pieces.filter(isBare) : pieces;
 			for (const piece of pieces) takePiece(piece, bare.indexOf(piece) - bare.length);
@@ -93,7 +93,7 @@ function isBare(piece: Json): boolean {
 function isNext(call: WireCall, { id, name }: Mark, json: string): boolean {
 	if (name === undefined || call.name === undefined) return false;
 	if (id !== undefined && call.id !== undefined) return id !== call.id;
-	// Without ids, another name marks the next call, and so do complete arguments after complete arguments.
+	// Without ids, a next call has another name, or complete arguments after complete arguments.
 	return name !== call.name || (isWhole(json) && isWhole(call.json));
 }
 

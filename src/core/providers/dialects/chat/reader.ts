@@ -17,7 +17,7 @@ export class ChatReader implements ReplyReader {
 	readonly #details: Json[] = [];
 	/** The parts of the content. A plain text is a string. */
 	readonly #content: (Json | string)[] = [];
-	/** The numbers of the tools that the endpoint ran. */
+	/** The indices of the tools that the endpoint ran. */
 	readonly #tools = new Set<number>();
 	#extra: Json | undefined;
 	#refused = false;
@@ -56,7 +56,7 @@ export class ChatReader implements ReplyReader {
 		if (usage !== undefined) this.#reply.usage(usage);
 		const tier = getString(from, 'service_tier') ?? getString(getObject(from, 'x_groq'), 'service_tier');
 		if (tier !== undefined && !usualTiers.has(tier)) this.#reply.bill({ serviceTier: tier });
-		// Each request to such a model is a search.
+		// Such a model searches once in each request.
 		if (/search-(preview|api)/.test(`${this.#model}`)) this.#reply.count('searched_requests', 1);
 		const complaint = findComplaint(from);
 		if (complaint !== undefined) throw new ProviderComplaint({ body: complaint });

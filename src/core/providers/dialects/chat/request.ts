@@ -40,7 +40,7 @@ export interface ChatQuirks {
 	readonly streamOptions?: boolean;
 	/** The exact length of call ids of letters and digits. The default is at most 40 characters of any kind. */
 	readonly callIdLength?: number;
-	/** A text of the assistant between a tool's result and a user message, for endpoints that require it. */
+	/** The assistant's text to insert between a tool's result and a user message, for endpoints that require it. */
 	readonly afterTool?: string;
 	/** The endpoint's own `type` of each tool that it runs itself, by Runlet's name of the tool. */
 	readonly providerTools?: Readonly<Record<string, string>>;

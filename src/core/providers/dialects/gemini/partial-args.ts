@@ -55,7 +55,7 @@ function toPlain(node: Node | { readonly leaf: unknown }): unknown {
 	return Object.fromEntries(entries.map(([key, value]) => [key, toPlain(value)]));
 }
 
-/** Parses a JSON Path (RFC 9535) that has exactly one place: `.name`, `['name']`, `[0]`. */
+/** Parses a JSON Path (RFC 9535) that names exactly one place: `.name`, `['name']`, `[0]`. */
 function parseSteps(path: string): readonly (string | number)[] {
 	return [...path.matchAll(/\.([^.[\]]+)|\[(\d+)\]|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]/g)].map(
 		([, name, index, single, double]) =>

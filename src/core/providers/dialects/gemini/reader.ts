@@ -116,7 +116,7 @@ export class GeminiReader implements ReplyReader {
 		this.#reply.text(text);
 	}
 
-	/** Reads an image, which is sent back as its name. */
+	/** Reads an image. Later requests contain only the name of the image. */
 	#readImage(mime: string, data: string): void {
 		const file = this.#reply.image(mime, data);
 		this.#parts.push({ text: renderMadeImage(file) });
@@ -144,7 +144,7 @@ export class GeminiReader implements ReplyReader {
 		for (const part of getObjects(getObject(candidate, 'content'), 'parts')) this.#readPart(part);
 	}
 
-	/** Counts the searches. Older models bill the prompt, and newer models bill each query. */
+	/** Counts the searches: one for each prompt with older models, and one for each query with newer models. */
 	#count(): void {
 		const grounding = getObject(this.#ending, 'groundingMetadata');
 		const called = this.#parts.flatMap((part) => (Array.isArray(part) ? [] : [getObject(part, 'toolCall')]));
@@ -153,7 +153,7 @@ export class GeminiReader implements ReplyReader {
 				.filter((call) => tool.test(getString(call, 'toolType') ?? ''))
 				.reduce((sum, call) => sum + countQueries(getObject(call, 'args').queries), 0);
 		const chunks = getObjects(grounding, 'groundingChunks');
-		// Chunks of files, and of pages in the prompt, are free.
+		// Chunks of files, and of pages that the prompt names, are free.
 		const hasPages = this.#ending.urlContextMetadata === undefined && chunks.some(({ web }) => web !== undefined);
 		const hasMaps = chunks.some(({ maps }) => maps !== undefined);
 		const named = countQueries(grounding.webSearchQueries) + countQueries(grounding.imageSearchQueries);

@@ -18,7 +18,7 @@ import { getObject, getObjects, getString, type Json } from '../../adapter/json.
 export function toGeminiBody(request: ModelRequest): Json {
 	const { model, messages, tools, maxOutputTokens, outputSchema } = request;
 	const version = readVersion(model);
-	// Before version 3 the API refuses a JSON answer together with tools. The prompt then asks for the schema.
+	// Before version 3 the API refuses a JSON answer together with tools. Then the schema is part of the prompt.
 	const enforced = outputSchema !== undefined && (tools.length === 0 || version >= 3);
 	const system = joinSystem(
 		request.system,

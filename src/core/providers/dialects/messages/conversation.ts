@@ -20,8 +20,8 @@ export interface WireMessage {
 
 /**
  * Converts messages to content blocks in the same order, without the first system messages. Joins neighbours of one
- * role. Later system messages go between the user's turn and the assistant's if the model takes them there, else they
- * become user messages. Before the conversation they would invalidate the cache and the later thinking.
+ * role. Later system messages go between the user's turn and the assistant's if the model accepts them there, else they
+ * become user messages. Moved to the start, they would invalidate the cache and later thinking.
  *
  * @param found the tools that a call's result brought, by the id of the call
  */
@@ -38,7 +38,7 @@ export function toMessages(
 	const add = (role: string, blocks: readonly Json[]): void => {
 		if (blocks.length === 0) return;
 		const last = wire.at(-1);
-		// An earlier request sent this turn as its last message and trimmed its end.
+		// An earlier request ended with the previous turn, and sent that turn with its end trimmed.
 		if (role === 'assistant') trimLast(wire);
 		if (last?.role === role) last.content.push(...blocks);
 		else wire.push({ role, content: [...blocks] });

@@ -157,7 +157,7 @@ export class MessagesReader implements ReplyReader {
 		this.#reply.setModel(getString(from, 'model'));
 		this.#addUsage(getObject(from, 'usage'));
 		for (const [at, block] of getObjects(from, 'content').entries()) {
-			// Negative, so that it differs from the indices of streamed blocks.
+			// A negative index differs from the indices of streamed blocks.
 			const index = -1 - at;
 			this.#begin(index, block);
 			this.#end(index);

@@ -56,7 +56,7 @@ function takesReferences(model: string): boolean {
 	return readVersion(model) >= 4.5 && readVersion(model) < 99;
 }
 
-/** Removes the model's thinking from a request's body, and turns that are then empty. */
+/** Removes the model's thinking from a request's body, and the turns that this leaves empty. */
 export function removeThinking(body: Json): Json {
 	const messages = getObjects(body, 'messages').flatMap((message) => {
 		const content = getObjects(message, 'content').filter(({ type }) => !/^(redacted_)?thinking$/.test(`${type}`));

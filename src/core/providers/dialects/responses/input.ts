@@ -175,7 +175,7 @@ export function dropUnsendable(
 	return items.flatMap((item, at): Json[] => {
 		if (item.type === 'reasoning') {
 			const next = items.find((other, index) => index > at && other.type !== 'reasoning');
-			// A made image is sent back as a message without a type. Such a message is not a result of reasoning.
+			// A generated image is sent back as a message without a type. Such a message is not a result of reasoning.
 			const hasResult = next?.type !== undefined && hasOutput(next);
 			orphan = !takesReasoning || !item.encrypted_content || !hasResult;
 			return orphan ? [] : [item];
@@ -217,8 +217,8 @@ export function readVisible(part: Json): string {
 }
 
 /**
- * Removes the results of a file search and the images of a program, because the API does not need them. A made
- * image is sent back as its name, because the API accepts no image call without its bytes.
+ * Removes the results of a file search and the images of a program, because the API does not need them. Replaces a
+ * generated image by its name, because the API accepts no image call without its bytes.
  */
 export function removeResults(item: Json): Json {
 	const { type, file } = item;

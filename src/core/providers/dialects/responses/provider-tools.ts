@@ -204,7 +204,7 @@ export function countUnits(response: Json, output: readonly Json[]): Units {
 		else if (type === 'x_search_call') add('x_searches');
 		else if (type === 'image_generation_call') add(hasImageTokens(response) ? 'generated_images' : 'unmetered_images');
 		else if (type === 'shell_call') {
-			// The client runs a call without a container.
+			// A call without a container is run by the client.
 			const container = getString(getObject(item, 'environment'), 'container_id');
 			if (container !== undefined) containers.add(container);
 		} else if (type !== 'code_interpreter_call') add(`${type}s`);
