@@ -65,7 +65,6 @@ export interface CommandOptions {
 	readonly prepare?: () => void;
 }
 
-/** A command. */
 export interface Command {
 	readonly usage: string;
 	/** Returns the exit code, or undefined if the command runs until it is stopped. */

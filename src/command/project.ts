@@ -10,7 +10,7 @@ const configNames = ['wrangler.json', 'wrangler.jsonc', 'wrangler.toml'];
 /** The project's folder: the nearest folder with a configuration of Wrangler, from the working directory upwards. */
 export const root = findUpwards(process.cwd()) ?? process.cwd();
 
-/** Wrangler's configuration of the project. The file may be missing: `assertConfig` then throws. */
+/** Wrangler's configuration of the project. If the file is missing, `assertConfig` throws. */
 export const defaultConfig = join(root, findConfigName(root) ?? 'wrangler.toml');
 
 /** The file ending of this program: `.ts` in the sources, `.js` in the package. */

@@ -22,7 +22,7 @@ export async function loadWrangler(): Promise<typeof import('wrangler')> {
 
 const manifest = v.object({ version: v.string() });
 
-/** Loads the Miniflare that the project's Wrangler runs on. Throws unless it is version 4: others differ in options. */
+/** Loads the Miniflare of the project's Wrangler. Throws unless it is version 4, because other versions differ. */
 export async function loadMiniflare(): Promise<typeof import('miniflare')> {
 	const path = resolveInProject('miniflare', findWrangler());
 	const { version } = v.parse(manifest, JSON.parse(readFileSync(join(dirname(path), '../../package.json'), 'utf8')));
