@@ -120,7 +120,7 @@ export function explain(issues: readonly v.BaseIssue<unknown>[], where: string):
 	return { field, message: `${field}: ${describeIssue(at)}` };
 }
 
-/** Returns the mistake to report. For a union without its own message, it is a mistake within one of the forms. */
+/** Returns the deepest mistake. For a union without its own message, it is a mistake within one of the forms. */
 function findDeepest(issue: v.BaseIssue<unknown>): { path: readonly unknown[]; at: v.BaseIssue<unknown> } {
 	const path = (issue.path ?? []).map(({ key }) => key);
 	const hasOwnWords = issue.type !== 'union' || !issue.message.startsWith('Invalid type: ');

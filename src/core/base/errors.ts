@@ -48,8 +48,8 @@ const refusals: ReadonlySet<string> = new Set(['auth', 'invalid_request']);
 /**
  * A failure with a stable `code` to branch on, a `message` that says what to do, and optional `data`.
  *
- * `message` and `data` reach clients. They must not hold a key, a stack or another tenant's text. What looks like a
- * secret is removed from the message. `cause` holds the original error and never leaves the process.
+ * `message` and `data` reach clients. They must not hold a key, a stack or another tenant's text. Anything in the
+ * message that looks like a secret is removed. `cause` holds the original error and never leaves the process.
  */
 export class RunletError extends Error {
 	override readonly name = 'RunletError';
@@ -140,7 +140,7 @@ function writeChallenge(scheme: string, fields: Readonly<Record<string, string>>
 	return `${scheme} ${quoted.join(', ')}`;
 }
 
-/** Returns the text of any thrown value for a model. Leaves out the stack and anything that looks like a secret. */
+/** Returns the text of any thrown value for a model, without the stack. Replaces anything that looks like a secret. */
 export function toMessageText(error: unknown): string {
 	if (error instanceof Error) return redactSecrets(error.message || error.name);
 	return typeof error === 'string' ? redactSecrets(error) : 'unknown error';

@@ -16,7 +16,7 @@ export function parseJson(text: string): unknown {
 	return json;
 }
 
-/** Whether lists and objects are nested more than `maxLevels` deep, or are circular. Accepts any depth. */
+/** Whether lists and objects are nested more than `maxLevels` deep, or are circular. Works at any depth. */
 export function isTooDeep(json: unknown): boolean {
 	let level = new Set([json].filter(isContainer));
 	for (let depth = 1; level.size > 0; depth++) {

@@ -57,7 +57,7 @@ export function formatDollars(usd: number): string {
 	return usd.toLocaleString('en-US', { ...currency, minimumFractionDigits: Number.isInteger(usd) ? 0 : 2 });
 }
 
-/** The most characters of a word that is compared. No known name is longer. */
+/** The most characters of a word that is compared. No name is as long. */
 const longest = 64;
 
 /** Finds the name that is most similar to a mistyped word. Returns `undefined` if no name is similar enough. */
