@@ -3,7 +3,7 @@ import type { ToolCall } from '../tool/index.ts';
 import type { CallEdit, WaitingCall } from './event.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
 
-/** The answer to a waiting call: its result, or whether it may run. */
+/** The answer to a waiting call: its result, or the decision whether to run it. */
 export type CallAnswer =
 	| { readonly id: string; readonly output: unknown; readonly isError?: boolean }
 	| {

@@ -125,7 +125,7 @@ const cutResult = memoize((message: ToolMessage): ToolMessage => {
 	return content === message.content && parts === message.parts ? message : { ...message, content, parts };
 });
 
-/** Cuts the texts of parts together to the limit of a result. */
+/** Cuts the texts of parts. All texts together are within the limit of a result. */
 function cutParts(parts: readonly MessagePart[]): readonly MessagePart[] {
 	const total = parts.reduce((sum, { text = '' }) => sum + text.length, 0);
 	if (total <= longestOutput) return parts;

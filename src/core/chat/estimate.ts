@@ -133,9 +133,9 @@ type Estimated = Pick<
 > & { readonly system?: string; readonly outputSchema?: JsonSchema };
 
 /**
- * Estimates the tokens of a request for budgets, rather too high than too low: texts by their script, the
- * `providerMetadata` that the adapter sends back, images, audio and files by the rules of the provider. A file of
- * unknown length counts as the whole context window. `countTokensFn` counts the messages, if there is one.
+ * Estimates the tokens of a request for budgets. The estimate is rather too high. It counts texts by their script, the
+ * `providerMetadata` that the adapter sends back, and images, audio and files by the provider's rules. A file of
+ * unknown length counts as the whole context window. `countTokensFn` counts the messages, if it is set.
  */
 export async function estimateRequest(
 	options: Estimated,
@@ -238,11 +238,11 @@ export const estimateTool = memoize(
 
 /** The estimated tokens of the `providerMetadata` that an adapter sends. */
 interface KeptTokens {
-	/** Sent in place of the message's text. */
+	/** The tokens that are sent in place of the message's text. */
 	readonly instead: number;
-	/** Sent in addition to the message's text. */
+	/** The tokens that are sent in addition to the message's text. */
 	readonly beside: number;
-	/** Sent only within an exchange with tool calls. */
+	/** The tokens that are sent only within an exchange with tool calls. */
 	readonly thinking: number;
 }
 
@@ -252,7 +252,7 @@ const wholeTurn: ReadonlySet<string> = new Set(['content', 'output', 'parts']);
 /** Encrypted fields. A token has about three bytes or more, which are four characters of base64. */
 const encrypted = /^(signature|thought_?signature|encrypted_(content|index|stdout|reasoning))$/i;
 const charactersPerToken = 3;
-/** The tokens of the form around a value. */
+/** The tokens of the JSON syntax around a value. */
 const aroundValue = 1;
 
 /** Estimates the sent metadata of a message: the metadata of the provider, or all metadata without a provider. */

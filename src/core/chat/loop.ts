@@ -265,7 +265,7 @@ function takePrompt(
 	return before && requestUsage && findCacheMiss(before, sent, requestUsage, options);
 }
 
-/** Whether calls may run again after a crash. A call of an unknown tool has no effect. */
+/** Whether calls are safe to run again after a crash. A call of an unknown tool has no effect. */
 function areRepeatable(calls: readonly ToolCall[] = [], tools: readonly Tool[]): boolean {
 	return calls.every(({ name }) => {
 		const tool = findByCall(tools, name);

@@ -84,7 +84,7 @@ export function messageText(message: Message): string {
 	return message.content === undefined ? '' : JSON.stringify(message.content);
 }
 
-/** Lists the calls without a result of the last assistant message, unless another message follows its results. */
+/** Lists the last assistant message's calls without a result. Returns none if another message follows the results. */
 export function listOpenCalls(messages: readonly Message[]): readonly ToolCall[] {
 	const answered = new Set<string>();
 	for (let index = messages.length - 1; index >= 0; index--) {

@@ -129,7 +129,7 @@ const neverReferred: ReadonlySet<string> = new Set([...builtinNames, searchName]
 const leastCharacters = 1_500;
 /** The number of characters of a result that its reference shows. */
 const shownCharacters = 200;
-/** The number of characters of a result that one call opens. */
+/** The number of characters that one call of `read_result` returns. */
 const openedCharacters = 20_000;
 
 /** Creates the references to all long results of the window before a place, if there are any. */
@@ -147,7 +147,7 @@ function createReferences(
 		if (message?.role !== 'tool') continue;
 		const { toolCallId: callId } = message;
 		const name = names.get(callId);
-		// Servers may reuse an id. Such an id means the first result.
+		// Servers may reuse an id. Such an id refers to the first result.
 		const isAmbiguous = ids.has(callId);
 		ids.add(callId);
 		if (isAmbiguous || name === undefined || neverReferred.has(name) || !isLong(message)) continue;

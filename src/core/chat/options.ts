@@ -123,7 +123,7 @@ export interface MessageContext {
 	readonly silentMs?: number;
 	/** Only for an assistant message: the `lastPrompt` of the next run. */
 	readonly prompt?: PromptRecord;
-	/** Only for an assistant message: whether all its calls may run again after a crash (`retry: 'safe'`). */
+	/** Only for an assistant message: whether all its calls are safe to run again after a crash (`retry: 'safe'`). */
 	readonly isRepeatable?: boolean;
 	/** The reason if the tool of this result stops the run. */
 	readonly haltedReason?: string;
@@ -170,7 +170,7 @@ export interface ChatOptions extends ProviderChoices {
 	/** Tools that are offered after the model read a skill that names them in `allowed-tools`. */
 	readonly skillTools?: ToolEntries;
 	/**
-	 * Facts about the turn, or a function that returns them at each call. They win over the model's for `apply_skill`.
+	 * Facts about the turn, or a function that returns them at each call. They override the model's for `apply_skill`.
 	 */
 	readonly skillContext?: SkillContext | (() => SkillContext);
 	/**
@@ -215,7 +215,7 @@ export interface ChatOptions extends ProviderChoices {
 	readonly maxReplyBytes?: number;
 	/** The tool choice of the turn that answers a message. After tools have answered, the model is free again. */
 	readonly toolChoice?: ToolChoice | OneOfTools;
-	/** With `false`, only one call of a turn may wait for somebody else. Other waiting calls are not run. */
+	/** With `false`, only one call of a turn can wait for a person or a client. Other waiting calls are not run. */
 	readonly parallelToolCalls?: boolean;
 	/**
 	 * The schema of the final reply, which is then JSON. The schema is JSON Schema, or a schema of valibot, Zod or

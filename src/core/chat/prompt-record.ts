@@ -26,7 +26,7 @@ export interface PromptRecord {
 	readonly fronts: readonly [count: number, hash: string];
 	/** The number of references, and the number of messages after them. Missing without references. */
 	readonly references?: readonly [count: number, behind: number];
-	/** The input tokens; 0 if the provider did not report them. */
+	/** The input tokens, or 0 if the provider did not report them. */
 	readonly inputTokens: number;
 	/** The time of the reply, in milliseconds since 1970. */
 	readonly at: number;

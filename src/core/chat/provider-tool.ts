@@ -80,7 +80,7 @@ export function hasEnded({ output, isError }: Pick<ProviderCall, 'output' | 'isE
 	return output !== undefined || isError === true;
 }
 
-/** A source of a reply: a page or a document. The same source has the same id. */
+/** A source of a reply: a page or a document. Equal sources have equal ids. */
 export interface Source {
 	readonly id: string;
 	readonly url?: string;

@@ -137,12 +137,12 @@ export type ChatStreamFn = (
 	options?: CallOptions,
 ) => ChatReply | undefined | Promise<ChatReply | undefined>;
 
-/** Your own `ChatFn`. It may return only the text of its reply. */
+/** Your own `ChatFn`. It can return the text of its reply instead of the reply. */
 export type TextChatFn = (
 	...args: Parameters<ChatFn>
 ) => ChatReply | string | undefined | Promise<ChatReply | string | undefined>;
 
-/** Your own `ChatStreamFn`. It may return only the text of its reply. */
+/** Your own `ChatStreamFn`. It can return the text of its reply instead of the reply. */
 export type TextChatStreamFn = (
 	...args: Parameters<ChatStreamFn>
 ) => ChatReply | string | undefined | Promise<ChatReply | string | undefined>;

@@ -5,7 +5,7 @@ import { type Message, type UserMessage, userMessage } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import type { CallOptions } from './provider.ts';
 
-/** Returns the tool choice of a request. A tool is forced once: after its result the model may answer. */
+/** Returns the tool choice of a request. Forces a tool only once: after its result the model is free to answer. */
 export function toCallChoice(
 	toolChoice: ChatOptions['toolChoice'],
 	messages: readonly Message[],

@@ -190,7 +190,7 @@ export function runLoopStream(options: ChatOptions, text: string, onDelta?: OnSt
 }
 
 /**
- * Receives the deltas of a run, and `turn.restarted`, which voids the deltas of the turn. It may accept only deltas.
+ * Receives the deltas of a run, and `turn.restarted`, which voids the turn's deltas. Can be a function for deltas only.
  */
 type OnStreamDelta = {
 	// A method type also allows functions with a narrower parameter.

@@ -12,7 +12,7 @@ import { prepareTurns } from './turn.ts';
 export interface SingleCalls {
 	/** Finds the tool of a call by its own name or its provider-safe alias. */
 	find(name: string): Tool | undefined;
-	/** Lists the tools that may be called now. */
+	/** Lists the tools that can be called now. */
 	list(): Promise<readonly Tool[]>;
 	/** Runs one call. Throws `cancelled` if the signal aborts. */
 	run(single: SingleCall): Promise<CallsOutcome>;

@@ -12,7 +12,7 @@ import type { SentTools } from './tool-catalog.ts';
 
 export type PreparedTurn = Omit<TurnRequest, 'messages'> & {
 	readonly skills: () => readonly string[];
-	/** Whether older results may be sent as references. */
+	/** Whether older results can be sent as references. */
 	readonly canRefer: boolean;
 	/** Selects the tools again after the window of the conversation has moved. */
 	readonly selectAgain: () => Promise<SentTools>;

@@ -40,7 +40,7 @@ export interface CallsRequest {
 	/** The reason if an earlier call of this turn stops the run. */
 	readonly haltedReason?: string;
 	readonly atOnce: number;
-	/** Whether several calls may wait for a person or a client. */
+	/** Whether several calls can wait for a person or a client at the same time. */
 	readonly parallel: boolean;
 	readonly showThrown?: (thrown: unknown) => string | undefined;
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;

@@ -149,7 +149,7 @@ export function selectSentTools(
 	return tools.length > 0 ? { tools, foundBy: listCalls(later, conversation) } : {};
 }
 
-/** Lists the ids of the calls that brought tools. Servers may reuse an id. It then means the first result. */
+/** Lists the ids of the calls that brought tools. If a server reuses an id, the id refers to its first result. */
 function listCalls(
 	later: ReadonlyMap<string, Origin>,
 	{ messages, window }: Pick<Conversation, 'messages' | 'window'>,

@@ -82,7 +82,7 @@ export function prepareTurns(
 	return { options, runId, resolver, skills, catalog, reader, context, state, stream, signal };
 }
 
-/** Finds all tools that a turn may call now. The messages of the turn end at `end`. */
+/** Finds all tools that a turn can call now. The messages of the turn end at `end`. */
 export async function findTools(
 	{ catalog, skills }: TurnSetting,
 	conversation: Conversation,
