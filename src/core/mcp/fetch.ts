@@ -14,7 +14,7 @@ export interface ServerFetch {
 	takeFailure(): RunletError | undefined;
 }
 
-/** Creates the fetch of a connection to public addresses, or to this machine if the server is on it. */
+/** Creates the `fetch` of a connection. It reaches public addresses, or this machine if the server is on it. */
 export function createServerFetch({ url }: McpServer, { fetch, allowLoopback }: ConnectionOptions): ServerFetch {
 	const options = {
 		maxBytes,

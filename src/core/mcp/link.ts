@@ -15,7 +15,7 @@ import type { ConnectionOptions, McpLogin, McpServer } from './server.ts';
 /** The unchecked list of a server's tools. */
 export interface Listed {
 	readonly tools: readonly unknown[];
-	/** The milliseconds for which the list may be kept. */
+	/** The milliseconds for which the list is valid. */
 	readonly ttlMs: number | undefined;
 	/** Whether the server announces changes of the list. */
 	readonly isWatched: boolean;

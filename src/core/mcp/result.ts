@@ -85,7 +85,7 @@ function toText(list: readonly MessagePart[], structured: unknown): string {
 function isCopy({ kind, text }: MessagePart, json: string): boolean {
 	if (kind !== 'text' || text === undefined) return false;
 	if (text === json) return true;
-	// The same JSON in another format is longer only by its spaces.
+	// The same JSON in another format differs only by spaces, so it is not much longer.
 	if (text.length > 2 * json.length + 1_000) return false;
 	try {
 		return JSON.stringify(JSON.parse(text)) === json;

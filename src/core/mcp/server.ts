@@ -14,7 +14,7 @@ export interface McpServer {
 	readonly allow?: readonly string[];
 	/** Whether each call needs a person's approval, or the names of the tools whose calls need approval. */
 	readonly needsApproval?: boolean | readonly string[];
-	/** The tools that may run again after a crash. Hints of the server are ignored. */
+	/** The tools whose calls are safe to run again after a crash. Hints of the server are ignored. */
 	readonly safe?: readonly string[];
 	/** Milliseconds for a call, restarted by each progress message. The default is 60,000. */
 	readonly timeoutMs?: number;
