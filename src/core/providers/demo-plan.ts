@@ -7,11 +7,11 @@ import { planReading } from './demo-web.ts';
 /** An action for a message: a call, or a question if an argument is missing. */
 export type Action = PlannedCall | { readonly ask: string };
 
-/** A part of each question for a missing argument. */
+/** A text that each question for a missing argument contains. */
 export const askMark = 'I still need';
 export const skillTools = new Set(['list_skills', 'read_skill', 'apply_skill', 'search_skills', 'read_skill_file']);
 
-/** Plans the actions for the beginning of a message by fixed rules. */
+/** Plans the actions for a message by fixed rules. Most rules read only the beginning of the message. */
 export function planActions(message: string, system: string, tools: readonly Tool[], done: readonly Done[]): Action[] {
 	const text = message.slice(0, 2_000);
 	const reads = planSkillReads(text, system, tools);
@@ -44,7 +44,7 @@ const operators: Readonly<Record<string, { readonly words: RegExp; readonly tool
 	'/': { words: /\bdivided by\b|÷/gi, tool: /\b(div|divide|quotient)/i },
 };
 
-/** Calls a tool for a sum in the message: a tool that takes an expression, or two numbers and has a fitting name. */
+/** Calls a tool for a sum in the message: a tool with an `expression`, or a fitting tool with two numbers. */
 export function planSum(text: string, tools: readonly Tool[]): Action[] {
 	let plain = text.replace(/\d{4}-\d{2}-\d{2}/g, ' ');
 	for (const [sign, { words }] of Object.entries(operators)) plain = plain.replace(words, sign);

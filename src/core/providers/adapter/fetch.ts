@@ -30,7 +30,7 @@ export function providerFetch(
 		if (sent['user-agent'] !== undefined) sent['user-agent'] = 'runlet';
 		for (const [name, value] of [...Object.entries(own), ...Object.entries(headers)]) sent[name.toLowerCase()] = value;
 		const request = { ...init, headers: sent, redirect: 'manual' } as const;
-		// The `fetch` of the settings gets a `Headers` object, because it may read the headers.
+		// A `fetch` of the settings may read the headers, so they are a `Headers` object.
 		const response = await (ownFetch === undefined
 			? fetch(input, request)
 			: ownFetch(input, { ...request, headers: new Headers(sent) }));

@@ -14,7 +14,7 @@ export type CallKey = string | number;
 export type Terms = Pick<ChatUsage, 'serviceTier' | 'speed' | 'region'>;
 
 export interface Ending {
-	/** The stop reason in Runlet's words. A turn with calls that ends normally becomes `tool_use`, unless `isExact`. */
+	/** Runlet's name of the stop reason. Without `isExact`, a normal end of a turn with calls becomes `tool_use`. */
 	readonly reason: StopReason;
 	/** Whether the provider itself distinguishes a turn that ends with calls. */
 	readonly isExact?: boolean;

@@ -63,7 +63,7 @@ export function createCallReader(reply: ReplyBuilder) {
 			}
 		},
 		isEmpty: (): boolean => calls.every(({ name }) => name === undefined),
-		/** Returns the data that calls need back, by their ids in the reply. */
+		/** Returns the data to send back with calls, by the calls' ids in the reply. */
 		metadata: (): Json =>
 			Object.fromEntries(
 				calls.flatMap(({ key, extra }) =>

@@ -104,7 +104,7 @@ function toChatMessages(request: ModelRequest, dialect: ChatDialect): Json[] {
 	);
 	const thinking = findThinkingTurns(messages);
 	const wire: Json[] = system === '' ? [] : [{ role: 'system', content: system }];
-	// The media of results follow all results of their turn, because nothing may be between results.
+	// The media of results follow all results of their turn, because the API allows nothing between results.
 	let media: Json[] = [];
 	const addUser = (content: string | Json[]): void => {
 		if (dialect.afterTool !== undefined && wire.at(-1)?.role === 'tool')

@@ -63,7 +63,7 @@ export function toWireName(alias: string): string {
 	return /^[a-zA-Z_]/.test(alias) ? alias : `_${alias}`.slice(0, 64);
 }
 
-/** Sets how functions are called. From version 3 on, a request may combine functions with Google's own tools. */
+/** Sets how functions are called. From version 3 on, a request can combine functions with Google's own tools. */
 function toToolConfig({ model, toolChoice, providerTools = [] }: ModelRequest, version: number): Json {
 	const isMixed = providerTools.length > 0;
 	if (isMixed && version < 3)
@@ -169,7 +169,7 @@ function toResultParts(results: readonly ToolMessage[], caller: AssistantMessage
 			for (const part of message.parts ?? []) {
 				const media = toMedia(part);
 				if (media === undefined || (media.url === undefined && !isAccepted(media))) continue;
-				// From version 3 on, a result may hold files, but no URLs and no audio.
+				// From version 3 on, a result can hold files, but no URLs and no audio.
 				if (version >= 3 && media.url === undefined && media.kind !== 'audio' && media.kind !== 'file')
 					within.push({ inlineData: toInlineData(media) });
 				else behind.push(toFileData(media, part));

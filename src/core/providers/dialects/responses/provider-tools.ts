@@ -75,7 +75,7 @@ function toTool(tool: ProviderTool, variant: Variant): Json {
 	}
 }
 
-/** A compaction reads everything again, and writes a text. */
+/** Returns the most to bill besides the tokens. A compaction counts as another reading of everything and a text. */
 export function foreseeResponses(body: Json, variant: Variant, { inputTokens, ...choices }: CallEstimate): Foreseen {
 	const tools = listToolTypes(body).filter(({ type }) => !clientTools.test(type));
 	// xAI cannot limit the number of calls, so the usual number is reserved.
