@@ -182,7 +182,7 @@ export class Caller {
 		if (this.#open.get(callId) === call) this.#open.delete(callId);
 	}
 
-	/** Handles a question during a call (2025-11-25). It names no call, so it is assigned to the oldest open call. */
+	/** Handles a question during a call (2025-11-25). It names no call: the oldest call without a question gets it. */
 	async #elicit(params: unknown): Promise<ElicitAnswer> {
 		const parsed = v.safeParse(elicitation, params);
 		const call = [...this.#open.values()].find(({ waiting }) => waiting === undefined);
