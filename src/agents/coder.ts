@@ -1,7 +1,7 @@
 import { toolbox } from 'runlet';
 import { defineAgent } from 'runlet/cloudflare';
 
-/** The tools that change a single file. This agent changes files only by a plan. */
+/** The tools that change a single file. This agent does not have them, because it edits only by a plan. */
 const direct = ['write_file', 'edit_file', 'delete_file', 'move_file', 'apply_patch'];
 const box = toolbox.withCoding(toolbox.withFiles(toolbox.withTask(toolbox.basic())));
 

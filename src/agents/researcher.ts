@@ -5,7 +5,7 @@ import { defineAgent } from 'runlet/cloudflare';
 export const researcher = defineAgent({
 	name: 'researcher',
 	description: 'Reads pages of the web, compares them, and writes a report to a file.',
-	// Pages of this Worker, as `npm start` serves it, so that the examples need no network.
+	// `npm start` serves these pages, so the examples need no network.
 	examples: [
 		'Read http://localhost:8787/docs and http://localhost:8787/healthz, and write report.md about them.',
 		'What does http://localhost:8787/docs say?',

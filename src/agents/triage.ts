@@ -2,7 +2,7 @@ import { tool } from 'runlet';
 import { commentMark, defineAgent } from 'runlet/cloudflare';
 import * as v from 'valibot';
 
-/** The labels of the repository, each with the words of titles that lead to it. */
+/** The repository's labels. An issue gets the first label whose pattern matches its title. */
 const labels = {
 	documentation: /\b(docs?|documentation|readme|spelling|typo)\b/i,
 	bug: /\b(bug|crash|error|fails?|broken|regression)/i,
@@ -10,7 +10,7 @@ const labels = {
 	enhancement: /\b(add|support|allow|feature|request)/i,
 };
 
-/** Chooses a label by the words of a title. A real tool would set the label through the API of GitHub. */
+/** Chooses a label by the words of a title. A real tool would set the label through GitHub's API. */
 const labelIssue = tool.define({
 	name: 'label_issue',
 	description: "Label an issue. Needs the issue's number and its title.",
@@ -46,7 +46,7 @@ export const triage = defineAgent({
 		github: ({ type, payload }) => {
 			if (type !== 'issues.opened' && type !== 'issue_comment.created') return undefined;
 			const { repository, issue, comment, sender } = v.parse(issueEvent, payload);
-			// A bot that answers bots never ends.
+			// Bots that answer each other would never stop.
 			if (sender.type === 'Bot' || comment?.body.includes(commentMark)) return undefined;
 			const about = `${repository.full_name}#${issue.number}`;
 			const opened = `${sender.login} opened issue ${about} "${issue.title}":`;

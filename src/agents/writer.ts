@@ -2,7 +2,7 @@ import { tool } from 'runlet';
 import { defineAgent } from 'runlet/cloudflare';
 import * as v from 'valibot';
 
-/** Everybody reads what is published, so a person allows it first. A real one would put it on your site. */
+/** Published texts are public, so a person approves them first. A real tool would put the text on your site. */
 const publish = tool.define({
 	name: 'publish',
 	description: 'Publish a finished text. Needs its title and the text. A person has to allow it.',
