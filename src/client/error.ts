@@ -3,7 +3,7 @@ import type { errorBody } from '../cloudflare/wire/error.ts';
 
 type ErrorBody = v.InferOutput<typeof errorBody>;
 
-/** What is known of a failed request besides its code and message. */
+/** The details of a failed request, besides its code and message. */
 interface Details {
 	readonly status?: number;
 	readonly data?: Readonly<Record<string, unknown>>;
@@ -12,8 +12,8 @@ interface Details {
 }
 
 /**
- * A failed request. `code`, `message` and `data` come from the server if it answered. Else `code` is `unreachable` (no
- * answer), `connection_lost` (the answer broke off) or `invalid_answer` (the answer is not from Runlet).
+ * A failed request. `code`, `message` and `data` come from the server if it answered. Otherwise `code` is `unreachable`
+ * (no answer), `connection_lost` (cut off) or `invalid_answer` (not from Runlet).
  */
 export class ClientError extends Error {
 	override readonly name = 'ClientError';
@@ -21,7 +21,7 @@ export class ClientError extends Error {
 	/** The HTTP status of the answer. */
 	readonly status: number | undefined;
 	readonly data: Readonly<Record<string, unknown>> | undefined;
-	/** Milliseconds from the answer to the next request. */
+	/** Milliseconds to wait before the next request, as `Retry-After` says. */
 	readonly retryAfterMs: number | undefined;
 
 	constructor(code: string, message: string, { status, data, retryAfterMs, cause }: Details = {}) {
@@ -33,7 +33,7 @@ export class ClientError extends Error {
 	}
 }
 
-/** Whether the same request may succeed later. */
+/** Whether the same request can succeed later. */
 export function isTransient(error: unknown): boolean {
 	if (!(error instanceof ClientError)) return false;
 	if (error.status === undefined) return error.code === 'unreachable' || error.code === 'connection_lost';

@@ -4,12 +4,12 @@ import type { Message, Session } from './types.ts';
 /** A page of the history, its oldest message first. */
 export interface EarlierMessages {
 	readonly messages: Message[];
-	/** Where earlier messages begin. Missing if there are none. */
+	/** The cursor that reads the messages before this page. Missing if there are none. */
 	readonly cursor?: string;
 }
 
 export interface EarlierOptions extends SignalOption {
-	/** The `cursor` of the page that was read before. The page ends there. */
+	/** The `cursor` of the page that was read last. The next page has the messages before it. */
 	readonly before?: string;
 	readonly limit?: number;
 	/** Whether to include replaced messages. */
@@ -22,14 +22,14 @@ export interface LoadedSession extends EarlierMessages {
 	readonly steered: ReadonlyMap<Message['id'], number>;
 }
 
-/** The default number of messages of a page. */
+/** The default number of messages per page. */
 const pageLength = 100;
 
 export function createHistoryMethods(http: Http, getSession: (id: string, options?: SignalOption) => Promise<Session>) {
 	const readPage = (id: string, query: string, signal: AbortSignal | undefined): Promise<EarlierMessages> =>
 		http.json(`/v1/sessions/${encodeURIComponent(id)}/messages${query}`, { signal });
 
-	/** Lists the messages of a session, oldest first: all, or those from the message `from` on. */
+	/** Lists the messages of a session, oldest first. With `from`, lists only that message and later ones. */
 	async function listMessages(
 		id: string,
 		{ from, signal }: SignalOption & { readonly from?: string } = {},
@@ -71,10 +71,10 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 		listEarlier,
 
 		/**
-		 * Loads a session for display: its messages without those of the newest run that `followRun` repeats. A person's
-		 * message begins a run. If it answers a question, it is the tool result of that question. Messages that steered the
-		 * newest run are included; `steered` has the number of turns before each. With `newest`, loads about so many of the
-		 * newest messages; `listEarlier` reads those before the `cursor`.
+		 * Loads a session for display. Leaves out the messages of the newest run that `followRun` repeats, but includes
+		 * the message that began the run, or the tool result if the message answers a question. Includes the messages
+		 * that steered the run: `steered` has the number of turns before each. With `newest`, loads only about that
+		 * many of the newest messages: `listEarlier` with the `cursor` reads the messages before them.
 		 */
 		async loadSession(
 			id: string,
@@ -88,7 +88,7 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 				if (loaded.messages.at(-1)?.runId === session.run?.id) return loaded;
 				const now = await getSession(id, { signal });
 				if (now.run?.id === session.run?.id) return loaded;
-				// Another run has begun, so these messages do not belong to the session that was read.
+				// Another run has begun, so the loaded messages do not match the loaded session.
 				session = now;
 			}
 		},

@@ -1,15 +1,15 @@
 import { ClientError, isTransient, readError } from './error.ts';
 
 export interface ClientOptions {
-	/** The address of the server, such as `https://runlet.example.com`. A page of the server itself needs none. */
+	/** The address of the server, such as `https://runlet.example.com`. Not needed in the server's own page. */
 	readonly baseUrl?: string;
-	/** An API key, or the token of a session. A function is called before each request. `npm start` needs none. */
+	/** An API key, or the token of a session. A function is called before each request. A local server needs no key. */
 	readonly apiKey?: string | (() => string | undefined);
-	/** Your own `fetch`. */
+	/** Replaces the global `fetch`. */
 	readonly fetch?: typeof fetch;
-	/** The most repetitions of a request that failed for a temporary reason. */
+	/** The most retries of a request that failed for a temporary reason. */
 	readonly retries?: number;
-	/** The most reconnections of a stream without a new event between them. */
+	/** The most reconnections in a row of a stream that brings no new event. */
 	readonly streamRetries?: number;
 	/** The wait before the first retry, in milliseconds. It doubles each time, up to 8 s; `Retry-After` may make it longer. */
 	readonly retryDelayMs?: number;
@@ -20,7 +20,7 @@ export interface ClientOptions {
 }
 
 export interface SignalOption {
-	/** Ends the request or the reading. The run continues: `cancelRun` stops it. */
+	/** Aborts the request or the reading. The run continues; only `cancelRun` stops it. */
 	readonly signal?: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ export interface Connection {
 export type Http = ReturnType<typeof createHttp>;
 
 const longestDelayMs = 8_000;
-/** If a server asks for a longer pause, the request fails. */
+/** A request whose server asks for a longer pause is not repeated, and fails. */
 const longestPauseMs = 60_000;
 
 /** Makes requests to a server. Repeats a request that fails for a temporary reason. */
@@ -63,7 +63,7 @@ export function createHttp({
 		path: string,
 		{ method = 'GET', body, content, headers, signal }: RequestOptions = {},
 	): Promise<Connection> {
-		// An id of dots would change the path of the request.
+		// An id such as `..` would change the path of the request.
 		if (/\/\.{1,2}(?:[/?]|$)/.test(path))
 			throw new ClientError('not_found', `There is nothing at ${path}.`, { status: 404 });
 		const silence = watchSilence(idleMs, signal);
@@ -90,7 +90,7 @@ export function createHttp({
 		}
 	}
 
-	/** Returns the JSON of an answer with the type of the API, unchecked. */
+	/** Returns the JSON of an answer. It is typed by the API, but not checked. */
 	function json<T>(path: string, options: RequestOptions = {}): Promise<T> {
 		return retry(async () => readJson<T>(await open(path, options), options.signal), options.signal);
 	}
@@ -141,7 +141,7 @@ export function createAuthorization(apiKey: ClientOptions['apiKey']): Record<str
 	return key ? { authorization: `Bearer ${key}` } : {};
 }
 
-/** Whether to repeat a failed request: the repetition may succeed, and soon. */
+/** Whether to repeat a failed request: a temporary failure, whose retry the server does not delay too long. */
 export function isWorthRetry(error: unknown): boolean {
 	return isTransient(error) && error instanceof ClientError && (error.retryAfterMs ?? 0) <= longestPauseMs;
 }
@@ -229,7 +229,7 @@ export function toQuery(values: object): string {
 	return present.length === 0 ? '' : `?${new URLSearchParams(present)}`;
 }
 
-/** Encodes the path of a file or of a memory for a URL. Refuses `..`, which would change the rest of the path. */
+/** Encodes the path of a file or a memory for a URL. Refuses `..`, which would change the path of the request. */
 export function toPathAddress(path: string): string {
 	const names = path.split('/');
 	if (names.some((name) => /^\.{0,2}$/.test(name)))

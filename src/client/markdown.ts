@@ -17,7 +17,7 @@ const formula =
 const marked = new Marked({
 	gfm: true,
 	tokenizer: {
-		// A block is read by itself, so that it is the same however the text comes: no other block gives it links.
+		// No link definitions: a block must look the same, whether the rest of the text has arrived or not.
 		def: () => undefined,
 		// `2*3*4` is no emphasis.
 		emStrong: (source, _masked, before = '') =>
@@ -41,7 +41,7 @@ const marked = new Marked({
 	],
 });
 
-/** A longer text without a blank line is no prose. Its marks are not read, because that could take long. */
+/** A longer inline text is not prose. It is shown as it was written, because parsing it could take long. */
 const longestProse = 20_000;
 
 /** A text as blocks. Their inline text is not parsed yet. */
@@ -59,7 +59,7 @@ export function openMarkdown(text: string): Markdown {
 		const lines = new Map(lexer.inlineQueue.map(({ src, tokens }) => [tokens, src]));
 		return { blocks, getLine: ({ tokens = [] }) => lines.get(tokens) ?? '' };
 	} catch {
-		// Thousands of quotes within quotes overflow the stack.
+		// Thousands of nested quotes overflow the stack.
 		return { blocks: [{ type: 'verbatim', raw: text }], getLine: () => '' };
 	}
 }
@@ -70,14 +70,14 @@ export function readLine(text: string): MarkdownToken[] {
 	return toKnown(new marked.Lexer(marked.defaults).inlineTokens(text));
 }
 
-/** Splits a text of whole lines at an empty line: into the blocks that more text can't change, and the rest. */
+/** Splits a text of whole lines at its last empty line. Later text cannot change the blocks before that line. */
 export function splitBlocks(text: string): { readonly settled: Markdown; readonly rest: string } {
 	const { blocks, getLine } = openMarkdown(text);
 	const last = blocks.findLastIndex(({ type }) => type !== 'space');
 	const gap = blocks.findLastIndex(({ type }, at) => type === 'space' && at < last);
 	const settled = blocks.slice(0, gap + 1);
 	const raw = settled.map(({ raw }) => raw).join('');
-	// Text that the lexer has changed must not be lost.
+	// If the lexer has changed the text, its length shows no place to split at.
 	if (!text.startsWith(raw)) return { settled: { blocks: [], getLine }, rest: text };
 	return { settled: { blocks: settled, getLine }, rest: text.slice(raw.length) };
 }

@@ -3,7 +3,7 @@ import type { Memory, MemoryPage } from './types.ts';
 
 export type MemoryClient = ReturnType<typeof createMemoryClient>;
 
-/** The user whose memories are meant. Without a user, the owner's own memories are meant. */
+/** Selects the memories of a user. Without a user, selects the owner's own memories. */
 export interface MemoryHolderOptions extends SignalOption {
 	readonly user?: string;
 }
@@ -41,7 +41,7 @@ export function createMemoryClient(http: Http) {
 			return (await http.json<MemoryPage>(`${memories}${toQuery({ query, ...more })}`, { signal })).memories;
 		},
 
-		/** Reads all memories, by path, page after page. */
+		/** Reads all memories page by page, sorted by path. */
 		async *exportMemories(options: MemoryHolderOptions = {}): AsyncGenerator<Memory, undefined> {
 			let cursor: string | undefined;
 			do {

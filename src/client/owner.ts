@@ -49,7 +49,6 @@ export function createScheduleClient(http: Http) {
 
 export type SkillClient = ReturnType<typeof createSkillClient>;
 
-/** The version that a change of a skill replaces. */
 interface SkillChangeOptions extends SignalOption {
 	/** The version to replace. The call fails as `precondition_failed` if the skill has changed since. */
 	readonly etag?: string;
@@ -113,7 +112,7 @@ export function createToolClient(http: Http) {
 			return http.json(toToolPath(name), { signal });
 		},
 
-		/** Defines a tool, or replaces it. Secrets that are left out are kept as long as the URL stays the same. */
+		/** Defines a tool, or replaces it. Secrets that are left out keep their values if the URL does not change. */
 		putTool(name: string, body: UserToolBody, { signal }: SignalOption = {}): Promise<UserTool> {
 			return http.json(toToolPath(name), { method: 'PUT', body, signal });
 		},
@@ -180,7 +179,7 @@ function toServerPath(name: string): string {
 
 export type UserClient = ReturnType<typeof createUserClient>;
 
-/** Creates the methods of `/v1/users`: the people of an owner. They need a key or an account with the role for it. */
+/** Creates the methods of `/v1/users`: the people of an owner. They need a key or an account with a sufficient role. */
 export function createUserClient(http: Http) {
 	return {
 		/** Exports everything of a user: sessions, memories, schedules, the budget and the spending. */

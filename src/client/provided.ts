@@ -3,9 +3,9 @@
 import type { ProviderCall, Source } from './types.ts';
 
 interface ProviderCalls<T> {
-	/** Returns the value made for a call. Events with the same id belong to one call until it has its result. */
+	/** Returns the value made for a call. Events of one id belong to one call until the turn with its result ends. */
 	take(call: ProviderCall): T;
-	/** Ends the turn. A call without a result may get it in a later turn. Some providers restart their ids in each turn. */
+	/** Ends the turn. Calls without a result stay open for later turns. Some providers reuse their ids in each turn. */
 	endTurn(): void;
 	/** Forgets the calls that began in this turn. */
 	dropTurn(): void;
@@ -44,13 +44,13 @@ export interface Footnote {
 	/** Missing where the source has no address on the web. */
 	readonly url?: string;
 	readonly host?: string;
-	/** The words of the source that the answer cites. */
+	/** The passages of the source that the answer cites. */
 	readonly quotes: readonly string[];
 }
 
 interface Footnotes {
 	add(source: Source): void;
-	/** Ends the turn, whose sources are then kept. */
+	/** Ends the turn and keeps its sources. */
 	endTurn(): void;
 	/** Forgets the sources of the turn. */
 	dropTurn(): void;

@@ -57,7 +57,7 @@ export function createSessionClient(options: ClientOptions = {}) {
 		...createReads(http),
 		...createFileMethods(http),
 
-		/** Creates a session. With a `text`, `parts` or `attachments` it starts a run; `followRun` reads it. */
+		/** Creates a session. With `text`, `parts` or `attachments`, also starts a run, which `followRun` reads. */
 		createSession(body: SessionBody, { signal }: SignalOption = {}): Promise<NewSession> {
 			const hasMessage = body.text !== undefined || body.parts !== undefined || body.attachments !== undefined;
 			const headers = { ...createIdempotencyKey(), ...(hasMessage && { prefer: 'respond-async' }) };
@@ -68,7 +68,7 @@ export function createSessionClient(options: ClientOptions = {}) {
 		sendMessage: (id: string, message: string | MessageBody, options?: SignalOption): RunEvents =>
 			begin(id, 'messages', toBody(message), options),
 
-		/** Sends a message and reads nothing of its run. During a run the message waits as its `whenBusy` defines. */
+		/** Sends a message without reading its run. During another run, `whenBusy` decides when it is handled. */
 		leaveMessage(id: string, message: string | MessageBody, { signal }: SignalOption = {}): Promise<AcceptedRun> {
 			const headers = { ...createIdempotencyKey(), prefer: 'respond-async' };
 			return http.json(toPath(id, 'messages'), { method: 'POST', body: toBody(message), headers, signal });
@@ -83,8 +83,8 @@ export function createSessionClient(options: ClientOptions = {}) {
 			begin(id, 'answer', toBody(answer), options),
 
 		/**
-		 * Answers waiting calls with results or approvals. The run continues after the last answer, and its events
-		 * are read. There are no events while other calls wait.
+		 * Answers waiting calls with results or approvals. After the last answer the run continues, and its events are
+		 * read. While other calls wait, there are no events.
 		 */
 		submitResults: (id: string, answers: readonly CallAnswer[], options?: SignalOption): RunEvents =>
 			begin(id, 'tool-results', answers, options),
@@ -92,12 +92,12 @@ export function createSessionClient(options: ClientOptions = {}) {
 		/** Continues a run that failed or that stopped after a step, and reads it. */
 		continueRun: (id: string, options?: SignalOption): RunEvents => begin(id, 'continue', undefined, options),
 
-		/** Continues a run for one turn of the model, and reads it. */
+		/** Continues a run for one turn of the model, and reads the turn. */
 		stepRun: (id: string, options?: SignalOption): RunEvents => begin(id, 'step', undefined, options),
 
 		/**
-		 * Reads the newest run from its start, or the events after a given event. There are no events if no run was
-		 * started, or if no events are left.
+		 * Reads the newest run from its start, or the events after a given event. There are no events if no run has
+		 * started, or if all events were read.
 		 */
 		followRun: (
 			id: string,

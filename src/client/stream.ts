@@ -78,7 +78,7 @@ async function* readSse({ response, silence }: Connection): AsyncGenerator<SseEv
 		for (;;) {
 			silence.begin();
 			const { done, value } = await reader.read();
-			// The reader may need any time for these events.
+			// The caller can take any time to handle these events, which is no silence of the server.
 			silence.pause();
 			if (done) return;
 			yield* parser.push(value);

@@ -54,7 +54,7 @@ export type { ExportedSession } from '../cloudflare/wire/export.ts';
 
 export type Message = v.InferOutput<typeof shownMessage>;
 export type MessageBody = v.InferOutput<typeof messageBody>;
-/** A message that waits to start a run. Both have the same `id`. */
+/** A message that waits to start a run. The run will have the message's `id`. */
 export type WaitingMessage = v.InferOutput<typeof waitingMessages>['waiting'][number];
 export type AcceptedRun = v.InferOutput<typeof acceptedRun>;
 export type Attachment = NonNullable<MessageBody['attachments']>[number];
@@ -77,7 +77,7 @@ export type AnswerBody = v.InferOutput<typeof answerBody>;
 export type CallAnswer = v.InferOutput<typeof resultsBody>[number];
 
 export type SkillPage = v.InferOutput<typeof skillPage>;
-/** The answer to a publication: the new version, and where the skill violates the format. */
+/** The answer to a publication: the new version, and the places where the skill violates the format. */
 export type PublishedSkill = v.InferOutput<typeof publishedSkill>;
 
 /** What owners spent, by day. */
@@ -117,10 +117,10 @@ export type FileChangePage = v.InferOutput<typeof fileChangePage>;
 export type FileChange = FileChangePage['changes'][number];
 
 type WireEvent = v.InferOutput<typeof runEvent>;
-/** The event after which the server sends no more events, although the run continues. */
+/** The last event of a stream whose run continues. */
 export type ClosedEvent = Extract<WireEvent, { type: 'closed' }>;
-/** An event of a run, by its `type`. A server may send other types: ignore them. */
+/** An event of a run, by its `type`. Ignore unknown types, because a server can send others. */
 export type RunEvent = Exclude<WireEvent, ClosedEvent | ShownChild> | ChildEvent;
 type ShownChild = Extract<WireEvent, { type: 'child' }>;
-/** An event of a session that works for a call. */
+/** An event of a child session, which works for a call. */
 export type ChildEvent = Omit<ShownChild, 'event'> & { event: RunEvent };

@@ -11,13 +11,13 @@ export interface Question {
 	readonly options?: Readonly<Record<string, unknown>>;
 }
 
-/** The call of a child session that a question is about. */
+/** The child session's call that a question is about. */
 interface ChildCall {
 	readonly agent: string | undefined;
 	readonly call: WaitingCall;
 }
 
-/** Finds the call of a child session that a question is about: its approval, or its result (docs/agents.md). */
+/** Finds the child session's call for which a question asks an approval or a result (docs/agents.md). */
 export function findChildCall({ options = {} }: Pick<Question, 'options'>): ChildCall | undefined {
 	const { child, kind, call } = options;
 	if (!isRecord(child) || !isRecord(call) || typeof call.id !== 'string' || typeof call.name !== 'string')

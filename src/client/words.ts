@@ -9,7 +9,7 @@ export function toText(content: unknown): string {
 	return content.map((part) => part?.text ?? `[${part?.name ?? part?.kind ?? 'part'}]`).join('\n\n');
 }
 
-/** A message with its files, in the history or on its way there. */
+/** A message with its files. It may not be in the history yet. */
 export interface SaidMessage {
 	readonly content: unknown;
 	readonly parts?: readonly unknown[];
@@ -43,7 +43,7 @@ export function findSkillName(name: string, input: unknown): string | undefined 
 	return typeof skill === 'string' ? skill : undefined;
 }
 
-/** Splits the diff off a tool's result, if the result has a diff. `rest` is the result without the diff. */
+/** Separates the diff in a tool's result, if there is one. `rest` is the result without the diff. */
 export function splitDiff(output: unknown): { readonly diff?: string; readonly rest: unknown } {
 	if (typeof output !== 'object' || output === null || !('diff' in output)) return { rest: output };
 	const { diff, ...rest } = output;
@@ -123,7 +123,7 @@ export function describeHalt(reason: string): string {
 	return `Stopped by the agent: ${reason}.`;
 }
 
-/** Describes the reason of a `stop` event, if it is of interest to a reader. */
+/** Describes the reason of a `stop` event, if a reader should know it. */
 export function describeStop(reason: string): string | undefined {
 	if (reason === 'max_tokens') return 'The answer was cut off: it reached the limit of output tokens.';
 	if (reason === 'refusal') return 'The model declined to answer.';
