@@ -10,25 +10,25 @@ import { noteChildWork } from './children.ts';
 import type { Agent } from './define.ts';
 
 export interface AgentToolOptions {
-	/** The name of the tool. By default the agent's name with `_` for `-`, or `spawn`. */
+	/** The name of the tool. By default `spawn`, or the agent's name with `_` instead of `-`. */
 	readonly name?: string;
 	/** Tells the model when to call the tool. By default the agent's description, or the list of agents. */
 	readonly description?: string;
 	/**
-	 * The most that a call may spend of the rest of the session's budget. By default the agent's budget. Without
-	 * an agent's budget, each child that may work at once gets an equal share of the rest.
+	 * The most that a call can spend of what is left of the session's budget. By default the agent's budget, or, if the
+	 * agent has none, an equal share for each child that can work at the same time.
 	 */
 	readonly budget?: Limit;
-	/** The most levels of sessions above a child. 3 by default: a child at the third level has no children. */
+	/** The most levels of child sessions. 3 by default: a child at the third level cannot have children. */
 	readonly maxDepth?: number;
 	/** The most children of a session at once. 8 by default. */
 	readonly maxAtOnce?: number;
-	/** The most children of a session in all. 100 by default. */
+	/** The most children of a session in total. 100 by default. */
 	readonly maxChildren?: number;
 	/** Whether a person has to allow a call first. */
 	readonly needsApproval?: boolean;
 	/**
-	 * Whether a call ends at once, and the child's answer arrives as a message. In a child session a call always waits.
+	 * Whether a call ends at once, and the child's answer arrives later as a message. A call in a child session waits.
 	 */
 	readonly background?: boolean;
 }
@@ -51,7 +51,7 @@ const task = v.pipe(
 	v.description('What to do, with all that is needed for it. Nothing of this conversation is known there.'),
 );
 
-/** The time limit of the run is the only limit. */
+/** No timeout of its own: only the run's time limit counts. */
 const timeoutMs = 2 ** 31 - 1;
 
 type Worker = Pick<Agent, 'name' | 'description' | 'budget'>;
@@ -116,7 +116,7 @@ function createTool(
 		description: options.background === true ? `${description}\nThe answer comes later, as a message.` : description,
 		inputSchema,
 		passInput: true,
-		// A retry finds the child of the call again. The key of its message begins only one run.
+		// A retry finds the call's child again. The task has a key, so it begins only one run.
 		retry: 'safe',
 		timeoutMs,
 		// The other agent may have read text from outside.

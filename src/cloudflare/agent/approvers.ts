@@ -1,7 +1,7 @@
 import type { Actor } from '../../core/base/actor.ts';
 
 export interface ApprovalRequest {
-	/** The person who decides. This is the same actor as among `askers`, even if the person uses another way in. */
+	/** The person who decides. A person who is among `askers` is the same actor here, even with a token or a link. */
 	readonly by: Actor;
 	/** The senders of the message that the run answers, and the senders of later messages. */
 	readonly askers: readonly Actor[];

@@ -16,7 +16,7 @@ function createRefusal(path: string, why: string): RunletError {
 	return createFieldError('invalid_request', path === '' ? 'input' : `input.${path}`, why);
 }
 
-/** Characters of the JSON of arguments. Longer ones cannot be shown whole, so nobody decides about them. */
+/** The most characters of arguments as JSON. Longer arguments cannot be shown whole, so nobody can approve them. */
 const longestInput = 20_000;
 
 export function isTooLongToShow(input: unknown): boolean {

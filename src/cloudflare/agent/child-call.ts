@@ -17,14 +17,14 @@ export interface Task {
 	readonly task: string;
 }
 
-/** Starts the child of a call, or finds it after a restart. Returns its answer, or at once for a background child. */
+/** Starts or finds the child of a call. Returns its answer. For a background child, returns a note at once. */
 export async function beginChild(
 	{ agent, task }: Task,
 	limits: ChildLimits,
 	{ context, children }: { readonly context: ToolContext; readonly children: Children },
 ): Promise<unknown> {
 	const { callId, signal, emit } = context;
-	// The answer of a child must be complete, so none of the child's own children works in the background.
+	// A child's answer must be complete, so the child's own children never work in the background.
 	const isBackground = limits.background === true && children.depth === 0;
 	const child =
 		children.find(callId) ??
@@ -35,7 +35,7 @@ export async function beginChild(
 		try {
 			await insist(signal, () => children.reach(child).send(children.caller, input, { delivery: 'accepted', once }));
 		} catch (error) {
-			// A background child cannot be dropped later, so it is dropped now.
+			// Nothing would drop a background child later, so drop it now.
 			if (!signal.aborted) children.drop(child);
 			throw error;
 		}
@@ -78,7 +78,7 @@ export async function passOn(
 		return follow(passed, context, children, (one, delivery) =>
 			one.answer(children.caller, { text: answer, askers: children.askers(), transport: 'agent' }, { delivery, once }),
 		);
-	// A text without a decision decides nothing.
+	// A text that contains no decision does not decide the approval.
 	if (call.isApproval && decision === undefined) return askAgain(child, context, children);
 	const { by, ...decided } = decision ?? {};
 	const entry: CallAnswer = call.isApproval
@@ -91,7 +91,7 @@ export async function passOn(
 	} catch (error) {
 		const isRefused = error instanceof RunletError && (error.code === 'invalid_request' || error.code === 'forbidden');
 		if (!call.isApproval || !isRefused) throw error;
-		// The tool of the call refuses the arguments, or the agent refuses the person. Nothing has changed.
+		// The tool refuses the arguments, or the child's agent refuses the person. The call still waits.
 		return askAgain(child, context, children, error);
 	}
 }
@@ -126,7 +126,7 @@ async function follow(
 	return toResult(child, outcome);
 }
 
-/** Settles the cost of a child and its children. A child that ended before its children cancels them first. */
+/** Settles the cost of a child and its children. If a child ended before its own children, they are cancelled first. */
 async function settle(child: Child, ended: SessionState, { signal }: ToolContext, children: Children): Promise<void> {
 	const known = findWholeCost(ended);
 	const cost = known ?? findWholeCost(await insist(signal, () => children.reach(child).cancel(children.caller)));
@@ -134,7 +134,7 @@ async function settle(child: Child, ended: SessionState, { signal }: ToolContext
 	else children.settle(child, cost);
 }
 
-/** Whether a question for a decision fits a row whole. Any other question may be shortened there. */
+/** Whether an approval question fits into a row in full. Other questions can be shortened there. */
 function isWhole({ question, options }: AskUser): boolean {
 	const found = findAskedCall({ callId: '', question, options });
 	return found === undefined || JSON.stringify([question, options]).length <= longestAsked;
@@ -186,7 +186,7 @@ function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [
 		: askUser(`${agent} asks for the result of ${what}.`, shown, resume);
 }
 
-/** Returns the answer of a child. Without an answer, throws the reason for the model. */
+/** Returns the answer of a child. If the child gave no answer, throws an error that tells the model why. */
 function toResult({ agent }: Child, outcome: RunOutcome): unknown {
 	if (outcome.kind === 'failed') throw createEnd(agent, `${outcome.error.code}: ${outcome.error.message}`);
 	const result = outcome.kind === 'result' ? outcome.result : undefined;
@@ -206,7 +206,7 @@ export interface ChildLimits {
 	readonly background?: boolean;
 }
 
-/** Returns the budget of a new child. Throws `conflict`, for the model, if there may be none. */
+/** Returns the budget of a new child. Throws `conflict`, which the model reads, if no child is allowed. */
 function planChild(
 	agent: { readonly budget?: Limit },
 	{ budget, maxDepth = 3, maxAtOnce = 8, maxChildren = 100 }: ChildLimits,

@@ -12,7 +12,7 @@ export type Decision = Extract<CallAnswer, { readonly approve: boolean }> & {
 	readonly by?: Actor;
 };
 
-/** Characters of the JSON of a question for a decision. It fits a row, with the names of agents that pass it on. */
+/** The most characters of an approval question as JSON. It fits a row even with the names of agents that pass it on. */
 export const longestAsked = 90_000;
 
 const askedCall = v.object({
@@ -38,9 +38,9 @@ export function findAskedCall(question: Question | undefined): AskedCall | undef
 }
 
 /**
- * Reads the answer to such a question: `approve`, or `approve` with changed arguments as a JSON object. Any
- * other answer denies the call. The text after `deny` is the reason. Throws `invalid_request` for arguments that
- * are not a JSON object, too long or too deep.
+ * Reads the answer to such a question: `approve`, or `approve` with changed arguments as a JSON object. Any other
+ * answer denies the call. The text after `deny` is the reason. Throws `invalid_request` for arguments that are no JSON
+ * object, or are too long or nested too deep.
  */
 export function readDecision(id: string, answer: string): Decision {
 	const text = answer.trim();

@@ -97,7 +97,7 @@ class Tree {
 				const number = this.#options.list().findIndex(({ id }) => id === event.detail);
 				const child = this.#options.list()[number];
 				if (child === undefined || child.isBackground) return false;
-				// A child that continues is shown from its current run.
+				// The events of a child that continues begin with its current run.
 				this.#follow(number, event.label === toBeginLabel(child.agent) ? this.#options.start : '');
 				return false;
 			}
@@ -114,7 +114,7 @@ class Tree {
 			case 'halted':
 			case 'cancelled':
 			case 'error':
-				// The children are cancelled with the run, and the reader does not wait for their ends.
+				// The run's end cancels its children. The reader does not wait until they have ended.
 				for (const number of this.#followed.keys()) this.#leave(number);
 				return false;
 			default:

@@ -11,7 +11,7 @@ export interface ChildLine {
 	readonly id?: string;
 }
 
-/** With more events than this, the child waits for a slow reader. */
+/** The number of unread events from which the child's stream waits for a slow reader. */
 const mostHeld = 32;
 
 /** Milliseconds between two requests to a child that cannot be reached: the first pause and the longest. */
@@ -20,11 +20,11 @@ const [firstPauseMs, longestPauseMs] = [100, 5_000];
 const ends: ReadonlySet<string> = new Set(['done', 'awaiting', 'halted', 'cancelled', 'error']);
 
 /**
- * Reads the events of a child for a reader. Pauses if there are no more events, until the reader asks again.
- * Resumes a broken stream after its last event.
+ * Reads the events of a child for a reader. After the last event it pauses until the reader asks again. Resumes a
+ * broken stream after its last event.
  */
 export class ChildReader {
-	/** The id of the last event that was taken. */
+	/** The id of the last event that `take` returned. */
 	seen: string;
 	/** The id of the last event that arrived. */
 	#last: string;
@@ -58,7 +58,7 @@ export class ChildReader {
 		return line;
 	}
 
-	/** Whether the reader has all events. If that is unknown, asks the child and then calls `wake`. */
+	/** Whether the reader has all events. If this is unknown, returns false, asks the child, and then calls `wake`. */
 	hasAll(): boolean {
 		if (this.#held.length > 0 || !this.#isResting) return false;
 		if (!this.#hasAll) this.ask();
@@ -124,7 +124,7 @@ export async function insist<T>(signal: AbortSignal, call: () => Promise<RpcResu
 	}
 }
 
-/** Whether a retry would be refused as well. */
+/** Whether a retry would be refused, too. */
 function isFinal(error: unknown): boolean {
 	return error instanceof RunletError && !['overloaded', 'storage_unavailable'].includes(error.code);
 }

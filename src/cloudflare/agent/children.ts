@@ -9,7 +9,7 @@ export interface Child {
 	readonly id: string;
 	readonly callId: string;
 	readonly agent: string;
-	/** Reserved in the budget of its parent. Missing if neither has a limit. */
+	/** The amount reserved in the parent's budget. Missing if neither session has a limit. */
 	readonly budget?: Limit;
 	/** Whether the child sends its answer as a message, so that no call waits for it. */
 	readonly isBackground: boolean;
@@ -27,7 +27,7 @@ export interface Children {
 	readonly find: (callId: string) => Child | undefined;
 	/** Stores a child and its reservation. Resolves once they are durable. */
 	readonly add: (child: Omit<Child, 'id'>) => Promise<Child>;
-	/** Lets the outbox cancel a child and settle its cost: one that could not begin, or that has running children. */
+	/** Lets the outbox cancel a child that could not begin or has running children, and settle the child's cost. */
 	readonly drop: (child: Child) => void;
 	readonly settle: (child: Child, cost: Amount) => void;
 	readonly toCreate: (child: Child) => CreateInput;
@@ -47,7 +47,7 @@ export function findWholeCost({ budget, children = [] }: SessionState): Amount |
 	return children.every(({ spent }) => spent !== undefined) ? budget.spent : undefined;
 }
 
-/** The work of each tool, by the tool's function. A copy of the tool has the same function. */
+/** The work of each tool. The key is the tool's function, because a copy of the tool has the same function. */
 const works = new WeakMap<object, ChildWork>();
 
 export function noteChildWork(fn: NonNullable<Tool['fn']>, work: ChildWork): void {

@@ -104,11 +104,11 @@ const definition = v.strictObject({
 });
 
 export interface AgentDefinition extends AgentChoices {
-	/** In URLs and in the list of agents: a–z, 0–9 and single hyphens. */
+	/** The name in URLs and in the list of agents: a–z, 0–9 and single hyphens. */
 	readonly name: string;
 	/** One line for people who choose an agent. */
 	readonly description: string;
-	/** First messages, which the page offers in an empty chat. At most 8. */
+	/** Suggested first messages, which the page shows in an empty chat. At most 8. */
 	readonly examples?: readonly string[];
 	/** The Worker's `MODEL` by default. */
 	readonly model?: string;
@@ -118,7 +118,7 @@ export interface AgentDefinition extends AgentChoices {
 	readonly system?: SystemPrompt;
 	/** Functions and records, or a toolbox. */
 	readonly tools?: ToolEntries;
-	/** Tools that the model may call after it read a skill that names them in `allowed-tools`. */
+	/** Tools that the model can call only after it has read a skill that lists them in `allowed-tools`. */
 	readonly skillTools?: ToolEntries;
 	/** Whether the agent offers the HTTP tools of the session's owner. No by default. */
 	readonly userTools?: boolean;
@@ -126,30 +126,28 @@ export interface AgentDefinition extends AgentChoices {
 	readonly mcp?: readonly AgentMcpServer[];
 	/** Whether the agent offers the MCP servers of the session's owner. No by default. */
 	readonly userMcp?: boolean;
-	/** Names of published skills, skills written here, or `'all'` for every published one. */
+	/** Names of published skills and skills defined in code, or `'all'` for every published skill. */
 	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
-	/** The resolver of its skills, in place of the Worker's: all of its skills, unless `skills` names some. */
+	/** Replaces the Worker's source of skills. If `skills` has no names, the agent gets all skills of this source. */
 	readonly skillResolver?: SkillSource;
-	/**
-	 * Whether and how it keeps memories beyond a session (docs/memory.md). It needs the plugin `memory`. No by default.
-	 */
+	/** Whether and how the agent keeps memories (docs/memory.md). It needs the plugin `memory`. No by default. */
 	readonly memory?: boolean | MemoryOptions;
 	/** The most model turns of a run. 10 by default. */
 	readonly maxIterations?: number;
-	/** The most tool calls of a run. 200 by default. Further calls do not run, and the model reads that. */
+	/** The most tool calls of a run. 200 by default. Further calls are not run, and the model is told so. */
 	readonly maxToolCalls?: number;
-	/** The most parallel calls of a turn. 10 by default. They begin in their order. */
+	/** The most parallel calls of a turn. 10 by default. They begin in the order of the model. */
 	readonly maxParallelToolCalls?: number;
-	/** The most tools that the model is sent. 40 by default. The model finds further tools with `search_tools`. */
+	/** The most tools that are sent to the model. 40 by default. The model finds further tools with `search_tools`. */
 	readonly maxSentTools?: number;
-	/** The most tokens of these tools. A tenth of the context window by default, from 4,000 to 20,000. */
+	/** The most tokens of these tools. By default a tenth of the context window, within 4,000 and 20,000. */
 	readonly maxToolTokens?: number;
 	readonly maxContextTokens?: number;
-	/** A conversation above the context limit: the run fails (the default), or old turns are left out, or summed up. */
+	/** What happens above the context limit: the run fails (the default), or old turns are left out or summed up. */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
 	/**
-	 * `refer` (the default) may send old tool results as references, which the model opens with `read_result`. It
-	 * does so if references cost less, or if nothing else fits. `keep` always sends old results whole.
+	 * `refer` (the default) sends old tool results as references if these cost less, or if nothing else fits. The model
+	 * opens references with `read_result`. `keep` always sends old results whole.
 	 */
 	readonly oldResults?: 'refer' | 'keep';
 	readonly maxOutputTokens?: number;
@@ -158,8 +156,8 @@ export interface AgentDefinition extends AgentChoices {
 	/** The model's own effort by default. */
 	readonly reasoningEffort?: ReasoningEffort;
 	/**
-	 * The schema of the agent's answers: JSON Schema, or a schema of valibot, Zod or ArkType. After a wrong answer
-	 * the model is asked again, at most twice. The event `done` and a run's JSON have the value as `output`.
+	 * The schema of the agent's answers: JSON Schema, or a schema of valibot, Zod or ArkType. After a wrong answer the
+	 * model is asked again, at most twice. The event `done` and the run's JSON contain the value in `output`.
 	 */
 	readonly outputSchema?: AnySchema | JsonSchema;
 	/** `manual` treats all tools as `manual`: their results come from outside. */
@@ -173,7 +171,7 @@ export interface AgentDefinition extends AgentChoices {
 	 * links to decide about calls that wait for an approval, made `for` a person. Links need the plugin `links`.
 	 */
 	readonly onWaiting?: { readonly callback: string; readonly links?: boolean; readonly for?: string };
-	/** The budget of a session without its own: tokens, US dollars, or both. */
+	/** The budget of a session that sets no budget itself: tokens, US dollars, or both. */
 	readonly budget?: { readonly tokens?: number; readonly usd?: number };
 	/** Milliseconds from the last activity of a session to its removal. Never by default. */
 	readonly expiresAfterMs?: number;
@@ -284,7 +282,7 @@ function isSkillEntry(entry: unknown): boolean {
 	return typeof entry === 'function' || (isRecord(entry) && 'description' in entry);
 }
 
-/** Throws `invalid_agent` for a schema that no answer can fit. */
+/** Throws `invalid_agent` for a schema that cannot be used for answers. */
 function assertOutputSchema(schema: AgentDefinition['outputSchema']): void {
 	try {
 		assertReadable(schema);

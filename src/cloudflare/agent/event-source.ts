@@ -2,7 +2,7 @@ import type { RunEvent } from '../../core/chat/index.ts';
 import type { Bytes, RpcResult } from '../objects/reach.ts';
 import type { ChildEvent } from '../wire/event.ts';
 
-/** An event for a reader, who resumes after `id`. Events that are not stored have no id. */
+/** An event for a reader. A reader resumes after the event's `id`. Events that are not stored have no id. */
 export type ShownEvent = { readonly id: string | undefined } & (
 	| { readonly event: RunEvent; readonly child?: undefined }
 	| { readonly child: ChildEvent; readonly event?: undefined }
@@ -15,7 +15,7 @@ export interface EventSource {
 	readonly isOver: () => boolean;
 	/** Whether the source ended without the last event. The reader must reconnect for the rest. */
 	readonly isLeft: () => boolean;
-	/** Resolves when there may be more events. */
+	/** Resolves when there can be more events. */
 	readonly change: () => Promise<unknown>;
 	readonly leave: () => void;
 }
@@ -40,12 +40,12 @@ export interface TreeOptions {
 	readonly from?: TreePlace;
 }
 
-/** The places in the events of open children, by the number of the child. */
+/** The reader's place in each open child's events, by the number of the child. */
 export type TreePositions = ReadonlyMap<number, string>;
 
 /**
- * Makes the id of an event in a tree: `ID~3(ID)~4(ID)`. The first id is the place in the session's own events,
- * and the others are places in the events of its children. The id of a child may also be the id of a tree.
+ * Makes the id of an event in a tree: `ID~3(ID)~4(ID)`. The first id is the place in the session's own events. The
+ * others are places in its children's events, by the number of the child, and can be tree ids themselves.
  */
 export function formatTreeId(own: string, positions: Iterable<readonly [number, string]>): string {
 	let id = own;
@@ -58,7 +58,7 @@ export interface TreePlace {
 	readonly positions: TreePositions;
 }
 
-/** Parses the id of a tree. Returns undefined for another text. */
+/** Parses the id of an event in a tree. Returns undefined for any other text. */
 export function parseTreeId(text: string): TreePlace | undefined {
 	const [own = ''] = text.split('~', 1);
 	const positions = new Map<number, string>();
@@ -73,7 +73,7 @@ export function parseTreeId(text: string): TreePlace | undefined {
 	return { own, positions };
 }
 
-/** Returns the place after the closing parenthesis, or -1. */
+/** Returns the position after the closing parenthesis, or -1. */
 function findEnd(text: string, from: number): number {
 	let depth = 1;
 	for (let at = from; at < text.length; at++) {

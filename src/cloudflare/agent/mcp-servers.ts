@@ -6,9 +6,9 @@ export type ServerAuth =
 	| {
 			/** The scopes of the login. By default the server names the scopes. */
 			readonly scopes?: readonly string[];
-			/** The id of this Worker at the provider. By default the Worker registers itself. */
+			/** This Worker's client id at the provider. By default the Worker registers itself. */
 			readonly clientId?: string;
-			/** `${NAME}`: the variable with the secret of the id. */
+			/** `${NAME}`: the variable that contains the client secret. */
 			readonly clientSecret?: string;
 	  };
 
@@ -22,11 +22,11 @@ export interface AgentMcpServer {
 	readonly headers?: Readonly<Record<string, string>>;
 	/** How each owner logs in. No login by default. */
 	readonly auth?: ServerAuth;
-	/** The only tools that are offered, by the server's own names. By default all tools are offered. */
+	/** The tools to offer, by the server's own names. By default all tools are offered. */
 	readonly allow?: readonly string[];
 	/** Whether a person decides about each call, or about each call of the named tools. No by default. */
 	readonly needsApproval?: boolean | readonly string[];
-	/** Tools that may be called again after a crash. None by default, even if the server calls them safe. */
+	/** Tools that can be called again after a crash. None by default, even if the server declares them safe. */
 	readonly safe?: readonly string[];
 	/** Milliseconds for a call. 60,000 by default. */
 	readonly timeoutMs?: number;

@@ -14,9 +14,9 @@ export interface ConnectionsOptions {
 	/** The session that waits if a call needs a login. */
 	readonly session: string;
 	readonly owner: string;
-	/** The person who logs in if the owner has not. */
+	/** The person who logs in, unless the owner has logged in. */
 	readonly user?: string;
-	/** Whether the owner itself is the person. Then a login is valid for all sessions of the owner. */
+	/** Whether the owner itself logs in, as the person. This login is valid for all sessions of the owner. */
 	readonly isOwners: boolean;
 	readonly agent: Agent;
 	/** All agents of the Worker. */

@@ -16,8 +16,8 @@ export interface MemoryOptions {
 	/** The agent's memory tools: `remember`, `recall` and `forget` by default. `memory` has Anthropic's commands. */
 	readonly tools?: readonly MemoryToolName[];
 	/**
-	 * The most characters of memories that are sent with a message which they fit: 0 for no memories, or 1,000 to
-	 * 20,000. The default is 4,000.
+	 * The most characters of matching memories that are sent with a message: 0 for none, or 1,000 to 20,000. The
+	 * default is 4,000.
 	 */
 	readonly recallCharacters?: number;
 	/**
@@ -71,7 +71,7 @@ export interface RecallingSession {
 
 export interface RememberingSession extends RecallingSession {
 	readonly agent: string;
-	/** Whether the session contains text from outside, so that a person must allow its writes (docs/memory.md). */
+	/** Whether the session has text from outside. If so, a person must approve its memory writes (docs/memory.md). */
 	readonly holdsOutsideText: () => boolean;
 }
 
@@ -90,8 +90,8 @@ export function listMemoryTools(agent: Remembering): readonly MemoryToolName[] {
 }
 
 /**
- * Returns whose memories a session uses: its user's; or its owner's, if the owner is a person, an account without a
- * user, or this machine. A session that names nobody has no memories: several people may write there.
+ * Returns whose memories a session uses: the memories of its user, or of its owner if the owner itself is the person.
+ * Any other session without a user has no memories, because several people can write in it.
  */
 export function findHolder({ owner, user, isOwners }: MemorySession): MemoryHolder | undefined {
 	if (user !== undefined) return { owner, user };

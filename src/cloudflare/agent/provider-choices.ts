@@ -4,7 +4,7 @@ import { providerToolTypes } from '../../core/chat/provider-tool.ts';
 
 /** An agent's choices among the features of its provider (docs/models.md). */
 export interface AgentChoices extends Omit<ProviderChoices, 'endUser'> {
-	/** Whether the provider gets a hash of the session's user, by which it finds abuse. No by default. */
+	/** Whether the provider gets a hash of the session's user, to detect abuse. No by default. */
 	readonly endUser?: boolean;
 	/** How long prompts stay in the provider's cache (docs/costs.md). By default the provider decides. */
 	readonly cache?: PromptCache;

@@ -5,7 +5,7 @@ import type { Agent } from './define.ts';
 
 type ModelNeeds = Pick<Agent, 'maxContextTokens' | 'providerTools'>;
 
-/** Describes whether a model is ready. Only an operator reads why it is not, and the variable to set. */
+/** Describes whether a model is ready. If it is not, only an operator sees the reason and the variable to set. */
 export async function describeModel(
 	name: string,
 	{ maxContextTokens, providerTools }: ModelNeeds,

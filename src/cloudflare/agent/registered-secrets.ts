@@ -51,7 +51,7 @@ export async function openKept(
 	return Object.fromEntries(Object.entries(secrets ?? {}).filter(([name]) => wanted.includes(name)));
 }
 
-/** Seals secrets of an older key again, so that it can be removed. A failure is logged: the next reader retries. */
+/** Seals secrets of an older key with the newest key, so that the older key can be removed. Only logs a failure. */
 export async function resealSecrets(config: Config, about: Registered, entry: Entry): Promise<void> {
 	const { sealed, version: replaces, definition } = entry;
 	if (sealed === undefined) return;
@@ -67,7 +67,7 @@ export async function resealSecrets(config: Config, about: Registered, entry: En
 	}
 }
 
-/** Binds secrets to their entry: they open for no other entry and owner. */
+/** Binds secrets to their entry and owner. They cannot be opened for another entry or owner. */
 function toLabel({ owner, kind, name }: Registered): string {
 	return JSON.stringify([owner, kind, name]);
 }

@@ -9,14 +9,14 @@ import { findResolver, type SkillReader } from './skill-source.ts';
 interface Reader {
 	readonly runtime: Pick<Runtime, 'skills'>;
 	readonly config: Config;
-	/** Makes and pays for the vectors of queries. Without it skills are found by words. */
+	/** Makes the vectors of queries, and charges their cost. Without vectors skills are found by words. */
 	readonly embedFn?: (model: string, texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
 	readonly reader: SkillReader;
 }
 
 /**
- * Makes the resolver of an agent's skills for one run: the skills in its code, and those that it names of its own
- * resolver, of the Worker's, or of the published ones. An agent with a resolver that names no skill has all of them.
+ * Makes the resolver of an agent's skills for one run: the skills in its code, and the skills that it names from its
+ * source (its own resolver, the Worker's, or KV). An agent with its own resolver and no names gets all skills.
  */
 export function createResolver(agent: Agent, reader: Reader): SkillResolver | undefined {
 	return joinSkills(agent, (names) => findGiven(agent, names, reader));
@@ -34,7 +34,7 @@ export function joinSkills(
 	return resolvers.length > 1 ? joinResolvers(resolvers) : resolvers[0];
 }
 
-/** Returns the skills outside the agent's code: the named ones, or all. */
+/** Returns the skills that are not in the agent's code. Without `names`, returns all of them. */
 function findGiven(
 	agent: Agent,
 	names: readonly string[] | undefined,
@@ -61,7 +61,7 @@ function createPublished(
 ): SkillResolver {
 	return kvResolver(kv, {
 		names,
-		// An edited skill shows at once.
+		// On a laptop an edited skill is read at once.
 		...(local && { cacheMs: 0 }),
 		embedFn,
 		onProblem: (_, problem, skill) =>

@@ -11,7 +11,7 @@ export interface Runtime {
 	readonly providers: (config: Config) => readonly ProviderRegistration[];
 	/** The source of the skills that agents name. KV by default. */
 	readonly skills?: SkillSource;
-	/** Provided by plugins. */
+	/** Plugins set the following fields. */
 	readonly mcp?: McpConnector;
 	readonly memory?: MemorySupport;
 	readonly schedules?: ScheduleConnector;
@@ -20,8 +20,8 @@ export interface Runtime {
 }
 
 /**
- * The moments right after a run has written (docs/runs.md, "What a run writes"), in this order. `taken-up` is the first
- * moment after a restart.
+ * The moments after each write of a run (docs/runs.md, "What a run writes"), in order. `taken-up` is the first moment
+ * after a restart.
  */
 export type CrashPointName =
 	| 'accepted'

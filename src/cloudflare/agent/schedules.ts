@@ -10,22 +10,22 @@ export interface ActiveSession {
 }
 
 export interface WakeEvent {
-	/** The due time, even if the call is late. */
+	/** The scheduled time, even if the call is late. */
 	readonly at: Date;
 	readonly name: string;
 	/** The owner, who pays. */
 	readonly owner: string;
-	/** The person whose sessions it wakes. */
+	/** The person whose sessions the schedule wakes. */
 	readonly user?: string;
 	/** The Worker's bindings and variables. */
 	readonly env: Env;
-	/** Lists the owner's sessions that were active since that time: the newest 100, newest first. */
+	/** Lists the owner's sessions that were active since `since`: at most 100, the newest first. */
 	readonly listSessions: (since: Date) => Promise<readonly ActiveSession[]>;
 }
 
 /** The times and the message of an agent's wake-up (docs/schedules.md). */
 export interface AgentSchedule extends Omit<WakeupTime, 'at'> {
-	/** a–z, 0–9 and single hyphens. Another name is another schedule. */
+	/** a–z, 0–9 and single hyphens. A new name makes a new schedule. */
 	readonly name: string;
 	readonly text?: string;
 	/** Writes the message. If it returns undefined, nothing is sent at this time. */
@@ -34,6 +34,6 @@ export interface AgentSchedule extends Omit<WakeupTime, 'at'> {
 	readonly session?: 'same' | 'new';
 	/** The owner, who pays. `schedules` by default, and `local` on a laptop. */
 	readonly owner?: string;
-	/** The person in that owner. By default there is no person. */
+	/** The person of that owner. By default there is no person. */
 	readonly user?: string;
 }

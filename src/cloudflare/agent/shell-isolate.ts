@@ -23,7 +23,7 @@ export default class Isolate extends WorkerEntrypoint {
 		const fs = new InMemoryFs({}, { maxTotalBytes: mostBytes });
 		fs.mkdirSync(root);
 		const originals = new Map<string, Uint8Array>();
-		/** The file that is compared with its original. A file that nobody has read is unchanged. */
+		/** The file that is being compared with its original. A file that was never read is unchanged. */
 		let compared: string | undefined;
 		for (const path of paths)
 			fs.writeFileLazy(`${root}/${path}`, async () => {
@@ -86,7 +86,7 @@ export default class Isolate extends WorkerEntrypoint {
 	}
 }
 
-/** Keeps the beginning of the output, and the end of the errors. */
+/** Shortens both: keeps the beginning of the output, and the end of the errors. */
 function cut(stdout: string, stderr: string, most: number): Pick<ShellOutcome, 'stdout' | 'stderr' | 'truncated'> {
 	return {
 		stdout: stdout.slice(0, most),
@@ -96,6 +96,6 @@ function cut(stdout: string, stderr: string, most: number): Pick<ShellOutcome, '
 }
 
 function isSame(one: Uint8Array, other: Uint8Array | undefined): boolean {
-	// A loop in this code would count as steps of the command.
+	// A loop here would use up the command's steps.
 	return other?.length === one.length && crypto.subtle.timingSafeEqual(one, other);
 }

@@ -1,24 +1,24 @@
 /**
- * The steps of a command in a shell. A runtime on a laptop stops no endless computation, and its clocks stand still
- * meanwhile. So scripts/pack/count-steps.ts puts calls of these functions into the code of the shell.
+ * Counts the steps of a shell command. A local runtime does not stop an endless computation, and its clock does not
+ * move during one. So scripts/pack/count-steps.ts puts calls of these functions into the code of the shell.
  */
 
-/** The most steps of synchronous code, after which the command is stopped. They take about 60 ms. */
+/** The most steps of synchronous code. After them the command is stopped. They take about 60 ms. */
 const mostAtOnce = 24_000_000;
 
-/** Steps after which asynchronous code lets timers and other requests run; about 15 ms. */
+/** The steps after which asynchronous code lets timers and other requests run. They take about 15 ms. */
 const dueAfter = 6_000_000;
 
 /** The most steps of a command. They take a few seconds. */
 const mostSteps = 1_500_000_000;
 
-/** Steps of a function call. A round of a loop, which may look at one character only, is one step. */
+/** The steps that a function call counts. An iteration of a loop counts one step, because it can be very short. */
 const perCall = 20;
 
-/** The number of steps that a comparison by the rules of a language counts. */
+/** The steps that `localeCompare` counts. */
 const perComparison = 300;
 
-/** The number of characters or entries that the engine processes in the time of a step. */
+/** The number of characters or entries of a built-in function's value that count as one step. */
 const perStep = 4;
 
 let leftAtOnce = mostAtOnce;
@@ -26,7 +26,7 @@ let leftInAll = mostSteps;
 
 const over = Promise.withResolvers<'over'>();
 
-/** Resolves after too many steps. Code that continues to run throws at its next step. */
+/** Resolves after too many steps. Code that still runs throws at its next step. */
 export const stopped = over.promise;
 
 export function step(): void {
@@ -38,7 +38,7 @@ export function call(): void {
 	if (leftAtOnce < 0) stop();
 }
 
-/** Counts the engine's work on a list or a text, and returns the value. */
+/** Counts steps by the length of a list or a text, and returns the value. */
 export function spend<T>(value: T): T {
 	if (typeof value === 'string' || Array.isArray(value)) leftAtOnce -= value.length / perStep;
 	if (leftAtOnce < 0) stop();
@@ -64,7 +64,7 @@ export async function rest(): Promise<void> {
 	if (leftAtOnce >= 0) leftAtOnce = Math.min(mostAtOnce, leftInAll);
 }
 
-/** Functions of the engine that process a whole text or list. */
+/** Built-in functions that process a whole text or list. */
 const counted: readonly (readonly [prototype: object, names: readonly string[]])[] = [
 	[
 		String.prototype,
@@ -96,7 +96,7 @@ function countCalls(prototype: object, name: string): void {
 	Object.defineProperty(prototype, name, { value: method, writable: true, configurable: true });
 }
 
-// A comparison by the rules of a language takes a microsecond, however short the texts are.
+// `localeCompare` takes a microsecond even for short texts.
 const { localeCompare } = String.prototype;
 Object.assign(String.prototype, {
 	localeCompare(this: string, ...args: Parameters<typeof localeCompare>): number {

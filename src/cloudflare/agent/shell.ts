@@ -13,7 +13,7 @@ const extraMs = 5_000;
 /** Milliseconds of processor time of a command. */
 const mostCpuMs = 30_000;
 
-/** Milliseconds after which the next isolate starts although the last is still starting, and between two checks. */
+/** Milliseconds that a start waits for the start before it, and milliseconds between two checks. */
 const [longestStartMs, checkMs] = [500, 10];
 
 interface Isolate extends Rpc.WorkerEntrypointBranded {
@@ -50,7 +50,7 @@ export function createShell({ loader, page }: Pick<Config, 'loader' | 'page'>): 
 	};
 }
 
-/** Milliseconds since 1970 until which another isolate starts. */
+/** The time until which other starts wait for the current one, in milliseconds since 1970. */
 let startsUntil = 0;
 
 /** Starts isolates one after another: on a laptop a start blocks all requests for 100 ms. */

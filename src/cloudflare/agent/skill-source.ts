@@ -14,7 +14,7 @@ export interface SkillReader {
 	readonly askedBy?: Actor;
 }
 
-/** The skills in place of KV: a resolver, or a function that returns the resolver for each run's reader. */
+/** The source of skills that replaces KV: a resolver, or a function that returns the resolver for a reader. */
 export type SkillSource = SkillResolver | ((env: Env, owner: string, reader: SkillReader) => SkillResolver | undefined);
 
 export const skillSource = v.custom<SkillSource>(
@@ -22,7 +22,7 @@ export const skillSource = v.custom<SkillSource>(
 	'must be a resolver, { listFn, readFn }, or a function of the environment and the owner that gives one',
 );
 
-/** If the project's function throws, so does each call of the resolver. */
+/** If the project's function throws, returns a resolver that throws the same error at each call. */
 export function findResolver(source: SkillSource, env: Env, reader: SkillReader): SkillResolver | undefined {
 	if (typeof source !== 'function') return source;
 	try {

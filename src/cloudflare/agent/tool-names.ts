@@ -14,14 +14,14 @@ export function hasWebSearch(agent: Agent): boolean {
 	return isProvided || listToolNames(agent).has('web_search');
 }
 
-/** The names, as providers see them, of all tools that the model may ever call. No client's tool may have them. */
+/** The names, as providers see them, of all tools that the agent can offer. A client's tool cannot use these names. */
 export function listToolNames(agent: Agent): ReadonlySet<string> {
 	return nameTools(agent, listWrittenTools(agent));
 }
 
 /**
- * The names of tools whose results are no text from outside, as providers see them: those in the project's code, unless
- * they say `readsOutside`. Any other tool is of an owner, a client or an MCP server, or no longer exists.
+ * The names, as providers see them, of tools whose results are not text from outside: tools in the project's code
+ * without `readsOutside`. Other tools are an owner's, a client's or an MCP server's, or no longer exist.
  */
 export function listInsideTools(agent: Agent): ReadonlySet<string> {
 	const inside = listWrittenTools(agent).filter(({ readsOutside }) => readsOutside !== true);

@@ -11,15 +11,15 @@ export interface WebhookMessage {
 	/** Files (docs/api.md, "Messages"). */
 	readonly attachments?: readonly Attachment[];
 	/**
-	 * The subject, such as `owner/repository#7`. Events of a subject share a session; without a subject each has its own.
-	 * It must be the same for a repeated event, which its session recognises.
+	 * The subject, such as `owner/repository#7`. All events of a subject share one session. Without a subject, each
+	 * event has its own session. A repeated event must have the same subject, so that its session recognises it.
 	 */
 	readonly session?: string;
 	/** Metadata for a new session. */
 	readonly metadata?: Readonly<Record<string, string>>;
-	/** The owner. `webhooks` by default, and `local` on a laptop. Choose it by content that the source has signed. */
+	/** The owner. `webhooks` by default, and `local` on a laptop. Derive it only from signed content. */
 	readonly owner?: string;
-	/** The person. Tools authorize by it (`context.user`), so choose it by content that the source has signed. */
+	/** The person, by whom tools authorize calls (`context.user`). Derive it only from signed content. */
 	readonly user?: string;
 	/** The author's name for texts. It authorizes nothing. The default is the source. */
 	readonly sender?: string;
@@ -27,7 +27,7 @@ export interface WebhookMessage {
 	readonly model?: string;
 	/** What the message does during a run: it waits for the end of the run (the default), or joins the run. */
 	readonly whenBusy?: 'queue' | 'steer';
-	/** Whether it may answer a tool's question. If not, it waits for the answer. */
+	/** Whether the message can answer a tool's question. If not, it waits until the question is answered. */
 	readonly answers?: boolean;
 	/** An https URL that is called at the end of the run. */
 	readonly callback?: string;
@@ -39,8 +39,8 @@ export interface WebhookMessage {
 }
 
 /**
- * Turns an event into a message, or ignores it (undefined). It decides who may talk to the agent. The source waits for
- * it, so be quick: a second is long. If it throws, the delivery fails with `500`, and most sources send it again.
+ * Turns an event into a message, or ignores it (undefined). It decides who can talk to the agent. It should return
+ * within a second, because the source waits. If it throws, the answer is `500`, and most sources send the event again.
  */
 export type WebhookMapping = (event: WebhookEvent) => Mapped | Promise<Mapped>;
 
@@ -52,8 +52,8 @@ export interface WebhookOptions {
 	/** The most bytes of a body. 1,000,000 by default. */
 	readonly maxBytes?: number;
 	/**
-	 * A known body under another id, from a source that signs neither id nor time (`github`, `hmac`). `once` (the
-	 * default) ignores it for 30 days, because somebody may have recorded it. `again` treats it as a new event.
+	 * What to do with a known body that has a new id, if its source signs neither id nor time (`github`, `hmac`).
+	 * `once` (the default) ignores it for 30 days as a possible replay. `again` treats it as a new event.
 	 */
 	readonly sameBody?: 'once' | 'again';
 }

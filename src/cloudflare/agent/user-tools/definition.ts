@@ -19,7 +19,7 @@ const longest = 20_000;
 
 const drafts = /^https?:\/\/json-schema\.org\/(draft-0[4-7]|draft\/2019-09|draft\/2020-12)\/schema#?$/;
 
-/** Throws `invalid_request` for a name that some provider refuses. */
+/** Throws `invalid_request` for a name that a provider would refuse. */
 export function assertToolName(name: string): void {
 	if (toolName.test(name)) return;
 	throw createFieldError(
@@ -55,7 +55,7 @@ export function toStoredTool(
 	return { ...body, secretNames: Object.keys(secrets) };
 }
 
-/** Lists the secrets that a new definition leaves out but uses. Another URL keeps none: it might leak them. */
+/** Lists the secrets that a new definition uses but leaves out. A new URL keeps none, because it might leak them. */
 export function listKeptSecrets(before: StoredTool, { url, headers, secrets = {} }: ToolBody): readonly string[] {
 	if (before.url !== url) return [];
 	const used = listSecretNames(headers);

@@ -15,12 +15,12 @@ export function listSecretNames(headers: Readonly<Record<string, string>>): Read
 	);
 }
 
-/** Fills a URL. The value of a secret never becomes more than one part of the path or query. */
+/** Fills a URL. A secret's value is encoded, so it stays within one part of the path or query. */
 export function fillUrl(url: string, secrets: Readonly<Record<string, string>>): string {
 	return url.replace(reference, (_, secret: string) => encodeURIComponent(secrets[secret] ?? ''));
 }
 
-/** The origin of a URL with names of secrets. */
+/** Returns the origin of a URL that contains names of secrets. */
 export function toOrigin(url: string): string {
 	const filled = url.replace(reference, 'x');
 	return URL.canParse(filled) ? new URL(filled).origin : '';
@@ -36,7 +36,7 @@ export function assertUrlReferences(url: string, secretNames: readonly string[])
 			throw createRefusal('url', `\${${secret.slice(0, 64)}} is no secret of this server. Give it in secrets`);
 }
 
-/** Throws `invalid_request` for headers that a request may not have, and for an unknown secret. */
+/** Throws `invalid_request` for forbidden headers, and for an unknown secret. */
 export function assertHeaders(headers: Readonly<Record<string, string>>, secretNames: readonly string[]): void {
 	const names = Object.keys(headers);
 	if (names.length > mostHeaders) throw createRefusal('headers', `${names.length}, and ${mostHeaders} is the most`);

@@ -4,18 +4,18 @@ import { createRefusal } from './headers.ts';
 
 export interface Template {
 	readonly fields: readonly string[];
-	/** Fills and encodes the fields. Throws `invalid_argument` for a value that is no scalar, or leads to another path. */
+	/** Fills and encodes the fields. Throws `invalid_argument` for a value that is no scalar or changes the path. */
 	fill(values: Readonly<Record<string, unknown>>): URL;
 }
 
 const place = /\{([^{}]*)\}/g;
-/** The start of a URL before its path. No input may change it. */
+/** The part of a URL before its path. Fields cannot change it. */
 const origin = /^[a-z]+:\/\/[^/?#{}]+(?=[/?]|$)/i;
 
 /** The most characters of a filled URL. */
 const longest = 8_000;
 
-/** Throws `invalid_request` for a URL that may not be fetched, and for a field in a wrong place. */
+/** Throws `invalid_request` for a URL that must not be fetched, and for a field in a wrong place. */
 export function readTemplate(url: string, options: { readonly allowLoopback: boolean }): Template {
 	if (url.includes('${'))
 		throw refuse('it has a place for a secret. Secrets go into headers only, because URLs are written into logs');
@@ -62,7 +62,7 @@ function assertPath(path: string, values: Readonly<Record<string, unknown>>): vo
 		const text = toText(values[field], field);
 		if (text === '') throw createFieldError('invalid_argument', field, 'empty. It is a part of the path.');
 	}
-	// Servers may decode %2F and %5C before they read the path.
+	// Some servers decode %2F and %5C before they split the path.
 	const filled = path.replace(place, (_, field: string) => toText(values[field], field));
 	const parts = filled.split(/[/\\]|%2f|%5c/i).map((part) => part.replaceAll(/%2e/gi, '.'));
 	if (!parts.some((part) => /^\.{1,2}$/.test(part.trim()))) return;

@@ -10,7 +10,7 @@ import { readTemplate, toText } from './template.ts';
 export interface UserToolOptions {
 	/** Opens the secrets for each call, so that they are in memory no longer than needed. */
 	readonly openSecrets: () => Promise<Secrets>;
-	/** Whether the tool may reach this machine, under `npm start`. */
+	/** Whether the tool is allowed to reach this machine. Only under `npm start`. */
 	readonly allowLoopback: boolean;
 	/** The default is the platform's `fetch`. */
 	readonly fetch?: (input: URL, init: RequestInit) => Promise<Response>;
@@ -21,7 +21,7 @@ const maxRedirects = 5;
 /** The most characters of a failed answer that the model gets. */
 const longestFailure = 2_000;
 
-/** No result and no message shows a secret, even if the server repeats it. */
+/** Removes secrets from results and messages, even if the server repeats them. */
 export function createUserTool(name: string, stored: StoredTool, options: UserToolOptions): Tool {
 	const { description, inputSchema, url, method } = stored;
 	const { allowLoopback } = options;
@@ -33,7 +33,7 @@ export function createUserTool(name: string, stored: StoredTool, options: UserTo
 		inputSchema: requireFields(inputSchema, fields),
 		passInput: true,
 		readsOutside: true,
-		// A request that only reads may be repeated.
+		// A request that only reads is safe to repeat.
 		...(method === 'GET' ? { retry: 'safe' as const } : { sequential: true }),
 		onRequest: () => ['Calling', where],
 		fn: async (input, { signal }) => {
