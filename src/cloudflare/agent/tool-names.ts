@@ -14,7 +14,7 @@ export function hasWebSearch(agent: Agent): boolean {
 	return isProvided || listToolNames(agent).has('web_search');
 }
 
-/** The names, as providers see them, of all tools that the agent can offer. A client's tool cannot use these names. */
+/** The names, as providers see them, of Runlet's tools and the agent's own. A client's tool cannot use these names. */
 export function listToolNames(agent: Agent): ReadonlySet<string> {
 	return nameTools(agent, listWrittenTools(agent));
 }

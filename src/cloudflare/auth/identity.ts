@@ -21,7 +21,7 @@ export type Identity =
 			/** The most requests in 10 seconds, if the key has its own limit. */
 			readonly rate?: number | undefined;
 	  }
-	/** Only the session can verify it. */
+	/** Only the session can verify its token. */
 	| { readonly kind: 'token'; readonly session: string; readonly token: string };
 
 export const localIdentity = {
@@ -31,10 +31,10 @@ export const localIdentity = {
 	scopes,
 } satisfies Identity;
 
-/** The owner of the sessions of webhooks whose mapping names no owner, if there are API keys. */
+/** If there are API keys: the owner of webhooks' sessions when the mapping names no owner. */
 export const webhookOwner = 'webhooks';
 
-/** The owner of schedules that name no owner, if there are API keys. */
+/** If there are API keys: the owner of schedules that name no owner. */
 export const scheduleOwner = 'schedules';
 
 const tokenStart = 'rls_';
@@ -66,13 +66,13 @@ export async function identify(header: string | undefined, find: FindRecord): Pr
 	return { kind: 'person', by: { owner, ...(user !== undefined && { user }), via: 'key', id }, role, scopes, rate };
 }
 
-/** Identifies a session token, or this machine. Any other key is ignored: OpenAI's clients must send one. */
+/** Identifies a session token, or else this machine. Ignores other keys, because OpenAI's clients always send one. */
 export async function identifyLocal(header: string | undefined): Promise<Identity> {
 	const isToken = bearer.exec(header ?? '')?.[1]?.startsWith(tokenStart) === true;
 	return isToken ? identify(header, async () => undefined) : localIdentity;
 }
 
-/** Whether a header has an API key or a session token, by its form. */
+/** Whether a header has the form of an API key or a session token. Does not verify it. */
 export function isOwnCredential(header: string | undefined): boolean {
 	const text = bearer.exec(header ?? '')?.[1] ?? '';
 	return readToken(text) !== undefined || readKeyId(text) !== undefined;
@@ -100,14 +100,14 @@ export type Authenticate = (
 	env: Env,
 ) => Account | undefined | null | Promise<Account | undefined | null>;
 
-/** The key id of all accounts. It is shorter than the id of any API key. */
+/** The key id of all accounts. It is shorter than any API key's id, so it can never be one. */
 export const accountKeyId = 'account';
 
 export function findKeyId({ via, id }: Actor): string {
 	return via === 'account' ? accountKeyId : id;
 }
 
-/** Owners that are no accounts: this machine, webhooks, schedules, and the name of all owners. */
+/** Owners that no account can have: this machine, webhooks, schedules, and `*`, which means all owners. */
 const reserved: ReadonlySet<string> = new Set([localIdentity.by.owner, webhookOwner, scheduleOwner, '*']);
 
 const schema = v.strictObject({

@@ -15,7 +15,7 @@ export interface KeyRecord {
 	readonly name?: string;
 	/** Keys of one owner open the same sessions. */
 	readonly owner: string;
-	/** The person who holds the key. Without a user the key cannot be told from other keys of its owner. */
+	/** The person who holds the key. Missing if the owner itself is the person. */
 	readonly user?: string;
 	/** The role in the owner: `admin` by default. */
 	readonly role?: Role;
@@ -28,7 +28,7 @@ export interface KeyRecord {
 	readonly rate?: number | undefined;
 	/** ISO 8601. */
 	readonly createdAt?: string;
-	/** The end of a key that another key replaces, in ISO 8601. */
+	/** The time when a replaced key expires, in ISO 8601. */
 	readonly expiresAt?: string;
 }
 
@@ -105,7 +105,7 @@ export function parseKeys(text: string): readonly KeyRecord[] {
 	return records;
 }
 
-/** Returns undefined for text that is no stored key. */
+/** Returns undefined for text that is not a stored key. */
 export function parseStoredKey(text: string): KeyRecord | undefined {
 	const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), recordSchema), text);
 	return parsed.success ? parsed.output : undefined;
@@ -113,7 +113,7 @@ export function parseStoredKey(text: string): KeyRecord | undefined {
 
 const remedy = 'Set it again with npm run keys.';
 
-/** Describes the wrong place by the names of known fields only, because the text may hold a key anywhere. */
+/** Describes the wrong place only by the names of known fields, because any other text could be a key. */
 function describePlace({ path }: v.BaseIssue<unknown>): string {
 	const known = (path ?? []).map(({ key }) => key).filter((key) => typeof key === 'number' || fields.has(String(key)));
 	return known.length === 0 ? 'the list' : known.join('.');

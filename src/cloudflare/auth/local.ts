@@ -8,13 +8,13 @@ export interface LocalMode {
 	readonly secret: string | undefined;
 }
 
-/** Whether a request came through the proxy of `npm start`. Without a proxy: whether its host is this machine. */
+/** Whether a request came through the proxy of `npm start`. Without a secret, whether its host is this machine. */
 export function isFromThisMachine({ secret }: LocalMode, url: string, header: string | undefined): boolean {
 	if (secret === undefined) return URL.canParse(url) && isLoopback(new URL(url));
 	return header !== undefined && isEqual(header, secret);
 }
 
-/** Whether a page has this address. A page on another port of this machine must not see the conversations. */
+/** Whether a page is from this Worker. Pages on other ports of this machine must not read the conversations. */
 export function isOwnPage(origin: string, url: string): boolean {
 	if (!URL.canParse(origin) || !URL.canParse(url)) return false;
 	const [page, own] = [new URL(origin), new URL(url)];

@@ -6,7 +6,7 @@ import { RunletError } from '../../core/base/errors.ts';
 export const tokenScopes = ['read', 'message', 'approve'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
-/** Each role has the rights of those before it. */
+/** Each role also has the rights of the roles before it. */
 export const roles = ['customer', 'staff', 'admin'] as const;
 export type Role = (typeof roles)[number];
 
@@ -50,7 +50,7 @@ export function hasRight(role: Role, right: Right): boolean {
 	return roles.indexOf(role) >= roles.indexOf(rights[right].role);
 }
 
-/** Returns undefined for a right that no token has. */
+/** Returns undefined for a right that no token can have. */
 export function findTokenScope(right: Right): TokenScope | undefined {
 	const grant: Grant = rights[right];
 	return grant.token;
@@ -68,7 +68,7 @@ export function assertRight(role: Role, right: Right, field?: string): void {
 	);
 }
 
-/** A role, or the scopes of a session token. Runlet itself has no role and no scopes, but all rights. */
+/** A role, or the scopes of a session token. Runlet itself has neither, and has all rights. */
 export interface Granted {
 	readonly role?: Role;
 	readonly scopes?: readonly TokenScope[];

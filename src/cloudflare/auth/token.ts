@@ -4,7 +4,7 @@ import { RunletError } from '../../core/base/errors.ts';
 /** The claims of a token. Only `verifyToken` shows whether they are true. */
 export interface TokenClaims {
 	readonly session: string;
-	/** The id of the stored scopes of the token in the session. */
+	/** The id under which the session stores the token's scopes. */
 	readonly id: string;
 	/** Seconds since 1970. */
 	readonly expiresAt: number;
@@ -12,7 +12,7 @@ export interface TokenClaims {
 
 export const sessionIdForm = /^[0-9a-f]{64}$/;
 
-/** The last character of a signature has only four bits, and the form allows only one spelling of them. */
+/** The last character of a signature carries only four bits, so only 16 characters are allowed there. */
 const form = /^rls_([0-9a-f]{64})_([0-9a-f]{16})_([0-9a-z]{1,11})_([\w-]{42}[AEIMQUYcgkosw048])$/;
 
 /** The key of a session's tokens: 32 random bytes as base64url. It never leaves the session's object. */
