@@ -5,13 +5,13 @@ import type { WorkerEnv } from './env.ts';
 
 interface Kind {
 	readonly what: string;
-	/** Methods that other kinds of bindings do not have. */
+	/** Methods that only this kind of binding has. */
 	readonly methods: readonly string[];
 	/** The lines of `wrangler.toml` as one text. */
 	readonly toml: (name: string) => string;
 }
 
-/** The kinds of the bindings, by the default names of the bindings. */
+/** The kind of each binding, by its default name. */
 const kinds = {
 	SESSIONS: createObjectKind('Session'),
 	LEDGERS: createObjectKind('Ledger'),
@@ -67,7 +67,7 @@ export const bindingNames: readonly BindingName[] = Object.keys(kinds).filter(
 	(name): name is BindingName => name in kinds,
 );
 
-/** The project's names of bindings, by the default names. */
+/** The project's own name of each binding, by its default name. */
 export type BindingNames = { readonly [N in BindingName]?: string };
 
 /** Throws `not_configured` for a binding of another kind, such as a KV namespace as a Durable Object. */

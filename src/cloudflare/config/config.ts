@@ -51,7 +51,7 @@ import {
 } from './variables.ts';
 
 export interface Config {
-	/** The environment under the project's names. */
+	/** The environment with the project's own names. */
 	readonly env: Env;
 	readonly sessions: SessionNamespace;
 	readonly ledgers: LedgerNamespace;
@@ -60,11 +60,11 @@ export interface Config {
 	readonly publishers: PublisherNamespace;
 	readonly memories: MemoryNamespace;
 	/**
-	 * The most that an owner may spend on a UTC day: the smallest cap of its keys, else `dayBudget`. Zero after its last
-	 * key is revoked, unless it may be an account. Call `storedKeys.refreshOwner` first.
+	 * The most that an owner can spend on a UTC day: the smallest cap of its keys, or `dayBudget` without a cap. Zero
+	 * for an owner whose keys are all revoked, unless owners can be accounts. Call `storedKeys.refreshOwner` first.
 	 */
 	readonly findDayBudget: (owner: string) => Limit;
-	/** The owner of agents' schedules that name no owner. Missing for a Worker that answers nobody. */
+	/** The owner of agents' schedules that name no owner. Missing if the Worker has no keys, accounts or local mode. */
 	readonly scheduleOwner: string | undefined;
 	/** The budget of a session if neither the session nor its agent has a budget. */
 	readonly sessionBudget: Limit;
@@ -83,20 +83,20 @@ export interface Config {
 	readonly local: LocalMode | undefined;
 	readonly metrics: MetricsDataset | undefined;
 	readonly findEndpoint: (name: EndpointName) => Endpoint;
-	/** The bucket of files above 1 MB. Without it they are in the sessions' objects, and may have 4 MB. */
+	/** The bucket of files above 1 MB. Without it, files are in the sessions' objects, with 4 MB at most. */
 	readonly files: FileBucket | undefined;
 	readonly workspaceQuota: Quota;
-	/** Prices that replace those of the lists. */
+	/** Prices that override the built-in price lists. */
 	readonly prices: ModelPrices;
 	/** The models of `CHAT_BASE_URL`. */
 	readonly chatModels: readonly string[];
-	/** The limits, in bytes. */
+	/** The most bytes that a session, an owner and a user can store. */
 	readonly roomLimits: RoomLimits;
 	readonly fullRooms: FullRooms;
 	readonly ai: AiBinding | undefined;
 	readonly page: PageFiles | undefined;
 	readonly loader: WorkerLoader | undefined;
-	/** Returns at least one secret, or throws `not_configured`. An agent with its own secrets uses no others. */
+	/** Returns at least one secret, or throws `not_configured`. An agent with its own secrets uses only these. */
 	readonly findWebhookSecrets: (source: SourceName, agent: string) => readonly string[];
 	/** Returns at least one secret, or throws `not_configured`. */
 	readonly findCallbackSecrets: () => readonly string[];
@@ -208,7 +208,7 @@ export function readConfig(env: WorkerEnv): Config {
 	return read;
 }
 
-/** Reads only the variables of keys, because another variable may be wrong. Throws as `readConfig` does. */
+/** Reads only the variables of keys, so it works even if another variable is wrong. Throws as `readConfig` does. */
 export function readDoor(env: WorkerEnv): Pick<Config, 'keys' | 'storedKeys' | 'local'> {
 	const cached = known.get(env);
 	if (cached !== undefined) return cached;
@@ -269,7 +269,7 @@ function isGood(key: KeyRecord | undefined): boolean {
 	return key !== undefined && !isOver(key);
 }
 
-/** Returns the smallest cap of each kind among the keys. If no key has a cap, returns the cap for everybody. */
+/** Returns the keys' smallest cap of each kind. A kind without a cap gets the cap for everybody. */
 function findCaps(keys: readonly KeyRecord[], everybody: Limit): Limit {
 	const cap = (unit: keyof Limit) => {
 		const caps = keys.flatMap(({ budget }) => budget?.[unit] ?? []);

@@ -8,7 +8,7 @@ import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
 import type { SourceName } from '../wire/protocols/webhooks/source.ts';
 
-/** Each has `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or your own server. */
+/** Each name has the variables `NAME_API_KEY` and `NAME_BASE_URL` (for a gateway, a proxy or your own server). */
 export const endpointNames = [
 	'ANTHROPIC',
 	'OPENAI',
@@ -25,9 +25,9 @@ export type EndpointName = (typeof endpointNames)[number];
 
 type EndpointVariables = { readonly [N in EndpointName as `${N}_API_KEY` | `${N}_BASE_URL`]?: string };
 
-/** A variable may have several secrets, separated by spaces or commas, while a sender changes its secret. */
+/** A variable can contain several secrets, separated by spaces or commas, to rotate a secret. */
 type WebhookVariables = { readonly [S in SourceName as `${Uppercase<S>}_WEBHOOK_SECRET`]?: string } & {
-	/** The secret of one agent: its name in capitals, with underscores for hyphens. */
+	/** The secret for one agent. The variable ends with the agent's name, in capitals with underscores for hyphens. */
 	readonly [own: `${Uppercase<SourceName>}_WEBHOOK_SECRET_${string}`]: string | undefined;
 };
 
@@ -68,17 +68,17 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly USER_BYTES?: string | number;
 	/** The hashes of the API keys, as `npm run keys` writes them. */
 	readonly API_KEYS?: string;
-	/** `on` stores further keys in objects (`POST /v1/keys`). */
+	/** `on` allows keys that are stored in Durable Objects (`POST /v1/keys`). */
 	readonly STORED_KEYS?: string;
-	/** Origins of pages on other hosts that may call, such as `https://app.example.com`, separated by commas. */
+	/** Origins whose pages are allowed to call, such as `https://app.example.com`, separated by commas. */
 	readonly CORS_ORIGINS?: string;
-	/** The secret that signs callbacks: `whsec_` and base64. The variable may have several secrets. */
+	/** The secret that signs callbacks: `whsec_` and base64. The variable can contain several secrets. */
 	readonly CALLBACK_SECRET?: string;
 	/** The URL of alerts when 50, 80 and 100 % of a budget are spent. */
 	readonly SPENDING_CALLBACK?: string;
-	/** Seals the secrets of owners: 32 bytes as base64. May hold several: the first seals, all open. */
+	/** The key that seals the secrets of owners: 32 bytes as base64. Of several keys, the first seals and all open. */
 	readonly SECRETS_KEY?: string;
-	/** The address of this Worker for people, with its base path. Logins of MCP servers return to this address. */
+	/** The public address of this Worker, with its base path. Logins of MCP servers return to this address. */
 	readonly PUBLIC_URL?: string;
 	/** The token for comments on GitHub issues. It needs only the permission to write issues. */
 	readonly GITHUB_TOKEN?: string;
@@ -89,7 +89,7 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly TAVILY_API_KEY?: string;
 	/** The address of another search service, with `{query}` in it. It is used instead of Brave and Tavily. */
 	readonly SEARCH_URL?: string;
-	/** The key of the service, and the key's header: `authorization`, as a bearer, by default. */
+	/** The key of the service, and the header that carries it. By default `authorization`, as a bearer token. */
 	readonly SEARCH_API_KEY?: string;
 	readonly SEARCH_HEADER?: string;
 	/** The JSON body for a service with POST. The body has `{query}` in it. */
@@ -144,7 +144,7 @@ export interface MetricsDataset {
 	writeDataPoint(point: DataPoint): void;
 }
 
-/** `index1`, `blob1`…, `double1`… of a row. */
+/** A row: the columns `index1`, `blob1`…, `double1`…. */
 export interface DataPoint {
 	readonly indexes: [string];
 	readonly blobs: string[];

@@ -4,14 +4,14 @@ import type { WorkerEnv } from './env.ts';
 
 export interface EnvironmentSettings {
 	readonly bindings?: BindingNames;
-	/** Whether an owner may be an account without a key. */
+	/** Whether an owner can be an account, which has no key. */
 	readonly hasAccounts?: boolean;
-	/** Whether skills have another source, so that they need no binding. */
+	/** Whether skills come from a source that needs no binding. */
 	readonly hasOwnSkills?: boolean;
 }
 
 interface Origin extends EnvironmentSettings {
-	/** The environment under the project's names. */
+	/** The environment with the project's own names. */
 	readonly original: Env;
 }
 
@@ -37,7 +37,7 @@ export function unsetVariables(env: WorkerEnv, names: readonly string[]): Worker
 	return rest;
 }
 
-/** Finds the origin of an environment. An environment that `createEnvironment` did not make is its own origin. */
+/** Finds the original of an environment. An environment that `createEnvironment` did not make is its own original. */
 export function findOrigin(env: WorkerEnv): Origin {
 	return origins.get(env) ?? { original: env };
 }

@@ -15,13 +15,13 @@ import {
 import type { Config } from './config.ts';
 import type { Endpoint } from './variables.ts';
 
-/** The pause between two words, so that a person sees them stream. */
+/** The pause between two words, so that people see the words stream in. */
 const demoPace = { delayMs: 15 };
 
 const made = new WeakMap<Config, readonly ProviderRegistration[]>();
 
 /**
- * The providers of this Worker (docs/models.md). A provider without its key lists its models, and names the
+ * The providers of this Worker (docs/models.md). A provider without a key still lists its models, and names the
  * variable to set. To add a provider, add a line here, and its variables in `config.ts`.
  */
 export function createProviders(config: Config): readonly ProviderRegistration[] {

@@ -42,7 +42,7 @@ function readBody(text: string | undefined): Readonly<Record<string, unknown>> |
 		const body: unknown = JSON.parse(text);
 		if (isRecord(body)) return body;
 	} catch {
-		// Any other text has the same remedy.
+		// Invalid JSON gets the same message as JSON of another type.
 	}
 	throw createMistake('SEARCH_BODY', 'must be a JSON object, such as {"q": "{query}", "num": "{limit}"}');
 }

@@ -20,7 +20,7 @@ const numberText = (message: string) =>
 	);
 const list = v.pipe(v.string('must be a text'), v.transform(splitList));
 
-/** A cap, or `none`. An empty text is refused, because it would remove the cap by mistake. */
+/** A cap, or `none`. An empty text is refused, because it could remove the cap by mistake. */
 const budget = (form: RegExp, message: string) =>
 	v.optional(
 		v.pipe(
@@ -162,7 +162,7 @@ function readVariable<S extends v.GenericSchema>(env: WorkerEnv, name: string, s
 	return check(v.object({ [name]: schema }), env, name, 'not_configured')[name];
 }
 
-/** An empty variable is not set: a `.dev.vars` may have lines that wait for their keys. */
+/** An empty variable counts as not set, because a `.dev.vars` can have lines whose keys are not filled in yet. */
 const optionalText = v.optional(
 	v.pipe(
 		v.string(),
@@ -194,7 +194,7 @@ export interface Endpoint {
 	readonly baseURL: string | undefined;
 }
 
-/** Whether people may reach a Worker there: https, or http on this machine. A path is its base path. */
+/** Whether a text can be a Worker's public address: https, or http on this machine. Its path is the base path. */
 function isPublicBase(text: string): boolean {
 	if (!URL.canParse(text) || /[?#]|\/$/.test(text)) return false;
 	const parsed = new URL(text);
@@ -217,7 +217,7 @@ export function readGithub(env: WorkerEnv): { readonly token: string | undefined
 	return { token: readOptional(env, 'GITHUB_TOKEN'), baseURL: base.replace(/\/$/, '') };
 }
 
-/** Throws `not_configured` for a URL without a secret that signs the alerts. */
+/** Throws `not_configured` if a URL is set without the secret that signs the alerts. */
 export function readSpendingCallback(env: WorkerEnv, secrets: readonly string[]): string | undefined {
 	const found = readVariable(env, 'SPENDING_CALLBACK', url);
 	if (found !== undefined) assertSet(secrets, 'CALLBACK_SECRET');
