@@ -105,8 +105,8 @@ export function toFailureFields(
 }
 
 /**
- * Logs what a function of the project threw: its class and its stack frames. Includes the message only on a developer's
- * own machine.
+ * Logs the error that a function of the project threw: its class and its stack frames. Includes the message only on a
+ * developer's own machine.
  */
 export function logThrown(
 	event: 'tool.threw' | 'authenticate.threw' | 'approvers.threw',
@@ -137,7 +137,7 @@ function findRoot(thrown: unknown): unknown {
 /** The name of a class of errors. Any code can set `name`, so no other text is written. */
 const className = /^(?:[A-Z][A-Za-z]{0,60})?(?:Error|Exception)$/;
 
-/** Returns the class that the error names as its own. In minified code the class itself has another name. */
+/** Returns the class from the error's `name`. In minified code the class itself has another name. */
 function nameClass({ name }: Error): string {
 	return className.test(name) ? name : 'Error';
 }
@@ -147,8 +147,8 @@ const frame =
 	/^ {4}(at (?:async )?(?:(?:new )?[\w$.<>#[\] ]{1,80}(?: \[as [\w$]{1,40}\])? \([\w./:@~+%-]{1,160}\)|[\w./:@~+%-]{1,160}))$/;
 
 /**
- * Returns the stack frames after the message. The message may have lines that look like frames, so it is removed first.
- * Returns undefined if the stack does not start with it.
+ * Returns the stack frames after the message. A message can have lines that look like frames, so the message is removed
+ * first. Returns undefined if the stack does not start with the message.
  */
 function readFrames({ message, stack = '' }: Error): string | undefined {
 	const head = /^[\w$.]*(?:: )?/.exec(stack)?.[0] ?? '';
@@ -159,7 +159,7 @@ function readFrames({ message, stack = '' }: Error): string | undefined {
 	return frames.length === 0 ? undefined : frames.join('\n');
 }
 
-/** Returns the variable that an error is about: the one to set, or the one that a provider refuses. */
+/** Returns the variable that an error is about: it is not set, or a provider refuses its value. */
 export function findVariable({ code, message, data }: ErrorBody['error']): string | undefined {
 	if (typeof data?.needs === 'string') return data.needs;
 	return code === 'not_configured' ? /^([A-Z][A-Z0-9_]{1,63}):/.exec(message)?.[1] : undefined;

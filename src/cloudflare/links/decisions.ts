@@ -15,7 +15,7 @@ import type { SessionStore } from '../session/store/store.ts';
 import { type LinkClaims, verifyLink } from './link.ts';
 import { type Decidable, findLinkable, hashDecidable, listDecidable, signLinks } from './make.ts';
 
-/** Decisions by link (docs/people.md). The session stores each decision with its call, so a link decides once. */
+/** Decisions by link (docs/people.md). The session stores each decision with its call, so a link decides only once. */
 export class Decisions implements SessionLinks {
 	readonly #session: LinkedSession;
 
@@ -43,14 +43,14 @@ export class Decisions implements SessionLinks {
 		const { claims, call, shown } = await this.#open(link);
 		const { owner } = store.session();
 		await inbox.take({ caller: { owner, by: toActor(claims, owner) }, rights: [] }, (tx) => {
-			// Another person may have decided in the meantime.
+			// Somebody else possibly decided in the meantime.
 			if (assertOpen(store, tx.pending, claims).id !== call.id) throw createDecided();
 			return submitAnswers(tx, [toDecision(call, claims)]);
 		});
 		return shown;
 	}
 
-	/** Throws `forbidden` if approvers would refuse the holder of the links. */
+	/** Throws `forbidden` if `approvers` would refuse the person who holds the links. */
 	#assertMayApprove(call: Decidable, by: Actor): void {
 		const { store, runtime, config } = this.#session;
 		const children = call.child && [call.child.agent, ...call.child.through];
@@ -95,7 +95,7 @@ function toActor(
 	return { owner, ...(name !== undefined && { user: name }), via: 'link', id: callId, ...(madeBy && { madeBy }) };
 }
 
-/** Throws `conflict` for a link if the key of its maker is no longer valid. */
+/** Throws `conflict` if the API key that made the link is no longer valid. */
 async function assertKeyIsGood({ madeBy: made }: LinkClaims, config: Config): Promise<void> {
 	const madeBy = toStoredActor(made);
 	if (madeBy === undefined) return;

@@ -5,7 +5,7 @@ import { sessionIdForm, toHmacKey } from '../auth/token.ts';
 
 const claims = v.strictObject({
 	session: v.pipe(v.string(), v.regex(sessionIdForm)),
-	/** The place of the turn in the history. */
+	/** The position of the call's turn in the history. */
 	turn: v.number(),
 	callId: v.string(),
 	/** A hash of the tool and the arguments. */
@@ -13,7 +13,7 @@ const claims = v.strictObject({
 	approve: v.boolean(),
 	/** The person who decides. */
 	for: v.optional(v.string()),
-	/** The actor who made the link. Missing for a link that the agent's definition asks for. */
+	/** The actor who made the link. Missing for a link in the agent's own callback. */
 	madeBy: v.optional(v.unknown()),
 	/** Milliseconds since 1970. */
 	expiresAt: v.number(),
@@ -51,7 +51,7 @@ export async function verifyLink(link: string, tokenKey: string | undefined): Pr
 	return isSigned ? readLink(link) : undefined;
 }
 
-/** Returns the bytes to sign for a link. No token is signed in this form. */
+/** Returns the bytes to sign for a link. The signed bytes of a token always differ. */
 function toSignedBytes(body: string) {
 	return joinBytes(`link ${body}`);
 }

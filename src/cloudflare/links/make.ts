@@ -12,13 +12,13 @@ import type { SessionStore } from '../session/store/store.ts';
 import { signLink } from './link.ts';
 
 export interface Decidable extends ToolCall {
-	/** The waiting call of this session: the same call, or that of the child. */
+	/** The id of the call that waits in this session: the call itself, or the call whose child session asks. */
 	readonly waiting: string;
-	/** The child session of the call, and the agents between this session and the child. */
+	/** The agent of the child session whose call it is, and the agents between this session and the child. */
 	readonly child?: { readonly agent: string; readonly through: readonly string[] };
 }
 
-/** Lists the calls that wait for an approval, with the calls of children. */
+/** Lists the calls that wait for an approval, including a call of a child session. */
 export function listDecidable({ calls = [], question }: Pending): readonly Decidable[] {
 	const own = calls.filter(({ kind }) => kind === 'approval');
 	const listed = own.map(({ id, name, input }) => ({ waiting: id, id, name, input }));
@@ -36,11 +36,11 @@ interface LinkTerms {
 	readonly expiresAt: number;
 	/** The person who decides. */
 	readonly for?: string;
-	/** The actor who made the links. Missing for links that the agent's definition asks for. */
+	/** The actor who made the links. Missing for links in the agent's own callback. */
 	readonly madeBy?: Actor;
 }
 
-/** Throws `conflict` for a call that waits for no approval, and `too_large` for arguments that fit no page. */
+/** Throws `conflict` for a call that waits for no approval, and `too_large` for arguments that are too long to show. */
 export function findLinkable(store: SessionStore, callId: string): Decidable {
 	const call = listDecidable(findPending(store)).find(({ waiting }) => waiting === callId);
 	if (call === undefined) throw createFieldError('conflict', 'callId', `"${callId}" does not wait for an approval.`);
@@ -48,7 +48,7 @@ export function findLinkable(store: SessionStore, callId: string): Decidable {
 	return call;
 }
 
-/** Makes links for the agent's own callback, only for calls that still wait. */
+/** Makes the links in the agent's own callback. Calls that no longer wait get none. */
 export const createCallbackLinks: CallbackLinks['createForCallback'] = async (
 	{ store, config, runtime },
 	{ run, url },
@@ -86,7 +86,7 @@ export async function signLinks(
 	return { approve: await toUrl(true), deny: await toUrl(false), expiresAt: new Date(expiresAt).toISOString() };
 }
 
-/** Hashes the call and its arguments, because a child may ask twice for the same call of its parent. */
+/** Hashes the call with its id, because one child can ask about several calls while its parent's call waits. */
 export function hashDecidable({ id, name, input }: Decidable): Promise<string> {
 	return hashCall(name, [id, input]);
 }

@@ -10,7 +10,7 @@ import { askSession, askSessionInPath, findCaller, writePage } from '../routes/r
 import { createLinks, decide, showDecision } from '../wire/operations/links.ts';
 import { readLink } from './link.ts';
 
-/** Only under this referrer policy does a browser send the origin of a form. No other site gets the address. */
+/** With this referrer policy a browser sends the form's origin to this site, and never the address to other sites. */
 const headers = {
 	'cache-control': 'no-store',
 	'referrer-policy': 'same-origin',
