@@ -7,7 +7,7 @@ import type { LoginPlace } from './login-store.ts';
 
 const entry = v.tuple([v.string(), v.object({ hash: v.string(), definition: toolDefinition })]);
 
-/** The server chooses the names. `v.record` would leave out `constructor` and `__proto__`. */
+/** Not `v.record`, which would drop tools named `constructor` or `__proto__`: the server chooses the names. */
 const accepted = v.pipe(
 	v.custom<object>((value) => isRecord(value)),
 	v.transform((tools) => Object.entries(tools)),
@@ -21,13 +21,13 @@ const longest = 1_200_000;
 
 const mostServers = 200;
 
-/** The tools of a server that an owner has accepted, for one address. */
+/** The tools that an owner has accepted from a server at one address. */
 export interface OwnerAcceptance extends Acceptance {
 	/** Replaces definitions that were accepted before. */
 	replace(tools: AcceptedTools): Promise<void>;
 }
 
-/** If two first definitions arrive at the same time, only one is stored. */
+/** If two requests accept a new tool at the same time, only the first definition is stored. */
 export function createAcceptance(config: Config, { owner, name, url }: LoginPlace): OwnerAcceptance {
 	const readTools = (entry: Pick<Entry, 'definition'> | undefined): AcceptedTools => {
 		const before = entry === undefined ? undefined : v.parse(stored, JSON.parse(entry.definition));
@@ -45,7 +45,7 @@ export function createAcceptance(config: Config, { owner, name, url }: LoginPlac
 	};
 }
 
-/** Keeps only the hashes of long definitions: a change can be detected, but not shown. */
+/** Keeps only the hashes of definitions beyond the limit. Their changes can be detected, but not shown. */
 function shorten(tools: AcceptedTools): AcceptedTools {
 	let length = 0;
 	return Object.fromEntries(

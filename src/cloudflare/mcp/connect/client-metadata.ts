@@ -8,7 +8,7 @@ export function toCallbackUrl(config: Config): string {
 	return `${config.findPublicUrl()}${paths.callback}`;
 }
 
-/** The address of the document is the client's id. Undefined on a laptop, where no provider could read it. */
+/** Returns the client id, which is the document's address. Undefined on a laptop, where no provider could read it. */
 export function toClientId(config: Config): string | undefined {
 	const base = config.findPublicUrl();
 	return base.startsWith('https:') ? `${base}${paths.document}` : undefined;

@@ -9,11 +9,11 @@ import { type FoundServer, findServers } from '../servers/find.ts';
 import { createAcceptance } from './accepted.ts';
 import { openServer } from './open.ts';
 
-/** The most milliseconds that a turn waits for the tools of a server. The next turn may get the tools. */
+/** The most milliseconds that a turn waits for the tools of a server. A later turn can still get the tools. */
 const patienceMs = 10_000;
 
 interface Open {
-	/** Distinguishes versions of a server. */
+	/** The server's definition and secrets that the connection was made with, as JSON. */
 	readonly made: string;
 	readonly connection: Promise<McpConnection>;
 }
@@ -21,7 +21,7 @@ interface Open {
 export function createConnections(options: ConnectionsOptions): McpConnections {
 	const open = new Map<string, Open>();
 	let servers: Promise<readonly FoundServer[]> | undefined;
-	/** The last problem of each server in this run, so that no turn repeats it. */
+	/** The last reported problem of each server in this run, so that it is reported only once. */
 	const reported = new Map<string, string>();
 	/** Servers with a problem. The next run connects again. */
 	const troubled = new Set<string>();

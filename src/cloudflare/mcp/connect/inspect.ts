@@ -7,7 +7,7 @@ import { createAcceptance } from './accepted.ts';
 import { LoginStore } from './login-store.ts';
 import { openServer } from './open.ts';
 
-/** A tool of a server. `differences` has its changes since it was accepted. */
+/** A tool of a server. `differences` lists what changed since the tool was accepted. */
 export interface InspectedTool {
 	readonly name: string;
 	readonly hash: string;
@@ -37,7 +37,7 @@ export async function inspectServer(config: Config, server: FoundServer): Promis
 	}
 }
 
-/** Accepts tools by hash. Throws `conflict` for a tool that changed again, and `not_found` for a missing one. */
+/** Accepts tools by hash. Throws `conflict` for a tool whose hash has changed, and `not_found` for a missing tool. */
 export async function acceptOffered(
 	config: Config,
 	server: FoundServer,
@@ -61,9 +61,9 @@ async function listOffered(config: Config, server: FoundServer): Promise<Accepte
 	const { tokens } = server.auth === undefined ? {} : await new LoginStore(config, server).read();
 	const connection = await openServer(server, {
 		config,
-		// A person who may only read gets no login link.
+		// Without stored tokens, starts no login: the caller possibly has only the right to read.
 		mayLogIn: tokens !== undefined,
-		// For this acceptance all tools are new.
+		// This acceptance knows no tools, so the server's tools all count as new.
 		acceptance: {
 			read: async () => ({}),
 			accept: async (tools) => {

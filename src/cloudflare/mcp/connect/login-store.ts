@@ -7,7 +7,7 @@ import type { loginHead } from '../servers/find.ts';
 
 const optionalText = v.optional(v.string());
 
-/** This Worker as a client of the provider (RFC 7591), with further fields of the provider. */
+/** This Worker's registration as a client of the provider (RFC 7591). The provider can add fields. */
 const client = v.looseObject({
 	client_id: v.string(),
 	client_secret: optionalText,
@@ -31,7 +31,7 @@ const begun = v.object({
 	/** The single-use part of the link's `state`. */
 	id: v.string(),
 	verifier: v.string(),
-	/** The authorization server of the link, from which the answer must come. */
+	/** The authorization server of the link. The answer must come from this server. */
 	discovery: v.optional(discovery),
 	session: v.optional(v.string()),
 	/** Milliseconds since 1970. */
@@ -41,12 +41,12 @@ const begun = v.object({
 const loginState = v.object({
 	/** The address of the server. */
 	url: v.string(),
-	/** This Worker as a client of the provider. */
+	/** This Worker's registration as a client of the provider. */
 	client: v.optional(client),
 	callback: optionalText,
 	tokens: v.optional(tokens),
 	begun: v.array(begun),
-	/** The login that is refreshing the tokens, and the time until which the other logins wait. */
+	/** The instance that is refreshing the tokens, and the time until which other instances wait. */
 	refreshing: v.optional(v.object({ by: v.string(), until: v.number() })),
 });
 
@@ -55,7 +55,7 @@ export type BegunLogin = LoginState['begun'][number];
 
 export interface LoginPlace {
 	readonly owner: string;
-	/** The person. If the person is missing, the login is of the owner itself. */
+	/** The person who logs in. Missing for a login of the owner itself. */
 	readonly user?: string;
 	readonly name: string;
 	readonly url: string;
@@ -64,12 +64,12 @@ export interface LoginPlace {
 /** The most logins of an owner and its users. */
 const mostLogins = 20_000;
 
-/** The most characters. A hostile provider must not fill the object. */
+/** The most characters of a login, so that a hostile provider cannot fill the object. */
 const longest = 200_000;
 
 /**
- * The login of an owner, or of a user of the owner, to a server. It is sealed in the owner's registry. A login
- * for another address is ignored, so that its tokens are sent to no other address.
+ * The login of an owner, or of a user of the owner, to a server. It is sealed in the owner's registry. A login for
+ * another address is ignored, so that tokens are sent only to their own server.
  */
 export class LoginStore {
 	readonly #config: Config;
@@ -87,7 +87,7 @@ export class LoginStore {
 		return this.#open(await askRegistry(this.#config.directories, owner, (one) => one.getEntry(kind, name)));
 	}
 
-	/** Changes the newest login, and is called again if another change comes first. Undefined changes nothing. */
+	/** Stores the result of `change`, unless it is undefined. If another change comes first, calls `change` again. */
 	async change(change: (state: LoginState) => LoginState | undefined): Promise<LoginState> {
 		const place = { ...this.#entry, most: mostLogins };
 		let state: LoginState = emptyLogin(this.#place);

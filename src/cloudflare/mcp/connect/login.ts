@@ -19,26 +19,26 @@ const linkMs = 3_600_000;
 /** The most valid links of a login. */
 const mostLinks = 20;
 
-/** The most milliseconds that others wait for a refresh of the tokens. */
+/** The most milliseconds that other instances wait for a refresh of the tokens. */
 const refreshMs = 20_000;
 
-/** Milliseconds between two checks of those who wait. */
+/** Milliseconds between two checks of a waiting instance. */
 const lookMs = 200;
 
 export interface LoginOptions {
 	readonly config: Config;
 	readonly server: FoundServer;
-	/** The person. If the person is missing, the login is of the owner itself. */
+	/** The person who logs in. Missing for a login of the owner itself. */
 	readonly user?: string;
 	readonly session?: string;
-	/** Whether a new login may begin. Otherwise only an existing login is used. */
+	/** Whether a new login can begin. If not, only an existing login is used. */
 	readonly mayBegin?: boolean;
 	readonly begun?: BegunLogin;
 }
 
 /**
- * The login of an owner or a user in the form that the protocol's client needs (OAuth 2.1). If several sessions
- * need new tokens, one of them refreshes the tokens and the others use the result.
+ * The login of an owner or a user, as the OAuth 2.1 provider for the protocol's client. If several sessions need new
+ * tokens, one of them refreshes the tokens and the others use the result.
  */
 export class OwnerLogin implements OAuthClientProvider {
 	readonly #options: LoginOptions;
@@ -83,7 +83,7 @@ export class OwnerLogin implements OAuthClientProvider {
 	async clientInformation(): Promise<StoredOAuthClientInformation | undefined> {
 		const { client, callback } = await this.#store.read();
 		const { clientId } = this.#auth;
-		// A client that registered itself is valid only for its own callback address.
+		// A stored registration is valid only for the callback address that it was made with.
 		if (clientId === undefined) return callback === this.redirectUrl ? client : undefined;
 		const { clientSecret } = await this.#options.server.openSecrets();
 		return {
@@ -95,12 +95,12 @@ export class OwnerLogin implements OAuthClientProvider {
 
 	async saveClientInformation(information: StoredOAuthClientInformation): Promise<void> {
 		const { client_secret: _, ...open } = information;
-		// The client secret of a definition is not copied into the login.
+		// A client secret from the server's definition is not copied into the login.
 		const kept = this.#auth.clientId === undefined ? information : open;
 		await this.#store.change((state) => ({ ...state, client: { ...kept }, callback: this.redirectUrl }));
 	}
 
-	/** With a context, the client is about to refresh the tokens. Other logins then wait for the refresh. */
+	/** The client passes a context before it refreshes the tokens. Other instances then wait for the refresh. */
 	async tokens(context?: OAuthClientInformationContext): Promise<StoredOAuthTokens | undefined> {
 		const state = await this.#store.read();
 		const isRefreshed = context !== undefined && state.tokens?.refresh_token !== undefined;
@@ -112,7 +112,7 @@ export class OwnerLogin implements OAuthClientProvider {
 		await this.#store.change((state) => ({
 			...state,
 			tokens: { ...tokens },
-			// A login makes all other links invalid.
+			// A finished login makes all other login links invalid.
 			begun: begun === undefined ? state.begun : [],
 			refreshing: undefined,
 		}));
@@ -137,7 +137,7 @@ export class OwnerLogin implements OAuthClientProvider {
 		return discovery ?? this.#discovery;
 	}
 
-	/** Stores the data that is needed when the person returns. */
+	/** Stores the data that is needed when the person returns from the login page. */
 	async redirectToAuthorization(url: URL): Promise<void> {
 		const { scopes } = this.#auth;
 		if (scopes !== undefined) url.searchParams.set('scope', scopes.join(' '));
@@ -179,7 +179,7 @@ export class OwnerLogin implements OAuthClientProvider {
 		return typeof auth === 'object' ? auth : {};
 	}
 
-	/** Waits for the refresh of another login, and then announces the refresh of this login. */
+	/** Waits while another instance refreshes the tokens, and then reserves the refresh for this instance. */
 	async #takeTurn(): Promise<LoginState> {
 		for (;;) {
 			const now = Date.now();

@@ -16,7 +16,7 @@ export type FinishedLogin =
 	| { readonly server: string; readonly owner: string; readonly sessions: readonly string[] }
 	| { readonly problem: string };
 
-/** Returns the page of a login outside of a run. Undefined if the stored login is valid. */
+/** Begins a login outside of a run, and returns its page. Returns undefined if the stored login is valid. */
 export async function beginLogin(config: Config, server: FoundServer): Promise<URL | undefined> {
 	if (server.auth === undefined)
 		throw new RunletError('conflict', `${server.name} has no login. Register it with auth: 'oauth'.`);
@@ -30,7 +30,7 @@ export async function beginLogin(config: Config, server: FoundServer): Promise<U
 	return login.link;
 }
 
-/** Ends the link of a login, and exchanges the code for tokens. */
+/** Uses up the link of a login, and exchanges the code for tokens. */
 export async function endLogin(config: Config, query: URLSearchParams, findServer: FindServer): Promise<FinishedLogin> {
 	const over = { problem: 'This link is used or too old. Ask for a new one.' };
 	const returning = await openState(config, query.get('state') ?? '');

@@ -9,12 +9,12 @@ export interface OpenOptions extends Pick<ConnectionOptions, 'acceptance' | 'onP
 	readonly config: Config;
 	readonly session?: string;
 	readonly user?: string;
-	/** Whether the owner itself is the person. Nobody else begins the login of the owner. */
+	/** Whether the owner itself is the person. Only then can a run begin the owner's login. */
 	readonly isOwners?: boolean;
 	readonly mayLogIn: boolean;
 }
 
-/** Opens a server without a request to it. Throws for a missing secret. */
+/** Prepares a connection to a server, and sends nothing yet. Throws for a missing secret. */
 export async function openServer(
 	server: FoundServer,
 	{ config, session, user, isOwners = false, mayLogIn, ...options }: OpenOptions,
@@ -24,7 +24,7 @@ export async function openServer(
 	const { allowLoopback } = server;
 	return createConnection(toServer(server, url, headers), { ...options, allowLoopback, secrets, login });
 
-	/** The owner's login is used by all its sessions. If the owner has no login, each person logs in. */
+	/** All sessions of an owner use the owner's login. If the owner has none, each person logs in. */
 	async function createLogin(): Promise<OwnerLogin> {
 		const ofOwner = user === undefined || (await new LoginStore(config, server).read()).tokens !== undefined;
 		return new OwnerLogin({

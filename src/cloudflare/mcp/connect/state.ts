@@ -3,7 +3,7 @@ import { RunletError } from '../../../core/base/errors.ts';
 import { parseJson } from '../../../core/base/json.ts';
 import type { Config } from '../../config/config.ts';
 
-/** The link of a login. */
+/** The `state` in the link of a login. */
 const returning = v.object({ owner: v.string(), user: v.optional(v.string()), name: v.string(), id: v.string() });
 export type Returning = v.InferOutput<typeof returning>;
 

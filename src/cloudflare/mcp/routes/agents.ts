@@ -20,7 +20,7 @@ export function createAgentsRoute({ agents, skills }: Runtime) {
 		assertOrigin(c);
 		assertMay(c, 'createSession');
 		const person = getPerson(c);
-		// A model may have written the message.
+		// Marks the way in as `mcp`, because a model possibly wrote the message.
 		const caller: PersonCaller = { ...person, by: { ...person.by, via: 'mcp' } };
 		const agent = findAgent(agents, c.req.param('agent'));
 		const config = readConfig(c.env);

@@ -14,8 +14,8 @@ import { findServer } from '../servers/find.ts';
 const longestQuery = 8_000;
 
 /**
- * The OAuth client metadata, and the return from a login page. A returning browser has no key: its `state` names
- * the login, and only this Worker can have made that `state`.
+ * The OAuth client metadata, and the return from a login page. A returning browser has no key. Its `state` names the
+ * login, and only this Worker can make a valid `state`.
  */
 export function createLoginRoutes({ agents }: Runtime) {
 	return [
@@ -31,7 +31,7 @@ export function createLoginRoutes({ agents }: Runtime) {
 		mount(finishLogin, async (c) => {
 			const config = readConfig(c.env);
 			const { searchParams: query, search } = new URL(c.req.url);
-			// Requests without a link are limited.
+			// Limits the rate, because the caller has no key.
 			await assertStrangerRate(c);
 			c.header('cache-control', 'no-store');
 			if (search.length > longestQuery) return c.html(writePage('The address is too long.'), 400);
@@ -45,7 +45,7 @@ export function createLoginRoutes({ agents }: Runtime) {
 	];
 }
 
-/** Continues a session that waits for the login. A failure is only logged: the session reports it. */
+/** Continues a session that waits for the login. Only logs a failure, which the session also reports. */
 async function continueSession(
 	{ sessions }: ReturnType<typeof readConfig>,
 	{ session, owner, server }: { readonly session: string; readonly owner: string; readonly server: string },

@@ -94,7 +94,7 @@ function ask<T>(c: Ctx, call: (one: RegistryApi) => Promise<T>): Promise<T> {
 	return askRegistry(readConfig(c.env).directories, getOwner(c), call);
 }
 
-/** Throws `conflict` for the name of a server of an agent, because every owner has these servers. */
+/** Throws `conflict` for the name of an agent's server, because every owner has the agents' servers. */
 function assertOwn({ agents }: Runtime, name: string): void {
 	const [agent] = listDeclarers(agents, name);
 	if (agent === undefined) return;
@@ -120,7 +120,7 @@ async function putServer(c: Ctx, name: string, body: ServerBody): Promise<boolea
 		const secrets = { ...(await openKept(config, about, before, wanted)), ...body.secrets };
 		const definition = JSON.stringify(toStoredServer(body, secrets));
 		const sealed = await sealSecrets(config, about, secrets);
-		// The stored login and the accepted tools belong to another server.
+		// With a new URL, the stored login and the accepted tools belong to another server.
 		if (stored?.url !== body.url) await forget(c, name);
 		return { definition, sealed };
 	});
@@ -139,7 +139,7 @@ async function listShown(c: Ctx, agents: Runtime['agents']): Promise<Shown<typeo
 		return { isLoggedIn: isLoggedIn(entry, server) };
 	};
 	const declared = new Map(agents.flatMap(({ mcp = [] }) => mcp).map((server) => [server.name, server]));
-	// A path, a query or a header in the code of an agent may hold a secret.
+	// Shows only the origin, because the path, query and headers in an agent's code can contain secrets.
 	const ofAgents = [...declared.values()].map((server) => ({
 		name: server.name,
 		url: toOrigin(server.url),

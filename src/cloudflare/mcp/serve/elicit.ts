@@ -35,7 +35,7 @@ export function askClient(
 
 const form = v.object({
 	kind: v.literal('form'),
-	/** The client's own name of the form. */
+	/** The client's own name for the form. */
 	name: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/))),
 	schema: v.looseObject({ properties: v.record(v.string(), v.looseObject({ type: v.string() })) }),
 });
@@ -65,7 +65,7 @@ function elicit(message: string, properties: FormSchema['properties'], required:
 }
 
 function toFormRequest(message: string, schema: v.InferOutput<typeof form>['schema']): InputRequest {
-	// SAFETY: The client refuses a form beyond the protocol, and the tool checks the answer.
+	// SAFETY: The client refuses a form that the protocol does not allow, and the tool checks the answer.
 	const requestedSchema = { ...schema, type: 'object' } as FormSchema;
 	return inputRequired.elicit({ message, requestedSchema });
 }
@@ -81,7 +81,7 @@ export function toAnswerKind({ for: waitsFor, options }: Pick<ClientQuestion, 'f
 	return v.is(link, options) ? 'link' : v.is(form, options) ? 'form' : 'answer';
 }
 
-/** The name of a question: the name of its form, if the form has a name. */
+/** Returns the name of a question: the name of its form, or `answer` if the form has no name. */
 export function toAnswerKey({ options }: Pick<ClientQuestion, 'options'>): string {
 	return (v.is(form, options) ? options.name : undefined) ?? 'answer';
 }
@@ -91,7 +91,7 @@ export function readAnswer({ mcpReq }: ServerContext, key: string, kind: AnswerK
 	const given = inputResponse(mcpReq.inputResponses, key);
 	if (given.kind !== 'elicit' || given.action === 'cancel') return undefined;
 	const { action, content = {} } = given;
-	// The tool defines what a refusal of its form means.
+	// The tool itself decides what a declined form means.
 	if (kind === 'form') return { isRefused: false, value: JSON.stringify({ action, content }) };
 	if (kind === 'link') return { isRefused: false, value: action === 'accept' ? 'done' : action };
 	if (action === 'decline') return { isRefused: true };

@@ -7,7 +7,7 @@ import type { Reader } from '../../wire/shown-error.ts';
 import { createInvalid, orProtocolError } from './failure.ts';
 import { listSkills } from './skills.ts';
 
-/** Serves skills as prompts. A skill of `fn` has its function's parameters, any other the argument `request`. */
+/** Serves skills as prompts. A skill with `fn` has its function's parameters. Others have the argument `request`. */
 export function servePrompts({ server }: McpServer, resolver: SkillResolver, reader: Reader): void {
 	const find = async (name: string): Promise<Skill> => {
 		const skill = await resolver.readFn(name);

@@ -11,7 +11,7 @@ export function textResult(text: string, isError = false): CallToolResult {
 	return { content: [{ type: 'text', text: truncateText(text, longestText) }], ...(isError && { isError }) };
 }
 
-/** An output schema adds structured content. A value of another form is an error: a client may refuse it. */
+/** With an output schema, adds structured content. A value that does not fit is an error, as clients can refuse it. */
 export async function toCallResult(
 	{ output, isError, parts }: Extract<OutsideEnd, { readonly type: 'result' }>,
 	{ name, outputSchema }: Pick<ListedTool, 'name' | 'outputSchema'>,
@@ -25,7 +25,7 @@ export async function toCallResult(
 	return { content: [{ type: 'text', text: problem }, ...content], isError: true };
 }
 
-// The SDK's type allows only objects. Its codec writes any JSON value in the form of each revision.
+// The SDK's type allows only objects. Its codec converts any JSON value for each revision.
 function toStructured(output: unknown): Record<string, unknown> {
 	return output as Record<string, unknown>;
 }
@@ -49,7 +49,7 @@ function toContentBlock({ kind, text = '', mime, data, url, name }: MessagePart,
 
 export type Tell = (label: string, detail?: string) => Promise<void>;
 
-/** Reports notes of a tool as progress, if the client has asked for it, and as messages of the log. */
+/** Reports a tool's notes as log messages, and also as progress if the client has asked for it. */
 export function createTell({ mcpReq }: ServerContext, tool: string): Tell {
 	const progressToken = mcpReq._meta?.progressToken;
 	let progress = 0;

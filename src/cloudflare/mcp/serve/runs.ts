@@ -21,7 +21,7 @@ const given = v.object({ text: v.optional(v.string(), ''), session: v.optional(v
 
 const stream: Handling = { delivery: 'stream', format: { type: 'mcp' } };
 
-/** Wrong arguments lead to a result that describes what to change. */
+/** Wrong arguments give a result that tells the model what to change. */
 export async function callRunTool(
 	served: ServedAgent,
 	{ operation, tool }: RunTool,
@@ -38,7 +38,7 @@ export async function callRunTool(
 	return toResult(await look(served, session, ctx));
 }
 
-/** Opens the session of the request, else of the address, else a new one. Throws `not_found` for a foreign session. */
+/** Opens the session that the request names, or the address, or a new one. Throws `not_found` for a foreign session. */
 async function openSession(served: ServedAgent, name: string | undefined): Promise<ServedSession> {
 	const session = served.findSession(name ?? served.sessionName);
 	if (session.create === undefined) await readState(served, session);
@@ -77,7 +77,7 @@ async function ask(
 	return followRun(served, session, (one) => one.send(caller, input, stream), { tool, ctx });
 }
 
-/** The session and the run of a question. The next request must have the same owner. */
+/** The state names a question's session and run. The next request must come from the same owner. */
 const stateForm = /^run\.([0-9a-f]{64})\.([\w-]{1,100})$/;
 
 async function goOn(served: ServedAgent, state: string, tool: string, ctx: ServerContext): Promise<Answer> {
@@ -167,8 +167,8 @@ function toAnswer({ question, toolCalls, ...shown }: Followed, session: ServedSe
 const mostAsked = 8;
 
 /**
- * Lists the questions for a person. The question of a tool comes first, because it stops the run. A call that is too
- * long to be shown is decided in the session.
+ * Lists the questions for a person. The question of a tool comes first, because it stops the run. Leaves out a call
+ * that is too long to show, which people decide in the session.
  */
 function listAsked(
 	question: Question | undefined,

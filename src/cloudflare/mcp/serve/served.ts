@@ -5,7 +5,7 @@ import type { CreateInput, SessionApi } from '../../objects/session-api.ts';
 import type { PersonCaller } from '../../routes/identity.ts';
 import type { Reader } from '../../wire/shown-error.ts';
 
-/** An agent for a caller. The route has already identified the caller and read the body. */
+/** An agent that is served to a caller, whom the route has already identified. */
 export interface ServedAgent {
 	readonly agent: Agent;
 	readonly skills: SkillResolver | undefined;

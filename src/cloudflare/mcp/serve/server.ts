@@ -9,7 +9,7 @@ import type { ServedAgent } from './served.ts';
 import { serveSkills } from './skills.ts';
 import { createAgentTools, describeTool } from './tools.ts';
 
-/** Milliseconds for which a client may keep a list. */
+/** Milliseconds for which a client can cache a list. */
 const listMs = 60_000;
 
 /** Without this, the SDK would declare that lists report changes. */

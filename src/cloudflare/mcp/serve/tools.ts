@@ -42,7 +42,7 @@ export function createAgentTools(
 	};
 }
 
-/** The session of tools without a session in the address. */
+/** The session for tools if the address names no session. */
 const usualSession = 'mcp';
 
 /** Describes a tool. Leaves out unknown facts, such as whether the tool only reads. */
@@ -71,7 +71,7 @@ function toToolName(name: string): string {
 	return allowedName.test(name) ? name : providerName(name);
 }
 
-/** Finds the output schema of a tool. Only the schema of a loaded tool needs another request. */
+/** Finds the output schema of a tool. Needs another request only for a tool that is not in the agent's code. */
 async function findTool(name: string, { agent, list }: Pick<ServedAgent, 'agent'> & Pick<AgentTools, 'list'>) {
 	const isNamed = (tool: { readonly name: string }): boolean => tool.name === name || toToolName(tool.name) === name;
 	return agent.tools.find(isNamed) ?? (await list()).find(isNamed) ?? { name, outputSchema: undefined };
@@ -104,7 +104,7 @@ async function begin(
 	throw new RunletError('interrupted', `${name} was cut off, so it is not known whether it was carried out.`);
 }
 
-/** The form of the answer, the name of the question, and the waiting call, whose name only its session can make. */
+/** The kind of the answer, the name of the question, and the secret name of the waiting call, made by its session. */
 const stateForm = /^(approval|result|answer|form|link)\.([\w-]{1,64})\.([0-9a-f]{32})$/;
 const kinds: readonly AnswerKind[] = ['approval', 'result', 'answer', 'form', 'link'];
 
@@ -133,7 +133,7 @@ function toQuestion(
 	const entry = { for: waitsFor, tool: name, input, question, options };
 	if (waiting === undefined) {
 		const refusal = describeRefusal(end, name);
-		// The error is of revision 2026-07-28. Other clients get a result for their model.
+		// Only clients of revision 2026-07-28 know this error. Other clients get a result for their model.
 		if (mcpReq.envelope === undefined) return textResult(refusal, true);
 		throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { elicitation: { form: {} } } }, refusal);
 	}

@@ -9,11 +9,11 @@ import { log, toFailureFields } from '../../log.ts';
 import { askRegistry, type Entry } from '../../objects/directory/registry.ts';
 import { readStoredServer } from './definition.ts';
 
-/** The confidential part of each request. */
+/** The parts of each request that can contain secrets. */
 export interface ServerSecrets {
 	readonly headers: Readonly<Record<string, string>>;
 	readonly url: string;
-	/** The secret of `auth.clientId`. */
+	/** The client secret for `auth.clientId`. */
 	readonly clientSecret?: string;
 	/** The texts of all secrets. They are removed from results. */
 	readonly texts: readonly string[];
@@ -21,13 +21,13 @@ export interface ServerSecrets {
 
 export interface FoundServer extends Omit<AgentMcpServer, 'headers'> {
 	readonly owner: string;
-	/** Whether the server may be on this machine. */
+	/** Whether the server is allowed to be on this machine. */
 	readonly allowLoopback: boolean;
 	/** Throws `not_configured` or `conflict` for a missing secret. */
 	readonly openSecrets: () => Promise<ServerSecrets>;
 }
 
-/** The servers of an agent's sessions: those in its code, and with `userMcp` those of the owner. */
+/** Finds the servers for an agent's sessions: the servers in its code and, with `userMcp`, the owner's servers. */
 export async function findServers(
 	agent: Agent,
 	{ config, agents, owner }: { readonly config: Config; readonly agents: readonly Agent[]; readonly owner: string },
@@ -108,7 +108,7 @@ function fill(
 /** The public part of a stored login. */
 export const loginHead = v.object({ url: v.string(), isLoggedIn: v.boolean() });
 
-/** A login for another address under the same name does not count. */
+/** A login with the same name but another address does not count. */
 export function isLoggedIn(entry: Pick<Entry, 'definition'> | undefined, { url }: { readonly url: string }): boolean {
 	if (entry === undefined) return false;
 	const head = v.parse(loginHead, JSON.parse(entry.definition));
