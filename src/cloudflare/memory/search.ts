@@ -3,14 +3,14 @@ import type { RecallingSession } from '../agent/memory.ts';
 import { log, toFailureFields } from '../log.ts';
 import { askMemory, type MemoryRecord, type MemoryVector } from '../objects/memory/api.ts';
 
-/** The most memories that get their vectors in a search. */
+/** The most memories whose missing vectors a search makes. */
 const atOnce = 32;
-/** The most milliseconds for the vectors. */
+/** The most milliseconds for making vectors. */
 const longestMs = 5_000;
 
 /**
- * Finds memories by words. If the agent has a model for it, finds them by meaning, too (docs/memory.md, "By
- * meaning"). New memories get their vectors together with the query. Without vectors only the words count.
+ * Finds memories by words and, if the agent has an embedding model, by meaning (docs/memory.md, "By meaning"). Makes
+ * the vectors of new memories together with the query's vector. Without vectors only words count.
  */
 export async function searchMemories(
 	session: Pick<RecallingSession, 'config' | 'holder' | 'embedding'>,
