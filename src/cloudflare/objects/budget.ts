@@ -2,7 +2,7 @@ import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import type { amount, limit, budgetState as stateSchema } from '../wire/budget.ts';
 import type { Shown } from '../wire/operation.ts';
 
-/** The cost of calls to models: tokens, input and output together, and US dollars. */
+/** The cost of model calls, in tokens (input and output together) and in US dollars. */
 export type Amount = Shown<typeof amount>;
 
 export const nothing: Amount = { tokens: 0, usd: 0 };
@@ -10,7 +10,7 @@ export const nothing: Amount = { tokens: 0, usd: 0 };
 /** An amount above any cap. A request whose cost has no known bound has an infinite amount. */
 export const everything: Amount = { tokens: Number.POSITIVE_INFINITY, usd: Number.POSITIVE_INFINITY };
 
-/** Rounds up to whole tokens, and rounds to 1e-12 dollars. Throws `invalid_argument` for less than 0, or NaN. */
+/** Rounds tokens up to whole numbers, and dollars to 1e-12. Throws `invalid_argument` for a number below 0, or NaN. */
 export function createAmount({ tokens, usd }: Amount): Amount {
 	return { tokens: Math.ceil(checkCount('tokens', tokens)), usd: roundDollars(checkCount('usd', usd)) };
 }
@@ -36,7 +36,7 @@ function checkCount(field: keyof Amount, value: number): number {
 	throw createFieldError('invalid_argument', field, `must be a number from 0 on, got ${value}.`);
 }
 
-/** The caps of a budget. A missing field is no cap. */
+/** The caps of a budget. A missing field means no cap. */
 export type Limit = Shown<typeof limit>;
 
 export function isWithinLimit(limit: Limit, most: Limit): boolean {
@@ -74,7 +74,7 @@ function isPast(total: number, cap: number | undefined): boolean {
 
 export type RoomScope = 'session' | 'owner' | 'user';
 
-/** The most bytes that each scope may hold. A missing limit allows everything. */
+/** The most bytes that each scope can store. A missing limit allows everything. */
 export type RoomLimits = Readonly<Partial<Record<RoomScope, number>>>;
 
 /** The bytes of all sessions of an owner, and the bytes of one user's sessions. */
@@ -114,8 +114,8 @@ export function assertHeld(limits: RoomLimits, { owner, user = 0 }: Held): void 
 const mostKnown = 1_000;
 
 /**
- * Owners and users that held too much recently, as far as this isolate knows. The directory is asked only about
- * these before more is stored.
+ * Owners and users that recently stored too much, as far as this isolate knows. Only for these does the session ask the
+ * directory before it stores more.
  */
 export class FullRooms {
 	readonly #full = new Set<string>();

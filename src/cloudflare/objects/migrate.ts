@@ -5,11 +5,11 @@ export type Sql = Pick<SqlStorage, 'exec'>;
 
 export interface Schema {
 	readonly tables: string;
-	/** The statements from each version to the next. Never change a released entry: append one, and change `tables`. */
+	/** The SQL from each version to the next. Never change a released entry. Append an entry, and change `tables`. */
 	readonly migrations: readonly string[];
 }
 
-/** Reads the version of an object's tables, from 1. Returns 0 without tables, and creates nothing. */
+/** Reads the version of an object's tables, which starts at 1. Returns 0 without tables. Creates nothing. */
 export function readVersion(sql: Sql): number {
 	if (sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'schema_version'").toArray().length === 0) return 0;
 	return sql.exec<{ version: number }>('SELECT version FROM schema_version').one().version;

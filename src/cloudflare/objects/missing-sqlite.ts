@@ -4,7 +4,7 @@ const noSqlite = /SQL is not enabled for this Durable Object|Durable Object is n
 
 const field = 'new_sqlite_classes';
 
-/** Returns `not_configured` for an object without SQLite. A retry would fail as well. */
+/** Returns `not_configured` for an object without SQLite, because a retry would fail, too. */
 export function findMissingSqlite(cause: unknown): RunletError | undefined {
 	if (isMissingSqlite(cause)) return cause;
 	if (!noSqlite.test(toMessageText(cause))) return undefined;

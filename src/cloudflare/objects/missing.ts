@@ -7,7 +7,7 @@ export type PluginName = keyof typeof plugins;
 
 interface Missing {
 	readonly code?: string;
-	/** The subject of the message, in front of `has no …`. */
+	/** The subject of the message, before `has no …`. */
 	readonly subject?: string;
 	/** The field of an agent that needs the plugin. */
 	readonly field?: string;

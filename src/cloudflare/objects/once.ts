@@ -1,7 +1,7 @@
 export interface Once {
 	readonly key: string;
 	readonly request: string;
-	/** Whether it is the first attempt. An earlier request of the key was then another one with the same content. */
+	/** Whether this is a client's first attempt. If so, an earlier request with this key was a different request. */
 	readonly isFirst?: boolean;
 	/** A hash of the body. */
 	readonly body?: string;

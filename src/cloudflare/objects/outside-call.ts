@@ -9,9 +9,9 @@ export interface OutsideCall {
 	readonly agent: string;
 	readonly tool: string;
 	readonly input: unknown;
-	/** Whether the caller can ask a person. If not, a call that would wait is not made. */
+	/** Whether the caller can ask a person. If not, a call that would have to wait is not made. */
 	readonly canAsk: boolean;
-	/** A person's answer to the call that waits under this name. The call is sent again with the answer. */
+	/** A person's answer to the call with the name `waiting`. The caller sends the call again with the answer. */
 	readonly answer?: { readonly waiting: string } & OutsideAnswer;
 }
 
@@ -50,13 +50,13 @@ export interface ListedTool {
 	readonly isRepeatable: boolean;
 }
 
-/** Reads lines of JSON, without the comments that keep the connection open. An abort closes them. */
+/** Reads lines of JSON, without the comments that keep the connection open. An abort closes the stream. */
 export async function* readLines<Line>(bytes: Bytes, signal: AbortSignal): AsyncGenerator<Line, undefined> {
 	const reader = bytes.getReader();
 	const decoder = new TextDecoder();
 	const splitter = new LineSplitter();
 	const leave = (): void => void reader.cancel().catch(() => {});
-	/** This line is before any `await`, so that the work for a client that left stops at once. */
+	/** Before any `await`, so that an abort stops the work at once. */
 	signal.addEventListener('abort', leave, { once: true });
 	try {
 		for (;;) {

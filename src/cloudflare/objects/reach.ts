@@ -3,7 +3,7 @@ import { withTimeLimit } from '../../core/base/promises.ts';
 import { log, logUnexpected, toFailureFields } from '../log.ts';
 import { findMissingSqlite } from './missing-sqlite.ts';
 
-/** Seconds until the first clients try again, and the seconds over which the other clients are spread. */
+/** Seconds after which the first clients try again, and seconds over which the other retries are spread. */
 const [soonest, spread] = [1, 4];
 
 /** Creates the error of a call that is refused before any of its work is done. */
@@ -16,22 +16,22 @@ export function createBusy(what: string): RunletError {
  * Throws `overloaded` for a call that comes after its caller stopped waiting.
  *
  * @param deadline milliseconds since 1970. Missing if the caller sets no limit
- * @param spareMs milliseconds before the deadline. More for work that is refused first
+ * @param spareMs milliseconds before the deadline. More spare time refuses the work earlier
  */
 export function assertInTime(deadline: number | undefined, spareMs = 0): void {
 	if (deadline !== undefined && Date.now() + spareMs >= deadline) throw createBusy('This object');
 }
 
 /**
- * Milliseconds after which an open call shows that its object is behind. If a timer of this isolate is late,
- * this isolate is slow. Then each late millisecond adds ten milliseconds.
+ * Milliseconds after which an unanswered call shows that its object is behind. If this isolate itself is slow, each
+ * millisecond that its timer is late adds ten milliseconds.
  */
 const [lateMs, lateByLag] = [500, 10];
 /** The longest time, in milliseconds, that a caller waits. */
 const longestMs = 10_000;
-/** Milliseconds for which an object counts as behind after its last late call or its last refusal. */
+/** Milliseconds for which an object still counts as behind after its last late call or refusal. */
 const behindMs = 5_000;
-/** The open calls, and the expected milliseconds, from which an object that is behind gets no new work. */
+/** An object that is behind gets no new work from this number of open calls and these milliseconds of expected wait. */
 const [fewestWaiting, mostWaitMs] = [4, 1_000];
 const mostKnown = 1_000;
 
@@ -39,7 +39,7 @@ interface Load {
 	/** The start of each open call, the oldest first. */
 	readonly calls: Set<{ readonly at: number }>;
 	behindUntil: number;
-	/** The newest answer, or the start of the first call, and the usual milliseconds between two answers. */
+	/** The time of the newest answer, or of the first call. `betweenMs`: the usual time between two answers. */
 	answeredAt: number;
 	betweenMs: number;
 }
@@ -59,7 +59,7 @@ export class Loads {
 		try {
 			const answer = await call();
 			const now = Date.now();
-			// An object answers in order: an earlier call without an answer was made to an instance that is gone.
+			// An object answers in order. So an earlier call without an answer went to an instance that is gone.
 			for (const earlier of load.calls)
 				if (earlier.at < one.at) load.calls.delete(earlier);
 				else break;
@@ -121,7 +121,7 @@ export class Loads {
 
 export const loads = new Loads();
 
-/** A tenth of all calls may be retries, and 50 retries may follow at once. */
+/** The share of calls that can be retries, and the most retries in a burst. */
 const [share, mostSaved] = [0.1, 50];
 
 export class RetryBudget {
@@ -131,7 +131,7 @@ export class RetryBudget {
 		this.#saved = Math.min(mostSaved, this.#saved + share);
 	}
 
-	/** Takes a retry. Returns false if no retry is left. */
+	/** Uses up a retry. Returns false if no retry is left. */
 	spend(): boolean {
 		if (this.#saved < 1) return false;
 		this.#saved--;
@@ -148,7 +148,7 @@ export interface ReachOptions {
 	readonly timeoutMs?: number;
 }
 
-/** Milliseconds for a ledger, a directory or KV. */
+/** The usual time limit of calls to a ledger, a directory or KV, in milliseconds. */
 export const usualLimitMs = 5_000;
 
 const mostTries = 3;
@@ -175,7 +175,7 @@ export async function reach<T>(
 			const answer = call(deadline);
 			return await (deadline === Infinity ? answer : withTimeLimit(answer, deadline - Date.now(), what));
 		} catch (cause) {
-			// An error before the call, such as a missing permission, has nothing to do with the object.
+			// An error before the call, such as a missing permission, does not come from the object.
 			if (cause instanceof RunletError && cause.code !== 'timeout') throw cause;
 			const missing = findMissingSqlite(cause);
 			if (missing !== undefined) throw missing;
@@ -195,12 +195,12 @@ function isMarked(error: unknown, mark: 'overloaded' | 'retryable'): boolean {
 	return typeof error === 'object' && error !== null && Reflect.get(error, mark) === true;
 }
 
-/** An answer over RPC. A thrown error would lose its class and its code there, so a failure is plain data. */
+/** An answer over RPC. A failure is plain data, because a thrown error would lose its class and its code. */
 export type RpcResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: Failure };
 
 export type Failure = ErrorBody['error'];
 
-/** Does the work of a method of an object. Never rejects. Logs unexpected errors, because their causes stay here. */
+/** Does the work of an object's method. Never rejects. Logs unexpected errors, as the answer omits their causes. */
 export async function toRpcResult<T>(work: () => Promise<T>): Promise<RpcResult<T>> {
 	try {
 		return { ok: true, value: await work() };

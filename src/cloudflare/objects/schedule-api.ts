@@ -4,7 +4,7 @@ import type { Shown } from '../wire/operation.ts';
 import type { schedule } from '../wire/schedule.ts';
 import type { RpcResult } from './reach.ts';
 
-/** The target of a wake-up: a session, or an agent in sessions of the schedule. */
+/** The target of a wake-up: an existing session, or an agent, which gets sessions for the schedule. */
 export type WakeTarget =
 	| { readonly kind: 'session'; readonly session: string }
 	| { readonly kind: 'agent'; readonly agent: string };
@@ -32,12 +32,12 @@ export interface StoredSchedule extends NewSchedule {
 
 export interface ScheduleQuery {
 	readonly session?: string;
-	/** The schedules after this target and name. */
+	/** The last schedule of the page before. Lists the schedules after it. */
 	readonly after?: { readonly target: WakeTarget; readonly name: string };
 	readonly limit?: number;
 }
 
-/** The schedules in an owner's directory (docs/schedules.md). Every call may be repeated. */
+/** The schedules in an owner's directory (docs/schedules.md). Each method is idempotent. */
 export interface ScheduleApi {
 	/** Stores or replaces a schedule. An equal schedule changes nothing. */
 	putSchedule(schedule: NewSchedule): Promise<RpcResult<StoredSchedule>>;

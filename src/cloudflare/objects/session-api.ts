@@ -16,7 +16,7 @@ import type { Once } from './once.ts';
 import type { ListedTool, OutsideCall } from './outside-call.ts';
 import type { Bytes, Failure, RpcResult } from './reach.ts';
 
-/** The answer to a run: its events, its result, or only that it was accepted. */
+/** What a caller gets from a run: its events, its result, or only the note that it was accepted. */
 export type Delivery = 'stream' | 'result' | 'accepted';
 
 export interface Handling {
@@ -28,11 +28,11 @@ export interface Handling {
 
 /**
  * The caller: an actor of an owner, or the holder of a session token. A call by Runlet itself has no role: it is
- * from a webhook, a schedule, or a parent session (`parent`). Only the parent changes a child session. `isAdmin`
- * may read and delete the sessions of all owners.
+ * from a webhook, a schedule, or a parent session (`parent`). Only the parent changes a child session. An
+ * `isAdmin` caller can read and delete the sessions of all owners.
  *
  * After the `deadline` (milliseconds since 1970) a session throws `overloaded` for a call that it has not
- * admitted, except a cancellation.
+ * accepted yet, unless the call is a cancellation.
  */
 export type Caller = { readonly deadline?: number } & (
 	| {
@@ -50,32 +50,32 @@ export interface Input {
 	readonly text?: string;
 	readonly parts?: readonly MessagePart[];
 	readonly attachments?: readonly Attachment[];
-	/** The name of the sender, for texts. The default is the actor, or the person who asked. */
+	/** The sender's name in texts. The default is the actor, or the person who asked. */
 	readonly sender?: string;
 	/** The people whose messages led to this message, if its sender only passes it on. */
 	readonly askers?: readonly Actor[];
 	readonly transport?: string;
-	/** The call whose question the message answers. This may be the call of a child that asks. */
+	/** The call whose question the message answers. It can be a call of the child session that asks. */
 	readonly callId?: string;
 	readonly messageId?: string;
 	/** The model from this run on. The default is the session's model. */
 	readonly model?: string;
-	/** The place of the first replaced message. Without a content, the replaced message is asked again. */
+	/** The position of the first message to replace. Without new content, the replaced message is sent again. */
 	readonly replaces?: string;
 	readonly whenBusy?: WhenBusy;
 	/** A checked URL that is called at the end of the run. */
 	readonly callback?: string;
-	/** Whether it waits, instead of being refused, while calls wait for results: its sender cannot repeat it. */
+	/** Whether the message waits while calls wait for results. If not, it is refused. For senders that cannot retry. */
 	readonly isPatient?: boolean;
-	/** Whether a patient message may answer a tool's question. If not, the message waits. */
+	/** Whether a patient message can answer a tool's question. If not, it waits until the question is answered. */
 	readonly mayAnswer?: boolean;
-	/** For a session that does not exist yet. */
+	/** Creates the session if it does not exist yet. */
 	readonly create?: CreateInput;
 	/** The child whose end and cost the message reports. The session stores the report once. */
 	readonly ofChild?: { readonly id: string; readonly spent: Amount };
 }
 
-/** During a run a message waits for its end, is refused, or is taken up before the next turn. */
+/** During a run a message waits until the run ends, is refused, or joins the run before its next turn. */
 export type WhenBusy = 'queue' | 'reject' | 'steer';
 
 /** A post of a page that keeps its own messages (AI SDK). */
@@ -85,7 +85,7 @@ export interface PagePost {
 	readonly model?: string;
 	/** The last message, if a person wrote it. `messageId` is the page's id. */
 	readonly input?: Input;
-	/** The answers in the last assistant message. Some may be old or invented. */
+	/** The answers in the last assistant message. Some are possibly old or invented. */
 	readonly answers?: readonly CallAnswer[];
 	/** Whether the last answer is dropped and requested again. */
 	readonly isAgain?: boolean;
@@ -103,11 +103,11 @@ export interface ConversationUpdate {
 	/** The results of the client's tools for all open calls. */
 	readonly results: readonly ToolMessage[];
 	readonly clientTools: readonly ClientTool[];
-	/** The most tokens of output. A lower limit of the agent has priority. */
+	/** The most tokens of output. If the agent has a lower limit, that limit counts. */
 	readonly maxOutputTokens?: number;
 	readonly toolChoice?: ChatOptions['toolChoice'];
 	readonly terms?: RunTerms;
-	/** For a session that does not exist yet. */
+	/** Creates the session if it does not exist yet. */
 	readonly create?: CreateInput;
 }
 
@@ -120,7 +120,7 @@ export interface CreateInput {
 	/** The actor who creates the session and makes its first token. */
 	readonly by?: Actor;
 	readonly role?: Role;
-	/** The holder of its first token. The default is the user. */
+	/** The person who holds the session's first token. The default is the user. */
 	readonly for?: string;
 	readonly budget?: Limit;
 	/** Milliseconds from the last activity to the removal. */
@@ -133,7 +133,7 @@ export interface CreateInput {
 		readonly id: string;
 		readonly depth: number;
 		readonly isBackground?: boolean;
-		/** The agents above, the nearest last. */
+		/** The agents of the sessions above, the nearest last. */
 		readonly agents: readonly string[];
 	};
 	/** Starts a run in the same operation. */
@@ -146,7 +146,7 @@ export interface ImportOwner {
 	/** The actor who imports the session and makes its first token. */
 	readonly by?: Actor;
 	readonly role?: Role;
-	/** Whether the lines come from a session of the same owner. Other lines give history, but no authority. */
+	/** Whether the lines come from a session of the same owner. Lines from elsewhere are history without authority. */
 	readonly isFork?: boolean;
 	readonly once?: Once;
 }
@@ -158,7 +158,7 @@ export type NewSession = Shown<typeof newSession>;
 export type RunResult = Shown<typeof runResult>;
 
 export type RunOutcome = {
-	/** Whether the request was repeated. */
+	/** Whether this is the stored answer to a repeated request. */
 	readonly isReplay?: boolean;
 } & (
 	| RunStream
@@ -174,7 +174,7 @@ export interface RunStream {
 	readonly stream: Bytes;
 }
 
-/** `isWaiting`: the calls of the answer, which the page has, wait for somebody. */
+/** `isWaiting`: calls in the answer that the page already has wait for somebody. */
 export interface NothingNew {
 	readonly kind: 'nothing';
 	readonly isWaiting: boolean;
@@ -188,19 +188,19 @@ export interface SessionApi {
 	create(input: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>>;
 	state(caller: Caller): Promise<RpcResult<SessionState>>;
 	status(caller: Caller): Promise<RpcResult<SessionState['status']>>;
-	/** A run that stopped because of its budget can continue after a higher one. Not with a token. */
+	/** A run that stopped because of its budget can continue after the budget is raised. Not allowed with a token. */
 	change(caller: Caller, change: SessionChange): Promise<RpcResult<SessionState>>;
 	/** The messages as JSON. */
 	messages(caller: Caller, page: PageQuery): Promise<RpcResult<Bytes>>;
 	/** The tasks as JSON. */
 	tasks(caller: Caller): Promise<RpcResult<Bytes>>;
-	/** Creates links for a call that waits for an approval. Not with a token. */
+	/** Creates links for a call that waits for an approval. Not allowed with a token. */
 	links(caller: Caller, request: LinkRequest): Promise<RpcResult<DecisionLinks>>;
-	/** Shows the call of a link, or makes the decision of the link, once. The link itself authorizes its holder. */
+	/** Shows the call of a link, or makes the link's decision, only once. The link itself authorizes its holder. */
 	followLink(link: string, how: 'show' | 'decide'): Promise<RpcResult<LinkedCall>>;
-	/** Not with a token. */
+	/** Not allowed with a token. */
 	token(caller: Caller, request: TokenRequest): Promise<RpcResult<Shown<typeof sessionToken>>>;
-	/** Ends the streams of the token. Not with a token. */
+	/** Also ends the token's streams. Not allowed with a token. */
 	revokeToken(caller: Caller, id: string): Promise<RpcResult<void>>;
 	/** A message as JSON, with the whole result of its tool. */
 	message(caller: Caller, seq: number): Promise<RpcResult<Bytes>>;
@@ -212,26 +212,26 @@ export interface SessionApi {
 	answer(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>>;
 	/** Continues a run that waits for the owner's login to an MCP server. */
 	loggedIn(caller: Caller, server: string): Promise<RpcResult<void>>;
-	/** Takes an update of a conversation. Refused during a run. */
+	/** Stores an update of a conversation. Throws during a run. */
 	converse(caller: Caller, update: ConversationUpdate, how: Handling): Promise<RpcResult<RunOutcome>>;
-	/** Stores all answers, or none. After the answer to the last open call the run continues. */
+	/** Stores all answers or none. The run continues when the last open call is answered. */
 	submit(caller: Caller, results: readonly CallAnswer[], how: Handling): Promise<RpcResult<RunOutcome>>;
 	/** Continues a run that failed, or stopped after a step. With `step` the run takes one turn of the model. */
 	continue(caller: Caller, how: Handling, operation?: 'step'): Promise<RpcResult<RunOutcome>>;
-	/** Returns undefined without a run, or if the reader has seen its end (`lastEventId`). */
+	/** Returns undefined if there is no run, or if the reader has already seen the run's end (`lastEventId`). */
 	events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<RpcResult<Bytes | undefined>>;
 	/**
-	 * Takes a post of a page. For a known message the earlier answer is returned. An answer to a closed call
-	 * changes nothing. An edited message replaces the original and everything after it.
+	 * Handles a post of a page. A known message gets its earlier answer again. An answer to a closed call changes
+	 * nothing. An edited message replaces the original and everything after it.
 	 */
 	post(caller: Caller, post: PagePost, how: Handling): Promise<RpcResult<RunStream | NothingNew>>;
 	/** Returns the current answer from its beginning, or undefined without an active run. */
 	resume(caller: Caller, agent: string): Promise<RpcResult<Bytes | undefined>>;
 	/** The conversation of a page as JSON, without the answer that is being written. */
 	pageMessages(caller: Caller, agent: string): Promise<RpcResult<Bytes>>;
-	/** Cancels the run. A repeated request changes nothing, because it may arrive late, during another run. */
+	/** Cancels the run. A repeated request changes nothing, because it can arrive late, during another run. */
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>>;
-	/** Exports the session whole, or up to the turn of the message at a place. Not with a token. */
+	/** Exports the session, or its history up to the turn of the message at `at`. Not allowed with a token. */
 	export(caller: Caller, form: 'json' | 'ndjson', at?: number): Promise<RpcResult<Bytes>>;
 	/** Imports all lines, or none. */
 	import(owner: ImportOwner, lines: Bytes): Promise<RpcResult<NewSession>>;
@@ -242,11 +242,11 @@ export interface SessionApi {
 	removeFile(caller: Caller, path: string, condition: IfMatch): Promise<RpcResult<void>>;
 	/** The changes of files as JSON, the newest first. */
 	changes(caller: Caller, page: FilePageQuery): Promise<RpcResult<Bytes>>;
-	/** Lists the tools that may be called without a run. With `create` the session need not exist. */
+	/** Lists the tools that can be called without a run. With `create` the session need not exist. */
 	tools(caller: Caller, agent: string, create?: CreateInput): Promise<RpcResult<readonly ListedTool[]>>;
 	/** Calls a tool without a run. Returns lines of JSON (`OutsideLine`). Closing them aborts the call. */
 	callTool(caller: Caller, call: OutsideCall, create?: CreateInput): Promise<RpcResult<Bytes>>;
-	/** Not with a token. */
+	/** Not allowed with a token. */
 	delete(caller: Caller): Promise<RpcResult<void>>;
 }
 

@@ -4,10 +4,10 @@ import { splitText } from '../../core/base/text.ts';
 import type { Sql } from './migrate.ts';
 import { findMissingSqlite } from './missing-sqlite.ts';
 
-/** Seconds until a client may try again. */
+/** Seconds after which a client should try again. */
 const retryAfter = 2;
 
-/** SQLite's errors of a statement that would fail again. The storage itself has not failed. */
+/** SQLite's errors for a statement that would fail again. The storage itself works. */
 const faultOfStatement = /SQLITE_(CONSTRAINT|ERROR|MISMATCH|MISUSE|RANGE|TOOBIG)\b/;
 
 export type Storage = Pick<
@@ -81,7 +81,7 @@ function toStorageError(cause: unknown): unknown {
 /** Characters. At three bytes each they stay under the 2 MB of a row. */
 const partLength = 500_000;
 
-/** Splits a text into pieces that fit a row. No piece ends within a character. */
+/** Splits a text into pieces that fit a row. Does not split within a character. */
 export function splitRows(body: string): string[] {
 	return splitText(body, partLength);
 }
@@ -95,7 +95,7 @@ export function toJsonText(value: object | string | undefined): string | null {
 export class StoredAlarm {
 	readonly #storage: Storage;
 	#at: number | undefined;
-	/** Counts each set, removal and firing. */
+	/** Counts how often the alarm was set, was removed or has fired. */
 	#changes = 0;
 
 	constructor(storage: Storage) {
@@ -107,7 +107,7 @@ export class StoredAlarm {
 		return this.#at;
 	}
 
-	/** Reads the alarm. If the alarm changes during the read, the change is newer than the result. */
+	/** Reads the alarm. If the alarm changes during the read, returns the newer value. */
 	async read(): Promise<number | undefined> {
 		const before = this.#changes;
 		const at = (await this.#storage.getAlarm()) ?? undefined;

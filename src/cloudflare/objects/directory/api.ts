@@ -17,7 +17,7 @@ export interface Listed {
 }
 
 export interface SessionReport extends Listed {
-	/** `null` if the session does not wait. Missing if this did not change. */
+	/** `null` if the session does not wait. Missing if the wait did not change. */
 	readonly wait?: Wait | null;
 	/** Missing if the bytes did not change. */
 	readonly bytes?: number;
@@ -29,7 +29,7 @@ export interface DirectoryQuery {
 	readonly agent?: string;
 	/** `null` for sessions without a user. */
 	readonly user?: string | null;
-	/** Only sessions that wait for somebody, as far as the directory knows. */
+	/** Whether to list only sessions that wait for somebody, as far as the directory knows. */
 	readonly isWaiting?: boolean;
 }
 
@@ -45,21 +45,21 @@ export interface DirectoryPage {
  */
 export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	/**
-	 * Lists a session, unless its entry has a later activity. The first session of an owner also lists the owner.
-	 * If that fails, the next session lists the owner. Returns the bytes of all sessions.
+	 * Adds or updates a session in the list, unless the list has a later activity of it. An owner's first session also
+	 * adds the owner to the list of owners; if this fails, the next session does. Returns the bytes of all sessions.
 	 */
 	touch(entry: SessionReport, owner?: string, deadline?: number): Promise<Held | undefined>;
 	/** The bytes of all listed sessions, and the bytes of a user's sessions. */
 	readHeld(user?: string, deadline?: number): Promise<Held>;
-	/** A `touch` that arrives within a day does not bring the session back. A later session of the same id is listed. */
+	/** A `touch` within a day does not list the session again. A newer session with the same id is listed. */
 	remove(id: string): Promise<void>;
-	/** The newest activity first, each session once. A session that is active between two pages may be left out. */
+	/** Lists each session once, the newest activity first. Can miss a session that is active between two pages. */
 	list(page: DirectoryQuery, deadline?: number): Promise<DirectoryPage>;
-	/** Lists waiting calls, the oldest first. An entry may be outdated: the session decides. */
+	/** Lists waiting calls, the oldest first. An entry can be outdated; the session's own state counts. */
 	listWaiting(page: WaitingQuery): Promise<WaitingPage>;
 	/** Remembers the session of a request, by the request's hash. */
 	noteSent(request: string, session: string): Promise<void>;
-	/** Returns the session of the newest request with that hash, within an hour. */
+	/** Returns the session of the newest request with this hash in the last hour. */
 	findSent(request: string): Promise<string | undefined>;
 	/** Only for the directory named `everybody`. */
 	addOwner(owner: string): Promise<void>;
@@ -75,7 +75,7 @@ export interface DirectoryNamespace {
 	get(id: DurableObjectId): DirectoryApi;
 }
 
-/** Every call may be repeated. */
+/** Calls a directory. Repeats failed calls, because each method is idempotent. */
 export function askDirectory<T>(
 	directories: DirectoryNamespace,
 	owner: string,

@@ -20,7 +20,7 @@ export interface Entry {
 	readonly updatedAt: number;
 }
 
-/** Makes the name of an entry. Only the name of a user's entry has a bracket. */
+/** Makes the name of an entry. Only the names of users' entries begin with a bracket. */
 export function toEntryName({ name, user }: { readonly name: string; readonly user?: string }): string {
 	return user === undefined ? name : JSON.stringify([user, name]);
 }
@@ -31,7 +31,7 @@ export function isEntryOf(user: string, name: string): boolean {
 
 export interface EntryChange extends Pick<Entry, 'name' | 'definition' | 'sealed'> {
 	readonly kind: EntryKind;
-	/** The replaced version. Missing for a new name. */
+	/** The version to replace. Missing for a new name. */
 	readonly replaces?: string;
 	readonly most: number;
 }
@@ -51,7 +51,7 @@ export interface RegistryNamespace {
 	get(id: DurableObjectId): RegistryApi;
 }
 
-/** Every call may be repeated. */
+/** Calls a registry. Repeats failed calls, because each method is idempotent. */
 export function askRegistry<T>(
 	directories: RegistryNamespace,
 	owner: string,
@@ -69,7 +69,7 @@ const plurals: Readonly<Record<EntryKind, string>> = {
 	key: 'keys',
 };
 
-/** Attempts at a change, while others change the same entry. */
+/** The most attempts at a change while others change the same entry. */
 const mostTries = 20;
 
 /**

@@ -46,7 +46,7 @@ export class DirectoryStore {
 				if (bytes !== before) sql.exec('UPDATE session SET bytes = ? WHERE id = ?', bytes, id);
 				return bytes - before;
 			};
-			// A report of a known activity may have a new number of bytes.
+			// A report of an activity that is already known can still have a new number of bytes.
 			if (row !== undefined && isOld(entry, row))
 				return row.state === removed || row.created_at !== createdAt ? 0 : keepBytes();
 			if (wait !== undefined) this.#waits.set({ id, agent, user }, wait);
@@ -64,7 +64,7 @@ export class DirectoryStore {
 		this.held.add(user, more);
 	}
 
-	/** Keeps the creation time of a listed session. Any other gets `now`, which is late enough. */
+	/** Keeps the creation time of a listed session. For any other session `now` is late enough. */
 	remove(id: string, now: number): void {
 		const row = this.#read(id);
 		this.#storage.transactionSync(() => {
@@ -193,7 +193,7 @@ export class HeldRows {
 		return { owner: this.#all, user: ofUser };
 	}
 
-	/** Call it after the change is stored. */
+	/** Adds a change of bytes. Call it after the change is stored. */
 	add(user: string | null, bytes: number): void {
 		if (this.#all !== undefined) this.#all += bytes;
 		const ofUser = user === null ? undefined : this.#users.get(user);

@@ -2,14 +2,14 @@ import { RunletError } from '../../../core/base/errors.ts';
 import { type KeyRecord, parseStoredKey } from '../../auth/key.ts';
 import { askRegistry, type EntryChange, type RegistryNamespace } from './registry.ts';
 
-/** Milliseconds until keys are read again. */
+/** Milliseconds until stored keys are read again. */
 const freshMs = 30_000;
-/** Milliseconds while their object cannot be reached: a revoked key opens nothing after a minute. */
+/** Milliseconds for which old keys are used while their object cannot be reached. Then calls fail. */
 const mostStaleMs = 60_000;
 
 const mostOfOwner = 1_000;
 const mostInDrawer = 2_000;
-/** The first characters of key ids. Each has a drawer. */
+/** The first characters of key ids. Each character has a drawer. */
 const firstCharacters = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const mostRemembered = 1_000;
 
@@ -34,12 +34,12 @@ export class StoredKeys {
 		this.#now = now;
 	}
 
-	/** Reads the drawer of a key, unless it is fresh. Throws `overloaded` if it cannot be reached. */
+	/** Reads the drawer of a key, unless it was read recently. Throws `overloaded` if the drawer cannot be reached. */
 	refreshKey(id: string): Promise<void> {
 		return this.#refresh(toDrawer(id));
 	}
 
-	/** Reads the keys of an owner, unless they are fresh. */
+	/** Reads the keys of an owner, unless they were read recently. */
 	refreshOwner(owner: string): Promise<void> {
 		return this.#refresh(owner);
 	}
@@ -57,7 +57,7 @@ export class StoredKeys {
 		return drawers.flatMap((keys) => [...keys.values()]);
 	}
 
-	/** Throws `conflict` if there are too many. The key opens nothing before it is stored in both places. */
+	/** Throws `conflict` if there are too many keys. The key works only when both places have stored it. */
 	async add(record: KeyRecord): Promise<void> {
 		const { id: name, owner } = record;
 		const change = { kind: 'key', name, definition: JSON.stringify(record) } as const;
@@ -70,7 +70,7 @@ export class StoredKeys {
 		}
 	}
 
-	/** Returns whether there was a key. After a failure in between the key still exists. */
+	/** Returns whether the key existed. After a failure halfway, the key is still in its drawer. */
 	async remove(id: string): Promise<boolean> {
 		const entry = await askRegistry(this.#directories(), toDrawer(id), (one) => one.getEntry('key', id));
 		if (entry === undefined) return false;

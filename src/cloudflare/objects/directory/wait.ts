@@ -12,7 +12,7 @@ export type WaitKind = (typeof waitKinds)[number];
 export interface WaitedCall {
 	readonly callId: string;
 	readonly kind: WaitKind;
-	/** The place among the calls of the run. It does not change while other calls are answered. */
+	/** The position among the calls of the run. It stays the same when other calls are answered. */
 	readonly place: number;
 	readonly tool?: string;
 	/** Missing if the arguments are too long. */

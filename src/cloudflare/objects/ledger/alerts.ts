@@ -4,7 +4,7 @@ import { type Amount, isBounded, type Limit, minus } from '../budget.ts';
 import { type BudgetScope, formatDay, keptDays } from './api.ts';
 import { type AlertSender, type OutgoingAlert, percents, type SpendingAlert } from './spending-alert.ts';
 
-/** The percentage of a budget from which a call that does not fit counts as the end of the budget. */
+/** If this percentage of a budget is spent, a call that does not fit counts as 100 percent. */
 const nearlySpent = 80;
 
 export interface Spending {
@@ -32,8 +32,8 @@ const alertSchema: v.GenericSchema<unknown, SpendingAlert> = v.object({
 
 /**
  * The alerts of a ledger: which shares of budgets were announced under which limits, and the alerts that wait for
- * delivery. A share is announced once for a budget and a day, and again under a higher limit of which less was spent.
- * The methods are synchronous and belong into the transaction of their lease.
+ * delivery. A share is announced once for a budget and a day, and again after the limit was raised so that the share
+ * was no longer spent. The methods are synchronous. Call them in the transaction of their lease.
  */
 export class AlertRows {
 	readonly #storage: DurableObjectStorage;
@@ -135,14 +135,14 @@ export class AlertRows {
 	}
 }
 
-/** The place of an alert. Day 0 means all days, and an empty text means no user. */
+/** The budget of an alert. Day 0 means all days, and an empty text means no user. */
 type Place = readonly [day: number, scope: BudgetScope, user: string];
 
-/** Whether that percentage of any cap is spent. A cap of 0 never counts. */
+/** Whether this percentage of at least one cap is spent. A cap of 0 never counts. */
 function isPassed(spent: Amount, limit: Limit, percent: number): boolean {
 	const isUnitPassed = (unit: keyof Limit) => {
 		const cap = limit[unit] ?? 0;
-		// The sum of binary fractions may be slightly low.
+		// A sum of binary fractions can be slightly too low.
 		return cap > 0 && spent[unit] * 100 >= cap * percent - 1e-9;
 	};
 	return isUnitPassed('tokens') || isUnitPassed('usd');

@@ -14,17 +14,17 @@ export interface Refusal {
 
 /** The reserved amount, or the budget that refuses. */
 export type Reserved =
-	/** The amount is less than requested if only a shorter reply is reserved. */
+	/** The amount is less than requested if it reserves only a shorter reply. */
 	{ readonly ok: true; readonly amount: Amount } | ({ readonly ok: false } & Refusal);
 
 export interface LeaseRequest {
 	readonly id: string;
-	/** The cost of the next request. It is infinite without a known bound: above every cap, and 0 without a cap. */
+	/** The most that the next request can cost. Infinite if unknown: above every cap, but counts as 0 without a cap. */
 	readonly amount: Amount;
 	readonly limit: Limit;
-	/** The amount of a whole lease, which is reserved instead while there is plenty. */
+	/** The amount of a whole lease. It is reserved instead while much of each budget is left. */
 	readonly whole?: Amount;
-	/** Missing if the reply may not be shorter. */
+	/** Missing if no shorter reply can be reserved. */
 	readonly reply?: ReplyCost;
 	readonly user?: string;
 	readonly about?: LeaseFacts;
@@ -34,7 +34,7 @@ export interface LeaseRequest {
 	readonly deadline?: number;
 }
 
-/** The cost of a request by the length of its reply. Replies of an agent and a model are alike. */
+/** The cost of a request by the length of its reply. Replies of the same agent and model have similar lengths. */
 export interface ReplyCost {
 	readonly agent: string;
 	readonly model: string;
@@ -45,7 +45,7 @@ export interface ReplyCost {
 
 export interface LeaseFacts {
 	readonly owner: string;
-	/** The input of the next call: the least that a budget must have left. */
+	/** The cost of the next call's input. A budget with less left counts as spent. */
 	readonly input: Amount;
 }
 
@@ -104,7 +104,7 @@ export interface UserCaps {
 	readonly total?: Limit;
 }
 
-/** A budget of a user. A budget without a cap has an empty limit, and an empty `left`. */
+/** The budgets of a user. A budget without a cap has an empty `limit` and an empty `left`. */
 export interface UserState {
 	readonly caps: UserCaps;
 	readonly daily: BudgetState;
@@ -113,7 +113,7 @@ export interface UserState {
 
 /**
  * The ledger of an owner: the cost of its model calls, by UTC day and user (docs/budgets.md). An `id` names a lease:
- * the part of a day's budget from which a run pays its calls. A ledger knows an id on its first day and two more.
+ * the part of a day's budget from which a run pays its calls. A ledger keeps an id for three days.
  *
  * A call after its `deadline` (milliseconds since 1970) throws.
  */
@@ -145,11 +145,11 @@ export interface LedgerApi {
 	/** The days of all users: newest first, then by user. Returns at most `daysByUserLimit` rows, beginning after the row at `after`. */
 	daysByUser(count: number, after?: UserDayPlace): Promise<UserDay[]>;
 	/**
-	 * The spending of each of the last `count` days (the ledger keeps 90), summed up by these fields. Any other field is
-	 * `*`, or missing. Beyond a number of agents, models and users of a day the last ones count as `*`.
+	 * The spending of each of the last `count` days (the ledger keeps 90), summed up by the fields `by`. Other fields
+	 * are `*`, or missing. If a day has too many agents, models or users, new names count as `*`.
 	 */
 	parts(by: readonly PartField[], count: number, user?: string): Promise<DayPart[]>;
-	/** Makes the spending of a user count as `*`. The days and the caps of the user do not change. */
+	/** Moves the spending of a user to `*` in `parts`. The days and the caps of the user do not change. */
 	eraseUser(user: string): Promise<void>;
 }
 
@@ -163,7 +163,7 @@ export interface LedgerNamespace {
 
 const ledgerName = 'The ledger of this key';
 
-/** Every call may be repeated, because an id counts once. Its duration shows whether the ledger keeps up. */
+/** Calls a ledger. Repeats failed calls, because an id counts only once. Measures whether the ledger keeps up. */
 export function askLedger<T>(
 	ledger: () => LedgerApi & { readonly id?: DurableObjectId },
 	ask: (one: LedgerApi, deadline: number) => Promise<T>,
@@ -176,7 +176,7 @@ export function askLedger<T>(
 	return reach(call, { what: ledgerName, isSafe: true, timeoutMs });
 }
 
-/** Settles costs. These calls do not count as load of the ledger. */
+/** Settles costs. These calls are not measured as load of the ledger. */
 export function settleCosts(ledger: () => LedgerApi, costs: readonly Cost[]): Promise<void> {
 	const call = (deadline: number) => ledger().settle(costs, deadline);
 	return reach(call, { what: ledgerName, isSafe: true, timeoutMs: usualLimitMs });

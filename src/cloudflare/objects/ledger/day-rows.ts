@@ -4,16 +4,16 @@ import { addUnits } from '../../../core/chat/reply.ts';
 import { type Amount, createAmount, minus, nothing, plus } from '../budget.ts';
 import { type Cost, type CostPart, type Day, type DayPart, formatDay, type PartField, type SpentPart } from './api.ts';
 
-/** All other names beyond the bounds of a day, erased persons, and costs without an agent or a model. */
+/** Stands for names beyond a day's limit, erased persons, and costs without an agent or a model. */
 const others = '*';
 
-/** The days before today whose parts are kept. */
+/** The number of days before today whose parts are kept. */
 const partDays = 90;
 
 /** The most parts in the row of a day. A longer row takes longer to write. */
 const mostInRow = 32;
 
-/** The numbers of rows in a day from which new users, then new models, then new agents count as `others`. */
+/** The numbers of a day's rows from which new users, then new models, and then new agents count as `others`. */
 const [mostRows, mostOfModels, mostOfAgents] = [500, 550, 600];
 
 /** The most characters of a name, and the most units of a part. */
@@ -61,7 +61,7 @@ function cut(name: string): string {
 	return name.slice(0, longestName);
 }
 
-/** Drops the last units. They are not merged, because a sum of different units means nothing. */
+/** Drops the last units if there are too many. Does not merge them, because different units have no sum. */
 function keepUnits(units: CostPart['units']): CostPart['units'] {
 	if (units === undefined) return undefined;
 	return Object.fromEntries(
@@ -237,7 +237,7 @@ export interface OpenLease {
 
 interface OpenDay extends Totals {
 	readonly open: ReadonlyMap<string, OpenLease>;
-	/** The parts that are not in rows of `part` yet. */
+	/** The parts that are not in rows of the table `part` yet. */
 	readonly parts: Parts;
 }
 
@@ -258,7 +258,7 @@ function getTotals(row: DayRow): Totals {
 	};
 }
 
-/** The days of a ledger, with the sums of their leases, and their parts. A writing method belongs into a transaction. */
+/** The days of a ledger, with the sums of their leases, and their parts. Call writing methods in a transaction. */
 export class DayRows {
 	readonly parts: PartRows;
 	readonly #storage: DurableObjectStorage;
@@ -274,7 +274,7 @@ export class DayRows {
 		return { spent: nothing, reserved: nothing, open: new Map(), parts: new Map() };
 	}
 
-	/** Adds the leases that were settled after the row was written. */
+	/** Reads a row, and adds the leases that were settled after the row was written. */
 	#sumUp(row: DayRow): OpenDay {
 		let { spent, reserved } = getTotals(row);
 		const open = parseOpen(row.open);
@@ -294,7 +294,7 @@ export class DayRows {
 		return { spent, reserved, open, parts };
 	}
 
-	/** Moves the parts to rows of their own if they are many, or complete. */
+	/** Writes a day. Moves its parts to rows of their own if there are many, or if the day is over. */
 	save(table: 'day' | 'past', day: number, { spent, reserved, open, parts }: OpenDay): void {
 		const isMoved = table === 'past' || isFull(parts);
 		if (isMoved) this.parts.add(day, parts.values());
@@ -373,7 +373,7 @@ export class DayRows {
 	}
 }
 
-/** A lease without a user has three fields. */
+/** The fourth field is the user. It is missing for a lease without a user. */
 const openLeases = v.array(
 	v.union([v.tuple([v.string(), v.number(), v.number(), v.string()]), v.tuple([v.string(), v.number(), v.number()])]),
 );

@@ -60,7 +60,7 @@ export class Ledger extends DurableObject<Env> implements LedgerApi {
 		await this.#setAlarm();
 	}
 
-	/** The rows of the alert are durable only with the alarm. */
+	/** Sets the alarm that delivers the next alert. It becomes durable together with the alert's rows. */
 	async #setAlarm(): Promise<void> {
 		const at = this.#store.alerts.nextAt();
 		if (at !== undefined) await this.#storage.setAlarm(Math.max(Date.now(), at));

@@ -5,7 +5,7 @@ import type { BudgetScope } from './api.ts';
 export interface FirstRequest {
 	/** Its largest possible cost. */
 	readonly needs: Amount;
-	/** Characters of its messages. */
+	/** The number of characters of its messages. */
 	readonly size: number;
 }
 
@@ -16,7 +16,7 @@ interface Whose {
 
 export interface Shortage {
 	readonly scope: BudgetScope;
-	/** The smallest refused first requests, by their origin. */
+	/** The smallest refused first request of each origin. */
 	readonly first: ReadonlyMap<string, FirstRequest>;
 }
 
@@ -24,8 +24,8 @@ const mostKnown = 1_000;
 const mostFirst = 50;
 
 /**
- * Budgets that refused a request recently, as far as this isolate knows. Before a new session is stored, only
- * the ledgers of these budgets are asked.
+ * Budgets that refused a request recently, as far as this isolate knows. Before a new session is stored, the ledger is
+ * asked only about these budgets.
  */
 export class Shortages {
 	readonly #known = new Map<string, Shortage>();

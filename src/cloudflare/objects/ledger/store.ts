@@ -30,8 +30,8 @@ import { schema } from './schema.ts';
 import { UserRows } from './users.ts';
 
 /**
- * Chooses the reservation of a lease: `whole`, or `amount`, while there is plenty; else the next request with a reply
- * of `replyTokens`. Without other reservations it is `amount`.
+ * Chooses the reservation of a lease. While much is left it is `whole`, or else `amount`. If little is left it is the
+ * next request with a reply of `replyTokens`, but `amount` if nothing else is reserved.
  */
 function chooseAmount(
 	{ amount, whole = amount, reply }: Pick<LeaseRequest, 'amount' | 'whole' | 'reply'>,
@@ -50,7 +50,7 @@ function isFree({ reserved }: BudgetState): boolean {
 	return reserved.tokens === 0 && reserved.usd === 0;
 }
 
-/** Whether at most half of the rest of a limit would be reserved. */
+/** Whether, with this amount, at most half of what is left of a limit is reserved. */
 function isPlenty({ limit, spent, reserved }: BudgetState, amount: Amount): boolean {
 	return !exceedsLimit({ limit: toHalf(limit, spent), spent: nothing, reserved }, amount);
 }
@@ -62,7 +62,7 @@ function toHalf({ tokens, usd }: Limit, spent: Amount): Limit {
 	};
 }
 
-/** An infinite part counts as 0, because no cap bounds it. */
+/** Infinite tokens or dollars count as 0, because they have no cap. */
 function toCounted({ tokens, usd }: Amount): Amount {
 	return createAmount({ tokens: tokens === everything.tokens ? 0 : tokens, usd: usd === everything.usd ? 0 : usd });
 }
@@ -76,7 +76,7 @@ function withInfinite({ tokens, usd }: Amount, request: Amount): Amount {
 
 /** The number of tokens that is reserved for the reply of an unknown agent. */
 const firstReply = 2_048;
-/** The fewest tokens of a reservation, and the factor by which a reservation exceeds the known length. */
+/** The fewest tokens reserved for a reply, and the factor by which a reservation exceeds the known length. */
 const [shortestReply, margin] = [256, 1.25];
 /** A shorter reply lowers the known length by this share of the difference. */
 const forgotten = 1 / 32;
@@ -239,7 +239,7 @@ export class LedgerStore {
 			this.alerts.note({ scope, day, user, limit: state.limit, spent: state.spent, amount }, receivers);
 	}
 
-	/** Notes a refused call whose input would not fit even without the reservations of others. */
+	/** Notes a refused call for the alerts, if not even its input would fit without other reservations. */
 	#noteRefusal(
 		day: number,
 		{ scope, state }: Refusal,

@@ -16,14 +16,14 @@ import {
 export interface Change {
 	readonly spend?: Amount;
 	readonly reserve?: Amount;
-	/** The reserved amount that ends. */
+	/** The reserved amount to release. */
 	readonly release?: Amount;
 }
 
 interface Sums {
 	readonly spent: Amount;
 	readonly reserved: Amount;
-	/** Spent and reserved on all earlier days. */
+	/** The amount spent and reserved on all earlier days. */
 	readonly before: Amount;
 }
 
@@ -38,7 +38,7 @@ type Row = {
 	before_usd: number;
 };
 
-/** The caps and the spending of users. A change of an earlier day also writes each later row of the user. */
+/** The caps and the spending of users. A change on an earlier day also updates all later rows of the user. */
 export class UserRows {
 	readonly #storage: DurableObjectStorage;
 
@@ -95,7 +95,7 @@ export class UserRows {
 		return rows.toArray().map(toDayOfUser);
 	}
 
-	/** Returns the total of a user. The reservation of a day whose leases are removed counts as spent. */
+	/** Returns the total of a user. Reservations of days whose leases are already removed count as spent. */
 	#sumUp(user: string, today: number): Pick<BudgetState, 'spent' | 'reserved'> {
 		const { before: all } = this.#readSums(user, Number.MAX_SAFE_INTEGER);
 		const kept = this.#storage.sql
@@ -117,7 +117,7 @@ export class UserRows {
 	}
 
 	#save(user: string, day: number, { spent, reserved, before }: Sums): void {
-		// A REPLACE would write the index, too.
+		// Not a REPLACE, which would also write the index.
 		this.#storage.sql.exec(
 			`INSERT INTO user_day (
 				user, day, spent_tokens, spent_usd, reserved_tokens, reserved_usd, before_tokens, before_usd

@@ -16,9 +16,9 @@ export interface MemoryRecord {
 }
 
 export interface MemoryChange extends Pick<MemoryRecord, 'path' | 'text' | 'source'> {
-	/** The versions that the change may replace (`*`: any). Without this field the change may create a memory. */
+	/** The versions that the change can replace (`*`: any). Without this field it can also create a memory. */
 	readonly ifMatch?: '*' | readonly string[];
-	/** Whether the change may only create a memory. */
+	/** Whether the change can only create a memory. */
 	readonly ifNoneMatch?: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface MemoryVector extends Pick<MemoryRecord, 'version'> {
 export interface NearQuery {
 	readonly model: string;
 	readonly vector: readonly number[];
-	/** Vectors to store, for memories that have none. */
+	/** New vectors to store, for memories without a vector. */
 	readonly fresh: readonly MemoryVector[];
 }
 
@@ -53,7 +53,7 @@ export interface MemoryApi {
 	get(path: string): Promise<MemoryRecord | undefined>;
 	/** Returns memories by their paths. A missing memory is left out. */
 	getAll(paths: readonly string[]): Promise<readonly MemoryRecord[]>;
-	/** Fails with `precondition_failed` for a condition, and with `too_large` above a limit. */
+	/** Fails with `precondition_failed` if a condition does not hold, and with `too_large` above a limit. */
 	put(change: MemoryChange): Promise<RpcResult<WrittenMemory>>;
 	/**
 	 * Moves a memory, or all memories below its path. Returns the number of moved memories, also for a repeated
@@ -77,7 +77,7 @@ export interface MemoryHolder {
 	readonly user?: string;
 }
 
-/** Calls the object of one holder, which has no memories of other holders. `isSafe`: the call may be repeated. */
+/** Calls the object of one holder, which has no memories of other holders. `isSafe`: the call is safe to repeat. */
 export function askMemory<T>(
 	memories: MemoryNamespace,
 	{ owner, user }: MemoryHolder,

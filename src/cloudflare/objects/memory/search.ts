@@ -1,7 +1,7 @@
 import { createFieldError } from '../../../core/base/errors.ts';
 import { longestMemory, mostCharacters, mostMemories } from '../../wire/memory.ts';
 
-/** English words without a meaning for a search. */
+/** English words that a search ignores. */
 const empty = new Set(
 	`a about all am an and any are as at be been but by can could did do does for from get had has have he her him his how i
 	if in into is it its let me my no not of on or our out please she should so some than that the their them then there
@@ -16,12 +16,12 @@ const mostWords = 32;
 /** The fewest characters of a word that also matches longer words. Shorter words match only whole words. */
 const shortestPrefix = 4;
 
-/** Prepares a text for the index: each sign of a script without spaces becomes a word. */
+/** Prepares a text for the index: each character of a script without spaces becomes a word. */
 export function toIndexedText(text: string): string {
 	return text.replace(new RegExp(unspaced, 'gu'), ' $& ');
 }
 
-/** Makes an FTS5 query for any of the words. Undefined without words. Signs without spaces must be adjacent. */
+/** Makes an FTS5 query for any of the words. Undefined without words. In scripts without spaces a word is a phrase. */
 export function toMatch(query: string): string | undefined {
 	const terms = new Set<string>();
 	for (const { word, isPrefix } of listWords(query)) {
@@ -31,16 +31,16 @@ export function toMatch(query: string): string | undefined {
 	return terms.size === 0 ? undefined : [...terms].join(' OR ');
 }
 
-/** Lists the words with a meaning, in lower case. `isPrefix`: the start of a longer word matches. */
+/** Lists the words to search for, in lower case. `isPrefix`: the word also matches longer words. */
 export function listWords(text: string): readonly { readonly word: string; readonly isPrefix: boolean }[] {
 	const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 	return words.filter((word) => !empty.has(word)).map((word) => ({ word, isPrefix: word.length >= shortestPrefix }));
 }
 
-/** The rank at which a score halves: the first ranks do not outweigh the others (Cormack et al., 2009). */
+/** The rank at which a score halves. So the first ranks do not outweigh the others (Cormack et al., 2009). */
 const damping = 60;
 
-/** Merges rankings. Paths with a high rank in several rankings come first. */
+/** Merges rankings. Paths that are high in several rankings come first. */
 export function joinRanks(rankings: readonly (readonly string[])[], limit: number): readonly string[] {
 	const scores = new Map<string, number>();
 	for (const ranking of rankings)

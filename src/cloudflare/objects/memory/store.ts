@@ -59,7 +59,7 @@ export class MemoryStore {
 		return this.#storage.transactionSync(() => {
 			migrate(this.#storage.sql, schema);
 			const before = this.get(path);
-			// A repeated request, whose answer was lost, finds its own change (RFC 9110, section 13.1.1).
+			// A request that is repeated after a lost answer finds its own change (RFC 9110, section 13.1.1).
 			if (ifMatch !== undefined && before?.text === text) return { memory: before, isNew: false };
 			if (ifMatch !== undefined) assertMatch(before, ifMatch);
 			if (ifNoneMatch && before !== undefined)

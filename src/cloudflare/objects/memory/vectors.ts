@@ -1,7 +1,7 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import type { MemoryRecord, MemoryVector } from './api.ts';
 
-/** A memory is no result if it is much further away than the nearest memory, or far away from the query. */
+/** A result has at least this share of the nearest memory's cosine, and at least this cosine. */
 const [leastShare, leastCosine] = [0.75, 0.2];
 
 type VectorRow = { path: string; value: ArrayBuffer };

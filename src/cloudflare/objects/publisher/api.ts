@@ -4,23 +4,23 @@ import { type Published, publishFolders } from '../../../core/skill/kv/publish.t
 /** The KV prefix of skills that are published over HTTP, and the name of their publisher. */
 export const publishedPrefix = 'skill:';
 
-/** The condition of a change: the skill has one of these entity tags (`*`: any), or does not exist. */
+/** The condition of a change: the skill has one of these entity tags (`*`: any), or the skill does not exist. */
 export interface Condition {
 	readonly ifMatch?: '*' | readonly string[];
 	readonly ifNoneMatch?: boolean;
 }
 
-/** `etag` is the tag after the change, or of the unchanged skill. */
+/** `etag` is the skill's tag after the change, or its present tag if nothing changed. */
 export type Outcome =
 	| { readonly outcome: 'created' | 'replaced' | 'removed'; readonly etag: string }
 	| { readonly outcome: 'refused'; readonly etag?: string }
 	/** A replacement needs an entity tag. */
 	| { readonly outcome: 'unconditional'; readonly etag: string }
 	| { readonly outcome: 'missing' }
-	/** KV could not be read or written. No reader sees part of a change. */
+	/** KV could not be read or written. Readers never see a part of a change. */
 	| { readonly outcome: 'failed' };
 
-/** Makes changes one after another, and answers each when KV has stored it. */
+/** Makes changes one after another, and answers each change when KV has stored it. */
 export interface PublisherApi {
 	/** Creates or replaces a skill by a valid SKILL.md. The other files of the skill do not change. */
 	put(name: string, markdown: string, condition: Condition): Promise<Outcome>;
@@ -34,13 +34,13 @@ export interface PublisherNamespace {
 	get(id: DurableObjectId): PublisherApi;
 }
 
-/** Skills by their names: the text of each SKILL.md, or all text files of its folder by their paths. */
+/** Skills by name. A skill is the text of its SKILL.md, or all text files of its folder by path. */
 export type SkillTexts = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 
 /**
  * Makes the published skills of a KV namespace equal to these: writes what changed, and removes the others. A skill
- * that is not valid keeps its old version, and `problems` says why. Only one may publish at a time: a Worker that also
- * changes skills over HTTP does it there. Throws if KV cannot be read or written.
+ * that is not valid keeps its old version, and `problems` says why. Publish from one place at a time: if a Worker also
+ * changes skills over HTTP, publish from that Worker. Throws if KV cannot be read or written.
  */
 export function publishSkills(kv: SkillsNamespace, skills: SkillTexts): Promise<Published> {
 	const folders = Object.entries(skills).map(([name, texts]) => ({

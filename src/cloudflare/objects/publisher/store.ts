@@ -57,7 +57,7 @@ export class PublisherStore {
 	}
 }
 
-/** `part` has the last documents, in pieces that fit a row. `written` has their time, and whether KV has them. */
+/** `part` has the last documents, in pieces that fit a row. `written` has the time, and whether KV has them. */
 const tables = `
 	CREATE TABLE part (document TEXT NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (document, position)) WITHOUT ROWID;
 	CREATE TABLE written (id INTEGER PRIMARY KEY CHECK (id = 0), at INTEGER NOT NULL, pending INTEGER NOT NULL);

@@ -30,7 +30,7 @@ export interface Change {
 export interface WriterOptions {
 	readonly prefix: string;
 	readonly paceMs: number;
-	/** Milliseconds for which its own copy counts after its last write: KV's reads may be a minute old. */
+	/** Milliseconds after a write for which the writer trusts its own copy, because KV's reads can be a minute old. */
 	readonly trustMs?: number;
 }
 
@@ -102,7 +102,7 @@ export class SkillWriter {
 			const [index, retired] = await Promise.all([this.#kv.get(indexKey(prefix)), this.#kv.get(retiredKey(prefix))]);
 			return { index, retired };
 		}
-		// After a crash between the two writes, KV may not have the index.
+		// After a crash between the two writes, KV possibly does not have the index.
 		if (own.pending) await this.#putIndex(own.index);
 		return own;
 	}
@@ -127,7 +127,7 @@ export class SkillWriter {
 		return { outcome: before === undefined ? 'created' : 'replaced', etag: await toEtag(skill.entry) };
 	}
 
-	/** Throws if the files beside a skill cannot be read, because they must not be lost. */
+	/** Throws if the other files of a skill cannot be read, because they must not be lost. */
 	async #readFiles({ name, hash, files = [] }: Entry, body: string | undefined): Promise<Record<string, string>> {
 		if (files.length === 0) return {};
 		const stored = body ?? (await this.#kv.get(bodyKey(this.#options.prefix, hash)));
