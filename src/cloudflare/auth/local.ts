@@ -4,7 +4,7 @@ import { isLoopback } from '../../core/base/public-fetch.ts';
 export const localHeader = 'x-runlet-local';
 
 export interface LocalMode {
-	/** Shared by `npm start` and this Worker until the next start. Without it the host of this machine is enough. */
+	/** Shared by `npm start` and this Worker until the next start. Without it, only the host has to be this machine. */
 	readonly secret: string | undefined;
 }
 

@@ -23,7 +23,7 @@ export interface AgentTools {
 	call(params: CallToolRequestParams, ctx: ServerContext): Promise<CallToolResult | InputRequiredResult>;
 }
 
-/** The tools run in the session of the address, or in a shared one. `project` adapts results to the revision. */
+/** The tools run in the session that the address names, or a shared one. `project` adapts results to the revision. */
 export function createAgentTools(
 	{ agent, caller, sessionName = usualSession, findSession }: ServedAgent,
 	project: Server['projectCallToolResult'],

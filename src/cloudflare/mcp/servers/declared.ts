@@ -29,7 +29,7 @@ const schema = v.object({
 	),
 });
 
-/** Throws `invalid_agent`, which names the field, for wrong or unreachable servers, or servers that do not agree. */
+/** Throws `invalid_agent`, which names the field, for a wrong or unreachable server, or two servers of one name. */
 export function assertServers(agents: readonly Agent[]): void {
 	for (const { name, mcp = [] } of agents) {
 		blameAgent(name, () => {
