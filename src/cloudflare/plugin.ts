@@ -15,7 +15,7 @@ export interface Provided extends Pick<Runtime, 'mcp' | 'memory' | 'schedules'> 
 export interface Plugin extends RoutePlugin {
 	/** @internal */
 	readonly provides: Provided;
-	/** Throws `invalid_agent`, which names the field, for an agent whose settings of the plugin are wrong. */
+	/** Throws `invalid_agent`, which names the field, for an agent whose settings for the plugin are wrong. */
 	assertAgents?(agents: readonly Agent[]): void;
 }
 

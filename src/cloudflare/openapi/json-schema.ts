@@ -45,7 +45,7 @@ const components: Readonly<Record<string, v.GenericSchema>> = {
 /** JSON Schema (2020-12). */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Leaves out rules that JSON Schema cannot express. The document is then never stricter than the check. */
+/** Leaves out rules that JSON Schema cannot express, so the document is never stricter than the actual check. */
 export function toDocumentSchema(schema: v.GenericSchema): JsonSchema {
 	const name = names.get(schema);
 	return name === undefined ? { ...convert(schema) } : { $ref: refTo(name) };
@@ -68,12 +68,12 @@ function convert(schema: v.GenericSchema) {
 
 const settings: ConversionConfig = {
 	target: 'draft-2020-12',
-	// A check that cannot be converted is left out of the document.
+	// Leaves out checks that cannot be converted.
 	errorMode: 'ignore',
 	overrideRef: ({ referenceId }) => refTo(referenceId),
 	overrideAction: ({ valibotAction: action, jsonSchema }) => {
 		const { pattern: _, ...rest } = jsonSchema;
-		// All values of a query are texts. A text that becomes a number is described as a number.
+		// All query values are texts. A text that is converted to a number is documented as a number.
 		if ('operation' in action && action.operation === Number) return { ...rest, type: 'integer' };
 		const flags = 'requirement' in action && action.requirement instanceof RegExp ? action.requirement.flags : '';
 		return /[^u]/.test(flags) ? rest : undefined;
@@ -86,7 +86,7 @@ const settings: ConversionConfig = {
 	},
 };
 
-/** Writes a default into the description. As a keyword it makes client generators treat the field as required. */
+/** Writes a default into the description. The keyword `default` would make client generators require the field. */
 function withoutDefault({ default: value, ...schema }: ReturnType<typeof convert>) {
 	if (value === null || typeof value === 'object') return schema;
 	const words = `Default: ${String(value)}.`;

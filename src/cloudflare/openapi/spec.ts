@@ -96,7 +96,7 @@ function findAccessErrors(access: Access): readonly FailureStatus[] {
 const ofBodies: readonly FailureStatus[] = [400, 413, 415];
 const ofRuns: readonly FailureStatus[] = [402, 408, 413, 422, 500, 502];
 
-/** Adds the errors that follow from the input. A path parameter names something existing, except users and `PUT`s. */
+/** Adds the errors that follow from the input. A path parameter adds 404, except in a `PUT` or for a user. */
 function listErrors({ method, path, access, query, ignoresQuery, json, runs, errors = [] }: Operation) {
 	const needsExisting = method !== 'put' && /:(?!user\b)/.test(path);
 	const all = new Set<FailureStatus>([
