@@ -15,11 +15,11 @@ import { sourceNames } from '../wire/protocols/webhooks/source.ts';
 interface Setup {
 	readonly runtime: Runtime;
 	readonly config: Config;
-	/** Whether to check the Worker like a deployed Worker, although it runs on this machine. */
+	/** Whether to check the Worker as a deployed Worker, even if it runs on this machine. */
 	readonly isDeployed: boolean;
 }
 
-/** Returns the problems of an agent: what its models, memory, secrets, MCP servers, shell or skills lack. */
+/** Returns what is missing for an agent's models, memory, secrets, MCP servers, shell and skills. */
 export async function findAgentProblems(agent: Agent, setup: Setup): Promise<readonly Problem[]> {
 	const where = `agent ${agent.name}`;
 	const checks = [...listChecks(agent, setup)].flatMap((check) => {
@@ -97,12 +97,12 @@ function assertHasShell(config: Config): void {
 	throw new RunletError('not_configured', message);
 }
 
-/** Reads skills for no owner. */
+/** The reader of skills for a check outside of any session. */
 const nobody = { owner: '', metadata: {} };
 
 async function findMissingSkills(agent: Agent, { runtime, config }: Setup): Promise<Problem[]> {
 	const source = agent.skillResolver ?? runtime.skills;
-	// A function may return other skills for each owner.
+	// A function can return different skills for each owner, so they cannot be checked here.
 	if (typeof source === 'function') return [];
 	const named = agent.skills === 'all' ? [] : agent.skills.filter((entry) => typeof entry === 'string');
 	if (named.length === 0) return [];

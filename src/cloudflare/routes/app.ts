@@ -33,8 +33,8 @@ import { createUserRoutes } from './users.ts';
 import { createWebhookRoutes } from './webhooks.ts';
 
 /**
- * The Worker's HTTP app: mounts the routes and turns every error into a response. The paths of requests have no
- * base path. Only the addresses in answers have the base path.
+ * The Worker's HTTP app: mounts the routes and turns every error into a response. Request paths come without the base
+ * path. Only the addresses in answers contain the base path.
  */
 export function createApp(runtime: Runtime & RouteOptions, plugins: readonly RoutePlugin[] = []) {
 	const { basePath = '' } = runtime;
@@ -57,7 +57,7 @@ export function createApp(runtime: Runtime & RouteOptions, plugins: readonly Rou
 	});
 	app.use(setOptions(runtime), accessLog, securityHeaders, limitStrangers);
 	for (const path of ['/v1/*', '/mcp/*']) app.use(path, allowOrigins(runtime), assertMayAnswer);
-	// Browsers, senders of webhooks and people who open links have no key.
+	// These routes need no key: browsers, senders of webhooks and people who open links have none.
 	addRoutes(app, routes.filter(isOpen));
 	// The following routes identify every caller.
 	const shed = shedFairly();

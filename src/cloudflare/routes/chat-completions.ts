@@ -68,14 +68,14 @@ export function createCompletionRoutes({ agents }: Pick<Runtime, 'agents'>) {
 
 const sessionHeader = 'Runlet-Session';
 
-/** Whether the session itself sent this error. An error that occurs before the session answers has a cause. */
+/** Whether the session itself sent this error. An error without an answer of the session has a `cause`. */
 function isAnswer(error: unknown): boolean {
 	return error instanceof RunletError && error.cause === undefined;
 }
 
 /**
- * Whether the request may have begun a run: the session's error names a run, or the session was not reached and was not
- * overloaded.
+ * Whether the request has possibly begun a run: the session's error names a run, or the session did not answer for
+ * another reason than overload.
  */
 function mayHaveBegun(error: unknown): boolean {
 	if (!(error instanceof RunletError)) return false;
@@ -83,7 +83,7 @@ function mayHaveBegun(error: unknown): boolean {
 	return error.code === 'overloaded' && Reflect.get(Object(error.cause), 'overloaded') !== true;
 }
 
-/** The error for a lost answer. A retry would start a second run, because nothing marks it as a retry. */
+/** The error for a lost answer. The request had no key, so a retry would start a second run. */
 function createLostError(): RunletError {
 	const remedy = `Look into the session that ${sessionHeader} names, or send an Idempotency-Key with the next request`;
 	return new RunletError('interrupted', `The answer was lost, and its run may go on. ${remedy}.`);
@@ -108,8 +108,8 @@ function createHandling(c: Context<RouteEnv>, body: CompletionRequest, { outputS
 }
 
 /**
- * Returns the session of a request: the one that the header names, by its id or by a name of the client, or a session
- * of its own. A retry gets the session of the first try. `isUnknown`: nothing leads a retry to it yet.
+ * Returns the session of a request: the session that the header names, by its id or by a name of the client, or a new
+ * one. A retry gets the session of the first attempt. `isUnknown`: a retry could not find the session yet.
  */
 async function findSession(
 	c: Context<RouteEnv>,
@@ -125,7 +125,7 @@ async function findSession(
 		if (before !== undefined) return { id: sessions.idFromString(before), isNew: true };
 		return { id: sessions.newUniqueId(), isNew: true, isUnknown: true };
 	}
-	// The keys of different persons are different, even if their texts are the same.
+	// Two persons can use the same text as their key. It still counts as two keys.
 	const speaker = { ...caller, by: { ...caller.by, user } };
 	if (header === undefined) return { id: createSessionId(c, speaker, how), isNew: true };
 	const text = header.trim();
@@ -162,7 +162,7 @@ async function toUpdate(
 	const clientTools = readClientTools(body, requested);
 	const { history, results, message } = toConversation(body.messages, { open: isKept });
 	const { content: text, parts } = message ?? {};
-	// Results for the calls of an existing session cannot start a new conversation.
+	// Tool results without their calls belong to an existing session. They cannot start a new conversation.
 	const isWhole = results.length === 0 || history.at(-1)?.role === 'assistant';
 	const content = parts === undefined ? { text } : { parts };
 	const expiresAfterMs = Math.min(agent.expiresAfterMs ?? fleetingMs, fleetingMs);
@@ -184,14 +184,14 @@ async function toUpdate(
 	};
 }
 
-/** Refuses a search of the web if the agent has no such search, because the answer would differ. */
+/** Refuses a request for web search if the agent has none, because the answer would be a different one. */
 function assertSearch({ web_search_options: options }: CompletionRequest, agent: Agent): void {
 	if (options === undefined || options === null || hasWebSearch(agent)) return;
 	const remedy = 'Leave it out, or use an agent with the tool web_search or with providerTools: ["web_search"]';
 	throw createFieldError('invalid_request', 'web_search_options', `${agent.name} has no web search. ${remedy}.`);
 }
 
-/** Returns a key for a retry of the `openai` package, which counts its retries in a header and sends no key for them. */
+/** Returns a key for the `openai` package, which counts its retries in a header but sends no `Idempotency-Key`. */
 async function readResend(c: Context<RouteEnv>): Promise<Once | undefined> {
 	const count = c.req.header('x-stainless-retry-count');
 	const { identity, bodyText } = c.var;
@@ -205,7 +205,7 @@ async function readResend(c: Context<RouteEnv>): Promise<Once | undefined> {
 	return { key: `resent ${request}`, request, isFirst: Number(count) === 0 };
 }
 
-/** Finds the session of an earlier attempt. Throws if that fails: a second run would repeat the effects. */
+/** Finds the session of an earlier attempt. Throws if the read fails, because a second run would repeat the effects. */
 async function findResent(
 	c: Context<RouteEnv>,
 	owner: string,
@@ -215,7 +215,7 @@ async function findResent(
 	return askDirectory(readConfig(c.env).directories, owner, (one) => one.findSent(request));
 }
 
-/** Stores the session of a request that may be retried. Never throws: without the entry a retry is a new request. */
+/** Stores the session of a request, for retries. Never throws. Without the entry a retry counts as a new request. */
 async function noteSent(c: Context<RouteEnv>, owner: string, { request }: Once, session: string): Promise<void> {
 	try {
 		await askDirectory(readConfig(c.env).directories, owner, (one) => one.noteSent(request, session));

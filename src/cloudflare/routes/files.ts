@@ -53,7 +53,7 @@ function toServedType(mime: string): string {
 	return isText ? 'text/plain; charset=utf-8' : 'application/octet-stream';
 }
 
-/** A browser saves the file and never executes it. */
+/** Makes the answer with a file. A browser saves the file and never executes it. */
 function toDownload(c: Context<RouteEnv>, file: FileDownload, isHead: boolean): Response {
 	const { path, size, mime, modifiedAt, tag, from, to, body } = file;
 	const isPart = to - from < size;
@@ -84,7 +84,7 @@ function toDisposition(path: string): string {
 	return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }
 
-/** Returns the requested range. Ignores several ranges and other units, as RFC 9110, 14.2 allows. */
+/** Returns the requested range. Ignores a header with several ranges or other units, as RFC 9110, 14.2 allows. */
 function readRange(c: Context<RouteEnv>): FileRange | undefined {
 	const [, from, to] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(c.req.header('range') ?? '') ?? [];
 	if (from === undefined || to === undefined || c.req.header('if-range') !== undefined) return undefined;

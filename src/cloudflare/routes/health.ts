@@ -18,7 +18,7 @@ export function createHealthRoutes(runtime: Checked) {
 		mount(getHealth, async (c) => {
 			if (c.req.valid('query').deep === undefined) return c.json({ status: 'ok' as const });
 			await assertMayLook(c);
-			// The dry run of a deployment runs the Worker on this machine.
+			// With `deep=deployed`, the dry run of a deployment checks the Worker on this machine.
 			const isDeployed = c.req.valid('query').deep === 'deployed';
 			const problems = await findProblems(runtime, c.env, isDeployed);
 			c.header('cache-control', 'no-store');
@@ -35,7 +35,7 @@ export type Checked = Runtime & { readonly links?: object };
 async function findProblems(runtime: Checked, env: WorkerEnv, isDeployed: boolean): Promise<readonly Problem[]> {
 	const wrong = findConfigProblems(env);
 	const problems = [...wrong, ...findNamesakes(runtime.agents)];
-	// Continues without the wrong variables, to find more problems. A missing binding ends the search.
+	// Continues without the wrong variables, to find more problems. Stops if a binding is missing.
 	const rest = unsetVariables(
 		env,
 		wrong.map(({ where }) => where),

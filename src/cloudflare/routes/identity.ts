@@ -52,9 +52,9 @@ export function isOnlyLocal(c: Context<RouteEnv>): boolean {
 }
 
 /**
- * Refuses requests if there are neither API keys nor accounts (docs/keys.md). In this case only the local mode of
- * `npm start` answers. It answers only requests through its proxy that come from its own pages or from no page.
- * Other pages, on the web or on this machine, cannot call it.
+ * Refuses requests if there are neither API keys nor accounts (docs/keys.md). In this case only the local mode of `npm
+ * start` answers, and only requests through its proxy. A request must come from its own pages or from no page: other
+ * pages, on the web or on this machine, are refused.
  */
 export const assertMayAnswer: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const { local } = readConfig(c.env);
@@ -82,7 +82,7 @@ function assertLocal(c: Context<RouteEnv>, local: LocalMode): void {
 	assertOwnPage(c);
 }
 
-/** Whether a request comes from a web tool. The requests of a tool come from this machine, too. */
+/** Whether a request comes from a web tool, whose requests come from this machine, too. */
 function isFromWebTool(c: Context<RouteEnv>): boolean {
 	return c.req.header('user-agent') === webAgent;
 }
@@ -131,12 +131,12 @@ async function identifyStranger(c: Context<RouteEnv>): Promise<Identity> {
 	}
 }
 
-/** Identifies a caller by an API key or a session token, which have forms of their own, else by an account. */
+/** Identifies a caller by an API key or a session token if the header has such a form, else by an account. */
 async function identifyCaller(c: Context<RouteEnv>): Promise<Identity> {
 	const { accounts, basePath } = c.var;
 	const header = findCredential(c);
 	if (accounts === undefined || isOwnCredential(header)) return identify(header, (id) => findRecord(c.env, id));
-	// A browser sends cookies for every page, but an `authorization` header only for an allowed page.
+	// Browsers send cookies with calls of any page, but an `authorization` header only for allowed pages.
 	if (c.req.header('authorization') === undefined) assertOwnPage(c);
 	const url = new URL(c.req.url);
 	url.pathname = `${basePath}${url.pathname}`;
@@ -157,8 +157,8 @@ async function findRecord(env: WorkerEnv, id: string): Promise<KeyRecord | undef
 }
 
 /**
- * Throws `forbidden` unless the caller may see the problems of the setup: a key with the role admin, an account with
- * the scope admin, or `npm start`. Reads only the variables of the keys: another one may be wrong.
+ * Throws `forbidden` for a caller who is not allowed to see the problems of the setup. Allows a key with the role
+ * admin, the scope admin, and `npm start`. Reads only the variables of the keys, because another variable can be wrong.
  */
 export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
 	if (isHere(c)) return;
@@ -176,14 +176,14 @@ export const limitStrangers: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	await next();
 };
 
-/** Returns `Authorization` or, as some clients send it, the key or token from a header of its own. */
+/** Returns `Authorization`, or the key or token in `x-api-key` or `api-key`, which some clients send. */
 function findCredential(c: Context<RouteEnv>): string | undefined {
 	const bearer = c.req.header('authorization');
 	const alone = (c.req.header('x-api-key') ?? c.req.header('api-key'))?.trim();
 	return (bearer !== undefined && bearer.trim() !== '') || !alone ? bearer : `Bearer ${alone}`;
 }
 
-/** Returns the name that requests are counted under. A token is not verified yet, so the name has the address. */
+/** Returns the name for counting requests. A token is not verified yet, so its name contains the caller's address. */
 function getRateKey(c: Context<RouteEnv>, identity: Identity): string {
 	if (identity.kind === 'person') {
 		const { via, owner, user, id } = identity.by;
@@ -214,7 +214,7 @@ export function getPerson(c: Context<RouteEnv>): PersonCaller {
 	return { owner: by.owner, by, role };
 }
 
-/** Returns the caller of an operation that the scope admin may call for all owners. */
+/** Returns the caller of an operation that callers with the scope admin can use for all owners. */
 export function getCallerOrAdmin(c: Context<RouteEnv>, session: string): Caller {
 	const { identity } = c.var;
 	if (identity.kind !== 'person' || !isAdmin(c)) return getCaller(c, session);
@@ -232,7 +232,7 @@ export function isHere(c: Context<RouteEnv>): boolean {
 	return !isFromWebTool(c) && local !== undefined && isFromThisMachine(local, c.req.url, c.req.header(localHeader));
 }
 
-/** Whether the caller has a key with the scope admin. Reads only the variables of the keys. */
+/** Whether the caller has a key with the role admin. Reads only the variables of the keys. */
 export async function hasAdminKey(c: Context<RouteEnv>): Promise<boolean> {
 	const header = findCredential(c);
 	if (!isOwnCredential(header)) return false;
@@ -250,8 +250,8 @@ export function getOwner(c: Context<RouteEnv>): string {
 }
 
 /**
- * Returns the users whose sessions a list may have. For a customer this is only the customer, for others all
- * users. Throws `forbidden` for a customer who names somebody else.
+ * Returns whose sessions a list can contain: only the customer's for a customer, and those of all users for others.
+ * Throws `forbidden` for a customer who names somebody else.
  */
 export function getListedUser(c: Context<RouteEnv>, requested: string | undefined): { readonly user?: string | null } {
 	const { by, role } = findPerson(c);
@@ -260,7 +260,7 @@ export function getListedUser(c: Context<RouteEnv>, requested: string | undefine
 	return { user: by.user ?? null };
 }
 
-/** Returns the owner of a list. Throws `forbidden` for another owner without a key with the scope admin. */
+/** Returns the owner of a list. Throws `forbidden` for another owner, unless the caller has the scope admin. */
 export function getListedOwner(c: Context<RouteEnv>, requested: string | undefined): string {
 	const { owner } = findPerson(c).by;
 	if (requested === undefined || requested === owner) return owner;
@@ -275,7 +275,7 @@ export function assertMay(c: Context<RouteEnv>, right: Right, isOfSession = fals
 		if (findTokenScope(right) === undefined && !isOfSession) findPerson(c);
 		return;
 	}
-	// A key with any scope may list agents and skills.
+	// A key with any scope can list agents and skills.
 	if (right !== 'seeAgents' && right !== 'seeSkills') assertScope(c, 'run');
 	assertRight(identity.role, right);
 }

@@ -7,8 +7,8 @@ import { createBusy } from '../objects/reach.ts';
 import { isAllowedPage, type RouteEnv, type RouteOptions } from './identity.ts';
 
 /**
- * Lets pages call if `CORS_ORIGINS` has their origin. Runlet itself uses no cookies. If there are accounts, the
- * cookies of the product are allowed, because `authenticate` may read cookies.
+ * Lets pages call if `isAllowedPage` allows their origin. Runlet itself uses no cookies. With accounts, cookies of the
+ * product are allowed, because `authenticate` can read them.
  */
 export function allowOrigins({ authenticate }: RouteOptions) {
 	return cors({
@@ -31,7 +31,7 @@ export function allowOrigins({ authenticate }: RouteOptions) {
 	});
 }
 
-/** A page that needs more rights sets its own headers. CORS requests follow the allow-list, not the resource policy. */
+/** A page that needs more rights sets its own headers. The resource policy does not affect CORS requests. */
 const headers = {
 	'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	'cross-origin-resource-policy': 'same-origin',
@@ -47,7 +47,7 @@ export const securityHeaders: MiddlewareHandler = async (c, next) => {
 	await next();
 };
 
-/** The standard methods (RFC 9110, 9; RFC 5789). Any other method is a text of the caller and is not logged. */
+/** The standard methods (RFC 9110, 9; RFC 5789). Any other method is the caller's own text, and is not logged. */
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /**

@@ -18,7 +18,7 @@ export function createModelRoutes({ agents }: Pick<Runtime, 'agents'>) {
 }
 
 /**
- * Finds the agent of a model name: `agent`, or `agent:model` for another model of the agent. `fallback` is the
+ * Finds the agent of a model name, which is `agent`, or `agent:model` for another model of the agent. `fallback` is the
  * Worker's model. Throws `model_not_found`, which lists the possible names.
  */
 export function findModel(

@@ -9,7 +9,7 @@ import { publishedPrefix } from '../objects/publisher/api.ts';
 import { reach, takeValue, usualLimitMs } from '../objects/reach.ts';
 import type { Problem } from '../wire/error.ts';
 
-/** A call for each class of objects that only reads. The object has a name that no owner has. */
+/** A call for each class of objects. The call only reads, from an object whose name no owner has. */
 const objects = {
 	SESSIONS: {
 		className: 'Session',
@@ -49,7 +49,7 @@ const objects = {
 	},
 } as const;
 
-/** Returns one problem, with the lines that are missing in `wrangler.toml`. */
+/** Returns one problem for all objects without SQLite, with the lines to add to `wrangler.toml`. */
 export async function findObjectsWithoutSqlite(
 	env: WorkerEnv,
 	{ hasMemory }: { readonly hasMemory: boolean },
@@ -63,7 +63,7 @@ export async function findObjectsWithoutSqlite(
 			await call(settings);
 			return [];
 		} catch (error) {
-			// Other errors are not caused by the setup: the session does not exist, or the object is busy.
+			// Other errors do not come from the setup: the session does not exist, or the object is busy.
 			return isMissingSqlite(error) ? [{ name: String(Reflect.get(bindings, name) ?? name), className }] : [];
 		}
 	});

@@ -44,14 +44,14 @@ async function fetchFile(c: Context<RouteEnv>): Promise<Response> {
 	return response;
 }
 
-/** Describes how to add `run_worker_first`. Without it the page would also be served at `/` of the host. */
+/** Describes the lines for `wrangler.toml`. Without `run_worker_first` the host would also serve the page at `/`. */
 function describeRemedy(basePath: string): string {
 	const assets = '[assets] with directory = "node_modules/runlet/dist/page"';
 	if (basePath === '') return `In wrangler.toml: ${assets}.`;
 	return `In wrangler.toml: ${assets}, binding = "PAGE", run_worker_first = true. Or copy that folder into your own assets, as ${basePath.slice(1)}/.`;
 }
 
-/** Adds the base path to the addresses in a page, because the page may be at `/ai` and at `/ai/`. */
+/** Adds the base path to the addresses in a page, because the page can be at `/ai` and at `/ai/`. */
 function addBase(response: Response, basePath: string): Response {
 	const prefix = (name: string) => ({
 		element(element: Element) {

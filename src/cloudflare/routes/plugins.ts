@@ -6,7 +6,7 @@ import type { Route } from './request.ts';
 
 export interface RoutePlugin {
 	readonly name: PluginName;
-	/** Lists the plugin's routes of the API. */
+	/** Lists the API routes of the plugin. */
 	listRoutes(runtime: Runtime): readonly Route[];
 	/** Adds the paths of another protocol. Their callers are already identified. */
 	mount?(app: Hono<RouteEnv>, runtime: Runtime): void;

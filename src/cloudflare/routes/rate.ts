@@ -3,14 +3,14 @@ import { RunletError } from '../../core/base/errors.ts';
 import { readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 
-/** The period in seconds, and the most requests in a period, with the same values as in `wrangler.toml`. */
+/** The period in seconds, and the most requests in a period. `wrangler.toml` has the same values. */
 const period = 10;
 const most = 200;
 
 /**
- * Throws `rate_limited` if a caller sends more requests than the binding allows. The binding counts loosely, and
- * separately for each location (docs/deploy.md, "Rate limit"). Without the binding nothing is counted. The `rate`
- * of a key is counted by each isolate separately.
+ * Throws `rate_limited` if a caller sends more requests than the binding allows. The binding counts approximately, and
+ * separately in each location (docs/deploy.md, "Rate limit"). Without it only keys with their own `rate` are limited.
+ * Each isolate counts these separately.
  */
 export async function assertRate<E extends { Bindings: WorkerEnv }>(
 	c: Context<E>,
@@ -28,14 +28,14 @@ export async function assertRate<E extends { Bindings: WorkerEnv }>(
 
 /**
  * Counts public and refused requests of callers without a valid key, by address. Without the binding each isolate
- * counts separately. A caller with a key is not counted, so a stranger with the same address cannot block that
- * caller. Cloudflare sets the address of every request.
+ * counts separately. A caller with a key is not counted, so a stranger with the same address cannot block this caller.
+ * Cloudflare sets the address of every request.
  */
 export async function assertStrangerRate<E extends { Bindings: WorkerEnv }>(c: Context<E>): Promise<void> {
 	const address = toAddressKey(c.req.header('cf-connecting-ip'));
 	if (address === undefined) return;
 	const key = `address ${address}`;
-	// This must work even if another variable is wrong.
+	// Not `readConfig`, because this must work even if another variable is wrong.
 	const { RATE_LIMITER: rateLimiter } = c.env;
 	if (rateLimiter === undefined ? isWithin(key, Date.now()) : (await rateLimiter.limit({ key })).success) return;
 	throw tooMany();

@@ -67,8 +67,8 @@ function readDelivery(c: Context): Delivery {
 const keyForm = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * Returns the delivery of a request, and its `Idempotency-Key` with a hash of the request. If a session token and
- * the owner use the same key, it counts as two keys. So a page cannot use up a key that its server will send.
+ * Returns the delivery of a request, and its `Idempotency-Key` with a hash of the request. A key that is sent with a
+ * session token never equals a key of the owner. So a page cannot use up a key that its server will send.
  */
 export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handling {
 	const delivery = readDelivery(c);
@@ -97,7 +97,7 @@ export async function readText(request: Request, limit = maxBody): Promise<strin
 	}
 }
 
-/** Counts the bytes, because `Content-Length` may be missing or wrong. Throws `timeout` for a slow body. */
+/** Reads a body. Counts its bytes, as `Content-Length` can be missing or wrong. Throws `timeout` for a slow body. */
 export async function readBytes(
 	request: Request,
 	limit = maxBody,
@@ -143,7 +143,7 @@ async function* readChunks(
 		);
 	} finally {
 		clearTimeout(timer);
-		// Does not wait for the rest of the body.
+		// Stops the body without waiting for the rest.
 		reader.cancel().catch(() => {});
 	}
 }
@@ -232,7 +232,7 @@ async function checkRequest(c: Context<RouteEnv>, operation: Operation): Promise
 		c.req.addValidatedData('json', await jsonBody(c.req.raw, json, (text) => c.set('bodyText', text)));
 }
 
-/** The session checks its owner later, and the handler of webhooks the signature. */
+/** Checks the caller's rights. Later the session checks its owner, and the webhook handler checks the signature. */
 function assertAccess(c: Context<RouteEnv>, { access, adminToo, path }: Operation): void {
 	if (access === 'anybody' || access === 'sender' || (adminToo && isAdmin(c))) return;
 	if (access === 'admin' || access === 'keys') assertScope(c, access);

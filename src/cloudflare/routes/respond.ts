@@ -11,7 +11,7 @@ type Headers = Readonly<Record<string, string>>;
 const replayed = 'idempotent-replayed';
 
 interface RunResponse {
-	/** The status of the answer with the stream or the result of a run, or with a session without a run. */
+	/** The status of an answer with a run's stream or result, or with a session that has no run. */
 	readonly status?: number;
 	readonly headers?: Headers;
 	readonly toFailure?: (error: RunletError) => Response;
@@ -77,12 +77,12 @@ export function toStream(pieces: AsyncGenerator<string | Uint8Array>): ReadableS
 	});
 }
 
-/** The most milliseconds until a session has accepted a request or answered a read. */
+/** The most milliseconds until a session answers a read or accepts any other request. */
 const limitMs = 20_000;
 
 /**
- * Asks a session for a value. Retries a read, a change to a fixed value, or a request with an `Idempotency-Key`.
- * The answer to a message arrives when its run ends, so it has no time limit. Throws the session's failure.
+ * Asks a session for a value. Repeats calls that are safe: any but a `POST` without an `Idempotency-Key`. Only a `GET`
+ * has a time limit, because the answer to a message arrives when its run ends. Throws the session's failure.
  */
 export async function askSession<T>(
 	c: Context<RouteEnv>,
@@ -99,7 +99,7 @@ export function findCaller(c: Context<RouteEnv>): Caller {
 	return { ...getCaller(c, c.req.param('id') ?? ''), deadline: Date.now() + limitMs };
 }
 
-/** A key with the scope admin may call the session of any owner. */
+/** A caller with the scope admin can call the session of any owner. */
 export function findCallerOrAdmin(c: Context<RouteEnv>): Caller {
 	return { ...getCallerOrAdmin(c, c.req.param('id') ?? ''), deadline: Date.now() + limitMs };
 }

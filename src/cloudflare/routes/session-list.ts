@@ -22,7 +22,7 @@ type Status = NonNullable<Query['status']>;
 type Entry = Listed & { readonly owner?: string; readonly status?: Status };
 type ListQuery = DirectoryQuery & Pick<Query, 'owner'>;
 
-/** The most owners of a list. A request can make only a limited number of calls to objects. */
+/** The most owners in a list, because a request can make only a limited number of calls to objects. */
 const mostOwners = 900;
 
 /** The number of objects that are asked in parallel. */
@@ -32,8 +32,8 @@ const atOnce = 16;
 const mostAsked = 96;
 
 /**
- * Returns a page of the owner's sessions. Staff get all of them, and a customer gets their own. With the scope
- * admin the list may be of another owner, or of all owners (`*`).
+ * Returns a page of the owner's sessions. Staff get all of them, and a customer gets their own. A caller with the scope
+ * admin can list another owner, or all owners (`*`).
  */
 export async function listSessions(c: Context<RouteEnv>, { status, user, ...rest }: Query): Promise<Page> {
 	const query = { ...rest, ...getListedUser(c, user) };
@@ -77,7 +77,7 @@ interface Merge<E> {
 	compare(a: E, b: E): number;
 }
 
-/** Merges the entries of owners into one page. `next` is the last entry of the page if there are more entries. */
+/** Merges the entries of owners into one page. `next` is the page's last entry, if more entries follow. */
 export async function askOwners<E extends object>(
 	owners: readonly string[],
 	limit: number | undefined,

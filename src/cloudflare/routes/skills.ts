@@ -85,7 +85,7 @@ type Ctx = Context<RouteEnv>;
 
 const mostViolations = 100;
 
-/** The time limit of a change in milliseconds. KV accepts only one write of the index in a second. */
+/** The time limit of a change in milliseconds. It is long, because KV accepts one write of the index per second. */
 const publishLimitMs = 60_000;
 
 function publish(c: Ctx, ask: (one: PublisherApi) => Promise<Outcome>): Promise<Outcome> {

@@ -17,7 +17,7 @@ import { getCaller, getPerson, type RouteEnv } from './identity.ts';
 import { mount, readHandling } from './request.ts';
 import { askSession, toEventStream, toJson, toSessionName } from './respond.ts';
 
-/** `/v1/ui/:agent`: for `useChat` of the AI SDK (docs/ai-sdk.md). A chat id, or a session token, has its own session. */
+/** `/v1/ui/:agent`: for `useChat` of the AI SDK (docs/ai-sdk.md). Each chat id or session token has its own session. */
 export function createUiRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	return [
 		mount(operations.postChat, async (c) => {
@@ -57,7 +57,7 @@ function findChat(c: Context<RouteEnv>, id: string) {
 		try {
 			return { id: sessions.idFromString(id), caller };
 		} catch {
-			// The text has the form of an object's id but is not an id.
+			// The text looks like an object's id, but is not one. It is a chat id.
 		}
 	}
 	const caller = getPerson(c);
@@ -104,7 +104,7 @@ function toUiStream(id: DurableObjectId, stream: Bytes): Response {
 	return toEventStream(stream, { ...uiHeaders, [sessionHeader]: id.toString() });
 }
 
-/** Returns undefined if the chat does not exist: a page asks for it before its first message creates it. */
+/** Returns undefined if the chat does not exist. A page asks for its chat before the first message creates it. */
 async function askChat<T>(caller: Caller, ask: () => Promise<T>): Promise<T | undefined> {
 	try {
 		return await ask();

@@ -5,16 +5,16 @@ import { bodyTooLarge } from '../wire/limits.ts';
 const mostDrained = 268_435_456;
 
 /**
- * Streams the body of a request to a receiver, which counts the bytes. Reads the rest of the body before the
- * answer: a client that is still sending does not read the answer, and a server may report a broken connection.
- * Throws `too_large` if `Content-Length` is above the limit.
+ * Streams the body of a request to a receiver, which counts the bytes. Reads the rest of the body before it answers,
+ * because a client that is still sending would not read the answer. Throws `too_large` if `Content-Length` is above the
+ * limit.
  */
 export async function passBody<T>(request: Request, limit: number, send: (body: Bytes) => Promise<T>): Promise<T> {
 	const isTooLarge = Number(request.headers.get('content-length') ?? 0) > limit;
 	const { readable, writable } = new IdentityTransformStream();
 	const writer = writable.getWriter();
 	const sent = isTooLarge ? Promise.reject<T>(bodyTooLarge(limit)) : send(readable);
-	// A receiver that has answered does not read the rest.
+	// After its answer, the receiver reads no more.
 	const answered = sent.then(
 		() => writer.abort().catch(() => {}),
 		() => writer.abort().catch(() => {}),

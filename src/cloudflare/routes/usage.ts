@@ -88,7 +88,7 @@ function parseFields(by: string | undefined): ReadonlySet<string> {
 	return new Set(by?.split(',').filter((field) => field !== ''));
 }
 
-/** The fields by which a ledger groups. */
+/** The fields by which a ledger can group spending. */
 const partFields: readonly PartField[] = ['agent', 'model', 'user'];
 
 /** Shows an unknown price as null and never as 0. */

@@ -123,7 +123,7 @@ async function* writeSessions(c: Ctx, person: Person): AsyncGenerator<Bytes> {
 	}
 }
 
-/** A key with the scope admin may read the sessions of all owners. */
+/** A caller with the scope admin can read the sessions of all owners. */
 function getReader(c: Ctx): Caller {
 	return isAdmin(c) ? { owner: getOwner(c), by: getActor(c), isAdmin: true } : getPerson(c);
 }
@@ -140,10 +140,10 @@ async function* writeMemories(c: Ctx, person: Person, { memory }: Parts) {
 	for await (const one of all) yield JSON.stringify(showMemory(one));
 }
 
-/** A request to a Worker makes a limited number of calls. */
+/** The most sessions to erase in a request, because a request can make only a limited number of calls. */
 const mostErased = 300;
 
-/** Erases sessions, logins, memories, and the name in the spending. The next request continues after a failure. */
+/** Erases sessions, logins, memories, and the name in the spending. After a failure the next request continues. */
 async function erase(c: Ctx, person: Person, { memory }: Parts) {
 	const { owner, user } = person;
 	const { directories } = readConfig(c.env);
@@ -152,7 +152,7 @@ async function erase(c: Ctx, person: Person, { memory }: Parts) {
 		const page = await askDirectory(directories, owner, (one) => one.list({ user, limit: atOnce }));
 		for (const { id } of page.sessions) {
 			await eraseSession(c, id);
-			// The session also removes itself from the list, but maybe later.
+			// The session also removes itself from the list, but possibly later.
 			await askDirectory(directories, owner, (one) => one.remove(id));
 			sessions++;
 		}
@@ -165,7 +165,7 @@ async function erase(c: Ctx, person: Person, { memory }: Parts) {
 	return { user, sessions, isDone: true };
 }
 
-/** Erases a session. Its child sessions are removed with it, because they belong to the same person. */
+/** Erases a session with its child sessions, because they belong to the same person. For a child, erases the parent. */
 async function eraseSession(c: Ctx, id: string): Promise<void> {
 	try {
 		await orGone(askSession(c, toId(c, id), (one) => one.delete(getPerson(c)), true));

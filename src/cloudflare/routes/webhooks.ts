@@ -26,9 +26,9 @@ import { askSession, toSessionName } from './respond.ts';
 
 /** The most bytes of a body, unless the agent sets another limit. */
 const maxBytes = 1_000_000;
-/** The most milliseconds for reading. GitHub waits no longer for the answer. */
+/** The most milliseconds for reading a body. GitHub waits no longer than this for the answer. */
 const readMs = 10_000;
-/** The most milliseconds for an answer that a person sees. Slack waits 3 seconds for it. */
+/** The most milliseconds for an answer that a person sees. Slack waits 3 seconds for the answer. */
 const shownMs = 2_000;
 
 const aboutBody = v.strictObject({
@@ -77,7 +77,7 @@ export function createWebhookRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	];
 }
 
-/** The caller is not authenticated yet, so that the error does not tell which agents and sources exist. */
+/** The caller is not authenticated yet, so the error does not reveal which agents and sources exist. */
 function findEndpoint(agents: readonly Agent[], { agent: name, source: from }: { agent: string; source: string }) {
 	const agent = agents.find((one) => one.name === name);
 	const source = Object.values(sources).find((one) => one.name === from);
@@ -90,7 +90,7 @@ function findEndpoint(agents: readonly Agent[], { agent: name, source: from }: {
 	);
 }
 
-/** Counts unsigned deliveries by address, so that nobody can guess the secret. */
+/** Limits deliveries with a wrong signature by address, so that nobody can guess the secret. */
 async function orStranger<T>(c: Context<RouteEnv>, work: () => Promise<T>): Promise<T> {
 	try {
 		return await work();
@@ -107,7 +107,7 @@ async function handle(c: Context<RouteEnv>, agent: Agent, options: WebhookOption
 	return store(c, agent, { ...event, body: options.sameBody === 'again' ? undefined : body }, message);
 }
 
-/** Answers a source that shows the answer to a person: in time, with an empty body. Longer work continues after it. */
+/** Answers a source that shows the answer to a person. Answers in time with an empty body. Longer work continues. */
 async function show(c: Context<RouteEnv>, work: Promise<Response>): Promise<Response> {
 	const late = createDeferred<undefined>();
 	const timer = setTimeout(() => late.resolve(undefined), shownMs);
@@ -148,7 +148,7 @@ async function mapEvent(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOpti
 	}
 }
 
-/** Returns the receiver of the answer. Undefined for a comment if there is no GitHub token. */
+/** Returns the receiver of the answer. Undefined if there is none, or for a comment without a GitHub token. */
 function findReceiver(
 	c: Context<RouteEnv>,
 	{ callback, responseUrl, isPublic = false, comment }: Omit<WebhookMessage, 'text'>,
@@ -183,7 +183,7 @@ async function store(
 	const owner = mappedOwner ?? (isOnlyLocal(c) ? localIdentity.by.owner : webhookOwner);
 	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'webhook', id: `${agent}/${source}` };
 	const caller = { owner, by };
-	// If the id is not signed, the body chooses the session. A replay with a new id then finds the same session.
+	// If the id is not signed, the session's name has the body. So a replay with a new id finds this session.
 	const key = session === undefined ? `delivery ${body ?? id}` : `session ${session}`;
 	const sessionId = sessions.idFromName(toSessionName({ owner, user }, 'webhook', agent, source, key));
 	const create = { agent, owner, user, by, metadata };
