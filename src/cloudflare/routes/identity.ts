@@ -104,7 +104,7 @@ function isFromOtherSite(c: Context<RouteEnv>): boolean {
 	return !['same-origin', 'none', undefined].includes(c.req.header('sec-fetch-site'));
 }
 
-/** Whether a page may call: its origin is in `CORS_ORIGINS` or, where a page needs no key, is the Worker's own. */
+/** Whether a page may call: `CORS_ORIGINS` has its origin, or pages need no key and it is the Worker's own page. */
 export function isAllowedPage(c: Context<RouteEnv>, origin: string): boolean {
 	const { corsOrigins, local } = readConfig(c.env);
 	const needsNoKey = c.var.accounts !== undefined || (isOnlyLocal(c) && local !== undefined);
