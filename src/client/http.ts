@@ -11,7 +11,7 @@ export interface ClientOptions {
 	readonly retries?: number;
 	/** The most reconnections in a row of a stream that brings no new event. */
 	readonly streamRetries?: number;
-	/** The wait before the first retry, in milliseconds. It doubles each time, up to 8 s; `Retry-After` may make it longer. */
+	/** Milliseconds before the first retry. The wait doubles each time, up to 8 s. `Retry-After` can lengthen it. */
 	readonly retryDelayMs?: number;
 	/** Milliseconds of silence after which a connection counts as lost. The server sends something every 15 s. */
 	readonly idleMs?: number;

@@ -87,7 +87,7 @@ export interface Client
 	readonly v1: ReturnType<typeof hc<Api>>['v1'];
 }
 
-/** Makes a client of a server. Requests and answers have the types of the API; answers are not checked. */
+/** Makes a client of a server. Requests and answers have the types of the API, but answers are not checked. */
 export function createClient(options?: ClientOptions): Client;
 export function createClient(baseUrl: string, options?: ClientOptions & { readonly key?: string }): Client;
 export function createClient(

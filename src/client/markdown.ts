@@ -10,7 +10,7 @@ interface Verbatim {
 
 export type MarkdownToken = MarkedToken | Verbatim;
 
-/** `$a_b$`, `$$…$$`, `\(…\)` and `\[…\]`; `$5 and $6` are prices. Repetitions are bounded, so reading stays linear. */
+/** `$a_b$`, `$$…$$`, `\(…\)` and `\[…\]`, but not `$5 and $6`. Repetitions are bounded, so reading stays linear. */
 const formula =
 	/^(?:\$\$[^$]{1,2000}\$\$|\$(?!\s)[^$\n]{1,200}(?<!\s)\$(?!\d)|\\\([^\n]{1,500}?\\\)|\\\[[\s\S]{1,2000}?\\\])/;
 

@@ -61,7 +61,7 @@ interface SkillPageOptions extends SignalOption {
 	readonly limit?: number;
 }
 
-/** Creates the methods of `/v1/skills`. They need an API key; changes need an API key with the scope `admin`. */
+/** Creates the methods of `/v1/skills`. They need an API key. Changes need an API key with the scope `admin`. */
 export function createSkillClient(http: Http) {
 	return {
 		/** Lists the published skills by name, or searches them. */

@@ -78,7 +78,7 @@ async function* readSse({ response, silence }: Connection): AsyncGenerator<SseEv
 		for (;;) {
 			silence.begin();
 			const { done, value } = await reader.read();
-			// The caller can take any time to handle these events, which is no silence of the server.
+			// The time that the caller takes for these events is not silence of the server.
 			silence.pause();
 			if (done) return;
 			yield* parser.push(value);
@@ -123,8 +123,8 @@ interface SseEvent {
 }
 
 /**
- * Makes a parser of server-sent events (WHATWG HTML, section 9.2.6). Chunks may be cut anywhere: within a character, a
- * line end or an event. Each byte is read once.
+ * Makes a parser of server-sent events (WHATWG HTML, section 9.2.6). Chunks can end anywhere: within a character, a
+ * line end or an event. Each byte is read only once.
  */
 export function createSseParser() {
 	const decoder = new TextDecoder();

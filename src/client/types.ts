@@ -73,7 +73,7 @@ export type Approval = ApprovalPage['approvals'][number];
 export type DecisionLinks = v.InferOutput<typeof decisionLinks>;
 export type LinkBody = v.InferOutput<typeof linkBody>;
 export type AnswerBody = v.InferOutput<typeof answerBody>;
-/** The answer to a waiting call: its result, or whether it may run. */
+/** The answer to a waiting call: its result, or whether it is allowed to run. */
 export type CallAnswer = v.InferOutput<typeof resultsBody>[number];
 
 export type SkillPage = v.InferOutput<typeof skillPage>;

@@ -2,14 +2,14 @@
 
 import type { Agent, CallAnswer, RunEvent, TaskList, Usage } from '../client/types.ts';
 
-/** Returns the text of a message's content, which may be a list of parts. */
+/** Returns the text of a message's content, which can be a list of parts. */
 export function toText(content: unknown): string {
 	if (typeof content === 'string') return content;
 	if (!Array.isArray(content) || content.some((part) => typeof part !== 'object')) return JSON.stringify(content) ?? '';
 	return content.map((part) => part?.text ?? `[${part?.name ?? part?.kind ?? 'part'}]`).join('\n\n');
 }
 
-/** A message with its files. It may not be in the history yet. */
+/** A message with its files. It is possibly not in the history yet. */
 export interface SaidMessage {
 	readonly content: unknown;
 	readonly parts?: readonly unknown[];
