@@ -33,7 +33,7 @@ export type LogFields = { readonly [N in StringField]?: string } & {
 const name = /^[\w.:/@-]{1,128}$/;
 const id = /^[\w-]{1,128}$/;
 
-/** A text that does not match the form of its field is written as `redacted`. */
+/** The form of each field's text. A text that does not match is written as `redacted`. */
 const strings = {
 	'error.type': name,
 	'exception.type': id,
@@ -86,7 +86,7 @@ function isAllowedValue(value: unknown, form: RegExp | 'number'): boolean {
 
 /**
  * Returns the fields of a failure: its code, and the stack frames of its innermost cause. Never includes the message,
- * which may quote a request, an answer or a key.
+ * which can quote a request, an answer or a key.
  */
 export function toFailureFields(
 	thrown: unknown,

@@ -119,7 +119,7 @@ function createTool(
 		// A retry finds the call's child again. The task has a key, so it begins only one run.
 		retry: 'safe',
 		timeoutMs,
-		// The other agent may have read text from outside.
+		// The other agent has possibly read text from outside.
 		readsOutside: true,
 		needsApproval,
 		fn,

@@ -16,7 +16,7 @@ export interface ApprovalRequest {
 }
 
 /**
- * Whether a person may decide about a call (docs/people.md). Unless the function returns `true`, the call waits
- * for another person. A promise is not `true`, because the result is needed while the decision is stored.
+ * Whether a person is allowed to decide about a call (docs/people.md). If the function returns anything but `true`, the
+ * call waits for another person. A promise is not `true`: the function must be synchronous.
  */
 export type Approvers = (request: ApprovalRequest) => boolean;

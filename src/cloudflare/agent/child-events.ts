@@ -73,7 +73,7 @@ class Tree {
 		}
 	}
 
-	/** Resolves when `read` may have more events. */
+	/** Resolves when `read` can have more events. */
 	change(): Promise<void> {
 		this.#changed ??= createDeferred<void>();
 		if (!this.#isWatching) {

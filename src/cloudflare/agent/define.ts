@@ -112,7 +112,7 @@ export interface AgentDefinition extends AgentChoices {
 	readonly examples?: readonly string[];
 	/** The Worker's `MODEL` by default. */
 	readonly model?: string;
-	/** Other models that a session may choose instead. */
+	/** Other models that a session can choose instead. */
 	readonly models?: readonly string[];
 	/** The system prompt, or a function that writes it from the session's metadata and the skill context. */
 	readonly system?: SystemPrompt;
@@ -164,7 +164,7 @@ export interface AgentDefinition extends AgentChoices {
 	readonly mode?: 'auto' | 'manual';
 	/** Milliseconds that a call waits for an approval. Unlimited by default. */
 	readonly approvalMs?: number;
-	/** Who may decide about a call (docs/people.md). By default everybody with the right to decide in the session. */
+	/** Who can decide about a call (docs/people.md). By default everybody with the right to decide in the session. */
 	readonly approvers?: Approvers;
 	/**
 	 * A URL that is called when a run begins to wait for a person (docs/people.md). With `links` the call contains
@@ -250,7 +250,7 @@ function toLine({ description }: Agent): string {
 	return JSON.stringify(description.length > 80 ? `${description.slice(0, 79)}…` : description);
 }
 
-/** Returns the requested model if the agent allows it, else the agent's, else the Worker's. */
+/** Returns the requested model, or by default the agent's or the Worker's. Throws for a model that is not allowed. */
 export function chooseModel(agent: Agent, requested: string | undefined, fallback: string): string {
 	const own = agent.model ?? fallback;
 	const allowed = [own, ...(agent.models ?? [])];

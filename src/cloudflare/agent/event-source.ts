@@ -11,7 +11,7 @@ export type ShownEvent = { readonly id: string | undefined } & (
 /** The events of a run for a reader, at the reader's pace. */
 export interface EventSource {
 	readonly read: () => readonly ShownEvent[];
-	/** Whether the reader has taken the last event of the run. */
+	/** Whether the reader has read the last event of the run. */
 	readonly isOver: () => boolean;
 	/** Whether the source ended without the last event. The reader must reconnect for the rest. */
 	readonly isLeft: () => boolean;

@@ -16,7 +16,7 @@ export type ServerAuth =
 export interface AgentMcpServer {
 	/** The prefix of its tools' names, `NAME_TOOL`: a–z, 0–9 and single hyphens, 32 at most. */
 	readonly name: string;
-	/** An https URL. Under `npm start` it may be on this machine. `${NAME}` in its path or query is a variable. */
+	/** An https URL. Under `npm start` it can be on this machine. `${NAME}` in its path or query is a variable. */
 	readonly url: string;
 	/** Headers of each request. `${NAME}` in a value is a variable, so that no secret is in the code. */
 	readonly headers?: Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@ import type { Agent } from './define.ts';
 
 /** The interface of the plugin `mcp` for sessions. A Worker without the plugin contains none of its code. */
 export interface McpConnector {
-	/** Connects a session to its servers when their tools are first loaded. */
+	/** Prepares a session's connections. They open when the tools are first loaded. */
 	connect(options: ConnectionsOptions): McpConnections;
 }
 

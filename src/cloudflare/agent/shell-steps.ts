@@ -89,7 +89,7 @@ function countCalls(prototype: object, name: string): void {
 	const method = {
 		[name](this: unknown, ...args: unknown[]): unknown {
 			spend(this);
-			// The result may be long, too, such as a repeated text or the parts of a split text.
+			// The result can be long, too, such as a repeated text or the parts of a split text.
 			return spend(Reflect.apply(own, this, args));
 		},
 	}[name];

@@ -58,7 +58,7 @@ export interface WebhookOptions {
 	readonly sameBody?: 'once' | 'again';
 }
 
-/** Mappings by source. The agent ignores other sources. */
+/** The mappings by source. Webhooks of other sources get `not_found`. */
 export type WebhookMappings = { readonly [S in SourceName]?: WebhookMapping | WebhookOptions };
 
 const toMessage = v.custom<WebhookMapping>((entry) => typeof entry === 'function', 'must be a function of the event');

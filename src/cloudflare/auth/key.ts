@@ -22,7 +22,7 @@ export interface KeyRecord {
 	/** SHA-256 of the key's text, as base64url. */
 	readonly hash: string;
 	readonly scopes: readonly Scope[];
-	/** The most that its owner may spend on a UTC day. */
+	/** The most that the key's owner can spend on a UTC day. */
 	readonly budget?: { readonly tokens?: number; readonly usd?: number } | undefined;
 	/** Requests in 10 seconds. The limit of `wrangler.toml` by default. */
 	readonly rate?: number | undefined;

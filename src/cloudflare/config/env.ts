@@ -54,10 +54,10 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly RATE_LIMITER?: RateLimiter;
 	/** The model of agents that name no model. `demo` by default. */
 	readonly MODEL?: string;
-	/** The most that an owner may spend on a UTC day. */
+	/** The most that an owner can spend on a UTC day. */
 	readonly DAY_BUDGET_TOKENS?: string | number;
 	readonly DAY_BUDGET_USD?: string | number;
-	/** The most that a session may spend if its agent has no budget. */
+	/** The most that a session can spend if its agent has no budget. */
 	readonly SESSION_BUDGET_TOKENS?: string | number;
 	readonly SESSION_BUDGET_USD?: string | number;
 	/** The most files of a session, and their bytes. */
@@ -97,8 +97,8 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	/** The fields of the results in the service's answer: `LIST: TITLE, URL, SNIPPET`. */
 	readonly SEARCH_FIELDS?: string;
 	/**
-	 * The secret of requests without an API key. Each `npm start` makes a new one for its proxy. `true`, for tests, lets
-	 * in every request whose host is this machine.
+	 * The secret that allows requests without an API key. Each `npm start` makes a new one for its proxy. `true`, for
+	 * tests, allows every request whose host is this machine.
 	 */
 	readonly LOCAL?: string;
 }

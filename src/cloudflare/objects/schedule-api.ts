@@ -32,7 +32,7 @@ export interface StoredSchedule extends NewSchedule {
 
 export interface ScheduleQuery {
 	readonly session?: string;
-	/** The last schedule of the page before. Lists the schedules after it. */
+	/** The last schedule of the previous page. The list continues after it. */
 	readonly after?: { readonly target: WakeTarget; readonly name: string };
 	readonly limit?: number;
 }

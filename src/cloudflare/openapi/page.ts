@@ -12,7 +12,7 @@ interface Place {
 	readonly spec: Spec;
 }
 
-/** Makes an HTML id, which may not have spaces. */
+/** Makes an HTML id, which must not have spaces. */
 const tagId = (name: string) => `tag-${name.replaceAll(' ', '-')}`;
 
 /**

@@ -89,7 +89,7 @@ function createLostError(): RunletError {
 	return new RunletError('interrupted', `The answer was lost, and its run may go on. ${remedy}.`);
 }
 
-/** Returns the person that a request may name (`user`, `safety_identifier`, `metadata.user`), else the caller. */
+/** Returns the user that the request names and is allowed to name, else the caller's user. */
 function findUser({ by, role }: PersonCaller, { user, safety_identifier: id, metadata }: CompletionRequest) {
 	return (hasRight(role, 'nameUser') ? (user ?? id ?? metadata?.user) : undefined) ?? by.user;
 }

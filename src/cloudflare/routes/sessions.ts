@@ -141,7 +141,7 @@ export const sessionRoutes = [
 /** The origin of messages over HTTP. */
 const origin = { transport: 'http' } as const;
 
-/** Throws `forbidden` for a customer who names another person, or who sets a field that only staff may set. */
+/** Throws `forbidden` for a customer who names another person, or who sets a field that only staff can set. */
 function assertOwnSession({ by, role }: PersonCaller, body: v.InferOutput<typeof operations.createSession.json>): void {
 	if (hasRight(role, 'nameUser')) return;
 	if (body.user !== undefined && body.user !== by.user) assertRight(role, 'nameUser', 'user');

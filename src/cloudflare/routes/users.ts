@@ -25,7 +25,7 @@ interface Person {
 	readonly user: string;
 }
 
-/** `/v1/users`: exports and erases a person of the owner, and sets what they may spend (docs/customers.md). */
+/** `/v1/users`: exports and erases a person of the owner, and sets their budget (docs/customers.md). */
 export function createUserRoutes(parts: Parts) {
 	return [
 		mount(operations.getUser, (c) => {
@@ -84,7 +84,7 @@ async function* writeExport(c: Ctx, person: Person, parts: Parts): AsyncGenerato
 	yield ']}\n';
 }
 
-/** Puts commas between entries. */
+/** Puts commas between the entries. */
 async function* separate(entries: AsyncIterable<string | Bytes>): AsyncGenerator<string | Uint8Array> {
 	let separator = '';
 	for await (const entry of entries) {

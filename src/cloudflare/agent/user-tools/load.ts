@@ -13,7 +13,7 @@ export function readStoredTool({ definition }: Pick<Entry, 'definition'>): Store
 }
 
 /**
- * Loads the tools of an owner, except tools whose names are taken. Throws `overloaded` if the tools cannot be
+ * Loads the tools of an owner, except tools whose names are already in use. Throws `overloaded` if the tools cannot be
  * read. A tool that is no longer usable is left out and logged.
  */
 export async function loadUserTools(

@@ -22,6 +22,6 @@ export interface ServedSession {
 	readonly id: string;
 	/** The input for a new session. Missing for an existing session. */
 	readonly create?: CreateInput;
-	/** @param isSafe whether the call may be repeated */
+	/** @param isSafe whether the call is safe to repeat */
 	ask<T>(call: (one: SessionApi) => Promise<RpcResult<T>>, isSafe?: boolean): Promise<T>;
 }

@@ -44,7 +44,7 @@ function parseUri(uri: string): { readonly name: string; readonly path: string }
 	}
 }
 
-/** A skill has no digest: its text is read on demand. */
+/** A listed skill has no digest, because its text is read only on demand. */
 function toEntry({ name, description }: Skill) {
 	return { uri: toUri(name), frontmatter: { name, description }, resources: 'dynamic' as const };
 }

@@ -23,9 +23,9 @@ export function assertServerName(name: string): void {
 }
 
 /**
- * Checks a server of an owner, and returns the definition to store. The server may not be on this machine, not
- * even under `npm start`. `secrets` includes the kept secrets. Throws `invalid_request`, which names the field
- * and the remedy, and shows no secret.
+ * Checks a server of an owner, and returns the definition to store. The server must not be on this machine, not even
+ * under `npm start`. `secrets` includes the kept secrets. Throws `invalid_request`, which names the field and the
+ * remedy, and shows no secret.
  */
 export function toStoredServer({ secrets: given = {}, ...body }: ServerBody, secrets: Secrets): StoredServer {
 	const length = JSON.stringify(body).length;

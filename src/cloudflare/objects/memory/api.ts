@@ -48,7 +48,7 @@ export interface MemoryApi {
 	list(page: { readonly cursor?: string; readonly limit: number }): Promise<MemoryPage>;
 	/** Finds memories with words of the query, or with vectors near to it. The best comes first. */
 	search(query: string, limit: number, near?: NearQuery): Promise<readonly MemoryRecord[]>;
-	/** Memories without a vector of a model, the newest first. */
+	/** Lists memories without a vector of a model, the newest first. */
 	listUnembedded(model: string, limit: number): Promise<readonly Pick<MemoryRecord, 'path' | 'version' | 'text'>[]>;
 	get(path: string): Promise<MemoryRecord | undefined>;
 	/** Returns memories by their paths. A missing memory is left out. */
