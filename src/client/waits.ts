@@ -38,7 +38,7 @@ export function isWaitingFor({ toolCalls = [], question }: Pick<Session, 'toolCa
 	return toolCalls.some(({ id }) => id === call) || (question !== undefined && findAnswered(question) === call);
 }
 
-/** Makes the error for a person whose answer arrived after the answer of somebody else. */
+/** Makes the error for a person who answered after somebody else. */
 export function createAnsweredError(): ClientError {
 	const words = 'Somebody has answered this meanwhile, so nothing was sent. This is how it stands now.';
 	return new ClientError('conflict', words, { status: 409 });

@@ -160,7 +160,7 @@ export interface AgentDefinition extends AgentChoices {
 	 * model is asked again, at most twice. The event `done` and the run's JSON contain the value in `output`.
 	 */
 	readonly outputSchema?: AnySchema | JsonSchema;
-	/** `manual` treats all tools as `manual`: their results come from outside. */
+	/** With `manual` no tool runs here: the results of all tools come from outside. */
 	readonly mode?: 'auto' | 'manual';
 	/** Milliseconds that a call waits for an approval. Unlimited by default. */
 	readonly approvalMs?: number;

@@ -16,7 +16,7 @@ export interface ConnectionsOptions {
 	readonly owner: string;
 	/** The person who logs in, unless the owner has logged in. */
 	readonly user?: string;
-	/** Whether the owner itself logs in, as the person. This login is valid for all sessions of the owner. */
+	/** Whether the owner itself is the person. If so, this login is valid for all sessions of the owner. */
 	readonly isOwners: boolean;
 	readonly agent: Agent;
 	/** All agents of the Worker. */

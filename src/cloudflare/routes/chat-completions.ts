@@ -74,8 +74,8 @@ function isAnswer(error: unknown): boolean {
 }
 
 /**
- * Whether the request has possibly begun a run: the session's error names a run, or the session did not answer for
- * another reason than overload.
+ * Whether the request has possibly begun a run: the session's error names a run, or the session did not answer, but was
+ * not overloaded.
  */
 function mayHaveBegun(error: unknown): boolean {
 	if (!(error instanceof RunletError)) return false;

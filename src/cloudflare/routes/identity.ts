@@ -98,7 +98,7 @@ function assertOwnPage(c: Context<RouteEnv>): void {
 	}
 }
 
-/** A browser sends `Origin` with every write. `Sec-Fetch-Site` covers requests without it. */
+/** A browser sends `Origin` with every write. `Sec-Fetch-Site` covers writes without `Origin`. */
 function isFromOtherSite(c: Context<RouteEnv>): boolean {
 	if (c.req.method === 'GET' || c.req.method === 'HEAD') return false;
 	return !['same-origin', 'none', undefined].includes(c.req.header('sec-fetch-site'));
@@ -250,8 +250,8 @@ export function getOwner(c: Context<RouteEnv>): string {
 }
 
 /**
- * Returns whose sessions a list can contain: only the customer's for a customer, and those of all users for others.
- * Throws `forbidden` for a customer who names somebody else.
+ * Returns the user whose sessions a list contains: a customer gets only their own sessions. Others get the sessions of
+ * all users, or of the requested user. Throws `forbidden` for a customer who names somebody else.
  */
 export function getListedUser(c: Context<RouteEnv>, requested: string | undefined): { readonly user?: string | null } {
 	const { by, role } = findPerson(c);

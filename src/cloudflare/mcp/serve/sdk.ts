@@ -1,4 +1,4 @@
-/** The part of the protocol's server that is used. The package holds a copy of it (scripts/pack/copies.ts). */
+/** The part of the MCP server SDK that Runlet uses. The package holds a copy of it (scripts/pack/copies.ts). */
 export {
 	createMcpHandler,
 	inputRequired,

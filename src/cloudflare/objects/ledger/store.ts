@@ -239,7 +239,7 @@ export class LedgerStore {
 			this.alerts.note({ scope, day, user, limit: state.limit, spent: state.spent, amount }, receivers);
 	}
 
-	/** Notes a refused call for the alerts, if not even its input would fit without other reservations. */
+	/** Notes a refused call for the alerts if its input alone would not fit, even without other reservations. */
 	#noteRefusal(
 		day: number,
 		{ scope, state }: Refusal,
