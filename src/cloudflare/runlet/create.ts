@@ -15,7 +15,7 @@ import { createApp } from '../routes/app.ts';
 import { createObjects } from './objects.ts';
 import { assertOptions, type RunletOptions } from './options.ts';
 
-/** A class of Durable Objects, which a Worker exports and `wrangler.toml` binds. */
+/** A Durable Object class that a Worker exports and `wrangler.toml` binds. */
 export type ObjectClass = new (ctx: DurableObjectState, env: Env) => DurableObject<Env>;
 
 /** A Runlet: the default export of a Worker, and its Durable Objects. */
@@ -29,18 +29,18 @@ export interface Runlet {
 	readonly scheduled: (event: unknown, env: Env) => Promise<void>;
 	/** The same as a Hono app: `host.route('/ai', runlet.app)`. */
 	readonly app: Hono<{ Bindings: Env }>;
-	/** The object of a session, bound as `SESSIONS`. */
+	/** The Durable Object of a session, bound as `SESSIONS`. */
 	readonly Session: ObjectClass;
-	/** The object that counts what an owner spends, bound as `LEDGERS`. */
+	/** The Durable Object that counts what an owner spends, bound as `LEDGERS`. */
 	readonly Ledger: ObjectClass;
-	/** The object that lists an owner's sessions, bound as `DIRECTORIES`. */
+	/** The Durable Object that lists an owner's sessions, bound as `DIRECTORIES`. */
 	readonly Directory: ObjectClass;
-	/** The object that writes published skills, bound as `PUBLISHERS`. */
+	/** The Durable Object that writes published skills, bound as `PUBLISHERS`. */
 	readonly Publisher: ObjectClass;
 }
 
 /**
- * Makes a Runlet of your agents. Throws `not_configured` or `invalid_agent` when the Worker starts. These errors
+ * Creates a Runlet from your agents. Throws `not_configured` or `invalid_agent` when the Worker starts. These errors
  * name the field and the remedy. Problems of the environment are in every answer, and in `/healthz?deep`.
  */
 export function createRunlet(options: RunletOptions): Runlet {
@@ -69,7 +69,7 @@ export function createRunlet(options: RunletOptions): Runlet {
 	};
 }
 
-/** Makes what tells the directories of the agents' schedules: once for each environment, and again after a failure. */
+/** Makes the function that stores the agents' schedules once per environment. After a failure the next call retries. */
 function createArming({ agents, schedules }: Runtime): (env: WorkerEnv) => Promise<void> | undefined {
 	const armed = new WeakSet<WorkerEnv>();
 	return (env) => {
@@ -96,7 +96,7 @@ function toProviders(given: RunletOptions['providers']): Runtime['providers'] {
 	};
 }
 
-/** Calls the function of the project. Any error that it throws is a mistake of the setup, whatever its code. */
+/** Calls the project's function. Turns every error that it throws into `not_configured`. */
 function callProviders(list: (env: Env) => readonly ProviderRegistration[], env: Env): readonly ProviderRegistration[] {
 	try {
 		return list(env);
@@ -106,7 +106,7 @@ function callProviders(list: (env: Env) => readonly ProviderRegistration[], env:
 	}
 }
 
-/** Takes the base path off a request's address. One that a host took off already stays as it is. */
+/** Removes the base path from a request's address. Does nothing if the host has already removed it. */
 function takeOff(basePath: string, request: Request): Request {
 	if (basePath === '') return request;
 	const url = new URL(request.url);

@@ -1,6 +1,6 @@
 /** The exports of `runlet/cloudflare`: Runlet as a Worker on Cloudflare, or as a part of a Worker. */
 
-// By `*`, so that a project can add to the interface: `declare module 'runlet/cloudflare' { interface Env { … } }`.
+// `export *` lets a project extend the interface: `declare module 'runlet/cloudflare' { interface Env { … } }`.
 export * from '../../core/base/env.ts';
 export { type AgentToolOptions, agentTool, spawn } from '../agent/agent-tool.ts';
 export type { ApprovalRequest, Approvers } from '../agent/approvers.ts';

@@ -38,7 +38,7 @@ export function createObjects(runtime: Runtime & Provided, options: ObjectsOptio
 		})),
 		Publisher: bind(Publisher, toEnvironment, (env) => {
 			const { skills, local } = readConfig(env);
-			// KV on a laptop is never stale, and `npm run skills` may write it, too.
+			// Local KV is never stale, and `npm run skills` may also write to it.
 			return { skills, trustMs: local ? 0 : undefined, paceMs };
 		}),
 	};
@@ -46,7 +46,7 @@ export function createObjects(runtime: Runtime & Provided, options: ObjectsOptio
 
 type Constructor<T, Rest extends readonly unknown[]> = new (ctx: DurableObjectState, env: Env, ...rest: Rest) => T;
 
-/** Makes a class that the platform can construct. `Base` needs more arguments than the platform gives. */
+/** Makes a class that the platform can construct. `Base` needs more arguments than the platform passes. */
 function bind<T extends DurableObject<Env>, Options>(
 	Base: Constructor<T, [Options]>,
 	toEnvironment: (env: Env) => WorkerEnv,
@@ -59,6 +59,6 @@ function bind<T extends DurableObject<Env>, Options>(
 			super(ctx, env, toOptions(env));
 		}
 	};
-	// SAFETY: It extends `Base`, whose instances are `T`. TypeScript has no class that extends a type parameter.
+	// SAFETY: `Bound` extends `Base`, whose instances are `T`. A class cannot extend a type parameter.
 	return Bound as Constructor<T, []>;
 }

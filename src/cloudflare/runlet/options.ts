@@ -24,8 +24,8 @@ export interface RunletOptions {
 	 */
 	readonly providers?: readonly ProviderRegistration[] | ((env: Env) => readonly ProviderRegistration[]);
 	/**
-	 * Where the skills come from that agents name: a resolver, or a function of the environment and the session's owner that
-	 * gives one. By default they are those that were published to KV. If this is set, `SKILLS` and `PUBLISHERS` need not be bound.
+	 * Loads the skills that agents name: a resolver, or a function of the environment and the session's owner that
+	 * returns one. By default KV has the published skills. If this is set, `SKILLS` and `PUBLISHERS` need not be bound.
 	 */
 	readonly skills?: SkillSource;
 	/**
@@ -34,8 +34,8 @@ export interface RunletOptions {
 	 */
 	readonly plugins?: readonly Plugin[];
 	/**
-	 * Says which account of your product a request comes from: `{ owner, scopes? }`, or `undefined` for none, which is
-	 * `401`. Without it callers need API keys. Session tokens, API keys and webhooks work beside it.
+	 * Finds the account of your product that sends a request: `{ owner, scopes? }`, or `undefined`, which answers
+	 * `401`. Without it callers need API keys. Session tokens, API keys and webhooks work in both cases.
 	 */
 	readonly authenticate?: Authenticate;
 	/**
@@ -93,7 +93,7 @@ const schema = v.object({
 	bindings: v.optional(v.strictObject(v.entriesFromList(bindingNames, ownName))),
 });
 
-/** Throws `not_configured`, which names the field and says what it must be, and `invalid_agent` for two of one name. */
+/** Throws `not_configured`, which names the field and its rule, or `invalid_agent` for two agents of one name. */
 export function assertOptions(options: RunletOptions): void {
 	const owner = 'createRunlet';
 	assertDate();
@@ -107,8 +107,8 @@ export function assertOptions(options: RunletOptions): void {
 }
 
 /**
- * Throws `not_configured` for a Worker whose `compatibility_date` is before 2024-04-03. Only from this date on
- * can Durable Objects call each other by RPC, which Runlet needs.
+ * Throws `not_configured` for a Worker whose `compatibility_date` is before 2024-04-03. Before this date Durable
+ * Objects cannot call each other by RPC, which Runlet needs.
  */
 function assertDate(): void {
 	const flags: unknown = Reflect.get(Object(Reflect.get(globalThis, 'Cloudflare')), 'compatibilityFlags');
@@ -130,9 +130,9 @@ function assertHasPlugins({ agents, plugins = [] }: RunletOptions): void {
 
 interface Need {
 	readonly name: PluginName;
-	/** The field of the agent that needs the plugin. */
+	/** The agent's field that needs the plugin. */
 	readonly field?: string;
-	/** What the agent does with the plugin, for the message. */
+	/** What the agent does with the plugin, for the error message. */
 	readonly does: string;
 }
 
@@ -146,7 +146,7 @@ function* listNeeds(agent: Agent): Generator<Need> {
 	if (agent.onWaiting !== undefined) yield { name: 'links', field: 'onWaiting', does: 'tells when it waits' };
 }
 
-/** Throws `invalid_agent` for a tool whose calls are for an agent that the Worker does not have. */
+/** Throws `invalid_agent` if a tool passes its calls to an agent that the Worker does not have. */
 function assertKnowsChildren({ agents }: RunletOptions): void {
 	const names = new Set(agents.map(({ name }) => name));
 	for (const { name, tools, skillTools } of agents)

@@ -11,14 +11,14 @@ export type OnSpending = (alert: SpendingAlert, env: Env) => unknown;
 
 /** The most milliseconds that a receiver may take. */
 const timeoutMs = 15_000;
-/** The most bytes of an answer, whose content is ignored. */
+/** The most bytes of a response, whose content is ignored. */
 const maxBytes = 1_000;
 
 type Deliver = (outgoing: OutgoingAlert) => Promise<number>;
 
 /**
- * Makes the function that delivers alerts about spending. It delivers to the function of the Worker, and to
- * `SPENDING_CALLBACK`, signed like callbacks. Returns undefined if both are missing.
+ * Makes the function that delivers alerts about spending. It calls `onSpending`, and posts to `SPENDING_CALLBACK`,
+ * signed like callbacks. Returns undefined if neither is set.
  */
 export function createAlertSender(onSpending: OnSpending | undefined, config: Config): AlertSender | undefined {
 	const { spendingCallback: url } = config;

@@ -12,7 +12,7 @@ export interface UiResponseOptions {
 }
 
 /**
- * Answers a page with `useChat` of the AI SDK, in a route of your own, with a run of the library. The run has no
+ * Streams a run of the library, in a route of your own, to a page that uses `useChat` of the AI SDK. The run has no
  * session, so it ends if the page disconnects.
  */
 export function toUiResponse(run: Run, { messageId = crypto.randomUUID() }: UiResponseOptions = {}): Response {
@@ -32,7 +32,7 @@ export interface CompletionResponseOptions {
 	readonly includeUsage?: boolean;
 }
 
-/** Answers an OpenAI client by a run of the library, in a route of your own: with a completion, or with its chunks. */
+/** Answers an OpenAI client, in a route of your own, with a run of the library: as a completion, or as chunks. */
 export async function toCompletionResponse(
 	run: Run,
 	{ model, stream = false, includeUsage = false }: CompletionResponseOptions,
@@ -52,7 +52,7 @@ function streamRun({ events }: Run, { writer: createWriter, headers }: Protocol)
 	const encoder = new TextEncoder();
 	const body = new ReadableStream<Uint8Array>({
 		pull: async (controller) => {
-			// An event may write nothing. Without the loop the stream would then never ask again.
+			// An event may write nothing. Without the loop the stream would then never call `pull` again.
 			for (;;) {
 				const { value, done } = await iterator.next();
 				const text = done ? writer.end() : writer.event(value, undefined);

@@ -3,16 +3,16 @@ import { readBytes } from '../routes/request.ts';
 import { type SourceName, sourceNames, sources, type Verified, verify } from '../wire/protocols/webhooks/index.ts';
 
 export interface VerifyWebhookOptions {
-	/** The secret that the sender signs with. Several secrets while the sender changes its secret. */
+	/** The secret with which the sender signs. Pass several secrets while the sender replaces its secret. */
 	readonly secrets: string | readonly string[];
-	/** The most bytes of the body. 1,000,000 if it is missing. */
+	/** The most bytes of the body. The default is 1,000,000. */
 	readonly maxBytes?: number;
 }
 
 /**
- * Verifies a delivery of a webhook in a route of your own, and returns its event. Reads the body of the request.
- * Throws `auth` for a signature that is wrong or too old, `too_large` for a body above the limit,
- * `invalid_request` for a body that is not a JSON object, and `not_configured` without a usable secret.
+ * Verifies a delivery of a webhook in a route of your own, and returns its event. Reads the body of the request. Throws
+ * `auth` for a signature that is wrong or too old, `too_large` for a body above the limit, `invalid_request` for a body
+ * that is not a JSON object, and `not_configured` if no secret is usable.
  */
 export async function verifyWebhook(
 	source: SourceName,

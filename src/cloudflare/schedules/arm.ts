@@ -34,7 +34,7 @@ const schema = v.object({
 	),
 });
 
-/** Throws `invalid_agent`, which names the field, for a wrong schedule, and for a time that never occurs. */
+/** Throws `invalid_agent`, which names the field, for an invalid schedule or a time that never occurs. */
 export function assertSchedules({ name, schedules = [] }: Agent): void {
 	blameAgent(name, () => {
 		check(schema, { schedules }, 'agent', 'invalid_agent');
@@ -42,11 +42,11 @@ export function assertSchedules({ name, schedules = [] }: Agent): void {
 	});
 }
 
-/** Gives agents' schedules to the directories of their owners. Unchanged schedules stay: it may be called often. */
+/** Sends agents' schedules to the directories of their owners. Repeated calls change nothing. */
 export async function armSchedules(agents: readonly Agent[], config: () => Config): Promise<void> {
 	const { directories, scheduleOwner: usual } = config();
 	if (usual === undefined) return;
-	// The usual owner is always included, because all its schedules may have been removed.
+	// The default owner is always included, because all its schedules may have been removed.
 	const owners = new Map<string, NewSchedule[]>([[usual, []]]);
 	for (const agent of agents)
 		for (const { name, cron, every, timezone, user, owner = usual } of agent.schedules ?? []) {

@@ -10,17 +10,17 @@ import { wake } from './wake.ts';
 const mostOfSession = 100;
 const mostOfOwner = 10_000;
 
-/** The number of sessions that wake in parallel, and of schedules that an alarm reads at a time. */
+/** How many sessions wake in parallel, and how many schedules an alarm reads at a time. */
 const atOnce = 16;
 const readAtOnce = 500;
 
-/** Milliseconds after each failed attempt. After the last one the time is given up. */
+/** The pause after each failed attempt, in milliseconds. After the last attempt the due time counts as failed. */
 const pausesMs = [10_000, 60_000, 360_000, 1_800_000];
 
-/** Milliseconds for which a schedule is listed after its last time. */
+/** How long a schedule stays listed after its last due time, in milliseconds. */
 const shownMs = 7 * 86_400_000;
 
-/** The schedules of an owner. The object's alarm is the next due time. */
+/** The schedules of an owner. The object's alarm is set to the next due time. */
 export class OwnerScheduler implements Scheduler {
 	readonly #options: SchedulerOptions;
 	readonly #rows: ScheduleRows;
@@ -67,7 +67,7 @@ export class OwnerScheduler implements Scheduler {
 			}
 			this.#rows.removeOver(now - shownMs);
 		} catch (cause) {
-			// The platform repeats an alarm that throws only a few times.
+			// If an alarm throws, the platform repeats it only a few times.
 			log('error', 'schedules.alarm_failed', toFailureFields(cause));
 			return this.#options.storage.setAlarm(now + 60_000);
 		}
@@ -95,7 +95,7 @@ export class OwnerScheduler implements Scheduler {
 		if (this.#rows.count() >= mostOfOwner) refuse('The owner', mostOfOwner);
 	}
 
-	/** Stores the outcome of a due time. Missed times run once. */
+	/** Wakes a target, once for several missed times, and stores the outcome. */
 	async #wake(due: DueSchedule, now: number): Promise<void> {
 		const { target, name, time, dueAt, createdAt } = due;
 		const next = findNext(time, { after: Math.max(now, dueAt), from: createdAt });
@@ -133,7 +133,7 @@ function isSamePlace(a: NewSchedule, b: NewSchedule): boolean {
 	return a.name === b.name && JSON.stringify(a.target) === JSON.stringify(b.target);
 }
 
-/** Whether a schedule is unchanged. A schedule whose last time is over may be set again. */
+/** Whether a schedule is unchanged. A schedule that is over counts as changed, so it can be set again. */
 function isSame({ dueAt, ...before }: StoredSchedule, schedule: NewSchedule): boolean {
 	const toText = ({ owner, user, time: { at, cron, every, timezone }, text, askers }: NewSchedule) =>
 		JSON.stringify([owner, user, at, cron, every, timezone, text, askers]);

@@ -7,15 +7,15 @@ const units = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as cons
 
 const kinds = ['cron', 'every', 'at'] as const;
 
-/** The longest time ahead, in milliseconds: ten years. */
+/** How far in the future a time may be, in milliseconds: ten years. */
 const farthestMs = 10 * 366 * units.d;
 
 /** ISO 8601 with an offset, because the time zone of the server has no meaning for the user. */
 const isoTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 
 /**
- * Throws `invalid_argument`, which names the field after `prefix` and the remedy, unless exactly one of `cron`, `every`
- * and `at` is given, is valid, and comes.
+ * Throws `invalid_argument` unless exactly one of `cron`, `every` and `at` is given, is valid, and will occur. The
+ * error names the field after `prefix`, and the remedy.
  */
 export function assertTime(time: WakeupTime, now: number, prefix = ''): void {
 	const refuse = (field: string, why: string) => createFieldError('invalid_argument', `${prefix}${field}`, why);
@@ -34,7 +34,7 @@ export function assertTime(time: WakeupTime, now: number, prefix = ''): void {
 	if (kind === 'at' && next > now + farthestMs) throw refuse('at', 'this is more than ten years from now.');
 }
 
-/** Returns milliseconds since 1970. `every` counts from `from`, so that a late wake does not move later times. */
+/** Returns milliseconds since 1970. `every` counts from `from`, so a late wake does not move later times. */
 export function findNext(time: WakeupTime, { after, from }: { readonly after: number; readonly from: number }) {
 	if (time.at !== undefined) {
 		const at = Date.parse(time.at);

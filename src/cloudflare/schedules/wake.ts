@@ -17,7 +17,7 @@ const mostListed = 100;
 /** `gone`: the schedule or its session does not exist any more. */
 export type Woken = 'gone' | Omit<LastWake, 'at'>;
 
-/** Wakes the session of a schedule. The key of the message has the due time, so that a retry begins no second run. */
+/** Wakes the session of a schedule. The message's key contains the due time, so a retry begins no second run. */
 export async function wake(due: DueSchedule, { agents, config }: SchedulerOptions): Promise<Woken> {
 	const read = config();
 	const definition = findDefinition(due, agents);

@@ -8,12 +8,12 @@ import type { Protocol, RunWriter } from '../../wire/protocols/protocol.ts';
 import { type Reader, showChildEvent, showEvent } from '../../wire/shown-error.ts';
 import { type EventId, formatEventId, RunLog } from './log.ts';
 
-/** The permission to read a stream for a time. */
+/** The permission to read a stream for a limited time. */
 export interface Lease {
 	/** Returns why the permission is over. Returns nothing while it is valid. */
 	ended(): RunletError | undefined;
 	left(): number;
-	/** Calls `wake` when the permission may have been revoked. The returned function stops that. */
+	/** Calls `wake` when the permission may have been revoked. Call the returned function to stop watching. */
 	watch(wake: () => void): () => void;
 }
 
@@ -54,7 +54,7 @@ export function follow(
 		);
 	};
 	const write = (event: RunEvent, id: string | undefined, writer: RunWriter): Uint8Array => {
-		// The pieces of a text differ between readers.
+		// Each reader gets a text in other pieces, so the bytes of a piece cannot be shared.
 		const isShared = protocol.isSame === true && event.type !== 'text' && event.type !== 'reasoning';
 		return isShared ? encodeOnce(event, id, writer) : encoder.encode(writer.event(event, id));
 	};
@@ -151,7 +151,7 @@ const keepAliveMs = 15_000;
 type Waking = 'change' | 'silence' | 'gone' | 'over';
 
 /**
- * Creates the waits of a reader, one at a time. They share a timer, because most waits are much shorter.
+ * Creates the waits of a reader, one at a time. All waits share a timer, because most waits end long before it fires.
  *
  * @param left returns the milliseconds until the lease expires
  */

@@ -11,20 +11,20 @@ import type { RunEvent } from '../../../core/chat/index.ts';
 export interface EventId {
 	/** The run's number in its session, from 1. */
 	readonly run: number;
-	/** The finished turns; a `step` event ends a turn. -1 after the run's last event. */
+	/** The number of finished turns: a `step` event ends a turn. -1 after the run's last event. */
 	readonly turn: number;
-	/** The restarts of the turn. */
+	/** The number of restarts of the turn. */
 	readonly restarts: number;
-	/** The events of the turn that are neither deltas nor notes. */
+	/** The number of events of the turn that are neither deltas nor notes. */
 	readonly items: number;
 	/** The notes, task lists and warnings of the turn. The next message stores them, so they are counted separately. */
 	readonly notes: number;
-	/** Characters of reasoning. */
+	/** The number of characters of reasoning. */
 	readonly reasoning: number;
 	readonly text: number;
-	/** The begun tool calls. */
+	/** The number of begun tool calls. */
 	readonly starts: number;
-	/** Characters of the newest call's input. */
+	/** The number of characters of the newest call's input. */
 	readonly input: number;
 	readonly ends: number;
 }
@@ -148,10 +148,10 @@ export interface LogEntry {
 export interface Cursor {
 	seen: EventId;
 	index: number;
-	/** The position of that event. */
+	/** The position of the event at `index`. */
 	at: EventId;
 	version: number;
-	/** The number of events without an id that the reader has passed. */
+	/** The number of events without an id before `index`. */
 	passed: number;
 	/** The number of events without an id that the reader was shown. */
 	shown: number;
@@ -347,7 +347,7 @@ function shortenOutput(event: RunEvent): RunEvent {
 const longestOutput = 10_000;
 
 /**
- * Creates a filter that passes the pieces of one tool call after another. Some models stream several calls at once, but
+ * Creates a filter that passes on the pieces of one tool call at a time. Some models stream several calls at once, but
  * an event id counts the characters of one call.
  */
 export function createCallSorter(): (events: readonly RunEvent[]) => readonly RunEvent[] {
@@ -380,7 +380,7 @@ export function createCallSorter(): (events: readonly RunEvent[]) => readonly Ru
 				if (held === undefined) waiting.set(event.id, [event]);
 				else held.push(event);
 			} else {
-				// The end of a turn ends its calls.
+				// After `stop` no call of the turn gets another piece.
 				if (event.type === 'stop') flush(out);
 				if (event.type === 'turn.restarted') {
 					open = undefined;

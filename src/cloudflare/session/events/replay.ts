@@ -29,15 +29,15 @@ export interface CutOff {
 	/** The last part of `events`, which no message contains. */
 	readonly draft: readonly RunEvent[];
 	readonly resume: Resumption;
-	/** Whether the run was interrupted while the model was asked. Then that turn restarts. */
+	/** Whether the run was interrupted during a request to the model. If so, that turn restarts. */
 	readonly asking: boolean;
 }
 
 /**
- * Rebuilds the shown events of an interrupted run, and finds where it continues. A turn for which the model may have
- * been asked restarts, whether it was shown or not.
+ * Rebuilds the shown events of an interrupted run, and finds where it continues. A turn that may have been requested
+ * from the model restarts, even if readers saw nothing of it.
  *
- * @param isAsking whether the model was asked for a turn without a message
+ * @param isAsking whether a request to the model has no message yet
  */
 export function replayCutOff(run: RunRecord, records: readonly MessageRecord[], isAsking: boolean): CutOff {
 	const state = replayMessages(run, records);
@@ -165,7 +165,7 @@ function callEvents({ id, name, input }: ToolCall, streamed: Readonly<Record<str
 const logs = new WeakMap<SessionStore, Map<number, SharedLog>>();
 
 interface SharedLog {
-	/** The status of a waiting run may still change. */
+	/** The status when the log was made. The status of a waiting run can still change. */
 	readonly status: RunRecord['status'];
 	readonly log: WeakRef<RunLog>;
 }

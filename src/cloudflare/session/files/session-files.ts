@@ -23,7 +23,7 @@ import type { SessionStore } from '../store/store.ts';
 import { type ChangeOptions, nameStep } from '../store/workspace.ts';
 import { mostInRows, reachBucket, readObject, receiveContent } from './bucket.ts';
 
-/** The most bytes of the old and the new content of a file, added up. A file with more bytes has no diff. */
+/** The most bytes of a file's old and new content together. A file with more bytes has no diff. */
 const mostForDiff = 1_000_000;
 /** The most bytes of all texts in the diffs of a page. */
 const mostForDiffs = 8_000_000;
@@ -161,7 +161,7 @@ export class FileStore implements WorkspaceStore {
 		});
 	}
 
-	/** Creates a key. Its content is removed again unless a change names the key. */
+	/** Creates a key in the bucket. If no change names the key, its content is removed later. */
 	beginKey(): string {
 		const key = `${this.#store.bucketFolder}${crypto.randomUUID()}`;
 		this.#store.outbox.beginWriting(key, Date.now());
@@ -222,7 +222,7 @@ export class SessionFiles {
 		return createWorkspace(this.#openForPeople());
 	}
 
-	/** Returns the workspace of a run's tools. It changes nothing after this attempt of the run. */
+	/** Returns the workspace of a run's tools, which refuses changes after this attempt of the run. */
 	openForRun(record: Pick<RunRecord, 'n' | 'boot' | 'attempt'>): Workspace {
 		return createWorkspace(this.#open(() => this.#store.runs.assertOpen(record)));
 	}
@@ -332,7 +332,7 @@ export class SessionFiles {
 		return found;
 	}
 
-	/** Opens the files for people, as long as the session exists. A change calls `assertHolds` in its transaction. */
+	/** Opens the files for people. A change fails if the session was removed, or if `assertHolds` throws. */
 	#openForPeople(assertHolds = () => {}): FileStore {
 		const { createdAt } = this.#store.session();
 		return this.#open(() => {
