@@ -39,8 +39,8 @@ export interface RunletOptions {
 	 */
 	readonly authenticate?: Authenticate;
 	/**
-	 * Is told when 50, 80 and 100 % of an owner's day, or of a budget of a user, are spent: once for each, in the object of
-	 * the owner's ledger. It is told again later if it throws or takes more than 15 seconds (docs/budgets.md, "Alerts").
+	 * Called when 50, 80 and 100 % of an owner's day budget, or of a user's budget, are spent: once for each share, in
+	 * the object of the owner's ledger. Called again if it throws or takes over 15 seconds (docs/budgets.md, "Alerts").
 	 */
 	readonly onSpending?: OnSpending;
 	/** The prefix of all paths of Runlet in another Worker, such as `/ai`. */

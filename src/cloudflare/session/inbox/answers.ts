@@ -11,8 +11,8 @@ import { findPending } from '../store/calls.ts';
 import type { InboxContext, InboxTransaction, Principal, StoreResult } from './transaction.ts';
 
 /**
- * Stores answers to open calls, all or none. Or stores a decision about the call of a child. The id of a
- * decision is the id of the child's call, or of the call of this session for which the child works.
+ * Stores answers to open calls, all or none, or a decision about the call of a child. The decision names the child's
+ * call, or the call of this session for which the child works.
  */
 export function submitAnswers(tx: InboxTransaction, answers: readonly CallAnswer[]): StoreResult {
 	const [answer] = answers;
@@ -25,7 +25,7 @@ export function submitAnswers(tx: InboxTransaction, answers: readonly CallAnswer
 	return decideForChild(tx, askedCall, { ...answer, id });
 }
 
-/** Stores answers to open calls. The last answer begins a run. Refuses edited arguments that were not checked since the last turn. */
+/** Stores answers to open calls. The last answer begins a run. Edited arguments must have been checked in this turn. */
 export function storeAnswers(
 	tx: InboxTransaction,
 	answers: readonly CallAnswer[],

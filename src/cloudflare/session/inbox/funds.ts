@@ -24,9 +24,9 @@ import type { SessionStore } from '../store/store.ts';
 export interface ModelRequest {
 	readonly model?: string;
 	readonly maxOutputTokens?: number;
-	/** Whether the request replaces an earlier message. Then the model may be sent less than before. */
+	/** Whether the request replaces an earlier message. The model then possibly gets fewer tokens than before. */
 	readonly isEdit?: boolean;
-	/** Whether the request continues a run without a message. */
+	/** Whether the request continues a run and adds no message. */
 	readonly isContinued?: boolean;
 }
 
@@ -56,7 +56,7 @@ export async function readFunds({
 		if (budget === undefined || budget.scope === 'session' || states.has(budget.scope)) continue;
 		const { scope } = budget;
 		const dayLimit = await findLimit();
-		// The spending of a day never shrinks.
+		// The spending of a day never shrinks, so the ledger need not be asked again.
 		const isSure = scope === 'day' && toDay(endedAt) === toDay(Date.now()) && isSame(budget.limit, dayLimit);
 		const state = isSure && isSpent(toState(budget), budget.needs) ? toState(budget) : undefined;
 		const read = (stub: LedgerApi) => readState(stub, scope, dayLimit, user);
@@ -66,8 +66,8 @@ export async function readFunds({
 }
 
 /**
- * Refuses a request before any part of it is stored (docs/budgets.md). Throws `budget_exceeded` if a similar
- * request was refused, as long as the budget would refuse that request again.
+ * Refuses a request before any part of it is stored (docs/budgets.md). Throws `budget_exceeded` if a similar request
+ * was refused, and if the budget would still refuse that request.
  */
 export function assertFunds(context: FundsContext, asked: ModelRequest, known: KnownFunds = new Map()): void {
 	const error = findRefusal(context, asked, known);
@@ -105,7 +105,7 @@ function findRefusal(context: FundsContext, asked: ModelRequest, known: KnownFun
 	const [newest] = refused;
 	if (newest === undefined) return undefined;
 	const hasTried = refused.length === mostTries;
-	// Before a run is continued, the agent may have changed.
+	// The agent may have changed since the refused run.
 	if (asked.isContinued === true && !(hasTried && newest.boot === runner.boot)) return undefined;
 	const tried = refused.find((run) => isSimilar(context, asked, run)) ?? (hasTried ? newest : undefined);
 	if (tried === undefined) return undefined;
@@ -119,12 +119,12 @@ function findRefusal(context: FundsContext, asked: ModelRequest, known: KnownFun
 	const { scope, needs } = budget;
 	const state = scope === 'session' ? runner.budget() : known.get(scope);
 	if (state === undefined) return undefined;
-	// Other runs may give back their reservations, and a run waits for that.
+	// A run can wait until other runs release their reservations, so only spending counts.
 	const isShort = scope === 'session' || hasTried ? exceedsLimit(state, needs) : isSpent(state, needs);
 	return isShort ? createBudgetError({ scope, state, user }, needs) : undefined;
 }
 
-/** Whether a request needs at least as much as a refused run needed. A model is sent more with each message. */
+/** Whether a request needs at least as much as a refused run needed. Each message makes the next request larger. */
 function isSimilar(
 	{ session, runtime, config }: FundsContext,
 	{ model, maxOutputTokens = Infinity, isEdit = false }: ModelRequest,

@@ -157,7 +157,7 @@ class Intake {
 		const usualLimit = agent.budget ?? config.sessionBudget;
 		const { owner, user, by, role, isFork = false } = this.#owner;
 		const createdBy = isFork ? toActor(imported.stored?.createdBy) : by;
-		// An importer without the right to raise budgets imports no larger budget.
+		// The usual budget applies if the importer may not set the imported budget.
 		const isUsual = JSON.stringify(limit) === JSON.stringify(usualLimit) || !mayHaveBudget(role, limit, usualLimit);
 		const { agent: name, metadata, title, expiresAfterMs, clientTools } = imported;
 		const about = { agent: name, model, metadata, title, expiresAfterMs, clientTools };

@@ -44,7 +44,7 @@ export interface Request {
 	readonly answers?: readonly CallAnswer[];
 }
 
-/** Adds the events of a session's children to its own, for a reader who has come to a place. */
+/** Adds the events of a session's children to its own, from the position of a reconnecting reader. */
 export type JoinChildren = (own: EventSource, from?: TreePlace) => EventSource;
 
 export type StoreRequest = (tx: InboxTransaction) => StoreResult;
@@ -130,7 +130,7 @@ export class Inbox {
 		throw createFieldError('conflict', 'Idempotency-Key', what);
 	}
 
-	/** The first step, which may wait: authorizes the caller, checks arguments, and reads budgets. */
+	/** The first step, which is asynchronous: authorizes the caller, checks arguments, and reads budgets. */
 	async #open(request: Request): Promise<OpenedRequest> {
 		const { store, runner, authorization } = this.#context;
 		const config = this.#context.config();
@@ -140,7 +140,7 @@ export class Inbox {
 		if (checkedIn !== undefined) authorization.assertExists();
 		const opened = { caller, principal, config, once, checkedIn };
 		if (request.asking === undefined || !store.exists()) return opened;
-		// A repeated request needs neither money nor room.
+		// A repeated request needs neither budget nor storage.
 		if (once !== undefined && store.deliveries.find(once, Date.now()) !== undefined) return opened;
 		const session = store.session();
 		await runner.owner.assertRoom(session, config);
@@ -176,7 +176,7 @@ export class Inbox {
 		});
 	}
 
-	/** The third step, after the commit: begins the run, or tells the owner's directory of a change. */
+	/** The third step, after the commit: begins the run, or reports the change to the owner's directory. */
 	#start(stored: StoreResult): LiveRun | UpcomingRun | undefined {
 		const { runner } = this.#context;
 		if (stored.type === 'run') return runner.start(stored.work);
@@ -213,7 +213,7 @@ function mayCreate({ owner, by, role }: Extract<Caller, { readonly owner: string
 	return owner === create.owner && (role !== 'customer' || by?.user === create.user);
 }
 
-/** Throws `forbidden` for more than the usual budget from a caller who may not raise budgets. */
+/** Throws `forbidden` if a caller without the right to set budgets asks for more than the usual budget. */
 function assertOwnBudget(
 	{ role }: Extract<Caller, { readonly owner: string }>,
 	{ budget }: CreateInput,
@@ -264,7 +264,7 @@ export class Lifecycle {
 		return this.answer(async () => work(await this.#options.authorization.open(caller, rights, agent)));
 	}
 
-	/** Like `enter`, for a change. Only the parent of a child session may change that session. */
+	/** Like `enter`, but for changes. A child session accepts changes only from its parent. */
 	change<T>(caller: Caller, rights: readonly Right[], work: () => T | Promise<T>): Promise<RpcResult<T>> {
 		return this.enter(caller, rights, () => {
 			this.#options.authorization.assertMayChange(caller);
@@ -292,7 +292,7 @@ export class Lifecycle {
 			if (action.type === 'remove') await this.remove();
 			if (action.type === 'clear') await runner.owner.outbox.sendRest();
 		} catch (cause) {
-			// The platform repeats an alarm that throws only a few times.
+			// If an alarm throws, the platform repeats it only a few times.
 			log('error', 'session.alarm_failed', toFailureFields(cause));
 			// If the alarm cannot be set either, the next request sets it.
 			this.#hasAlarm = false;

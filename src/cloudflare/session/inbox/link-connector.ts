@@ -5,7 +5,7 @@ import type { CallbackLinks } from '../run/prepare.ts';
 import type { Inbox } from './inbox.ts';
 import type { InboxContext } from './transaction.ts';
 
-/** @internal The session of decision links. */
+/** @internal The session whose calls the links decide about. */
 export interface LinkedSession extends InboxContext {
 	readonly inbox: Inbox;
 }

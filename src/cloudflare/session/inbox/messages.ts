@@ -113,7 +113,7 @@ export function continueRun(tx: InboxTransaction, operation: 'continue' | 'step'
 	return tx.storeRun([], { stopAfter: operation === 'step' ? 1 : undefined });
 }
 
-/** Stores what a page posts. Its run may have begun before. There is no run if the page posts nothing new. */
+/** Stores what a page posts. A repeated post joins its earlier run. A post without anything new has no run. */
 export function storePost(tx: InboxTransaction, post: PagePost): StoreResult {
 	const { input, model, answers = [], isAgain = false, messageId } = post;
 	if (input === undefined) return storePostedAnswers(tx, answers, model);
@@ -146,7 +146,7 @@ function storePostedAnswers(
 function storeMessage(tx: InboxTransaction, incoming: IncomingMessage, input: Input): StoreResult {
 	const { whenBusy = 'queue', isPatient = false, mayAnswer = false, model, callback, ofChild } = input;
 	const { status } = tx;
-	// A child would repeat a refused report. The number of reports is limited by the number of children.
+	// A child would repeat a refused report, so reports need no budget. The number of children limits them.
 	const asked = ofChild === undefined ? { model } : undefined;
 	const isQuestion = isPatient && status === 'awaiting_user' && (!mayAnswer || tx.askedCall !== undefined);
 	const isAsking = isQuestion || (isPatient && status === 'awaiting_tools');
@@ -162,7 +162,7 @@ function storeMessage(tx: InboxTransaction, incoming: IncomingMessage, input: In
 
 interface Replacement {
 	readonly record: MessageRecord;
-	/** Whether the content changes. If not, the message is asked again. */
+	/** Whether the content changes. If not, the same message is sent to the model again. */
 	readonly isEdited: boolean;
 	readonly incoming: IncomingMessage;
 }
@@ -286,7 +286,7 @@ interface Following extends Pick<Handling, 'format'>, Pick<Principal, 'lease' | 
 	readonly join?: JoinChildren;
 }
 
-/** Streams the events behind a position. Returns nothing without a run, or if the newest run was read to its end. */
+/** Streams the events after a position. Returns nothing if there is no run, or the newest run was read to its end. */
 export function streamEvents(
 	store: SessionStore,
 	live: LiveRun | undefined,
@@ -303,7 +303,7 @@ export function streamEvents(
 	if (from.run > newest.n) return undefined;
 	const protocol = format && createProtocol(format);
 	const log = live?.record.n === from.run ? live.log : createPastLog(store, from.run);
-	// A parent passes the events on to its own readers.
+	// A parent gets complete errors, and filters them for its own readers.
 	const reader = { isOperator: isOperator || format?.type === 'lines', id: store.runs.get(from.run)?.id };
 	return follow(log, from, protocol, { lease, reader, join: join && ((own) => join(own, place)) });
 }

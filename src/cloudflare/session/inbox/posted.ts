@@ -48,7 +48,7 @@ export function readRepeatedInput(store: SessionStore, record: MessageRecord, ne
 	return [...kept, { ...message, content, parts }];
 }
 
-/** Returns the origin of a repeated message. It keeps its listed id. Whoever repeats it becomes an asker. */
+/** Returns the origin of a repeated message, with its listed id. The person who repeats it becomes an asker. */
 export function repeatInbound({ seq, inbound }: MessageRecord, repeated: Inbound): Inbound {
 	const { askers = [] } = joinInbound(inbound, repeated);
 	const texts = askers.map((asker) => JSON.stringify(asker));
@@ -72,8 +72,8 @@ export interface PostedMessage {
 }
 
 /**
- * Finds the place of a page's message: the earlier run of the message, or the edited or repeated message.
- * Returns nothing for a new message. A message whose run failed or was cancelled is repeated.
+ * Finds what a page's message refers to: its earlier run, or the message that it edits or repeats. Returns nothing for
+ * a new message. A message whose run failed or was cancelled is repeated.
  */
 export function findPlace(
 	store: SessionStore,

@@ -98,7 +98,7 @@ export class Authorization {
 		if (!isAsking) this.assertMayChange(caller, session);
 	}
 
-	/** Authorizes a caller to manage the session. Only the parent of a child session may change that session. */
+	/** Authorizes a caller to manage the session. A child session accepts changes only from its parent. */
 	async openForChange(caller: Caller): Promise<Principal> {
 		const principal = await this.open(caller, ['manageSession']);
 		this.assertMayChange(caller);
@@ -152,7 +152,7 @@ export class SessionTokens {
 		return first ?? this.#add({ ...made, keyId, holder, madeBy: by });
 	}
 
-	/** Makes a token, which ends with its key. Throws `invalid_request` for a session of another user. */
+	/** Makes a token, which ends when its key ends. Throws `invalid_request` if the session has another user. */
 	async make(
 		{ by }: { readonly by?: Actor },
 		{ expiresInSeconds = tokenSeconds, scopes = defaultTokenScopes, for: holder, user }: TokenRequest,
@@ -261,10 +261,10 @@ export interface UpcomingRun {
 	readonly begun: Promise<LiveRun>;
 }
 
-/** What a request has stored. After the commit a run begins, and the owner's directory gets the change. */
+/** What a request has stored. After the commit a run begins, or the owner's directory gets the change. */
 export type StoreResult =
 	| { readonly type: 'run'; readonly work: Work }
-	/** The request gets a run that began before, or a run that waits, if there is such a run. */
+	/** The request gets an earlier or a waiting run. `run` is missing if there is none. */
 	| { readonly type: 'join'; readonly run?: LiveRun | UpcomingRun }
 	| { readonly type: 'change' }
 	/** The current run has to be cancelled. Then the request is tried again. */
@@ -320,16 +320,16 @@ export class InboxTransaction {
 	}
 
 	/**
-	 * Throws if the status does not allow the operation, if the caller may not perform the operation, or if a
-	 * budget or the storage is used up. An operation calls this before it stores anything.
-	 * @param asked the request to a model. Missing for an answer to a call, which is stored even without money and
-	 * room.
+	 * Throws if the status does not allow the operation, if the caller may not perform the operation, or if a budget or
+	 * the storage is used up. An operation calls this before it stores anything.
+	 * @param asked the request to a model. Missing for an answer to a call, which is stored even if budget and storage
+	 * are used up.
 	 */
 	allow(operation: Operation | undefined, asked?: ModelRequest): void {
 		this.#isAllowed = true;
 		const isReply = operation === 'reply' || operation === 'answer';
 		const { caller, principal, config, funds } = this.opened;
-		// A queued message, or a replacement, would run after the parent got the report of the end.
+		// In a child session, a queued or replaced message would run after the parent got the final report.
 		if (!isReply && operation !== 'submit') this.context.authorization.assertMayChange(caller, this.session);
 		const calls = this.status === 'awaiting_tools' ? this.pending.calls : undefined;
 		if (operation !== undefined) assertAllowed(this.status, operation, calls);
