@@ -116,7 +116,7 @@ export function noteApproved(
 	}
 }
 
-/** Stores a queued message that cannot begin a run, with a failed run: the message was accepted. */
+/** Stores a queued message whose run cannot begin, with a failed run, because the message was accepted. */
 export function storeFailedRun(
 	store: SessionStore,
 	waited: QueuedMessage,
@@ -145,7 +145,7 @@ interface ResumedRun extends Pick<CutOff, 'events' | 'resume'> {
 
 /**
  * Resumes a run whose object died (docs/runs.md, "Lives"). Call it in a transaction. Charges the interrupted request to
- * the model, answers begun calls that may not be repeated as unknown, and shows readers that the interrupted turn
+ * the model. Begun calls that may not be repeated get an unknown result. Readers are shown that the interrupted turn
  * restarts.
  */
 export function takeUp(store: SessionStore, run: RunRecord, attempt: Attempt, boot: string): ResumedRun {
@@ -162,7 +162,7 @@ export function takeUp(store: SessionStore, run: RunRecord, attempt: Attempt, bo
 		isAsking,
 	);
 	const restarts = run.restarts + (asking ? 1 : 0);
-	// Results of interrupted calls are no progress.
+	// Results of interrupted calls do not count as progress.
 	const next = { ...attempt, boot, progress: attempt.progress + unknown.length, restarts };
 	store.runs.takeUp(run.n, next);
 	const again = asking ? [{ type: 'turn.restarted', iteration: resume.iteration + 1 } as const] : [];
@@ -185,7 +185,7 @@ export function createInterruption(attempts: number): TerminalEvent {
 	return { type: 'error', code: 'interrupted', message };
 }
 
-/** Answers begun calls of an interrupted run as unknown. Repeatable, new and waiting calls stay open. */
+/** Creates results for the begun calls of an interrupted run: it is unknown whether they ran. Other calls stay open. */
 function createUnknownResults(open: readonly OpenCall[]): readonly ToolMessage[] {
 	const output =
 		'The run was cut off, so it is not known whether this call was carried out. Look before you call it again.';

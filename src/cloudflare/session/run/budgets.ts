@@ -39,7 +39,7 @@ export function createBudgetError({ scope, state, user = '' }: ExceededBudget, n
 	return new RunletError('budget_reserved', message, { ...data, retryAfter: 60 });
 }
 
-/** Creates the error of a request without a known price under a budget in dollars. `what` names the unpriced part. */
+/** Creates the error for a request of unknown price under a budget in dollars. `what` names the unpriced part. */
 export function createUnpriced(model: string, what = `"${model}"`): RunletError {
 	const message = `budget: nobody knows the price of ${what}, so a budget in dollars cannot be kept on it. Set its price in PRICES, give the budget in tokens, or choose another model.`;
 	return new RunletError('budget_exceeded', message, { model, unpriced: what });
@@ -164,10 +164,10 @@ export interface RefusedRun extends Pick<RunRecord, 'n' | 'model' | 'maxOutputTo
 	readonly endedAt: number;
 }
 
-/** The most refused runs in a row. Then no other model and no shorter message is tried until there is more money. */
+/** The most refused runs in a row. After them, even a shorter message is refused until the budget has room. */
 export const mostTries = 3;
 
-/** Lists the newest runs up to the first run that was not refused: at most `mostTries`, the newest first. */
+/** Lists the last runs that were refused in a row, the newest first: at most `mostTries`. */
 export function listRefused({ runs }: Pick<SessionStore, 'runs'>): readonly RefusedRun[] {
 	const newest = runs.get();
 	const found: RefusedRun[] = [];

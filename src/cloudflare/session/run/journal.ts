@@ -129,12 +129,12 @@ export class Journal {
 		this.#kept = [];
 		this.#sides += before.length;
 		if (turn !== undefined) [this.#iteration, this.#restarts] = [turn.iteration, 0];
-		// Even the check of a call may end the process. Then the model is asked again only for repeatable calls.
+		// The process may end while calls are checked, so a message with unrepeatable calls is made durable first.
 		if (message.role === 'assistant' && message.toolCalls !== undefined && isRepeatable !== true) await this.sync();
 		return atCrashPoint(message.role === 'tool' ? 'tool-end' : 'model-end');
 	}
 
-	/** The reservation is durable before the turn is shown, together with the writes of the turn before. */
+	/** Makes the reservation durable before the turn is shown, together with the writes of the previous turn. */
 	async #reserve(request: MeteredRequest): Promise<number | undefined> {
 		const { store, record, meter } = this.#options;
 		store.runs.assertOpen(record);
@@ -203,7 +203,7 @@ function noteBegun(store: SessionStore, call: ToolCall, asking?: Parameters<Sess
  */
 const [secondMs, furtherMs] = [2_500, 7_200];
 
-/** The characters after which a draft is stored before its pause is over, and its shortest pause in milliseconds. */
+/** After this many characters a draft is stored early, but not before the shortest pause in milliseconds. */
 const [mostCharacters, soonestMs] = [4_096, 1_000];
 
 interface DraftsOptions extends Pick<JournalOptions, 'atCrashPoint'> {

@@ -32,7 +32,7 @@ import { Outbox } from './outbox.ts';
 export interface OwnerLedger {
 	/** Returns a new stub each time, because a failed stub stays broken. */
 	readonly ledger: () => LedgerApi;
-	/** Finds the limit of a day by the owner's current keys. Throws `overloaded` if they cannot be read. */
+	/** Finds the day limit by the owner's current keys. Throws `overloaded` if they cannot be read. */
 	readonly findLimit: () => Promise<Limit>;
 	/** Calls the ledger. The same call reports the costs of earlier requests. */
 	readonly tellWith: <T>(call: (owed: readonly Cost[]) => Promise<T>) => Promise<T>;
@@ -44,7 +44,7 @@ export interface OwnerLedger {
 const leaseMs = 60_000;
 const dayMs = 86_400_000;
 
-/** The number of further requests in a whole lease, and the tokens of each reply. */
+/** A whole lease covers this many further requests, with this many tokens for each reply. */
 const furtherCalls = 8;
 const furtherReply = 1_000;
 
@@ -56,7 +56,7 @@ export function createLease(
 	now: number,
 ): Lease {
 	const midnight = (Math.floor(now / dayMs) + 1) * dayMs;
-	// A ledger that grants only the needed amount has no amount to spare between runs.
+	// If the ledger grants only the needed amount, it is short of budget, so the lease is not kept between runs.
 	const isKept = granted !== undefined && Number.isFinite(granted.tokens) && granted.tokens > amount.tokens;
 	return { call, granted: granted ?? amount, before, endsAt: Math.min(now + leaseMs, midnight), isKept };
 }
@@ -72,14 +72,14 @@ export interface LeaseNeeds {
 	/** The most that the next request may cost. An unknown part is infinite. */
 	readonly amount: Amount;
 	readonly estimate: Estimate;
-	/** The cost by the length of the reply. Missing if the reply may not be shorter. */
+	/** How the cost depends on the reply's length. Missing if the reply must not be shortened. */
 	readonly reply?: ReplyCost;
 	readonly limit: Limit;
 }
 
 /**
- * Asks an owner's ledger for a lease that covers the next request and, if there is plenty, some more. Without a limit
- * of the day and without a user everything is granted. Retries a ledger that cannot be reached.
+ * Asks an owner's ledger for a lease that covers the next request and, if the budget allows it, some more. If there is
+ * neither a day limit nor a user, everything is granted. Retries a ledger that cannot be reached.
  */
 async function takeLease(
 	{ ledger, tellWith, owner, user }: OwnerLedger,
@@ -97,8 +97,8 @@ async function takeLease(
 }
 
 /**
- * Takes a lease for a request that may cost an amount. Waits while the reservations of others are in its way. Returns
- * nothing if only a shorter reply may fit. Throws `budget_reserved` when its patience ends.
+ * Takes a lease for a request of the given amount. Waits while other runs' reservations are in the way. Returns nothing
+ * if only a shorter reply may fit. Throws `budget_reserved` after the longest wait.
  */
 export async function waitForLease(
 	owner: OwnerLedger,
@@ -153,7 +153,7 @@ export class Patience {
 		return true;
 	}
 
-	/** Repeats a call while it is `overloaded`. Throws the last error when the time is over. */
+	/** Repeats a call while it throws `overloaded`. Throws the last error when the time is over. */
 	async reach<T>(ask: () => Promise<T>): Promise<T> {
 		for (;;) {
 			try {

@@ -42,7 +42,7 @@ export function createToolLoader(
 		ofOwner ??= agent.userTools === true ? loadUserTools(config, owner, taken) : Promise.resolve([]);
 		const [own, served = []] = await Promise.all([ofOwner, connections?.loadTools(warn)]);
 		const loaded = keepFirst([...own, ...served], taken);
-		// An unchanged list keeps its identity.
+		// An unchanged list is returned as the same array.
 		const isSame = loaded.length === known.length && loaded.every((tool, index) => tool === known[index]);
 		if (!isSame) known = loaded;
 		return known;
@@ -95,7 +95,7 @@ interface RecallOptions {
 	readonly record: RunRecord;
 	readonly history: readonly MessageRecord[];
 	readonly recall: SessionRecall | undefined;
-	/** Whether the model is sent the whole history. Then each memory is recalled only once. */
+	/** Whether the model gets the whole history. If so, each memory is recalled only once. */
 	readonly isWhole: boolean;
 }
 
@@ -143,7 +143,7 @@ export function createRecall({ store, record, history, recall, isWhole }: Recall
 	};
 }
 
-/** Lists the stored sources, each with the index of the first user message of their run in the history. */
+/** Lists the stored sources by run. `place` is the index of the run's first user message in the history. */
 function listKnown(
 	store: SessionStore,
 	history: readonly MessageRecord[],
@@ -198,7 +198,7 @@ function isFromOutside({ message, inbound }: MessageRecord, insideTools: Readonl
 	);
 }
 
-/** Whether tools of another session have written the state. A copy may lack the messages that they had read. */
+/** Whether the state was copied from another session. The copy may lack the messages that the tools had read. */
 function hasStateOfCopy({ runs, state }: Pick<SessionStore, 'runs' | 'state'>): boolean {
 	return runs.hasRestored && state.list().length > 0;
 }
@@ -246,7 +246,7 @@ export class Connections {
 		this.#timer = setTimeout(end, type === 'awaiting' ? waitingMs : idleMs);
 	}
 
-	/** Never throws. */
+	/** Closes the connections. Never throws. */
 	async close(): Promise<void> {
 		clearTimeout(this.#timer);
 		const open = this.#open;

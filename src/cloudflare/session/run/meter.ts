@@ -254,10 +254,10 @@ async function computeMost(
 	return computeMost?.(model, asked) ?? { inputTokens, usd: await computePrice(model, { inputTokens, outputTokens }) };
 }
 
-/** The milliseconds until the model gets the end of a request, and until its text arrives here. */
+/** How long text needs to arrive here, plus how long an abort needs to reach the model, in milliseconds. */
 const transitMs = 250;
 
-/** Estimates the tokens in transit when the reader left, at the pace of the model: at most a quarter of `tokens`. */
+/** Estimates the tokens in transit when the reader left, from the model's pace. At most a quarter of `tokens`. */
 function estimateInTransit(tokens: number, ms: number): number {
 	return (tokens / Math.max(ms, 4 * transitMs)) * transitMs;
 }
@@ -325,8 +325,8 @@ export class Embeddings {
 	}
 
 	/**
-	 * Lets the account of a run pay for vectors. Returns the account with an addition: before a request to the
-	 * model it stops the requests for vectors, because the run does not wait for them any more.
+	 * Lets the account of a run pay for vectors. Returns an account that stops the requests for vectors before each
+	 * request to the model, because the run does not wait for them any more.
 	 */
 	attach(account: SessionMeter): SessionMeter {
 		this.#account = account;
@@ -409,7 +409,7 @@ function createOwnerMeter({ providers, owner }: EmbeddingOptions): Meter {
 			const [limit, usd] = await Promise.all([findLimit(), findPrice(model, inputTokens)]);
 			if (limit.usd !== undefined && usd === undefined) throw createUnpriced(model);
 			const amount = createAmount({ tokens: inputTokens, usd: usd ?? 0 });
-			// The ledger may keep unknown caps of the user.
+			// The ledger may keep caps of the user that are unknown here.
 			const needs = usd === undefined && user !== undefined ? { ...amount, usd: Number.POSITIVE_INFINITY } : amount;
 			// A repeated request is charged again.
 			const id = `embed_${crypto.randomUUID()}`;

@@ -75,7 +75,7 @@ export interface Next {
 	readonly wakeAt?: number;
 }
 
-/** Decides what a session does next. The caller repeats that until the action is `none`. */
+/** Decides what a session does next. The caller performs the action and decides again, until the action is `none`. */
 export function decideNext(facts: SessionFacts, now: number): Next {
 	const { session, run, isLive, queue, hasTables, isImporting, approvalEndsAt, callbackAt, outboxAt } = facts;
 	if (isImporting) return { state: 'importing', action: none, wakeAt: now + watchMs };
@@ -110,7 +110,7 @@ const none: NextAction = { type: 'none' };
  */
 function planNextAttempt(run: NonNullable<SessionFacts['run']>): Attempt | undefined {
 	const { attempt, lost, progress, stored, hasChildren = false } = run;
-	// While the run of a parent is interrupted, its children continue.
+	// Working children count as progress, because they continue while their parent is interrupted.
 	const lostNow = stored > progress || hasChildren ? 1 : lost + 1;
 	if (lostNow >= mostLost || attempt >= mostAttempts) return undefined;
 	return { attempt: attempt + 1, lost: lostNow, progress: stored };
@@ -180,7 +180,7 @@ function countStored(store: SessionStore, { n, firstSeq }: RunRecord): number {
 	return records.filter(({ run, input }) => run === n && input !== true).length;
 }
 
-/** The pause before the alarm is set again after a failure to set it, in milliseconds. */
+/** The pause before the next try if the alarm could not be set, in milliseconds. */
 const againMs = 500;
 
 /** The pause after a failed alarm, in milliseconds. A failure of the storage usually ends soon. */

@@ -51,7 +51,7 @@ export class Outbox {
 		return !this.#store.hasTables || this.#store.owesNothing;
 	}
 
-	/** Tries to deliver the messages that are due at a time. The default is all. Rejects only if the storage fails. */
+	/** Tries to deliver the messages that are due at `now`, by default all. Rejects only if the storage fails. */
 	async send(now: number = Number.POSITIVE_INFINITY): Promise<void> {
 		await Promise.all(receivers.map((receiver) => this.sendTo(receiver, now)));
 	}
@@ -71,7 +71,7 @@ export class Outbox {
 
 	/** Sends to one receiver, without waiting for any other receiver. */
 	async sendTo(receiver: Receiver, now: number = Number.POSITIVE_INFINITY): Promise<void> {
-		// The current attempt may lack the caller's messages.
+		// A running delivery may lack the caller's messages, so a new one starts after it.
 		await this.#sending.get(receiver)?.catch(() => {});
 		const before = this.#sending.get(receiver);
 		if (before !== undefined) return before;
@@ -111,7 +111,7 @@ export class Outbox {
 		throw new RunletError('not_configured', 'FILES: not bound, but files of a session are in it. Bind it again.');
 	}
 
-	/** Delivers a message with the rest of its parcel in one call. Returns whether that succeeded. */
+	/** Delivers the messages of a parcel in one call. `message` is the first. Returns whether that succeeded. */
 	async #tell(message: OutboxMessage, parcel: readonly Outgoing[]): Promise<boolean> {
 		try {
 			const { ledgers, directories } = this.#config();
@@ -262,7 +262,7 @@ async function tellParent(store: SessionStore, sessions: Config['sessions'], n: 
 	try {
 		takeValue(await reach(() => stub().send({ owner, by }, message, { delivery: 'accepted' }), how));
 	} catch (cause) {
-		// A removed parent removes its children. With a `field` only the agent is missing, and may return.
+		// A removed parent also removes this session. If the error has a `field`, only the parent's agent is missing.
 		const isGone = cause instanceof RunletError && cause.code === 'not_found' && cause.data?.field === undefined;
 		if (!isGone) throw cause;
 	}

@@ -45,7 +45,7 @@ type Whose = Pick<CreateInput, 'agent' | 'owner' | 'user' | 'by'>;
 export class OutsideCalls {
 	readonly #options: OutsideOptions;
 	readonly #running = new Set<AbortController>();
-	/** Settles with the newest call of a sequential tool. */
+	/** Resolves when the newest call of a sequential tool has ended. */
 	#alone: Promise<unknown> = Promise.resolve();
 
 	constructor(options: OutsideOptions) {
@@ -68,7 +68,7 @@ export class OutsideCalls {
 		return JSON.parse(JSON.stringify(listed));
 	}
 
-	/** Runs a call. Streams its notes as lines; the last line is its end. Leaving the stream aborts the call. */
+	/** Runs a call. Streams its notes as lines; the last line is its end. If the reader leaves, the call is aborted. */
 	begin(call: OutsideCall, by: Actor | undefined, assertMayDecide: AssertMayDecide): Bytes {
 		const message = `session: ${mostAtOnce} calls run here already. Wait for one of them.`;
 		if (this.#running.size >= mostAtOnce) throw new RunletError('overloaded', message, { retryAfter: 1 });
@@ -191,7 +191,7 @@ export class OutsideCalls {
 		const config = readConfig();
 		const session = store.exists() ? store.session() : undefined;
 		const { id, metadata } = session ?? {};
-		// Without the rows, each memory needs an approval: the client's model may have read outside text.
+		// `store` is left out, so each memory needs an approval: the client's model may have read outside text.
 		const { options } = createAgentOptions(
 			{ id, agent, owner, user, createdBy: session?.createdBy ?? by, metadata },
 			{
@@ -203,7 +203,7 @@ export class OutsideCalls {
 		const ofSession = session && { createKey, sessionId: id, metadata, state: store.state };
 		return {
 			...options,
-			// Other agents work for runs only.
+			// Tools that start child sessions work only in runs.
 			tools: options.tools.filter((tool) => findChildWork(tool) === undefined),
 			skillContext: { transport: 'mcp', sender: askedBy?.user ?? user ?? owner, attachments: [] },
 			context: {

@@ -62,7 +62,7 @@ export interface CallbackLinks {
 	): Promise<Readonly<Record<string, DecisionLinks>> | undefined>;
 }
 
-/** The session of a run. Or the session of a call from outside, which need not be stored yet. */
+/** The session of a run, or of a call from outside of runs. The latter need not be stored yet. */
 type OptionsSession = Pick<
 	SessionRecord,
 	'agent' | 'model' | 'owner' | 'user' | 'createdBy' | 'metadata' | 'clientTools'
@@ -73,9 +73,9 @@ interface OptionsSources {
 	readonly runtime: Runtime;
 	readonly config: Config;
 	readonly connections?: McpConnections;
-	/** The session's rows. A session without rows may hold text from outside. */
+	/** The session's rows. If they are missing, the session counts as one with text from outside. */
 	readonly store?: SessionStore;
-	/** Lists those whose messages led to the run or the call, the newest last. */
+	/** Lists the actors whose messages led to the run or the call, the newest last. */
 	readonly askers?: () => readonly Actor[];
 }
 

@@ -52,7 +52,7 @@ export function createPastRun(store: SessionStore, n: number): LiveRun | undefin
 export interface Work extends Pick<JournalOptions, 'store' | 'record' | 'sync' | 'meter'> {
 	/** The options of the loop, with the hooks of the journal and the signal of `stop`. */
 	readonly options: ChatOptions;
-	/** The conversation, frozen at any depth. */
+	/** The conversation, deeply frozen. */
 	readonly history: readonly Message[];
 	readonly journal: Journal;
 	readonly log: RunLog;
@@ -134,7 +134,7 @@ async function followLoop(
 	throw new Error('The run ended without saying how.');
 }
 
-/** The first and the longest pause between two tries to store an end, in milliseconds. It doubles each time. */
+/** The first and the longest pause between two tries to store an end, in milliseconds. The pause doubles each time. */
 const [firstPause, longestPause] = [100, 2_000];
 
 /** How long a cancelling request waits for an end that cannot be stored, in milliseconds. */
@@ -265,7 +265,7 @@ export class WaitingRuns {
 		throw new RunletError('not_found', 'This message does not wait: a run has taken it up, or it was removed.');
 	}
 
-	/** Drops messages within a transaction. Call the result after the commit: it ends the waiting requests. */
+	/** Drops messages within a transaction. Returns a function that ends the waiting requests after the commit. */
 	drop(dropped: readonly QueuedMessage[] = this.#store.queue.all()): () => void {
 		const { queue, runs, callbacks } = this.#store;
 		const n = runs.get()?.n ?? 1;

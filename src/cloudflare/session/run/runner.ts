@@ -55,8 +55,8 @@ export class Runner {
 	}
 
 	/**
-	 * Performs the next actions of the session until none is left or the alarm has to perform it. Called by a new
-	 * instance of the object, by its alarm and after each run. Throws if the storage fails: call it again then.
+	 * Performs the session's next actions, until there is none or only the alarm can perform the next one. Called by a
+	 * new instance of the object, by its alarm and after each run. Throws if the storage fails: call it again then.
 	 */
 	goOn(): Next {
 		const wasLive = this.#live !== undefined;
@@ -152,7 +152,7 @@ export class Runner {
 		if (this.#store.exists()) this.#store.reports.lookBack();
 		let next = this.goOn();
 		if (next.state === 'expired') {
-			// The callbacks of dropped messages keep the session until they are delivered.
+			// The session stays until the callbacks of its dropped messages are delivered.
 			this.#store.transaction(() => this.waiting.drop())();
 			next = this.#decide();
 		}
@@ -227,7 +227,7 @@ export class Runner {
 		}
 	}
 
-	/** Cancels a run that waits for somebody. The next run answers its open calls as not run. */
+	/** Cancels a run that waits for somebody. In the next run its open calls count as not run. */
 	#cancelWaiting(): void {
 		const run = this.#store.runs.get();
 		const event = { type: 'cancelled' } as const;
