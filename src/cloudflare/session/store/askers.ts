@@ -6,9 +6,9 @@ import type { RunRecord } from './runs.ts';
 import type { SessionStore } from './store.ts';
 
 /**
- * Lists those whose messages led to the requests of the newest run, each once, the newest last: the sender of the
- * message that the run answers, and everybody who answered a question, gave the result of a call or wrote since.
- * Whoever denied a call has asked for nothing. A forwarded message names its first senders.
+ * Lists the actors whose messages led to the newest run, each once, the newest last: the sender of the message that the
+ * run answers, and everybody who later answered a question, gave the result of a call or wrote. A person who denied a
+ * call is not an asker. A forwarded message counts for its first senders.
  */
 export function listAskers(store: SessionStore): readonly Actor[] {
 	const { records } = store.messages.page({ from: findBeginning(store) });
@@ -28,8 +28,8 @@ export function listAskers(store: SessionStore): readonly Actor[] {
 }
 
 /**
- * Returns the person who decides, for the policies of agents. Somebody who is one of the askers, or whose link or token
- * an asker made, is returned as that asker, so that a policy can compare the actors.
+ * Returns the person who decides, for the policies of agents. If the person is one of the askers, or uses a link or
+ * token of an asker, that asker is returned, so that a policy can compare the actors.
  */
 export function toDecider(by: Actor, askers: readonly Actor[]): Actor {
 	const own = { ...by, madeBy: undefined };
@@ -56,7 +56,7 @@ export function findInput(store: SessionStore, { n, firstSeq }: RunRecord): Mess
 	return records.find((record) => record.run === n && isFromOutside(record));
 }
 
-/** Whether a message came from outside, such as the answer to a tool's question. The result of a call did not. */
+/** Whether a message came from outside, such as the answer to a tool's question. A call's result does not count. */
 export function isFromOutside({ message, input, inbound }: MessageRecord): boolean {
 	return input === true && (message.role === 'user' || inbound !== undefined);
 }

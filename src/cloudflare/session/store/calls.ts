@@ -254,7 +254,7 @@ export function findOpenCalls(store: Rows): readonly OpenCall[] {
 	return listOpenCalls(messages).map((call) => ({ call, noted: store.calls.find(turn, call) }));
 }
 
-/** Returns a unique key of a call for outside effects. Ids of calls repeat, and so do ids of sessions. */
+/** Returns a unique key of a call for effects outside of the session. Call ids and session ids alone can repeat. */
 export function createCallKey(session: Pick<SessionRecord, 'id' | 'createdAt'>, turn: number, callId: string): string {
 	return [session.id, session.createdAt.toString(36), turn, hashText(callId)].join('-');
 }
@@ -309,7 +309,7 @@ export interface WaitingCallRecord {
 	readonly callId: string;
 	readonly for: WaitsFor;
 	readonly hash: string;
-	/** The data, as JSON, of a tool that uses the answer. Missing if the answer is the result. */
+	/** The stored data, as JSON, of a tool that itself uses the answer. Missing if the answer is the call's result. */
 	readonly resume?: string;
 }
 

@@ -40,7 +40,7 @@ type Row = {
 	created_at: number;
 };
 
-/** The journal of the workspace: a row for each file that a change affects. The old path of a move has no kind. */
+/** The journal of the workspace: a row for each changed path. In a move, the row of the old path has no kind. */
 export class ChangeRows {
 	readonly #sql: Sql;
 	readonly #contents: ContentRows;
@@ -63,7 +63,7 @@ export class ChangeRows {
 		}
 	}
 
-	/** Whether a person has changed a file, or may have changed a file before the oldest changes were forgotten. */
+	/** Whether a person has changed a file. Also true if old changes were forgotten, because they are unknown. */
 	get hasChangesOfPeople(): boolean {
 		type Found = { first: number | null; people: number | null };
 		const oldest = 'COALESCE(MIN(change), (SELECT last_change + 1 FROM workspace))';
@@ -89,7 +89,7 @@ export class ChangeRows {
 		const older = 'SELECT * FROM change WHERE change < ? ORDER BY change DESC, place';
 		const left = new Map<string, number | null>();
 		const found: FileChangeRecord[] = [];
-		// Neighbouring changes of a file refer to the same content.
+		// Neighbouring changes of a file refer to the same content, so each content is read only once.
 		const files = new Map<number, SessionFile | undefined>();
 		const find = (id: number | null): SessionFile | undefined => {
 			if (id !== null && !files.has(id)) files.set(id, this.#find(id));

@@ -214,7 +214,7 @@ export class FileRows implements Files<ContentRef> {
 	}
 }
 
-/** Returns the bounds of all paths below a folder. 0 is the character behind the slash. */
+/** Returns the bounds of all paths below a folder. `0` is the character after the slash. */
 function toRange(folder: string): readonly [from: string, to: string] {
 	return [`${folder}/`, `${folder}0`];
 }

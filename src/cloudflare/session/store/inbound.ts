@@ -276,7 +276,7 @@ export class QueueRows {
 		const { last } = this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(id), 0) AS last FROM queue').one();
 		const id = last + 1;
 		if (once !== undefined) this.#deliveries.add(once, { waiting: id }, createdAt);
-		// When the run of the message begins, the message keeps its id on a page.
+		// The message keeps this id on a page when its run begins.
 		const named = { messageId: waiting.runId, ...inbound };
 		return this.#insert({ id, ...waiting, inbound: named, key: once?.key }, createdAt);
 	}
@@ -319,7 +319,7 @@ export class QueueRows {
 		return this.#about().at ?? undefined;
 	}
 
-	/** Takes a message out of the queue. Its id may be used again, so its request gets the run instead. */
+	/** Takes a message out of the queue. The queue id may be reused, so the request's row gets the run. */
 	take({ id, key }: Pick<QueuedMessage, 'id' | 'key'>, run: number | undefined): void {
 		this.#remove(id);
 		if (key !== undefined) this.#deliveries.endWaiting(key, run);

@@ -14,7 +14,7 @@ export interface MessageRecord {
 	/** The rank among the messages of its turn, in the order of storing. */
 	readonly stored: number;
 	readonly message: Message;
-	/** Whether the run began with the message, or got the message later. */
+	/** Whether the message is an input of the run, at the beginning or later. */
 	readonly input?: boolean;
 	readonly inbound?: Inbound;
 	readonly decidedBy?: Actor;
@@ -31,7 +31,7 @@ export interface MessageRecord {
 	readonly replaces?: number;
 	/** Whether the message was replaced: it is kept, but no model gets it. */
 	readonly isReplaced?: boolean;
-	/** Whether the new answer of the message's turn comes after a copy of the message. */
+	/** Whether the message was replaced, and then stored again before the new answer. */
 	readonly isRestated?: boolean;
 	/** Whether the content of a tool result is shortened for the model. `whole` returns the whole content. */
 	readonly isCut?: boolean;
@@ -64,7 +64,7 @@ function toRecord({ seq, run, stored, replaced, body, created_at: createdAt }: R
 	return freezeData({ seq, run, stored, createdAt, ...parsed, ...about });
 }
 
-/** The distance between the places of two turns. The most calls of a turn are one less than this. */
+/** The distance between the places of two turns. A turn can have one call less than this. */
 export const messageStride = 65_536;
 
 /** Returns the place of the turn that a place belongs to. */
@@ -107,7 +107,7 @@ export class KeptRecords<R extends { readonly seq: number }> {
 		this.#most = most;
 	}
 
-	/** Whether all changes of the table were made with `add`. */
+	/** Whether the cache is current: all changes of the table were made with `add`. */
 	get isCurrent(): boolean {
 		return this.#version === this.#readVersion();
 	}
@@ -194,7 +194,7 @@ export class MessageRows {
 		});
 	}
 
-	/** Stores a message with its cost, and returns its place. Keeps a shortened tool result whole, too. */
+	/** Stores a message with its cost, and returns its place. A shortened tool result is also stored whole. */
 	add(
 		run: number,
 		message: Message,

@@ -59,7 +59,7 @@ export interface Outgoing {
 	readonly id: string;
 	readonly message: OutboxMessage;
 	readonly failed: number;
-	/** The text of the row, which differs from the text of a newer message with this id. Missing without a row. */
+	/** The text of the row, to recognise a newer message with the same id. Missing if there is no row. */
 	readonly body?: string;
 	/** The reported lease. Missing if the message has a row. */
 	readonly lease?: EndedLease;
@@ -67,7 +67,7 @@ export interface Outgoing {
 	readonly activity?: Activity;
 }
 
-/** An activity of the session. Each activity is an object of its own, even if two have the same time. */
+/** An activity of the session. Each activity is a separate object, even if two have the same time. */
 export interface Activity {
 	/** In milliseconds since 1970. */
 	readonly at: number;
@@ -114,7 +114,7 @@ export class OutboxRows {
 		this.#put('parent', { to: 'parent', run }, now);
 	}
 
-	/** Stores a key before its bytes are written. After a crash or `endWriting` they are removed, unless kept. */
+	/** Stores a key before its bytes are written. Without `keepKey`, the bytes are removed after the write. */
 	beginWriting(key: string, now: number): void {
 		this.#written.add(key);
 		this.#put(toKeyId(key), { to: 'bucket', key }, now, { delayMs: writingMs });
@@ -148,7 +148,7 @@ export class OutboxRows {
 		return this.#nextAt();
 	}
 
-	/** Stores a failed attempt. Each pause is twice the last, less up to half. An early attempt changes nothing. */
+	/** Stores a failed attempt of a due message. Each pause is twice the last, minus a random part of up to half. */
 	retry({ id, failed }: Outgoing, now: number): void {
 		const delay = Math.round(Math.min(longestRetryMs, firstRetryMs * 2 ** failed) * (0.5 + Math.random() / 2));
 		this.#sql.write(
@@ -232,23 +232,23 @@ interface Rows {
 	readonly bytes: number;
 }
 
-/** The shortest time between two stored activities without a run, in milliseconds. */
+/** The shortest time between two stored activities outside of runs, in milliseconds. */
 export const visitedForMs = 60_000;
 
 /** The shortest time between two reports of activity to the owner's list, in milliseconds. */
 const listedForMs = 300_000;
 
-/** The difference to the bytes in the owner's list that causes a report. */
+/** By how many bytes a session must differ from the owner's list to be reported. */
 const unlistedBytes = 1_048_576;
 
-/** How long after its end an uncertain lease is reported, in milliseconds. The ledger remembers a lease longer. */
+/** How long a lease is reported if the ledger may not know it, in milliseconds. The ledger remembers it longer. */
 const reportableMs = 86_400_000;
 
 /**
  * The reports to the owner's ledger and list without a row in the outbox: the costs of ended leases, the activity of
- * the session, and what it waits for. They are computed from other rows, so a report writes no row. Only memory has the
- * delivered reports. After a crash the next instance of the object repeats them, which changes nothing: a ledger counts
- * a lease once, and the list keeps the newest activity.
+ * the session, and what it waits for. They are computed from other rows, so a report writes no row. Which reports were
+ * delivered is known only in memory. After a crash the next instance of the object repeats them, which changes nothing:
+ * a ledger counts a lease once, and the list keeps the newest activity.
  */
 export class PendingReports {
 	readonly #findSession: () => SessionRow | undefined;
@@ -256,7 +256,7 @@ export class PendingReports {
 	readonly #sql: Sql;
 	#activity: Activity | undefined;
 	#listedAt: number | undefined;
-	/** The bytes in the owner's list, or at the start of this instance. */
+	/** The session's bytes in the owner's list, or its bytes when this instance started. */
 	#listedBytes = 0;
 	#isLooking = false;
 

@@ -98,7 +98,7 @@ export interface RunRecord {
 	readonly attempt: number;
 	/** The number of interrupted attempts since the last progress. */
 	readonly lost: number;
-	/** The number of stored messages at the beginning of the current attempt. More messages are progress. */
+	/** The number of stored messages at the beginning of the current attempt. A higher number later means progress. */
 	readonly progress: number;
 	/** The number of restarts of the current turn that readers were shown. */
 	readonly restarts: number;

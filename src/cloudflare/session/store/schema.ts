@@ -4,25 +4,25 @@ import type { Schema } from '../../objects/migrate.ts';
  * The tables that every session has from the beginning. `makeTables` creates the others with their first row. Actors,
  * questions and the like are JSON.
  *
- * `message.seq` is the place in the conversation: turns are `messageStride` apart, so that the results of a turn's
- * calls have their places behind it in any order; `stored` is the order of storing. A long body has several `part`s,
- * because a row may hold 2 MB. A `replaced` message is kept, but no model gets it (2: a model gets a copy). `cost` is
- * the cost of the request that wrote the message. `message_name` has the ids from senders, `output` the whole results
+ * `message.seq` is the place in the conversation. Turns are `messageStride` apart, so that the results of a turn's
+ * calls fit between them, in any order. `stored` is the order of storing. A long body has several `part`s, because a
+ * row holds at most 2 MB. A `replaced` message is kept, but no model gets it (2: a model gets a copy). `cost` is the
+ * cost of the request that wrote the message. `message_name` has the ids from senders. `output` has the whole results
  * of shortened messages.
  *
  * `session.user` is the person of the session, `imported` is 1 for an imported history. A model gets the newest
- * `summary` instead of the messages before it. `token_key` signs the session's tokens, `client_tools` are those of the
- * current client. A session does not exist for anybody while it is `importing`. `listed_at` is its last activity
+ * `summary` instead of the messages before it. `token_key` signs the session's tokens, `client_tools` are the tools of
+ * the current client. A session does not exist for anybody while it is `importing`. `listed_at` is its last activity
  * without a run.
  *
  * - `call`: the state of a call and a hash of its arguments. `resume` is the data of a tool that takes the answer
  *   itself. `input` are the edited arguments, `decision` is the decision about the call of a child, `decided_by` its
  *   author, `inbound` the origin of the answer.
- * - `delivery`: a request with an `Idempotency-Key`, or a webhook with the hash of its `body`; its run, or the queue id
- *   of its message (`waiting`).
+ * - `delivery`: a request with an `Idempotency-Key`, or a webhook with the hash of its `body`, and its run, or the
+ *   queue id of its message (`waiting`).
  * - `queue`: the messages that wait for a run to end.
- * - `spending`: a request to a model, and the sum up to it. Until it is `settled`, the row has the reservation and the
- *   sum before it; the cost of a request with a message is in the row of the message. `input_tokens` and `input_usd`
+ * - `spending`: a request to a model, and the sum including it. Until it is `settled`, the row has the reservation, and
+ *   the sum without it. The cost of a request with a message is in the message row. `input_tokens` and `input_usd`
  *   are estimates, `output_usd` is the price of an output token, `units_usd` the estimate of searches, containers and
  *   files. `lease` is the first request of the lease, which the ledger gets if `owed` is not 0. When the row was
  *   stored, the ledger knew all leases up to the request `told`. `embedding`, `thinks` and `unpriced` are 1 for a

@@ -55,7 +55,7 @@ export function isListed(session: Pick<SessionRecord, 'parent'> | undefined): bo
 
 export interface SessionRow {
 	readonly record: SessionRecord;
-	/** The last activity without a run, to the minute. */
+	/** The time of the last activity outside of a run, exact to the minute. */
 	readonly visitedAt?: number;
 	readonly tokenKey: string;
 	readonly summary: number;
@@ -263,7 +263,7 @@ export class StateRows implements StateStore {
 	}
 }
 
-/** Returns the state for the loop. It has no `change`, because the journal stores the changes with the result. */
+/** Returns the state for the loop. `change` does nothing, because the journal stores the changes with the result. */
 export function createRunState(rows: StateRows): StateStore {
 	return {
 		get: (key) => rows.get(key),

@@ -210,8 +210,8 @@ export class SpendingRows {
 	}
 
 	/**
-	 * Notes that the ledger has all leases up to this lease. The next request stores that. Ignores a lease of a
-	 * removed session.
+	 * Notes that the ledger has all leases up to this lease. The row of the next request stores this. Ignores a lease
+	 * of a removed session.
 	 */
 	markReported({ lastCall, generation }: EndedLease): void {
 		if (generation === this.#generation) this.#told = Math.max(lastCall, this.#told ?? 0);

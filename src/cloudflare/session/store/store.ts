@@ -179,7 +179,7 @@ export class SessionStore {
 		this.reports.noteActivity(true, now);
 	}
 
-	/** Throws the error of an unknown session. */
+	/** Throws the same error as for an unknown session. */
 	session(): SessionRecord {
 		return this.#row.record;
 	}
@@ -194,7 +194,7 @@ export class SessionStore {
 		return this.hasTables ? this.#storage.session() : undefined;
 	}
 
-	/** The prefix of its keys in the bucket. A session that is created again under its id has another folder. */
+	/** The prefix of the session's keys in the bucket. A new session with the same id has another folder. */
 	get bucketFolder(): string {
 		const { id, createdAt } = this.session();
 		return `sessions/${id}/${createdAt}/`;
@@ -245,7 +245,7 @@ export class SessionStore {
 		this.#set('summary', place);
 	}
 
-	/** Marks a message and all behind it as replaced. If they include the summary, an earlier summary counts again. */
+	/** Marks a message and all messages after it as replaced. If these include the summary, an earlier one counts. */
 	replace(place: number): void {
 		this.messages.replace(place);
 		if (this.summary < place) return;

@@ -9,7 +9,7 @@ const column = /\b(\w+) (?:TEXT|INTEGER|REAL|BLOB)\b/g;
 /** A single statement about rows, columns or an index. Any other statement has unknown effects. */
 const isKnown = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|ALTER|CREATE INDEX)\b[^;]*;?\s*$/;
 
-/** Finds the tables of a statement. A statement that writes only writes its first table. */
+/** Finds the tables of a statement. A statement that changes rows changes only the first of these tables. */
 const named = /\b(?:FROM|JOIN|INTO|UPDATE|ALTER TABLE|INDEX \w+ ON) "?(\w+)/g;
 
 /**
@@ -90,7 +90,7 @@ export interface Cached<T> {
 	change(write: () => void, next: (known: T) => T): void;
 }
 
-/** The tables of an object with a cache. Only its Durable Object writes them. */
+/** Cached access to the tables of an object. Only the object itself writes them. */
 export interface CachingSql extends Sql {
 	/** Runs a statement that writes a table with cached readers. */
 	readonly write: (table: string, ...statement: Parameters<Sql['exec']>) => ReturnType<Sql['exec']>;

@@ -72,7 +72,7 @@ export class WorkspaceRows {
 		return plan.changed;
 	}
 
-	/** Throws the errors of `change`. Changes nothing. */
+	/** Throws the errors that `change` would throw, without a change. */
 	assertPossible(edits: readonly CheckedEdit[], quota: Quota): void {
 		const { files } = planEdits<ContentRef>(edits, this.files, ({ content: { length: size } }) => {
 			return { size, version: Number.NaN, content: { id: 0 }, modifiedAt: 0 };
