@@ -37,8 +37,8 @@ interface ExportOptions {
 }
 
 /**
- * Exports a session, as it is when the export begins, piece by piece. The stream fails if the session is removed
- * during the export, so that nobody takes a part for the whole.
+ * Exports a session, as it is when the export begins, piece by piece. The stream fails if the session is removed during
+ * the export, so that nobody mistakes a part for the whole export.
  */
 export function exportStream(options: ExportOptions): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
@@ -157,7 +157,7 @@ function toTime(milliseconds: number): string {
 	return new Date(milliseconds).toISOString();
 }
 
-/** Yields a line for each record, and a last line with their numbers, without which the export is incomplete. */
+/** Yields a line for each record, and a last line with their counts. Without the last line an export is incomplete. */
 async function* toLines(entries: AsyncIterable<Entry>): AsyncGenerator<string> {
 	const counts = { runs: 0, spending: 0, state: 0, notes: 0, waiting: 0, files: 0, messages: 0 };
 	for await (const [kind, value] of entries) {
