@@ -176,7 +176,7 @@ function replaceMessage(tx: InboxTransaction, { record, isEdited, incoming }: Re
 	return tx.storeRun(messages, { ...about, inbound, replaces: record.seq });
 }
 
-/** Stores a message behind the results that came with it. If the session has a question, the message is its answer. */
+/** Stores a message after the results that came with it. If the session asked a question, the message answers it. */
 function storeReply(
 	tx: InboxTransaction,
 	results: readonly ToolMessage[],
