@@ -26,7 +26,7 @@ export const resultEntry = v.strictObject({
 	isError: v.optional(v.boolean()),
 });
 
-/** The most characters of JSON. */
+/** The most characters of edited arguments, as JSON. */
 const longestEdit = 100_000;
 
 export const ranWith = v.optional(
@@ -48,7 +48,7 @@ export const approvalEntry = v.strictObject({
 	),
 });
 
-/** The limit of the length is far above the number of calls in a turn. */
+/** The limit is far above the number of calls in a turn. */
 export const resultsBody = v.pipe(
 	v.array(v.unknown(), 'must be a list of results, [{ "id", "output" }], or of approvals, [{ "id", "approve" }]'),
 	v.minLength(1, 'must hold a result'),
@@ -60,7 +60,7 @@ export const resultsBody = v.pipe(
 	),
 );
 
-/** Checks a value by the schema that `choose` returns, so that errors are about it. The document lists `options`. */
+/** Checks a value by the schema that `choose` returns, so errors fit that schema. The API document lists `options`. */
 function pickSchema<const O extends readonly v.GenericSchema[]>(
 	options: O,
 	choose: (value: unknown) => O[number],

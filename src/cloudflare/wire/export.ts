@@ -135,7 +135,7 @@ const document = v.object({
 
 export interface ExportedSession extends v.InferOutput<typeof document> {}
 
-/** The schema of an export. The compiler needs a named type of this size. */
+/** The schema of an export. Its type is so large that the compiler needs a name for it. */
 export const exportedSession: v.GenericSchema<ExportedSession> = document;
 
 /** The lists of an export, in the order of their records. */

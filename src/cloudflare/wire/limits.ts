@@ -6,7 +6,7 @@ export const maxId = 1_000;
 
 export const maxName = 255;
 
-/** The most characters of a text. The number is the same as the bytes of a body. */
+/** The most characters of a text: the same number as the most bytes of a body. */
 export const maxContent = 4_000_000;
 
 export const longText = v.pipe(v.string(), v.maxLength(maxContent));

@@ -3,7 +3,7 @@ import { described } from './field.ts';
 
 const cursorMessage = 'Expected a cursor that this route gave';
 
-/** The arrow function keeps it a text in the API's document, where `Number` means an integer. */
+/** With the plain function `Number`, the API's document would show an integer instead of a text. */
 export const place = v.pipe(
 	v.string(),
 	v.regex(/^\d{1,15}$/, cursorMessage),

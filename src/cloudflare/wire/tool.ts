@@ -20,7 +20,7 @@ export const secretName = v.pipe(
 	v.regex(/^[A-Za-z_]\w{0,63}$/, 'a name has letters, digits and underscores, 64 at most'),
 );
 
-/** No message repeats it. A shorter value could not be removed from answers without damage. */
+/** No error message contains the secret. A shorter secret could not be removed from answers without damage. */
 export const secretValue = v.pipe(
 	v.string('must be a text'),
 	v.regex(/^[\x21-\x7e]{4,4096}$/, 'must be 4 to 4,096 visible ASCII characters without spaces'),

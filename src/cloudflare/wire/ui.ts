@@ -5,7 +5,7 @@ import { described } from './field.ts';
 /** The most characters of a chat id or a message id. */
 const maxId = 256;
 
-/** The parts of a message. An answer of many turns has a few hundred parts. */
+/** The limit is far above the few hundred parts of an answer with many turns. */
 const parts = v.pipe(v.array(v.unknown()), v.maxLength(10_000, 'at most 10000 parts'));
 
 export const uiPost = v.object({

@@ -9,7 +9,7 @@ import type { Protocol } from './protocol.ts';
 import { uiFailure, uiProtocol } from './ui/protocol.ts';
 import type { UiMessageHead } from './ui/writer.ts';
 
-/** The protocol of an answer. It goes to the session's object with a request. Runlet's own if it is missing. */
+/** The protocol of an answer. A request tells it to the session's object. The default is Runlet's own protocol. */
 export type Format =
 	| CompletionFormat
 	/** For the parent of a session: lines of JSON, each with an event and its id. */

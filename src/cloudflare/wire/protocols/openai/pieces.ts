@@ -141,7 +141,7 @@ export function listPieces({
 	};
 }
 
-/** Returns the events without those of restarted turns. Only for an answer of which nothing was shown yet. */
+/** Returns the events without restarted turns. Call it only if nothing of the answer was shown yet. */
 export function withoutRestarted(events: readonly RunEvent[]): readonly RunEvent[] {
 	const kept: RunEvent[] = [];
 	let turnAt = 0;

@@ -17,7 +17,7 @@ interface UiProviderCall {
 export class UiProviderCalls {
 	/** The calls that a later event may name, by the provider's ids. */
 	readonly #calls = new Map<string, UiProviderCall>();
-	/** The uses of each id. Some providers restart their ids in each turn, but the ids of a message are unique. */
+	/** How often each id was used. Some providers reuse ids in each turn, but a message needs unique ids. */
 	readonly #uses = new Map<string, number>();
 	/** The ids of the sources, and whether each source is of the current turn. */
 	readonly #sources = new Map<string, boolean>();

@@ -1,7 +1,7 @@
 import { RunletError } from '../../../../core/base/errors.ts';
 import { assertPublicUrl } from '../../../../core/base/public-fetch.ts';
 
-/** A person in Slack, or a GitHub issue, that gets a run's answer. It is stored in place of a callback's URL. */
+/** The receiver of a run's answer: a person in Slack, or a GitHub issue. It is stored in place of a callback's URL. */
 export type ReplyTarget =
 	| { readonly kind: 'slack'; readonly url: string; readonly isPublic: boolean }
 	| { readonly kind: 'github'; readonly repository: string; readonly issue: number };
@@ -25,7 +25,7 @@ export function parseReplyTarget(text: string): ReplyTarget | undefined {
 	return github === null ? undefined : { kind: 'github', repository: github[1] ?? '', issue: Number(github[2]) };
 }
 
-/** Throws `invalid_request` for a URL that is no `response_url` of Slack. The local mode allows this machine. */
+/** Throws `invalid_request` if a URL is not a `response_url` of Slack. The local mode also allows this machine. */
 export function assertSlackUrl(url: string, allowLoopback: boolean): string {
 	const { href, hostname } = assertPublicUrl(url, { allowLoopback, field: 'responseUrl' });
 	if (hostname === 'hooks.slack.com' || (allowLoopback && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)))

@@ -27,7 +27,7 @@ export const standard: Source = {
 	}),
 };
 
-/** The key of a Standard Webhooks secret: the base64 after `whsec_`. Throws `not_configured` that names the variable. */
+/** Returns the key of a Standard Webhooks secret: the base64 after `whsec_`. Throws `not_configured`. */
 export function standardKey(secret: string, variable: string): Uint8Array<ArrayBuffer> {
 	try {
 		const key = fromBase64(secret.replace(/^whsec_/, ''));

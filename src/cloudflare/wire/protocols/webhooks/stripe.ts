@@ -2,7 +2,7 @@ import { joinBytes, parseDigest } from '../../../../core/base/bytes.ts';
 import { parseTime } from './signature.ts';
 import { type Source, signatureHeaders } from './source.ts';
 
-/** Stripe: `t.body`, `Stripe-Signature: t=…,v1=…` in hex, one `v1` for each secret that is active there. */
+/** Stripe: `t.body`, `Stripe-Signature: t=…,v1=…` in hex, one `v1` for each secret that is active at Stripe. */
 export const stripe: Source = {
 	name: 'stripe',
 	getKey: (secret) => joinBytes(secret),
