@@ -50,7 +50,7 @@ interface Chat {
 	readonly url: string;
 	readonly session: Session;
 	state: 'idle' | 'running' | 'stopping';
-	/** The calls that wait for the person. The next line answers the first one. */
+	/** The calls that wait for the person. The next line answers the first call. */
 	open: readonly WaitingCall[];
 	/** The question that the next line answers, if there are no open calls. */
 	question?: Question;
@@ -111,7 +111,7 @@ async function createSession(client: SessionClient, name?: string, model?: strin
 	return client.createSession({ agent, model });
 }
 
-/** Sends the messages in order, without a prompt. Stops after the first one without an answer. */
+/** Sends the messages in order, without a prompt. Stops after the first message without an answer. */
 async function sayAll(chat: Chat, messages: Iterable<string> | AsyncIterable<string>): Promise<number> {
 	process.on('SIGINT', onInterrupt(chat));
 	for await (const message of messages) {
@@ -237,7 +237,7 @@ function toAnswer({ id, kind }: WaitingCall, line: string): CallAnswer {
 	return { id, output: isError ? line.slice(1).trim() : line, isError };
 }
 
-/** The first interrupt during a run cancels it on the server. The next one, or one between runs, leaves. */
+/** The first interrupt during a run cancels the run on the server. Any other interrupt ends the chat. */
 function onInterrupt(chat: Chat): () => void {
 	let last = Number.NEGATIVE_INFINITY;
 	return () => {

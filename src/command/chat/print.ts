@@ -27,7 +27,7 @@ export function print(style: 'dim' | 'bold' | 'red' | 'green' | 'yellow', text: 
 	process.stderr.write(`${styleText(style, toPrintable(text), { stream: process.stderr })}\n`);
 }
 
-/** Removes control characters, which could move the cursor or write the clipboard, and those of the text direction. */
+/** Removes characters that could move the cursor, write the clipboard or change the text direction. */
 export function toPrintable(text: string): string {
 	return text.replace(/(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '');
 }

@@ -170,7 +170,7 @@ const mostTasks = 12;
 
 const marks = { done: '[x]', failed: '[!]', open: '[ ]' };
 
-/** Prints a list of tasks. A long list begins two tasks before the first open one. */
+/** Prints a list of tasks. A long list begins two tasks before the first open task. */
 export function printTasks(list: TaskList) {
 	const { title, tasks } = list;
 	print('bold', `· ${toOneLine(title)}: ${describeTasks(list)}`);

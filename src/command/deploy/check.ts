@@ -35,7 +35,7 @@ export interface DeployCheck {
 
 /**
  * Runs a built Worker once with the variables and skills of a deployment, and reads its problems. The secrets at
- * Cloudflare are unknown here. So a problem may be only a secret that is `unset` here.
+ * Cloudflare are unknown here. So a variable that is `unset` here may be one of these secrets.
  */
 export async function checkDeploy(
 	folder: string,

@@ -82,7 +82,7 @@ const failure = v.looseObject({ error: v.looseObject({ message: v.string() }) })
 export interface Inspection {
 	/** Whether the Worker asks for an account of the project, which `authenticate` of `createRunlet` recognises. */
 	readonly asksForAccount: boolean;
-	/** Whether the Worker answers with the list of its agents, or would answer with it to a key. */
+	/** Whether the Worker lists its agents, or would list them for a caller with a key. */
 	readonly answers: boolean;
 	readonly agents: v.InferOutput<typeof agentList>['agents'];
 	/** The problems, one line each. */

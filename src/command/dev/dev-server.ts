@@ -52,7 +52,7 @@ interface Wrangler {
 	address?: Address;
 	/** When the Worker first answered. */
 	upSince?: number;
-	/** The time at which the build began that runs or failed. A later build counts only when its Worker runs. */
+	/** When the build began that now runs or has failed. A later build counts only when its Worker runs. */
 	builtAt: number;
 	/** The last output. */
 	tail: string;
@@ -103,7 +103,7 @@ export class DevServer {
 		child.on('message', (message) => this.#onMessage(String(message), wrangler));
 		child.on('error', (error) => this.#options.onEnd(1, `Wrangler could not be started: ${error.message}`));
 		child.on('exit', () => killMarked(`RUNLET_START=${this.#mark}`));
-		// All its output has been read by now.
+		// All output of the process has been read by now.
 		child.on('close', (code, signal) => this.#onEnd(wrangler, code, signal));
 	}
 

@@ -59,7 +59,7 @@ Object.assign(childProcess, {
 		const child = Reflect.apply(spawn, childProcess, args);
 		const name = /(workerd|esbuild)[^/\\]*$/.exec(String(args[0]))?.[1];
 		child.once('exit', (_: unknown, signal: string | null) => {
-			// Wrangler may have killed it, or it ended by itself and printed its reason: that is no loss.
+			// Not lost: Wrangler killed the process, or the process ended by itself and printed its reason.
 			if (name !== undefined && signal !== null && !child.killed) send({ event: 'lost', name, signal });
 		});
 		return child;

@@ -59,7 +59,7 @@ export interface DevOptions {
 	readonly ip: string;
 	/** The base path of Runlet in the Worker. */
 	readonly basePath: string;
-	/** Whether only this machine can reach the server. Only in this case the server answers without a key. */
+	/** Whether only this machine can reach the server. If not, the server needs keys. */
 	readonly isPrivate: boolean;
 	readonly tls: { readonly key: Buffer; readonly cert: Buffer } | undefined;
 	/** The file of the accepted keys, if keys are needed. */
@@ -177,7 +177,7 @@ function readTls(protocol: string | undefined, key: string | undefined, cert: st
 
 type Project = Pick<DevOptions, 'rest' | 'config'>;
 
-/** Returns the option with the address of the Worker, for logins of MCP servers, unless no login page can reach it. */
+/** Returns the option with the Worker's address for logins of MCP servers, if login pages can reach that address. */
 export function publicUrlOptions(project: Project, url: string): readonly string[] {
 	const isUsable = /^(https:|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])/.test(`${url}/`);
 	return !isUsable || setsVariable(project, 'PUBLIC_URL') ? [] : ['--var', `PUBLIC_URL:${url}`];
@@ -195,12 +195,12 @@ function readOrMakeKey(folder: string): string {
 	if (before !== '') return before;
 	mkdirSync(folder, { recursive: true });
 	const key = randomBytes(32).toString('base64');
-	// Only the person who made it can read it.
+	// Only the person who made the file can read it.
 	writeFileSync(file, `${key}\n`, { mode: 0o600 });
 	return key;
 }
 
-/** Whether the project itself sets a variable: as an option, in its configuration, or in a file beside that. */
+/** Whether the project sets a variable: as an option, in its configuration, or in a file beside the configuration. */
 function setsVariable({ rest, config }: Project, name: string): boolean {
 	if (rest.some((option) => option.includes(`${name}:`))) return true;
 	const folder = dirname(config);

@@ -38,7 +38,7 @@ export interface ProxyOptions {
 	readonly onAnswer?: (line: AnswerLine) => void;
 	/** A certificate and its key, for an https address. */
 	readonly tls?: ServerOptions;
-	/** The most bytes of a body of unknown length, which is kept in memory. The default is what the Worker takes. */
+	/** The most bytes of a body of unknown length, which is kept in memory. The default is the Worker's own limit. */
 	readonly maxBytes?: number;
 }
 

@@ -23,7 +23,7 @@ export function createTypeCheck(print: (text: string) => void): () => void {
 		started.once('close', async (code) => {
 			if (compiler !== started || code === null) return;
 			const text = code === 0 ? '' : describeTypeErrors(await output);
-			// A crash of the compiler is no statement about the types.
+			// A crash of the compiler says nothing about the types.
 			if (text === undefined || text === printed) return;
 			printed = text;
 			print(text === '' ? 'The types are right again.' : styleText('yellow', text, { stream: process.stdout }));
