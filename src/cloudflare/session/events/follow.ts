@@ -54,7 +54,7 @@ export function follow(
 		);
 	};
 	const write = (event: RunEvent, id: string | undefined, writer: RunWriter): Uint8Array => {
-		// Each reader gets a text in other pieces, so the bytes of a piece cannot be shared.
+		// The bytes of a text are not shared, because each reader gets the text in different pieces.
 		const isShared = protocol.isSame === true && event.type !== 'text' && event.type !== 'reasoning';
 		return isShared ? encodeOnce(event, id, writer) : encoder.encode(writer.event(event, id));
 	};
