@@ -9,7 +9,7 @@ import { createGone, type NewContent } from '../store/files.ts';
 export const mostInRows = 1_048_576;
 /** Bytes of a part of an upload. A bucket requires at least 5 MiB. */
 const partBytes = 8_388_608;
-/** In seconds. */
+/** The seconds after which a client may retry. */
 const retryAfter = 5;
 
 export async function readObject(bucket: FileBucket | undefined, key: string, from: number, to: number) {
