@@ -67,9 +67,8 @@ export class Authorization {
 	}
 
 	/**
-	 * Authorizes a caller who has all these rights. Throws the error of an unknown session for a stranger, and
-	 * `auth` for an invalid token. Throws `forbidden` for a caller without a right, and `overloaded` after the
-	 * caller's deadline.
+	 * Authorizes a caller who has all these rights. Throws `auth` for an invalid token, `forbidden` for a caller
+	 * without a right, and `overloaded` after the caller's deadline. For a stranger the session does not exist.
 	 * @param agent the agent that a page names
 	 */
 	async open(caller: Caller, rights: readonly Right[], agent?: Agent['name']): Promise<Principal> {
