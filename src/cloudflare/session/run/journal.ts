@@ -41,7 +41,7 @@ export class Journal {
 	#iteration: number;
 	#restarts: number;
 	#sides = 0;
-	/** The notes and warnings of a summary. A summary stands among older messages, so the next message gets them. */
+	/** The notes and warnings of a summary. Its place is among older messages, so the next message stores them. */
 	#kept: readonly SideEvent[] = [];
 	/** Whether the last write may still not be durable. */
 	#isAhead = false;

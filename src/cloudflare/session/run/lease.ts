@@ -167,8 +167,8 @@ export class Patience {
 }
 
 /**
- * Ends the lease that a session keeps for its next run, if the ledger is behind. The ledger gets the costs at
- * once, because a burst of costs twelve seconds after a burst of runs would keep the ledger behind.
+ * Ends the lease that a session keeps for its next run, if the ledger is behind. The ledger gets the costs at once.
+ * Otherwise many sessions would report together twelve seconds later, and the ledger would stay behind.
  */
 export function endLeaseEarly({ state }: Next, store: SessionStore, { ledgers }: Config): void {
 	if (state === 'running' || !store.exists()) return;
@@ -203,7 +203,7 @@ export class Owner {
 		this.outbox = new Outbox(store, config);
 	}
 
-	/** Returns the ledger of the session's owner. Calls of the ledger also deliver the outbox. */
+	/** Returns the ledger of the session's owner. Each call also delivers the costs in the outbox. */
 	ledger(session: Whose, config: Config): OwnerLedger {
 		const tellWith: OwnerLedger['tellWith'] = (call) => this.outbox.tellLedgerWith(session.owner, call);
 		return { ...findLedger(config, session), tellWith };

@@ -13,7 +13,7 @@ interface Decision {
 	readonly approve: boolean;
 	readonly by: Actor;
 	readonly askers: () => readonly Actor[];
-	/** The agent of the child that made the call, and the agents between. */
+	/** The agent of the child that made the call, and the agents of the sessions between. */
 	readonly children?: readonly string[];
 }
 

@@ -160,7 +160,7 @@ function isReported({ inputTokens, outputTokens, totalTokens }: ChatUsage = {}):
 	return inputTokens !== undefined || outputTokens !== undefined || totalTokens !== undefined;
 }
 
-/** The reservation for the reply of an agent without a limit, in tokens. */
+/** The reservation for a reply, in tokens, if the agent has no limit. */
 const usualReply = 16_384;
 
 /** The shortest reply worth asking for, in tokens. */
@@ -411,7 +411,7 @@ function createOwnerMeter({ providers, owner }: EmbeddingOptions): Meter {
 			const amount = createAmount({ tokens: inputTokens, usd: usd ?? 0 });
 			// The ledger may keep caps of the user that are unknown here.
 			const needs = usd === undefined && user !== undefined ? { ...amount, usd: Number.POSITIVE_INFINITY } : amount;
-			// A repeated request is charged again.
+			// The id is random, so a repeated request is charged again.
 			const id = `embed_${crypto.randomUUID()}`;
 			const answer = await askLedger(ledger, (stub, deadline) =>
 				stub.reserve({ id, amount: needs, limit, user, deadline }),

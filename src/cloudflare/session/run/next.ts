@@ -6,7 +6,7 @@ import type { RunRecord } from '../store/runs.ts';
 import { canTakeNext, type ParentRecord, sessionStatus } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/** How often the alarm looks for an interrupted run and prevents the object's eviction, in milliseconds. Costs a row. */
+/** How often the alarm looks for an interrupted run and prevents eviction, in milliseconds. Each alarm costs a row. */
 const watchMs = 12_000;
 
 const mostLost = 3;

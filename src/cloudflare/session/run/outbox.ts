@@ -157,7 +157,7 @@ export class Outbox {
 		}
 	}
 
-	/** Removes a child. Or cancels a child and settles its cost. */
+	/** Removes a child, or cancels it and settles its cost. */
 	async #endChild({ id, owner, parent, isRemoved, createdAt }: Extract<OutboxMessage, { to: 'child' }>): Promise<void> {
 		const { sessions } = this.#config();
 		const caller = { owner, parent };

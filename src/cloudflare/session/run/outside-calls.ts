@@ -90,7 +90,7 @@ export class OutsideCalls {
 		return lines.read(() => abort.abort());
 	}
 
-	/** Checks the arguments of a run's call with its tool. Throws `invalid_request`, which names the field. */
+	/** Checks the edited arguments of a run's call with the tool. Throws `invalid_request`, which names the field. */
 	async checkArguments(call: ToolCall): Promise<void> {
 		const { runtime, store, config: readConfig, connections } = this.#options;
 		const [session, config] = [store.session(), readConfig()];
@@ -122,7 +122,7 @@ export class OutsideCalls {
 		};
 		const { tool: name, input, answer, canAsk } = asked;
 		const hash = await hashCall(name, input);
-		// If a decision is refused, the call continues to wait.
+		// If the decision is refused, the transaction rolls back, so the call continues to wait.
 		const waited =
 			answer &&
 			store.transaction(() => {
