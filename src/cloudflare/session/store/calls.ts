@@ -51,7 +51,7 @@ export class ChildRows {
 	}
 
 	add({ turn, callId, id, agent, budget, isBackground, createdAt }: Omit<ChildRecord, 'cost' | 'isLeft'>): void {
-		// The order of the list does not depend on the clock.
+		// A clock that goes back does not change the order.
 		const at = Math.max(createdAt, 1 + (this.#all().at(-1)?.createdAt ?? 0));
 		const about = { budget: toJsonText(budget), background: isBackground ? 1 : null };
 		this.#sql.insert('child', { turn, call: JSON.stringify(callId), id, agent, ...about, created_at: at });
@@ -106,9 +106,9 @@ export interface CallRecord {
 	 */
 	readonly state: 'asked' | 'allowed' | 'begun' | 'answered';
 	readonly question?: Question;
-	/** The data of a tool that uses the answer itself. */
+	/** The data that the tool stored with its question, if the tool itself uses the answer. */
 	readonly resume?: ResumeData;
-	/** The answer for such a tool. */
+	/** The answer for that tool. */
 	readonly answer?: string;
 	readonly decision?: Decision;
 	/** The origin of the answer. */
@@ -131,7 +131,7 @@ export interface CallReply {
 	readonly text: string;
 	readonly decision?: Decision;
 	readonly by?: Actor;
-	/** The origin of a text. A decision has no origin, because a person who approves a call does not ask for it. */
+	/** The origin of a text answer. A decision has none, because a person who approves a call does not ask for it. */
 	readonly inbound?: Inbound;
 }
 
@@ -169,7 +169,7 @@ export class CallRows {
 		);
 	}
 
-	/** Stores the answer to the question of a call, for its tool. Keeps the senders of its earlier answers as askers. */
+	/** Stores the answer to a call's question, for the call's tool. Keeps the senders of earlier answers as askers. */
 	answer(turn: number, { call, text, decision, by, inbound }: CallReply): void {
 		const before = this.findInbound(turn, call.id);
 		this.#sql.write(

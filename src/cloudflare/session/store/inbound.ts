@@ -39,7 +39,7 @@ export function toInbound(received: Input, session: Whose, from?: Actor) {
 	return { message, inbound };
 }
 
-/** Adds the user of the session to a key without a user, because the server with that key acts for its user. */
+/** Adds the session's user to the actor of a key without a user: a server with that key acts for its user. */
 export function toSpeaker(by: Actor, { owner, user }: Whose): Actor {
 	const speaksForUser =
 		by.user === undefined && user !== undefined && by.owner === owner && (by.via === 'key' || by.via === 'mcp');

@@ -22,8 +22,8 @@ const part = v.object({
 });
 
 /**
- * A message to another object: the cost of a lease to the owner's ledger, the session's activity or removal to its
- * directory, the end to an abandoned child, the end of a run to the parent, or the removal of files to the bucket.
+ * A message to another object: a lease's cost to the owner's ledger, the session's activity or removal to the
+ * directory, a cancellation to an abandoned child, the end of a run to the parent, or removed files to the bucket.
  */
 const message = v.variant('to', [
 	v.object({
@@ -279,7 +279,7 @@ export class PendingReports {
 		return this.#listedAt ?? this.#rows.runs.get()?.listedAt;
 	}
 
-	/** Notes that the owner's list needs what the session waits for. Call `noteActivity` when the wait ends. */
+	/** Notes that the owner's list needs a report of what the session waits for. Call `noteActivity` after the wait. */
 	noteWait(): void {
 		this.#isLooking = true;
 		this.#activity = this.#findActivity();
@@ -289,7 +289,7 @@ export class PendingReports {
 		this.#listedBytes = bytes;
 	}
 
-	/** Notes that the owner's list needs the bytes of the session, unless they changed little. */
+	/** Notes that the owner's list needs a report of the session's bytes, unless they changed little. */
 	noteBytes(): void {
 		if (this.#findSession() === undefined) return;
 		if (Math.abs(this.#rows.bytes - this.#listedBytes) < unlistedBytes) return;
@@ -332,7 +332,7 @@ export class PendingReports {
 		this.markStored(outgoing);
 	}
 
-	/** Notes a message that is in the outbox now. */
+	/** Notes that a message is now stored in the outbox. */
 	markStored({ lease, activity }: Outgoing): void {
 		if (lease !== undefined) this.#rows.spending.markReported(lease);
 		// A newer activity still has to be reported.
@@ -361,7 +361,7 @@ export class PendingReports {
 export function withDetail(cost: MessageCost | undefined, usage: ChatUsage | undefined): MessageCost | undefined {
 	if (cost === undefined) return undefined;
 	const { inputTokens, cachedInputTokens, units, costUsd, unpriced } = usage ?? {};
-	// If no price of the whole request is known, only its tokens have a price.
+	// If the price of the whole request is unknown, at most its tokens have a price.
 	const hasOtherParts = unpriced !== undefined || units !== undefined;
 	const isUnpriced = costUsd === undefined && (cost.usd === 0 || hasOtherParts);
 	return {
@@ -392,7 +392,7 @@ function readParts(
 	return new Map([...found].map(([lease, parts]) => [lease, [...parts.values()]]));
 }
 
-/** Reads the billed parts of requests whose messages are after a place, by the number of the request. */
+/** Reads the billed parts of requests, by request number. Skips messages before a place. */
 function readDetails(sql: Sql, from: number): ReadonlyMap<number, CostDetail> {
 	const rows = sql.exec<{ cost: string }>('SELECT cost FROM message WHERE seq >= ? AND cost IS NOT NULL', from);
 	return new Map(

@@ -43,7 +43,7 @@ export interface ParentRecord {
 	readonly agents?: readonly string[];
 }
 
-/** Whether the owner of a session is itself the person: an account without a user, or the local machine. */
+/** Whether the owner of a session is a person: an account without a user, or the local machine. */
 export function isOwners({ owner, createdBy }: Pick<SessionRecord, 'owner' | 'createdBy'>): boolean {
 	return createdBy?.via === 'account' || owner === localIdentity.by.owner;
 }

@@ -77,7 +77,7 @@ export interface Lease {
 	readonly userLimits?: ReadonlyMap<UserScope, Limit>;
 }
 
-/** The spending of a session: a row for each request to a model, with the sum up to it. Requests run one at a time. */
+/** The spending of a session: a row for each request to a model, with a running total. Requests run one at a time. */
 export class SpendingRows {
 	readonly #sql: CachingSql;
 	readonly #newest: Cached<SpendingRow | undefined>;
@@ -143,7 +143,7 @@ export class SpendingRows {
 		return row === undefined || row.settled === 1 ? undefined : { ...toCharge(row), createdAt: row.created_at };
 	}
 
-	/** Whether the newest request of a run, except requests for vectors, has no message. */
+	/** Whether the newest request of a run has no message. Requests for vectors do not count. */
 	isUnanswered(run: number): boolean {
 		const newest = this.#newest();
 		const row = newest?.embedding === 1 ? this.#findNewestTurn() : newest;

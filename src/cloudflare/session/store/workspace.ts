@@ -120,7 +120,7 @@ export class WorkspaceRows {
 		return this.#bucketBytes();
 	}
 
-	/** Forgets the oldest changes while there is too much. Forgotten changes cannot be undone. */
+	/** Forgets the oldest changes while `isTooMuch` returns true. Forgotten changes cannot be undone. */
 	forget(isTooMuch: () => boolean): void {
 		const before = this.#read();
 		const { kept_bytes, changes } = this.#trim(before, isTooMuch, 0);
