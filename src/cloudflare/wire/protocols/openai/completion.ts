@@ -1,4 +1,4 @@
-/** The schemas of the answers. The code uses their types, and the document of the API the schemas. */
+/** The schemas of the answers. The code uses their types, and the API's document uses the schemas themselves. */
 import * as v from 'valibot';
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));

@@ -12,7 +12,7 @@ export function errorBody(error: RunletError): ErrorBody {
 	return { error: { message, type: toErrorType(error), param, code: codes[error.code] ?? error.code } };
 }
 
-/** OpenAI's clients retry after 408, 409, 429 and 5xx. A header tells them not to if a retry cannot help. */
+/** OpenAI's clients retry after 408, 409, 429 and 5xx. If a retry cannot help, a header tells them not to retry. */
 export function refusalResponse(thrown: unknown): Response {
 	const error = toRunletError(thrown);
 	const isBusy = error.code === 'conflict' && error.data?.status === 'running';

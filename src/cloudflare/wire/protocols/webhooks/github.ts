@@ -2,7 +2,7 @@ import { joinBytes } from '../../../../core/base/bytes.ts';
 import { sha256Signature } from './signature.ts';
 import { type Source, signatureHeaders } from './source.ts';
 
-/** GitHub: the body, `X-Hub-Signature-256: sha256=` and hex. The time, the event's name and its id are not signed. */
+/** GitHub signs the body: `X-Hub-Signature-256` is `sha256=` and hex. Time, event name and id are not signed. */
 export const github: Source = {
 	name: 'github',
 	getKey: (secret) => joinBytes(secret),

@@ -6,7 +6,7 @@ import { type Source, signatureHeaders } from './source.ts';
 /** An id without a full stop, so a signature fits only one split of id, time and body. */
 const idForm = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
 
-/** Standard Webhooks 1.0: `webhook-id.webhook-timestamp.body`, HMAC-SHA256, `v1,` and base64. */
+/** Standard Webhooks 1.0 signs `webhook-id.webhook-timestamp.body` with HMAC-SHA256: `v1,` and base64. */
 export const standard: Source = {
 	name: 'standard',
 	getKey: (secret) => standardKey(secret, 'STANDARD_WEBHOOK_SECRET'),

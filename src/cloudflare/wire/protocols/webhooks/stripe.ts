@@ -2,7 +2,7 @@ import { joinBytes, parseDigest } from '../../../../core/base/bytes.ts';
 import { parseTime } from './signature.ts';
 import { type Source, signatureHeaders } from './source.ts';
 
-/** Stripe: `t.body`, `Stripe-Signature: t=…,v1=…` in hex, one `v1` for each secret that is active at Stripe. */
+/** Stripe signs `t.body`: `Stripe-Signature` is `t=…,v1=…` in hex, with a `v1` for each active secret. */
 export const stripe: Source = {
 	name: 'stripe',
 	getKey: (secret) => joinBytes(secret),
