@@ -37,7 +37,7 @@ function readLines(file: string): string[] {
 	}
 }
 
-/** Only the person may read the file. */
+/** Only the current user may read the file. */
 function keepLines(file: string, lines: readonly string[]): void {
 	try {
 		mkdirSync(dirname(file), { recursive: true, mode: 0o700 });

@@ -29,7 +29,7 @@ const failure = v.looseObject({ error: v.looseObject({ code: v.string(), message
 /** The result of the check of a built Worker. */
 export interface DeployCheck {
 	readonly problems: readonly Problem[];
-	/** The names of the agents that the deployed Worker would answer with the model `demo`. */
+	/** The names of the agents that would use the model `demo` in the deployed Worker. */
 	readonly demoAgents: readonly string[];
 }
 

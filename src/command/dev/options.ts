@@ -195,7 +195,7 @@ function readOrMakeKey(folder: string): string {
 	if (before !== '') return before;
 	mkdirSync(folder, { recursive: true });
 	const key = randomBytes(32).toString('base64');
-	// Only the person who made the file can read it.
+	// Only the user who created the file can read it.
 	writeFileSync(file, `${key}\n`, { mode: 0o600 });
 	return key;
 }

@@ -102,7 +102,7 @@ async function passOn(req: IncomingMessage, res: ServerResponse, options: ProxyO
 			return await forward(req, res, address, options, report);
 		} catch (error) {
 			if (res.headersSent || res.destroyed || error instanceof RunletError) throw error;
-			// Node can parse this request but not write it.
+			// Node can parse this request, but cannot send it.
 			if (error instanceof TypeError)
 				throw new RunletError(
 					'invalid_request',
@@ -132,7 +132,7 @@ async function forward(
 	report: Report,
 ): Promise<void> {
 	const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-	// The Worker closes the connection under an upload of unknown length that it refuses, and its answer may get lost.
+	// If the Worker refuses an upload of unknown length, it closes the connection, and its answer may get lost.
 	const body = req.headers['transfer-encoding'] === undefined ? undefined : await readWhole(req, maxBytes);
 	const outgoing = request({
 		...{ host: '127.0.0.1', port: address.port, method: req.method, path: req.url, setHost: false },
@@ -149,7 +149,7 @@ async function forward(
 		if (!req.complete) outgoing.flushHeaders();
 		return req.pipe(outgoing);
 	};
-	// The request can be sent again as long as it is not connected.
+	// Nothing is sent before the connection is open, so until then the request can be sent again.
 	outgoing.once('socket', (socket) => socket.once('connect', sendBody));
 	try {
 		const answer = await promise;
@@ -210,7 +210,7 @@ function withoutHops(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
 /** Headers that only Wrangler, Cloudflare and this proxy may set. */
 const inner = /^(mf-|cf-|x-runlet-local)/;
 
-/** Returns the headers for the Worker: the caller's own, its address, and the secret of this proxy. */
+/** Returns the headers for the Worker: the caller's own headers, the caller's address, and the secret of this proxy. */
 function toHeaders(
 	{ url, headers, socket }: IncomingMessage,
 	secret: string | undefined,

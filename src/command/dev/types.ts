@@ -1,4 +1,4 @@
-/** Checks the types of the sources during `runlet dev`. Prints errors as warnings, which stop nothing. */
+/** Checks the types of the sources during `runlet dev`. Prints errors only as warnings. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
