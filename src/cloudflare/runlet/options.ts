@@ -25,7 +25,7 @@ export interface RunletOptions {
 	readonly providers?: readonly ProviderRegistration[] | ((env: Env) => readonly ProviderRegistration[]);
 	/**
 	 * Loads the skills that agents name: a resolver, or a function of the environment and the session's owner that
-	 * returns one. By default KV has the published skills. If this is set, `SKILLS` and `PUBLISHERS` need not be bound.
+	 * returns one. By default these are the skills in KV. If this is set, `SKILLS` and `PUBLISHERS` need not be bound.
 	 */
 	readonly skills?: SkillSource;
 	/**

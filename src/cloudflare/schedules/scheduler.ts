@@ -95,7 +95,7 @@ export class OwnerScheduler implements Scheduler {
 		if (this.#rows.count() >= mostOfOwner) refuse('The owner', mostOfOwner);
 	}
 
-	/** Wakes a target, once for several missed times, and stores the outcome. */
+	/** Wakes the target of a schedule, and stores the outcome. Several missed times cause only one wake. */
 	async #wake(due: DueSchedule, now: number): Promise<void> {
 		const { target, name, time, dueAt, createdAt } = due;
 		const next = findNext(time, { after: Math.max(now, dueAt), from: createdAt });
