@@ -17,19 +17,19 @@ export interface OpenAIChatSettings extends Omit<ProviderSettings, 'apiKey' | 'b
 	readonly apiKey?: string;
 	/** The URL in front of `/chat/completions`, with its version, such as `https://api.example.com/v1`. */
 	readonly baseURL: string;
-	/** The name in usage, errors and the history. Data that a provider wants back goes only to the same name. */
+	/** The name in usage, errors and the history. Opaque reply data is sent back only to a provider with this name. */
 	readonly name: string;
-	/** The prefix of this provider's model names, with its slash: `example/`. It is not sent. */
+	/** The prefix of this provider's model names, with its slash: `example/`. Requests leave the prefix out. */
 	readonly prefix: string;
-	/** The name for people. The default is `name`. */
+	/** The name that people see. The default is `name`. */
 	readonly displayName?: string;
 	/** Whether a model belongs to this provider. The default compares the prefix. Required if the prefix is empty. */
 	readonly detect?: (model: string) => boolean;
-	/** The variable that holds the key, for error messages. If it is set, the provider needs its key. */
+	/** The name of the key's variable, for error messages. A provider with a `keyName` needs its key. */
 	readonly keyName?: string;
-	/** Whether the provider needs the key that `keyName` names. The default is `true`. */
+	/** Whether a provider with a `keyName` needs its key. The default is `true`. */
 	readonly needsKey?: boolean;
-	/** The differences between the endpoint and OpenAI's endpoint. */
+	/** How the endpoint differs from OpenAI's endpoint. */
 	readonly quirks?: ChatQuirks;
 	/** Whether the endpoint has `/embeddings`. The default is `true`. */
 	readonly embeddings?: boolean;
@@ -102,5 +102,5 @@ function toCacheHeader({ cache, cacheKey: key }: ModelRequest, { cacheKey }: Cha
 	return { [cacheKey.header]: key };
 }
 
-/** The most texts of one request. Every known endpoint allows more. */
+/** The maximum number of texts in one embeddings request. Every known endpoint allows more. */
 const embeddingsAtOnce = 96;

@@ -15,7 +15,7 @@ import { ResponsesReader } from './dialects/responses/reader.ts';
 
 export interface OpenAISettings extends ProviderSettings {
 	/**
-	 * Asks for a summary of the model's thinking, which OpenAI hides otherwise. OpenAI must verify some accounts first.
+	 * Requests a summary of the model's reasoning, which OpenAI otherwise hides. Some accounts must first be verified.
 	 */
 	readonly reasoningSummary?: 'auto' | 'concise' | 'detailed';
 	readonly organization?: string;
@@ -23,8 +23,8 @@ export interface OpenAISettings extends ProviderSettings {
 }
 
 /**
- * OpenAI's models, with the Responses API. OpenAI stores only responses in the background (`body: { background: true
- * }`), which are followed by their ids. `baseURL` has the version: `https://api.openai.com/v1`.
+ * OpenAI's models, with the Responses API. OpenAI stores only background responses (`body: { background: true }`), and
+ * Runlet reads them by id. `baseURL` includes the version: `https://api.openai.com/v1`.
  */
 export function openai(settings: OpenAISettings): ProviderRegistration {
 	checkSettings('openai', settings);
@@ -58,7 +58,7 @@ export function openai(settings: OpenAISettings): ProviderRegistration {
 	);
 }
 
-/** xAI's models, with its Responses API. xAI stores nothing. `baseURL` has the version: `https://api.x.ai/v1`. */
+/** xAI's models, with its Responses API. xAI stores nothing. `baseURL` includes the version: `https://api.x.ai/v1`. */
 export function xai(settings: ProviderSettings): ProviderRegistration {
 	checkSettings('xai', settings);
 	const dialect: ResponsesDialect = {
@@ -80,9 +80,9 @@ export function xai(settings: ProviderSettings): ProviderRegistration {
 	);
 }
 
-/** The name of the field with the reasoning that can be sent back. */
+/** Requests reasoning in encrypted form, which can be sent back. */
 const encrypted = 'reasoning.encrypted_content';
-/** The most milliseconds to cancel a response in the background. */
+/** The time limit for cancelling a background response, in milliseconds. */
 const cancelMs = 5_000;
 const embeddingsAtOnce = 2_048;
 
@@ -115,7 +115,7 @@ function createAdapter(dialect: ResponsesDialect, { post }: OpenAIRequests, term
 	};
 }
 
-/** Lets OpenAI store a response in the background, because only stored responses can be requested. */
+/** Sets `store` for a background response, because only a stored response can be read by id. */
 function keepInBackground(body: Json, more: Json): Json {
 	return body.background === true && more.store === undefined ? { ...body, store: true } : body;
 }
@@ -177,7 +177,7 @@ function toCacheFields({ model, cache, cacheKey }: ModelRequest, { variant }: Re
 	};
 }
 
-/** https://developers.openai.com/api/docs/guides/reasoning and the pages of the models. */
+/** The effort levels by model. Sources: https://developers.openai.com/api/docs/guides/reasoning and the model pages. */
 const openaiEfforts: ResponsesDialect['efforts'] = [
 	[/^(ft:)?(gpt-[34]|chatgpt|gpt-5[\d.]*-chat)/i, ''],
 	[/^(ft:)?(o\d|codex)/i, 'low medium high'],
@@ -191,7 +191,7 @@ const openaiEfforts: ResponsesDialect['efforts'] = [
 	[/^/, 'none low medium high xhigh max'],
 ];
 
-/** https://docs.x.ai/docs/guides/reasoning: models before grok-4.3 refuse the field, except grok-3-mini. */
+/** Models before grok-4.3, except grok-3-mini, refuse the field (https://docs.x.ai/docs/guides/reasoning). */
 const xaiEfforts: ResponsesDialect['efforts'] = [
 	[/^grok-3-mini/i, 'low high'],
 	[/^grok-([23]|4(\.1|\.20?)?(-|$)|code|beta|vision)/i, ''],

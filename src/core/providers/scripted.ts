@@ -13,7 +13,7 @@ export interface ScriptedRequest {
 	readonly streamed: boolean;
 }
 
-/** A reply to play. `deltas` are streamed as given, or made from the reply. */
+/** A reply that the model plays. `deltas` are streamed unchanged. Without `deltas`, the reply is split into deltas. */
 export type ScriptedReply = Partial<ChatReply> & { readonly deltas?: readonly Parameters<OnDelta>[0][] };
 
 type ScriptedResult = string | ScriptedReply | Error | undefined;
@@ -25,7 +25,7 @@ type ScriptedResult = string | ScriptedReply | Error | undefined;
 export type ScriptedTurn = ScriptedResult | ScriptedFn;
 export type ScriptedFn = (request: ScriptedRequest, onDelta: OnDelta) => ScriptedResult | Promise<ScriptedResult>;
 
-/** A provider that plays a script, for tests. `requests` are its requests so far. The oldest request is first. */
+/** A provider that plays a script, for tests. `requests` lists the requests so far, oldest first. */
 export type ScriptedProvider = ProviderRegistration & { readonly requests: readonly ScriptedRequest[] };
 
 /**

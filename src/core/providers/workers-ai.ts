@@ -23,7 +23,7 @@ export interface AiBinding {
 }
 
 export interface WorkersAiSettings extends Pick<ProviderSettings, 'body' | 'maxRetries' | 'timeouts' | 'price'> {
-	/** The binding. Without a binding the models are known, but cannot answer. */
+	/** The binding. Without a binding, the provider recognizes its models but cannot call them. */
 	readonly binding: AiBinding | undefined;
 	/** Further options of each `run`, such as `{ gateway: { id: 'my-gateway' } }`. */
 	readonly options?: Readonly<Record<string, unknown>> | undefined;
@@ -46,7 +46,7 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 	): Promise<Response> => {
 		// Requests of one session reach the same machine, which has the prompt in its cache.
 		const affinity = session === undefined ? {} : { extraHeaders: { 'x-session-affinity': session } };
-		// The raw response shows whether the answer is a stream or whole, and shows its status.
+		// The raw response has the status, and shows whether the answer is a stream.
 		let response: Response;
 		try {
 			response = toFetchResponse(
@@ -95,10 +95,10 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 	);
 }
 
-/** The most texts of one request for embeddings. */
+/** The maximum number of texts in one embeddings request. */
 const embeddingsAtOnce = 100;
 
-/** Converts the answer of a binding, which is a response, a stream or an object, to a response. */
+/** Converts the answer of a binding to a response. The answer is a response, a stream or an object. */
 function toFetchResponse(answer: unknown): Response {
 	if (isResponse(answer)) return answer;
 	if (answer instanceof ReadableStream)
@@ -106,14 +106,12 @@ function toFetchResponse(answer: unknown): Response {
 	return Response.json(answer ?? {});
 }
 
-/** Recognizes also responses of another realm, which the proxy of a binding returns. */
+/** Also recognizes responses of another JavaScript realm, because the proxy of a binding returns them. */
 function isResponse(answer: unknown): answer is Response {
 	return answer instanceof Response || Object.prototype.toString.call(answer) === '[object Response]';
 }
 
-/**
- * The levels of effort by model (@cloudflare/workers-types). The first match counts. Without levels it thinks or not.
- */
+/** The effort levels by model (@cloudflare/workers-types). The first match counts. `[]`: thinking is only on or off. */
 const efforts: readonly (readonly [model: RegExp, steps: readonly ReasoningEffort[]])[] = [
 	[/kimi-k2\.6/i, ['none', 'high']],
 	[/kimi-k2\.7|glm-4|gemma-4|nemotron/i, []],
@@ -166,8 +164,8 @@ function toChatMessage(message: Json, fetches: boolean): Json {
 }
 
 /**
- * Converts a reply, or a piece of a reply, to the form of Chat Completions. Older models answer with `{
- * response, tool_calls }` and without a stop reason. If their reply has the full length, it was cut off.
+ * Converts a reply, or a piece of a reply, to the form of Chat Completions. Older models answer with `{ response,
+ * tool_calls }` and without a stop reason. A reply of the maximum length was cut off.
  */
 function readChat(from: Json, key: 'delta' | 'message', longest = Number.POSITIVE_INFINITY): Json {
 	if (Array.isArray(from.choices) || (from.response === undefined && from.tool_calls === undefined)) return from;
@@ -177,13 +175,13 @@ function readChat(from: Json, key: 'delta' | 'message', longest = Number.POSITIV
 	return { choices: [{ index: 0, [key]: message, finish_reason: finish }], usage: from.usage };
 }
 
-/** Returns the text of an older model's reply, which is an object or a number if it is JSON. */
+/** Returns the text of an older model's reply. A reply that is JSON arrives as a parsed value. */
 function readText({ response }: Json): string {
 	if (response === undefined || response === null) return '';
 	return typeof response === 'string' ? response : JSON.stringify(response);
 }
 
-/** Returns the calls of an older model: `{ name, arguments }`, or the form of Chat Completions. */
+/** Converts the calls of an older model, `{ name, arguments }`, to the form of Chat Completions. */
 function readCalls(from: Json): Json[] {
 	return getObjects(from, 'tool_calls').map((call) => {
 		if (isRecord(call.function)) return call;
@@ -192,7 +190,7 @@ function readCalls(from: Json): Json[] {
 	});
 }
 
-/** Removes the `{ result: … }` of Cloudflare's REST API and of some gateways. */
+/** Unwraps the `{ result: … }` of Cloudflare's REST API and of some gateways. */
 function unwrap(body: Json): Json {
 	return isRecord(body.result) && body.choices === undefined ? body.result : body;
 }
@@ -248,7 +246,7 @@ function complaintOfError(thrown: unknown): unknown {
 	return known || isOfService ? complaintOfText(text, undefined) : thrown;
 }
 
-/** The error under `wrangler dev`, which has no models on a laptop. */
+/** The error under `wrangler dev`, because the models run only at Cloudflare. */
 function createOnlyRemote(): RunletError {
 	const remedy = 'Log in with npx wrangler login and set remote = true under [ai] in wrangler.toml, or deploy.';
 	return new RunletError('not_configured', `Workers AI runs at Cloudflare only. ${remedy}`, { needs: 'remote = true' });
@@ -271,7 +269,7 @@ function complaintOfText(text: string, status: number | undefined, headers?: Hea
 	return new ProviderComplaint({ status: own, headers, body: { error: { message: text, code: word } } });
 }
 
-/** Returns the code at the beginning of a message. Names of errors may precede the code. */
+/** Returns the code at the beginning of a message. Error names may precede the code. */
 function findCode(text: string): number | undefined {
 	const code = /^(?:\w*Error\b:?\s*)*(\d{4,5}):/.exec(text.trim())?.[1];
 	return code === undefined ? undefined : Number(code);

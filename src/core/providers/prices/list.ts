@@ -8,14 +8,12 @@ import { openai } from './openai.ts';
 import { findMoved } from './supplement.ts';
 import { xai } from './xai.ts';
 
-/**
- * Dollars for a million tokens or a thousand units. The last step below the input of a call counts for the whole call.
- */
+/** Dollars for a million tokens or a thousand units. The last step below a call's input applies to the whole call. */
 export type Rate = readonly { readonly from: number; readonly price: number }[];
 
 /**
- * The rates of a model by kind. `read` is input from a cache. `write` is input to a cache, and `hour` is input
- * to a cache that keeps it for an hour. Kinds such as `input_audio` are parts of `input`, `read` or `output`.
+ * The rates of a model by kind. `read` is input from a cache. `write` is input that is written to a cache, and `hour`
+ * is input that a cache keeps for an hour. Kinds such as `input_audio` are parts of `input`, `read` or `output`.
  */
 export type Rates = ReadonlyMap<string, Rate>;
 
@@ -31,10 +29,10 @@ interface ListedModel {
 }
 
 /**
- * The lists by Runlet's names of the providers. A line has a pattern of model names, the context window or 0, and
- * prices. `input=1.25,200000:2.5` is 1.25 dollars, and 2.5 above 200,000 tokens of input. The last valid prices count:
- * prices after `from=2026-08-17` are valid from that day on, prices after `at=3600-14400` between two seconds of each
- * day in UTC, and prices after `weekdays=3600-14400` also only from Monday to Friday.
+ * The price lists by provider name. A line has a pattern of model names, the context window (0 if unknown) and prices.
+ * `input=1.25,200000:2.5` means 1.25 dollars, or 2.5 if the input has over 200,000 tokens. The last valid prices count.
+ * Prices after `from=2026-08-17` are valid from that day on. Prices after `at=3600-14400` are valid between these
+ * seconds of each day in UTC, and prices after `weekdays=3600-14400` only from Monday to Friday.
  */
 const texts: ReadonlyMap<string, string> = new Map([
 	['anthropic', anthropic],
@@ -64,7 +62,7 @@ function find(provider: string, model: string): ListedModel | undefined {
 	const list = readList(provider);
 	const name = model.toLowerCase().trim();
 	const findIn = (text: string) => list.find(({ pattern }) => pattern.test(text));
-	// The list writes the dates of versions with hyphens.
+	// In the list, dates in model names have hyphens.
 	return findIn(name) ?? findIn(name.replace(/-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)/g, '-$1-$2-$3'));
 }
 

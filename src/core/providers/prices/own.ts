@@ -3,7 +3,7 @@ import type { ChatUsage, ModelPrice, ModelPrices } from '../../chat/index.ts';
 import type { Rates } from './list.ts';
 import { tokenRates } from './price.ts';
 
-/** Your own prices: for all models of a provider, for some by name, or a function that returns US dollars. */
+/** Your own prices: one for all models of a provider, prices by model name, or a function that returns US dollars. */
 export type OwnPrice = ModelPrice | ModelPrices | PriceFn;
 
 /** Returns the US dollars of a call, or `undefined` for an unknown model. */
@@ -32,7 +32,7 @@ export const modelPrices = v.record(modelName, modelPrice);
 
 export const ownPrice = v.union([v.function(), modelPrice, modelPrices]);
 
-/** Returns your own rates for a model: by one of its names, else by the longest matching beginning of a name. */
+/** Returns your own rates for a model by one of its exact names, else by the longest prefix such as `gpt-*`. */
 export function findOwnRates(price: OwnPrice | undefined, names: readonly string[]): Rates | undefined {
 	if (price === undefined || typeof price === 'function') return undefined;
 	const found = isModelPrice(price) ? price : findByName(price, names);

@@ -2,7 +2,7 @@ import type { ChatUsage, Units } from '../../chat/reply.ts';
 import { findRates, type Rate, type Rates } from './list.ts';
 import { findFactor, findTierRates, findTokenPrice, findUnitPrice, isFree } from './supplement.ts';
 
-/** The price of a call in US dollars, or the part without a known price: the model, a unit or a tier. */
+/** The price of a call in US dollars, or the part whose price is unknown: the model, a unit or a tier. */
 export type Price = { readonly usd: number } | { readonly unpriced: string };
 
 export type Billed = Pick<
@@ -10,7 +10,7 @@ export type Billed = Pick<
 	'inputTokens' | 'outputTokens' | 'cachedInputTokens' | 'units' | 'serviceTier' | 'speed' | 'region'
 >;
 
-/** The rates by units of tokens, which are parts of the input or of the output. */
+/** The rate of each unit that counts tokens. These tokens are part of the input or output tokens. */
 export const tokenRates: ReadonlyMap<string, string> = new Map([
 	['cache_write_tokens', 'write'],
 	['cache_write_1h_tokens', 'hour'],
@@ -22,13 +22,13 @@ export const tokenRates: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns the price of a call by the lists: the price of all tokens and all units, in its tier, speed and
- * region. `own` replaces the rates of the list, for every tier, speed and region.
+ * Returns the price of a call: the price of all tokens and units, by the lists for its tier, speed and region. `own`
+ * rates replace the listed rates, whatever the tier, speed and region.
  */
 export function findPrice(provider: string, model: string, billed: Billed, now: Date, own?: Rates): Price {
 	const rates = own ?? findAllRates(provider, model, now, billed.serviceTier);
 	if (rates === undefined) return { unpriced: `"${model}"` };
-	// OpenAI prices audio separately. Without that price, the price of text would be too low.
+	// OpenAI prices audio separately. Without a price for audio, the lower price of text would be used.
 	if (provider === 'openai' && own === undefined)
 		for (const kind of ['input_audio', 'output_audio'])
 			if (billed.units?.[`${kind}_tokens`] && !rates.has(kind)) return { unpriced: `${kind}_tokens of "${model}"` };
@@ -49,7 +49,7 @@ export function findPrice(provider: string, model: string, billed: Billed, now: 
 	return { usd };
 }
 
-/** Returns the highest price of a call: its input may be written to a cache, and its output may be of any kind. */
+/** Returns the highest price of a call: all input is written to a cache, and the output is of the dearest kind. */
 export function findMostPrice(provider: string, model: string, billed: Billed, now: Date, own?: Rates): Price {
 	const { inputTokens = 0, outputTokens = 0, units } = billed;
 	const rates = own ?? findAllRates(provider, model, now);
@@ -67,17 +67,17 @@ export function findMostPrice(provider: string, model: string, billed: Billed, n
 	return findPrice(provider, model, { ...billed, cachedInputTokens: undefined, units: more }, now, own);
 }
 
-/** The estimated tokens of a second of audio (`estimate.ts`). */
+/** The estimated number of tokens for a second of audio (`estimate.ts`). */
 const audioPerSecond = 32;
 
 export function isListed(provider: string, model: string, now: Date): boolean {
 	return findAllRates(provider, model, now) !== undefined;
 }
 
-/** Returns the rates of the list and the supplement. Divides rates of a tier by its factor, which is applied later. */
+/** Returns the listed rates. Divides rates of a tier by its factor, because `findPrice` multiplies by the factor. */
 function findAllRates(provider: string, model: string, now: Date, tier?: string): Rates | undefined {
 	const listed = findRates(provider, model, now);
-	// The list has models without a price: free models, and models that are not paid for by tokens.
+	// The list also has models without token prices. They are either free or not billed by tokens.
 	if (listed === undefined || (listed.size === 0 && !isFree(provider, model))) return undefined;
 	const more = ['input_audio', 'output_audio'].flatMap((kind) => {
 		const price = listed.has(kind) ? undefined : findTokenPrice(provider, model, kind);
@@ -101,7 +101,7 @@ function toUnitPrice(rates: Rates, unit: string): number | undefined {
 	return rate && at(rate, 0) / 1_000;
 }
 
-/** Returns the price of the tokens. A part with its own rate is not billed a second time with the whole. */
+/** Returns the price of the tokens. A part with its own rate is subtracted from the whole, so it is billed once. */
 function toDollars(rates: Rates, { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0, units = {} }: Billed) {
 	const take = (rate: string, count = 0): number => (rates.has(rate) ? count : 0);
 	const hour = take('hour', units.cache_write_1h_tokens);
@@ -128,7 +128,7 @@ function toDollars(rates: Rates, { inputTokens = 0, outputTokens = 0, cachedInpu
 	return dollars;
 }
 
-/** Lists the audio, images and video of a whole that have their own rate. */
+/** Returns the number of audio, image and video tokens. The number is 0 for a kind without its own rate. */
 function listParts(
 	unit: 'input' | 'cached' | 'output',
 	rate: 'input' | 'read' | 'output',
@@ -145,7 +145,7 @@ function sum(parts: readonly (readonly [string, number])[]): number {
 	return parts.reduce((total, [, count]) => total + count, 0);
 }
 
-/** Returns the unit of the dearest kind of output. Returns nothing if the dearest kind is text. */
+/** Returns the unit of the dearest kind of output, or `undefined` if this kind is text. */
 function dearestOutput(rates: Rates | undefined, inputTokens: number): string | undefined {
 	const price = (kind: string): number => at(rates?.get(kind) ?? [], inputTokens);
 	const [dearest] = ['output_audio', 'output_image', 'output_video'].sort((a, b) => price(b) - price(a));

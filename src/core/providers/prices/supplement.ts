@@ -12,23 +12,23 @@ const units: readonly (readonly [provider: string, unit: string, model: RegExp, 
 	['anthropic', 'web_fetches', /^/, 0],
 	['anthropic', 'tool_searches', /^/, 0],
 	['anthropic', 'container_minutes', /^/, 0.05 / 60],
-	// For models that do not reason, the price of a search of the preview tool includes the tokens of the results.
+	// For models without reasoning, the price of a preview search includes the tokens of the search results.
 	['openai', 'preview_searches', /^(gpt-4o|gpt-4\.1)/, 0.025],
 	['openai', 'preview_searches', /^/, 0.01],
 	['openai', 'web_searches', /^/, 0.01],
 	['openai', 'searched_requests', /^gpt-5/, 0.01],
 	['openai', 'searched_requests', /^/, 0.025],
 	['openai', 'file_searches', /^/, 0.0025],
-	// The price of a container's session of 20 minutes, by the memory of the container.
+	// The price of a container session of 20 minutes, by the container's memory.
 	['openai', 'containers', /^/, 0.03],
 	['openai', 'containers_4g', /^/, 0.12],
 	['openai', 'containers_16g', /^/, 0.48],
 	['openai', 'containers_64g', /^/, 1.92],
-	// An image is billed by the tokens of the model that makes it.
+	// Images cost nothing extra: the tokens of the image model are billed.
 	['openai', 'generated_images', /^/, 0],
-	// Used only for reservations: the price of the dearest image, made from another image.
+	// The price of the dearest image, which is made from another image. Used only for reservations.
 	['openai', 'image_generation', /^/, 0.35],
-	// From Gemini 3 on, models bill each query. Older models bill each grounded prompt.
+	// Models from Gemini 3 on are billed by query. Older models are billed by grounded prompt.
 	['gemini', 'web_searches', /^(models\/)?gemini-[3-9]/, 0.014],
 	['gemini', 'searched_prompts', /^/, 0.035],
 	['gemini', 'maps_queries', /^(models\/)?gemini-[3-9]/, 0.014],
@@ -52,12 +52,12 @@ const rates: readonly (readonly [provider: string, model: RegExp, kind: string, 
 	['openai', /^gpt-4o-mini-audio/, 'output_audio', 20],
 ];
 
-/** Rates for a million tokens of a tier, where they differ from the rates by the tier's factor. */
+/** The rates for a million tokens of a tier, if they are not the standard rates times the tier's factor. */
 const tierRates: readonly (readonly [provider: string, tier: string, model: RegExp, kind: string, usd: number])[] = [
 	['openai', 'flex', /^o4-mini/, 'read', 0.138],
 ];
 
-/** The factors of the price of all tokens, or `undefined` if the model is not sold so. The first match counts. */
+/** The factors for the price of all tokens. `undefined`: not sold for this model. The first match counts. */
 const factors: readonly (readonly [
 	provider: string,
 	field: Field,
@@ -107,7 +107,7 @@ export function findUnitPrice(provider: string, model: string, unit: string): nu
 	return units.find(([by, of, models]) => by === provider && of === unit && models.test(model))?.[3];
 }
 
-/** Returns the price of a million tokens of a kind. */
+/** Returns the price of a million tokens of one kind, such as `input_audio`. */
 export function findTokenPrice(provider: string, model: string, kind: string): number | undefined {
 	return rates.find(([by, models, of]) => by === provider && of === kind && models.test(model))?.[3];
 }
@@ -124,7 +124,7 @@ export function findFactor(provider: string, model: string, field: Field, value:
 	)?.[4];
 }
 
-/** Names that a provider moved to another model, but that the package lists at the old price. */
+/** Model names that a provider has redirected to another model, but that the package lists at the old price. */
 const moves: readonly (readonly [provider: string, names: RegExp, from: string, model: string])[] = [
 	['mistral', /^mistral-large-latest$/, '2025-12-02', 'mistral-large-2512'],
 	['mistral', /^ministral-3b-latest$/, '2025-12-02', 'ministral-3b-2512'],
@@ -135,7 +135,7 @@ const moves: readonly (readonly [provider: string, names: RegExp, from: string, 
 	['deepseek', /^deepseek-(chat|reasoner)$/, '2026-04-24', 'deepseek-v4-flash'],
 ];
 
-/** Returns the model that a moved name means now. */
+/** Returns the model to which a redirected name refers now. */
 export function findMoved(provider: string, name: string, now: Date): string | undefined {
 	const own = name.toLowerCase().trim();
 	return moves.find(

@@ -9,11 +9,11 @@ import type { CallKey, ReplyBuilder } from '../../adapter/reply.ts';
 import { dropUnsendable, isPlain, type ResponsesDialect, readVisible, removeResults } from './input.ts';
 import { countUnits, listSources, readServerCall, readUsageRecord } from './provider-tools.ts';
 
-/** The events with a piece of a text, or with a whole text. */
+/** Matches the events that carry a piece of a text (`delta`) or the whole text (`done`). */
 const textEvent =
 	/^response\.(output_text|refusal|reasoning_summary_text|reasoning_text|function_call_arguments|custom_tool_call_input)\.(delta|done)$/;
 
-/** The fields of whole texts other than `text`. */
+/** The event field with the whole text, by kind of text. A kind that is not listed uses the field `text`. */
 const wholeFields: Readonly<Record<string, string>> = {
 	refusal: 'refusal',
 	function_call_arguments: 'arguments',
@@ -47,7 +47,7 @@ export class ResponsesReader implements ReplyReader {
 		const response = getObject(event, 'response');
 		const item = getObject(event, 'item');
 		const [, kind, phase] = textEvent.exec(type) ?? [];
-		// The error of a gateway has no type.
+		// An error from a gateway has no `type`.
 		if (type === 'error' || (type === '' && event.error)) throw new ProviderComplaint({ body: event });
 		if (kind !== undefined) this.#readText(event, kind, phase === 'done');
 		else if (type === 'response.created') this.#open(response);
@@ -75,7 +75,7 @@ export class ResponsesReader implements ReplyReader {
 		return this.#pending;
 	}
 
-	/** Reads a piece of a text, or the whole text at its end. */
+	/** Reads the piece of text that an event carries, or the whole text from the last event of this text. */
 	#readText(event: Json, kind: string, isWhole: boolean): void {
 		const key = this.#getKey(event);
 		const isInput = kind === 'function_call_arguments' || kind === 'custom_tool_call_input';
@@ -128,7 +128,7 @@ export class ResponsesReader implements ReplyReader {
 		this.#reply.input(key, custom ? JSON.stringify(piece).slice(1, -1) : piece);
 	}
 
-	/** Returns the end of a text that no piece brought, or an empty text if the shown pieces differ from the text. */
+	/** Returns the part of a text that did not arrive in pieces. Empty if the received pieces differ from the text. */
 	#rest(part: string, all: string): string {
 		const received = this.#received.get(part) ?? '';
 		return all.startsWith(received) ? all.slice(received.length) : '';
@@ -172,7 +172,7 @@ export class ResponsesReader implements ReplyReader {
 		for (const source of listSources(item)) this.#reply.source(source);
 	}
 
-	/** Replaces the images of an item by the names of their files. */
+	/** Replaces the image data in an item by file names. */
 	#takeImages(item: Json): Json {
 		const { result, ...rest } = item;
 		if (item.type === 'code_interpreter_call' && Array.isArray(item.outputs))
@@ -182,13 +182,13 @@ export class ResponsesReader implements ReplyReader {
 		return { ...rest, file: this.#reply.image(format === 'svg' ? 'image/svg+xml' : `image/${format}`, result) };
 	}
 
-	/** Replaces the image of a program by the name of its file. */
+	/** Replaces an image that the code interpreter made by its file name. */
 	#takePlot(output: Json): Json {
 		const [, mime, data] = /^data:(image\/[\w.+-]+);base64,(.+)$/s.exec(getString(output, 'url') ?? '') ?? [];
 		return mime === undefined || data === undefined ? output : { type: 'image', file: this.#reply.image(mime, data) };
 	}
 
-	/** @param isWhole whether the response came without a stream. If it is unfinished, it continues in the background */
+	/** @param isWhole whether the response was not streamed. An unfinished response then continues in the background */
 	#open(response: Json, isWhole = false): void {
 		this.#response = response;
 		const goesOn = response.status === 'queued' || response.status === 'in_progress';
@@ -208,7 +208,7 @@ export class ResponsesReader implements ReplyReader {
 		throw new ProviderComplaint({ body: { error: error ?? { message } } });
 	}
 
-	/** Counts the billed units so far, because an interrupted response bills them too. */
+	/** Counts the units that are billed so far, because an interrupted response is billed too. */
 	#countUnits(output: readonly Json[] = [...this.#whole.values()]): void {
 		const none = Object.fromEntries(Object.keys(this.#units).map((unit) => [unit, 0]));
 		this.#units = countUnits(this.#response, output);
@@ -255,7 +255,7 @@ export class ResponsesReader implements ReplyReader {
 	}
 }
 
-/** The tiers with the usual price. */
+/** The service tiers with the standard price. */
 const usualTiers: ReadonlySet<string> = new Set(['default', 'auto', 'standard']);
 
 /** Returns why a reply is incomplete, or `undefined` if it is complete. */
