@@ -22,8 +22,8 @@ export function builtins(skills: Skills, skillContext?: SkillContext): Tool[] {
 }
 
 /**
- * Makes the same tools for a resolver. Adds `search_skills` if the resolver can search, and `read_skill_file` if
- * its skills can have files.
+ * Makes the skill tools for a resolver. Adds `search_skills` if the resolver can search, and `read_skill_file` if its
+ * skills can have files.
  */
 export function builtinsWithResolver(resolver: SkillResolver, skillContext?: SkillContext): Tool[] {
 	return createBuiltins(resolver, { skillContext });
@@ -31,7 +31,7 @@ export function builtinsWithResolver(resolver: SkillResolver, skillContext?: Ski
 
 export interface BuiltinOptions {
 	readonly skillContext?: SkillContext;
-	/** Combines the tools that skills bring with those of the run. Without it, `read_skill` says nothing about them. */
+	/** Adds the tools of skills to the run's tools. If it is missing, `read_skill` does not mention the added tools. */
 	readonly bundle?: ((skills: readonly Skill[]) => Bundle | undefined) | undefined;
 }
 
@@ -81,8 +81,8 @@ export function builtinReadSkillR(resolver: SkillResolver): Tool {
 }
 
 /**
- * Makes `apply_skill(name, ctx)`. It is like `read_skill`, and has a context for the skill's `bodyFn`. Values of
- * `skillContext` replace values of the model, so a model cannot forge `attachments`.
+ * Makes `apply_skill(name, ctx)`. It works like `read_skill` and also passes a context to the skill's `bodyFn`. Values
+ * of `skillContext` replace values from the model, so a model cannot forge `attachments`.
  */
 export function builtinApplySkillR(resolver: SkillResolver, skillContext?: SkillContext): Tool {
 	return applySkill(resolver, { skillContext });
@@ -112,8 +112,8 @@ function applySkill(resolver: SkillResolver, { skillContext, bundle }: BuiltinOp
 }
 
 /**
- * Makes `read_skill_file(name, path)`. The path must equal one of the skill's own paths, so no path leads out of its
- * folder. For any other path the answer lists the files of the skill.
+ * Makes `read_skill_file(name, path)`. The path must equal the path of one of the skill's files, so no path leads out
+ * of the skill's folder. For any other path, the answer lists the files of the skill.
  */
 export function builtinReadSkillFileR(resolver: SkillResolver): Tool {
 	return define({
@@ -129,9 +129,7 @@ export function builtinReadSkillFileR(resolver: SkillResolver): Tool {
 	});
 }
 
-/**
- * Makes `search_skills(query, limit?)` with the resolver's `searchFn`. The answer has scores if the resolver has them.
- */
+/** Makes `search_skills(query, limit?)` with the resolver's `searchFn`. Returns the scores of the resolver, if any. */
 export function builtinSearchSkillsR(resolver: SkillResolver): Tool {
 	return define({
 		name: 'search_skills',
@@ -146,7 +144,7 @@ export function builtinSearchSkillsR(resolver: SkillResolver): Tool {
 	});
 }
 
-/** The answer to the model if no skill has the name. */
+/** The answer to the model if no skill has the requested name. */
 export function describeUnknownSkill(name: string): string {
 	return `Unknown skill: ${name}`;
 }
@@ -180,7 +178,7 @@ function describeRequired({ skills, missing, circles }: Loaded, bundle: BuiltinO
 	return lines.flatMap(([what, list]) => (list.length === 0 ? [] : [`${what}: ${list.join(', ')}.`]));
 }
 
-/** The most paths in the answer for an unknown path. */
+/** The maximum number of paths that are listed in the answer for an unknown path. */
 const mostPaths = 200;
 
 function findFile({ name, files = {} }: Skill, path: string): string {

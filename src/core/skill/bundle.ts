@@ -4,7 +4,7 @@ import { findIn, type SkillResolver } from './resolver.ts';
 import type { Skill } from './skill.ts';
 import { readToolNames } from './skill.ts';
 
-/** A skill and all skills that it requires, and the problems with them. The skill itself is first. */
+/** A skill, all skills that it requires, and the problems with them. The skill itself is the first of `skills`. */
 export interface Loaded {
 	readonly skills: readonly Skill[];
 	/** Required names without a skill. */
@@ -42,13 +42,13 @@ export interface BundledTool {
 /** The tools that skills add to the tools of a run. */
 export interface Bundle {
 	readonly tools: readonly BundledTool[];
-	/** The tools that are left out, because another tool has the same name. */
+	/** The tools that are left out because their names were already taken by other tools. */
 	readonly taken: readonly BundledTool[];
 }
 
 /**
- * Combines the tools of skills: their own, and those of `offered` that they name in `allowed-tools`. If two tools have
- * one name, the earlier one counts: first the tools of the run, then those of the first skill.
+ * Combines the skills' own tools with the tools of `offered` that the skills name in `allowed-tools`. If two tools have
+ * the same name, a tool of the run comes before a skill's tool, and an earlier skill before a later skill.
  */
 export function createBundle(there: readonly Tool[], skills: readonly Skill[], offered: readonly Tool[]): Bundle {
 	const names = new Set(there.map(({ name }) => providerName(name)));

@@ -4,8 +4,8 @@ export type { Entry } from './yaml.ts';
 
 /**
  * A violation of the SKILL.md format. `line` counts from 1 in the file. `field` is a key of the front matter, or
- * `frontMatter`. A skill with an `error` does not work here. A skill with a `warning` works here, but maybe not
- * in other programs.
+ * `frontMatter`. A skill with an `error` does not work here. A skill with a `warning` works here, but possibly not in
+ * other programs.
  */
 export interface Violation {
 	readonly severity: 'error' | 'warning';
@@ -24,7 +24,7 @@ export type FrontMatter =
 	  }
 	| { readonly ok: false; readonly violation: Violation };
 
-/** The most characters of a front matter, because reading YAML takes time. */
+/** The maximum length of a front matter in characters. It is limited because reading YAML takes time. */
 const maxLength = 32_000;
 
 /**
@@ -43,7 +43,7 @@ export function readFrontMatter(text: string): FrontMatter {
 	const close = closing.exec(text);
 	if (close === null) return fail('is never closed: write a line `---` after its last key', 1);
 	const body = text.slice(closing.lastIndex).replace(/^\r?\n/, '');
-	// The YAML starts with the line break after the opening `---`. So its line numbers are those of the file.
+	// The YAML starts with the line break after the opening `---`, so its line numbers equal those of the file.
 	if (close.index > maxLength)
 		return fail(`has ${close.index} characters, and ${maxLength} are allowed: put long text in the body`, 1);
 	const yaml = text.slice(open.length, close.index).replace(/\r(?=\n|$)/g, '');
@@ -62,7 +62,7 @@ const plainLine = /^( *)([\w.-]+):[ \t]+([^\s"'|>[\]{}&!#,].*)$/s;
 /** Matches a line that continues the text above it. Does not match a line that looks like a key. */
 const nextLine = /^[ \t]+(?![a-z][\w.-]*:(?:\s|$))[^\s#]/;
 
-/** A plain text value with its deeper indented lines. */
+/** A plain text value, including the following lines with deeper indentation. */
 interface PlainValue {
 	readonly indent: string;
 	readonly key: string;
@@ -95,10 +95,10 @@ interface Repaired {
 	readonly repairs: readonly Violation[];
 }
 
-/** The most attempts to read the YAML with more values in quotes. */
+/** The maximum number of attempts to read the YAML. Each attempt quotes more values. */
 const maxRepairs = 10;
 
-/** Quotes each plain value with a problem, mostly an unquoted `: `. Returns `undefined` for unreadable YAML. */
+/** Quotes each plain value with a problem, mostly an unquoted `: `. Returns `undefined` if this does not help. */
 function repair(yaml: string, problems: readonly Problem[], round = 1): Repaired | undefined {
 	const repairs: Violation[] = [];
 	const open = problems.toSorted((one, other) => one.at - other.at);

@@ -111,7 +111,7 @@ function readList(entry: Entry | undefined): string[] | undefined {
 	return items.flatMap((item) => String(item).split(',')).flatMap((item) => item.trim() || []);
 }
 
-/** Returns the keys that have no field in `Skill`. A key without a value is left out. */
+/** Returns the keys that have no field in `Skill`. Leaves out keys without a value. */
 function readRest(entries: ReadonlyMap<string, Entry>, metadata: ReadonlyMap<string, Entry>): Record<string, unknown> {
 	const isList = (key: string) =>
 		listFields.some((field) => field === key) && readList(metadata.get(key)) !== undefined;
@@ -131,7 +131,7 @@ function toTextValue({ text, value }: Entry): unknown {
 	return text ?? value;
 }
 
-/** Returns the value. A number stays a text if it would be written back differently (`1.10`). */
+/** Returns the value. Returns a number as text if JavaScript would write the number differently (`1.10`). */
 function toValue({ text, value }: Entry): unknown {
 	return typeof value === 'number' && String(value) !== text ? text : value;
 }

@@ -9,34 +9,34 @@ export interface ListContext {
 }
 
 /**
- * A source of skills. `listFn` returns the skills that a turn lists. `readFn` finds a skill by name, listed or not.
- * `searchFn`, if present, gives the model a `search_skills` tool.
+ * A source of skills. `listFn` returns the skills that a turn lists. `readFn` finds a skill by its name, even if the
+ * skill is not listed. `searchFn`, if present, gives the model a `search_skills` tool.
  */
 export interface SkillResolver {
 	listFn(context: ListContext): readonly Skill[] | Promise<readonly Skill[]>;
 	readFn(name: string): Skill | undefined | null | Promise<Skill | undefined | null>;
 	searchFn?(query: string, options?: SearchOptions): readonly FoundSkill[] | Promise<readonly FoundSkill[]>;
 	/**
-	 * The number of skills that `listFn` does not list. The model is told of them. Without it the number is 0 or unknown.
+	 * The number of skills that `listFn` does not list, which is shown to the model. If missing, no number is shown.
 	 */
 	moreFn?(context: ListContext): number | Promise<number>;
-	/** Like `readFn`, but may leave out the text and the files. For callers that only need what the skill brings. */
+	/** Like `readFn`, but may leave out the text and files. For callers that need only the other fields. */
 	findFn?(name: string): Skill | undefined | null | Promise<Skill | undefined | null>;
-	/** Whether its skills can have files, which the tool `read_skill_file` reads. */
+	/** Whether the skills can have files. The tool `read_skill_file` reads these files. */
 	readonly hasFiles?: boolean;
-	/** All its skills, if it has them in memory. */
+	/** All skills of the resolver, if they are in memory. */
 	readonly skills?: readonly Skill[];
 }
 
-/** Lists every skill in every turn. Has no search. */
+/** Lists every skill in every turn. Has no search, because the model sees all skills. */
 export function inMemoryResolver(entries: readonly (AnyFn | Skill)[]): SkillResolver {
 	const skills = forAgent(entries);
 	return { listFn: () => skills, readFn: (name) => findSkill(skills, name), hasFiles: hasFiles(skills), skills };
 }
 
 /**
- * Lists only `alwaysOn`. The model finds the other skills with `search_skills` and reads them by name.
- * `alwaysOn` has skills, or names of skills in the list.
+ * Lists only the skills of `alwaysOn`. The model finds the other skills with `search_skills` and reads them by name.
+ * `alwaysOn` has skills, or the names of skills in `entries`.
  */
 export function searchableResolver(
 	entries: readonly (AnyFn | Skill)[],
@@ -71,7 +71,7 @@ export async function listAdvertised(resolver: SkillResolver, context: ListConte
 	return buildIndex(listed, resolver.searchFn === undefined ? 0 : await resolver.moreFn?.(context));
 }
 
-/** Finds a skill by its name, without its text if that is cheaper. */
+/** Finds a skill by its name. The skill may lack its text and files. */
 export async function findIn(resolver: SkillResolver, name: string): Promise<Skill | undefined> {
 	const found = resolver.findFn === undefined ? resolver.readFn(name) : resolver.findFn(name);
 	return (await found) ?? undefined;
@@ -160,7 +160,7 @@ export function listSkillsOf(skills: readonly Skill[]): SkillListing[] {
 	return skills.map(toListing);
 }
 
-/** Lists found skills, with their scores if there are any. */
+/** Lists the skills that a search found, with their scores if there are any. */
 export function listFoundSkills(found: readonly FoundSkill[]): (SkillListing & { score?: number })[] {
 	return found.map((skill) => ({
 		...toListing(skill),
@@ -178,8 +178,8 @@ export function indexLine({ name, description, when, modalities }: Listed): stri
 }
 
 /**
- * Builds the part of the system prompt that lists the skills. Empty if there are no skills. If there are `more`
- * skills than listed, a last line has their number and the way to find them.
+ * Builds the part of the system prompt that lists the skills. Empty if there are no skills. If there are `more` skills,
+ * a last line says how many, and how to find them.
  */
 export function buildIndex(skills: readonly Skill[], more = 0): string {
 	const lines = [
@@ -198,11 +198,11 @@ function renderClause(label: string, values: readonly string[] | undefined): str
 	return values === undefined || values.length === 0 ? '' : ` (${label}: ${values.join(', ')})`;
 }
 
-/** The fields of a skill that are searched. */
+/** The fields of a skill in which the search looks. */
 export type Searched = Pick<Skill, 'name' | 'description' | 'when'>;
 
 export interface SearchOptions {
-	/** The most results. The default is 10. */
+	/** The maximum number of results. The default is 10. */
 	readonly limit?: number;
 	/** The lowest score of a result. The default is 1, or 0 if the resolver has its own scores. */
 	readonly minScore?: number;
@@ -215,8 +215,8 @@ export interface FoundSkill extends Skill {
 }
 
 /**
- * Searches skills. The best skill is first, and equal scores keep their order. A substring counts 3 in the name,
- * 2 in the description, and 1 in each `when`, in any case. An empty query finds nothing.
+ * Searches skills, best first. Equal scores keep their order. A substring scores 3 in the name, 2 in the description,
+ * and 1 in each `when`, whether upper or lower case. An empty query finds nothing.
  */
 export function searchSkillsOf(
 	skills: readonly Skill[],

@@ -103,7 +103,7 @@ const written = v.strictObject({
 	frontMatter: v.optional(v.record(v.string(), v.unknown())),
 } satisfies Record<keyof Skill, v.GenericSchema>);
 
-/** Checks the fields and the tools of a skill that a program writes. Throws `invalid_skill` or `invalid_tool`. */
+/** Checks the fields and tools of a skill that was written in code. Throws `invalid_skill` or `invalid_tool`. */
 export function assertWritten(skill: Skill): void {
 	try {
 		checkFields(written, skill, 'skill', 'invalid_skill');
@@ -125,7 +125,7 @@ export function findSkill(skills: readonly Skill[], name: string): Skill | undef
 	return skills.find((skill) => skill.name === name);
 }
 
-/** Returns the text of a skill: what `bodyFn` makes of the context, else `body`, else an empty text. */
+/** Returns the text of a skill: the result of `bodyFn` for the context, else `body`, else an empty text. */
 export async function loadBody(skill: Skill, context: SkillContext = {}): Promise<string> {
 	const { bodyFn, body = '' } = skill;
 	if (bodyFn === undefined) return body;
@@ -157,7 +157,7 @@ export function toAllowedText(allowed: unknown): string | undefined {
 	return allowed.join(' ');
 }
 
-/** Replaces each pair of parentheses and its content by a space. An unclosed one goes to the end. */
+/** Replaces each `(…)` by a space. A parenthesis that is not closed extends to the end of the text. */
 export function removePatterns(text: string): string {
 	const kept: string[] = [];
 	for (let at = 0; at < text.length; ) {

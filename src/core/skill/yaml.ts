@@ -11,21 +11,21 @@ import {
 	type Node as YamlNode,
 } from 'yaml';
 
-/** A value of YAML, as JSON. */
+/** A YAML value, converted to JSON. */
 interface Value {
 	readonly value: unknown;
-	/** A scalar as it is written, such as `1.10` or `no`. A text is without its quotes. */
+	/** A scalar as the file has it, such as `1.10` or `no`. The quotes of a text are removed. */
 	readonly text?: string;
 	/** The keys of a map. */
 	readonly entries?: ReadonlyMap<string, Entry>;
 }
 
-/** A key of a map with its value. `line` counts from 1, and is the line of the key. */
+/** A key of a map with its value. `line` is the line of the key, counted from 1. */
 export interface Entry extends Value {
 	readonly line: number;
 }
 
-/** A mistake with its place: `line` counts from 1, `at` is an offset into the text. */
+/** A mistake with its position: `line` counts from 1, and `at` is an offset in the text. */
 export interface Problem {
 	readonly message: string;
 	readonly line: number;
@@ -38,7 +38,7 @@ export interface Parsed {
 	readonly problems: readonly Problem[];
 }
 
-/** How deep lists and maps may be nested. */
+/** The maximum depth of nested lists and maps. */
 const maxDepth = 64;
 const tooDeep = `Lists and maps are nested deeper than ${maxDepth}`;
 
@@ -130,7 +130,7 @@ function toValue(value: unknown, text = ''): Value {
 	return { value: Number.isFinite(value) ? value + 0 : text, text };
 }
 
-/** Writes a map as YAML 1.2 that YAML 1.1 reads alike: quotes texts that could be a number, a date or a boolean. */
+/** Writes a map as YAML that versions 1.1 and 1.2 read alike: a text like a number, date or boolean is quoted. */
 export function writeYaml(map: Readonly<Record<string, unknown>>): string {
 	const kept = new Map(Object.entries(map).filter(([, value]) => value !== undefined));
 	return stringify(kept, {

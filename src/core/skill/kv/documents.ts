@@ -16,7 +16,7 @@ import {
 } from './layout.ts';
 import { type ByMeaning, type FullText, readFullText, readVectors } from './search.ts';
 
-/** A problem with published skills, or with a read of them. */
+/** A problem with published skills, or with reading them. */
 export type SkillsProblem =
 	| 'not_read'
 	| 'index_invalid'
@@ -26,23 +26,23 @@ export type SkillsProblem =
 	| 'not_searchable'
 	| 'not_embedded';
 
-/** Called for a skipped, missing or broken value. `message` names the skill. `problem` is safe for any log. */
+/** Called for a skipped, missing or broken value. `message` names the skill. `problem` is safe to log anywhere. */
 export type OnProblem = (message: string, problem: SkillsProblem, skill?: string) => void;
 
 export interface DocumentsOptions {
 	readonly prefix: string;
-	/** The time limit of a read of KV in milliseconds. */
+	/** The time limit for each read of KV, in milliseconds. */
 	readonly timeoutMs: number;
 	readonly onProblem: OnProblem;
 }
 
-/** Reads the published documents with the cache of the isolate. Reports a missing or broken document as `undefined`. */
+/** Reads the published documents through the isolate's cache. Returns `undefined` for a missing or broken document. */
 export interface Documents {
-	/** Reads the index again if the isolate's copy is older. A failed read is not cached: the last good copy is used. */
+	/** Reads the index again if the isolate's copy is too old. If the read fails, returns the last good copy. */
 	readonly readIndex: (maxAgeMs: number) => Promise<SkillSet | undefined>;
 	/** Reads a text with its files. Does not cache the text, and does not report a missing text. */
 	readonly readBody: (hash: string) => Promise<v.InferOutput<typeof bodySchema> | undefined>;
-	/** Reads the document for the search. Each document is parsed once in each isolate. */
+	/** Reads the document for the search. Each isolate parses a document only once. */
 	readonly readSearch: (hash: string) => Promise<SearchDocument | undefined>;
 	readonly readVectors: (hash: string) => Promise<VectorsDocument | undefined>;
 }
@@ -117,7 +117,7 @@ interface Slot<T> {
 	loaded?: { readonly key: string; readonly value: T };
 }
 
-/** The values of one published set that an isolate has read, for the resolvers of many runs. */
+/** The values of a published set that an isolate has read. The resolvers of many runs share them. */
 interface Cache {
 	index?: { readonly set: SkillSet; readonly readAt: number };
 	readonly search: Slot<SearchDocument>;

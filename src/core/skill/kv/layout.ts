@@ -4,7 +4,7 @@ import { indexLine } from '../resolver.ts';
 
 /**
  * The layout of published skills in Workers KV. One index lists all skills. The key of every other value is a hash of
- * the value, so it never changes. Readers follow the index, so one write of the index publishes a whole set.
+ * the value, so a value never changes. Readers follow the index, so writing the index once publishes a whole set.
  */
 
 /** The default prefix of all keys. */
@@ -16,7 +16,7 @@ export const bodyKey = (prefix: string, hash: string): string => `${prefix}body:
 export const searchKey = (prefix: string, hash: string): string => `${prefix}search:${hash}`;
 export const vectorsKey = (prefix: string, hash: string): string => `${prefix}vectors:${hash}`;
 
-/** The most bytes of a value: https://developers.cloudflare.com/kv/platform/limits/ */
+/** The maximum size of a value in bytes: https://developers.cloudflare.com/kv/platform/limits/ */
 export const maxValueBytes = 25 * 1024 * 1024;
 
 /** A skill in the index. */
@@ -28,15 +28,15 @@ const entrySchema = v.object({
 	modalities: v.optional(v.array(v.string())),
 	requires: v.optional(v.array(v.string())),
 	'allowed-tools': v.optional(v.string()),
-	/** The hash in the `bodyKey` of its text and files. */
+	/** The hash in the `bodyKey` of the skill's text and files. */
 	hash: v.string(),
-	/** The paths of its files. */
+	/** The paths of the skill's files. */
 	files: v.optional(v.array(v.string())),
 });
 
 export type Entry = v.InferOutput<typeof entrySchema>;
 
-/** The value under `indexKey`. Entries are parsed one by one, so that a broken entry hides no other. */
+/** The value under `indexKey`. Entries are parsed one by one, so a broken entry does not hide the others. */
 const indexSchema = v.object({
 	version: v.literal(1),
 	/** The hash in the `searchKey` of the search document. */
@@ -56,15 +56,15 @@ export const searchSchema = v.object({
 export const bodySchema = v.object({
 	body: v.string(),
 	files: v.optional(v.record(v.string(), v.string())),
-	/** Only for skills put over HTTP: the keys of the SKILL.md that are not in the index. */
+	/** The SKILL.md keys that are not in the index. Present only for skills that were put over HTTP. */
 	frontMatter: v.optional(v.record(v.string(), v.unknown())),
 });
 
-/** The value under `vectorsKey`: a vector of each skill by one embedding model. Each number is a byte. */
+/** The value under `vectorsKey`: one vector for each skill, all by one embedding model. Each number is a byte. */
 export const vectorsSchema = v.object({
 	model: v.string(),
 	names: v.array(v.string()),
-	/** The hash of the embedded text of each name. */
+	/** For each name, the hash of the text that was embedded. */
 	texts: v.array(v.string()),
 	/** All vectors, one after the other, as signed bytes in base64. */
 	values: v.string(),
@@ -74,7 +74,7 @@ export const vectorsSchema = v.object({
 export interface SkillSet {
 	readonly entries: readonly Entry[];
 	readonly byName: ReadonlyMap<string, Entry>;
-	/** The number of characters of all lines of the set in a listing. */
+	/** The number of characters in a listing of the whole set. */
 	readonly length: number;
 	readonly search?: string;
 	readonly vectors?: { readonly hash: string; readonly model: string };
@@ -84,7 +84,7 @@ export const noSkills: SkillSet = { entries: [], byName: new Map(), length: 0 };
 
 const namedSchema = v.object({ name: v.string() });
 
-/** Reads the JSON of an index, else `undefined`. Skips and reports broken and duplicate entries. */
+/** Reads the JSON of an index. Returns `undefined` for other JSON. Skips and reports broken and duplicate entries. */
 export function readSkillSet(
 	json: unknown,
 	onProblem: (message: string, skill?: string) => void = () => {},
@@ -113,7 +113,7 @@ export function parseSkillSet(text: string | null): SkillSet {
 	return readSkillSet(parseJson(text)) ?? noSkills;
 }
 
-/** All keys that the index of a set names. */
+/** Returns all keys to which the index of a set refers. */
 export function listNamedKeys(prefix: string, { entries, search, vectors }: SkillSet): Set<string> {
 	const keys = entries.map(({ hash }) => bodyKey(prefix, hash));
 	if (search !== undefined) keys.push(searchKey(prefix, search));

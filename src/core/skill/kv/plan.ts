@@ -20,7 +20,7 @@ import {
 } from './layout.ts';
 import { writeFullText } from './search.ts';
 
-/** Why a skill is not published. `line` counts from 1, and `file` is a path below the folder of all skills. */
+/** The reason why a skill is not published. `line` counts from 1. `file` is relative to the skills folder. */
 export interface SkillProblem {
 	readonly skill: string;
 	readonly file: string;
@@ -28,7 +28,7 @@ export interface SkillProblem {
 	readonly line?: number;
 }
 
-/** The contents of KV: the index and the record of retired keys as text (`null` if missing), and all keys. */
+/** The contents of KV: all keys, and the texts of the index and of the record of retired keys (`null` if missing). */
 interface Stored {
 	readonly index: string | null;
 	readonly retired: string | null;
@@ -45,32 +45,32 @@ interface Wanted {
 }
 
 /**
- * The writes, in this order: `puts`, `retired`, `index`, `deletes`. Before the write of the index, readers get
- * the whole old set. After it, they get the whole new set.
+ * The writes in their order: `puts`, `retired`, `index`, `deletes`. Until the index is written, readers get the whole
+ * old set. After that, they get the whole new set.
  */
 export interface SkillsPlan {
 	readonly puts: readonly Put[];
-	/** The record of retired keys. It is missing, like `index`, if KV already has the same value. */
+	/** The record of retired keys. Like `index`, it is missing if KV already has the same value. */
 	readonly retired?: Put;
 	readonly index?: Put;
 	readonly deletes: readonly string[];
-	/** Names of skills without a problem. */
+	/** The names of skills that are new or changed. */
 	readonly published: readonly string[];
 	readonly unchanged: readonly string[];
 	readonly removed: readonly string[];
 	readonly problems: readonly SkillProblem[];
 }
 
-/** How long a value is kept after its last index: KV may serve an old index for a minute, and a run keeps its index. */
+/** How long a value is kept after its last index. KV may serve an old index for a minute, and a run keeps its index. */
 export const keptMs = 60 * 60_000;
 
-/** Milliseconds for which the record remembers a deleted key, because KV may list and serve it for some time. */
+/** How long the record remembers a deleted key, in milliseconds. KV may still list and serve the key for some time. */
 const rememberedMs = keptMs + 10 * 60_000;
 
-/** The size above which descriptions in the index are cut, because readers parse the whole index. */
+/** The index size above which descriptions are cut. It is limited because readers parse the whole index. */
 const maxIndexBytes = 1_900_000;
 
-/** Compares KV with the skills. Text that is not an index counts as missing. `now` is in milliseconds since 1970. */
+/** Compares KV with the skills. Treats a text that is not an index as missing. `now` is in milliseconds since 1970. */
 export async function planSkills(
 	stored: Stored,
 	{ skills, problems = [], kept: staying = [], vectors }: Wanted,
@@ -103,7 +103,7 @@ export async function planSkills(
 	const isSame = (entry: Entry) => JSON.stringify(before.byName.get(entry.name)) === JSON.stringify(entry);
 	const changed = listed.filter(({ name }) => valid.has(name));
 	return {
-		// A retired key may be deleted although KV still lists it.
+		// A retired key may already be deleted, although KV still lists it.
 		puts: [...values].filter(([key]) => !there.has(key) || (record.has(key) && !named.has(key))),
 		retired: retired !== null && retired !== stored.retired ? [retiredKey(prefix), retired] : undefined,
 		index: index !== stored.index ? [indexKey(prefix), index] : undefined,
@@ -146,13 +146,13 @@ async function createDocuments(
 
 const retiredSchema = v.object({ at: v.record(v.string(), v.number()) });
 
-/** Finds the keys that are no longer needed, each with the time, and those that no reader can need any more. */
+/** Finds the unneeded keys with the time since when they are unneeded, and the keys that can be deleted. */
 function retire(stored: Stored, needed: ReadonlySet<string>, named: ReadonlySet<string>, prefix: string, now: number) {
 	const parsed = v.safeParse(retiredSchema, parseJson(stored.retired));
 	const record = new Map(parsed.success ? Object.entries(parsed.output.at) : []);
 	const there = new Set(stored.keys.filter((key) => key !== indexKey(prefix) && key !== retiredKey(prefix)));
 	const unneeded = [...new Set([...there, ...named, ...record.keys()])].filter((key) => !needed.has(key)).sort();
-	// An interrupted publishing may have stored a time for a key that the index still names. This time is ignored.
+	// If a publish was interrupted, the record may have a time for a key that the index still names. Ignore this time.
 	const since = unneeded.map((key) => [key, named.has(key) ? now : (record.get(key) ?? now)] as const);
 	const at = since.filter(([key, time]) => there.has(key) || time + rememberedMs > now);
 	return {
@@ -167,7 +167,7 @@ function cutDescriptions(entries: readonly Entry[]): {
 	readonly listed: readonly Entry[];
 	readonly descriptions?: Record<string, string>;
 } {
-	// The length is reduced in large steps, so that a further skill rarely changes every entry.
+	// The length is reduced in large steps, so one more skill rarely changes all entries.
 	for (const length of [1_024, 512, 256, 192, 160, 128, 96, 64, 32]) {
 		const listed = entries.map((entry) => ({ ...entry, description: shorten(entry.description, length) }));
 		if (length > 32 && countBytes(JSON.stringify(listed)) > maxIndexBytes) continue;
@@ -182,7 +182,7 @@ function shorten(text: string, length: number): string {
 	return text.length <= length ? text : `${truncateText(text, length - 1).trimEnd()}…`;
 }
 
-/** A skill for publishing: its entry in the index, and the value with its text and files. */
+/** A skill to publish: its entry in the index, and the value with its text and files. */
 export interface PreparedSkill {
 	readonly entry: Entry;
 	readonly body: string;
@@ -191,11 +191,11 @@ export interface PreparedSkill {
 interface PrepareOptions {
 	/** The files beside SKILL.md, by path. */
 	readonly files?: Readonly<Record<string, string>>;
-	/** Whether to keep license, compatibility and the like, so that the SKILL.md can be written back. */
+	/** Whether to keep the other SKILL.md keys, such as `license`, so that the SKILL.md can be written back. */
 	readonly keepsFrontMatter?: boolean;
 }
 
-/** Prepares the skill of a valid SKILL.md. Throws if it is unreadable. */
+/** Prepares the skill of a valid SKILL.md. Throws if the SKILL.md is unreadable. */
 export async function prepareSkill(
 	name: string,
 	markdown: string,

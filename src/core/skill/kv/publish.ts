@@ -7,21 +7,21 @@ import { type PreparedSkill, planSkills, prepareSkill, type SkillProblem, type S
 export interface PublishOptions extends Pick<WriteOptions, 'onProgress'> {
 	/** The prefix of every key. The default is `skill:`. */
 	readonly prefix?: string;
-	/** Computes the vectors for the search by meaning. Without it no vectors are published. */
+	/** Computes the vectors for the search by meaning. If it is missing, no vectors are published. */
 	readonly embed?: (skills: readonly PreparedSkill[]) => Promise<Vectors>;
-	/** Milliseconds since 1970. The default is now. */
+	/** The current time in milliseconds since 1970. The default is `Date.now()`. */
 	readonly now?: number;
 }
 
 /** The names of the published skills. If a new version has a problem, the old version stays in KV. */
 export interface Published extends Pick<SkillsPlan, 'published' | 'unchanged' | 'removed' | 'problems'> {
-	/** Violations of the format in published skills. */
+	/** Format violations in published skills. */
 	readonly warnings: readonly SkillProblem[];
 }
 
 /**
- * Publishes the folders to KV. Writes only the differences, and removes entries that have not been in an index for an
- * hour. Throws if KV cannot be read or written.
+ * Publishes the folders to KV. Writes only the differences, and removes values that no index has named for an hour.
+ * Throws if KV cannot be read or written.
  */
 export async function publishFolders(
 	kv: SkillsKv,
@@ -48,7 +48,7 @@ export interface SkillFolder {
 	readonly files: Readonly<Record<string, string>>;
 }
 
-/** Prepares the skills of the folders. `problems` keep folders from being published, `warnings` do not. */
+/** Prepares the skills of the folders. Folders with `problems` are not published, but folders with `warnings` are. */
 export async function readSkills(folders: readonly SkillFolder[]) {
 	const skills = new Map<string, PreparedSkill & { readonly path: string }>();
 	const problems: SkillProblem[] = [];
@@ -98,15 +98,15 @@ function toProblem({ name, path }: SkillFolder, message: string, line?: number):
 interface WriteOptions {
 	/** Writes the index, which publishes the new set. The default is `kv.put`. */
 	readonly writeIndex?: (index: Put) => Promise<void>;
-	/** Called with the progress. `what` is `written` or `old entries removed`. */
+	/** Called to report progress. `what` is `written` or `old entries removed`. */
 	readonly onProgress?: (what: string, done: number, total: number) => void;
 }
 
-/** The most keys of one bulk write (https://developers.cloudflare.com/kv/api/write-key-value-pairs/). */
+/** The maximum number of keys in a bulk write (https://developers.cloudflare.com/kv/api/write-key-value-pairs/). */
 const bulkKeys = 500;
 const bulkBytes = 40_000_000;
 
-/** Writes a plan in its order. After an interruption readers see one whole set, and the next publishing continues. */
+/** Writes a plan in its order. After an interruption, readers get one whole set, and the next publish continues. */
 export async function writePlan(
 	kv: SkillsKv,
 	{ puts, retired, index, deletes }: SkillsPlan,

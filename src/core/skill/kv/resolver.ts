@@ -7,7 +7,7 @@ import type { SkillStore } from './layout.ts';
 import { defaultPrefix, type Entry, noSkills, type SkillSet } from './layout.ts';
 import type { Scored } from './search.ts';
 
-/** Makes the vectors of texts with the named model. */
+/** Computes the vectors of texts with the named model. */
 type EmbedTexts = (model: string, texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
 
 export interface KvResolverOptions {
@@ -16,19 +16,19 @@ export interface KvResolverOptions {
 	/** Serves only these skills, and lists all of them. */
 	readonly names?: readonly string[];
 	/**
-	 * The most characters of a full listing. The default is 4,000. If the index is longer, only the skills of
-	 * `alwaysOn` are listed, as many as fit. The model searches the other skills.
+	 * The maximum length of a full listing in characters. The default is 4,000. If the index is longer, only the skills
+	 * of `alwaysOn` are listed, as many as fit. The model finds the other skills by a search.
 	 */
 	readonly listLimit?: number;
-	/** Names that are always listed. */
+	/** The names of skills that are always listed. */
 	readonly alwaysOn?: readonly string[];
-	/** Milliseconds for which an isolate keeps the index. The default is 60,000, the delay of KV itself. */
+	/** How long an isolate caches the index, in milliseconds. The default is 60,000, the same as the delay of KV. */
 	readonly cacheMs?: number;
-	/** The most milliseconds of a read of KV. The default is 5,000. A slower read counts as failed. */
+	/** The time limit for each read of KV, in milliseconds. The default is 5,000. A slower read fails. */
 	readonly timeoutMs?: number;
 	/**
-	 * Computes the vector of a query. It is used to search by meaning, if the skills have vectors (`npm run skills
-	 * -- --embed MODEL`). If it is missing or fails, the search compares words.
+	 * Computes the vector of a query, for a search by meaning in skills with vectors (`npm run skills -- --embed
+	 * MODEL`). If the function is missing or fails, the search compares words.
 	 */
 	readonly embedFn?: EmbedTexts;
 	readonly onProblem?: OnProblem;
@@ -81,7 +81,7 @@ export function kvResolver(
 	return {
 		listFn: async () => (await begin()).listed.map(toSkill),
 		moreFn: async () => {
-			// Without an index the number is unknown. The next turn reads KV again.
+			// Without an index, the number is unknown. The next turn tries to read the index again.
 			const { served, listed } = (await view) ?? { served: [], listed: [] };
 			return served.length - listed.length;
 		},
@@ -108,7 +108,7 @@ export function kvResolver(
 	};
 }
 
-/** The skills of a set that one run serves. */
+/** The skills of a set that are available to one run. */
 interface View {
 	readonly set: SkillSet;
 	readonly served: readonly Entry[];
@@ -166,7 +166,7 @@ async function searchByMeaning(
 	}
 }
 
-/** Merges both rankings. Skills without a vector are ranked by words: the best word score counts as the best cosine. */
+/** Merges both rankings. A skill without a vector is ranked by its word score, scaled to the best cosine. */
 function mergeRankings(
 	byMeaning: readonly Scored[],
 	byWords: readonly Scored[],
@@ -184,7 +184,7 @@ function toSkill({ 'allowed-tools': allowed, hash: _, files: __, ...skill }: Ent
 	return allowed === undefined ? skill : { ...skill, frontMatter: { 'allowed-tools': allowed } };
 }
 
-/** Selects entries in order, as many as fit. */
+/** Selects the first entries that fit into the limit. */
 function selectFitting(entries: readonly Entry[], limit: number): Entry[] {
 	let room = limit;
 	return entries.filter((entry) => {

@@ -8,10 +8,10 @@ import type { Vectors } from './layout.ts';
 /** A name with its score. Higher is better. */
 export type Scored = readonly [name: string, score: number];
 
-/** Finds names by a text, the best first: BM25 over name, description and `when`, tolerant of word forms and typos. */
+/** Finds names by words, best first: BM25 over name, description and `when`. Tolerates word forms and typos. */
 export type FullText = (query: string, isServed: (name: string) => boolean) => Scored[];
 
-/** Stop words, including common words of descriptions. */
+/** Stop words, including words that are common in descriptions. */
 const empty = new Set(
 	`a about after all am an and any are as asked asks at be been before by can could do does doing for from get had has
 	have how i if in into is it its let make me my need needs new of on onto or our out over please should so some such
@@ -54,7 +54,7 @@ export function readFullText(json: unknown): FullText {
 		index.search(query, { filter: ({ id }) => isServed(String(id)) }).map(({ id, score }) => [String(id), score]);
 }
 
-/** Finds names by the vector of a query, nearest first, by the cosine of the angle between them. */
+/** Finds names by the vector of a query, nearest first. The score is the cosine between the vectors. */
 export type ByMeaning = (query: readonly number[], isServed: (name: string) => boolean) => Scored[];
 
 /** Returns the text of a skill from which its vector is made. */
@@ -62,7 +62,7 @@ export function toEmbeddedText({ name, description, when = [] }: Searched): stri
 	return [name, description, ...when].join('\n');
 }
 
-/** Converts a vector to signed bytes. Keeps the direction to about a hundredth, and loses the length. */
+/** Converts a vector to signed bytes. Keeps the direction with an error of about 1%, and drops the length. */
 export function toBytes(vector: readonly number[]): Int8Array {
 	const most = vector.reduce((max, value) => Math.max(max, Math.abs(value)), 0) || 1;
 	return Int8Array.from(vector, (value) => Math.round((value / most) * 127));
@@ -73,7 +73,7 @@ export function writeValues(rows: readonly Int8Array[]): string {
 	return toBase64(joinBytes(...rows.map((row) => new Uint8Array(row.buffer, row.byteOffset, row.length))));
 }
 
-/** Splits `values` into one vector for each name. Throws if the length does not fit. */
+/** Splits `values` into one vector for each name. Throws if the number of bytes does not fit. */
 export function readRows({ names, values }: Vectors): Int8Array[] {
 	const bytes = new Int8Array(fromBase64(values).buffer);
 	const dimensions = names.length === 0 ? 0 : bytes.length / names.length;
@@ -101,7 +101,7 @@ export function readVectors(vectors: Vectors): ByMeaning {
 	};
 }
 
-/** Keeps the vectors whose name and text hash are wanted. */
+/** Keeps the vectors for which `isWanted` returns true for the name and the hash of the text. */
 export function filterVectors(vectors: Vectors, isWanted: (name: string, text: string) => boolean): Vectors {
 	const { model, names, texts } = vectors;
 	const kept = readRows(vectors).flatMap((row, at) => {
