@@ -7,9 +7,9 @@ import { isParts } from './results.ts';
 import type { Tool, ToolCall, ToolResult } from './tool.ts';
 
 /**
- * Runs the tool that a call names, by its own name or its provider-safe alias. The result has the id of the call. A
- * thrown error, an unknown or unavailable tool and an invalid argument become `isError: true` with a text that tells
- * the model what to change. Throws only if the call is aborted.
+ * Runs the tool that a call names by its name or its provider-safe alias. The result has the id of the call. For a
+ * thrown error, an unknown or unavailable tool, or an invalid argument, the result has `isError: true` and a text that
+ * tells the model what to change. Throws only if the call is aborted.
  */
 export async function dispatch(
 	tools: readonly Tool[],
@@ -30,7 +30,7 @@ export function createResult(id: string, value: unknown): ToolResult {
 async function invokeCall(tools: readonly Tool[], call: ToolCall, context: InvokeContext): Promise<Outcome> {
 	const tool = findByCall(tools, call.name);
 	if (tool === undefined || !(await isAvailable(tool, context))) {
-		// The unavailable tool itself is not checked again.
+		// The message lists the other tools. `tool` is already known to be unavailable.
 		const others = tools.filter((other) => other !== tool);
 		return createFailure(
 			'unknown_tool',
@@ -40,7 +40,7 @@ async function invokeCall(tools: readonly Tool[], call: ToolCall, context: Invok
 	return invoke(tool, call.input, { ...context, callId: call.id });
 }
 
-/** Whether a tool may be used now. The answer is no if `isAvailable` throws or takes too long. */
+/** Whether a tool can be used now. Returns false if `isAvailable` throws or takes too long. */
 export async function isAvailable(tool: Tool, context: InvokeContext): Promise<boolean> {
 	if (tool.isAvailable === undefined) return true;
 	const { timeoutMs: _, answer: __, ...shown } = context;
@@ -65,7 +65,7 @@ async function listOffered(tools: readonly Tool[], context: InvokeContext): Prom
 	return names.length === 0 ? 'No tools are available: answer without one.' : `Use one of: ${names.join(', ')}.`;
 }
 
-/** Parses the JSON of a call's arguments. Empty text becomes `{}`, and unusable JSON stays a text for a later error. */
+/** Parses a call's arguments from JSON. Empty text becomes `{}`. Invalid JSON stays text, which is reported later. */
 export function parseToolInput(json: string): unknown {
 	if (json.trim() === '') return {};
 	try {
@@ -76,7 +76,7 @@ export function parseToolInput(json: string): unknown {
 	}
 }
 
-/** Converts the arguments of a call back to text: to JSON, or to the text itself if they never were JSON. */
+/** Converts the arguments of a call back to text. Arguments that never were valid JSON are still a text. */
 export function toInputText(input: unknown): string {
 	if (typeof input === 'string') return input;
 	try {

@@ -7,7 +7,7 @@ type FunctionName = 'fn' | 'isAvailable' | 'readArgs' | 'onRequest' | 'onResult'
 /** A tool without its functions: plain data that survives JSON. */
 export type ToolData = Omit<Tool, FunctionName | 'needsApproval'> & { readonly needsApproval?: boolean };
 
-/** The functions for `attach`: only the handler of a tool, or a record of its functions. */
+/** The functions that `attach` adds to a tool: only its handler, or a record of functions. */
 export type Handler = Tool['fn'] | Pick<Tool, FunctionName | 'needsApproval'>;
 
 /** Returns the tools as data, without their functions. */
@@ -19,7 +19,7 @@ export function toData(tools: readonly Tool[]): ToolData[] {
 }
 
 /**
- * Makes tools from data and attaches their functions by name. A tool without a handler is like a manual tool. Throws
+ * Makes tools from data and attaches their functions by name. A tool without a handler acts like a manual tool. Throws
  * `invalid_tool` with the name of the field if the data is not valid, or if a handler has no tool.
  */
 export function attach(data: unknown, handlers: Readonly<Record<string, Handler>> = {}): readonly Tool[] {

@@ -59,7 +59,7 @@ function checkDefinition(record: {
 	readonly inputSchema: unknown;
 }): Tool {
 	if (!isRecord(record)) throw createInvalid('tool', 'a record with name, description and inputSchema', record);
-	// Otherwise a misspelt field would be reported as missing.
+	// Check this first, because a misspelt required field would be reported as missing.
 	assertKnownFields(record, fields, { code: 'invalid_tool', owner: `tool ${record.name}` });
 	if (typeof record.description !== 'string')
 		throw createInvalid('description', 'a text that tells the model when to call it', record.description, record.name);
@@ -69,8 +69,8 @@ function checkDefinition(record: {
 }
 
 /**
- * Makes a tool from a function with a signature. The overrides replace fields of `meta.tool`, and `meta.tool`
- * replaces other fields of `meta`.
+ * Makes a tool from a function with a signature. A field is taken from `overrides`, else from `meta.tool`, else from
+ * the rest of `meta`.
  */
 export function fromFn(f: AnyFn, overrides: Partial<Tool> = {}): Tool {
 	const { name, description, inputSchema, outputSchema } = schemaFromFn(f);
@@ -112,7 +112,7 @@ export function forAgent(entries: ToolEntries): readonly Tool[] {
 
 function listEntries(entries: ToolEntries): readonly (AnyFn | Tool)[] {
 	if (Array.isArray(entries)) return [...entries];
-	// Without this check a single tool would be read as a record of its fields.
+	// Without this check, a single tool would be read as a toolbox whose tools are its fields.
 	if (isRecord(entries) && !('inputSchema' in entries)) return Object.values(entries);
 	throw createInvalid('tools', 'a list of tools, or a toolbox', entries);
 }
@@ -121,15 +121,15 @@ export function findByName(tools: readonly Tool[], name: string): Tool | undefin
 	return tools.find((tool) => tool.name === name);
 }
 
-/** Finds the tool that a model means: by its own name, or by the alias that the provider got. */
+/** Finds a tool by its own name, or by the alias that the provider has for it. */
 export function findByCall(tools: readonly Tool[], name: string): Tool | undefined {
 	return findByName(tools, name) ?? tools.find((tool) => providerName(tool.name) === name);
 }
 
-/** The most characters of a tool's name. */
+/** The maximum length of a tool's name in characters. */
 const maxName = 1_000;
 
-/** The form of a field: its description and its check. */
+/** The expected form of a field, in words and as a check. */
 type Form = readonly [expected: string, fits: (value: unknown) => boolean];
 
 const flag: Form = ['true or false', (value) => typeof value === 'boolean'];
@@ -214,7 +214,7 @@ function toOutputSchema(name: string, schema: unknown): JsonSchema {
 	return toUsableSchema(schema, 'outputSchema', name);
 }
 
-/** Converts a plain JSON Schema to 2020-12. Throws `invalid_tool` with the reason if inputs cannot be checked by it. */
+/** Converts a plain JSON Schema to 2020-12. Throws `invalid_tool` with the reason if the schema cannot check inputs. */
 function toUsableSchema(schema: JsonSchema, field: string, tool: string): JsonSchema {
 	try {
 		assertNotTooDeep(schema);
@@ -226,7 +226,7 @@ function toUsableSchema(schema: JsonSchema, field: string, tool: string): JsonSc
 	}
 }
 
-/** A schema of an object has at least one of these keywords, or no keywords at all. */
+/** A schema that describes an object has at least one of these keywords, or has no keywords at all. */
 const objectKeywords = ['type', 'properties', 'required', 'additionalProperties', '$ref', 'anyOf', 'oneOf', 'allOf'];
 
 function allowsObject(schema: JsonSchema): boolean {
@@ -254,9 +254,9 @@ function describeFound(got: unknown): string {
 const valid = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
- * Returns the name under which a provider gets a tool. A valid name (`^[a-zA-Z0-9_-]{1,64}$`) stays unchanged.
- * Any other name becomes a readable alias with a hash of the whole name, which is the same in every process.
- * Adapters send the alias. A call under the alias finds its tool.
+ * Returns the tool name that a provider gets. A valid name (`^[a-zA-Z0-9_-]{1,64}$`) stays unchanged. Any other name
+ * becomes a readable alias with a hash of the whole name. The alias is the same in every process. A call with the alias
+ * finds the tool.
  */
 export function providerName(name: string): string {
 	if (valid.test(name)) return name;

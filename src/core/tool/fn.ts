@@ -16,10 +16,10 @@ import {
 } from './schema.ts';
 import type { Tool } from './tool.ts';
 
-/** The name and the schema of one parameter. With `v.optional(…)` the parameter may be left out. */
+/** The name and schema of one parameter. A parameter with `v.optional(…)` can be left out. */
 export type Param = readonly [name: string, schema: AnySchema];
 
-/** The arguments of a list of parameters, as a TypeScript type. */
+/** The TypeScript type of the arguments for a list of parameters. */
 export type ArgsOf<P extends readonly Param[]> = P extends readonly [
 	readonly [string, infer S extends AnySchema],
 	...infer Rest extends readonly Param[],
@@ -32,8 +32,8 @@ export type ArgsOf<P extends readonly Param[]> = P extends readonly [
 /** The description of a function. */
 export interface FnMeta<P extends readonly Param[] = readonly Param[], S extends AnySchema = AnySchema> {
 	/**
-	 * Qualified name, such as `myapp/add`. Tools and skills made from the function have this name, unless `tool.name` or
-	 * `skill.name` differs.
+	 * The qualified name, such as `myapp/add`. It is also the name of the tool or skill made from the function, unless
+	 * `tool.name` or `skill.name` is set.
 	 */
 	readonly name: string;
 	/** Tells the model what the function does. */
@@ -69,7 +69,7 @@ export interface AnyFn {
 	readonly meta: FnMeta;
 }
 
-/** The possible return values: what `returns` describes, a promise of it, `parts(…)`, `askUser(…)` or `halt(…)`. */
+/** The possible return values: a value of `returns`, a promise of the value, `parts(…)`, `askUser(…)` or `halt(…)`. */
 type Returns<S extends AnySchema> = Awaitable<StandardSchemaV1.InferInput<S> | AskUser | Halt | Parts>;
 type Awaitable<T> = T | Promise<T>;
 
@@ -142,7 +142,7 @@ export function isFn(value: unknown): value is AnyFn {
 	return typeof value === 'function' && 'meta' in value && isRecord(value.meta) && typeof value.meta.name === 'string';
 }
 
-/** The signature of a function as schemas. */
+/** A function's signature, with its parameters and return value as JSON Schemas. */
 export interface FnSchema {
 	readonly name: string;
 	readonly description?: string;
@@ -184,7 +184,7 @@ export function schemaFromFn(f: AnyFn): FnSchema {
 	return schema;
 }
 
-/** Lists the names of the parameters in the order of the arguments. */
+/** Lists the parameter names in the order of the parameters. */
 export function listParamNames(f: AnyFn): readonly string[] {
 	return (f.meta.params ?? []).map(([name]) => name);
 }

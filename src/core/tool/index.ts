@@ -1,4 +1,4 @@
-/** `tool`: functions and records that a model may call. */
+/** `tool`: functions and records that a model can call. */
 
 export type { Env } from '../base/env.ts';
 export { dispatch } from './call.ts';

@@ -6,7 +6,7 @@ import { type Checked, checkInput, getProperties } from './schema.ts';
 import { copyData, inMemoryState } from './state.ts';
 import { type Note, noEnv, type Tool, type ToolContext } from './tool.ts';
 
-/** The reason why a call has no value. */
+/** The reason why a call returned no value. */
 export interface ToolFailure {
 	readonly kind: 'unknown_tool' | 'missing_argument' | 'invalid_argument' | 'failed';
 	/** Tells the model, or the calling program, what to change. */
@@ -21,19 +21,19 @@ const usualToolMs = 120_000;
 
 /** The context of a call: the data that the tool gets, and the time limit. */
 export type InvokeContext = Partial<ToolContext> & {
-	/** Milliseconds for the call, and for each question to the tool before it. The default is 120,000. */
+	/** The time limit in milliseconds for a call, and for each check before the call. The default is 120,000. */
 	readonly timeoutMs?: number;
-	/** Receives an error of a tool's function. The result has only its message. Must not throw. */
+	/** Receives an error that a tool's function threw. The result has only the error's message. Must not throw. */
 	readonly onThrow?: (tool: string, thrown: unknown) => void;
 	/** Creates the idempotency key of a call. The default is a random key. */
 	readonly createKey?: (callId: string) => string;
-	/** The answer to the question of the call. With an answer `onAnswer` runs instead of the function. */
+	/** The answer to the question that the call asked. With an answer, `onAnswer` runs instead of the function. */
 	readonly answer?: { readonly text: string; readonly resume: unknown };
 };
 
 /**
- * Runs one tool: checks the input, reads the arguments, shows the notes, and calls the function within its time
- * limit. A failure is returned as a value. Throws only `cancelled`, if the caller's signal aborts.
+ * Runs one tool: checks the input, reads the arguments, shows the notes, and calls the function within its time limit.
+ * Returns failures as values. Throws only `cancelled`, if the caller's signal aborts.
  */
 export async function invoke(tool: Tool, input: unknown, context: InvokeContext = {}): Promise<Outcome> {
 	const { timeoutMs = context.timeoutMs } = tool;
@@ -42,11 +42,11 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 		const emit = guardEmit(context.emit, signal);
 		const read = await readArguments(tool, input);
 		if (!read.ok) {
-			// A tool with an `onError` hook adds a note. Otherwise the result is enough.
+			// Only a tool with an `onError` hook adds a note, because the result already has the message.
 			if (tool.onError !== undefined) emitNote(emit, () => createErrorNote(tool, copyData(input), read.error.message));
 			return read;
 		}
-		// The tool owns the result of its `readArgs`. Without `readArgs`, each function gets its own copy of the
+		// The tool's hooks share the result of `readArgs`. Without `readArgs`, each hook gets its own copy of the
 		// model's arguments.
 		const args = (): unknown => (tool.readArgs === undefined ? copyData(read.value) : read.value);
 		if (tool.fn === undefined)
@@ -74,7 +74,7 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 	});
 }
 
-/** Checks a copy of the arguments against the tool's schema, and passes it through the tool's `readArgs`. */
+/** Checks a copy of the arguments against the tool's schema, and passes the copy to the tool's `readArgs`. */
 export async function readArguments(tool: Tool, input: unknown): Promise<Outcome> {
 	const given = input === undefined || input === null || input === '' ? {} : copyData(input);
 	if (typeof given === 'string') {
@@ -90,7 +90,7 @@ export async function readArguments(tool: Tool, input: unknown): Promise<Outcome
 	}
 }
 
-/** The same for parsed arguments. The result is a promise only if the schema or `readArgs` is. Throws their errors. */
+/** Like `readArguments`, for parsed arguments. Returns a promise only if the schema or `readArgs` is asynchronous. */
 export function checkArguments(tool: Tool, given: unknown): Outcome | Promise<Outcome> {
 	const read = (checked: Checked): Outcome | Promise<Outcome> => {
 		if ('issues' in checked) {
@@ -107,7 +107,7 @@ export function checkArguments(tool: Tool, given: unknown): Outcome | Promise<Ou
 	return checked instanceof Promise ? checked.then(read) : read(checked);
 }
 
-/** Joins the first issues. A model fixes only a few mistakes at a time. */
+/** Joins the first issues. The list is short because a model fixes only a few mistakes at a time. */
 function toList(issues: readonly string[]): string {
 	const shown = issues.slice(0, 20).join('\n');
 	return issues.length > 20 ? `${shown}\n… and ${issues.length - 20} more` : shown;
@@ -125,13 +125,13 @@ export function applyByName(
 	);
 }
 
-/** Makes the note for a successful call with the tool's `onResult`. A call that waits for an answer has no note. */
+/** Makes the note for a successful call with the tool's `onResult`. A call that asks the user has no note yet. */
 function createResultNote(tool: Tool, args: unknown, value: unknown): Note | undefined {
 	if (isAskUser(value)) return undefined;
 	return tool.onResult?.(args, copyData(isHalt(value) ? value.result : value));
 }
 
-/** Makes the note for a failed call with the tool's `onError`. With `ignore` there is no note. */
+/** Makes the note for a failed call with the tool's `onError`. If this hook returns `ignore`, there is no note. */
 function createErrorNote(tool: Tool, args: unknown, reason: string): Note | undefined {
 	const said = tool.onError?.(args, reason) ?? 'default';
 	if (said === 'ignore') return undefined;
@@ -142,7 +142,7 @@ export function createFailure(kind: ToolFailure['kind'], message: string): { ok:
 	return { ok: false, error: { kind, message } };
 }
 
-/** Waits for the work within its time limit. Its signal aborts with the caller's signal and at the end of the limit. */
+/** Limits the time of `work`. The signal of `work` aborts with the caller's signal and at the end of the time limit. */
 export async function limitTime(
 	name: string,
 	{ signal: outer, timeoutMs = usualToolMs }: InvokeContext,
@@ -212,7 +212,7 @@ async function call(tool: Tool, args: unknown, context: ToolContext): Promise<un
 	return applyByName(tool.fn.bind(tool), names, isRecord(args) ? args : {});
 }
 
-/** Passes the answer to its question to a tool. Without `onAnswer` the answer is the result. */
+/** Passes a person's answer to the tool that asked. Without `onAnswer`, the answer is the result. */
 function takeAnswer(
 	tool: Tool,
 	args: unknown,
@@ -222,7 +222,7 @@ function takeAnswer(
 	return tool.onAnswer === undefined ? text : tool.onAnswer(text, { args, resume }, context);
 }
 
-/** The most characters of the `resume` data of a question, as JSON. */
+/** The maximum length of a question's `resume` data in characters of JSON. */
 const longestResume = 262_144;
 
 /** Converts the return value of a tool to a JSON copy for the history. Fails if JSON cannot hold the value. */
@@ -261,17 +261,17 @@ function emitNote(emit: ToolContext['emit'], make: () => Note | undefined): void
 		const said = make();
 		if (said !== undefined && said !== null && said !== '') emit(said);
 	} catch {
-		// An error in a hook only drops its note.
+		// If a hook throws, only its note is missing.
 	}
 }
 
-/** Shows notes while the call runs. A reader whose `emit` throws must not make the call fail. */
+/** Shows notes while the call runs. An `emit` that throws does not make the call fail. */
 function guardEmit(emit: ToolContext['emit'] = () => {}, signal: AbortSignal): ToolContext['emit'] {
 	return (said) => {
 		try {
 			if (!signal.aborted) emit(said);
 		} catch {
-			// An error of a reader is not an error of the tool.
+			// A failure to show a note is not an error of the tool.
 		}
 	};
 }

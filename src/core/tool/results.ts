@@ -11,7 +11,7 @@ export interface AskUser {
 	readonly [control]: 'ask_user';
 	readonly question: string;
 	readonly options?: Readonly<Record<string, unknown>>;
-	/** The data that the tool needs with the answer. No reader gets this data. */
+	/** The data that the tool gets back together with the answer. The person never sees it. */
 	readonly resume?: unknown;
 }
 
@@ -62,9 +62,9 @@ export interface Parts {
 	readonly parts: readonly MessagePart[];
 }
 
-/** The most parts of one result. */
+/** The maximum number of parts of one result. */
 const mostParts = 32;
-/** The most characters of all texts and data of one result. */
+/** The maximum number of characters in the texts and data of one result. */
 const mostCharacters = 4_000_000;
 
 const optionalText = v.optional(v.string());
@@ -94,8 +94,8 @@ const partList = v.pipe(
 const result = v.object({ parts: partList });
 
 /**
- * A tool returns this to give text, images, audio and files. The model gets them as its provider has them within a
- * tool's result, or in the next message. Throws `invalid_request` with the name of an invalid part.
+ * A tool returns this to give text, images, audio and files. The model gets the parts within the tool's result if its
+ * provider allows this, else in the next message. Throws `invalid_request` with the name of an invalid part.
  */
 export function parts(list: readonly MessagePart[]): Parts {
 	return { [marker]: true, ...check(result, { parts: list }, 'parts') };

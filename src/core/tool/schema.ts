@@ -18,14 +18,14 @@ export type { JsonSchema };
  */
 export type AnySchema = StandardSchemaV1;
 
-/** The result of checking an input: the parsed value, or one line for each mistake, which begins with the path. */
+/** The result of checking an input: the parsed value, or one line for each mistake, starting with its path. */
 export type Checked = { readonly value: unknown } | { readonly issues: readonly string[] };
 
 export function isSchema(value: unknown): value is AnySchema {
 	return ((typeof value === 'object' && value !== null) || typeof value === 'function') && '~standard' in value;
 }
 
-/** Converts a schema to JSON Schema. Throws `invalid_tool`, which names `where`, if JSON Schema cannot express it. */
+/** Converts a schema to JSON Schema. If this is impossible, throws `invalid_tool` with `where` in the message. */
 export function toJsonSchema(schema: AnySchema, where: string): JsonSchema {
 	try {
 		const { $schema: _, ...json } = isValibot(schema)
@@ -44,14 +44,14 @@ export function toJsonSchema(schema: AnySchema, where: string): JsonSchema {
 	}
 }
 
-/** Whether a value may be left out: with `v.optional(…)`, or any schema that accepts `undefined`. */
+/** Whether a value can be left out, because the schema is `v.optional(…)` or accepts `undefined`. */
 export function isOptional(schema: AnySchema): boolean {
 	if (isValibot(schema)) return ['optional', 'exact_optional', 'nullish', 'undefinedable'].includes(schema.type);
 	const result = schema['~standard'].validate(undefined);
 	return !(result instanceof Promise) && result.issues === undefined;
 }
 
-/** Checks a value against a schema. Every issue begins with `path`. Only an asynchronous schema returns a promise. */
+/** Checks a value against a schema. Every issue begins with `path`. An asynchronous schema returns a promise. */
 export function checkWithSchema(schema: AnySchema, value: unknown, path = ''): Checked | Promise<Checked> {
 	const toChecked = (result: StandardSchemaV1.Result<unknown>): Checked =>
 		result.issues === undefined
@@ -63,7 +63,7 @@ export function checkWithSchema(schema: AnySchema, value: unknown, path = ''): C
 
 const validators = new WeakMap<JsonSchema, (input: unknown) => Checked | Promise<Checked>>();
 
-/** Registers `check` as the check for inputs of this JSON Schema. The check may also transform inputs. */
+/** Registers `check` as the check for inputs of this JSON Schema. The check can also transform inputs. */
 export function rememberCheck(schema: JsonSchema, check: (input: unknown) => Checked | Promise<Checked>): JsonSchema {
 	validators.set(schema, check);
 	return schema;
@@ -91,7 +91,7 @@ export function checkInput(schema: JsonSchema, input: unknown): Checked | Promis
 	});
 }
 
-/** Continues with the outcome of a check: at once, unless the schema is asynchronous. */
+/** Calls `next` with the result of a check: at once, or later if the schema is asynchronous. */
 function whenChecked(
 	checked: Checked | Promise<Checked>,
 	next: (checked: Checked) => Checked | Promise<Checked>,
@@ -114,7 +114,7 @@ export function prepareOutputCheck(schema: JsonSchema): (output: unknown) => Che
 	return check;
 }
 
-/** Combines named schemas into the `properties` of one. Moves the targets of `$ref`s to the root's `$defs`. */
+/** Makes one schema whose `properties` are the named schemas. Moves the targets of `$ref`s to the root's `$defs`. */
 export function asProperties(named: readonly (readonly [name: string, schema: JsonSchema])[]): JsonSchema {
 	const defs: Record<string, unknown> = {};
 	const properties = named.map(([name, schema], index) => {
@@ -144,7 +144,7 @@ function isValibot(schema: AnySchema): schema is GenericSchema {
 	return schema['~standard'].vendor === 'valibot';
 }
 
-/** Leaves out a check that JSON Schema cannot express. The validation still runs it. */
+/** Leaves out a check that JSON Schema cannot express. The check still runs when values are validated. */
 function withoutCheck({ errors, jsonSchema }: OverrideActionContext): ValibotJsonSchema | undefined {
 	return errors === undefined ? undefined : jsonSchema;
 }
@@ -164,7 +164,7 @@ function compileCheck(schema: JsonSchema): (input: unknown) => Checked {
 }
 
 function toIssuePath(issue: StandardSchemaV1.Issue): string[] {
-	// ArkType's path is an Array subclass. Its `map` adds an index to an empty path.
+	// ArkType's path is a subclass of Array whose `map` adds an index to an empty path.
 	return Array.from(issue.path ?? [], (segment) => String(typeof segment === 'object' ? segment.key : segment));
 }
 
@@ -173,14 +173,14 @@ function formatIssue(path: readonly string[], message: string): string {
 	return at === '' ? message : `${at}: ${message}`;
 }
 
-/** A walk through an input with its schema. The steps are limited, because branches of recursive schemas multiply. */
+/** A walk through an input and its schema. The visits are limited, because branches of recursive schemas multiply. */
 interface Walk {
 	readonly root: JsonSchema;
 	visits: number;
 }
 const mostVisits = 10_000;
 
-/** Whether an object in the value has a `null`. The value must not be too deep. */
+/** Whether an object within the value has a `null` field. The value must not be nested too deep. */
 function hasNull(value: unknown): boolean {
 	if (Array.isArray(value)) return value.some((entry) => entry !== null && hasNull(entry));
 	return isRecord(value) && Object.values(value).some((entry) => entry === null || hasNull(entry));

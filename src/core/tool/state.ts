@@ -3,27 +3,27 @@ import { countBytes } from '../base/bytes.ts';
 import { createFieldError, RunletError, toMessageText } from '../base/errors.ts';
 import { type AnySchema, checkWithSchema } from './schema.ts';
 
-/** The most characters of a key. */
+/** The maximum length of a key in characters. */
 const longestKey = 256;
-/** The most bytes of a value, as JSON. */
+/** The maximum size of a value in bytes of JSON. */
 const largestValue = 131_072;
-/** The most keys of a session. */
+/** The maximum number of keys in a session. */
 const mostKeys = 1_000;
 
 /**
  * A small key-value store of the session, for its tools (docs/tools.md, "State"). Values are JSON of up to 131,072
  * bytes, and a session has up to 1,000 keys. The changes of a call are stored once, together with its result. The call
- * itself sees them at once, other calls see them after its end. A failed or interrupted call changes nothing.
+ * itself sees them at once. Other calls see them after its end. A failed or interrupted call changes nothing.
  */
 export interface ToolState {
 	/** Returns a copy of the value of a key, or `undefined`. */
 	get(key: string): Promise<unknown>;
-	/** Returns a copy of the value, checked and typed by a schema. Throws if the value does not fit. */
+	/** Returns a copy of the value, checked and typed by a schema. Throws if the value does not fit the schema. */
 	get<S extends AnySchema>(key: string, schema: S): Promise<StandardSchemaV1.InferOutput<S> | undefined>;
 	set(key: string, value: unknown): Promise<void>;
-	/** Returns whether the key existed. */
+	/** Deletes a key. Returns whether the key existed. */
 	delete(key: string): Promise<boolean>;
-	/** Lists the keys with a prefix in order. The default is all keys. */
+	/** Lists the keys with a prefix in order. Without a prefix, lists all keys. */
 	list(prefix?: string): Promise<readonly string[]>;
 }
 
@@ -36,7 +36,7 @@ export interface StateStore {
 	set(key: string, value: unknown): unknown;
 	delete(key: string): unknown;
 	list(): readonly string[] | Promise<readonly string[]>;
-	/** Makes all changes of a call after its result is stored. Without it the changes are made one by one. */
+	/** Makes all changes of a call after its result is stored. If it is missing, the changes are made one by one. */
 	change?(changes: StateChanges): void | Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export function inMemoryState(entries: Readonly<Record<string, unknown>> = {}): 
 	});
 }
 
-/** The state of one call: the store with the call's own changes. Only `storeChanges` writes them to the store. */
+/** The state of one call: the store plus the call's own changes. Only `storeChanges` writes these to the store. */
 export interface StateDraft {
 	readonly state: ToolState;
 	/** Ends the draft and returns its changes. Later changes throw. */
@@ -91,7 +91,7 @@ export async function storeChanges(store: StateStore, changes: StateChanges): Pr
 	for (const [key, value] of changes) await (value === undefined ? store.delete(key) : store.set(key, value));
 }
 
-/** Creates the state that a tool gets, from a store. It checks keys and values, and copies values. */
+/** Creates the state that a tool gets, from a store. The state checks keys and values, and copies values. */
 function createState(store: StateStore): ToolState {
 	function get(key: string): Promise<unknown>;
 	function get<S extends AnySchema>(key: string, schema: S): Promise<StandardSchemaV1.InferOutput<S> | undefined>;
@@ -105,7 +105,7 @@ function createState(store: StateStore): ToolState {
 	return {
 		get,
 		set: async (key, value) => {
-			// The change is made synchronously, for callers that do not await it.
+			// The change is made before the first `await`, because some callers do not wait for it.
 			const before = store.get(checkKey(key));
 			const copy = checkValue(key, value);
 			const done = store.set(key, copy);
@@ -152,7 +152,7 @@ function createStateError(key: string, what: string): RunletError {
 	return createFieldError('invalid_request', 'state', `${key}: ${what}.`);
 }
 
-/** Copies objects and lists at any depth, also circular ones. Other values, such as a `Date`, are not copied. */
+/** Copies objects and lists at any depth, even circular ones. Keeps other values, such as a `Date`, as they are. */
 export function copyData<T>(value: T): T;
 export function copyData(value: unknown): unknown {
 	const copies = new Map<object, unknown[] | Record<string, unknown>>();
@@ -176,7 +176,7 @@ export function copyData(value: unknown): unknown {
 	return copied;
 }
 
-/** Freezes data at any depth. Skips frozen data. Deep nesting causes no error. */
+/** Freezes data at any depth. Skips data that is frozen already. Deep nesting causes no error. */
 export function freezeData<T>(data: T): T {
 	const open: unknown[] = [data];
 	while (open.length > 0) {
@@ -188,7 +188,7 @@ export function freezeData<T>(data: T): T {
 	return data;
 }
 
-/** Sets an own field. An assignment is many times faster, but means something else for a name such as `__proto__`. */
+/** Sets an own field. Assignment is many times faster, but names such as `__proto__` need `defineProperty`. */
 function setField(to: Record<string, unknown>, key: string, value: unknown): void {
 	if (!(key in to)) to[key] = value;
 	else Object.defineProperty(to, key, { value, writable: true, enumerable: true, configurable: true });

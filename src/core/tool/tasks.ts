@@ -4,7 +4,7 @@ import { RunletError } from '../base/errors.ts';
 import type { Workspace } from '../workspace/index.ts';
 import type { StateStore, ToolState } from './state.ts';
 
-/** The most lists, and the most tasks of a list. */
+/** The maximum number of lists, and of tasks in a list. */
 export const mostLists = 50;
 export const mostTasks = 200;
 
@@ -13,7 +13,7 @@ const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
 /** The title of a list, or the text of a task. */
 export const taskText = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
 
-/** The result of a task, or the reason of its failure. */
+/** The result of a task, or the reason why the task failed. */
 export const taskNote = v.pipe(v.string(), v.maxLength(1_000));
 
 const task = v.object({
@@ -25,7 +25,7 @@ const task = v.object({
 
 export const taskList = v.object({ id, title: taskText, tasks: v.pipe(v.array(task), v.maxLength(mostTasks)) });
 
-/** Complete changed lists, as a tool shows them. */
+/** The changed task lists that a tool shows. Each list is complete. */
 export const tasksShown = v.object({
 	type: v.literal('tasks'),
 	lists: v.pipe(v.array(taskList), v.maxLength(mostLists)),
@@ -36,7 +36,7 @@ export interface Task {
 	readonly id: string;
 	readonly text: string;
 	readonly outcome?: 'done' | 'failed';
-	/** The result, or the reason of the failure. */
+	/** The result, or the reason why the task failed. */
 	readonly note?: string;
 }
 
@@ -47,7 +47,7 @@ export interface TaskList {
 	readonly tasks: readonly Task[];
 }
 
-/** Complete changed task lists. A list replaces the earlier list with the same id. */
+/** The changed task lists. Each list is complete, and replaces the earlier list with the same id. */
 export interface TasksShown {
 	readonly type: 'tasks';
 	readonly lists: readonly TaskList[];
@@ -70,13 +70,13 @@ export async function readListIds(store: TaskStore): Promise<readonly string[]> 
 	return v.parse(v.optional(ids, []), await readKept(store, idsKey));
 }
 
-/** Reads a task list. Throws `invalid_argument` with the known ids for an unknown id. */
+/** Reads a task list. For an unknown id, throws `invalid_argument`, which lists the known ids. */
 export async function readTaskList(store: TaskStore, ids: readonly string[], id: string): Promise<TaskList> {
 	if (!ids.includes(id)) throw createUnknownId('listId', id, ids);
 	return v.parse(taskList, await readKept(store, toKey(id)));
 }
 
-/** Stores a new or changed list and the ids of all lists. In a workspace both writes are one step. */
+/** Stores a new or changed list and the ids of all lists. In a workspace, both are written in one step. */
 export async function keepTaskList(
 	{ workspace, state }: TaskStore & { readonly state: ToolState },
 	ids: readonly string[],
@@ -94,7 +94,7 @@ export async function keepTaskList(
 	await state.set(toKey(list.id), list);
 }
 
-/** Throws `invalid_request` if a key belongs to the task lists and its value is not a task list. Ignores other keys. */
+/** Throws `invalid_request` if the value under a task list key is not a task list. Ignores all other keys. */
 export function assertTasks(key: string, value: unknown): void {
 	if (key === idsKey) check(ids, value, key);
 	else if (key.startsWith(`${idsKey}/`)) check(taskList, value, key);

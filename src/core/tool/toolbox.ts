@@ -24,13 +24,13 @@ export type Toolbox = Readonly<Record<string, Tool>>;
 export type Args = Readonly<Record<string, unknown>>;
 
 /**
- * A tool in the format of OpenAI's function tools. `strict` is on, unless the tool accepts an object with fields
- * of any name, because strict mode cannot express such an object.
+ * A tool in the format of OpenAI's function tools. `strict` is on, unless an object of the arguments can have fields of
+ * any name. Strict mode cannot express such an object.
  */
 export interface ToolSpec {
 	readonly type: 'function';
 	readonly function: {
-		/** The name for providers: `providerName` of the tool's name. */
+		/** The name that providers see: `providerName` of the tool's name. */
 		readonly name: string;
 		readonly description: string;
 		readonly strict: boolean;
@@ -53,7 +53,7 @@ export function build(tools: readonly (AnyFn | Tool)[] | Toolbox | undefined, co
 function mayBeAvailable(tool: Tool, context: InvokeContext): boolean {
 	try {
 		const said = tool.isAvailable === undefined || tool.isAvailable(context);
-		// The call waits for this promise, and reports its failure.
+		// The promise is awaited when the tool is called. Only then is its failure reported.
 		if (said instanceof Promise) said.catch(() => {});
 		return Boolean(said);
 	} catch {
@@ -61,7 +61,7 @@ function mayBeAvailable(tool: Tool, context: InvokeContext): boolean {
 	}
 }
 
-/** Finds a tool of the box by its name or by the alias that `spec` shows. */
+/** Finds a tool of the box by its name, or by the alias that `spec` returns. */
 export function find(name: string, box: Toolbox): Tool | undefined {
 	return Object.hasOwn(box, name) ? box[name] : Object.values(box).find((tool) => providerName(tool.name) === name);
 }
@@ -102,7 +102,7 @@ export function validateRequired(name: string, args: Args, box: Toolbox): Outcom
 	return { ok: true, value: args };
 }
 
-/** Returns the value of an argument. If it is missing, `null` or an empty string, the outcome is `missing_argument`. */
+/** Returns the value of an argument, or `missing_argument` if it is missing, `null` or an empty string. */
 export function getArg(args: Args, key: string): Outcome {
 	const value = isRecord(args) && Object.hasOwn(args, key) ? args[key] : undefined;
 	return value === undefined || value === null || value === '' ? missingArgument(key) : { ok: true, value };
@@ -113,7 +113,7 @@ export function missingArgument(key: string): Outcome<never> {
 	return createFailure('missing_argument', `${key}: missing. Give it a value that is not empty.`);
 }
 
-/** Checks and reads the arguments as a call does, then passes them to `use`. */
+/** Checks and reads the arguments as in a call, then passes them to `use`. */
 export async function withArgs<T>(
 	name: string,
 	args: Args,
@@ -134,9 +134,9 @@ export async function withArgs<T>(
 }
 
 /**
- * Returns the tool's note for a request, or `undefined`. As in a call, the hook gets the arguments with the
- * defaults of the schema, or the result of `readArgs`. There is no note if the arguments do not fit the schema
- * or cannot be read. The result is a promise only if the schema or `readArgs` is asynchronous.
+ * Returns the tool's note for a request, or `undefined`. As in a call, the hook gets the arguments with the schema's
+ * defaults, or the result of `readArgs`. There is no note if the arguments do not fit the schema or cannot be read.
+ * Returns a promise only if the schema or `readArgs` is asynchronous.
  */
 export function onRequest(name: string, args: Args, box: Toolbox): Note | undefined | Promise<Note | undefined> {
 	const tool = find(name, box);
@@ -168,7 +168,7 @@ export function onError(name: string, args: Args, reason: string, box: Toolbox):
 	return said ?? 'default';
 }
 
-/** Returns the arguments with the defaults of the schema, or unchanged if they do not fit or the schema is asynchronous. */
+/** Returns the arguments with the schema's defaults. Unchanged if they do not fit, or for an async schema. */
 function fillDefaults(tool: Tool, args: Args): unknown {
 	const checked = checkInput(tool.inputSchema, copyData(args));
 	if (checked instanceof Promise) checked.catch(() => {});
@@ -201,9 +201,9 @@ function toToolSpec(tool: Tool): ToolSpec {
 }
 
 /**
- * Converts a schema to OpenAI's strict mode: every object is closed, and every property is required. An optional
- * property also accepts `null`, which `dispatch` treats as left out. A tuple accepts no further entries. An
- * object with fields of any name stays open, because a closed object would accept no field.
+ * Converts a schema to OpenAI's strict mode. Every object is closed, and every property is required. An optional
+ * property also accepts `null`, which `dispatch` treats as left out. A tuple accepts no further entries. An object with
+ * fields of any name stays open, because a closed object would accept no field.
  */
 function toStrict(schema: JsonSchema, isRoot = false): JsonSchema {
 	const mapped = mapInner(schema, (inner) => toStrict(inner));
@@ -228,7 +228,7 @@ function describesObject({ type, properties }: JsonSchema): boolean {
 	return [type].flat().includes('object') || properties !== undefined;
 }
 
-/** Whether the schema names no field of the object and allows any field. */
+/** Whether the schema names no fields of the object and allows any fields. */
 function isOpen(schema: JsonSchema): boolean {
 	return Object.keys(getProperties(schema)).length === 0 && schema.additionalProperties !== false;
 }

@@ -5,29 +5,29 @@ import { findReferred, holders, innerSchemas, type JsonSchema } from './keywords
 export interface Compiled {
 	readonly root: JsonSchema;
 	readonly patterns: ReadonlyMap<string, Pattern>;
-	/** The target of each schema with a `$ref`. */
+	/** For each schema with a `$ref`, the target of the `$ref`. */
 	readonly references: ReadonlyMap<JsonSchema, JsonSchema | boolean>;
-	/** Whether it uses `unevaluatedProperties` or `unevaluatedItems`. */
+	/** Whether the schema uses `unevaluatedProperties` or `unevaluatedItems`. */
 	readonly tracks: boolean;
 	readonly size: SchemaLimits;
 }
 
 /** The size of a schema, or the limits of its size. */
 export interface SchemaLimits {
-	/** Characters as JSON. */
+	/** The number of characters of the schema as JSON. */
 	readonly length: number;
 	/** The number of schemas within the schema. */
 	readonly schemas: number;
-	/** The number of characters of all patterns together. */
+	/** The number of characters in all patterns together. */
 	readonly patterns: number;
 }
 
 const defaultLimits: SchemaLimits = { length: 2_000_000, schemas: 50_000, patterns: 200_000 };
 
-/** The most schemas that check one value, including references. References can multiply without end. */
+/** The maximum number of schemas that check one value, including referenced schemas, which can multiply endlessly. */
 const maxInPlace = 5_000;
 
-/** The most references and choices that are nested in each other at the same value. */
+/** The maximum depth of references and choices that are nested at the same value. */
 const maxChain = 100;
 
 /** The reason why a schema cannot be used. It begins with the place in the schema. */
@@ -38,9 +38,9 @@ class SchemaError extends Error {
 }
 
 /**
- * Compiles a JSON Schema (2020-12), so that the time of checks is bounded. Throws a `SchemaError` if the schema
- * is too large or malformed, if a `pattern` cannot be matched, or if the target of a `$ref` is missing, outside
- * of the schema or in a circle.
+ * Compiles a JSON Schema (2020-12), so that each check takes a limited time. Throws a `SchemaError` if the schema is
+ * too large or malformed, if a `pattern` cannot be matched, or if the target of a `$ref` is missing, is outside the
+ * schema or refers back to it.
  */
 export function compileSchema(root: JsonSchema, limits: SchemaLimits = defaultLimits): Compiled {
 	const { length, schemas } = limits;
@@ -127,7 +127,7 @@ function readReference(
 	throw new SchemaError(at, `${shown} is nowhere in the schema`);
 }
 
-/** Throws if the same schema would check a value without end, or if too many schemas would check a value. */
+/** Throws if a schema would check the same value endlessly, or if too many schemas would check the same value. */
 function assertFinite(
 	root: JsonSchema,
 	known: ReadonlyMap<JsonSchema, readonly unknown[]>,
@@ -164,12 +164,12 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 const isType = (value: unknown): boolean => [value].flat().every((one) => isText(one) && types.includes(one));
 
-/** The check of a keyword's value, and its description. */
+/** How the value of a keyword is checked, and a description of the expected value. */
 type Form = readonly [isOne: (value: unknown) => boolean, expected: string];
 
 const number: Form = [(value) => typeof value === 'number', 'a number'];
 
-/** The forms of the keywords without schemas. Other keywords are not checked here. */
+/** The expected values of the keywords that hold no schemas. Other keywords are not checked here. */
 const forms: ReadonlyMap<string, Form> = new Map<string, Form>([
 	['type', [isType, `one of ${types.join(', ')}, or a list of them`]],
 	['enum', [Array.isArray, 'a list']],

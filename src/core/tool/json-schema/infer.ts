@@ -2,8 +2,8 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { JsonSchema } from './keywords.ts';
 
 /**
- * The type of the values that a JSON Schema literal describes, by its types, properties, items, enums, constants
- * and choices. Other keywords, such as references and patterns, give `unknown`.
+ * The type of the values that a JSON Schema literal describes. Types, properties, items, enums, constants and choices
+ * count. For other keywords, such as references and patterns, the type is `unknown`.
  */
 export type FromJsonSchema<S> = S extends { readonly const: infer C }
 	? C
@@ -49,12 +49,12 @@ type NamesOf<S> = S extends { readonly required: readonly (infer N)[] } ? N : ne
 
 type Flat<T> = { [K in keyof T]: T[K] };
 
-/** The type of the values that a schema gives: of valibot, Zod, ArkType and the like, or a JSON Schema literal. */
+/** The type of the values that a schema describes: of valibot, Zod or ArkType, or a JSON Schema literal. */
 export type FromAnySchema<S> = S extends StandardSchemaV1
 	? StandardSchemaV1.InferOutput<S>
 	: S extends JsonSchema
 		? FromJsonSchema<S>
 		: unknown;
 
-/** The type of a tool's checked input: an object, with unknown fields if its schema has none. */
+/** The type of a tool's checked input: an object. If the type is unknown, so are the object's fields. */
 export type InputOf<S> = unknown extends FromAnySchema<S> ? Record<string, unknown> : FromAnySchema<S>;

@@ -26,7 +26,7 @@ const mapsInPlace = ['dependentSchemas'];
 
 type Holds = 'schema' | 'list' | 'map';
 
-/** The keywords that hold schemas, and their form. All other keywords hold data. */
+/** The keywords that hold schemas, and whether they hold one schema, a list or a map. Other keywords hold data. */
 export const holders: ReadonlyMap<string, Holds> = new Map([
 	...[...single, ...singleInPlace].map((keyword) => [keyword, 'schema'] as const),
 	...[...lists, ...listsInPlace].map((keyword) => [keyword, 'list'] as const),
@@ -35,7 +35,7 @@ export const holders: ReadonlyMap<string, Holds> = new Map([
 
 const inPlace: ReadonlySet<string> = new Set([...singleInPlace, ...listsInPlace, ...mapsInPlace]);
 
-/** A schema inside another: its place, and whether it checks the same value. */
+/** A schema inside another schema: its path, and whether both schemas check the same value. */
 interface Inner {
 	readonly path: readonly string[];
 	readonly schema: unknown;
@@ -59,7 +59,7 @@ function listInner(holds: Holds | undefined, value: unknown): (readonly [name: s
 	return holds === 'map' && isRecord(value) ? Object.entries(value) : [];
 }
 
-/** Returns the schema with each direct inner schema changed. */
+/** Returns a copy of the schema, with each direct inner schema changed. */
 export function mapInner(schema: JsonSchema, change: (inner: JsonSchema, keyword: string) => unknown): JsonSchema {
 	const update = (keyword: string) => (value: unknown) => (isRecord(value) ? change(value, keyword) : value);
 	return Object.fromEntries(
@@ -73,7 +73,7 @@ export function mapInner(schema: JsonSchema, change: (inner: JsonSchema, keyword
 	);
 }
 
-/** Finds the target of a `$ref` into the same schema: `#` or a JSON pointer. Returns `undefined` for any other. */
+/** Finds the target of a `$ref` within the same schema: `#` or a JSON pointer. Else returns `undefined`. */
 export function findReferred(ref: string, root: JsonSchema): unknown {
 	if (ref === '#') return root;
 	if (!ref.startsWith('#/')) return undefined;
@@ -144,7 +144,7 @@ function withDependencies(schema: JsonSchema): JsonSchema {
 	};
 }
 
-/** `exclusiveMinimum: true` with `minimum` becomes a number. The same for the maximum. */
+/** `exclusiveMinimum: true` with `minimum` becomes a number, and so does `exclusiveMaximum: true` with `maximum`. */
 function withOpenEnds(schema: JsonSchema): JsonSchema {
 	return ['Minimum', 'Maximum'].reduce((current, name) => {
 		const [open, closed] = [`exclusive${name}`, name.toLowerCase()];

@@ -3,15 +3,15 @@ import { truncateText } from '../../base/text.ts';
 import { assertNotTooDeep, compileSchema, type SchemaLimits } from './compile.ts';
 import { type JsonSchema, mapInner, toCurrentDraft } from './keywords.ts';
 
-/** The limits of one schema of a client. */
+/** The limits for a single schema from a client. */
 const most: SchemaLimits = { length: 100_000, schemas: 2_000, patterns: 5_000 };
 
-/** The limits of all schemas of one request together. */
+/** The limits for all schemas of one request together. */
 const mostTogether: SchemaLimits = { length: 1_000_000, schemas: 10_000, patterns: 20_000 };
 
 /**
- * Reads the JSON Schemas of one request, for tools and for answers. Returns each schema in the form of 2020-12.
- * Throws `invalid_request`, with the field, for a schema that is not usable or too large.
+ * Reads the JSON Schemas of one request, for tools and for answers. Returns each schema as JSON Schema 2020-12. Throws
+ * `invalid_request`, which names the field, for a schema that is not usable or too large.
  */
 export function createSchemaReader(): (schema: JsonSchema, field: string) => JsonSchema {
 	const left = { ...mostTogether };
@@ -34,16 +34,16 @@ export function createSchemaReader(): (schema: JsonSchema, field: string) => Jso
 	};
 }
 
-/** Keywords that restrict no value. */
+/** Keywords that do not restrict any value. */
 const remarks: ReadonlySet<string> = new Set(['examples', 'example', '$comment', 'default', 'markdownDescription']);
 
-/** The limits of a step. */
+/** The limits to which one step cuts a schema. */
 interface Step {
-	/** The most characters of a description. */
+	/** The maximum length of a description in characters. */
 	readonly description: number;
-	/** The most levels. Deeper schemas become `{}`. */
+	/** The maximum depth of schemas. Deeper schemas become `{}`. */
 	readonly depth: number;
-	/** The most values of an `enum`. A longer `enum` is left out. */
+	/** The maximum number of values of an `enum`. A longer `enum` is left out. */
 	readonly values: number;
 }
 
@@ -57,7 +57,7 @@ const steps: readonly Step[] = [
 ];
 
 /**
- * Cuts a schema to a number of characters for a model. Every value of the schema fits the cut schema: examples are
+ * Cuts a schema to a number of characters for a model. Values of the schema also fit the cut schema: examples are
  * dropped, descriptions are shortened, and deep parts become `{}`. The caller checks values by the whole schema.
  */
 export function slimSchema(schema: JsonSchema, mostCharacters: number): JsonSchema {
@@ -73,11 +73,11 @@ function isWithin(schema: JsonSchema, mostCharacters: number): boolean {
 	return JSON.stringify(schema).length <= mostCharacters;
 }
 
-/** Keywords whose inner schema must not become looser. */
+/** Keywords that are dropped, because loosening their inner schemas could exclude valid values. */
 const reversed = /^(not|if|then|else|contains|minContains|maxContains|unevaluated\w+|dependent\w+)$/;
 
 function cutSchema(schema: JsonSchema, step: Step, depth: number): JsonSchema {
-	// The target of a reference may be cut off, so references become `{}` from the second step on.
+	// The target of a reference can be cut off, so references become `{}` from the second step on.
 	const isShallow = step !== steps[0];
 	if (depth <= 0 || (isShallow && (schema.$ref !== undefined || schema.$dynamicRef !== undefined))) return {};
 	const kept = Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {

@@ -4,15 +4,15 @@ import type { Compiled } from './compile.ts';
 import type { JsonSchema } from './keywords.ts';
 import { countCharacters, equals, findNumberIssues, fitsFormat, getType, isOfType, toCanonicalText } from './values.ts';
 
-/** The most work of one check, as the number of visited schemas and values. This takes about 50 ms. */
+/** The maximum work of one check, counted in visited schemas and values. It takes about 50 ms. */
 const maxWork = 100_000;
 
-/** The deepest nesting of schemas during a check. */
+/** The maximum depth of nested schemas during a check. */
 const maxDepth = 600;
 
 const maxIssues = 50;
 
-/** The most characters of a value in a report. */
+/** The maximum length of a value in a report, in characters. */
 const maxShown = 300;
 
 interface Issue {
@@ -20,12 +20,12 @@ interface Issue {
 	readonly message: string;
 }
 
-/** The names or indices that were checked in an object or a list. */
+/** The names in an object, or the indices in a list, that were checked. */
 type Seen = Set<string> | undefined;
 
 /**
- * Checks an input against a JSON Schema (2020-12). Returns one line for each mistake. A line begins with the
- * path of the mistake. The time is bounded for every schema and input: an input that takes longer is invalid.
+ * Checks an input against a JSON Schema (2020-12). Returns one line for each mistake, which begins with the path of the
+ * mistake. The time of a check is limited: an input that takes longer counts as invalid.
  */
 export function findIssues(compiled: Compiled, input: unknown): readonly string[] {
 	const check = new Check(compiled);
@@ -118,7 +118,7 @@ class Check {
 		return fits;
 	}
 
-	/** Whether at least one and at most `most` of the schemas fit. Else reports the mistakes of the nearest schema. */
+	/** Whether at least one and at most `most` schemas fit. If none fits, reports the nearest schema's mistakes. */
 	#fitsSome(schemas: readonly unknown[], value: unknown, seen: Seen, most: number): boolean {
 		const before = this.issues;
 		let nearest: readonly Issue[] | undefined;
@@ -290,7 +290,7 @@ class Check {
 	};
 }
 
-/** Whether a schema is nearer to fitting: its first mistake is deeper in the value, or it has fewer mistakes. */
+/** Whether `issues` are nearer to a fit than `than`: the first mistake is deeper in the value, or there are fewer. */
 function isNearer(issues: readonly Issue[], than: readonly Issue[]): boolean {
 	const depth = (of: readonly Issue[]): number => of[0]?.path.length ?? 0;
 	return depth(issues) === depth(than) ? issues.length < than.length : depth(issues) > depth(than);

@@ -2,7 +2,7 @@ import { format as formats } from '@cfworker/json-schema';
 import { isRecord } from '../../base/json.ts';
 import type { JsonSchema } from './keywords.ts';
 
-/** Adds the work of a comparison. Throws if the total is too high. */
+/** Adds the work of a comparison. Throws if the total work is too high. */
 type Spend = (work: number) => void;
 
 export function equals(one: unknown, other: unknown, spend: Spend): boolean {
@@ -22,7 +22,7 @@ export function equals(one: unknown, other: unknown, spend: Spend): boolean {
 	);
 }
 
-/** Writes a value as a text that is the same for equal values. */
+/** Converts a value to a text. Equal values have the same text. */
 export function toCanonicalText(value: unknown, spend: Spend): string {
 	spend(1 + (typeof value === 'string' ? value.length / 500 : 0));
 	if (Array.isArray(value)) return `[${value.map((entry) => toCanonicalText(entry, spend)).join()}]`;
@@ -37,7 +37,7 @@ const checkedFormats: ReadonlySet<string> = new Set([
 	...['uri-template', 'uuid', 'json-pointer', 'relative-json-pointer', 'regex'],
 ]);
 
-/** Whether a text has a format. An unchecked format always fits. */
+/** Whether a text has a format. Returns true for a format that is not checked. */
 export function fitsFormat(format: string, text: string): boolean {
 	return !checkedFormats.has(format) || formats[format]?.(text) !== false;
 }

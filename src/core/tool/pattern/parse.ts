@@ -8,29 +8,29 @@ export type Node =
 	| { readonly type: 'choice'; readonly nodes: readonly Node[] }
 	| { readonly type: 'repeat'; readonly body: Node; readonly least: number; readonly most: number };
 
-/** One character of a set. */
+/** A node that matches one character of a set. */
 export interface Char {
 	readonly type: 'char';
 	readonly matches: (point: number) => boolean;
 }
 
-/** The most characters of a lookbehind. */
+/** The maximum length of a lookbehind in characters. */
 const maxBehind = 100;
 
-/** The deepest nesting of groups. */
+/** The maximum depth of nested groups. */
 const maxNesting = 50;
 
-/** The most characters of a pattern. */
+/** The maximum length of a pattern in characters. */
 const maxPatternLength = 4_000;
 
 /**
- * Parses a pattern. Throws a plain `Error` with the reason if it is not valid or cannot be matched in linear time: back
- * references, and lookbehinds of variable length.
+ * Parses a pattern. Throws a plain `Error` with the reason if the pattern is not valid or cannot be matched in linear
+ * time, as with back references and lookbehinds of variable length.
  */
 export function parsePattern(pattern: string): Node {
 	if (pattern.length > maxPatternLength) throw new Error(`is longer than ${maxPatternLength} characters`);
 	const source = removeNeedlessEscapes(pattern);
-	// The engine's own parser checks the syntax, so the parser below does not.
+	// The JavaScript engine checks the syntax here, so the parser below does not.
 	new RegExp(source, 'u');
 	return new Reader(source).read();
 }
@@ -126,7 +126,7 @@ class Reader {
 	}
 }
 
-/** Returns the characters of a node with a fixed length. */
+/** Returns the characters of a node whose length is fixed. Returns `undefined` for other nodes. */
 function toCharacters(node: Node): readonly Char[] | undefined {
 	if (node.type === 'char') return [node];
 	if (node.type === 'repeat') {
@@ -140,7 +140,7 @@ function toCharacters(node: Node): readonly Char[] | undefined {
 	return parts.includes(undefined) || characters.length > maxBehind ? undefined : characters;
 }
 
-/** Makes the test of one character. The regular expression sees only that character, so it is fast. */
+/** Makes the test for one character. Its regular expression gets only this character, so it is fast. */
 function toChar(source: string): Char {
 	const own = source.codePointAt(0) ?? 0;
 	if (source !== '.' && source.length === (own > 0xffff ? 2 : 1))

@@ -1,7 +1,7 @@
 import { doNow, type StepCounter, type Steps, uncounted } from '../../base/work.ts';
 import { type Char, type Node, parsePattern } from './parse.ts';
 
-/** A step of a program. After each step except `match`, `jump` and `split`, the next step follows. */
+/** A step of a program. The next step follows, except after `match`, `jump` and `split`. */
 type Step =
 	| { readonly type: 'match' }
 	| Char
@@ -22,14 +22,14 @@ interface Program {
 	depth: number;
 }
 
-/** The most steps of a pattern, with its lookarounds. Counted repetitions are written out. */
+/** The maximum number of steps of a pattern, including lookarounds. Each counted repetition has its own steps. */
 const maxSteps = 4_000;
 
 /** A pattern that is matched in time proportional to the length of the text. */
 export interface Pattern {
 	/** Whether any part of the text matches. */
 	matches(text: string): boolean;
-	/** Returns the same as `matches`, as a computation that yields. Counts each step for each character. */
+	/** Computes the same as `matches`, but yields now and then. Counts each step for each character as work. */
 	test(text: string, work: StepCounter): Steps<boolean>;
 	/** Returns the index of the first match, or -1. Counts and yields like `test`. */
 	find(text: string, work: StepCounter): Steps<number>;
@@ -125,16 +125,16 @@ function writeRepeat(
 	for (const split of splits) split.to.push(steps.length);
 }
 
-/** Each copy costs at least one step, because even an empty body repeated a billion times takes time to write. */
+/** Each copy costs at least one step, because writing even an empty body a billion times takes long. */
 function writeOnce(body: Node, program: Program, budget: { left: number }, depth: number): void {
 	if (budget.left-- <= 0) throw new Error('is too large: use fewer, or smaller, repetitions');
 	write(body, program, budget, depth);
 }
 
 /**
- * Finds the places of a text where a match begins. Walks from the end of the text to its start, and marks the
- * steps from which a match can be reached. So each step is visited once for each character, except in loops,
- * without backtracking.
+ * Finds the places of a text where a match begins. Walks from the end of the text to its start, and marks the steps
+ * from which a match can be reached. There is no backtracking: each step is visited once for each character, except in
+ * loops.
  */
 function* findMatches({ steps }: Program, text: string, work: StepCounter): Steps<Places> {
 	const looks = new Map<Step, Uint8Array>();
@@ -148,7 +148,7 @@ function* findMatches({ steps }: Program, text: string, work: StepCounter): Step
 		const point = text.codePointAt(index);
 		here.fill(0);
 		let visits = 0;
-		// A loop jumps back to a step that is visited later, so the walk repeats until nothing changes.
+		// A loop jumps back to a step that this walk visits later, so the walk repeats until nothing changes.
 		for (let changed = true; changed; visits += steps.length) {
 			changed = false;
 			for (let place = steps.length - 1; place >= 0; place--) {
@@ -185,13 +185,13 @@ function* findMatches({ steps }: Program, text: string, work: StepCounter): Step
 	return { at, some };
 }
 
-/** Marks for the UTF-16 indexes where matches begin, and whether a match exists. */
+/** The UTF-16 indexes where matches begin, each marked by 1, and whether there is any match. */
 interface Places {
 	readonly at: Uint8Array;
 	readonly some: boolean;
 }
 
-/** Returns the beginning of the character in front of an index. */
+/** Returns the start index of the character in front of an index. */
 function stepBack(text: string, index: number): number {
 	const isPair = index > 1 && isLow(text.charCodeAt(index - 1)) && isHigh(text.charCodeAt(index - 2));
 	return index - (isPair ? 2 : 1);
