@@ -26,7 +26,7 @@ export function arithmeticTool(): Tool {
 
 /**
  * Computes an expression of numbers, `+ - * / %`, `^` (right to left), unary signs and parentheses. Uses double
- * precision and rounds to 15 digits. Throws `invalid_argument` with the place of a mistake.
+ * precision and rounds to 15 digits. Throws `invalid_argument`, which says where the mistake is.
  */
 export function calculate(text: string): number {
 	const tokens = [...text.matchAll(/\s*(\d+(?:\.\d+)?(?:e[-+]?\d+)?|\.\d+|\*\*|[-+*/%^()\xd7\xf7\u2212]|\S)/giuy)].map(

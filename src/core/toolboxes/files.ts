@@ -4,20 +4,20 @@ import type { InvokeContext, Tool, ToolContext } from '../tool/index.ts';
 import { build, type Toolbox } from '../tool/toolbox.ts';
 import type { ListedEntry, Workspace } from '../workspace/index.ts';
 
-/** The path of a file, as an argument. The workspace itself checks it. */
+/** A tool's argument for the path of a file. The workspace checks the path. */
 export const filePath = v.pipe(v.string(), v.description('The path of the file, relative, such as src/index.ts'));
 
-/** The path of a folder, as an argument. */
+/** A tool's argument for the path of a folder. */
 export const folderPath = v.pipe(v.string(), v.description('A folder, such as src; the root when left out'));
 
 function hasWorkspace({ workspace }: Partial<ToolContext>): boolean {
 	return workspace !== undefined;
 }
 
-/** The common fields of tools that read files. */
+/** The fields that all tools for reading files share. */
 export const fileReader = { retry: 'safe', isAvailable: hasWorkspace } as const;
 
-/** The common fields of tools that change files. */
+/** The fields that all tools for changing files share. */
 export const fileChanger = { ...fileReader, sequential: true } as const;
 
 export function getWorkspace({ workspace }: ToolContext): Workspace {
@@ -25,13 +25,13 @@ export function getWorkspace({ workspace }: ToolContext): Workspace {
 	throw new RunletError('not_configured', 'There is no workspace here. Give the run one: context.workspace.');
 }
 
-/** Adds tools to a box. With a context, adds only the tools that are available in it. */
+/** Adds tools to a box. With a context, adds only the tools that are available in this context. */
 export function addTools(box: Toolbox, tools: readonly Tool[], context: InvokeContext | undefined): Toolbox {
 	const all = Object.fromEntries(tools.map((tool) => [tool.name, tool]));
 	return { ...box, ...(context === undefined ? all : build(all, { readConversation: () => [], ...context })) };
 }
 
-/** Lists all files of a folder, one page of the list after the other. */
+/** Lists all files of a folder, page by page. */
 export async function* listFiles(workspace: Workspace, path = ''): AsyncGenerator<ListedEntry, undefined> {
 	for (let after: string | undefined; ; ) {
 		const { entries, truncated } = await workspace.list({ path, recursive: true, after });
@@ -41,9 +41,9 @@ export async function* listFiles(workspace: Workspace, path = ''): AsyncGenerato
 	}
 }
 
-/** Makes a change once. A call that is repeated after a crash returns its first result. */
+/** Makes a change only once. A call that is repeated after a crash returns its first result. */
 export async function changeOnce<R>(workspace: Workspace, work: () => Promise<R>): Promise<R> {
-	// SAFETY: a call recalls only the result of the same tool for the same arguments.
+	// SAFETY: `recall` returns only the result of the same tool with the same arguments.
 	const before = (await workspace.recall()) as R | undefined;
 	return before ?? work();
 }
@@ -52,12 +52,12 @@ export function joinPaths(changed: readonly { readonly path: string }[]): string
 	return changed.map(({ path }) => path).join(', ');
 }
 
-/** Creates the error for a missing argument whose empty text has a meaning. */
+/** Creates the error for an argument that is missing. Such an argument can be an empty text, but cannot be left out. */
 export function createAbsent(field: string, what: string): RunletError {
 	return new RunletError('invalid_argument', `${field}: missing. ${what}`, { field });
 }
 
-/** The most bytes of an edited text. */
+/** The maximum size of an edited text in bytes. */
 const largestText = 8_388_608;
 
 export interface OpenedText {
@@ -66,7 +66,7 @@ export interface OpenedText {
 	readonly version: number;
 }
 
-/** Reads a whole text to edit it. Throws if the file is not text or too long. */
+/** Reads a whole text for editing. Throws if the file is not text or is too long. */
 export async function openText(workspace: Workspace, path: string): Promise<OpenedText> {
 	const info = await workspace.stat(path);
 	if (info?.type === 'file' && info.lines !== undefined && info.size > largestText)
@@ -75,7 +75,7 @@ export async function openText(workspace: Workspace, path: string): Promise<Open
 			'path',
 			`${path} has ${info.size} bytes, and at most ${largestText} can be edited. Write it anew.`,
 		);
-	// The errors of `readLines` name a similar path, and describe files that are not text.
+	// `readLines` throws better errors: they name a similar path, or describe a file that is not text.
 	if (info?.type !== 'file' || info.lines === undefined) await workspace.readLines(path, { toLine: 1 });
 	const { version } = info?.type === 'file' ? info : { version: 0 };
 	const bytes = await workspace.read(path);

@@ -2,13 +2,13 @@ import { createFieldError, toMessageText } from '../base/errors.ts';
 import type { StepCounter, Steps } from '../base/work.ts';
 import { compilePattern } from '../tool/pattern/pattern.ts';
 
-/** The longest glob in characters. */
+/** The maximum length of a glob in characters. */
 const longestGlob = 500;
 
 /**
- * Compiles a glob: `*` and `?` within a name, `**` over folders, `[abc]`, `{a,b}`. A glob without a slash is
- * matched with the name of the file, else with its path. Matching takes linear time. Throws `invalid_argument`
- * for a glob with other syntax.
+ * Compiles a glob: `*` and `?` within a name, `**` over folders, `[abc]`, `{a,b}`. A glob without a slash is matched
+ * against the name of a file, any other glob against the path. Matching takes linear time. Throws `invalid_argument`
+ * for other syntax.
  */
 export function compileGlob(glob: string): (path: string, work: StepCounter) => Steps<boolean> {
 	const hasFolder = glob.includes('/');
@@ -21,7 +21,7 @@ export function compileGlob(glob: string): (path: string, work: StepCounter) => 
 	}
 }
 
-/** Writes a glob as a regular expression. */
+/** Converts a glob to a regular expression. */
 function toPattern(glob: string): string {
 	let depth = 0;
 	return glob.replace(/\*\*\/|\*\*|[*?{},]|\[[!^]?\]?[^[\]/]*\]|[^*?{},[]+|\[/g, (piece) => {
@@ -49,7 +49,7 @@ function toPattern(glob: string): string {
 	});
 }
 
-/** Writes the inside of `[…]` as a set of characters. */
+/** Converts the inside of `[…]` to a set of characters. */
 function toSet(inside: string): string {
 	const negated = /^[!^]/.test(inside);
 	const set = (negated ? inside.slice(1) : inside).replace(/[\\[\]^]/g, '\\$&');

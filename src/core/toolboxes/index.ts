@@ -55,7 +55,7 @@ export function basic(context?: InvokeContext): Toolbox {
 	);
 }
 
-/** All boxes together, with the tools that change files and other state. */
+/** All boxes together, including the tools that change files and other state. Wake-ups and the shell are left out. */
 export function all(context?: InvokeContext): Toolbox {
 	return withCoding(withFiles(withWeb(withTask(basic(context), context), context), context), context);
 }
@@ -66,12 +66,12 @@ export function withTask(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, tools, context);
 }
 
-/** Adds the tools for wake-ups (docs/schedules.md). Not in `all`, because a Worker needs schedules for them. */
+/** Adds the tools for wake-ups (docs/schedules.md). They are not in `all`, because they need the schedules plugin. */
 export function withWakeups(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, [scheduleWakeupTool(), listWakeupsTool(), cancelWakeupTool()], context);
 }
 
-/** Adds the tools that read the web. `webTools` makes them with options. */
+/** Adds the tools that read the web, without options. Use `webTools` to set options. */
 export function withWeb(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, webTools(), context);
 }
@@ -94,7 +94,7 @@ export function withShell(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, [runShellTool()], context);
 }
 
-/** Adds the tools that make a planned change to several files. */
+/** Adds the tools that plan changes to several files and then apply the plan. */
 export function withCoding(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, [planChangesTool(), applyPlanTool()], context);
 }

@@ -4,21 +4,21 @@ import type { StepCounter, Steps } from '../base/work.ts';
 import { equals } from '../tool/json-schema/values.ts';
 import { compilePattern, type Pattern } from '../tool/pattern/pattern.ts';
 
-/** Evaluates a JSONPath (RFC 9535) in counted steps. json-p3 parses the path, but would evaluate it without a pause. */
+/** Evaluates a JSONPath (RFC 9535) in counted steps. json-p3 only parses the path: its own evaluation never pauses. */
 const { expressions, selectors } = jsonpath;
 type Expression = InstanceType<typeof expressions.FilterExpression>;
 type Selector = InstanceType<typeof selectors.JSONPathSelector>;
 
-/** The steps to look at a value. */
+/** The cost of looking at a value, in steps. */
 const perValue = 30;
-/** The steps for one unit of the work that `equals` counts. A value counts 0.02 units. */
+/** The cost of one unit of `equals` work, in steps. `equals` counts 0.02 units for each value. */
 const perEqual = 100;
-/** The most cached patterns. */
+/** The maximum number of cached patterns. */
 const mostPatterns = 100;
-/** The result of a query or a function that has no value (RFC 9535, 2.4.1). */
+/** The result of a query or function that has no value (RFC 9535, 2.4.1). */
 const nothing = Symbol('Nothing');
 
-/** The constant values of a search. */
+/** The values that stay the same during a search. */
 interface Search {
 	readonly root: unknown;
 	readonly work: StepCounter;
@@ -29,10 +29,10 @@ interface Found {
 	readonly value: unknown;
 }
 
-/** Yields found values, or `undefined` to let other requests run. */
+/** Yields found values. Yields `undefined` to let other requests run. */
 type Finding = Generator<Found | undefined, void, undefined>;
 
-/** Yields the values in the order of RFC 9535, and `undefined` to let other requests run. */
+/** Yields the values in the order of RFC 9535. Yields `undefined` to let other requests run. */
 export function findValues(path: JSONPathQuery, root: unknown, work: StepCounter): Finding {
 	return find(path, root, { root, work, patterns: new Map() });
 }
@@ -81,7 +81,7 @@ function listChildren(value: unknown): readonly unknown[] {
 	return isRecord(value) ? Object.values(value) : [];
 }
 
-/** Lists the children that a selector names. For a filter, lists all children. */
+/** Lists the children that a selector names. For a filter, lists all children, because the filter is applied later. */
 function listSelected(selector: Selector, value: unknown): readonly unknown[] {
 	if (selector instanceof selectors.NameSelector)
 		return isRecord(value) && Object.hasOwn(value, selector.name) ? [value[selector.name]] : [];
@@ -146,7 +146,7 @@ function compare(left: unknown, operator: string, right: unknown, work: StepCoun
 	}
 }
 
-/** Counts the results of a query within a filter, up to `most`. */
+/** Counts the results of a query within a filter. Stops at `most`. */
 function* count(query: Expression, current: unknown, search: Search, most: number): Steps<number> {
 	let found = 0;
 	for (const one of findFor(query, current, search)) {
@@ -161,7 +161,7 @@ function findFor(query: Expression, current: unknown, search: Search): Finding |
 	return find(query.path, query instanceof expressions.RootQuery ? search.root : current, search);
 }
 
-/** Returns the value of an expression. A query has a value if it has one result. */
+/** Returns the value of an expression. A query has a value only if it has exactly one result. */
 function* evaluate(expression: Expression, current: unknown, search: Search): Steps<unknown> {
 	if (expression instanceof expressions.NullLiteral) return null;
 	if (
@@ -199,7 +199,7 @@ function* call(
 	return yield* compile(name === 'match' ? `^(?:${pattern})$` : pattern, search).test(value, search.work);
 }
 
-/** Compiles a regular expression. Matching takes linear time, because a model writes the expression. */
+/** Compiles a regular expression that a model wrote, so matching takes linear time. */
 function compile(source: string, { patterns, work }: Search): Pattern {
 	const ready = patterns.get(source);
 	if (ready !== undefined) return ready;

@@ -9,10 +9,10 @@ import { addVersions, Draft } from './edit/draft.ts';
 import { replaceText } from './edit/replace.ts';
 import { changeOnce, fileChanger, filePath, getWorkspace, joinPaths } from './files.ts';
 
-/** The steps to compare a character of two texts. */
+/** The cost of comparing a character of two texts, in steps. */
 const perCompared = 5;
 
-/** The most stored plans. The oldest plan is dropped. */
+/** The maximum number of stored plans. Above this number, the oldest plan is dropped. */
 const mostPlans = 20;
 
 const plannedEdit = v.object({
@@ -109,7 +109,7 @@ export function applyPlanTool(): Tool {
 	});
 }
 
-/** Drafts all edits. Throws one error with all mistakes. */
+/** Drafts all edits. Collects all mistakes, and throws them as one error. */
 async function draftEdits(workspace: Workspace, edits: readonly PlannedEdit[], work: Work): Promise<Draft> {
 	const draft = new Draft(workspace);
 	const mistakes = new Map<number, string>();
@@ -124,7 +124,7 @@ async function draftEdits(workspace: Workspace, edits: readonly PlannedEdit[], w
 		}
 	};
 	for (const at of edits.keys()) await attempt(at, (edit) => draftEdit(draft, edit, work));
-	// A later edit may delete the file at this path.
+	// Check the new paths at the end, because a later edit can delete the file at a path.
 	for (const at of edits.keys()) await attempt(at, ({ path, moveTo = path }) => draft.assertPlace(moveTo));
 	if (mistakes.size > 0) {
 		const told = [...mistakes].toSorted(([one], [other]) => one - other).map(([, mistake]) => mistake);
@@ -168,7 +168,7 @@ function toKey(planId: string): string {
 	return `plan/${planId}`;
 }
 
-/** Stores a plan, and drops the oldest of too many plans. */
+/** Stores a plan. If there are too many plans, drops the oldest plan. */
 async function keepPlan(
 	workspace: Workspace,
 	planId: string,

@@ -9,12 +9,12 @@ import { checkWithSchema, toJsonSchema } from '../tool/schema.ts';
 import { filePath, getWorkspace } from './files.ts';
 import { findValues } from './json-path.ts';
 
-/** The most bytes of a file. */
+/** The maximum size of a file in bytes. */
 const largestFile = 4_194_304;
-/** The most values of a JSON text, which is parsed without a pause, and the weight of a list or an object. */
+/** The maximum number of values in a JSON text, because parsing does not pause. Lists and objects count 4 times. */
 const [mostItems, perContainer] = [600_000, 4];
 const mostMatches = 1_000;
-/** The most characters of all matches, as JSON. */
+/** The maximum length of all matches in characters of JSON. */
 const mostCharacters = 200_000;
 
 const input = v.object({
@@ -29,7 +29,7 @@ const input = v.object({
 });
 type Input = v.InferOutput<typeof input>;
 
-/** The schema for models has `json` as a text: strict mode has no type for any value. Other JSON is accepted too. */
+/** Models see `json` as a text, because strict mode has no type for any JSON value. Other JSON is accepted too. */
 const described = {
 	'~standard': {
 		version: 1,
@@ -37,7 +37,7 @@ const described = {
 		validate: async (value: unknown) => {
 			const checked = await checkWithSchema(input, value);
 			if ('issues' in checked) return { issues: checked.issues.map((message) => ({ message })) };
-			// SAFETY: `input` has checked the value.
+			// SAFETY: the schema `input` has checked the value.
 			return { value: checked.value as Input };
 		},
 		types: undefined as { readonly input: Input; readonly output: Input } | undefined,
@@ -99,13 +99,13 @@ function parse(text: string, field: string): unknown {
 	}
 }
 
-/** Counts the values and levels of a JSON text, without validating it. */
+/** Counts the values and nested levels of a JSON text, without validating the text. */
 function measureJson(text: string): { readonly items: number; readonly levels: number } {
 	let [items, depth, levels] = [0, 0, 0];
 	for (let at = 0; at < text.length; at++)
 		switch (text.charCodeAt(at)) {
 			case quote:
-				// A text ends at the first quotation mark without a backslash before it.
+				// A string ends at the first quotation mark that has no backslash before it.
 				for (at++; at < text.length && text.charCodeAt(at) !== quote; at++) if (text.charCodeAt(at) === backslash) at++;
 				break;
 			case comma:
@@ -125,7 +125,7 @@ function measureJson(text: string): { readonly items: number; readonly levels: n
 
 const [quote, comma, backslash, openList, closeList, openObject, closeObject] = [34, 44, 92, 91, 93, 123, 125] as const;
 
-/** Returns the values that a JSONPath finds. `truncated` means that there are more values. */
+/** Returns the values that a JSONPath finds. `truncated` means that there are further values. */
 async function queryJson(
 	json: unknown,
 	query: string,

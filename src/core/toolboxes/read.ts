@@ -10,9 +10,9 @@ import { type ConversationText, parts, type Tool } from '../tool/index.ts';
 import type { FileInfo, Workspace } from '../workspace/index.ts';
 import { filePath, fileReader, folderPath, getWorkspace } from './files.ts';
 
-/** The most bytes of a text in one result. */
+/** The maximum size of a text in one result, in bytes. */
 const mostBytes = 100_000;
-/** The most bytes of an image for the model. */
+/** The maximum size of an image for the model, in bytes. */
 const largestImage = 2_900_000;
 const shownImages: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
@@ -80,7 +80,7 @@ export function readFileTool(): Tool {
 async function findInfo(workspace: Workspace, path: string) {
 	const info = await workspace.stat(path);
 	if (info !== undefined) return info;
-	// The error of this read names a similar path.
+	// This `read` throws a better error, which names a similar path.
 	await workspace.read(path, { to: 0 });
 	throw createFieldError('not_found', 'path', `there is no file ${path}.`);
 }
@@ -105,9 +105,9 @@ function showRange(from: number | undefined, to: number | undefined): string {
 	return from === undefined && to === undefined ? '' : `, lines ${from ?? 1} to ${to ?? 'the end'}`;
 }
 
-/** The steps to read a message, without the steps for its characters. */
+/** The cost of reading a message, in steps, without the cost of its characters. */
 const perMessage = 1_000;
-/** The most shown characters of a message, around the match. */
+/** The maximum number of characters that are shown of a message, around the match. */
 const shownCharacters = 2_000;
 
 export function searchConversationTool(): Tool {

@@ -9,15 +9,15 @@ import type { Workspace } from '../workspace/index.ts';
 import { fileReader, folderPath, getWorkspace, listFiles } from './files.ts';
 import { compileGlob } from './glob.ts';
 
-/** The steps to open a file. */
+/** The cost of opening a file, in steps. */
 const perFile = 2_000;
-/** The steps to read a character, and the steps to compare it with a character of the query. */
+/** The cost of reading a character, and of comparing it with a character of the query, in steps. */
 const [perCharacter, perCompared] = [0.5, 0.005];
-/** The bytes of a file that are read at a time. */
+/** The number of bytes of a file that are read at once. */
 const bytesAtOnce = 262_144;
-/** The most characters of a line that are searched at once. A longer line is searched in parts for plain text. */
+/** The maximum length of a line that is searched at once. In longer lines, plain text is searched part by part. */
 const longestLine = 262_144;
-/** The most shown characters of a line. */
+/** The maximum number of characters that are shown of a line. */
 const shownCharacters = 500;
 const mostNamed = 10;
 
@@ -68,7 +68,7 @@ export function searchFilesTool(): Tool {
 interface Test {
 	/** A text that every matching line contains. */
 	readonly literal: string;
-	/** Decides whether a line with the literal matches. Missing if all these lines match. */
+	/** Decides whether a line that contains the literal matches. If missing, every such line matches. */
 	readonly pattern?: Pattern;
 }
 
@@ -89,10 +89,10 @@ function compileQuery(query: string, isRegex: boolean): Test {
 	);
 }
 
-/** Finds the longest text that every match of a regular expression obviously contains. */
+/** Finds a text that every match of a regular expression contains: the longest that is easy to find. */
 function findLiteral(source: string): string {
 	if (/[|([]/.test(source)) return '';
-	// Removes optional characters, escapes and wildcards.
+	// Cut the source at optional characters, escapes and wildcards.
 	const plain = source.replace(/\\(?:[xuUpPc]\S*|.)|.(?=[*?{])/gsu, '\0').replace(/\{[^}]*\}|[.^$*+?{}\n]/g, '\0');
 	return plain.split('\0').reduce((longest, one) => (one.length > longest.length ? one : longest), '');
 }
@@ -106,13 +106,13 @@ interface Search {
 
 interface Found {
 	readonly matches: Match[];
-	/** Whether there may be more matches. */
+	/** Whether there can be more matches. */
 	truncated: boolean;
-	/** Lines that are too long for a regular expression, as `PATH:LINE`. */
+	/** Lines that were not searched because they are too long for a regular expression, as `PATH:LINE`. */
 	readonly passed: string[];
 }
 
-/** Searches until there are enough matches, or until the limit of work. */
+/** Searches until there are enough matches, or the limit of work is reached. */
 async function searchAll(
 	search: Search,
 	path: string,
@@ -134,7 +134,7 @@ async function searchAll(
 	return found;
 }
 
-/** Reads a file piece by piece, and searches the complete lines. */
+/** Reads a file piece by piece, and searches each complete line. */
 async function searchFile(search: Search, path: string, found: Found): Promise<void> {
 	const { workspace, test, work } = search;
 	const info = await workspace.stat(path);
@@ -151,19 +151,19 @@ async function searchFile(search: Search, path: string, found: Found): Promise<v
 	}
 }
 
-/** A line whose end is not read yet. */
+/** A line that is not yet read to its end. */
 interface OpenLine {
 	readonly path: string;
 	readonly line: number;
-	/** The part of the line that was read, or only the end of that part if the line is long. */
+	/** The text of the line so far. For a long line, only the end of this text. */
 	readonly text: string;
-	/** Whether a part of the line was searched. */
+	/** Whether the line is long, so a part of it was searched already. */
 	readonly isLong: boolean;
-	/** Whether the line needs no further search. */
+	/** Whether the search of this line is finished. */
 	readonly isSettled: boolean;
 }
 
-/** Searches the lines that a piece of a file completes. Returns the incomplete line. */
+/** Searches the lines that end in a piece of a file. Returns the incomplete last line. */
 async function searchPiece(
 	search: Search,
 	open: OpenLine,
@@ -188,11 +188,11 @@ async function searchPiece(
 	if (rest.length <= longestLine) return { path, line, text: rest, isLong, isSettled };
 	if (isSettled || (await searchLine(search, { path, line, text: rest, isLong: true }, found)))
 		return { path, line, text: '', isLong: true, isSettled: true };
-	// A match may begin in this part and end in the next part.
+	// Keep the end of this part, because a match can begin in this part and end in the next part.
 	return { path, line, text: rest.slice(-literal.length), isLong: true, isSettled: false };
 }
 
-/** Searches a line, or a part of a long line. Returns whether the line needs no further search. */
+/** Searches a line, or a part of a long line. Returns whether the search of this line is finished. */
 async function searchLine(
 	{ test: { literal, pattern }, limit, work }: Search,
 	{ path, line, text, isLong }: Pick<Match, 'path' | 'line' | 'text'> & Pick<OpenLine, 'isLong'>,

@@ -5,11 +5,11 @@ import type { Tool, ToolContext } from '../tool/index.ts';
 import type { Edit, Workspace } from '../workspace/index.ts';
 import { changeOnce, getWorkspace, listFiles } from './files.ts';
 
-/** The most files of a workspace with a shell. */
+/** The maximum number of files in a workspace in which commands can run. */
 const mostFiles = 10_000;
-/** The most bytes that one command reads. */
+/** The maximum number of bytes that one command can read. */
 const mostRead = 32_000_000;
-/** The most characters of each output for the model. */
+/** The maximum length of each output for the model, in characters. */
 const maxOutput = 30_000;
 const usualMs = 10_000;
 const longestMs = 60_000;
@@ -34,7 +34,7 @@ export function runShellTool(): Tool {
 		}),
 		passInput: true,
 		sequential: true,
-		// A command may have caused the crash, so it is never repeated.
+		// Never repeat a command after a crash, because the command possibly caused the crash.
 		retry: 'never',
 		isAvailable: ({ workspace, shell }) => workspace !== undefined && shell !== undefined,
 		onRequest: ({ command }) => ['Running', command.slice(0, 200)],
@@ -46,7 +46,7 @@ export function runShellTool(): Tool {
 	});
 }
 
-/** Runs a command. Makes all its changes in one step, or makes no change. */
+/** Runs a command. Makes all its changes in one step, or none of them. */
 async function runCommand(
 	command: string,
 	timeoutMs: number,
@@ -56,7 +56,7 @@ async function runCommand(
 	if (shell === undefined)
 		throw new RunletError('not_configured', 'There is no shell here. Give the run one: context.shell.');
 	const paths = await listPaths(workspace);
-	/** The versions of the files that the command has read. */
+	/** The version of each file that the command has read. */
 	const versions = new Map<string, number>();
 	let bytes = 0;
 	const read = async (path: string): Promise<Uint8Array> => {

@@ -57,7 +57,7 @@ const name = v.pipe(
 
 const text = (says: string) => v.optional(v.pipe(v.string(), v.maxLength(200), v.description(says)));
 
-/** The common fields of the wake-up tools. A repeated call changes nothing. */
+/** The fields that all wake-up tools share. A repeated call changes nothing. */
 const shared = {
 	retry: 'safe',
 	isAvailable: ({ wakeups }: Partial<ToolContext>) => wakeups !== undefined,

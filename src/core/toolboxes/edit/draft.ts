@@ -19,12 +19,12 @@ interface Drafted {
 	readonly text?: string;
 }
 
-/** A draft of one change of several files. It does not change the workspace. */
+/** A draft of one change to several files. It does not change the workspace. */
 export class Draft {
 	readonly edits: Edit[] = [];
 	readonly #workspace: Workspace;
 	readonly #files = new Map<string, Drafted | undefined>();
-	/** The versions of the files that the draft has read. `null` means that there is no file. */
+	/** The version of each file that the draft has read. `null` means that there is no file. */
 	readonly #versions = new Map<string, number | null>();
 
 	constructor(workspace: Workspace) {
@@ -41,7 +41,7 @@ export class Draft {
 		return (await this.#look(path)) !== null;
 	}
 
-	/** Returns the text of a file. Throws with a similar path if there is no file. */
+	/** Returns the text of a file. If there is no file, throws an error that names a similar path. */
 	async read(given: string): Promise<string> {
 		const path = checkPath(given);
 		const drafted = this.#files.get(path);
@@ -83,7 +83,7 @@ export class Draft {
 		this.#files.set(path, undefined);
 	}
 
-	/** Throws if a file at this path would be inside of another file, or would replace a folder. */
+	/** Throws if a file at this path would be inside another file, or would replace a folder. */
 	async assertPlace(given: string): Promise<void> {
 		const path = checkPath(given);
 		if (this.#files.get(path) === undefined) return;
@@ -92,7 +92,7 @@ export class Draft {
 		if (isBelow || (await this.#hasBelow(path))) throw createIsFolder(path);
 	}
 
-	/** Whether the workspace has files below a path, without the files that the draft removes. */
+	/** Whether the workspace has files below a path. Ignores files that the draft removes. */
 	async #hasBelow(path: string): Promise<boolean> {
 		if ((await this.#workspace.stat(path))?.type !== 'folder') return false;
 		for await (const file of listFiles(this.#workspace, path))
@@ -137,7 +137,7 @@ export class Draft {
 		return new Map(moved);
 	}
 
-	/** Returns a file. Throws with a similar path if there is no file. */
+	/** Returns a file. If there is no file, throws an error that names a similar path. */
 	async #expect(path: string): Promise<void> {
 		if (await this.has(path)) return;
 		if (this.#files.has(path))
@@ -155,7 +155,7 @@ export class Draft {
 	}
 }
 
-/** Adds the required version to the first edit of each file. */
+/** Makes the first edit of each file require the file's version. */
 export function addVersions(
 	edits: readonly Edit[],
 	versions: Readonly<Record<string, number | null>>,

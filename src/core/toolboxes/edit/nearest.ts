@@ -2,14 +2,14 @@ import { RunletError } from '../../base/errors.ts';
 import { truncateText } from '../../base/text.ts';
 import type { StepCounter, Steps } from '../../base/work.ts';
 
-/** The most compared lines of the text. */
+/** The maximum number of lines of the text that are compared. */
 const comparedLines = 20_000;
 const shownLines = 12;
-/** The most compared lines of the wanted text. */
+/** The maximum number of lines of the wanted text that are compared. */
 const mostCompared = 200;
-/** The most characters of a line: first the limit after blanks are folded, then the limit before. */
+/** The maximum length of a line after its blanks are folded, and before. */
 const [longestLine, longestRead] = [200, 1_000];
-/** The steps to compare two lines for equality, and the steps for a pair of letters. */
+/** The cost of testing two lines for equality, and the cost of a pair of letters, in steps. */
 const [perLine, perPair] = [2, 20];
 
 /**
@@ -29,7 +29,7 @@ export function* showNearest(text: string, wanted: string, work: StepCounter, ex
 	return showLines(text, Math.max(0, at) + 1, Math.min(asked.length, shownLines));
 }
 
-/** Lists the lines of a text in the form for comparison. */
+/** Lists the lines of a text, shortened and with folded blanks, for comparison. */
 function* listCompared(text: string, work: StepCounter): Steps<readonly string[]> {
 	const compared: string[] = [];
 	for (const line of splitLines(text).slice(0, comparedLines)) {
@@ -40,7 +40,7 @@ function* listCompared(text: string, work: StepCounter): Steps<readonly string[]
 	return compared;
 }
 
-/** Finds the place with the most text in equal lines: at least a third of the wanted text. */
+/** Finds the place with the most text in equal lines. These must have at least a third of the wanted text. */
 function findEqualLines(lines: readonly string[], asked: readonly string[], expected: number, work: StepCounter) {
 	const least = asked.reduce((sum, line) => sum + line.length, 0) / 3;
 	const scoreAt = (at: number): number =>
@@ -71,13 +71,13 @@ function* findSimilarLine(
 	return found === undefined ? undefined : found - offset;
 }
 
-/** The score of each place, and the steps to compute it. */
+/** The score of each place, and the cost of computing the score, in steps. */
 interface Scoring {
 	readonly scoreAt: (at: number) => number;
 	readonly steps: (at: number) => number;
 }
 
-/** Finds the place with the highest score of at least `least`. Of equal places, the nearest to the expected place. */
+/** Finds the place with the highest score of at least `least`. If scores are equal, prefers the expected place. */
 function* findBest(
 	count: number,
 	{ scoreAt, steps }: Scoring,
@@ -113,22 +113,22 @@ function compare(pairs: ReadonlySet<string>, line: string): number {
 	return (2 * shared) / (pairs.size + own.size);
 }
 
-/** The most lines of an edited text. */
+/** The maximum number of lines of an edited text. */
 const mostLines = 300_000;
 
-/** The longest line whose blanks may differ. */
+/** The maximum length of a line in which blanks can differ. */
 const longestFolded = 20_000;
 
 export interface Line {
 	/** The line without its line break. */
 	readonly text: string;
-	/** `\n`, `\r\n`, or nothing at the end of a text. */
+	/** The line break: `\n`, `\r\n`, or empty at the end of a text. */
 	readonly end: string;
-	/** The index of its first character in the text. */
+	/** The index of the line's first character in the text. */
 	readonly at: number;
 }
 
-/** Splits a text into lines. A final line break begins no line. Throws `too_large` for too many lines. */
+/** Splits a text into lines. No line follows a final line break. Throws `too_large` if there are too many lines. */
 export function splitLines(text: string): readonly Line[] {
 	const lines: Line[] = [];
 	for (let at = 0; at < text.length; ) {
@@ -150,7 +150,7 @@ export function findLineEnd(text: string): '\n' | '\r\n' {
 	return 2 * (text.split('\r\n').length - 1) > all ? '\r\n' : '\n';
 }
 
-/** Returns the text with these line breaks. */
+/** Returns the text with its line breaks replaced. */
 export function withLineEnds(text: string, end: '\n' | '\r\n'): string {
 	return text.replace(/\r?\n/g, end);
 }

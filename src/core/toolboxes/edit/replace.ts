@@ -15,19 +15,19 @@ interface Replaced {
 	readonly replaced: number;
 }
 
-/** The steps to split and fold a line, without the steps for its characters. */
+/** The cost of splitting and folding a line, in steps, without the cost of its characters. */
 const perLine = 20;
 
-/** The longest text after a replacement, in characters. */
+/** The maximum length of a text after a replacement, in characters. */
 const longestText = 8_388_608;
 
-/** The most places in an error message. */
+/** The maximum number of places in an error message. */
 const shownPlaces = 5;
 
 /**
- * Replaces a piece of a text. Prefers an exact match, else accepts a single match whose blanks differ. Keeps the
- * line breaks of the text. Throws `invalid_argument` if there is no match (with the most similar text), if there
- * are several matches, and if nothing changes.
+ * Replaces a piece of a text. Prefers an exact match, else accepts a single match whose blanks differ. Keeps the line
+ * breaks of the text. Throws `invalid_argument` if there is no match (and shows the most similar text), if there are
+ * several matches, or if nothing changes.
  */
 export function* replaceText(text: string, path: string, replacement: Replacement, work: StepCounter): Steps<Replaced> {
 	const replaced = yield* replacePlaces(text, path, replacement, work);
@@ -80,7 +80,7 @@ function replaceAt(text: string, places: readonly number[], { oldText, newText }
 	return { text: [...pieces, text.slice(last)].join(newText), replaced: places.length };
 }
 
-/** Replaces whole lines that equal the old text except for their blanks, if there is exactly one match. */
+/** Replaces the whole lines that equal the old text except for blanks, if there is exactly one match. */
 function* replaceLoosely(
 	text: string,
 	{ oldText, newText, end }: Replacement & { readonly end: '\n' | '\r\n' },
@@ -106,7 +106,7 @@ function* replaceLoosely(
 	return { count, first: begins, replaced: text.slice(0, from) + withLineEnds(indented, end) + text.slice(to) };
 }
 
-/** Indents the new text like the old text in the file. */
+/** Changes the indentation of the new text: the old text and its match in the file may be indented differently. */
 function indentLike(newText: string, oldText: string, found: string): string {
 	const asked = splitLines(oldText).find(({ text }) => text.trim() !== '');
 	const there = splitLines(found).find(({ text }) => text.trim() !== '');

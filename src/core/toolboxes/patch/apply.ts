@@ -65,13 +65,13 @@ async function draftFile(draft: Draft, file: FilePatch, work: Work): Promise<voi
 	}
 }
 
-/** Finds the first existing path, else returns the first path. */
+/** Returns the first path that exists. If none exists, returns the first path. */
 async function findPath(draft: Draft, paths: readonly string[]): Promise<string> {
 	for (const path of paths) if (await draft.has(path)) return path;
 	return paths[0] ?? '';
 }
 
-/** Applies the hunks of one file by their lines, whose numbers may be shifted. Keeps the line ends of the file. */
+/** Applies the hunks of one file by their lines, even if line numbers have shifted. Keeps the file's line breaks. */
 function* applyHunks(text: string, path: string, hunks: readonly Hunk[], work: StepCounter): Steps<string> {
 	const lines = splitLines(text);
 	if (work.spend(text.length + perLine * lines.length)) yield;
@@ -94,12 +94,12 @@ function* applyHunks(text: string, path: string, hunks: readonly Hunk[], work: S
 		done = at + old.length;
 	}
 	keepTo(lines.length);
-	// A patch without line numbers cannot change the last line end.
+	// A patch without line numbers cannot add or remove the line break at the end of the file.
 	const staysOpen = lines.at(-1)?.end === '' && hunks.every(({ near }) => near === undefined);
 	return joinLines(out, end, staysOpen);
 }
 
-/** The steps to split, index and write a line, without the steps for its characters. */
+/** The cost of splitting, indexing and writing a line, in steps, without the cost of its characters. */
 const perLine = 40;
 
 function toText(line: Line | undefined): string {
@@ -116,14 +116,14 @@ function writeHunk({ lines: written }: Hunk, lines: readonly Line[], at: number,
 	});
 }
 
-/** Joins the lines. Only the last line may have no line end. */
+/** Joins the lines. Only the last line can lack a line break. */
 function joinLines(pieces: readonly string[], end: string, isOpen: boolean): string {
 	const last = pieces.length - 1;
 	const joined = pieces.map((piece, at) => (at < last && !piece.endsWith('\n') ? piece + end : piece)).join('');
 	return isOpen && joined.endsWith(end) ? joined.slice(0, -end.length) : joined;
 }
 
-/** Finds the begin of a hunk: exactly, else without blanks at line ends, else without outer blanks; the nearest. */
+/** Finds the nearest place of a hunk: an exact match, else ignoring trailing blanks, else ignoring outer blanks. */
 function* findHunk(
 	index: LineIndex,
 	hunk: Hunk,
@@ -160,7 +160,7 @@ function* findHunk(
 	return undefined;
 }
 
-/** Lines with an index of their texts. */
+/** Lines, with an index from a text to its lines. */
 class LineIndex {
 	readonly lines: readonly Line[];
 	readonly #places = new Map<Fold, ReadonlyMap<string, readonly number[]>>();
@@ -169,7 +169,7 @@ class LineIndex {
 		this.lines = lines;
 	}
 
-	/** Finds the key with the fewest places. */
+	/** Finds the key that is at the fewest places. */
 	findRarest(fold: Fold, keys: readonly string[]): { readonly offset: number; readonly places: readonly number[] } {
 		let best: { readonly offset: number; readonly places: readonly number[] } | undefined;
 		for (const [offset, key] of keys.entries()) {
@@ -198,10 +198,10 @@ class LineIndex {
 	}
 }
 
-/** The most compared characters of a heading, and of a line that contains it. */
+/** The maximum number of compared characters: of a heading, and of a line that may contain the heading. */
 const [longestHeading, longestHeaded] = [200, 1_000];
 
-/** Finds the place after the headings of a hunk. */
+/** Finds the place that follows the headings of a hunk. */
 function* findHeading(
 	index: LineIndex,
 	headings: readonly string[],
@@ -223,7 +223,7 @@ function* findHeading(
 	return at;
 }
 
-/** Finds the first of the sorted places that is not before a given place. */
+/** Returns the first of the sorted places that is at or after a given place. */
 function findFrom(places: readonly number[], from: number): number | undefined {
 	let [low, high] = [0, places.length];
 	while (low < high) {
@@ -240,7 +240,7 @@ const keep: Fold = (text) => text;
 const trimEnd: Fold = (text) => text.trimEnd();
 const trim: Fold = (text) => text.trim();
 
-/** A hunk without a matching place, and the index of its expected line. */
+/** A hunk that matches no place, and the index of the line where it was expected. */
 interface Misfit {
 	readonly number: number;
 	readonly old: readonly HunkLine[];

@@ -2,25 +2,25 @@ import { parsePatch, type StructuredPatch, type StructuredPatchHunk } from 'diff
 import { createFieldError, type RunletError, toMessageText } from '../../base/errors.ts';
 
 export interface HunkLine {
-	/** The sign of the line. A blank means an unchanged line. */
+	/** The sign of the line. A blank is the sign of an unchanged line. */
 	readonly sign: ' ' | '+' | '-';
 	readonly text: string;
-	/** Whether the line has no line end. */
+	/** Whether the line has no line break at its end. */
 	readonly isOpen?: boolean;
 }
 
-/** One place of a file that changes. */
+/** The change at one place of a file. */
 export interface Hunk {
 	readonly lines: readonly HunkLine[];
-	/** The original line number, from 1. */
+	/** The line number in the original file, counted from 1. */
 	readonly near?: number;
-	/** Earlier lines, from outside to inside. */
+	/** Lines above the hunk, such as a class and then its method. The outermost line is first. */
 	readonly headings?: readonly string[];
 	/** Whether the hunk is at the end of the file. */
 	readonly isLast?: boolean;
 }
 
-/** The change of one file. The first path of `paths` that exists is used. */
+/** The change of one file, at the first path of `paths` that exists. */
 export type FilePatch =
 	| { readonly type: 'create'; readonly path: string; readonly text: string }
 	| { readonly type: 'delete'; readonly paths: readonly string[]; readonly hunks: readonly Hunk[] }
@@ -29,7 +29,7 @@ export type FilePatch =
 			readonly paths: readonly string[];
 			readonly hunks: readonly Hunk[];
 			readonly moveTo?: string;
-			/** The text of the file, if the file may be new. */
+			/** The text of a new file. Present only if the patch can create the file. */
 			readonly newText?: string;
 	  };
 
@@ -41,7 +41,7 @@ function joinAdded(lines: readonly HunkLine[]): string {
 	return lines.map(({ text, isOpen }) => text + (isOpen ? '' : '\n')).join('');
 }
 
-/** Reads a unified diff of `git diff` or `diff -u`. Ignores the prose around the diff. */
+/** Reads a unified diff from `git diff` or `diff -u`. Ignores the prose around the diff. */
 export function parseUnified(text: string): readonly FilePatch[] {
 	if (/^(?:GIT binary patch|Binary files )/m.test(text))
 		throw createPatchError('it changes a binary file. Use write_file with base64 instead.');
@@ -55,7 +55,7 @@ export function parseUnified(text: string): readonly FilePatch[] {
 
 function readFiles(text: string): readonly StructuredPatch[] {
 	try {
-		// The last lines of `git format-patch` look like a removed line.
+		// Drop the last lines of `git format-patch`, because they look like a removed line.
 		return parsePatch(text.replaceAll('\r\n', '\n').replace(/\n-- \n[^\n]*\n*$/, '\n'));
 	} catch (error) {
 		throw createPatchError(`${toMessageText(error)}. Write every hunk whole, with the numbers of its lines in @@.`);
@@ -86,12 +86,12 @@ function readNewText(hunks: readonly Hunk[]): string {
 	return joinAdded(lines);
 }
 
-/** A name without the prefix that git gives it. */
+/** Removes the prefix that git adds to a file name. */
 function stripPrefix(name: string, prefix: string): string {
 	return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }
 
-/** The paths that a name may mean, because a folder may have the same name as a prefix of git. */
+/** Lists the paths that a name can mean. A folder can have the same name as a prefix of git, such as `a/`. */
 function listPaths(name: string, prefix: string): readonly string[] {
 	const stripped = stripPrefix(name, prefix);
 	return stripped === name ? [name] : [stripped, name];
@@ -135,7 +135,7 @@ export function parseV4a(text: string): readonly FilePatch[] {
 	return begins.map((at, n) => readFile(body[at] ?? '', body.slice(at + 1, begins[n + 1])));
 }
 
-/** The line at the beginning of a file's changes. */
+/** The line with which the changes of a file begin. */
 const fileLine = /^\*\*\* (Add|Update|Delete) File: (.*)$/;
 
 function createStray(line: string): RunletError {
@@ -181,7 +181,7 @@ function readHunks(path: string, body: readonly string[]): readonly Hunk[] {
 		else if (line.startsWith('@@')) {
 			if (lines.length > 0) close(false);
 			const heading = line.slice(2).trim().replace(/@@$/, '').trim();
-			// In this form, the line numbers of a unified diff are ignored.
+			// The V4A form ignores the line numbers of a unified diff.
 			if (heading !== '' && !/^-\d+(?:,\d+)? \+\d+/.test(heading)) headings.push(heading);
 		} else if (line === '') lines.push({ sign: ' ', text: '' });
 		else if (line.startsWith(' ')) lines.push({ sign: ' ', text: line.slice(1) });
@@ -193,7 +193,7 @@ function readHunks(path: string, body: readonly string[]): readonly Hunk[] {
 	return hunks;
 }
 
-/** Drops the blank lines between the files of a patch, which belong to no file. */
+/** Drops the blank lines between files, because they belong to no file. */
 function dropBlankEnd(lines: readonly string[]): readonly string[] {
 	return lines.slice(0, lines.findLastIndex((line) => line !== '') + 1);
 }
