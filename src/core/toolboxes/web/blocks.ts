@@ -13,7 +13,7 @@ import type {
 	TableRow,
 } from 'mdast';
 
-/** A block that can be opened. A `box` only separates its text from the text around it. */
+/** A block that can be opened. A `box` is not written: it only separates its text from the text around it. */
 export type Block =
 	| { readonly type: 'box' | 'quote' | 'item' | 'table' | 'caption' | 'row' }
 	| { readonly type: 'list'; readonly start?: number }
@@ -21,7 +21,7 @@ export type Block =
 	| { readonly type: 'code'; readonly language?: string }
 	| ({ readonly type: 'cell' } & Cell);
 
-/** An open block that is in the tree. */
+/** An open block that has a node in the tree. */
 export type Target =
 	| { readonly type: 'flow'; readonly node: Flow }
 	| { readonly type: 'list'; readonly node: List }
@@ -29,13 +29,13 @@ export type Target =
 	| { readonly type: 'code'; readonly node: Code }
 	| { readonly type: 'table'; readonly table: GrowingTable };
 
-/** An open block. A `box` is not in the tree, and its text is added to the block around it. */
+/** An open block. A `box` has no node in the tree, so its text is added to the block around it. */
 export type Open = Target | { readonly type: 'box'; readonly around: Target };
 
 /** A node that contains blocks. */
 type Flow = Root | Blockquote | ListItem;
 
-/** Adds a block to an open block. An impossible block becomes a box. */
+/** Adds a block to an open block. A block that is not possible there becomes a box. */
 export function enterBlock(block: Block, target: Target): Open {
 	const box: Open = { type: 'box', around: target };
 	if (target.type === 'table') return enterTable(block, target.table) ?? box;
@@ -88,7 +88,7 @@ export function addItem(list: List): ListItem {
 	return item;
 }
 
-/** Opens the same block in a new tree without its content. A list continues its numbers. */
+/** Opens the same block again in a new tree, without its content. A list continues its numbers. */
 export function continueBlock(open: Open, target: Target): Open {
 	if (open.type === 'box') return { type: 'box', around: target };
 	if (open.type === 'table') return enterBlock({ type: 'table' }, target);
@@ -107,20 +107,20 @@ export function continueBlock(open: Open, target: Target): Open {
 	return enterBlock({ type: node.type === 'blockquote' ? 'quote' : 'item' }, target);
 }
 
-/** The most columns or rows of one cell. */
+/** The maximum number of columns or rows that one cell spans. */
 const mostSpanned = 10;
 
-/** The columns and rows of a cell, and whether it is a header. */
+/** The number of columns and rows that a cell spans, and whether the cell is a header. */
 interface Cell {
 	readonly isHead: boolean;
 	readonly columns: number;
 	readonly rows: number;
 }
 
-/** A table that grows cell by cell. A cell that spans others leaves them empty. */
+/** A table that grows cell by cell. If a cell spans several places, the further places stay empty. */
 export class GrowingTable {
 	readonly node: Table = { type: 'table', align: [], children: [] };
-	/** For each column, the number of further rows that a cell from above covers. */
+	/** For each column, the number of following rows that a cell above still covers. */
 	readonly #taken: number[] = [];
 	#row: TableRow | undefined;
 

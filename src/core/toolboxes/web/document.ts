@@ -5,7 +5,7 @@ import { Work } from '../../base/work.ts';
 import { readHtml } from './page.ts';
 import { assertRobotsAllowed, webAgent } from './robots.ts';
 
-/** A document of the web as text. */
+/** A web document as text. */
 export interface WebDocument {
 	/** The address after redirects. */
 	readonly url: string;
@@ -15,7 +15,7 @@ export interface WebDocument {
 	readonly text: string;
 }
 
-/** Reads a document of one media type as text or markdown. */
+/** Converts a document of one media type to text or markdown. */
 export type DocumentReader = (bytes: Uint8Array, signal: AbortSignal) => string | Promise<string>;
 
 interface ReadOptions {
@@ -104,7 +104,7 @@ function readContentType(header: string | null): { contentType?: string; charset
 	return { ...(/^[\w.+-]+\/[\w.+-]+$/.test(contentType) && { contentType }), charset };
 }
 
-/** Guesses the missing type of a document by its first bytes (a part of the MIME Sniffing standard). */
+/** Guesses the type of a document from its first bytes, if the type is missing (part of the MIME Sniffing standard). */
 function guessType(bytes: Uint8Array): string {
 	const start = bytes.subarray(0, 1_024);
 	if (start.some((byte) => byte < 9 || byte === 11 || (byte > 13 && byte < 27))) return 'application/octet-stream';
@@ -141,7 +141,7 @@ function createStatusFailure(url: string, status: number): RunletError {
 	return new RunletError(code, `url: ${url} answered with status ${status}. ${remedy}`, { field: 'url', status });
 }
 
-/** Adds a remedy to a network error. */
+/** Adds advice for the model to a network error. */
 function addRemedy(error: unknown): unknown {
 	if (!(error instanceof RunletError)) return error;
 	const remedies: Readonly<Record<string, string>> = {
@@ -159,13 +159,13 @@ function createFailure(message: string): RunletError {
 	return new RunletError('invalid_argument', message, { field: 'url' });
 }
 
-/** The number of bytes in which a page may declare its encoding (HTML standard, "prescan a byte stream"). */
+/** The first bytes of a page, in which it can declare its encoding (HTML standard, "prescan a byte stream"). */
 const prescanned = 1_024;
 
 /**
- * Decodes a text as browsers do: by its byte order mark, else the header's `charset`, else a page's `<meta>`, else as
- * UTF-8, or windows-1252 if it is not valid UTF-8. Ignores unknown labels. Invalid bytes become U+FFFD. Throws
- * `invalid_argument` for an encoding that the Encoding standard refuses to decode.
+ * Decodes a text as browsers do: by its byte order mark, else the header's `charset`, else the page's `<meta>`. Without
+ * these, decodes as UTF-8, or as windows-1252 if the bytes are not valid UTF-8. Ignores unknown labels. Invalid bytes
+ * become U+FFFD. Throws `invalid_argument` for an encoding that the Encoding standard refuses to decode.
  */
 function decodeText(bytes: Uint8Array, charset: string | undefined, { isHtml }: { readonly isHtml: boolean }) {
 	const label = findMark(bytes) ?? charset ?? (isHtml ? findMeta(bytes) : undefined);
@@ -188,7 +188,7 @@ function findMeta(bytes: Uint8Array): string | undefined {
 	const start = new TextDecoder('windows-1252').decode(bytes.subarray(0, prescanned));
 	for (const [tag] of start.matchAll(/<meta\s[^<>]*>/gi)) {
 		const [, label] = /charset\s{0,20}=\s{0,20}["']?([\w.:-]{1,40})/i.exec(tag) ?? [];
-		// A readable tag proves that the page is not UTF-16.
+		// If a tag is readable as bytes, the page cannot be UTF-16.
 		if (label !== undefined) return /^utf-?16/i.test(label) ? 'utf-8' : label;
 	}
 	return undefined;

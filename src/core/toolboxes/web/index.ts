@@ -5,7 +5,7 @@ import { webSearchTool } from './search.ts';
 
 /** The options of the tools that read the web. */
 export interface WebOptions extends FetchOptions {
-	/** The search service. The default is the service of the context, which a Worker reads from its environment. */
+	/** The search service. The default is the context's service, which a Worker reads from its environment. */
 	readonly search?: SearchService;
 }
 

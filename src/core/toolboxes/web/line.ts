@@ -1,6 +1,6 @@
 import type { Break, Delete, Emphasis, Image, InlineCode, Link, PhrasingContent, Strong, Text } from 'mdast';
 
-/** A mark of a piece of text. */
+/** Formatting of a piece of text. */
 export type Mark =
 	| { readonly type: 'strong' }
 	| { readonly type: 'emphasis' }
@@ -14,15 +14,15 @@ export interface LineParent {
 
 type Marked = Strong | Emphasis | Delete | Link | InlineCode;
 
-/** A line of text with marks. An open mark continues on the next line, because HTML puts headings into links. */
+/** A line of text with marks. A mark can stay open on the next line, because HTML allows headings inside links. */
 export class Line {
-	/** The open marks. `undefined` stands for a duplicate mark. */
+	/** The open marks. `undefined` stands for a mark without effect: inside the same mark, or in code. */
 	readonly #marks: (Mark | undefined)[] = [];
-	/** The nodes of the open marks, as far as they are in the line. */
+	/** The nodes of the open marks that the line already has. */
 	#nodes: Marked[] = [];
 	/** Whether the line is empty or ends with a blank. */
 	#isBlank = true;
-	/** The last text of the line. */
+	/** The last text node of the line, to which further text is added. */
 	#last: Text | undefined;
 	/** Whether to add a blank before the next text. */
 	#isApart = false;
@@ -51,7 +51,7 @@ export class Line {
 		this.#isApart = true;
 	}
 
-	/** Adds text with collapsed blanks. Returns the number of new nodes. */
+	/** Adds text, and collapses its blanks. Returns the number of new nodes. */
 	addText(text: string, start: () => LineParent): number {
 		const collapsed = `${this.#isApart ? ' ' : ''}${text}`.replace(/[\t\n\f\r ]+/g, ' ');
 		const kept = this.#isBlank && collapsed.startsWith(' ') ? collapsed.slice(1) : collapsed;
@@ -87,7 +87,7 @@ export class Line {
 		return added + 1;
 	}
 
-	/** Adds the open marks to the line, and returns the innermost mark. */
+	/** Adds the missing nodes of the open marks to the line. Returns the innermost node and the number of new nodes. */
 	#openNodes(line: LineParent): { node: Marked | undefined; added: number } {
 		let parent = this.#nodes.at(-1);
 		const missing = this.#listMarks().slice(this.#nodes.length);

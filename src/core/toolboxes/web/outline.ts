@@ -16,33 +16,33 @@ import {
 import { gfmTableToMarkdown, toMarkdown } from './libraries.ts';
 import { Line, type LineParent, type Mark } from './line.ts';
 
-/** The most nodes of a piece. */
+/** The maximum number of nodes in a piece. */
 const mostNodes = 2_000;
-/** The most characters of a piece. */
+/** The maximum number of characters in a piece. */
 const mostCharacters = 100_000;
-/** The most characters of the whole text. */
+/** The maximum number of characters in the whole text. */
 const mostText = 10_000_000;
-/** The deepest nesting of lists, items and quotations. Deeper blocks are flattened. */
+/** The maximum depth of nested lists, items and quotations. Deeper blocks are flattened. */
 const mostNested = 20;
 
-/** Writes markdown while blocks open and close. It writes and drops the tree in pieces, so the work is linear. */
+/** Writes markdown while blocks open and close. The tree is written piece by piece, so the work is linear. */
 export class Outline {
 	readonly #written: string[] = [];
 	readonly #line = new Line();
 	#root: Root = { type: 'root', children: [] };
 	#open: Open[] = [{ type: 'flow', node: this.#root }];
-	/** The paragraph for text outside of headings, cells and code. */
+	/** The current paragraph, for text outside headings, cells and code. */
 	#paragraph: Paragraph | undefined;
 	#nodes = 0;
 	#characters = 0;
-	/** The number of written characters. */
+	/** The number of characters that are already written. */
 	#length = 0;
 	/** Whether the newest line of code is empty. */
 	#isLineStart = true;
 
 	openBlock(block: Block): void {
 		if (this.#nodes >= mostNodes) this.#cut();
-		// A table that contains a table or a heading is only a layout.
+		// A table that contains a table or a heading is used only for layout.
 		if (block.type === 'table' || block.type === 'heading') this.#dissolveTable();
 		this.#endLine();
 		this.#nodes++;
@@ -56,7 +56,7 @@ export class Outline {
 		if (closed?.type === 'code') closed.node.value = closed.node.value.replace(/^\n/, '').replace(/\n$/, '');
 	}
 
-	/** Marks all text until `closeMark`. */
+	/** Applies a mark to all text until `closeMark`. */
 	openMark(mark: Mark): void {
 		this.#line.openMark(mark);
 	}
@@ -65,7 +65,7 @@ export class Outline {
 		this.#line.closeMark();
 	}
 
-	/** Adds text. Collapses blanks, except in code. */
+	/** Adds text. Collapses blanks outside code. */
 	addText(text: string): void {
 		for (const part of splitText(text, mostCharacters / 2)) {
 			if (this.#nodes >= mostNodes || this.#characters + part.length > mostCharacters) this.#cut();
@@ -104,7 +104,7 @@ export class Outline {
 		return this.#written.join('\n\n');
 	}
 
-	/** The innermost open block that is in the tree. */
+	/** The innermost open block that has a node in the tree. */
 	get #target(): Target {
 		const open = this.#open.at(-1) ?? { type: 'flow', node: this.#root };
 		return open.type === 'box' ? open.around : open;
@@ -113,7 +113,7 @@ export class Outline {
 	#enter(block: Block): Open {
 		const target = this.#target;
 		if (block.type === 'caption' && target.type === 'table') return this.#enterCaption();
-		// If an end tag is missing, the row or the cell belongs to the table and not to a cell.
+		// A row or cell belongs to the table, even if the end tag of the cell before it is missing.
 		const table = target.type === 'line' ? this.#findTable() : undefined;
 		if (table !== undefined && (block.type === 'row' || block.type === 'cell')) {
 			this.#line.end();
@@ -136,16 +136,16 @@ export class Outline {
 		return { type: 'line', node };
 	}
 
-	/** Returns the parent node of a table. */
+	/** Returns the block around a table, if this block can contain paragraphs. */
 	#findAround(at: number): Extract<Target, { type: 'flow' }> | undefined {
 		const around = this.#open.slice(0, Math.max(0, at)).findLast(({ type }) => type !== 'box');
 		return around?.type === 'flow' ? around : undefined;
 	}
 
-	/** Returns the node for the text of a line. */
+	/** Returns the node to which the text of a line is added. */
 	#startLine(target: Exclude<Target, { type: 'code' }>): LineParent {
 		if (target.type === 'line') return target.node;
-		// The text is inside of a table or a list, but not inside of a cell or an item.
+		// The text is inside a table but outside its cells, or inside a list but outside its items.
 		if (target.type === 'table') return target.table.addCell({ columns: 1, rows: 1, isHead: false });
 		this.#paragraph ??= addParagraph(target.type === 'list' ? addItem(target.node) : target.node);
 		return this.#paragraph;
@@ -185,7 +185,7 @@ export class Outline {
 		this.#line.end();
 	}
 
-	/** Writes the tree, and begins a new tree with the same open blocks. */
+	/** Writes the tree, and begins a new tree in which the same blocks are open. */
 	#cut(): void {
 		const [, ...open] = this.#open;
 		this.#write();
@@ -214,7 +214,7 @@ export class Outline {
 	}
 }
 
-/** Writes a tree as markdown for a reader, not for a renderer: text is not escaped, except `|` within a cell. */
+/** Writes a tree as markdown that is read, not rendered. Text is not escaped, except `|` within a cell. */
 function writeMarkdown(tree: Root): string {
 	return toMarkdown(tree, {
 		bullet: '-',
@@ -238,7 +238,7 @@ const handlers: Readonly<Record<string, Handle>> = {
 		mark(state.containerPhrasing(node, { ...info, before: '~', after: '~' }), (inner) => `~~${inner}~~`),
 };
 
-/** Marks a text within the blanks around it. */
+/** Marks a text, but not the blanks at its ends. */
 function mark(text: string, write: (inner: string) => string): string {
 	const inner = text.trim();
 	if (inner === '') return text;

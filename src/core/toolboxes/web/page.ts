@@ -17,31 +17,31 @@ interface PageText {
 	readonly text: string;
 }
 
-/** The characters between two yields. */
+/** The number of characters that are parsed between two yields. */
 const pieceLength = 8_192;
-/** The steps for a character, and the steps for a tag. */
+/** The cost of a character and the cost of a tag, in steps. */
 const [perCharacter, perTag] = [5, 500];
-/** A main part with fewer characters is compared with the body. */
+/** A main part with fewer characters is possibly not the real text, so it is compared with the body. */
 const enough = 200;
 
 /**
- * Reads a page: its main part if the page marks it, else the body without navigation and footers. Leaves out
- * scripts, forms and hidden elements. The work is linear in the length of the page. Throws `invalid_argument`
- * for a page whose tags are nested too deep.
+ * Reads the main part of a page if it is marked, else the body without navigation and footers. Leaves out scripts,
+ * forms and hidden elements. The work is linear in the length of the page. Throws `invalid_argument` for a page whose
+ * tags are nested too deep.
  */
 export function* readHtml(html: string, url: URL, work: StepCounter): Steps<PageText> {
 	const part = findPart(html);
 	const main = part && (yield* readPart(html, url, part, work));
 	if (main !== undefined && main.text.length >= enough) return main;
 	const body = yield* readPart(html, url, 'body', work);
-	// A short main part may be the whole text, or a container for a script.
+	// A short main part is either the whole text, or only a container that a script fills.
 	if (main !== undefined && main.text !== '' && main.text.length * 10 >= body.text.length) return main;
 	return body.text === '' ? yield* readPart(html, url, 'all', work) : body;
 }
 
 function findPart(html: string): Part | undefined {
 	if (/<main\b|role=["']?main\b/i.test(html)) return 'main';
-	// Several articles are a list, which is read as a whole.
+	// If there are several articles, the page is a list of articles, so read it as a whole.
 	return html.match(/<article\b/gi)?.length === 1 ? 'article' : undefined;
 }
 
@@ -66,26 +66,26 @@ function* readPart(html: string, url: URL, part: Part, work: StepCounter): Steps
 	return page.finish();
 }
 
-/** The effect of a tag: a block, a mark, or a block with bold text. */
+/** What a tag has opened: a block, a mark, or a block with bold text. */
 type Opened = 'block' | 'mark' | 'bold' | undefined;
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** The deepest nesting of tags. Browsers stop at 512. */
+/** The maximum depth of nested tags. Browsers stop at 512. */
 const mostLevels = 500;
 const longestUrl = 2_000;
-/** The most characters of a title or a description. */
+/** The maximum length of a title or a description in characters. */
 const longestLine = 300;
 
-/** Elements without visible text. */
+/** Elements whose text is left out. */
 const dropped: ReadonlySet<string> = new Set([
 	...['script', 'style', 'template', 'svg', 'canvas', 'object', 'embed'],
 	...['noframes', 'noembed', 'button', 'select', 'option', 'input', 'textarea', 'datalist', 'keygen'],
 ]);
-/** Elements beside the main text, unless they are part of an article. */
+/** Elements that are not part of the main text, unless they are inside an article. */
 const besides: ReadonlySet<string> = new Set(['nav', 'footer', 'aside']);
 const besidesByRole: ReadonlySet<string> = new Set(['navigation', 'contentinfo', 'complementary', 'search']);
-/** Inline elements that have no form in markdown. All other unknown elements are boxes. */
+/** Inline elements without a markdown form. All other unknown elements become boxes. */
 const inline: ReadonlySet<string> = new Set([
 	...[
 		'a',
@@ -111,16 +111,16 @@ const marks: Readonly<Record<string, Exclude<Mark['type'], 'link'>>> = {
 	...{ code: 'inlineCode', kbd: 'inlineCode', samp: 'inlineCode', tt: 'inlineCode' },
 };
 
-/** Takes the tags of a page one by one, and collects the visible text. */
+/** Handles the tags of a page one by one, and collects the visible text. */
 class Page {
 	readonly #part: Part;
 	readonly #outline = new Outline();
-	/** The effect of each open tag. */
+	/** What each open tag has opened. */
 	readonly #open: Opened[] = [];
 	#base: URL;
 	#hasBase = false;
 	#title: string | undefined;
-	/** The levels of the open tags that change how their content is read. */
+	/** The depth of each open tag that changes how its content is read. */
 	#levels: { dropped?: number; part?: number; title?: number; article?: number; head?: number } = {};
 
 	constructor(url: URL, part: Part) {
@@ -177,7 +177,7 @@ class Page {
 		if (dropped.has(name) || (name === 'dialog' && rest.open === undefined)) return true;
 		if (hidden !== undefined && hidden !== 'until-found') return true;
 		if (rest['aria-hidden'] === 'true' || /display:\s*none|visibility:\s*hidden/i.test(style)) return true;
-		// This link is the anchor of a heading.
+		// Leave out a link that is only the anchor of a heading.
 		if (name === 'a' && /\b(?:anchor|headerlink|hash-link|permalink)\b/.test(classes)) return true;
 		const isBeside = besides.has(name) || besidesByRole.has(role);
 		return isBeside && this.#part === 'body' && this.#levels.article === undefined;
@@ -191,7 +191,7 @@ class Page {
 		else this.#open[this.#open.length - 1] = this.#addElement(name, attributes);
 	}
 
-	/** Opens a block or a mark, and returns its effect for `close`. */
+	/** Opens a block or a mark. Returns what was opened, for `close`. */
 	#addElement(name: string, attributes: Attributes): Opened {
 		const mark = this.#readMark(name, attributes);
 		if (mark !== undefined) this.#outline.openMark(mark);
@@ -203,7 +203,7 @@ class Page {
 		return 'bold';
 	}
 
-	/** Adds a frame as a link to its page. */
+	/** Adds a link to the page that a frame shows. */
 	#addFrame({ src, title = '' }: Attributes): void {
 		this.#levels.dropped = this.#open.length;
 		const url = this.#resolve(src);
@@ -240,7 +240,7 @@ class Page {
 		if (URL.canParse(href, this.#base)) this.#base = new URL(href, this.#base);
 	}
 
-	/** Makes an address absolute. Returns `undefined` unless it is a web or mail address. */
+	/** Makes an address absolute. Returns `undefined` if it is neither a web address nor a mail address. */
 	#resolve(address: string | undefined): string | undefined {
 		if (address === undefined || address.length > longestUrl || !URL.canParse(address, this.#base)) return undefined;
 		const { href, protocol } = new URL(address, this.#base);

@@ -2,12 +2,12 @@ import { RunletError } from '../../base/errors.ts';
 import { type PublicFetchOptions, publicFetch } from '../../base/public-fetch.ts';
 import { robotsParser } from './libraries.ts';
 
-/** The most bytes of robots.txt (RFC 9309, 2.5). */
+/** The maximum size of robots.txt in bytes (RFC 9309, 2.5). */
 const maxBytes = 512_000;
 
 /**
- * Throws `invalid_argument` if the robots.txt of a site forbids an address (RFC 9309). A site without robots.txt
- * allows everything. A site with an unreadable robots.txt allows nothing.
+ * Throws `invalid_argument` if a site's robots.txt forbids an address (RFC 9309). If a site has no robots.txt, every
+ * address is allowed. If its robots.txt cannot be read, no address is allowed.
  */
 export async function assertRobotsAllowed(
 	url: URL,
@@ -51,11 +51,11 @@ function createRefusal(message: string): RunletError {
 	return new RunletError('invalid_argument', message, { field: 'url' });
 }
 
-/** The product token in robots.txt. */
+/** The name by which robots.txt refers to Runlet (RFC 9309, "product token"). */
 export const agentName = 'runlet';
 
 /**
- * The user agent of the web tools. If Runlet's API requires no key, it refuses this user agent, because a model
- * must not read other sessions.
+ * The user agent of the web tools. A Runlet API that requires no key refuses requests by this user agent, because a
+ * model must not read other sessions.
  */
 export const webAgent = 'runlet (web tools)';

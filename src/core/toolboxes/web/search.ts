@@ -14,14 +14,14 @@ export interface SearchResult {
 	readonly snippet: string;
 }
 
-/** The most milliseconds of a search. */
+/** The time limit of a search in milliseconds. */
 const timeoutMs = 20_000;
-/** The most bytes of an answer. */
+/** The maximum size of a response in bytes. */
 const maxBytes = 2_000_000;
-/** The most characters of a title or a snippet. */
+/** The maximum length of a title or a snippet in characters. */
 const longestText = 1_000;
 
-/** Makes the search tool. The default service is the service of the context. */
+/** Makes the search tool. The default search service is that of the context. */
 export function webSearchTool(own?: SearchService): Tool {
 	return define({
 		name: 'web_search',
@@ -53,7 +53,7 @@ async function searchWeb(
 ): Promise<readonly SearchResult[]> {
 	const { url, init } = createRequest(service, request);
 	const send = fetch && ((input: URL, sent: RequestInit) => fetch(input.href, sent));
-	// The operator configures the address, so it may be on the same machine.
+	// Allow an address on the same machine, because the operator configures it.
 	const limits = { field: 'search', allowLoopback: true, maxRedirects: 0, maxBytes, timeoutMs, fetch: send };
 	const response = await publicFetch(url, { ...init, signal }, limits);
 	const text = await response.text();
@@ -96,7 +96,7 @@ function readResult(one: unknown, names: SearchService['fields'] = {}): SearchRe
 	return { title: title || url, url, snippet: toPlainText(readPath(one, names.snippet ?? 'snippet')) };
 }
 
-/** Removes the `<strong>` tags around found words. */
+/** Removes the `<strong>` tags around the words that match. */
 function toPlainText(value: unknown): string {
 	if (typeof value !== 'string') return '';
 	const plain = value
@@ -120,7 +120,7 @@ function readPath(value: unknown, path: string): unknown {
 		.reduce((inner, name) => (isRecord(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined), value);
 }
 
-/** Creates the error of a failed search. It does not mention the key, which belongs to the operator. */
+/** Creates the error of a failed search. The error does not show the key, which belongs to the operator. */
 function createFailure(status: number): RunletError {
 	const isWrong = status === 401 || status === 403;
 	const remedy = isWrong
