@@ -1,27 +1,27 @@
 /** Facts about the bytes of a file. */
 export interface ContentInfo {
 	readonly size: number;
-	/** The number of lines of a text. Missing if the bytes are not UTF-8. */
+	/** The number of lines, if the bytes are text. Missing if they are not UTF-8. */
 	readonly lines?: number;
-	/** The byte offset of every 256th line of a text, from the first line on. */
+	/** The byte offsets of the first line and of every 256th line after it. */
 	readonly marks: readonly number[];
 }
 
-/** The lines between two marks. */
+/** The number of lines between two marks. */
 export const markedLines = 256;
 
 const newline = 10;
-/** The number of bytes that are decoded at a time. */
+/** The number of bytes that are decoded at once. */
 const piece = 1_048_576;
 
-/** Finds whether the bytes of a file are text, and where its lines are. */
+/** Finds out whether a file's bytes are text, and where its lines begin. */
 export function describeContent(bytes: Uint8Array): ContentInfo {
 	const describer = createDescriber();
 	describer.add(bytes);
 	return describer.end();
 }
 
-/** Does the same for a stream of bytes. */
+/** Does the same as `describeContent` for bytes that arrive piece by piece. */
 export function createDescriber() {
 	const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 	const marks: number[] = [];
@@ -50,7 +50,7 @@ export function createDescriber() {
 	};
 }
 
-/** Counts lines in a part of a text that begins at a line. Returns the byte offset after a number of lines. */
+/** Returns the byte offset after a number of lines. The bytes are a part of a text and begin at a line start. */
 export function skipLines(bytes: Uint8Array, lines: number): number {
 	let at = 0;
 	for (let left = lines; left > 0 && at < bytes.length; left--) {
@@ -60,7 +60,7 @@ export function skipLines(bytes: Uint8Array, lines: number): number {
 	return at;
 }
 
-/** Returns the media type of a file by its name. A text is no image, audio, video or font, except SVG. */
+/** Returns a file's media type by its name. If the bytes are text, only SVG counts as image, audio, video or font. */
 export function findMime(path: string, { lines }: Pick<ContentInfo, 'lines'>): string {
 	const name = path.slice(path.lastIndexOf('/') + 1);
 	const byName = name.includes('.') ? findMediaType(name) : undefined;
@@ -71,7 +71,7 @@ export function findMime(path: string, { lines }: Pick<ContentInfo, 'lines'>): s
 	return byName.startsWith('text/') ? 'application/octet-stream' : byName;
 }
 
-/** Whether bytes continue a text, or are a valid end of a text. */
+/** Whether bytes are a valid next part of a text. Without `bytes`, whether the text can end here. */
 function isTextPart(decoder: TextDecoder, bytes?: Uint8Array): boolean {
 	if (bytes?.includes(0)) return false;
 	try {
@@ -193,7 +193,7 @@ const endings: Readonly<Record<string, string>> = {
 
 let types: ReadonlyMap<string, string> | undefined;
 
-/** Returns the media type of a file's name by its ending. */
+/** Returns the media type for the extension of a file's name. */
 export function findMediaType(name: string): string | undefined {
 	types ??= new Map(
 		Object.entries(endings).flatMap(([type, all]) => all.split(' ').map((ending) => [ending, type] as const)),

@@ -6,20 +6,20 @@ import { createMissing } from './plan.ts';
 import type { Caller, CheckedEdit, StoredFile, WorkspaceStore } from './store.ts';
 import type { ChangedFile, Edit, FileInfo, FolderInfo, LineRange, Listing, TextLines, Workspace } from './workspace.ts';
 
-/** The default number of entries of a list. */
+/** The default for the maximum number of entries in a listing. */
 const usualLimit = 1_000;
-/** The most entries of a list. */
+/** The maximum number of entries in a listing. */
 const mostEntries = 10_000;
-/** The default for the most bytes of lines. */
+/** The default limit of `readLines` in bytes. */
 const usualBytes = 262_144;
-/** The most edits of one change. */
+/** The maximum number of edits in one change. */
 const mostEdits = 1_000;
-/** The most known paths that are compared with a missing path. */
+/** The maximum number of existing paths that are compared with a missing path. */
 const mostCompared = 1_000;
-/** The most characters of a note's key. */
+/** The maximum length of a note's key in characters. */
 const longestKey = 256;
 
-/** Makes a workspace from a store. The workspace checks paths and ranges, and its errors name the remedy. */
+/** Makes a workspace from a store. The workspace checks paths and ranges. Its errors say how to fix a mistake. */
 export function createWorkspace(store: WorkspaceStore, caller?: Caller): Workspace {
 	const change = async (edits: readonly Edit[], result?: unknown): Promise<readonly ChangedFile[]> =>
 		explainMissing(store, () => {
@@ -69,13 +69,13 @@ export function createWorkspace(store: WorkspaceStore, caller?: Caller): Workspa
 	};
 }
 
-/** Throws `cancelled` after the end of a call, because the result of the call is already reported. */
+/** Throws `cancelled` if the call has ended, because the result of the call is already reported. */
 export function assertOpen(caller: Caller | undefined): void {
 	if (caller?.signal?.aborted !== true) return;
 	throw new RunletError('cancelled', 'workspace: this call has ended, and can change files no more.');
 }
 
-/** Converts text to UTF-8. Copies bytes, because their owner may change them. */
+/** Converts a text to UTF-8. Copies a `Uint8Array`, because the caller can change it later. */
 export function toBytes(content: unknown, field: string): Uint8Array {
 	if (content instanceof Uint8Array) return content.slice();
 	if (typeof content === 'string') return new TextEncoder().encode(content);
@@ -167,7 +167,7 @@ function countWholeLines(bytes: Uint8Array): number {
 	return count;
 }
 
-/** Decodes UTF-8. Drops an incomplete character at the end. */
+/** Decodes UTF-8. Drops an incomplete character at the end of the bytes. */
 function decode(bytes: Uint8Array): string {
 	return new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes, { stream: true });
 }
@@ -180,7 +180,7 @@ async function createNoFolder(store: WorkspaceStore, path: string): Promise<Runl
 	return createFieldError('not_found', 'path', `there is no folder ${path}. ${remedy}`);
 }
 
-/** Adds the most similar path to the error for a missing file. */
+/** Runs `work`. If a file is missing, adds the most similar path to the error. */
 async function explainMissing<T>(store: WorkspaceStore, work: () => T | Promise<T>): Promise<T> {
 	try {
 		return await work();

@@ -1,12 +1,12 @@
 import { formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff';
 
-/** The most characters of the two texts together. */
+/** The maximum length of the two texts together, in characters. */
 const longestTexts = 4_000_000;
 
-/** The most lines of the two texts together. */
+/** The maximum number of lines in the two texts together. */
 const mostLines = 200_000;
 
-/** The most edited lines of a diff. If texts differ more, the diff replaces the whole text. */
+/** The maximum number of edited lines in a diff. If the texts differ more, the diff replaces the whole text. */
 const mostEdits = 2_000;
 
 /** A text before and after a change. `undefined` means that there is no file. */
@@ -18,7 +18,7 @@ export interface TextChange {
 	readonly after: string | undefined;
 }
 
-/** Writes a change in the format of `git diff`, in steps. Returns an empty text for no change, or for long texts. */
+/** Writes a change in the format of `git diff`, with pauses. Returns an empty text for no change or for long texts. */
 export async function createDiff({ path, from = path, before, after }: TextChange): Promise<string> {
 	if (before === after && from === path) return '';
 	const [old, next] = [before ?? '', after ?? ''];

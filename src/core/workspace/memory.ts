@@ -16,14 +16,14 @@ import {
 import type { Caller, CheckedEdit, ListQuery, StoredFile, WorkspaceStore } from './store.ts';
 import type { ChangedFile, FileChange, ListedEntry, Workspace } from './workspace.ts';
 
-/** The most entries of a journal in memory. */
+/** The maximum number of journal entries in memory. */
 const mostEntries = 1_000;
 
 export interface InMemoryOptions {
 	readonly quota?: Partial<Quota>;
 }
 
-/** Makes a workspace in memory, with files by their paths. The files exist as long as the object. */
+/** Makes a workspace in memory from files by path. The files exist as long as the workspace object. */
 export function inMemory(
 	files: Readonly<Record<string, string | Uint8Array>> = {},
 	{ quota }: InMemoryOptions = {},
@@ -36,7 +36,7 @@ export function inMemory(
 	return createWorkspace(store);
 }
 
-/** The bytes of a file and the marks of its lines. */
+/** The bytes of a file, and the byte offsets of some of its lines. */
 interface Content {
 	readonly bytes: Uint8Array;
 	readonly marks: ContentInfo['marks'];
@@ -148,7 +148,7 @@ class MemoryStore implements WorkspaceStore {
 		return json === undefined ? undefined : JSON.parse(json);
 	}
 
-	/** Makes a checked change, and adds it to the journal. */
+	/** Makes a checked change, and adds an entry for the change to the journal. */
 	#apply(
 		files: readonly Replacement<Content>[],
 		{ changed, caller, step }: { changed: readonly ChangedFile[]; caller?: Caller; step?: Caller['step'] },
@@ -176,7 +176,7 @@ class MemoryStore implements WorkspaceStore {
 	}
 }
 
-/** SAFETY: every `StoredFile` comes from `find` of this store. */
+/** SAFETY: every `StoredFile` was made by this store. */
 function takeContent({ content }: StoredFile): Content {
 	return content as Content;
 }
@@ -185,7 +185,7 @@ function toText(file: StoredFile<Content> | undefined): string | undefined {
 	return file && new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(file.content.bytes);
 }
 
-/** The sorted paths of files and of their folders. The cost of a list depends on the length of the list. */
+/** The sorted paths of files and folders. The cost of listing a folder depends only on the length of the result. */
 class PathIndex {
 	readonly #paths: string[] = [];
 	/** The number of files below each folder. */
@@ -226,13 +226,13 @@ class PathIndex {
 				found.push(next);
 				at++;
 			}
-			// Skips the content of the folder: `0` is the character after `/`.
+			// Skip the content of the folder: `0` is the character after `/`.
 			else at = this.#find(`${next.slice(0, slash)}0`);
 		}
 		return found;
 	}
 
-	/** Whether a file is below a path that is not among `gone`. */
+	/** Whether there is a file below a path. Ignores the files in `gone`. */
 	hasBelow(path: string, gone: ReadonlySet<string>): boolean {
 		const prefix = `${path}/`;
 		for (let at = this.#find(prefix); this.#paths[at]?.startsWith(prefix); at++) {
@@ -242,7 +242,7 @@ class PathIndex {
 		return false;
 	}
 
-	/** Finds the index of the first path that does not sort before this path. */
+	/** Returns the index of the first path that is equal to this path or sorts after it. */
 	#find(path: string): number {
 		let [low, high] = [0, this.#paths.length];
 		while (low < high) {

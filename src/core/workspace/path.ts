@@ -1,21 +1,21 @@
 import { countBytes } from '../base/bytes.ts';
 import { RunletError } from '../base/errors.ts';
 
-/** The most bytes of a whole path. */
+/** The maximum size of a whole path in bytes. */
 const longestPath = 1_024;
-/** The most bytes of one name of a path. */
+/** The maximum size of one name in a path, in bytes. */
 const longestName = 255;
 
 /** Characters that are invisible, or that change how other characters are displayed. */
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/u;
-/** Characters that look like a slash and do not become a slash in NFKC. */
+/** Characters that look like a slash, but that NFKC does not convert to a slash. */
 const slashLike = /[\u2044\u2215\u29f5\u29f8]/u;
 const drive = /^[a-z]:/i;
 const device = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])(?:\.|$)/i;
 
 /**
- * Checks the path of a file and returns it in NFC, without `.` and a leading `./`. Throws `invalid_argument`, which names
- * the field, for a path that leaves the workspace or that a person or another system may read as a different one.
+ * Checks the path of a file and returns it in NFC, without `.` and a leading `./`. Throws `invalid_argument`, which
+ * names the field, for a path that leaves the workspace, or that people or other systems can mistake for another path.
  */
 export function checkPath(path: unknown, field = 'path'): string {
 	const checked = checkFolder(path, field);
@@ -24,7 +24,7 @@ export function checkPath(path: unknown, field = 'path'): string {
 	return checked;
 }
 
-/** Checks the path of a folder, which may end in a slash. The root is an empty text. */
+/** Checks the path of a folder, which can end in a slash. The root is an empty text. */
 export function checkFolder(path: unknown, field = 'path'): string {
 	if (typeof path !== 'string') throw createPathError(field, path, 'is no text');
 	if (/\p{Cs}/u.test(path)) throw createPathError(field, path, 'holds half of a character. Write the whole character');
@@ -64,12 +64,12 @@ function hasLookalike(name: string): boolean {
 	return Array.from(name).some((one) => one.charCodeAt(0) > 127 && /[./\\:]/.test(one.normalize('NFKC')));
 }
 
-/** The most bytes of a converted name. Leaves room for a number. */
+/** The maximum size of a converted name in bytes. It leaves room for a number that makes the name unique. */
 const longestMade = 240;
-/** The longest extension that is kept when a name is cut. */
+/** The maximum length of an extension that is kept when a name is cut. */
 const longestExtension = 16;
 
-/** Converts any text to a valid file name that is as similar as possible. */
+/** Converts any text to a valid file name that is as similar to the text as possible. */
 export function toSafeName(text: string): string {
 	const letters = Array.from(text.normalize('NFC'), (one) =>
 		/[\p{Cs}/\\]/u.test(one) || hidden.test(one) || hasLookalike(one) ? '_' : one,
@@ -91,7 +91,7 @@ export function listFolders(path: string): readonly string[] {
 	return names.slice(1).map((_, at) => names.slice(0, at + 1).join('/'));
 }
 
-/** Returns the parent folder of a path. The root is an empty text. */
+/** Returns the parent folder of a path. The root folder is an empty text. */
 export function findFolder(path: string): string {
 	return path.slice(0, Math.max(0, path.lastIndexOf('/')));
 }

@@ -5,7 +5,7 @@ import type { ChangedFile } from './workspace.ts';
 
 export interface Files<C> {
 	find(path: string): StoredFile<C> | 'folder' | undefined;
-	/** Whether a file is below a path that is not among `gone`. */
+	/** Whether there is a file below a path. Ignores the files in `gone`. */
 	hasBelow(path: string, gone: ReadonlySet<string>): boolean;
 }
 
@@ -22,10 +22,10 @@ interface Plan<C> {
 	readonly notes: ReadonlyMap<string, unknown>;
 }
 
-/** Makes the new file of a `write`, with a version that no file has had. */
+/** Makes the new file for a `write`, with a version that was never used before. */
 type Prepare<C> = (edit: Extract<CheckedEdit, { type: 'write' }>) => StoredFile<C>;
 
-/** Plans edits, and changes nothing. Throws `not_found`, `conflict` or `invalid_argument` for an impossible edit. */
+/** Plans edits without changing files. Throws `not_found`, `conflict` or `invalid_argument` for an impossible edit. */
 export function planEdits<C>(edits: readonly CheckedEdit[], files: Files<C>, prepare: Prepare<C>): Plan<C> {
 	const after = new Map<string, StoredFile<C> | undefined>();
 	const cameFrom = new Map<string, string>();
@@ -85,7 +85,7 @@ export function planEdits<C>(edits: readonly CheckedEdit[], files: Files<C>, pre
 	return { files: changes, changed: describeChanges(changes, cameFrom), notes };
 }
 
-/** Describes the change of each file. A moved file is listed once, at its new path. */
+/** Describes how each file changes. A moved file is listed once, at its new path. */
 export function describeChanges(
 	replaced: readonly { readonly path: string; readonly before?: unknown; readonly after?: unknown }[],
 	cameFrom: ReadonlyMap<string, string>,
@@ -100,7 +100,7 @@ export function describeChanges(
 	});
 }
 
-/** Throws if a file would be inside of another file. */
+/** Throws if a file would be inside another file. */
 function assertTree<C>(replaced: readonly Replacement<C>[], files: Files<C>): void {
 	const made = new Set(replaced.flatMap(({ path, after }) => (after === undefined ? [] : [path])));
 	const gone = new Set(replaced.flatMap(({ path, after }) => (after === undefined ? [path] : [])));
@@ -139,27 +139,27 @@ function createConflict(path: string): RunletError {
 	});
 }
 
-/** An entry of the journal: one change, with the files before and after it. */
+/** An entry of the journal: one change, with each file before and after the change. */
 export interface Entry<C> {
-	/** The step of the change. Missing for changes of people and for an undo. */
+	/** The step to which the change belongs. Missing for changes by people and for an undo. */
 	readonly step?: unknown;
 	readonly files: readonly Replacement<C>[];
 	readonly changed: readonly ChangedFile[];
-	/** Whether the change was undone. */
+	/** Whether the change has been undone. */
 	readonly isUndone: boolean;
 }
 
-/** The result of planning an undo. */
+/** A planned undo. */
 interface UndoPlan<C, E extends Entry<C>> {
 	readonly entries: readonly E[];
 	readonly files: readonly Replacement<C>[];
-	/** The undone changes. The newest change is first. */
+	/** The changes that are undone, newest first. */
 	readonly undone: readonly ChangedFile[];
-	/** The changes that the undo makes. */
+	/** The changes that the undo itself makes. */
 	readonly changed: readonly ChangedFile[];
 }
 
-/** Plans the undo of the newest steps, and changes nothing. The journal begins with the newest entry. */
+/** Plans the undo of the newest steps without changing anything. The journal begins with the newest entry. */
 export function planUndo<C, E extends Entry<C>>(
 	journal: Iterable<E>,
 	steps: number,
@@ -210,7 +210,7 @@ function createTooFew(there: number): RunletError {
 export interface Quota {
 	readonly files: number;
 	readonly bytes: number;
-	/** The most bytes of one file. */
+	/** The maximum size of one file in bytes. */
 	readonly fileBytes: number;
 }
 
@@ -218,7 +218,7 @@ export type Usage = Pick<Quota, 'files' | 'bytes'>;
 
 export const usualQuota: Quota = { files: 20_000, bytes: 268_435_456, fileBytes: 33_554_432 };
 
-/** Returns the usage after a change. Throws `too_large` if the usage is over the quota. */
+/** Returns the usage after a change. Throws `too_large` if the usage would exceed the quota. */
 export function addUsage({ files, bytes }: Usage, replaced: readonly Replacement<unknown>[], quota: Quota): Usage {
 	let after = { files, bytes };
 	for (const { path, before, after: file } of replaced) {

@@ -9,39 +9,39 @@ export interface FileInfo {
 	readonly modifiedAt: string;
 	/** The number of lines. Missing if the file is not text. */
 	readonly lines?: number;
-	/** A number that changes with every change of the bytes. */
+	/** A number that changes whenever the bytes change. */
 	readonly version: number;
 }
 
-/** A folder. It exists as long as it contains a file. */
+/** A folder. It exists as long as it contains at least one file. */
 export interface FolderInfo {
 	readonly path: string;
 	readonly type: 'folder';
 }
 
-/** An entry of a list. */
+/** An entry of a listing. */
 export interface ListedEntry {
 	readonly path: string;
 	readonly type: 'file' | 'folder';
-	/** The size of a file in bytes. */
+	/** The size in bytes. Missing for a folder. */
 	readonly size?: number;
 }
 
 export interface ListOptions {
-	/** The folder. The default is the root. */
+	/** The folder to list. The default is the root. */
 	readonly path?: string;
-	/** Whether to list subfolders too. */
+	/** Whether to list the contents of subfolders too. */
 	readonly recursive?: boolean;
-	/** The most entries. The default is 1,000. */
+	/** The maximum number of entries. The default is 1,000. */
 	readonly limit?: number;
-	/** Continues after this path. */
+	/** Lists only the entries after this path. */
 	readonly after?: string;
 }
 
-/** Entries sorted by path. */
+/** The entries, sorted by path. */
 export interface Listing {
 	readonly entries: readonly ListedEntry[];
-	/** Whether more entries follow. Continue with `after`, the last path. */
+	/** Whether more entries follow. To continue, pass the last path as `after`. */
 	readonly truncated: boolean;
 }
 
@@ -55,7 +55,7 @@ export interface ByteRange {
 export interface LineRange {
 	readonly fromLine?: number;
 	readonly toLine?: number;
-	/** The most bytes. The default is 262,144. Lines over this limit are left out. */
+	/** The maximum number of bytes. The default is 262,144. Lines beyond this limit are left out. */
 	readonly maxBytes?: number;
 }
 
@@ -67,7 +67,7 @@ export interface TextLines {
 	readonly toLine: number;
 	/** The number of lines of the whole file. */
 	readonly lines: number;
-	/** Whether the last line is cut, because it is longer than `maxBytes`. */
+	/** Whether the last line was cut because it is longer than `maxBytes`. */
 	readonly isCut: boolean;
 }
 
@@ -76,54 +76,54 @@ export type Edit =
 	| (Expected & { readonly type: 'write'; readonly path: string; readonly content: string | Uint8Array })
 	| (Expected & { readonly type: 'delete'; readonly path: string })
 	| (Expected & { readonly type: 'move'; readonly from: string; readonly to: string })
-	/** Stores a value beside the files. `undefined` removes it. */
+	/** Stores a value beside the files. `undefined` removes the value. */
 	| { readonly type: 'note'; readonly key: string; readonly value: unknown };
 
 interface Expected {
-	/** Refuses the change unless the file has this version. `null` requires that there is no file. */
+	/** Makes the change only if the file has this version. `null` requires that there is no file. */
 	readonly ifVersion?: number | null;
 }
 
-/** The change of a file. */
+/** How a file was changed. */
 export interface ChangedFile {
 	readonly path: string;
 	readonly kind: 'created' | 'changed' | 'deleted' | 'moved';
-	/** The earlier path of a moved file. */
+	/** The previous path of a moved file. */
 	readonly from?: string;
 }
 
-/** A file's entry in the journal of a workspace. */
+/** The change of one file in the journal of a workspace. */
 export interface FileChange extends ChangedFile {
 	readonly id: string;
-	/** The call that made the change. Missing for changes of people. */
+	/** The call that made the change. Missing for changes by people. */
 	readonly callId?: string;
 	/** The time of the change, in ISO 8601. */
 	readonly at: string;
-	/** A unified diff, if the file was text before and after and is not too long. */
+	/** A unified diff. Missing if the file is not text or is too long, before or after the change. */
 	readonly diff?: string;
 }
 
 export interface FileChanges {
-	/** The changes. The newest change is first. */
+	/** The changes, newest first. */
 	readonly changes: readonly FileChange[];
-	/** The cursor for older changes. Missing at the end. */
+	/** The cursor for older changes. Missing if there are none. */
 	readonly cursor?: string;
 }
 
 /**
- * The files of a session (docs/tools.md). Paths are relative to its root, with `/` between names. Throws
- * `invalid_argument` for a path that is not safe, `not_found` for a missing file, and `conflict` for a file that
- * was changed in the meantime. Each error names the path and the remedy.
+ * The files of a session (docs/tools.md). Paths are relative to the workspace's root, with `/` between names. Throws
+ * `invalid_argument` for a path that is not safe, `not_found` for a missing file, and `conflict` for a file that was
+ * changed in the meantime. Each error names the path and says what to do.
  */
 export interface Workspace {
 	list(options?: ListOptions): Promise<Listing>;
-	/** Returns a file, a folder, or `undefined`. */
+	/** Returns facts about a file or a folder, or `undefined` if neither exists. */
 	stat(path: string): Promise<FileInfo | FolderInfo | undefined>;
 	/** Returns the bytes of a file, or a range of the bytes. */
 	read(path: string, range?: ByteRange): Promise<Uint8Array>;
 	/**
-	 * Returns lines of a text. `toLine` after the end means the last line. Refuses `fromLine` after the end, and a file
-	 * that is not text.
+	 * Returns lines of a text. If `toLine` is after the end, it means the last line. Throws if `fromLine` is after the
+	 * end, or if the file is not text.
 	 */
 	readLines(path: string, range?: LineRange): Promise<TextLines>;
 	write(path: string, content: string | Uint8Array): Promise<ChangedFile>;
@@ -131,28 +131,28 @@ export interface Workspace {
 	/** Moves a file. Throws if `to` already has a file. */
 	move(from: string, to: string): Promise<ChangedFile>;
 	/**
-	 * Makes all edits, one after another. If an edit fails, makes no edit.
+	 * Makes all edits, one after another. If an edit fails, no edit is made.
 	 *
-	 * @param result the later result of `recall`
+	 * @param result the value that `recall` returns later
 	 */
 	change(edits: readonly Edit[], result?: unknown): Promise<readonly ChangedFile[]>;
-	/** Lists the changes of files. */
+	/** Lists the changes of files, newest first. */
 	changes(options?: { readonly limit?: number; readonly cursor?: string }): Promise<FileChanges>;
 	/**
-	 * Undoes the newest steps and returns their changes. A step is all changes of one call. Changes of people and
-	 * undos are not steps. Throws `conflict` if one of the files was changed after the step by somebody else.
+	 * Undoes the newest steps and returns the undone changes. A step is all changes of one call. Changes by people and
+	 * undos are not steps. Throws `conflict` if somebody else has changed one of the files after the step.
 	 */
 	undo(steps?: number): Promise<readonly ChangedFile[]>;
-	/** Returns the JSON value of a `note`. */
+	/** Returns the value that a `note` edit stored. */
 	readNote(key: string): Promise<unknown>;
 	/**
-	 * Returns a workspace with the same files for one tool call. All changes of the call are one step. After
-	 * `signal` aborts, changes are refused.
+	 * Returns a workspace with the same files for one tool call. All changes of the call are one step. After `signal`
+	 * aborts, every change throws.
 	 */
 	forCall(callId: string, signal?: Pick<AbortSignal, 'aborted'>): Workspace;
 	/**
-	 * Returns the `result` of the change that this call made before a crash. A tool calls this function before a
-	 * change, so that a repeated call does not change anything twice.
+	 * Returns the `result` of the change that the same call made before a crash. A tool calls this function before a
+	 * change, so that a repeated call does not make the change twice.
 	 */
 	recall(): Promise<unknown>;
 }
