@@ -10,7 +10,7 @@ import { readKey } from './parts/failure.ts';
 import { createPolling, createWindows } from './parts/live.ts';
 import { createTraceDrawer, toCurl } from './trace/drawer.ts';
 
-// The API has the same base address as this script, whatever path the page has.
+// The API has the same base address as this script, whatever the path of the page is.
 const server = {
 	baseUrl: new URL('.', import.meta.url).href,
 	apiKey: readKey,
@@ -35,7 +35,7 @@ const trace = createTraceDrawer(client, (session) => toCurl(server.baseUrl, sess
 const panelView = createPanelView(find('#panel', HTMLElement), client, menu.refresh);
 const chatRoots = [find('#chat', HTMLElement), find('#chosen', HTMLElement)];
 
-/** Reads changes from elsewhere. */
+/** Reads changes that were made elsewhere, such as in another window. */
 function look(asksSession: boolean): void {
 	void menu.refresh();
 	if (!asksSession) return;
@@ -72,7 +72,7 @@ addEventListener('offline', showOffline);
 showOffline();
 
 addEventListener('hashchange', show);
-// During a new chat a click on the link does not change the address.
+// While a new chat is shown, a click on this link does not change the address, so show the chat here.
 find('#new', HTMLElement).addEventListener('click', () => {
 	if (/^#?\/?$/.test(location.hash)) show();
 });

@@ -1,4 +1,4 @@
-/** The list of panels, and how one of them is shown. */
+/** The list of panels, and the view that shows one of them. */
 
 import type { Client } from '../client/index.ts';
 import { inbox } from './panels/inbox.ts';
@@ -53,7 +53,7 @@ export function createPanelView(root: HTMLElement, client: Client, onChange: () 
 
 	return {
 		open,
-		/** Updates the panel with changes from elsewhere. If they cannot be read, it stays unchanged. */
+		/** Updates the panel with changes from elsewhere. If the changes cannot be read, the panel stays unchanged. */
 		look(): void {
 			listener?.().catch(() => {});
 		},

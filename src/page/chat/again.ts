@@ -1,19 +1,19 @@
-/** Sends a message of the conversation again, with the same text or a new text. The messages after it are removed. */
+/** Sends a message of the conversation again, with the same or a new text. All messages after it are removed. */
 
 import { ClientError } from '../../client/error.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import { button, configure, element, onSubmit, shorten } from '../parts/element.ts';
 import { createTextArea } from '../parts/form.ts';
 
-/** The message to send again: by its id, by the run that it started, or the newest message. */
+/** The message to send again: the message with this id, the message that started this run, or the newest message. */
 export interface Again {
 	readonly id?: string;
 	readonly runId?: string;
-	/** The new text. Missing if the text stays the same. */
+	/** The new text. Missing to send the same text. */
 	readonly text?: string;
 }
 
-/** Sends a message again, without reading its run. */
+/** Sends a message again. Does not read the events of the new run. */
 export async function askAgain(
 	client: SessionClient,
 	sessionId: string,
@@ -42,7 +42,7 @@ export function createBusyError(): ClientError {
 	return new ClientError('conflict', words, { status: 409 });
 }
 
-/** Adds a button to a message that opens an editor. */
+/** Adds an edit button to a message. The button opens an editor for the text. */
 export function addEdit(bubble: HTMLElement, text: string, onEdit: (text: string) => void): void {
 	const edit = button('edit-message', '', () => {
 		const form = createEditor(text, onEdit, () => {
@@ -59,7 +59,7 @@ export function addEdit(bubble: HTMLElement, text: string, onEdit: (text: string
 	bubble.append(edit);
 }
 
-/** Reads the changed text of open editors. */
+/** Returns the texts of open editors that a person has changed. */
 export function readEdited(root: Element): string {
 	const fields = [...root.querySelectorAll<HTMLTextAreaElement>('.editor textarea')];
 	return fields.flatMap(({ value, defaultValue }) => (value === defaultValue ? [] : [value])).join('\n\n');

@@ -1,4 +1,4 @@
-/** The files that go with the next message, each shown with its size and a button that removes it. */
+/** The files of the next message. Each file is shown with its size and a button that removes it. */
 
 import type { Attachment } from '../../client/types.ts';
 import { describeSize } from '../../client/words.ts';
@@ -9,17 +9,17 @@ interface Item {
 	readonly node: HTMLElement;
 }
 
-/** The most files. In base64 the files and a text fit into a request of 4 MB. */
+/** The maximum number of files. With the bytes below, the files in base64 and a text fit into a request of 4 MB. */
 const mostFiles = 16;
 const mostBytes = 2_800_000;
 
-/** Image types that run no scripts and load nothing. */
+/** Image types that cannot run scripts or load anything. */
 export const shownTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
 
-/** Shows the files in `list`. `note` shows their size, and why a file was refused. */
+/** Shows the files in `list`. `note` shows their total size, and the reason why a file was refused. */
 export function createAttachments(list: HTMLElement, note: HTMLElement, onRemoved: () => void) {
 	let items: Item[] = [];
-	/** Files that are still being read count, too. */
+	/** The files that are still being read. They count towards the limits. */
 	let reading = { files: 0, bytes: 0 };
 	let work: Promise<unknown> = Promise.resolve();
 
@@ -58,7 +58,7 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 	}
 
 	return {
-		/** Adds the files that fit, and reports why others do not. */
+		/** Adds the files that fit, and reports why other files do not fit. */
 		add(added: Iterable<File>) {
 			const refusals: string[] = [];
 			const accepted = [...added].filter((file) => {
@@ -78,7 +78,7 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 			return work;
 		},
 
-		/** Returns all files once they are read, and removes them from the list. */
+		/** Waits until all files are read, returns them, and removes them from the list. */
 		async take() {
 			await work;
 			const taken = items.map(({ attachment }) => attachment);
@@ -144,7 +144,7 @@ interface FileSources {
 	readonly attach: HTMLElement;
 	readonly picker: HTMLInputElement;
 	readonly text: HTMLElement;
-	/** The element that is marked while files are dragged. */
+	/** The element that is highlighted while files are dragged over the page. */
 	readonly target: HTMLElement;
 }
 
@@ -153,12 +153,12 @@ export function listenForFiles({ attach, picker, text, target }: FileSources, on
 	attach.addEventListener('click', () => picker.click());
 	picker.addEventListener('change', () => {
 		onFiles([...(picker.files ?? [])]);
-		// The same file may be picked again.
+		// Reset the field, so that a person can pick the same file again.
 		picker.value = '';
 	});
 	text.addEventListener('paste', (event) => {
 		const data = event.clipboardData;
-		// A copied table is both a text and a picture. The text is used.
+		// A copied table is both text and a picture. Use the text.
 		if (!data?.files.length || data.types.includes('text/plain')) return;
 		event.preventDefault();
 		onFiles([...data.files]);
@@ -173,7 +173,7 @@ export function listenForFiles({ attach, picker, text, target }: FileSources, on
 
 	function mark(event: DragEvent, isOver: boolean) {
 		const hasFiles = event.dataTransfer?.types.includes('Files') === true;
-		// Otherwise the browser leaves the page and shows the file.
+		// Otherwise the browser would leave the page and show the file.
 		if (hasFiles) event.preventDefault();
 		target.classList.toggle('dropping', hasFiles && isOver);
 		return hasFiles;

@@ -38,7 +38,7 @@ export class Chat {
 	readonly #elsewhere: ReturnType<typeof createElsewhere>;
 	readonly #playRun: ReturnType<typeof createRunPlayer>;
 	#sessionId: string | undefined;
-	/** Aborted when the page leaves the chat. Work for the old chat then stops and changes nothing. */
+	/** Aborted when the page leaves the chat. Work for this chat then stops and changes nothing. */
 	#visit = new AbortController();
 
 	constructor(client: Client, onActivity: () => void) {
@@ -82,7 +82,7 @@ export class Chat {
 		});
 	}
 
-	/** Shows a session, or the start of a new chat. `failure` is an error to show above the newest run. */
+	/** Shows a session, or the start of a new chat. `failure` is shown above the newest run. */
 	async open(id?: string, failure?: ClientError): Promise<void> {
 		this.close();
 		this.#visit = new AbortController();
@@ -103,7 +103,7 @@ export class Chat {
 		}
 	}
 
-	/** Shows changes from elsewhere: another window, the terminal, a webhook or a schedule. */
+	/** Shows changes that came from elsewhere: another window, the terminal, a webhook or a schedule. */
 	look(): void {
 		const id = this.#sessionId;
 		if (id !== undefined && this.#composer.isReady) this.#elsewhere.look({ id, signal: this.#visit.signal });
@@ -139,7 +139,7 @@ export class Chat {
 		await this.#follow(loaded, signal);
 	}
 
-	/** Follows the newest run of a session whose earlier runs are shown. */
+	/** Follows the newest run of a session. The earlier runs are already shown. */
 	async #follow(loaded: LoadedSession, signal: AbortSignal): Promise<void> {
 		const { session } = loaded;
 		this.#composer.setRunning(true);
@@ -151,7 +151,7 @@ export class Chat {
 		await this.#play(this.#client.followRun(session.id, { signal }), signal, takeUp);
 	}
 
-	/** Sends a message. If a question waits, the message is the answer. */
+	/** Sends a message. If a question is open, the message answers the question. */
 	async #send(text: string, question = this.#openCalls.question): Promise<void> {
 		const [composer, { signal }] = [this.#composer, this.#visit];
 		if (!composer.isReady || composer.isEmpty(text) || this.#isHeldUp()) return;
@@ -184,7 +184,7 @@ export class Chat {
 		}
 	}
 
-	/** Shows why a message or an answer was refused, and the calls that wait now. */
+	/** Shows why a message or an answer was refused, and the calls that are waiting now. */
 	async #showRefusal(error: unknown, call?: string): Promise<void> {
 		const [id, { signal }] = [this.#sessionId, this.#visit];
 		const failure = id && (await readRefusal(this.#client, { id, signal }, error, call));
@@ -194,7 +194,7 @@ export class Chat {
 		if (id !== undefined && call !== undefined) await this.#openCalls.show({ id, signal }).catch(() => {});
 	}
 
-	/** Sends a message during a run. The message waits for the end of the run, or steers the run. */
+	/** Sends a message during a run. The message is queued until the run ends, or steers the run. */
 	async #leave(text: string, steers: boolean): Promise<void> {
 		const [id, composer] = [this.#sessionId, this.#composer];
 		if (id === undefined || !composer.takesMore || composer.isEmpty(text)) return;
@@ -206,7 +206,7 @@ export class Chat {
 			const message = { ...draft, model: this.#choice.model, whenBusy: steers ? 'steer' : 'queue' } as const;
 			await this.#client.leaveMessage(id, message);
 			await this.#waiting.refresh();
-			// The run may have ended, and the message may have started the next run.
+			// The run has possibly ended in the meantime, and the message has started the next run.
 			if (!this.#composer.isRunning) this.look();
 		}, restore);
 	}
@@ -221,14 +221,14 @@ export class Chat {
 		return id;
 	}
 
-	/** Whether a call waits for a person, so that no message can be sent. Marks the call. */
+	/** Whether a call is waiting for a person, so that no message can be sent. If so, points at this call. */
 	#isHeldUp(): boolean {
 		const todo = pointAtOpenCall(this.#transcript.root);
 		if (todo !== undefined) this.#composer.setStatus(`${todo} Your message is kept here.`);
 		return todo !== undefined;
 	}
 
-	/** Shows the events of a run as they arrive, and then the runs of the queued messages. */
+	/** Shows the events of a run as they arrive. Then shows the runs that the queued messages start. */
 	async #play(events: RunEvents, signal: AbortSignal, first?: TakenUp): Promise<void> {
 		const id = this.#sessionId;
 		for (let [next, takeUp] = [events, first]; ; takeUp = undefined) {
@@ -240,11 +240,11 @@ export class Chat {
 		}
 	}
 
-	/** Shows the actions after a run, and updates the queued messages. */
+	/** Shows the actions that are possible after a run, and updates the queued messages. */
 	async #settle(id: string, last: RunEvent | undefined, signal: AbortSignal): Promise<void> {
 		if (!this.#waiting.isEmpty) {
 			const left = await this.#waiting.refresh();
-			// A stopped run drops its queued messages: their text returns to the box.
+			// A cancelled run drops its queued messages. Put their text back into the message box.
 			if (last?.type === 'cancelled') this.#composer.restore(left.map(toSaidText).join('\n\n'));
 		}
 		if (last?.type === 'awaiting') await this.#openCalls.show({ id, signal });
@@ -272,7 +272,7 @@ export class Chat {
 		this.#composer.stop.disabled = false;
 	}
 
-	/** Shows a failure, unless the page has left the chat. */
+	/** Runs `work`. Shows its failure, unless the page has left the chat. */
 	async #attempt(work: () => Promise<unknown>, onFailure = () => {}): Promise<void> {
 		const { signal } = this.#visit;
 		try {
@@ -288,7 +288,7 @@ export class Chat {
 		else location.hash = '#/';
 	}
 
-	/** `mayPass`: reopening the chat may help. This is the default for a request without a response. */
+	/** `mayPass`: whether to offer reopening the chat. By default, this is offered if there was no response. */
 	#showFailure(error: unknown, mayPass = error instanceof ClientError && error.status === undefined): void {
 		this.#composer.setStatus('');
 		const again = () => void this.open(this.#sessionId);

@@ -9,7 +9,7 @@ export function createChoice(onAgent: () => void) {
 	const agentField = find('#agent', HTMLSelectElement);
 	const modelField = find('#model', HTMLSelectElement);
 	let agents: readonly Agent[] = [];
-	/** The current model of the chat. */
+	/** The model of the chat, before a person chooses another model. */
 	let ownModel: string | undefined;
 	agentField.addEventListener('change', onAgent);
 
@@ -27,15 +27,15 @@ export function createChoice(onAgent: () => void) {
 		get isEmpty() {
 			return agents.length === 0;
 		},
-		/** Returns the chosen agent, or the first agent if the chosen agent is unknown. Throws if there is no agent. */
+		/** Returns the chosen agent. If this agent is unknown, returns the first agent. Throws if there is no agent. */
 		takeAgent(): Agent {
 			const agent = agents.find(({ name }) => name === agentField.value) ?? agents[0];
 			if (agent !== undefined) return agent;
 			throw new ClientError('no_agent', 'This server has no agent to talk to.', { status: 200 });
 		},
-		/** Finds the schema of the form for a call of the chosen or a named agent. */
+		/** Finds the schema for the form of a call. The call is of the named agent, else of the chosen agent. */
 		findSchema: ((call, agent = agentField.value) => findCallSchema(agents, agent, call)) satisfies FindSchema,
-		/** The model that a person chose in place of the current model of the chat. */
+		/** The model that a person chose instead of the chat's model. Undefined if the model stays the same. */
 		get model(): string | undefined {
 			return modelField.value === ownModel || modelField.value === '' ? undefined : modelField.value;
 		},
@@ -48,7 +48,7 @@ export function createChoice(onAgent: () => void) {
 			agentField.disabled = list.length === 0;
 			showModels(undefined);
 		},
-		/** Shows the agent and model of a session. The server may no longer offer them. */
+		/** Selects the agent and model of a session, even if the server no longer offers them. */
 		pick({ agent, model }: Pick<Session, 'agent'> & { readonly model?: string }): void {
 			if (!agents.some(({ name }) => name === agent)) agentField.add(new Option(agent, agent));
 			agentField.value = agent;

@@ -1,11 +1,11 @@
-/** The message box: the text, its files, and the status of the chat. */
+/** The message box: the text, the attached files, and the status of the chat. */
 
 import type { Attachment } from '../../client/index.ts';
 import { find, onSubmit, withoutTurns } from '../parts/element.ts';
 import { createAttachments, listenForFiles } from './attachments.ts';
 
 interface Options {
-	/** Called with a message. During a run the message waits for the end of the run, or steers it. */
+	/** Called with a message to send. During a run, the message is queued, or steers the run if `steers` is true. */
 	readonly onSend: (text: string, steers: boolean) => void;
 	readonly onStop: () => void;
 	/** Called while a person types. */
@@ -15,7 +15,7 @@ interface Options {
 interface Draft {
 	readonly text: string | undefined;
 	readonly attachments: Attachment[] | undefined;
-	/** Restores the draft, unless the box has a new text. */
+	/** Puts the draft back into the box, unless the box has a new text. */
 	readonly restore: () => void;
 }
 
@@ -70,7 +70,7 @@ export function createComposer({ onSend, onStop, onWriting }: Options) {
 		},
 		/** Whether there is no text and no file to send. */
 		isEmpty: (words: string): boolean => words.trim() === '' && attachments.isEmpty,
-		/** Takes the files, which go with a text. */
+		/** Takes the text and the files out of the box, to send them. */
 		async take(words: string): Promise<Draft> {
 			const files = await attachments.take();
 			const restore = () => {
@@ -85,7 +85,7 @@ export function createComposer({ onSend, onStop, onWriting }: Options) {
 			offer();
 			text.focus();
 		},
-		/** Restores a text that could not be sent, unless the box has a new text. */
+		/** Puts a text that could not be sent back into the box, unless the box has a new text. */
 		restore: restoreText,
 		get isRunning(): boolean {
 			return isRunning;
@@ -96,11 +96,11 @@ export function createComposer({ onSend, onStop, onWriting }: Options) {
 			takesMore = false;
 			offer();
 		},
-		/** Whether more messages can be sent during the run. */
+		/** Whether further messages can be sent during the run. */
 		get takesMore(): boolean {
 			return takesMore;
 		},
-		/** Allows more messages, when the run has begun. */
+		/** Allows further messages, because the run has begun. */
 		takeMore(): void {
 			if (takesMore) return;
 			takesMore = true;
@@ -120,8 +120,8 @@ interface Controls {
 }
 
 /**
- * Calls `onSend` for the buttons, for Enter, and for Ctrl+Enter, which steers the run. A message that is sent
- * before the chat is ready waits until the chat is ready, unless the person continues to type.
+ * Calls `onSend` for the buttons, for Enter, and for Ctrl+Enter, which steers the run. If a message is sent before the
+ * chat is ready, it waits until then. It is not sent if the person continues to type.
  */
 function listenForSending({ form, text, send }: Controls, onSend: Options['onSend']) {
 	let isPending = false;

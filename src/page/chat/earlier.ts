@@ -6,13 +6,13 @@ import type { Message } from '../../client/types.ts';
 import { find } from '../parts/element.ts';
 import { createAction } from '../parts/form.ts';
 
-/** Messages of a page: more than a screen holds, and few enough for one frame. */
+/** The number of messages in a page: more than fit on a screen, but few enough to draw in one frame. */
 export const pageLength = 40;
 
-/** The distance in pixels above the visible part within which the next page is loaded. */
+/** The next page is loaded when the reader is this close to the button, in pixels. */
 const nearness = 800;
 
-/** `show` puts messages above the messages that are already shown. */
+/** `show` puts messages above those that are already shown. */
 export function createEarlier(client: SessionClient, show: (messages: readonly Message[]) => void) {
 	const root = find('#earlier', HTMLElement);
 	const scroller = find('#scroller', HTMLElement);
@@ -36,7 +36,7 @@ export function createEarlier(client: SessionClient, show: (messages: readonly M
 
 		/** Shows the newest messages, and loads earlier messages as the reader scrolls. */
 		open(id: string, { messages, cursor }: EarlierMessages, signal: AbortSignal): void {
-			/** The end of a run whose first messages are in the next page. */
+			/** The end of a run whose first messages are in the next (earlier) page. */
 			let cut: readonly Message[] = [];
 			const take = (page: EarlierMessages) => {
 				const all = [...page.messages, ...cut];
@@ -46,7 +46,7 @@ export function createEarlier(client: SessionClient, show: (messages: readonly M
 				show(all.slice(start));
 				cursor = page.cursor;
 				root.hidden = cursor === undefined;
-				// A new observation reports again whether the button is near.
+				// Observe the button anew, so that the observer reports again if the button is near.
 				watch.disconnect();
 				if (cursor !== undefined) watch.observe(root);
 			};

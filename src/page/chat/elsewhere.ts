@@ -1,4 +1,4 @@
-/** Shows what happens in the session of a chat elsewhere: in another window, in the terminal, by a webhook or a schedule. */
+/** Shows changes to a chat's session from elsewhere: another window, the terminal, a webhook or a schedule. */
 
 import type { LoadedSession } from '../../client/history.ts';
 import { ClientError, type RunEvent, type Session } from '../../client/index.ts';
@@ -14,9 +14,9 @@ interface Options {
 	readonly transcript: Transcript;
 	readonly waiting: WaitingList;
 	readonly isRunning: () => boolean;
-	/** Called with the calls that still wait for a person. */
+	/** Called with the ids of the calls that still wait for a person. */
 	readonly onWaitingCalls: (ids: ReadonlySet<string>) => void;
-	/** Follows the newest run of the session, whose earlier runs are shown. */
+	/** Follows the newest run of the session. The earlier runs are already shown. */
 	readonly goOn: (loaded: LoadedSession, signal: AbortSignal) => void;
 	/** Reloads the whole chat. */
 	readonly showAnew: () => void;
@@ -25,11 +25,11 @@ interface Options {
 type Run = NonNullable<Session['run']>;
 
 export function createElsewhere({ client, transcript, waiting, isRunning, onWaitingCalls, goOn, showAnew }: Options) {
-	/** The newest run on the page, with the status that the page shows. */
+	/** The newest run on the page, with the status that the page shows for it. */
 	let shown: Run | undefined;
 	let visit: Visit | undefined;
 
-	/** Whether a run is already shown completely. A running run is not, because this window does not follow it. */
+	/** Whether the newest run is shown completely. A running run is not: this window does not follow it. */
 	const isShown = ({ run }: Session): boolean =>
 		run?.id === shown?.id && run?.status === shown?.status && run?.status !== 'running';
 
@@ -43,7 +43,7 @@ export function createElsewhere({ client, transcript, waiting, isRunning, onWait
 			return;
 		}
 		const loaded = await client.loadSession(id, { newest: pageLength, signal });
-		// The person may have continued here.
+		// In the meantime, the person has possibly continued in this window.
 		if (isRunning() || isShown(loaded.session)) return;
 		const newer = findNewer(loaded, shown?.id);
 		if (newer === undefined) return showAnew();
@@ -76,7 +76,7 @@ export function createElsewhere({ client, transcript, waiting, isRunning, onWait
 	};
 }
 
-/** Finds the messages after a shown run. Returns undefined if the run is no longer a part of the conversation. */
+/** Returns the messages after a shown run. Undefined if the run is no longer part of the conversation. */
 function findNewer({ session, messages, steered }: LoadedSession, shown: string | undefined): Message[] | undefined {
 	if (session.run?.id === shown) return undefined;
 	const last = messages.findLastIndex(({ runId }) => runId === shown);

@@ -1,4 +1,4 @@
-/** What a session has spent of its budget, the cost of each turn, a form for the budget, and the use of the context. */
+/** A session's spending and budget, the cost of each turn, a form for the budget, and the use of the context window. */
 
 import { ClientError } from '../../client/error.ts';
 import type { SessionClient } from '../../client/sessions.ts';
@@ -8,10 +8,10 @@ import { configure, createTable, element, withoutTurns } from '../parts/element.
 import { createForm } from '../parts/form.ts';
 import type { Visit } from '../parts/live.ts';
 
-/** The most turns that are shown. The newest turns are shown. */
+/** The maximum number of turns that are shown. They are the newest turns. */
 const mostTurns = 100;
 
-/** Shows the cost of a session in `root`, which is hidden until the session has one. Turns are read while it is open. */
+/** Shows the cost of a session in `root`, which is hidden while there is none. Turns are read only while it is open. */
 export function createMoneyView(root: HTMLDetailsElement, client: SessionClient, readVisit: () => Visit | undefined) {
 	const brief = element('span', 'brief');
 	const body = element('div', 'lists money');
@@ -66,7 +66,7 @@ function createBudget({ budget: { spent, limit }, dayBudget }: Session): HTMLEle
 	return nodes;
 }
 
-/** Makes the form that changes the budget. A run that the budget stopped can then continue. */
+/** Makes the form that changes the budget. A higher budget lets a run continue that the budget stopped. */
 function createRaise({ id, budget: { limit } }: Session, client: SessionClient, onRaised: () => void): HTMLElement {
 	const field = configure(element('input'), { type: 'number', min: '0', ariaLabel: 'Budget in tokens' });
 	field.value = `${limit.tokens ?? ''}`;
@@ -142,7 +142,7 @@ function createContextView(client: SessionClient) {
 			turn = newest;
 			show();
 		},
-		/** Reads the context window of a session's model. If it is unknown, only the used tokens are shown. */
+		/** Reads the context window of a session's model. If the window is unknown, only the used tokens are shown. */
 		async setSession(state: Pick<Session, 'agent' | 'model'>, signal: AbortSignal): Promise<void> {
 			session = state;
 			if (agents.length === 0) agents = await client.listAgents({ signal }).catch(() => []);

@@ -1,4 +1,4 @@
-/** The forms below the conversation for the calls and the question that wait for a person. */
+/** The forms below the conversation, for the calls and the question that wait for a person. */
 
 import type { CallAnswer, Client, RunEvents, WaitingCall } from '../../client/index.ts';
 import type { Question } from '../../client/waits.ts';
@@ -13,19 +13,19 @@ import type { Transcript } from './transcript.ts';
 interface Options {
 	readonly client: Client;
 	readonly transcript: Transcript;
-	/** Shows the run that follows from an answer. */
+	/** Shows the run that continues after an answer. */
 	readonly play: (events: RunEvents, signal: AbortSignal) => Promise<void>;
 	/** Sends the answer to a question. */
 	readonly send: (text: string, question: Question) => void;
 	readonly findSchema: FindSchema;
-	/** Shows why the answer to a call was refused, and the calls that wait now. */
+	/** Called if the answer to a call was refused. Shows the reason, and the calls that wait now. */
 	readonly onRefused: (error: unknown, call: string) => Promise<void>;
 }
 
 export interface OpenCalls {
 	/** The question that the next message answers. */
 	question: Question | undefined;
-	/** Shows forms for the calls of a session that wait now. */
+	/** Shows a form for each call of a session that waits now. */
 	show(visit: Visit): Promise<void>;
 	/** Removes the forms of calls that no longer wait. */
 	keep(ids: ReadonlySet<string>): void;
@@ -34,7 +34,7 @@ export interface OpenCalls {
 export function createOpenCalls({ client, transcript, play, send, findSchema, onRefused }: Options): OpenCalls {
 	const { root, tail } = transcript;
 	const forms = createKeptForms();
-	/** The session of the shown forms, and their place. */
+	/** The session whose forms are shown, and the element that contains the forms. */
 	let shown: (Visit & { readonly box: HTMLElement }) | undefined;
 
 	async function show({ id, signal }: Visit): Promise<void> {

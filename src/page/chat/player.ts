@@ -1,4 +1,4 @@
-/** Shows the events of a run. Each frame draws a limited part of them, so that the page stays responsive. */
+/** Shows the events of a run. Each frame draws a limited number of events, so that the page stays responsive. */
 
 import type { RunEvent } from '../../client/index.ts';
 import type { RunView } from './run-view.ts';
@@ -34,7 +34,7 @@ export function createPlayer({ addRun, tail }: Pick<Transcript, 'addRun' | 'tail
 			queue.push(event);
 			drawing ??= draw();
 		},
-		/** Ends the run. Resolves when the run is shown completely, or when the page leaves the chat. */
+		/** Ends the run. Resolves when the whole run is shown, or when the page leaves the chat. */
 		async end(): Promise<void> {
 			await drawing;
 			if (signal.aborted) return;
@@ -45,12 +45,12 @@ export function createPlayer({ addRun, tail }: Pick<Transcript, 'addRun' | 'tail
 	};
 }
 
-/** The approximate number of characters that are drawn in a frame. */
+/** The approximate number of characters that one frame draws. */
 const mostCharacters = 1_500;
-/** The cost of an event besides its text, in characters. */
+/** The cost of drawing an event, without its text, in characters. */
 const eventCost = 5;
 
-/** Takes the next events out of a queue, at least one event. A text that is too long for a slice is cut. */
+/** Removes the next events from the queue, at least one. Splits a text that is too long for one frame. */
 export function takeSlice(queue: RunEvent[]): RunEvent[] {
 	let room = mostCharacters;
 	let count = 0;
@@ -68,7 +68,7 @@ export function takeSlice(queue: RunEvent[]): RunEvent[] {
 	return queue.splice(0, count);
 }
 
-/** Finds the end of a cut that does not split a character. */
+/** Returns where to cut a text without splitting a character. */
 function findEnd(text: string, most: number): number {
 	return /[\ud800-\udbff]/.test(text.charAt(most - 1)) ? most + 1 : most;
 }

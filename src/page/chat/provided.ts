@@ -55,7 +55,7 @@ function createProviderCard({ name }: ProviderCall) {
 	};
 }
 
-/** The most sources that are shown. */
+/** The maximum number of sources that are shown. */
 const mostShown = 50;
 
 function createFootnoteList() {

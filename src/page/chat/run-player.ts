@@ -1,4 +1,4 @@
-/** Shows runs in the chat as their events arrive, and the queued messages that the runs take up. */
+/** Shows runs in the chat as their events arrive. Also shows the queued messages that a run receives. */
 
 import type { LoadedSession } from '../../client/history.ts';
 import type { RunEvent, RunEvents } from '../../client/index.ts';
@@ -23,7 +23,7 @@ interface Options {
 }
 
 export function createRunPlayer({ transcript, waiting, sidePanels, composer, onEvent, onEnd }: Options) {
-	/** Returns the last event of the run once it is shown. Undefined if there is no run, or the person has left the chat. */
+	/** Shows a run and returns its last event. Undefined if there is no run, or if the person has left the chat. */
 	return async (
 		events: RunEvents,
 		signal: AbortSignal,
@@ -70,17 +70,17 @@ export type TakenUp = (event: RunEvent, view: RunView) => void;
 export interface TakenUpOptions {
 	readonly waiting: WaitingList;
 	readonly transcript: Transcript;
-	/** The message that was sent for the run. */
+	/** The message that started the run, if it was sent from here. */
 	readonly sent?: { readonly bubble: HTMLElement; readonly text: string };
-	/** The loaded session, with the messages that earlier turns took up. */
+	/** The loaded session. It includes the messages that earlier turns of the run received. */
 	readonly loaded?: LoadedSession;
-	/** Called when the run is not the newest run of the loaded session, so that messages in between are missing. */
+	/** Called if the run is not the newest run of the loaded session, so that messages before it are missing. */
 	readonly onOther?: () => void;
 }
 
 export function createTakenUp({ waiting, transcript, sent, loaded, onOther }: TakenUpOptions): TakenUp {
 	let turns = 0;
-	/** The place above the next turn, for the messages that this turn takes up. */
+	/** The place above the next turn, for the queued messages that this turn receives. */
 	let place: HTMLElement | undefined;
 
 	function makePlace(view: RunView): void {

@@ -1,4 +1,4 @@
-/** A run of an agent on the page: adds nodes for each event, with a constant amount of work. */
+/** Shows a run of an agent. Each event adds nodes with a constant amount of work. */
 
 import type { ChildEvent, Message, RunEvent } from '../../client/types.ts';
 import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
@@ -13,13 +13,13 @@ export interface RunView {
 	readonly apply: (event: RunEvent) => void;
 	/** Adds elements after the newest turn. */
 	readonly addBlock: (...nodes: readonly HTMLElement[]) => void;
-	/** Shows the text of the applied events. One call in each frame is enough. */
+	/** Shows the text of the events that were applied. One call in each frame is enough. */
 	readonly flush: () => void;
 	readonly end: () => void;
 }
 
 /**
- * `calls` has the calls of the whole chat by their ids, because a later run may have the result of a call that waited. `draw`
+ * `calls` has the calls of the whole chat by id, because a later run can have the result of a call that waited. `draw`
  * schedules the drawing of text that `flush` has not shown.
  */
 export function createRunView(parent: Node, calls: Map<string, CallView> = new Map(), draw?: Draw): RunView {
@@ -98,7 +98,7 @@ function createCanvas(parent: Node, calls: Map<string, CallView>, draw: Draw | u
 			endTurn();
 			root.append(...nodes);
 		},
-		/** Removes the elements of the turn. */
+		/** Removes the elements of the current turn. */
 		dropTurn() {
 			answer.dropTurn();
 			provided.dropTurn();
@@ -124,7 +124,7 @@ function createCanvas(parent: Node, calls: Map<string, CallView>, draw: Draw | u
 	};
 }
 
-/** Shows the runs of child sessions, each within the call that started it. */
+/** Shows the runs of child sessions. Each run is inside the call that started it. */
 function createChildren(calls: ReadonlyMap<string, CallView>) {
 	const views = new Map<string, RunView>();
 	return {
@@ -198,7 +198,7 @@ function showEvent(canvas: Canvas, event: RunEvent) {
 	}
 }
 
-/** Makes the detail of a note. In a note about a child, the detail is the id of the child session. */
+/** Returns the detail of a note. If the detail is the id of a child session, returns a link to this session. */
 function createDetail(detail = ''): Node | string {
 	return /^[0-9a-f]{64}$/.test(detail) ? link('', toSessionAddress(detail), 'open') : detail;
 }
@@ -222,10 +222,10 @@ export function* toEvents(message: Message): Generator<RunEvent> {
 	yield { type: 'stop', reason: 'end' };
 }
 
-/** The text of a run, which can be copied. */
+/** Collects the text of a run, so that a person can copy it. */
 function createAnswer() {
 	const pieces: string[] = [];
-	/** The number of pieces of text in the turns that have ended. */
+	/** The number of pieces of text from turns that have ended. */
 	let settled = 0;
 	return {
 		add(text: string): void {

@@ -1,10 +1,10 @@
-/** Sends a message or an answer, and finds the error to show when it was refused. */
+/** Sends a message or an answer. If it is refused, finds the error to show. */
 
 import { type Client, ClientError, type MessageBody, type RunEvents } from '../../client/index.ts';
 import { createAnsweredError, findAnswered, isWaitingFor, type Question } from '../../client/waits.ts';
 import type { Visit } from '../parts/live.ts';
 
-/** Sends a message or an answer, and reads the run. Leaving the chat ends the reading, not the sending. */
+/** Sends a message or an answer, and reads the run. If the page leaves the chat, only the reading ends. */
 export function sendAndRead(place: AbortSignal, begin: (signal: AbortSignal) => RunEvents): RunEvents {
 	const reading = new AbortController();
 	const events = begin(reading.signal);
@@ -21,12 +21,12 @@ export function sendAndRead(place: AbortSignal, begin: (signal: AbortSignal) => 
 	});
 }
 
-/** Whether the server accepted the request, and only the reading of the run failed. */
+/** Whether the server accepted the request, and only reading the run failed. */
 export function hasArrived(error: unknown, place: AbortSignal): boolean {
 	return error === place.reason || (error instanceof ClientError && error.code === 'connection_lost');
 }
 
-/** Sends a message. If a question waits, the message is the answer to this question only. */
+/** Sends a message. If `question` is open, the message answers this question and no other. */
 export function sendOrAnswer(
 	client: Client,
 	{ id, signal }: Visit,
@@ -40,8 +40,8 @@ export function sendOrAnswer(
 }
 
 /**
- * Finds the error to show for a refused message or answer, if the session has changed since the page showed it.
- * `call` is the call that the person answered.
+ * Finds the error to show after a message or answer was refused, if the session has changed since it was shown. `call`
+ * is the call that the person answered.
  */
 export async function readRefusal(
 	client: Client,

@@ -9,16 +9,16 @@ import { createTaskLists } from './task-lists.ts';
 import { type CallView, showCallTimes } from './tool-call.ts';
 import { createWorkspaceView } from './workspace.ts';
 
-/** Messages that are read after a run for the durations of its calls. A reopened chat shows all durations. */
+/** After a run, so many messages are read for the durations of its calls. A reopened chat shows all durations. */
 const newest = 50;
 
-/** Shows the panels of the open session. A panel that cannot be read does not stop the chat. */
+/** Shows the panels beside the open session. If a panel cannot be read, the chat still works. */
 export function createSidePanels(client: SessionClient, calls: ReadonlyMap<string, CallView>) {
 	let visit: Visit | undefined;
 	const tasks = createTaskLists(find('#tasks', HTMLDetailsElement));
 	const files = createWorkspaceView(find('#workspace', HTMLDetailsElement), client, () => visit);
 	const money = createMoneyView(find('#money', HTMLDetailsElement), client, () => visit);
-	/** The task lists that events have shown. They are newer than a task list from a request. */
+	/** The task lists that events have brought. They are newer than task lists from a request. */
 	const shown = new Set<string>();
 
 	async function readCallTimes({ id, signal }: Visit): Promise<void> {
@@ -36,7 +36,7 @@ export function createSidePanels(client: SessionClient, calls: ReadonlyMap<strin
 				root.open = false;
 			}
 		},
-		/** Starts the empty panels of a new session. */
+		/** Shows empty panels for a new session. */
 		use(next: Visit): void {
 			visit = next;
 		},

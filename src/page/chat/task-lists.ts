@@ -1,4 +1,4 @@
-/** The task lists of a chat. Each task is a line, which is updated at its place. */
+/** The task lists of a chat. Each task is a line, which is updated in place. */
 
 import type { TaskList } from '../../client/types.ts';
 import { describeTasks } from '../../client/words.ts';
@@ -8,7 +8,7 @@ type Task = TaskList['tasks'][number];
 
 const words = { done: 'Done: ', failed: 'Failed: ', next: 'Next: ', open: 'Open: ' };
 
-/** Shows task lists in `root`, which opens by itself when the first open task appears. */
+/** Shows task lists in `root`. When the first open task appears, `root` expands by itself. */
 export function createTaskLists(root: HTMLDetailsElement) {
 	const summary = element('span', 'brief');
 	const body = element('div', 'lists');
@@ -20,7 +20,7 @@ export function createTaskLists(root: HTMLDetailsElement) {
 			views.clear();
 			body.replaceChildren();
 		},
-		/** Shows task lists. Known lists are updated at their place. */
+		/** Shows task lists. A list that is already shown is updated in place. */
 		show(lists: readonly TaskList[]) {
 			for (const list of lists) {
 				const known = views.get(list.id);

@@ -1,4 +1,4 @@
-/** A tool call on the page: a line with its input and result, which opens to show them completely. */
+/** A tool call on the page: a line with the start of its input and result. It opens to show both completely. */
 
 import type { Message, RunEvent } from '../../client/types.ts';
 import { findSkillName, parseInput, splitDiff } from '../../client/words.ts';
@@ -18,7 +18,7 @@ const wordsOfState = {
 
 export type CallView = ReturnType<typeof createToolCall>;
 
-/** `where` is shown for a call without a duration. */
+/** `where` is shown in place of the duration, for a call that has none. */
 export function createToolCall(name: string, where = '') {
 	const title = element('span', 'name', name);
 	const question = element('span', 'brief');
@@ -73,12 +73,12 @@ export function createToolCall(name: string, where = '') {
 			if (images.length > 0 || diff !== undefined) root.open = true;
 		},
 
-		/** Shows the stack of a tool's error, collapsed. Only a server on this machine sends the stack. */
+		/** Shows the stack of a tool's error, collapsed. Only a server on the same machine sends a stack. */
 		setStack(lines: string) {
 			body.append(element('details', 'stack', element('summary', '', 'Stack'), element('pre', '', lines)));
 		},
 
-		/** Takes the line of a note about the call. The line is removed if the call fails with the same words. */
+		/** Adds a note about the call. The note is removed if the call fails with the same words. */
 		addNote(line: HTMLElement, detail?: string) {
 			notes.push({ line, detail });
 		},
@@ -87,9 +87,9 @@ export function createToolCall(name: string, where = '') {
 			took.textContent = describeTime(ms);
 		},
 
-		/** Makes the place of a child session. */
+		/** Makes the element for the run of a child session. */
 		nest(agent: string, session: string): HTMLElement {
-			// The place has a link to the session, too.
+			// Remove a note that links to the session, because this element has the same link.
 			for (const { line, detail } of notes) if (detail === session) line.remove();
 			const name = link('', toSessionAddress(session), agent);
 			const place = element('section', 'nested', element('p', 'label', 'By ', name));
@@ -104,7 +104,7 @@ export function createToolCall(name: string, where = '') {
 		/** Marks the call as waiting for an approval or a result. */
 		wait: () => setState('waiting'),
 
-		/** Ends the call because the run has ended, even if the call has no result. */
+		/** Marks the call as open, if it has no result at the end of the run. */
 		leave() {
 			if (root.dataset.state === 'running') setState('open');
 		},
@@ -113,7 +113,7 @@ export function createToolCall(name: string, where = '') {
 
 type ResultPart = NonNullable<Extract<RunEvent, { type: 'tool_result' }>['parts']>[number];
 
-/** Shows an image that has its bytes. An image at an address is not loaded: the text of the result has the address. */
+/** Shows an image if the result has its bytes. Does not load an image from an address: the text has the address. */
 function createImage({ kind, data, mime = 'image/png', name = '' }: ResultPart): HTMLElement[] {
 	if (kind !== 'image' || data === undefined || !shownTypes.has(mime)) return [];
 	return [configure(element('img'), { alt: name, src: `data:${mime};base64,${data}` })];
@@ -123,7 +123,7 @@ function toFullText(value: unknown) {
 	return withoutTurns(typeof value === 'string' ? value : (JSON.stringify(value, undefined, 2) ?? ''));
 }
 
-/** Formats an input on one line. If the input has only one field, formats only the value of this field. */
+/** Formats an input on one line. If the input has only one field, shows only this field's value. */
 function shortenInput(input: unknown): string {
 	if (typeof input !== 'object' || input === null) return shorten(String(input), 200);
 	const values = Object.values(input);
@@ -132,7 +132,7 @@ function shortenInput(input: unknown): string {
 	return shorten(withoutTurns(typeof only === 'string' ? only : JSON.stringify(only)), 200);
 }
 
-/** Shows the durations of calls. A call that waited for a person has no duration, because its result is in another run. */
+/** Shows how long each call took. Leaves out a call that waited for a person: its result is in another run. */
 export function showCallTimes(calls: ReadonlyMap<string, CallView>, messages: readonly Message[]): void {
 	const begun = new Map<string, { readonly at: number; readonly runId: string | undefined }>();
 	for (const message of messages) {

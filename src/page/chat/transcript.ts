@@ -11,13 +11,13 @@ import { type CallView, showCallTimes } from './tool-call.ts';
 
 export type Transcript = ReturnType<typeof createTranscript>;
 
-/** `onAgain` is called when a message is to be sent again. */
+/** `onAgain` is called when a person wants to send a message again. */
 export function createTranscript(onAgain: (again: Again) => void) {
 	const root = find('#transcript', HTMLElement);
 	const tail = createTail(find('#scroller', HTMLElement));
-	/** The shown calls, by their ids. */
+	/** The calls that are shown, by id. */
 	const calls = new Map<string, CallView>();
-	/** The results whose calls are in earlier messages that are not shown yet. */
+	/** The results whose calls are in earlier messages, which are not shown yet. */
 	const results = new Map<string, ToolMessage>();
 
 	function addMessage(text: string, files?: Files): HTMLElement {
@@ -38,7 +38,7 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			addEdit(bubble, text, (newer) => onAgain({ ...message, text: newer }));
 		},
 
-		/** Offers an action after a run, until the next run begins. An optional action is shown quietly. */
+		/** Offers an action after a run, until the next run begins. With `isQuiet`, the button is less prominent. */
 		offer(label: string, onClick: () => void, { isQuiet = false } = {}): void {
 			const offer = button(`retry offer${isQuiet ? ' quiet' : ''}`, label, () => {
 				offer.remove();
@@ -54,10 +54,10 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			results.clear();
 		},
 
-		/** Shows messages of earlier runs at the top. */
+		/** Shows messages of earlier runs above the others. */
 		addEarlier(messages: readonly Message[]): void {
 			const place = document.createDocumentFragment();
-			// A screen reader does not read a busy log aloud.
+			// Mark the log as busy, so that a screen reader does not read the messages aloud.
 			root.ariaBusy = 'true';
 			const drawing = createDrawing();
 			for (const [id, call] of drawHistory(place, messages, { results, onAgain, draw: drawing.draw }))
@@ -68,7 +68,7 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			});
 		},
 
-		/** Shows messages of later runs at the end. They answer the open calls. */
+		/** Shows messages of later runs at the end. They can have the results of open calls. */
 		addLater(messages: readonly Message[]): void {
 			for (const old of root.querySelectorAll('.offer, .open-calls')) old.remove();
 			const place = document.createDocumentFragment();
@@ -84,7 +84,7 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			void drawing.drawAll(tail.keep);
 		},
 
-		/** Shows a person's answer at a call: its result or the approval. */
+		/** Shows a person's answer at the call: the result, or the decision about an approval. */
 		showAnswer(answer: CallAnswer): void {
 			const call = calls.get(answer.id);
 			if (!('approve' in answer)) call?.setResult(answer.output, answer.isError === true);
@@ -107,7 +107,7 @@ interface History {
 	readonly draw: Draw;
 }
 
-/** Draws messages with the `results` of their calls, and removes these from `results`. Returns the calls. */
+/** Draws messages with the results of their calls. Takes these results out of `results`. Returns the calls. */
 function drawHistory(
 	place: DocumentFragment,
 	messages: readonly Message[],
@@ -158,7 +158,7 @@ function setResult(call: CallView, { content, isError, parts }: ToolMessage): vo
 	call.setResult(content, isError === true, parts);
 }
 
-/** Shows the summary that the model gets instead of the messages above. */
+/** Shows the summary that the model reads instead of the messages above. */
 function createSummary(text: string): HTMLElement {
 	const title = element('summary', 'fold', 'The model reads the messages above as this summary');
 	return element('details', 'reasoning', title, element('div', 'body', text));
@@ -171,7 +171,7 @@ export function createMessage(text: string, files: Files = []): HTMLElement {
 	return element('div', 'message', element('span', 'visually-hidden', 'You: '), text, list);
 }
 
-/** Keeps the end of a scrolled element in view while it grows, unless the reader has scrolled up. */
+/** Scrolls to the end of an element while it grows, unless the reader has scrolled up. */
 function createTail(node: HTMLElement) {
 	const reader = watchReader();
 	let isAtEnd = true;
@@ -188,7 +188,7 @@ function createTail(node: HTMLElement) {
 		() => {
 			const { scrollTop, scrollHeight, clientHeight } = node;
 			const isUp = scrollTop < lastTop;
-			// A part that is laid out only now has another height than its estimate, and moves the rest.
+			// When the browser lays out a part late, the part's height changes, and the content below moves.
 			const isMoved = scrollHeight !== lastHeight && !reader.isMoving();
 			[lastTop, lastHeight] = [scrollTop, scrollHeight];
 			if (scrollHeight - scrollTop - clientHeight < 4) isAtEnd = true;
@@ -198,7 +198,7 @@ function createTail(node: HTMLElement) {
 		{ passive: true },
 	);
 
-	// The height changes with the elements beside it.
+	// The element's height also changes when the elements beside it change.
 	new ResizeObserver(() => {
 		if (isAtEnd) toEnd();
 	}).observe(node);
@@ -212,10 +212,10 @@ function createTail(node: HTMLElement) {
 	};
 }
 
-/** Milliseconds without a wheel, a touch or a key after which scrolling has ended. */
+/** Scrolling has ended after this many milliseconds without a wheel, touch or key event. */
 const restMs = 1_000;
 
-/** Watches whether a reader may be scrolling. */
+/** Watches whether the reader is possibly scrolling. */
 function watchReader() {
 	let lastAt = Number.NEGATIVE_INFINITY;
 	let isHeld = false;

@@ -1,4 +1,4 @@
-/** The queued messages below the conversation. Each can be removed. */
+/** The queued messages below the conversation. A person can remove each message. */
 
 import { ClientError } from '../../client/error.ts';
 import type { SessionClient } from '../../client/sessions.ts';
@@ -11,14 +11,14 @@ import { createFileList } from './attachments.ts';
 
 export type WaitingList = ReturnType<typeof createWaitingList>;
 
-/** `onShown` is called when the list may have grown. */
+/** `onShown` is called when the list has possibly become longer. */
 export function createWaitingList(client: SessionClient, onShown: () => void) {
 	const root = find('#waiting', HTMLElement);
 	let visit: Visit | undefined;
 	let waiting: readonly WaitingMessage[] = [];
-	/** The messages that have left the list. The first event of their run may arrive later. */
+	/** The messages that have left the list. The first event of their run possibly arrives later. */
 	let gone: readonly WaitingMessage[] = [];
-	/** The requests run in sequence, so that an old response never replaces a new response. */
+	/** The last request. Requests run one after another, so that an old response never replaces a new one. */
 	let reading: Promise<unknown> = Promise.resolve();
 
 	function show(messages: readonly WaitingMessage[]): void {
@@ -33,7 +33,7 @@ export function createWaitingList(client: SessionClient, onShown: () => void) {
 		try {
 			await client.removeWaiting(visit.id, id, visit);
 		} catch (error) {
-			// A run has taken the message.
+			// The message is no longer queued: a run has received it.
 			if (!(error instanceof ClientError) || error.code !== 'not_found') throw error;
 			return;
 		}
@@ -43,7 +43,7 @@ export function createWaitingList(client: SessionClient, onShown: () => void) {
 	async function read(): Promise<readonly WaitingMessage[]> {
 		if (visit === undefined) return [];
 		const { id, signal } = visit;
-		// A list that cannot be read stays unchanged.
+		// If the list cannot be read, it stays unchanged.
 		const now = await client.listWaiting(id, { signal }).catch(() => waiting);
 		if (signal.aborted || visit?.id !== id) return [];
 		const left = waiting.filter((message) => !now.some(({ id }) => id === message.id));
@@ -56,7 +56,7 @@ export function createWaitingList(client: SessionClient, onShown: () => void) {
 		get isEmpty(): boolean {
 			return waiting.length === 0;
 		},
-		/** Whether the current run will take up a message. */
+		/** Whether the list has a message for the current run. */
 		get hasSteering(): boolean {
 			return waiting.some(({ steers }) => steers === true);
 		},
@@ -65,17 +65,17 @@ export function createWaitingList(client: SessionClient, onShown: () => void) {
 			gone = [];
 			show([]);
 		},
-		/** `refresh` reads this session from now on. */
+		/** Sets the session that `refresh` reads. */
 		use(next: Visit): void {
 			visit = next;
 		},
-		/** Reads the list again. Returns the messages that left the list since, other than by `remove`. */
+		/** Reads the list again. Returns the messages that have left the list, except those that `remove` removed. */
 		refresh(): Promise<readonly WaitingMessage[]> {
 			const next = reading.then(read);
 			reading = next;
 			return next;
 		},
-		/** Takes the message that began a run off the list. Also finds a message that has left the list. */
+		/** Removes the message that started a run from the list. Also finds it if it has already left the list. */
 		take(runId: string): WaitingMessage | undefined {
 			const isBegun = ({ id }: WaitingMessage): boolean => id === runId;
 			const begun = waiting.find(isBegun);

@@ -1,4 +1,4 @@
-/** The files of a chat with their sizes and download buttons, and their changes with diffs. */
+/** The files of a chat with their sizes and download buttons, and the changes of the files with diffs. */
 
 import { ClientError } from '../../client/error.ts';
 import type { SessionClient } from '../../client/sessions.ts';
@@ -11,7 +11,7 @@ import { createRefresh, type Visit } from '../parts/live.ts';
 const mostFiles = 500;
 const mostChanges = 50;
 
-/** Shows files in `root`, which is hidden until there are some. Changes are read while it is open. */
+/** Shows the files in `root`, which is hidden while there are no files. Changes are read only while it is open. */
 export function createWorkspaceView(
 	root: HTMLDetailsElement,
 	client: SessionClient,

@@ -8,7 +8,7 @@ const nav = find('nav', HTMLElement);
 const contents = find('#contents', HTMLDetailsElement);
 createSearch(nav, contents);
 
-// A narrow page begins with the text instead of a screen of links.
+// On a narrow page, collapse the list of links, so that the text is visible first.
 const isWide = matchMedia('(width >= 52rem)');
 const setContents = () => {
 	contents.open = isWide.matches;
@@ -39,7 +39,7 @@ function createSearch(nav: HTMLElement, contents: HTMLDetailsElement): void {
 			if (link !== null) link.hidden = !isFound;
 			if (isFound) count += 1;
 		}
-		// A group without an entry has no title.
+		// Hide the title of a group if none of its entries is shown.
 		for (const group of groups) group.hidden = group.querySelector('article:not([hidden])') === null;
 		for (const list of lists) {
 			const isEmpty = list.querySelector('li:not([hidden])') === null;
@@ -60,7 +60,7 @@ function createSearch(nav: HTMLElement, contents: HTMLDetailsElement): void {
 		event.preventDefault();
 		field.focus();
 	});
-	// A link may lead to an operation that the search has hidden.
+	// A link can lead to an operation that the search has hidden. End the search to show it.
 	addEventListener('hashchange', () => {
 		const target = document.getElementById(location.hash.slice(1));
 		if (target === null || target.closest('[hidden]') === null) return;

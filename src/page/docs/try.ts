@@ -1,15 +1,15 @@
-/** A form that makes a request to an operation and shows the response. */
+/** A form that sends a request to an API operation and shows the response. */
 
 import { isRecord } from '../../client/record.ts';
 import { button, configure, element, onSubmit, shorten, withoutTurns } from '../parts/element.ts';
 
-/** The most characters of a response that are shown. */
+/** The maximum number of characters that are shown of a response. */
 const longestAnswer = 200_000;
 
-/** The API has the same base address as this script, whatever path the page has. */
+/** The API has the same base address as this script, whatever the path of the page is. */
 const base = new URL('.', import.meta.url);
 
-/** The key for all forms. It is kept only in memory. */
+/** The API key for all forms. It is kept only in memory. */
 let key = '';
 
 export function createTry(article: HTMLElement): void {
@@ -86,7 +86,7 @@ function toAddress(path: string, values: readonly Value[]): URL {
 	const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
 		const value = values.find((field) => field.in === 'path' && field.name === name)?.value ?? '';
 		const parts = name === 'path' ? value.split('/') : [value];
-		// An empty part, or a part of dots, would change the rest of the path.
+		// An empty segment, `.` or `..` would change the rest of the path.
 		if (parts.some((part) => /^\.{0,2}$/.test(part)))
 			throw new RangeError(`${name} can’t be ${JSON.stringify(value)}.`);
 		return parts.map(encodeURIComponent).join('/');
@@ -104,12 +104,12 @@ function toHeaders(values: readonly Value[], type: string | undefined, key: stri
 	return headers;
 }
 
-/** Shows a response as text while it arrives. A complete JSON response is formatted. */
+/** Shows a response as text while it arrives. Formats JSON when the response is complete. */
 async function showAnswer(root: HTMLElement, response: Response, signal: AbortSignal): Promise<void> {
 	const type = response.headers.get('content-type') ?? '';
 	const status = element('b', `status status-${String(response.status).charAt(0)}`, `${response.status}`);
 	const code = element('code');
-	// The keyboard scrolls the focused block.
+	// Focusable, so that a person can scroll it with the keyboard.
 	const pre = configure(element('pre', '', code), { tabIndex: 0 });
 	root.replaceChildren(element('p', '', status, ` ${response.statusText} `, element('small', '', type)), pre);
 	let text = '';
@@ -136,12 +136,12 @@ function toLines(json: string): string {
 
 interface Operation {
 	readonly parameters: readonly Parameter[];
-	/** The media type of the body, and an example of it. */
+	/** The media type of the request body, and an example of the body. */
 	readonly body?: { readonly type: string; readonly example: string };
 	readonly wantsKey: boolean;
 }
 
-/** The OpenAPI document, which is read when the first form is opened. */
+/** The OpenAPI document. It is read when the first form is opened. */
 let reading: Promise<unknown> | undefined;
 
 async function readOperation(method: string, path: string): Promise<Operation> {
