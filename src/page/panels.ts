@@ -16,7 +16,7 @@ import type { Panel } from './parts/panel.ts';
 /** The panels, in the order of the menu. */
 export const panels: readonly Panel[] = [inbox, sessions, memory, schedules, skills, tools, servers, spending];
 
-/** Shows one panel at a time in `root`. `onChange` is called when a panel is shown, and when it has changed the data of the menu. */
+/** Shows one panel at a time in `root`. Calls `onChange` when a panel is shown, or has changed the menu's data. */
 export function createPanelView(root: HTMLElement, client: Client, onChange: () => void) {
 	let visit = new AbortController();
 	let listener: (() => Promise<void>) | undefined;

@@ -1,4 +1,4 @@
-/** The script of `/docs`: a search, and forms that make requests to the API. The page is complete without this script. */
+/** The script of `/docs`: a search, and forms that send API requests. The page is complete without it. */
 
 import { configure, element, find } from '../parts/element.ts';
 import { createSearchField } from '../parts/form.ts';

@@ -1,4 +1,4 @@
-/** Draws the blocks of a text. Reads no HTML and loads nothing. A block keeps its element while its text grows. */
+/** Draws the blocks of a text. Interprets no HTML and loads nothing. A block keeps its element while its text grows. */
 
 import type { Tokens } from 'marked';
 import { type Markdown, type MarkdownToken, readLine, toKnown } from '../../client/markdown.ts';
@@ -9,7 +9,7 @@ import { createInline } from './inline.ts';
 
 type GetLine = Markdown['getLine'];
 
-/** Makes the blocks of a text. `begun` is the finished part of the first block. */
+/** Makes the blocks of a text. `begun` describes the part of the first block that is already finished. */
 export function toBlocks({ blocks, getLine }: Markdown, begun: Begun = notBegun): Block[] {
 	return blocks.flatMap((token, at) => toBlock(token, getLine, at === 0 ? begun : notBegun));
 }
@@ -20,7 +20,7 @@ function toBlock(token: MarkdownToken, getLine: GetLine, begun: Begun): Block[] 
 		case 'checkbox':
 			return [];
 		case 'heading':
-			// A heading may have no words.
+			// If a heading has no words, show its marks.
 			return [toProse(headings[token.depth - 1] ?? 'h5', getLine(token) || token.raw.trimEnd())];
 		case 'paragraph':
 		case 'text':
@@ -40,7 +40,7 @@ function toBlock(token: MarkdownToken, getLine: GetLine, begun: Begun): Block[] 
 	}
 }
 
-/** The tags of headings. The page itself uses `h1` and `h2`. */
+/** The tags for headings. `h1` and `h2` are left to the page itself. */
 const headings = ['h3', 'h4'] as const;
 
 const toPlace = (node: HTMLElement) => ({ nodes: [node], place: node });
@@ -49,7 +49,7 @@ function toProse(tag: 'p' | 'h3' | 'h4' | 'h5', line: string): Block {
 	return { kind: tag, raw: line, draw: () => toPlace(element(tag)), list: () => toPieces(line) };
 }
 
-/** Makes a part of a long text. Each part except the first has its own element with its own layout. */
+/** Makes a part of a long text. Each part after the first has its own element, with its own layout. */
 function toPart(at: number, nodes: ChildNode[]): ChildNode[] {
 	return at === 0 ? nodes : [element('span', 'part', ...nodes)];
 }
@@ -90,7 +90,7 @@ function toCode({ text, lang = '', raw }: Tokens.Code): Block {
 	};
 }
 
-/** Cuts items or rows into parts. The browser skips the layout of parts that are out of sight. */
+/** Splits items or rows into parts. The browser skips the layout of parts that are not visible. */
 function splitParts<Item>(items: readonly Item[], length: number, { count }: Begun) {
 	return Array.from({ length: Math.ceil(items.length / length) }, (_, at) => ({
 		from: count + at * length,
@@ -115,7 +115,7 @@ function toList({ ordered, start, items }: Tokens.List, getLine: GetLine, begun:
 	});
 }
 
-/** The first words of an item are in no paragraph, because a gap after an item does not change the items before it. */
+/** An item's first words are in no paragraph element, so a later blank line does not change the items before it. */
 function toItem({ tokens, task, checked, raw }: Tokens.ListItem, getLine: GetLine): Block {
 	const [first, ...others] = toKnown(tokens).filter(({ type }) => type !== 'checkbox');
 	const isLine = first?.type === 'text' || first?.type === 'paragraph';
@@ -137,7 +137,7 @@ function toItem({ tokens, task, checked, raw }: Tokens.ListItem, getLine: GetLin
 	};
 }
 
-/** Splits a table into parts, each with the head of the table. */
+/** Splits a table into parts. Each part repeats the head of the table. */
 function toTable({ header, rows }: Tokens.Table, getLine: GetLine, begun: Begun): Block[] {
 	const toCell = (cell: Tokens.TableCell) =>
 		splitPieces(getLine(cell)).flatMap((piece) => createInline(readLine(piece)));
@@ -161,7 +161,7 @@ function toTable({ header, rows }: Tokens.Table, getLine: GetLine, begun: Begun)
 		: parts.map(({ from, shown }) => toPart(from, shown));
 }
 
-/** Makes a box for a table that may be wider than the page. The keyboard scrolls the focused box. */
+/** Makes a box for a table that can be wider than the page. When focused, the box scrolls by keyboard. */
 function createScroller(from: number, table: HTMLElement): HTMLElement {
 	const ariaLabel = from > 0 ? `Table, from row ${from + 1}` : 'Table';
 	return configure(element('div', from > 0 ? 'table part' : 'table', table), {
@@ -171,7 +171,7 @@ function createScroller(from: number, table: HTMLElement): HTMLElement {
 	});
 }
 
-/** Characters of a piece. A piece ends after the shortest length at the first sentence or line with balanced marks. */
+/** The length of a piece in characters. After `shortest`, it ends at the first sentence or line with balanced marks. */
 const shortest = 2_000;
 const longest = 4_000;
 
@@ -190,7 +190,7 @@ function splitPieces(text: string): readonly string[] {
 	return from < text.length ? [...pieces, text.slice(from)] : pieces;
 }
 
-/** Finds the end of the piece that begins at `from`. Returns undefined if the end is not known yet. */
+/** Returns the end of the piece that begins at `from`, or undefined if it is not known yet. */
 function findCut(text: string, from: number): number | undefined {
 	const last = from + longest;
 	const counts = new Map<string, number>();
@@ -207,7 +207,7 @@ function findCut(text: string, from: number): number | undefined {
 		}
 	}
 	if (text.length <= last) return undefined;
-	// A word of thousands of letters is cut at any place, but not within a character.
+	// A word of thousands of letters is cut anywhere, except within a character.
 	return best?.at ?? (/[\udc00-\udfff]/.test(text.charAt(last)) ? last + 1 : last);
 }
 
@@ -218,18 +218,18 @@ function countOpen(counts: ReadonlyMap<string, number>): number {
 }
 
 export interface Block {
-	/** A block keeps its element only if its kind stays the same. */
+	/** The kind of the block. If the kind changes, the block gets a new element. */
 	readonly kind: string;
-	/** Blocks with the same kind and text look the same. */
+	/** The source text. Blocks with the same kind and source look the same. */
 	readonly raw: string;
 	readonly draw: () => Drawing;
-	/** The inner blocks, which `draw` does not draw. */
+	/** Returns the inner blocks. `draw` does not draw them. */
 	readonly list?: () => readonly Block[];
 }
 
 interface Drawing {
 	readonly nodes: readonly ChildNode[];
-	/** The element for the inner blocks. */
+	/** The element into which the inner blocks are drawn. */
 	readonly place?: Element;
 }
 
@@ -241,7 +241,7 @@ interface KeptBlock extends Drawing {
 
 export type KeptBlocks = KeptBlock[];
 
-/** Makes `place` show these blocks. `kept` are the last nodes in `place`. */
+/** Updates `place` to show these blocks. `kept` are the blocks that it shows now, at its end. */
 export function showBlocks(place: Element, kept: KeptBlocks, blocks: readonly Block[]): void {
 	let same = 0;
 	while (isSame(kept[same], blocks[same])) same += 1;

@@ -1,4 +1,4 @@
-/** A block of code: its language, a button that copies the code, and colours once the code is complete. */
+/** A block of code: its language, a copy button, and colours as soon as the code is complete. */
 
 import bash from 'highlight.js/lib/languages/bash';
 import c from 'highlight.js/lib/languages/c';
@@ -17,10 +17,10 @@ import yaml from 'highlight.js/lib/languages/yaml';
 import { createLowlight } from 'lowlight';
 import { configure, createCopy, element, shorten } from '../parts/element.ts';
 
-/** Code above this length stays without colours. */
+/** Code that has more characters is not coloured. */
 const longestHighlighted = 20_000;
 
-/** Makes a block of code. Its lines go into `code`. */
+/** Makes a block for code. The lines are added to the element `code`. */
 export function createCode(info: string): { readonly root: HTMLElement; readonly code: HTMLElement } {
 	const [language = ''] = info.split(/\s/);
 	const code = element('code');
@@ -31,17 +31,17 @@ export function createCode(info: string): { readonly root: HTMLElement; readonly
 		createCopy('code', () => code.textContent),
 	);
 	head.dataset.label = shorten(language, 40);
-	// The keyboard scrolls the focused block.
+	// Focusable, so that a person can scroll it with the keyboard.
 	const pre = configure(element('pre', 'code', code), { tabIndex: 0 });
 	return { root: element('div', 'code-block', head, pre), code };
 }
 
-/** Splits code into parts of whole lines. The parts stay the same when more lines arrive. */
+/** Splits code into parts of whole lines. Finished parts stay the same when more lines arrive. */
 export function splitCode(text: string): readonly string[] {
 	return text.match(/[\s\S]{1,2000}[^\n]*\n?/g) ?? [];
 }
 
-/** Colours the code in these nodes when the page is idle. */
+/** Colours the code in these nodes as soon as the browser is idle. */
 export function colourCode(nodes: readonly ChildNode[]): void {
 	for (const node of nodes.filter((child) => child instanceof Element))
 		for (const code of node.querySelectorAll<HTMLElement>('code[data-language]')) whenIdle(() => colour(code));
@@ -64,7 +64,7 @@ const lowlight = createLowlight(languages);
 
 type Root = ReturnType<typeof lowlight.highlight>;
 
-/** Returns the pieces of code with their classes. Undefined for an unknown language. */
+/** Splits code into nodes with classes for colours. Returns undefined for an unknown language. */
 function highlight(text: string, language: string): ChildNode[] | undefined {
 	const name = language.toLowerCase();
 	return lowlight.registered(name) ? lowlight.highlight(name, text).children.flatMap(toNode) : undefined;

@@ -1,31 +1,31 @@
-/** Finds the finished first parts of a growing list or table, so that they are not parsed again. */
+/** Finds the finished parts at the start of a growing list or table, so that they are not parsed again. */
 
 import type { Tokens } from 'marked';
 import type { MarkdownToken } from '../../client/markdown.ts';
 
-/** The number of items in a part of a list, and of rows in a part of a table. */
+/** The number of items in a part of a list, and the number of rows in a part of a table. */
 export const partLengths = { list: 50, table: 100 };
 
-/** The finished part of the list or table with which a text begins. */
+/** The part of a list or table that is finished and no longer in the text. */
 export interface Begun {
-	/** The number of its items or rows. */
+	/** The number of finished items or rows. */
 	readonly count: number;
-	/** The number of the first item. */
+	/** The number that the list's first item shows. */
 	readonly start: number;
 }
 
 export const notBegun: Begun = { count: 0, start: 1 };
 
 interface Complete {
-	/** The number of incomplete parts at the end. */
+	/** The number of parts at the end that are not finished. */
 	readonly left: number;
-	/** The text that is still to be parsed. */
+	/** The text that must be parsed again. */
 	readonly rest: string;
-	/** The finished part of the first block of `rest`. */
+	/** The finished part of the block with which `rest` begins. */
 	readonly begun: Begun;
 }
 
-/** Finds the parts of the last block of `text` that more text can't change. `begun` is of the first block. */
+/** Finds the parts of the last block that more text cannot change. `begun` belongs to the first block. */
 export function findComplete(text: string, blocks: readonly MarkdownToken[], begun: Begun): Complete | undefined {
 	const at = blocks.findLastIndex(({ type }) => type !== 'space');
 	const block = blocks[at];
@@ -34,14 +34,14 @@ export function findComplete(text: string, blocks: readonly MarkdownToken[], beg
 		.slice(0, at)
 		.map(({ raw }) => raw)
 		.join('');
-	// If the lexer has changed the text, such as tabs, no part counts as finished.
+	// If the lexer has changed the text, for example its tabs, do not finish any part.
 	if (!text.startsWith(before + block.raw)) return undefined;
 	const growing = text.slice(before.length);
 	const from = at === 0 ? begun : notBegun;
 	return block.type === 'list' ? findItems(growing, block, from) : findRows(growing, block, from);
 }
 
-/** An item is complete when the first line of the next item is complete. The last line may be incomplete. */
+/** An item is finished when the first line of the next item is complete. The last line is possibly incomplete. */
 function findItems(text: string, { items, start }: Tokens.List, begun: Begun): Complete | undefined {
 	const count = countWhole(items.length - 2, partLengths.list);
 	if (count === 0) return undefined;
@@ -56,7 +56,7 @@ function findItems(text: string, { items, start }: Tokens.List, begun: Begun): C
 	};
 }
 
-/** A row is complete when its line has ended. The rest begins with the head of the table. */
+/** A row is finished when its line has ended. The rest begins with a copy of the table's head. */
 function findRows(text: string, { rows, raw }: Tokens.Table, begun: Begun): Complete | undefined {
 	const count = countWhole(rows.length - 1, partLengths.table);
 	if (count === 0) return undefined;
@@ -70,7 +70,7 @@ function findRows(text: string, { rows, raw }: Tokens.Table, begun: Begun): Comp
 	};
 }
 
-/** Rounds down to whole parts. */
+/** Rounds a number of items or rows down to whole parts. */
 function countWhole(complete: number, partLength: number): number {
 	return Math.max(0, complete - (complete % partLength));
 }

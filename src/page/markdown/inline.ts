@@ -1,4 +1,4 @@
-/** Draws inline Markdown. Unknown and forbidden marks stay text. */
+/** Draws inline Markdown. Unknown and forbidden marks are shown as text. */
 
 import { type MarkdownToken, toKnown } from '../../client/markdown.ts';
 import { element } from '../parts/element.ts';
@@ -31,8 +31,8 @@ function createNode(token: MarkdownToken): ChildNode {
 }
 
 /**
- * Makes a link whose title is its address as the browser parses it. A label that names another host gets the real host
- * appended. Returns undefined for schemes other than HTTP, and for a URL with a user, which looks like another host.
+ * Makes a link. Its title is the address as the browser parses it. If the label names another host, the real host is
+ * added. Returns undefined for other schemes than HTTP, and for an address with a user name, which looks like a host.
  */
 export function createLink(href: string, children: readonly ChildNode[]): HTMLElement | undefined {
 	const to = URL.canParse(href) ? new URL(href) : undefined;
@@ -46,10 +46,10 @@ export function createLink(href: string, children: readonly ChildNode[]): HTMLEl
 	return anchor;
 }
 
-/** A dot, a colon, a slash or an at sign within words, as in hosts and addresses. `3002` is the ideographic full stop. */
+/** A dot, colon, slash or at sign within words, as in hosts and addresses. `3002` is the ideographic full stop. */
 const hostSign = /[^\s.,:;/][.\u3002:/@\\]+[^\s.,:;]|localhost/u;
 
-/** Compares the visible text: normalized (NFKC), without characters of no width. */
+/** Compares the visible text: normalized (NFKC) and without invisible characters. */
 function namesAnotherHost(label: string, { protocol, host }: URL) {
 	const seen = label
 		.normalize('NFKC')
@@ -58,6 +58,6 @@ function namesAnotherHost(label: string, { protocol, host }: URL) {
 		.trim();
 	if (!hostSign.test(seen)) return false;
 	const rest = [`${protocol}//${host}`, host].find((own) => seen.startsWith(own));
-	// Only a port or a path may follow the link's own host, and neither may contain another address.
+	// After the link's own host, only a port and a path can follow. They must not contain another address.
 	return rest === undefined || !/^(?::\d+)?(?:[/?#][^\s]*)?$/.test(seen.slice(rest.length));
 }

@@ -1,6 +1,6 @@
 /**
- * Draws Markdown while it streams in. Only incomplete blocks are parsed again, and only changed blocks are drawn again.
- * Images and HTML stay text.
+ * Draws Markdown while it arrives. Only incomplete blocks are parsed again, and only changed blocks are drawn again.
+ * Images and HTML are shown as text.
  */
 
 import { type MarkdownToken, openMarkdown, splitBlocks } from '../../client/markdown.ts';
@@ -9,35 +9,35 @@ import { type KeptBlocks, showBlocks, toBlocks } from './blocks.ts';
 import { colourCode } from './code.ts';
 import { findComplete, notBegun } from './complete.ts';
 
-/** Makes a writer of Markdown. `draw` schedules the drawing of the rest at the end. */
+/** Makes a Markdown writer. At the end, `draw` schedules how the rest is drawn. */
 export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 	const sections = createSections(root);
-	/** The text of the incomplete blocks. Only `redraw` reads the text, because the cost of a read grows with its length. */
+	/** The text of the incomplete blocks. Only `redraw` reads it, because reading takes longer for longer texts. */
 	let open = '';
-	/** The finished part of the first incomplete block. */
+	/** The part of the first incomplete block that is already finished. */
 	let begun = notBegun;
-	/** The end of `open` that is not shown yet. */
+	/** The end of `open` that is not yet shown. */
 	let unseen = '';
-	/** The drawn blocks of `open`. */
+	/** The blocks of `open` that are drawn. */
 	const draft: KeptBlocks = [];
-	/** The element for further text. */
+	/** The element to which further text can be added. */
 	let end: Element | undefined;
 	let drawn = toDrawn('');
 	/** The text that was added to `end` since the last redraw. */
 	const added = new Text();
 
-	/** Finishes the first blocks. */
+	/** Marks the first blocks as finished. */
 	function settle(count: number): void {
 		const complete = draft.splice(0, count);
 		sections.fill(complete, draft);
 		colourCode(complete.flatMap(({ nodes }) => nodes));
 	}
 
-	/** Draws the open blocks, and finishes those that further text cannot change. */
+	/** Draws the open blocks. Finishes the blocks that further text cannot change. */
 	function redraw(): void {
 		added.remove();
 		added.data = '';
-		// Only an empty line ends a block, and only complete lines are parsed.
+		// Only an empty line ends a block, so complete lines are enough to find the finished blocks.
 		const lines = open.slice(0, open.lastIndexOf('\n') + 1);
 		const { settled, rest } = /\n[ \t]*\n/.test(lines) ? splitBlocks(lines) : { settled: undefined, rest: lines };
 		const complete = settled === undefined ? [] : toBlocks(settled, begun);
@@ -49,11 +49,11 @@ export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 		shorten(last.blocks);
 		end = findEnd(draft.at(-1)?.nodes ?? []);
 		drawn = toDrawn(open);
-		// Spaces at the end are drawn when more text follows them.
+		// Spaces at the end are drawn as soon as more text follows.
 		unseen = open.slice(drawn.length);
 	}
 
-	/** Finishes the first parts of a long list or table, which are not parsed again. */
+	/** Finishes the parts at the start of a long list or table. They are not parsed again. */
 	function shorten(blocks: readonly MarkdownToken[]): void {
 		const found = findComplete(open, blocks, begun);
 		if (found === undefined) return;
@@ -76,7 +76,7 @@ export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 		} else redraw();
 	}
 
-	/** Draws the rest, and finishes all blocks. */
+	/** Draws the rest of the text, and finishes all blocks. */
 	function* drawRest(): Generator<number, void> {
 		const slices = splitSlices(unseen);
 		open = open.slice(0, open.length - unseen.length);
@@ -91,19 +91,19 @@ export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 		settle(draft.length);
 	}
 
-	/** `flush` shows the text given to `write`. Do not write after `end`. */
+	/** `flush` shows the text that was passed to `write`. Do not call `write` after `end`. */
 	return { write, flush, end: () => draw(root, drawRest()) };
 }
 
-/** Cuts a text into slices that are drawn in different frames. */
+/** Splits a text into slices, so that each frame draws only a few of them. */
 function splitSlices(text: string): readonly string[] {
 	return text.match(/[\s\S]{1,1500}/gu) ?? [];
 }
 
-/** A longer open block is redrawn only after it has grown by a share of its length, so that the cost stays linear. */
+/** A longer open block is not redrawn until it has grown by some percent, so that the total cost stays linear. */
 const redrawLimit = 4_000;
 
-/** Whether `text` can be appended to `end` without a redraw. `added` is the number of characters since the last redraw. */
+/** Whether `text` can be added to `end` without a redraw. `added` characters have been added since the last redraw. */
 function canAdd(end: Element, drawn: ReturnType<typeof toDrawn>, added: number, text: string): boolean {
 	const { fence, length, line } = drawn;
 	if (fence !== undefined && !text.includes(fence.charAt(0)))
@@ -114,19 +114,19 @@ function canAdd(end: Element, drawn: ReturnType<typeof toDrawn>, added: number, 
 	return length >= redrawLimit && added + text.length < length / (text.includes('\n\n') ? 100 : 20);
 }
 
-/** Describes a drawn text: the fence of its code block, its length, and the length of its last line. */
+/** Describes the text that is drawn: the fence of its code block, its length, and the length of its last line. */
 function toDrawn(text: string) {
 	const fence = /^\n* {0,3}(`{3,}|~{3,})/.exec(text)?.[1];
 	const shown = fence === undefined ? text.trimEnd() : text.replace(/\n$/, '');
 	return { fence, length: shown.length, line: shown.length - shown.lastIndexOf('\n') - 1 };
 }
 
-/** Whether a text has no mark of inline Markdown. */
+/** Whether a text has no inline Markdown marks. */
 function isPlain(text: string): boolean {
 	return /^[\p{L}\p{N} ,;'"?!-]*$/u.test(text);
 }
 
-/** Finds the element for further text of the last block. */
+/** Finds the element to which further text of the last block can be added. */
 function findEnd(nodes: readonly ChildNode[]): Element | undefined {
 	let end = nodes.at(-1);
 	while (
@@ -137,7 +137,7 @@ function findEnd(nodes: readonly ChildNode[]): Element | undefined {
 	return end instanceof Element ? end : undefined;
 }
 
-/** The approximate number of characters of a section. */
+/** The approximate length of a section in characters. */
 const sectionLength = 2_500;
 
 function createSections(root: HTMLElement) {
@@ -151,12 +151,12 @@ function createSections(root: HTMLElement) {
 	}
 
 	return {
-		/** The section for the next blocks. */
+		/** The section in which the next blocks are drawn. */
 		get newest(): Element {
 			return section;
 		},
 
-		/** Moves complete blocks to new sections when a section is full. The `open` blocks are moved after them. */
+		/** Adds complete blocks to sections, and begins a new section when one is full. Moves `open` behind them. */
 		fill(complete: KeptBlocks, open: KeptBlocks): void {
 			const first = section;
 			for (const { raw, nodes } of complete) {
@@ -170,10 +170,10 @@ function createSections(root: HTMLElement) {
 	};
 }
 
-/** Draws a text in `root`. Each step draws a slice, and yields its number of characters. */
+/** Draws a text in `root`. Each step of `slices` draws a slice, and yields the slice's number of characters. */
 export type Draw = (root: Node, slices: Iterator<number, void>) => void;
 
-/** The approximate number of characters that a frame draws. */
+/** The approximate number of characters that one frame draws. */
 const mostCharacters = 1_500;
 
 function drawAtOnce(_root: Node, slices: Iterator<number, void>): void {

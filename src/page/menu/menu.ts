@@ -7,17 +7,17 @@ import type { Panel } from '../parts/panel.ts';
 import { createAge } from '../parts/time.ts';
 
 const mostSessions = 30;
-/** The badge counts waiting calls up to this number. */
+/** The maximum number of waiting calls that the badge counts. */
 const mostWaiting = 100;
 
-/** `onNews` is called after a read with changes. It gets the ids of the changed sessions. */
+/** `onNews` is called with the ids of the changed sessions, after a read that found changes. */
 export function createMenu(client: Client, panels: readonly Panel[], onNews: (changed: ReadonlySet<string>) => void) {
 	const places = find('#places', HTMLElement);
 	const recent = find('#recent', HTMLElement);
 	const newChat = find('#new', HTMLAnchorElement);
 	const waiting = element('span', 'badge');
 	const drawer = createDrawer(find('#side', HTMLElement), find('#menu', HTMLButtonElement));
-	/** The listed entries, by their ids. */
+	/** The sessions (as JSON) and the waiting calls of the last read, by id. */
 	let known: ReadonlyMap<string, string> | undefined;
 	let reading = new AbortController();
 
@@ -69,7 +69,7 @@ export function createMenu(client: Client, panels: readonly Panel[], onNews: (ch
 				...listed.value.sessions.map((session) => [session.id, JSON.stringify(session)] as const),
 				...waits.value.approvals.map(({ sessionId, callId }) => [`${sessionId} ${callId}`, ''] as const),
 			]);
-			// The first read has no changes.
+			// The first read has nothing to compare with, so it finds no changes.
 			const before = known ?? now;
 			known = now;
 			const changed = [...before.keys(), ...now.keys()].filter((id) => before.get(id) !== now.get(id));
@@ -112,7 +112,7 @@ function createDrawer(side: HTMLElement, opener: HTMLButtonElement) {
 		if (key === 'Escape') close();
 	});
 	find('#shade', HTMLElement).addEventListener('click', close);
-	// A wide screen shows the menu beside the page.
+	// On a wide screen, the menu is beside the page and needs no drawer.
 	matchMedia('(width >= 56rem)').addEventListener('change', close);
 	return { close };
 }

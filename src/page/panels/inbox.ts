@@ -11,7 +11,7 @@ import { createQuestion } from '../parts/question.ts';
 import { createAge, describeAge } from '../parts/time.ts';
 
 const pageLength = 50;
-/** The most calls that are read after a change from elsewhere. */
+/** The maximum number of calls that are read after a change from elsewhere. */
 const mostSeen = 100;
 
 export const inbox: Panel = {
@@ -43,7 +43,7 @@ export const inbox: Panel = {
 			(page) => add(page.approvals),
 		);
 
-		/** Adds new entries, and marks entries that no longer wait. */
+		/** Adds new entries. Marks entries that no longer wait. */
 		async function lookAgain(): Promise<void> {
 			const page = await place.client.listApprovals({ limit: mostSeen, signal: place.signal });
 			if (place.signal.aborted) return;
@@ -64,7 +64,7 @@ const toKey = ({ sessionId, callId }: Approval): string => `${sessionId} ${callI
 
 interface List {
 	readonly place: Place;
-	/** All entries, by their keys. */
+	/** All entries of the inbox, by key. */
 	readonly listed: Pick<ReadonlyMap<string, Entry>, 'has'>;
 	readonly findSchema: FindSchema;
 }
@@ -89,7 +89,7 @@ function createEntry(approval: Approval, { place, listed, findSchema }: List): E
 	/** The calls and questions that the entry shows. */
 	let open: readonly Approval[] = [approval];
 
-	/** Sends an answer. The first event of the run shows that the server accepted the answer. */
+	/** Sends an answer. When the first event of the run arrives, the server has accepted the answer. */
 	async function sendAnswer(to: Approval, ...[send, words]: Parameters<SendAnswer>): Promise<void> {
 		isAnswering = true;
 		try {
@@ -112,7 +112,7 @@ function createEntry(approval: Approval, { place, listed, findSchema }: List): E
 		root.classList.add('settled');
 	}
 
-	/** Shows the calls that wait now in place of a call that another person answered, unless another entry shows them. */
+	/** Replaces a call that another person answered by the calls that wait now. Leaves out calls of other entries. */
 	function showNow(now: readonly Approval[]): void {
 		open = now.filter((call) => call.callId === approval.callId || !listed.has(toKey(call)));
 		showForms();
@@ -135,7 +135,7 @@ function createEntry(approval: Approval, { place, listed, findSchema }: List): E
 	};
 }
 
-/** Sends an answer. The page shows `words` as the confirmation. */
+/** Sends an answer. Afterwards the page shows `words` as a confirmation. */
 type SendAnswer = (send: (client: Client) => AsyncIterable<unknown>, words: string) => void;
 
 function createForm(approval: Approval, sendAnswer: SendAnswer, findSchema: FindSchema): HTMLElement {
@@ -159,7 +159,7 @@ function confirm(answer: CallAnswer): string {
 	return answer.approve ? 'Allowed. It runs now.' : 'Denied.';
 }
 
-/** Reads the calls that wait in place of an entry whose answer was refused. Undefined if the entry still waits. */
+/** Reads which calls wait now, after an answer was refused. Returns undefined if the same call still waits. */
 async function readNow(
 	{ client, signal }: Place,
 	approval: Approval,
@@ -178,7 +178,7 @@ async function readNow(
 	return question === undefined ? calls : [...calls, { ...about, ...question, kind: 'question' }];
 }
 
-/** Completes the arguments or question, which the list truncates. Returns undefined if the call no longer waits. */
+/** Reads the whole arguments or question, which the list cuts off. Returns undefined if the call no longer waits. */
 async function readWhole({ client, signal }: Place, approval: Approval): Promise<Approval | undefined> {
 	const { inputStart, isCut, ...entry } = approval;
 	if (inputStart === undefined && isCut === undefined) return approval;

@@ -1,4 +1,4 @@
-/** The memories of the owner or a user: found, written, changed, saved and removed. */
+/** The memories of the owner or a user. A person can search, write, change, export and remove them. */
 
 import { ClientError, type Memory } from '../../client/index.ts';
 import { toSessionAddress } from '../parts/address.ts';
@@ -48,7 +48,7 @@ export const memory: Panel = {
 	},
 };
 
-/** Saves all memories of a person as lines of JSON. */
+/** Exports all memories of a person as lines of JSON. */
 async function exportAll({ client, signal }: Place, holder: { readonly user?: string }): Promise<void> {
 	const lines: string[] = [];
 	for await (const memory of client.exportMemories({ ...holder, signal })) lines.push(`${JSON.stringify(memory)}\n`);
@@ -74,7 +74,7 @@ function createEntry(memory: Memory, whose: Whose): HTMLElement {
 		return [head, element('p', 'card-text', now.text)];
 	}
 
-	/** Removes the memory only in the shown version. If there is a newer version, shows this version instead. */
+	/** Removes the memory if its version is the shown one. If there is a newer version, shows that version. */
 	async function remove(now: Memory): Promise<void> {
 		const { client, signal, holder } = whose;
 		try {
@@ -90,7 +90,7 @@ function createEntry(memory: Memory, whose: Whose): HTMLElement {
 	return entry;
 }
 
-/** Describes who made the last change, and when. */
+/** Describes who changed the memory last, and when. */
 function createSource({ source: { via, agent = 'an agent', sessionId }, updatedAt }: Memory): HTMLElement {
 	const who = via === 'http' ? 'over HTTP' : agent;
 	const name = sessionId === undefined ? who : link('', toSessionAddress(sessionId), who);
@@ -108,7 +108,7 @@ interface Outcome {
 	readonly onLeft: () => void;
 }
 
-/** Makes the form that changes or writes a memory. Saving never replaces a change that the person has not seen. */
+/** Makes the form for a new or an existing memory. Saving never overwrites a change that the person has not seen. */
 function createEditor(memory: Memory | undefined, whose: Whose, { onSaved, onLeft }: Outcome): HTMLFormElement {
 	const { client, signal, holder } = whose;
 	const path = configure(element('input'), { required: true, placeholder: 'preferences.md', ariaLabel: 'Path' });
@@ -135,7 +135,7 @@ function createEditor(memory: Memory | undefined, whose: Whose, { onSaved, onLef
 		}
 	}
 
-	/** Shows the current memory at the path. The next save replaces only this version. */
+	/** Shows the current memory at the path. The next save overwrites only this version. */
 	async function showConflict(): Promise<void> {
 		known = await client.getMemory(path.value.trim(), { ...holder, signal }).catch(passMissing);
 		if (known === undefined) {
@@ -153,7 +153,7 @@ function createEditor(memory: Memory | undefined, whose: Whose, { onSaved, onLef
 	return form;
 }
 
-/** Returns undefined for the error `not_found`. */
+/** Ignores the error `not_found`. Throws any other error. */
 function passMissing(error: unknown): undefined {
 	if (!(error instanceof ClientError) || error.code !== 'not_found') throw error;
 }

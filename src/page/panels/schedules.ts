@@ -1,4 +1,4 @@
-/** Schedules: the next time, the result of the last run, and a form for a new schedule. */
+/** Schedules: the next time, the result of the last wake-up, and a form for a new schedule. */
 
 import type { Schedule, ScheduleBody } from '../../client/index.ts';
 import { toSessionAddress } from '../parts/address.ts';
@@ -8,7 +8,7 @@ import { createCardForm, createRemoval } from '../parts/form.ts';
 import type { Panel, Place } from '../parts/panel.ts';
 import { createAge } from '../parts/time.ts';
 
-/** The most sessions among which a new schedule can choose. The newest sessions are offered. */
+/** The maximum number of sessions that the form for a new schedule offers. They are the newest sessions. */
 const mostSessions = 100;
 
 export const schedules: Panel = {
@@ -34,7 +34,7 @@ export const schedules: Panel = {
 	},
 };
 
-/** Only a schedule of a session can be removed here, because the schedules of an agent are in its code. */
+/** Only the schedules of sessions can be removed here. The schedules of agents are part of the code. */
 function createEntry(schedule: Schedule, titles: ReadonlyMap<string, string>, { client, signal }: Place): HTMLElement {
 	const { id, name, agent = '', session, text } = schedule;
 	const who = session === undefined ? agent : link('', toSessionAddress(session), titles.get(session) ?? 'a session');
@@ -72,7 +72,7 @@ function createLast({ last }: Schedule): HTMLElement | undefined {
 	return line;
 }
 
-/** The kinds of times, each with its label and an example. */
+/** The kinds of time that a schedule can have, each with a label and an example. */
 const ways = {
 	every: ['Every', '30m, 12h, 1d or 2w'],
 	cron: ['Cron', '0 9 * * 1-5'],
@@ -104,7 +104,7 @@ function createForm(titles: ReadonlyMap<string, string>, { client, signal, again
 	return createCardForm('A new schedule', [session, name, way, time, text], write, again);
 }
 
-/** Reads a time in the time zone of this device. */
+/** Converts a value of the form to the time of a schedule, in the time zone of this device. */
 function readTime(way: Way, value: string): Pick<ScheduleBody, 'cron' | 'every' | 'at' | 'timezone'> {
 	if (way === 'at') return { at: new Date(value).toISOString() };
 	if (way === 'every') return { every: value };

@@ -1,4 +1,4 @@
-/** The MCP servers of an owner: their tools, logins, and changed definitions that a person has to accept. */
+/** The MCP servers of an owner: their tools and logins, and changed tool definitions that a person must accept. */
 
 import type { McpServer, McpServerDetails } from '../../client/index.ts';
 import { element } from '../parts/element.ts';
@@ -35,7 +35,7 @@ function createEntry({ name, url, from, isLoggedIn }: McpServer, place: Place): 
 	});
 	const logIn = createAction('Log in', name, async () => {
 		const { url: page = '' } = await client.startMcpLogin(name, { signal });
-		// The login has no address if there is a login already.
+		// If the owner is already logged in, there is no login page to open.
 		if (/^https?:/.test(page)) location.assign(page);
 		else again();
 	});
@@ -54,7 +54,7 @@ function createEntry({ name, url, from, isLoggedIn }: McpServer, place: Place): 
 	return element('li', 'card', head, element('p', 'mono about', url), tools);
 }
 
-/** A changed tool is shown beside its accepted version, with a button that accepts the change. */
+/** Lists the tools. A changed tool is compared with its accepted version, and a button accepts the change. */
 function createTools(server: McpServerDetails, { client, signal, again }: Place): HTMLElement {
 	const { tools = [], problem } = server;
 	if (problem !== undefined) return element('p', 'failure', problem);

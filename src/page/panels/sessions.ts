@@ -1,4 +1,4 @@
-/** All sessions of the owner: found, opened, copied, saved and removed. */
+/** All sessions of the owner. A person can search, open, copy, export and remove them. */
 
 import type { ListedSession, Session } from '../../client/index.ts';
 import { describeMoney } from '../../client/words.ts';
@@ -9,9 +9,9 @@ import { createAction, createForm, createRemoval, createSearchField, createTextF
 import { createPages, type Panel, type Place } from '../parts/panel.ts';
 import { createAge } from '../parts/time.ts';
 
-/** The number of sessions of a page. For each shown session, another request reads its status and cost. */
+/** The number of sessions in a page. For each of them, another request reads the status and cost. */
 const pageLength = 20;
-/** The most sessions that are searched. The newest sessions are searched. */
+/** The maximum number of sessions that a search reads. They are the newest sessions. */
 const mostSearched = 500;
 
 export const sessions: Panel = {
@@ -24,7 +24,7 @@ export const sessions: Panel = {
 		const [rows = element('tbody')] = table.tBodies;
 		const search = createSearchField('Search sessions', 'Search titles and agents');
 		const readWords = () => search.value.trim().toLowerCase();
-		/** The entries of the shown sessions, as JSON. */
+		/** The list entries of the shown sessions as JSON, by session id. */
 		const known = new Map<string, string>();
 		const pages = createPages(
 			place,
@@ -41,7 +41,7 @@ export const sessions: Panel = {
 		search.addEventListener('input', pages.reload);
 
 		const findRow = (id: string) => rows.querySelector<HTMLElement>(`[data-session="${CSS.escape(id)}"]`);
-		/** Returns the row of a session: the shown row if nothing has changed or a person writes in it. */
+		/** Returns a session's row. Keeps the shown row if nothing has changed, or if a person is writing in it. */
 		function toRow(session: ListedSession): HTMLElement {
 			const [row, entry] = [findRow(session.id), JSON.stringify(session)];
 			if (row !== null && (known.get(session.id) === entry || row.querySelector('form') !== null)) return row;
@@ -49,7 +49,7 @@ export const sessions: Panel = {
 			known.set(session.id, entry);
 			return createRow(session, place);
 		}
-		/** Moves changed sessions to the front. */
+		/** Reads the first page again, and moves the changed sessions to the front. */
 		async function lookAgain(): Promise<void> {
 			if (readWords() !== '') return;
 			const page = await place.client.listSessions({ limit: pageLength, signal: place.signal });
@@ -59,7 +59,7 @@ export const sessions: Panel = {
 				const row = toRow(session);
 				if (rows.children[at] !== row) rows.insertBefore(row, rows.children[at] ?? null);
 			}
-			// This page has all sessions, so sessions that are missing were removed.
+			// This page has all sessions, so a session that is not in it was removed.
 			if (page.cursor === undefined) for (const id of known.keys()) if (!listed.has(id)) findRow(id)?.remove();
 		}
 
@@ -70,7 +70,7 @@ export const sessions: Panel = {
 	},
 };
 
-/** Finds the newest sessions whose title or agent has all the words. */
+/** Finds the newest sessions that have all words in their title or agent name. */
 async function searchSessions({ client, signal }: Place, words: string): Promise<ListedSession[]> {
 	const all: ListedSession[] = [];
 	for (let cursor: string | undefined; all.length < mostSearched; ) {

@@ -1,4 +1,4 @@
-/** The published skills: a search, and an editor for people with the right to edit. */
+/** The published skills: a search, and an editor for people who have the right to edit skills. */
 
 import type { SkillPage } from '../../client/index.ts';
 import { element } from '../parts/element.ts';

@@ -1,4 +1,4 @@
-/** What owners spent, by day. */
+/** What owners have spent each day. */
 
 import type { Spending } from '../../client/index.ts';
 import { describeMoney } from '../../client/words.ts';
@@ -35,7 +35,7 @@ export const spending: Panel = {
 	},
 };
 
-/** Makes a field that chooses an owner, if there are several. */
+/** If there are several owners, makes a field that chooses one of them. */
 function createOwnerField(owners: readonly string[], onOwner: (owner: string) => void): HTMLElement[] {
 	if (owners.length < 2) return [];
 	const field = configure(element('select', 'owner'), { ariaLabel: 'Owner' });
@@ -70,7 +70,7 @@ type Amount = Spending['usage'][number]['spent'];
 const dayMs = 86_400_000;
 const nothing: Required<Cost> = { tokens: 0, usd: 0, unpricedTokens: 0 };
 
-/** Makes a chart of the newest days: in dollars, or in tokens if no price is known. */
+/** Makes a chart of the last days: in dollars, or in tokens if no price is known. */
 function createDayChart(usage: Spending['usage'], days: number, now = Date.now()): HTMLElement {
 	const sums = new Map<string, Required<Cost>>();
 	for (const { day, spent, unpricedTokens: more = 0 } of usage) {
@@ -88,13 +88,13 @@ function createDayChart(usage: Spending['usage'], days: number, now = Date.now()
 	return createChart(`By day, the last ${days} days`, bars, most?.words ?? '', { limit });
 }
 
-/** Describes a bar. Shows the tokens if the price is unknown. */
+/** Describes a bar's cost. If no price is known, also shows the tokens. */
 function describeBar(spent: Cost): string {
 	const tokens = spent.unpricedTokens && spent.usd === 0 ? `, ${spent.tokens.toLocaleString('en')} tokens` : '';
 	return `${describeCost(spent)}${tokens}`;
 }
 
-/** Finds the daily budget of one owner and the spending of today, in the unit of the chart. */
+/** Finds the daily budget and today's spending of a single owner, in the unit of the chart. */
 function findLimit(
 	usage: Spending['usage'],
 	inDollars: boolean,
@@ -120,7 +120,7 @@ interface Row extends Required<Cost> {
 	readonly cachedInputTokens: number;
 }
 
-/** Makes the table of the groups, and the field that chooses the grouping. */
+/** Makes a table of the spending by group, and the field that chooses how to group it. */
 function createGroups(groups: Spending['groups'] = []): HTMLElement[] {
 	const spent = groups.filter((group): group is SpentGroup => 'spent' in group);
 	if (spent.length === 0) return [];
@@ -169,7 +169,7 @@ function listRows(groups: readonly SpentGroup[], field: Exclude<Field, 'unit'>):
 		.map(([name, row]) => [name, describeCost(row), row.tokens.toLocaleString('en'), toShare(row)]);
 }
 
-/** Returns the shown name. The ledger combines rare names as `*`. */
+/** Returns the name to show. `*` stands for all names that the ledger has combined because they are rare. */
 function toName(name: string | undefined): string {
 	if (name === '*') return 'all others';
 	return name ?? 'no user';
@@ -193,12 +193,12 @@ function listUnits(groups: readonly SpentGroup[]): readonly Cells[] {
 
 interface Cost {
 	readonly tokens: number;
-	/** The known part of the price. */
+	/** The dollars for the tokens whose price is known. */
 	readonly usd: number;
 	readonly unpricedTokens?: number;
 }
 
-/** Shows an unknown price as unknown, not as 0. */
+/** Describes a cost. An unknown price is shown as unknown, not as 0. */
 function describeCost(cost: Cost): string {
 	if (!cost.unpricedTokens) return describeMoney(cost);
 	return cost.usd > 0 ? `${describeMoney(cost)} and unknown` : 'unknown';

@@ -1,8 +1,8 @@
-/** The place on the page: the part of the address after `#/`. */
+/** What the page shows: the part of the address after `#/`. */
 export interface Address {
-	/** The name of the panel. Missing for the chat. */
+	/** The name of the panel. Missing if the page shows the chat. */
 	readonly panel?: string;
-	/** The id of the session. Missing for a new chat. */
+	/** The id of the session. Missing if the chat is new. */
 	readonly session?: string;
 }
 

@@ -1,10 +1,10 @@
-/** A bar chart. Each bar shows its numbers as a tooltip; a table beside the chart has the same numbers. */
+/** A bar chart. The tooltip of a bar has its numbers, and so does a table beside the chart. */
 
 import { element, svg, withoutTurns } from './element.ts';
 
 export interface Bar {
 	readonly name: string;
-	/** The stacked numbers, the lowest first. */
+	/** The numbers that are stacked in the bar, from bottom to top. */
 	readonly parts: readonly number[];
 	/** The text of the tooltip. */
 	readonly words: string;
@@ -12,16 +12,16 @@ export interface Bar {
 
 export interface ChartLimit {
 	readonly value: number;
-	/** The text beside the title. */
+	/** The text about the limit, which is shown beside the title. */
 	readonly words: string;
 }
 
-/** The limit is drawn if the highest bar reaches this share of it. Lower bars would be invisible beside the limit. */
+/** The limit is drawn only if the highest bar reaches this share of it. Otherwise the bars would be too low to see. */
 const fewestOfLimit = 1 / 8;
-/** The fewest places for bars. If there are fewer bars, the rest of the width stays empty. */
+/** The minimum number of places for bars. With fewer bars, the rest of the width stays empty. */
 const fewestSlots = 16;
 
-/** `most` describes the highest bar. `parts` are the names of the numbers of a bar, if there are several. */
+/** `most` describes the highest bar. `parts` names the numbers of a bar, if each bar has several. */
 export function createChart(
 	title: string,
 	bars: readonly Bar[],

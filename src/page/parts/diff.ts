@@ -4,7 +4,7 @@ import { element } from './element.ts';
 
 const mostLines = 2_000;
 
-/** `isNamed`: the name of the file is shown beside the diff, which then starts with the first hunk. */
+/** `isNamed`: whether the file's name is shown elsewhere. The diff then starts with the first hunk. */
 export function createDiff(text: string, { isNamed = false }: { readonly isNamed?: boolean } = {}): HTMLElement {
 	const start = isNamed ? Math.max(0, text.search(/^@@/m)) : 0;
 	const lines = text.slice(start).split('\n');

@@ -1,6 +1,6 @@
-/** The DOM: elements of HTML and SVG, texts that are safe to show, and downloads. */
+/** Helpers for the DOM: HTML and SVG elements, texts that are safe to show, and downloads. */
 
-/** Characters that change the direction of the text around them (Unicode, 9.2), so that it can look like another text. */
+/** Characters that change the direction of text (Unicode, 9.2), so that it can look like a different text. */
 const turning = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 export function withoutTurns(text: string): string {
@@ -44,7 +44,7 @@ export function link(className: string, address: string, ...children: readonly C
 	return configure(element('a', className, ...children), { href: address });
 }
 
-/** Makes a button that copies a text. CSS draws its label, so that a selection of the text around it does not include it. */
+/** Makes a button that copies a text. CSS draws its label, so that the label is not part of a text selection. */
 export function createCopy(what: string, read: () => string): HTMLButtonElement {
 	const copy = button('copy', '', async () => {
 		await navigator.clipboard.writeText(read());
@@ -58,7 +58,7 @@ export function createCopy(what: string, read: () => string): HTMLButtonElement 
 	return copy;
 }
 
-/** Calls `send` when a person submits the form. `submitter` is the pressed button. */
+/** Calls `send` when a person submits the form. `submitter` is the button that was pressed. */
 export function onSubmit(form: HTMLFormElement, send: (submitter: HTMLElement | null) => void): void {
 	form.addEventListener('submit', (event) => {
 		event.preventDefault();
@@ -66,7 +66,7 @@ export function onSubmit(form: HTMLFormElement, send: (submitter: HTMLElement | 
 	});
 }
 
-/** `cellClass` is the class of the head's cells, except the first. */
+/** `cellClass` is the class of all header cells except the first. */
 export function createTable(
 	className: string,
 	columns: readonly string[],
@@ -86,7 +86,7 @@ export function find<T extends Element>(selector: string, type: new () => T): T 
 
 const namespace = 'http://www.w3.org/2000/svg';
 
-/** Makes an SVG element. Style it by classes: the page's policy forbids style attributes. */
+/** Makes an SVG element. Style it by classes, because the page's policy forbids style attributes. */
 export function svg<Tag extends keyof SVGElementTagNameMap>(
 	tag: Tag,
 	attributes: Readonly<Record<string, string>>,
@@ -100,7 +100,7 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
 
 let lastUrl: string | undefined;
 
-/** Saves bytes as a file with a name. The caller reads the bytes by a request, because a link sends no key. */
+/** Downloads bytes as a file. The caller fetches the bytes, because a plain link would not send the API key. */
 export function save(name: string, bytes: Blob): void {
 	if (lastUrl !== undefined) URL.revokeObjectURL(lastUrl);
 	lastUrl = URL.createObjectURL(bytes);

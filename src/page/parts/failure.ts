@@ -15,7 +15,7 @@ function describeFailure(error: unknown): string {
 	return 'The server does not answer. Is it running, and is this device online?';
 }
 
-/** `again` repeats the failed action. If the server requires a key, the box has a form for the key. */
+/** `again` repeats the failed action. If the server requires an API key, the message contains a form for the key. */
 export function createFailure(error: unknown, again: () => void, remedy?: Remedy): HTMLElement {
 	const box = configure(element('div', 'failure', element('p', '', describeFailure(error))), { role: 'alert' });
 	if (error instanceof ClientError && error.status === 401) box.append(createKeyForm(again));
@@ -30,14 +30,14 @@ export function readKey(): string | undefined {
 	return sessionStorage.getItem(keyName) ?? undefined;
 }
 
-/** Makes a form that keeps the entered key for this tab. */
+/** Makes a form for the API key, which is kept for this tab. */
 function createKeyForm(onKey: () => void): HTMLFormElement {
 	const field = configure(element('input'), { type: 'password', autocomplete: 'off', required: true });
 	configure(field, { placeholder: 'rl_…', ariaLabel: 'API key' });
 	const form = element('form', 'key', field, element('button', 'retry', 'Use this key'));
 	onSubmit(form, () => {
 		const key = field.value.trim();
-		// Other characters are not allowed in a header.
+		// A header cannot contain other characters.
 		if (!/^[\x21-\x7e]+$/.test(key)) return field.focus();
 		sessionStorage.setItem(keyName, key);
 		onKey();

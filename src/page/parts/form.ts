@@ -1,4 +1,4 @@
-/** Forms and buttons that send a request, and show its failure beside them. */
+/** Forms and buttons that send a request. If it fails, they show the failure beside them. */
 
 import { ClientError } from '../../client/index.ts';
 import { isRecord } from '../../client/record.ts';
@@ -22,7 +22,7 @@ export function createTextArea(value = '', rows = 6): HTMLTextAreaElement {
 	return configure(element('textarea', 'block'), { value, rows, spellcheck: false });
 }
 
-/** Runs an action with its button disabled. Shows a failure in `place`. */
+/** Runs an action while its button is disabled. Shows a failure in `place`. */
 async function run(control: HTMLButtonElement, place: HTMLElement, work: () => Promise<void> | void): Promise<void> {
 	control.disabled = true;
 	place.replaceChildren();
@@ -46,7 +46,7 @@ export function createForm(
 	return form;
 }
 
-/** Makes a form that is shown in a card until a person saves or cancels it. */
+/** Makes a form in a card. It is shown until a person saves or cancels. */
 export function createCardForm(
 	label: string,
 	fields: readonly HTMLElement[],
@@ -66,12 +66,12 @@ export function createMistake(message: string): ClientError {
 	return new ClientError('invalid_field', message, { status: 400 });
 }
 
-/** Parses a field with texts by their names, such as headers. Throws a `ClientError` that says how to fix the text. */
+/** Parses a field that has a JSON object of texts, such as headers. Throws a `ClientError` that says how to fix it. */
 export function parseTexts(name: string, text: string): Record<string, string> {
 	return Object.fromEntries(Object.entries(parseField(name, text)).map(([key, value]) => [key, String(value)]));
 }
 
-/** Parses a field with a JSON object. Throws a `ClientError` that says how to fix the text. */
+/** Parses a field that has a JSON object. Throws a `ClientError` that says how to fix it. */
 export function parseField(name: string, text: string): Record<string, unknown> {
 	const value = parseJson(text);
 	if (isRecord(value)) return value;
@@ -104,7 +104,7 @@ export function createRemoval(name: string, work: () => Promise<void> | void, la
 	ask.ariaLabel = `${label} ${name}`;
 	sure.querySelector('button')?.replaceChildren(`${label} for good?`);
 	sure.querySelector('button')?.classList.add('sure');
-	// The second button replaces the first button at the same place, so a double click must not confirm.
+	// The second button is at the same place as the first, so ignore the second click of a double click.
 	sure.addEventListener('click', (event) => event.detail > 1 && event.stopPropagation(), { capture: true });
 	sure.addEventListener('focusout', () => {
 		if (!sure.querySelector('.failure, :disabled')) box.replaceChildren(ask);

@@ -1,12 +1,12 @@
-/** Changes from elsewhere: the polling of the server, and messages between the windows of a browser. */
+/** Changes from elsewhere: polls the server, and exchanges messages between the windows of a browser. */
 
-/** A session on the page. `signal` is aborted when the page leaves the session. */
+/** A session that the page shows. `signal` is aborted when the page leaves the session. */
 export interface Visit {
 	readonly id: string;
 	readonly signal: AbortSignal;
 }
 
-/** Returns a function that runs `read`. If it is called while `read` runs, `read` runs once more. */
+/** Returns a function that runs `read`. If it is called during a run of `read`, then `read` runs once more. */
 export function createRefresh(read: () => Promise<void>): () => Promise<void> {
 	let isReading = false;
 	let isStale = false;
@@ -25,14 +25,14 @@ export function createRefresh(read: () => Promise<void>): () => Promise<void> {
 	};
 }
 
-/** The lists of sessions and of waiting calls show a change only after this time. */
+/** The lists of sessions and of waiting calls show a change only after some time, so the first poll waits this long. */
 const firstMs = 2_500;
-/** The list updates a running session only every five minutes, so until then the session itself is read. */
+/** For a running session, the list is updated only every five minutes, so until then the session itself is read. */
 const longestMs = 320_000;
 
 /**
- * Returns a function that starts frequent polling, because a change may be followed by others. `look` gets whether to read the
- * open session, too. After some time without changes its entry in the list is enough.
+ * Returns a function that starts frequent polling, because one change is often followed by others. The argument of
+ * `look` says whether to read the open session too. After some time without changes, reading the list is enough.
  */
 export function createPolling(look: (asksSession: boolean) => void): () => void {
 	let timer: ReturnType<typeof setTimeout> | undefined;
@@ -75,7 +75,7 @@ const changing: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']
 
 /**
  * Returns a `fetch` that reports each accepted change to the other windows. `onChange` is called for a change in
- * another window. It gets the changed session, if the change is of a session.
+ * another window, with the id of the changed session if a session was changed.
  */
 export function createWindows(onChange: (session: string | undefined) => void): typeof fetch {
 	const channel = new BroadcastChannel('runlet-changes');

@@ -6,10 +6,10 @@ import { button, configure, element, onSubmit } from './element.ts';
 import { parseField } from './form.ts';
 import { createSchemaField, isSame, type SchemaField } from './schema-form.ts';
 
-/** The most characters of arguments on the line of the call. */
+/** The maximum length of arguments that are shown on the line of the call. */
 const shortInput = 80;
 
-/** `schema` is of the arguments of an approval, otherwise of the result. Without it the form has no fields of its own. */
+/** `schema` describes the arguments for an approval, else the result. Without it, the form has no separate fields. */
 export function createOpenCall(
 	{ id, name, input, kind }: WaitingCall,
 	onAnswer: (answer: CallAnswer) => void,
@@ -28,13 +28,13 @@ export function createOpenCall(
 	});
 	const yes = element('button', 'primary', isApproval ? 'Allow' : 'Done');
 	const no = element('button', '', isApproval ? 'Deny' : 'Failed');
-	// A failed call has no result, and a denied call has no arguments.
+	// A failed call needs no result and a denied call needs no arguments, so `no` skips the validation.
 	no.formNoValidate = isApproval || result !== undefined;
 	const form = element('form', 'open-call', ...describeCall(name, input), edit?.root, result?.root, text, yes, no);
 	form.ariaLabel = `${name} waits`;
 	form.dataset.todo = `${name} waits: ${isApproval ? 'allow or deny it' : 'say what came of it'} first.`;
 	form.addEventListener('keydown', (event) => {
-		// Enter would press the first button: writing a reason or arguments must not approve the call.
+		// Enter would press the first button, so typing a reason or arguments could approve the call by accident.
 		if (!isApproval || event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
 		event.preventDefault();
 		(event.target === text ? no : yes).focus();
@@ -52,7 +52,7 @@ export function createOpenCall(
 	return form;
 }
 
-/** Returns undefined for a field with an error, and shows the error. */
+/** Reads a field. If the field has an error, shows the error and returns undefined. */
 function tryToRead<T>(mistake: HTMLElement, read: () => T): T | undefined {
 	mistake.textContent = '';
 	try {
@@ -64,12 +64,12 @@ function tryToRead<T>(mistake: HTMLElement, read: () => T): T | undefined {
 	}
 }
 
-/** Lets a person change the arguments of the model, in the fields of their schema or as JSON. */
+/** Lets a person change the model's arguments, in the fields of their schema or as JSON. */
 function createEdit(name: string, input: Readonly<Record<string, unknown>>, schema: unknown, mistake: HTMLElement) {
 	const place = element('div', 'result-fields');
 	const root = element('details', 'edit', element('summary', 'about', 'Change the arguments'), place, mistake);
 	let field: SchemaField | undefined;
-	/** Whether a single text of JSON has all arguments. */
+	/** Whether all arguments are in a single text of JSON. */
 	const isJson = ({ node }: SchemaField): boolean => !(node instanceof HTMLFieldSetElement);
 	const change = (next: SchemaField, ...more: HTMLElement[]) => {
 		field = next;
@@ -79,7 +79,7 @@ function createEdit(name: string, input: Readonly<Record<string, unknown>>, sche
 		const text = isJson(from) ? from.node.querySelector('textarea')?.value : JSON.stringify(from.read());
 		return parseField('Arguments', text ?? '');
 	};
-	// The fields are made when they are first needed.
+	// Make the fields only when a person opens them for the first time.
 	root.addEventListener('toggle', () => {
 		if (!root.open || field !== undefined) return;
 		const fields = createSchemaField(schema, `Arguments of ${name}`, input);
@@ -89,11 +89,11 @@ function createEdit(name: string, input: Readonly<Record<string, unknown>>, sche
 		});
 		change(fields, ...(isJson(fields) ? [] : [toJson]));
 	});
-	// A hidden field cannot show its error.
+	// Open the fields if one has an error, because a hidden field cannot show its error.
 	root.addEventListener('invalid', () => root.toggleAttribute('open', true), true);
 	return {
 		root,
-		/** Returns the arguments if a person has changed them. */
+		/** Returns the arguments, if a person has changed them. */
 		read(): { readonly input?: Record<string, unknown> } {
 			const value = field === undefined ? input : readAll(field);
 			return isSame(value, input) ? {} : { input: value };
@@ -120,7 +120,7 @@ function describeCall(name: string, input: unknown): HTMLElement[] {
 	return [element('p', '', element('b', '', name)), element('pre', 'input', JSON.stringify(input, undefined, 2))];
 }
 
-/** Focuses the first call that waits for a person, if there is one. Returns an instruction. */
+/** Highlights the first call that waits for a person. Returns what to do, or undefined if no call waits. */
 export function pointAtOpenCall(root: Element): string | undefined {
 	const form = root.querySelector('.open-call:has(:is(input, select, textarea):enabled)');
 	if (!(form instanceof HTMLElement)) return undefined;
@@ -129,7 +129,7 @@ export function pointAtOpenCall(root: Element): string | undefined {
 	return form.dataset.todo;
 }
 
-/** Finds the JSON Schema for a call: of its arguments for an approval, otherwise of its result. */
+/** Finds the JSON Schema for the form of a call: of the arguments for an approval, else of the result. */
 export type FindSchema = (call: Pick<WaitingCall, 'name' | 'kind'>, agent?: string) => unknown;
 
 export function findCallSchema(
@@ -145,7 +145,7 @@ export function findCallSchema(
 export function createKeptForms() {
 	const forms = new Map<string, HTMLElement>();
 	return {
-		/** Returns the kept form of a key, enabled again, or makes it. The key identifies all that the form asks. */
+		/** Returns the kept form and enables it again, or makes it. The key identifies what the form asks. */
 		take<Made extends HTMLElement | undefined>(key: string, make: () => Made): HTMLElement | Made {
 			const kept = forms.get(key);
 			if (kept !== undefined) {
@@ -156,7 +156,7 @@ export function createKeptForms() {
 			if (made !== undefined) forms.set(key, made);
 			return made;
 		},
-		/** Drops a form that was sent, because the same may be asked again. Returns a function that keeps it again. */
+		/** Forgets a form that was sent, because the question can be asked again. The returned function undoes this. */
 		forget(form: HTMLElement): () => void {
 			const known = [...forms].filter(([, kept]) => kept === form);
 			for (const [key] of known) forms.delete(key);

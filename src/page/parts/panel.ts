@@ -4,29 +4,29 @@ import type { Client } from '../../client/index.ts';
 import { button, element } from './element.ts';
 import { createFailure } from './failure.ts';
 
-/** The values that a panel gets each time it is shown. */
+/** What the page passes to a panel each time the panel is shown. */
 export interface Place {
 	readonly client: Client;
-	/** Aborted when the page leaves the panel, and when the panel is shown again. */
+	/** Aborted when the page leaves the panel, or shows it again. */
 	readonly signal: AbortSignal;
 	/** Reloads the panel. */
 	readonly again: () => void;
-	/** Calls `listener` when the sessions or the waiting calls may have changed elsewhere. */
+	/** Registers a listener for when sessions or waiting calls have possibly changed elsewhere. */
 	readonly onNews: (listener: () => Promise<void>) => void;
-	/** Updates the menu: the sessions and the waiting calls. */
+	/** Tells the page that the panel has changed sessions or waiting calls, so that the menu is updated. */
 	readonly changed: () => void;
 }
 
-/** A part of the page at the address `#/NAME`. */
+/** A view of the page, at the address `#/NAME`. */
 export interface Panel {
 	readonly name: string;
 	readonly title: string;
 	readonly about: string;
-	/** Fills the empty `root`. If it throws, the page shows the error with a retry button. */
+	/** Fills the empty element `root`. If `open` throws, the page shows the error with a retry button. */
 	open(root: HTMLElement, place: Place): Promise<void>;
 }
 
-/** Reads a list in pages: the first by `load`, and the next by the button `more`. `failures` shows why a page is missing. */
+/** Reads a list page by page. `load` reads the first page, the button `more` the next. `failures` shows errors. */
 export function createPages<Page extends { readonly cursor?: string }>(
 	{ signal, again }: Place,
 	read: (cursor: string | undefined) => Promise<Page>,
@@ -41,7 +41,7 @@ export function createPages<Page extends { readonly cursor?: string }>(
 		if (!signal.aborted) failures.replaceChildren(createFailure(error, again));
 	}
 
-	/** Reads a page. Ignores the page if another read has begun in the meantime. */
+	/** Reads a page. Ignores the result if another read has begun in the meantime. */
 	async function load(from?: string): Promise<void> {
 		newest += 1;
 		const own = newest;

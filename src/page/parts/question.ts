@@ -1,4 +1,4 @@
-/** A question that waits for a person: a text field, a button for each choice, or the form for the call of a child. */
+/** A question that waits for a person: a text field, a button for each choice, or the form for a child's call. */
 
 import type { CallAnswer } from '../../client/index.ts';
 import { findChildCall, type Question } from '../../client/waits.ts';
@@ -13,7 +13,7 @@ export function createQuestion(
 	return createChoiceOrCall(question, onAnswer, findSchema) ?? createLine(question.question, onAnswer);
 }
 
-/** Returns undefined for a question whose answer is a line of text. */
+/** Returns undefined if the answer to the question is a plain text. */
 export function createChoiceOrCall(
 	question: Question,
 	onAnswer: (answer: string) => void,
@@ -23,7 +23,7 @@ export function createChoiceOrCall(
 	if (childCall !== undefined) {
 		const { agent, call } = childCall;
 		const shown = agent === undefined ? call : { ...call, name: `${agent}: ${call.name}` };
-		// A result is sent as text, so it needs no schema.
+		// A result is sent as text, so its form needs no schema.
 		const schema = call.kind === 'approval' ? findSchema(call, agent) : undefined;
 		return createOpenCall(shown, (answer) => onAnswer(toText(answer)), schema);
 	}
@@ -44,7 +44,7 @@ function createLine(question: string, onAnswer: (answer: string) => void): HTMLE
 	return form;
 }
 
-/** Writes the answer to a call of a child in the syntax that its parent reads. */
+/** Converts the answer to a child's call to the text that the parent expects. */
 function toText(answer: CallAnswer): string {
 	if ('output' in answer) return String(answer.output);
 	if (!answer.approve) return `deny ${answer.reason ?? ''}`.trim();

@@ -1,4 +1,4 @@
-/** Fields that a JSON Schema describes, empty or with a value. Other values are written as JSON. */
+/** Form fields for a JSON Schema, empty or with a value. A value that no field can show is edited as JSON. */
 
 import { isRecord } from '../../client/record.ts';
 import { element } from './element.ts';
@@ -6,10 +6,10 @@ import { createField, createMistake, createTextArea, createTextField, parseJson 
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** A field or a group of fields. */
+/** A form field, or a group of fields. */
 export interface SchemaField {
 	readonly node: HTMLElement;
-	/** Returns undefined for an empty field. Throws an error that says how to fix the value. */
+	/** Returns the value, or undefined for an empty field. Throws an error that says how to fix an invalid value. */
 	read(): unknown;
 }
 
@@ -17,13 +17,13 @@ interface FieldOptions {
 	readonly label: string;
 	readonly isRequired: boolean;
 	readonly value?: unknown;
-	/** The number of objects around the field. */
+	/** The number of nested objects that contain the field. */
 	readonly depth: number;
 }
 
-/** Characters of a text that fit a line. A longer text, or a text of several lines, has an area. */
+/** The maximum number of characters for a one-line field. Longer texts, and texts of several lines, get a text area. */
 const longestLine = 60;
-/** The most levels of nested objects that have fields of their own. */
+/** The maximum depth of nested objects whose fields are shown separately. */
 const deepest = 2;
 
 export function createSchemaField(schema: unknown, label: string, value?: unknown): SchemaField {
@@ -35,7 +35,7 @@ function createAny(schema: Schema, options: FieldOptions): SchemaField {
 	return options.value === undefined || canHold(field, options.value) ? field : createJson(schema, options);
 }
 
-/** Whether a field returns the same value that it gets at the start. */
+/** Whether a field returns exactly the value with which it was filled. */
 function canHold(field: SchemaField, value: unknown): boolean {
 	try {
 		return isSame(field.read(), value);
@@ -154,7 +154,7 @@ function isPlainList(value: unknown): value is Plain[] {
 	return Array.isArray(value) && value.length > 0 && value.length <= 200 && value.every(isPlain);
 }
 
-/** Whether two values are the same JSON. The order of the object's fields does not matter. */
+/** Whether two values are the same JSON. The order of fields in an object does not matter. */
 export function isSame(a: unknown, b: unknown): boolean {
 	if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, at) => isSame(item, b[at]));
 	if (!isRecord(a) || !isRecord(b)) return a === b;

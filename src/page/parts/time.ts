@@ -1,4 +1,4 @@
-/** Times and lengths of time in words. */
+/** Describes times and durations in words. */
 
 import { configure, element } from './element.ts';
 
@@ -11,7 +11,7 @@ const units = [
 	['minute', 60],
 ] as const;
 
-/** Describes how far a time is from now, such as 5 min. ago or in 2 days. */
+/** Describes a time relative to now, such as 5 min. ago or in 2 days. */
 export function describeAge(at: string, now = Date.now()): string {
 	const seconds = (Date.parse(at) - now) / 1_000;
 	const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? [];
@@ -22,13 +22,13 @@ export function describeAge(at: string, now = Date.now()): string {
 	);
 }
 
-/** Shows the age of a time, and its date as a tooltip. */
+/** Shows how long ago a time was. The tooltip shows the date. */
 export function createAge(at: string): HTMLElement {
 	const title = new Date(at).toLocaleString();
 	return configure(element('time', 'age', describeAge(at)), { dateTime: at, title });
 }
 
-/** Describes a length of time, such as 340 ms, 2.1 s or 3 min 20 s. */
+/** Describes a duration, such as 340 ms, 2.1 s or 3 min 20 s. */
 export function describeTime(ms: number): string {
 	if (ms < 1_000) return `${Math.round(ms)} ms`;
 	if (ms < 59_950) return `${(ms / 1_000).toFixed(1)} s`;

@@ -1,4 +1,4 @@
-/** The drawer beside a chat: the time and cost of its runs, and their events as they arrive. */
+/** The drawer beside a chat. It shows the time and cost of the runs, and their events as they arrive. */
 
 import type { SessionClient } from '../../client/sessions.ts';
 import type { Usage } from '../../client/types.ts';
@@ -11,7 +11,7 @@ import { createEventList } from './events.ts';
 import { type Trace, type Watch, watchSession } from './load.ts';
 import { createWaterfall } from './waterfall.ts';
 
-/** `toCurl` makes the command that reads the events of a session. */
+/** `toCurl` returns the shell command that reads the events of a session. */
 export function createTraceDrawer(client: SessionClient, toCurl: (session: string) => string) {
 	const root = find('#trace', HTMLElement);
 	const opener = find('#trace-open', HTMLButtonElement);
@@ -37,7 +37,7 @@ export function createTraceDrawer(client: SessionClient, toCurl: (session: strin
 		(isOpen ? tabs[0] : opener)?.focus();
 	}
 
-	/** Clears the drawer. If it is open, reads the session again. */
+	/** Clears the drawer. If the drawer is open, reads the session again. */
 	function restart(): void {
 		visit.abort();
 		visit = new AbortController();
@@ -68,7 +68,7 @@ export function createTraceDrawer(client: SessionClient, toCurl: (session: strin
 	});
 
 	return {
-		/** Shows a session, or reads the shown session again. Without a session the drawer is hidden. */
+		/** Shows a session. If it is already shown, reads it again. Without a session, the drawer is hidden. */
 		show(id: string | undefined): void {
 			if (id === session) {
 				watch?.refresh();
@@ -85,7 +85,7 @@ export function createTraceDrawer(client: SessionClient, toCurl: (session: strin
 	};
 }
 
-/** Makes a button for each part, which shows only this part. */
+/** Makes a tab for each part. A tab shows its part and hides the others. */
 function createTabs(parts: readonly (readonly [title: string, part: HTMLElement])[]): HTMLButtonElement[] {
 	const tabs = parts.map(([title], at) => button('tab', title, () => choose(at)));
 	function choose(chosen: number): void {
@@ -98,7 +98,7 @@ function createTabs(parts: readonly (readonly [title: string, part: HTMLElement]
 	return tabs;
 }
 
-/** The most turns that are shown. The newest turns are shown. */
+/** The maximum number of turns that are shown. They are the newest turns. */
 const mostTurns = 120;
 
 function showTurns(root: HTMLElement, { runs }: Trace): void {
@@ -127,7 +127,7 @@ function showTurns(root: HTMLElement, { runs }: Trace): void {
 	if (!root.hasChildNodes()) root.append(element('p', 'nothing', 'The model has had no turn yet.'));
 }
 
-/** Writes the command that reads the events of a session in a shell. The shell adds the key if the server requires a key. */
+/** Returns the shell command that reads the events of a session. If the server requires a key, the shell inserts it. */
 export function toCurl(baseUrl: string, session: string, wantsKey: boolean): string {
 	const url = new URL(`v1/sessions/${encodeURIComponent(session)}/events`, baseUrl).href.replaceAll("'", '%27');
 	const key = wantsKey ? ' -H "authorization: Bearer $RUNLET_API_KEY"' : '';

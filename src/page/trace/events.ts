@@ -1,19 +1,19 @@
-/** The events of a session as they arrive, each with its time and its JSON. A filter hides the events of a type. */
+/** The events of a session as they arrive, each with its time and JSON. For each type, a filter can hide the events. */
 
 import type { RunEvent } from '../../client/types.ts';
 import { button, configure, element, shorten, withoutTurns } from '../parts/element.ts';
 
-/** The most events that are shown. The newest events are shown. */
+/** The maximum number of events that are shown. They are the newest events. */
 const mostEvents = 1_000;
-/** The most characters of an event on its line. */
+/** The maximum number of characters that an event's line shows. */
 const longestBrief = 160;
-/** The format of the time to the millisecond, by the clock of the reader. */
+/** The format for the time of arrival in milliseconds, by the reader's clock. */
 const arrival = new Intl.DateTimeFormat('en', {
 	...({ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const),
 	fractionalSecondDigits: 3,
 });
 
-/** `toCurl` makes the command that reads the same events. */
+/** `toCurl` returns the shell command that reads the same events. */
 export function createEventList(toCurl: () => string) {
 	const types = configure(element('div', 'event-types'), {
 		role: 'group',

@@ -5,20 +5,20 @@ import type { Message, RunEvent, Session } from '../../client/types.ts';
 import { createRefresh, type Visit } from '../parts/live.ts';
 import { type TracedChild, type TracedRun, toRuns } from './spans.ts';
 
-/** The most children of a session that are read. */
+/** The maximum number of child sessions that are read for a session. */
 const mostChildren = 20;
-/** The most levels of children that are read. */
+/** The maximum depth of nested child sessions that are read. */
 const deepest = 3;
 
 export interface Trace {
 	readonly session: Session;
-	/** The runs, oldest first. */
+	/** The runs of the session, oldest first. */
 	readonly runs: readonly TracedRun[];
-	/** Whether the session has older runs, which were not read. */
+	/** Whether the session has older runs that were not read. */
 	readonly hasOlder: boolean;
 }
 
-/** Loads a trace. If the history is known, reads only its newest turn again. */
+/** Loads a trace. If the history was read before, reads only its newest turn and later messages. */
 export async function loadTrace(
 	client: Pick<SessionClient, 'getSession'>,
 	id: string,
@@ -29,7 +29,7 @@ export async function loadTrace(
 	const read = (session.children ?? []).slice(-mostChildren).map(async (child) => {
 		if (depth >= deepest) return { ...child, runs: [] };
 		const trace = loadTrace(client, child.id, { histories, signal, depth: depth + 1 });
-		// If a child cannot be read, the call is shown without it.
+		// If a child session cannot be read, its call is shown without the child.
 		return { ...child, runs: await trace.then(({ runs }) => runs).catch(() => []) };
 	});
 	for (const { callId, ...child } of await Promise.all(read)) {
@@ -45,7 +45,7 @@ const pageLength = 100;
 
 interface History {
 	readonly messages: readonly Message[];
-	/** Missing if there are no earlier messages. */
+	/** The cursor for earlier messages. Missing if there are none. */
 	readonly cursor: string | undefined;
 }
 
@@ -62,7 +62,7 @@ export function createHistories(client: HistoryClient, signal: AbortSignal) {
 	}
 
 	return {
-		/** Reads new messages. Repeats the newest turn, whose results arrive in any order. */
+		/** Reads new messages. Reads the newest turn again, because its results arrive in any order. */
 		async read(id: string): Promise<History> {
 			const before = known.get(id);
 			const turn = before?.messages.findLastIndex(({ role }) => role === 'assistant') ?? -1;
@@ -73,7 +73,7 @@ export function createHistories(client: HistoryClient, signal: AbortSignal) {
 			known.set(id, history);
 			return toWholeRuns(history);
 		},
-		/** Reads earlier messages up to another run. */
+		/** Reads earlier messages, until they belong to another run. */
 		async readEarlier(id: string): Promise<void> {
 			const first = known.get(id)?.messages[0]?.runId;
 			for (let history = known.get(id); history?.cursor !== undefined; ) {
@@ -84,7 +84,7 @@ export function createHistories(client: HistoryClient, signal: AbortSignal) {
 	};
 }
 
-/** Leaves out a run whose first messages are not read yet, unless it is the only run. */
+/** Leaves out the oldest run if its first messages are not read yet, unless it is the only run. */
 function toWholeRuns({ messages, cursor }: History): History {
 	if (cursor === undefined) return { messages, cursor };
 	const start = messages.findIndex(({ runId }) => runId !== messages[0]?.runId);
@@ -97,7 +97,7 @@ interface Watcher {
 	onFailure(error: unknown): void;
 }
 
-/** Events that change the trace. */
+/** The types of events after which the trace is read again. */
 const changing: ReadonlySet<RunEvent['type']> = new Set([
 	...(['run.started', 'stop', 'tool_result', 'step'] as const),
 	...(['done', 'awaiting', 'halted', 'cancelled', 'error'] as const),
@@ -106,7 +106,7 @@ const changing: ReadonlySet<RunEvent['type']> = new Set([
 export type Watch = ReturnType<typeof watchSession>;
 
 export function watchSession(client: SessionClient, { id, signal }: Visit, watcher: Watcher) {
-	/** The run whose events were read last. */
+	/** The run whose events were followed last. */
 	let followed: string | undefined;
 	const histories = createHistories(client, signal);
 	let isFollowing = false;
@@ -144,7 +144,7 @@ export function watchSession(client: SessionClient, { id, signal }: Visit, watch
 	}
 
 	return {
-		/** Reads the trace again. Call this when a run may have begun. The events of a run also start a new read. */
+		/** Reads the trace again. Call this if a run has possibly begun. Events of a run also cause a new read. */
 		refresh,
 		async readOlder(): Promise<void> {
 			await histories.readEarlier(id);

@@ -1,35 +1,35 @@
-/** Computes the time and cost of runs from the messages of a session: their times, and the latencies of the turns. */
+/** Computes the time and cost of runs from the times of a session's messages and the latencies of its turns. */
 
 import { hasEnded } from '../../client/provided.ts';
 import type { Message, Session, Usage } from '../../client/types.ts';
 import { toSaidText } from '../../client/words.ts';
 
-/** A model call, a tool call, a call of a provider's tool, or a child session. */
+/** A bar of the trace: a model call, a tool call, a call of a provider's tool, or a child session. */
 export interface Span {
 	readonly kind: 'model' | 'tool' | 'provider' | 'child';
 	readonly name: string;
-	/** The depth within the run: tools are below the turn that called them. */
+	/** The depth within the run. A tool call is one level below the turn that made it. */
 	readonly depth: number;
 	/** Milliseconds since 1970, by the clock of the server. */
 	readonly start: number;
-	/** Missing if the end is unknown. */
+	/** The time of the end. Missing if it is unknown. */
 	end?: number;
 	state: 'running' | 'waiting' | 'done' | 'failed' | 'left';
 	readonly usage?: Usage;
-	/** The reason why the provider's cache had fewer tokens than in the turn before. */
+	/** The reason why the provider read fewer tokens from its cache than in the previous turn. */
 	readonly cacheMiss?: string;
-	/** The child session. */
+	/** The id of the child session. */
 	readonly session?: string;
 }
 
 export interface TracedRun {
 	readonly id: string;
-	/** The message that started the run. */
+	/** The text of the message that started the run. */
 	title: string;
 	start: number;
 	end: number;
 	readonly spans: Span[];
-	/** The usage of its own model calls, without the usage of children. */
+	/** The usage of the run's own model calls, without its children. */
 	usage: Required<Pick<Usage, 'inputTokens' | 'outputTokens' | 'costUsd'>> & Pick<Usage, 'units' | 'unpriced'>;
 }
 
@@ -41,14 +41,14 @@ export interface TracedChild {
 	readonly runs: readonly TracedRun[];
 }
 
-/** Makes the runs of a session, oldest first. `children` has the children of each call, by the id of the call. */
+/** Makes the runs of a session, oldest first. `children` has the child sessions of each call, by call id. */
 export function toRuns(
 	{ model, run: newest }: Pick<Session, 'model' | 'run'>,
 	messages: readonly Message[],
 	children: ReadonlyMap<string, readonly TracedChild[]> = new Map(),
 ): TracedRun[] {
 	const runs: TracedRun[] = [];
-	/** The calls without a result, by their ids. */
+	/** The calls that have no result yet, by id. */
 	const open = new Map<string, Span>();
 	for (const message of messages) {
 		if (message.role === 'system' || message.runId === undefined) continue;
@@ -78,7 +78,7 @@ function createRun(id: string, at: number): TracedRun {
 
 type Role<R extends Message['role']> = Extract<Message, { role: R }>;
 
-/** Adds a model call and its tool calls, which begin when the message is stored. */
+/** Adds a model call and its tool calls. The tool calls begin when the model's message is stored. */
 function addTurn(
 	run: TracedRun,
 	{ turn, toolCalls = [], providerCalls = [] }: Role<'assistant'>,
@@ -100,7 +100,7 @@ function addTurn(
 		cacheMiss: turn?.cacheMiss,
 	});
 	run.usage = addUsage(run.usage, usage);
-	// The provider's tools ran within the turn. Their times are unknown.
+	// The provider's tools ran within the turn, but their exact times are unknown.
 	for (const call of providerCalls) {
 		const state = call.isError === true ? 'failed' : hasEnded(call) ? 'done' : 'left';
 		run.spans.push({ kind: 'provider', name: call.name, depth: 1, start, end: at, state });
@@ -112,7 +112,7 @@ function addTurn(
 	}
 }
 
-/** Ends a call. If a call waited past the end of its run, its result is in another run. */
+/** Ends a call. The result of a call that waited past the end of its run is in another run. */
 function endCall(run: TracedRun, { toolCallId, isError }: Role<'tool'>, at: number, open: Map<string, Span>): void {
 	const span = open.get(toolCallId);
 	open.delete(toolCallId);
@@ -125,7 +125,7 @@ function endCall(run: TracedRun, { toolCallId, isError }: Role<'tool'>, at: numb
 	}
 }
 
-/** Makes the spans of a child, below its call. `earliest` is the start of the call. */
+/** Makes the spans of a child session, below its call. `earliest` is the start of the call. */
 function toChildSpans({ id, agent, background, runs }: TracedChild, earliest: number): Span[] {
 	const start = Math.max(earliest, Math.min(...runs.map((run) => run.start)));
 	const spans = runs.flatMap((run) => run.spans);

@@ -1,4 +1,4 @@
-/** The runs of a session as a waterfall: a bar for each model call, tool and child, at its time in the run. */
+/** The runs of a session as a waterfall: one bar for each model call, tool call and child, placed by its time. */
 
 import { describeUsage } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
@@ -18,7 +18,7 @@ const wordsOfState = {
 	left: 'no result in this run',
 };
 
-/** Shows the newest run first and expanded. Unchanged runs keep their elements. `onOlder` reads older runs. */
+/** Shows the runs, newest first and expanded. Unchanged runs keep their elements. `onOlder` reads older runs. */
 export function createWaterfall(onOlder: () => Promise<void>) {
 	const list = element('div', 'runs');
 	const nothing = element('p', 'nothing', 'This session has had no run yet.');
@@ -66,7 +66,7 @@ function createRun(run: TracedRun, isOpen: boolean): HTMLDetailsElement {
 	const box = element('details', 'traced', summary);
 	box.dataset.run = run.id;
 	box.open = isOpen;
-	// A closed run has no rows until it is opened.
+	// Add the rows only when a person opens the run.
 	const fill = () => {
 		if (box.open && box.querySelector('table') === null) box.append(createSpanTable(run));
 	};
@@ -76,10 +76,10 @@ function createRun(run: TracedRun, isOpen: boolean): HTMLDetailsElement {
 }
 
 function createSpanTable({ spans, start, end: ownEnd }: TracedRun): HTMLElement {
-	// Background children end later than the run.
+	// Children in the background can end after the run.
 	const end = Math.max(ownEnd, ...spans.map((span) => span.end ?? 0));
 	const isOpen = spans.some((span) => span.end === undefined);
-	// The bar of a span without an end is drawn beyond all known ends.
+	// The bar of a span that has not ended reaches beyond all known ends.
 	const length = Math.max(1, end - start) * (isOpen ? 1.15 : 1);
 	const rows = spans.slice(0, mostSpans).map((span) => createRow(span, start, length));
 	const table = createTable('waterfall', ['What', 'When', 'Time'], rows);
