@@ -7,7 +7,7 @@ import { agents } from './agents/index.ts';
 
 const runlet = createRunlet({ agents, plugins: [mcp, memory, schedules, links] });
 
-/** The Durable Objects that `wrangler.toml` binds. */
+/** The Durable Object classes to which `wrangler.toml` binds. */
 export const { Session, Ledger, Directory, Publisher } = runlet;
 
 export { Memory } from 'runlet/cloudflare/memory';

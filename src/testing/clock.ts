@@ -1,6 +1,6 @@
 /** A stopped clock that a test moves. */
 export interface Clock {
-	/** Advances the time by milliseconds, and runs the timers that are due, in order. */
+	/** Advances the time by milliseconds. Runs the timers that become due, in order. */
 	advance(ms: number): Promise<void>;
 	/** Restores the real clock. */
 	stop(): void;
@@ -12,8 +12,8 @@ interface Timer {
 }
 
 /**
- * Stops the time at a moment. `new Date()`, `Date.now()`, `setTimeout` and `clearTimeout` then use the returned
- * clock. So a test does not have to wait for a time limit or a retry. Throws if a clock is stopped already.
+ * Stops the time at a moment. `new Date()`, `Date.now()`, `setTimeout` and `clearTimeout` then use the returned clock,
+ * so a test does not have to wait for a time limit or a retry. Throws if a clock is already stopped.
  */
 export function stopClock(at: Date | string | number): Clock {
 	const real = { Date: globalThis.Date, setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
@@ -57,5 +57,5 @@ export function stopClock(at: Date | string | number): Clock {
 	};
 }
 
-/** The timers of stopped clocks. */
+/** The `setTimeout` functions of all stopped clocks. */
 const stopped = new WeakSet<object>();

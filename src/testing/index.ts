@@ -1,4 +1,4 @@
-/** `runlet/testing`: tests of an agent of your own, without a Worker (docs/testing.md). */
+/** `runlet/testing`: tests of your own agents, without a Worker (docs/testing.md). */
 
 export { type Clock, stopClock } from './clock.ts';
 export type { PendingCall, Person, TestChild, TestServers, TestSession, TestSessionOptions } from './options.ts';

@@ -11,13 +11,13 @@ import type { ChatOptions } from '../core/chat/index.ts';
 import { type Message, RunletError, type Tool } from '../core/index.ts';
 import { providerName } from '../core/tool/index.ts';
 
-/** The memories that an agent has of a person, stored in memory. */
+/** An agent's memories of a person. They are kept in memory only. */
 export interface TestMemories extends MemoryApi {
-	/** The texts by their paths. */
+	/** The texts of the memories, by path. */
 	readonly texts: Readonly<Record<string, string>>;
 }
 
-/** Makes the memories of a person for a test. They are found by words, as in a Worker, but not by vectors. */
+/** Makes the memories of a person for a test. As in a Worker, words find them. Unlike in a Worker, vectors do not. */
 export function createMemories(initial: Readonly<Record<string, string>> = {}): TestMemories {
 	const kept = new Map<string, MemoryRecord>();
 	let version = 0;
@@ -87,7 +87,7 @@ function sortByPath(memories: readonly MemoryRecord[]): readonly MemoryRecord[] 
 	return memories.toSorted((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-/** Returns the memories that have a word of the query. Memories with the most words come first. */
+/** Returns the memories that contain a word of the query. Memories with the most matching words come first. */
 function rank(memories: readonly MemoryRecord[], query: string): readonly MemoryRecord[] {
 	const words = listWords(query);
 	const score = ({ path, text }: MemoryRecord): number => {
@@ -101,14 +101,14 @@ function rank(memories: readonly MemoryRecord[], query: string): readonly Memory
 	return found.map(({ memory }) => memory);
 }
 
-/** The memory tools and the recall of an agent in a test. */
+/** What lets an agent remember in a test: the memory tools and the recall. */
 export interface Remembering {
 	readonly tools: readonly Tool[];
-	/** Makes the `recall` of a run with these messages. Each message keeps its recalled text. */
+	/** Makes the `recall` function for a run with these messages. What was recalled for a message stays the same. */
 	readonly createRecall: (messages: readonly Message[]) => ChatOptions['recall'];
 }
 
-/** Connects an agent with memories: the tools and the recall are those of a Worker. */
+/** Connects an agent with memories. The tools and the recall work as in a Worker. */
 export function createRemembering(
 	agent: Agent,
 	memories: TestMemories,
@@ -120,7 +120,7 @@ export function createRemembering(
 ): Remembering | undefined {
 	const options = findMemoryOptions(agent);
 	if (options === undefined) return undefined;
-	// SAFETY: The tools use only the namespace of memories from the configuration, and only its object.
+	// SAFETY: of the configuration, the tools use only the namespace `memories`, and only its one object.
 	const config = { memories: { idFromName: (name: string) => name, get: () => memories } } as unknown as Config;
 	const about = { options, config, holder: { owner, user } };
 	const insideTools = listInsideTools(agent);

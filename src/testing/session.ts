@@ -30,8 +30,8 @@ import { type PendingCall, type Person, type TestSession, type TestSessionOption
 import { connectTestChildren, createServerTools } from './tools.ts';
 
 /**
- * Makes a session of an agent for a test, in Node or anywhere else. The model is scripted. The loop, the tools,
- * the skills and their checks are the same as in a Worker.
+ * Makes a session of an agent for a test, in Node or any other JavaScript runtime. A script replaces the model. The
+ * loop, the tools, the skills and their checks are the same as in a Worker.
  */
 export function createTestSession(agent: Agent, options: TestSessionOptions): TestSession {
 	return new MemorySession(agent, options, providers.scripted(options.script));
@@ -49,7 +49,7 @@ class MemorySession implements TestSession {
 	readonly #askedIds = new Set<string>();
 	#messages: readonly Message[] = [];
 	#last: RunResult | undefined;
-	/** The people who asked, and their decisions, since the last message of a user. */
+	/** Who has asked for the current work, and the decisions about open calls, since the last message of a user. */
 	#asked: Asked = { askers: [], openCalls: new Map() };
 
 	constructor(agent: Agent, options: TestSessionOptions, model: providers.ScriptedProvider) {
@@ -96,7 +96,7 @@ class MemorySession implements TestSession {
 		return { ...noEnv, ...this.#options.env };
 	}
 
-	/** Returns the person as an actor. Without a person, returns the usual sender. */
+	/** Converts a person to an actor. Without a person, returns the session's usual sender. */
 	#toActor(by: Person | undefined, right: Right): Actor {
 		const { owner, user } = this.#whose;
 		return by === undefined ? (this.#options.askedBy ?? toActor({ user }, owner, right)) : toActor(by, owner, right);
@@ -172,7 +172,7 @@ class MemorySession implements TestSession {
 		assertMayDecide({ session, agents, config: () => ({ local: undefined }) }, { ...decision, children });
 	}
 
-	/** Runs the agent. `text` is the answer to the question of a tool, if the tool accepts a text. */
+	/** Runs the agent. `text` answers the question of a tool, if a text can answer this question. */
 	async #run(input: readonly Message[], text?: string): Promise<RunResult> {
 		const { skillContext } = this.#options;
 		const { askers } = this.#asked;
@@ -222,23 +222,23 @@ class MemorySession implements TestSession {
 	}
 }
 
-/** The things that a session provides to its agent. */
+/** Everything that a session provides to its agent. */
 interface Surroundings {
 	readonly memories: TestMemories;
 	readonly remembering: Remembering | undefined;
-	/** The agent's own tools. Tools for other agents are connected to those agents. */
+	/** The agent's own tools. Tools that give work to other agents are connected to these agents. */
 	readonly tools: readonly Tool[];
-	/** The tools of MCP servers. */
+	/** The tools that MCP servers provide. */
 	readonly served: readonly Tool[];
 }
 
 interface Asked {
-	/** The people whose messages led to the agent's work. */
+	/** The people whose messages led to the agent's current work. */
 	readonly askers: readonly Actor[];
 	readonly openCalls: ReadonlyMap<string, chat.OpenCallState>;
 }
 
-/** Makes the function that begins the session of a child. All calls of one agent go on with one script. */
+/** Makes the function that begins a child's session. All sessions of the same agent share one script. */
 function createStarter(options: TestSessionOptions, begun: TestSession[]): (agent: string) => TestSession {
 	const models = new Map<string, providers.ScriptedProvider>();
 	return (name) => {
@@ -254,7 +254,7 @@ function createStarter(options: TestSessionOptions, begun: TestSession[]): (agen
 	};
 }
 
-/** Writes a decision about the call of a child as the answer to the question of its tool. */
+/** Converts a decision about a child's call to text, which answers the question of the tool that called the child. */
 function writeDecision(answer: CallAnswer): string {
 	if (!('approve' in answer)) return String(answer.output);
 	if (!answer.approve) return `deny ${answer.reason ?? ''}`.trim();

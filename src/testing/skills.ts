@@ -2,8 +2,8 @@ import { RunletError, type Skill, skill } from '../core/index.ts';
 import { readSkills as prepareSkills } from '../core/skill/kv/publish.ts';
 
 /**
- * Reads the skills of a folder, such as `skills`, in the form in which they would be published. Needs Node.
- * Throws `invalid_skill`, with all problems, if a skill cannot be published.
+ * Reads the skills of a folder, such as `skills`, as they would be published. Needs Node. If a skill cannot be
+ * published, throws `invalid_skill` with all problems.
  */
 export async function readSkills(folder: string): Promise<readonly Skill[]> {
 	const { readSkillFolders } = await import('../command/skills/folder.ts');

@@ -9,7 +9,7 @@ import { askUser, RunletError, type RunResult, type Tool, type ToolContext } fro
 import { createToolName } from '../core/mcp/server.ts';
 import type { TestServers, TestSession } from './options.ts';
 
-/** Connects the tools for other agents, so that each call runs its agent in a session that `start` makes. */
+/** Connects the tools that call other agents. Each call runs the other agent in a session that `start` makes. */
 export function connectTestChildren(tools: readonly Tool[], start: (agent: string) => TestSession): readonly Tool[] {
 	const begun = new Map<string, { readonly agent: string; readonly session: TestSession }>();
 	return tools.map((tool): Tool => {
@@ -33,7 +33,7 @@ export function connectTestChildren(tools: readonly Tool[], start: (agent: strin
 	});
 }
 
-/** Answers the call that a child waits for. */
+/** Sends an answer to the call that waits in a child session. */
 function passOn(session: TestSession, answer: string): Promise<RunResult> {
 	const [call] = session.pending;
 	if (call === undefined) return session.send(answer);
@@ -41,7 +41,7 @@ function passOn(session: TestSession, answer: string): Promise<RunResult> {
 	return session.submit([readDecision(call.id, answer)]);
 }
 
-/** Returns the answer of a child, or asks its waiting question, with the texts of a Worker. */
+/** Returns the answer of a child, or asks the child's question. The texts are the same as in a Worker. */
 async function follow(agent: string, session: TestSession, work: () => Promise<RunResult>): Promise<unknown> {
 	const { status, text, output, metadata } = await work().catch((error: unknown) => {
 		throw createEnd(agent, error instanceof RunletError ? `${error.code}: ${error.message}` : String(error));
@@ -65,7 +65,7 @@ function createEnd(agent: string, why: string): RunletError {
 	return new RunletError('conflict', `${agent} did not finish the task (${why})`);
 }
 
-/** Makes the tools that an agent offers of fake servers: those that it declares, and those of its users. */
+/** Makes the tools of fake MCP servers for an agent. The servers are those that the agent declares, or a user's own. */
 export function createServerTools({ mcp = [], userMcp }: Agent, servers: TestServers): readonly Tool[] {
 	return Object.entries(servers).flatMap(([name, tools]) => {
 		const declared = mcp.find((server) => server.name === name);

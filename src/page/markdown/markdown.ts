@@ -198,7 +198,7 @@ export function createDrawing() {
 		draw: (...text: Parameters<Draw>): void => {
 			waiting.push(text);
 		},
-		/** Draws the first slices at once, and the others in the next frames. Resolves in the frame after the last slice. */
+		/** Draws the first slices at once, the others in later frames. Resolves in the frame after the last slice. */
 		async drawAll(onDrawn: () => void): Promise<void> {
 			do {
 				drawNext();
