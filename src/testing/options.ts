@@ -19,7 +19,7 @@ import type {
 
 /** The options of a test session. */
 export interface TestSessionOptions {
-	/** The answers of the model, one entry a turn: a text, `callTool(…)`, a reply, an error, or a function of the request. */
+	/** The model's answers, one for each turn: a text, `callTool(…)`, a reply, an error or a function of a request. */
 	readonly script: readonly providers.ScriptedTurn[];
 	/** The bindings and variables that the tools need in the test. */
 	readonly env?: Partial<Env>;

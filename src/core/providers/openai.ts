@@ -159,7 +159,7 @@ function toFunction({ name, description, inputSchema, provider = {} }: WireTool)
 	return { type: 'function', name, description, parameters, strict, ...fields };
 }
 
-/** Whether a model accepts `additional_tools` after the result that introduced them. */
+/** Whether a model accepts `additional_tools` after the tool result that brought these tools. */
 function takesAddedTools(model: string, { variant }: ResponsesDialect): boolean {
 	return variant === 'openai' && /^(ft:)?gpt-(5\.[5-9]|[6-9])/i.test(model);
 }

@@ -19,8 +19,8 @@ export type ScriptedReply = Partial<ChatReply> & { readonly deltas?: readonly Pa
 type ScriptedResult = string | ScriptedReply | Error | undefined;
 
 /**
- * One turn of a script: a text, a reply, an error to fail with, `undefined` for a stream that breaks off, or a function
- * that returns one of these and may stream by itself.
+ * One turn of a script: a text, a reply, an error to throw, `undefined` for a stream that breaks off, or a function
+ * that returns one of these. The function can also stream deltas itself.
  */
 export type ScriptedTurn = ScriptedResult | ScriptedFn;
 export type ScriptedFn = (request: ScriptedRequest, onDelta: OnDelta) => ScriptedResult | Promise<ScriptedResult>;

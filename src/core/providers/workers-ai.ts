@@ -203,7 +203,7 @@ function checkAnswer(answer: Json): Json {
 	return answer;
 }
 
-/** The codes of Workers AI with a status and a clearer word (developers.cloudflare.com/workers-ai/platform/errors). */
+/** A status and a clearer code for each error code (developers.cloudflare.com/workers-ai/platform/errors). */
 const codes: Readonly<Record<string, readonly [status: number, word: string]>> = {
 	3003: [400, 'invalid_request'],
 	3006: [413, 'request_too_large'],

@@ -31,7 +31,7 @@ export function builtinsWithResolver(resolver: SkillResolver, skillContext?: Ski
 
 export interface BuiltinOptions {
 	readonly skillContext?: SkillContext;
-	/** Adds the tools of skills to the run's tools. If it is missing, `read_skill` does not mention the added tools. */
+	/** Adds the tools of skills to the run's tools. Without it, `read_skill` does not name these tools. */
 	readonly bundle?: ((skills: readonly Skill[]) => Bundle | undefined) | undefined;
 }
 

@@ -48,7 +48,7 @@ export interface Bundle {
 
 /**
  * Combines the skills' own tools with the tools of `offered` that the skills name in `allowed-tools`. If two tools have
- * the same name, a tool of the run comes before a skill's tool, and an earlier skill before a later skill.
+ * the same name, the first one counts. The tools of the run come first, then the tools of the skills in order.
  */
 export function createBundle(there: readonly Tool[], skills: readonly Skill[], offered: readonly Tool[]): Bundle {
 	const names = new Set(there.map(({ name }) => providerName(name)));

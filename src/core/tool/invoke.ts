@@ -190,7 +190,7 @@ async function callHandler(
 	}
 }
 
-/** Codes of errors of files and servers that a model can fix. Such errors are not faults of the tool. */
+/** Error codes of files and servers that a model can fix. Such an error is not a fault of the tool. */
 const expectedCodes: readonly string[] = [
 	'invalid_argument',
 	'invalid_request',

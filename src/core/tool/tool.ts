@@ -9,7 +9,7 @@ import type { TasksShown } from './tasks.ts';
 /** A message to the reader while a tool works: a text, or a label with a detail. */
 export type Note = string | readonly [label: string, detail: string];
 
-// SAFETY: only a Worker has an environment. In the library the caller passes it, and its fields may be missing.
+// SAFETY: only a Worker has an environment. In the library, a caller can pass one, and its fields can be missing.
 /** A placeholder for calls that have no environment. */
 export const noEnv = {} as Env;
 
@@ -237,7 +237,7 @@ export interface LastWake {
 }
 
 export interface Wakeup extends NewWakeup {
-	/** The time of the next wake-up. Missing after the last one. */
+	/** The time of the next wake-up. Missing after the last wake-up. */
 	readonly nextAt?: string;
 	readonly last?: LastWake;
 }

@@ -3,7 +3,7 @@ import type { ChangedFile, Edit, FileChange, ListedEntry } from './workspace.ts'
 
 type Awaitable<T> = T | Promise<T>;
 
-/** An immutable record of a file in a store. By `content`, the store finds the bytes. */
+/** An immutable record of a file in a store. The store uses `content` to find the bytes. */
 export interface StoredFile<C = unknown> extends Omit<ContentInfo, 'marks'> {
 	readonly version: number;
 	readonly content: C;

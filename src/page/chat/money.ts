@@ -11,7 +11,7 @@ import type { Visit } from '../parts/live.ts';
 /** The maximum number of turns that are shown. They are the newest turns. */
 const mostTurns = 100;
 
-/** Shows the cost of a session in `root`, which is hidden while there is none. Turns are read only while it is open. */
+/** Shows a session's cost in `root`, which is hidden without a cost. Turns are read only while `root` is open. */
 export function createMoneyView(root: HTMLDetailsElement, client: SessionClient, readVisit: () => Visit | undefined) {
 	const brief = element('span', 'brief');
 	const body = element('div', 'lists money');
@@ -66,7 +66,7 @@ function createBudget({ budget: { spent, limit }, dayBudget }: Session): HTMLEle
 	return nodes;
 }
 
-/** Makes the form that changes the budget. A higher budget lets a run continue that the budget stopped. */
+/** Makes the form that changes the budget. A run that the budget stopped can then continue. */
 function createRaise({ id, budget: { limit } }: Session, client: SessionClient, onRaised: () => void): HTMLElement {
 	const field = configure(element('input'), { type: 'number', min: '0', ariaLabel: 'Budget in tokens' });
 	field.value = `${limit.tokens ?? ''}`;

@@ -75,7 +75,7 @@ export function createWaitingList(client: SessionClient, onShown: () => void) {
 			reading = next;
 			return next;
 		},
-		/** Removes the message that started a run from the list. Also finds it if it has already left the list. */
+		/** Removes the message that started a run from the list. Also finds a message that has left the list. */
 		take(runId: string): WaitingMessage | undefined {
 			const isBegun = ({ id }: WaitingMessage): boolean => id === runId;
 			const begun = waiting.find(isBegun);

@@ -127,7 +127,7 @@ function showTurns(root: HTMLElement, { runs }: Trace): void {
 	if (!root.hasChildNodes()) root.append(element('p', 'nothing', 'The model has had no turn yet.'));
 }
 
-/** Returns the shell command that reads the events of a session. If the server requires a key, the shell inserts it. */
+/** Returns the shell command that reads a session's events. If the server requires a key, the shell inserts the key. */
 export function toCurl(baseUrl: string, session: string, wantsKey: boolean): string {
 	const url = new URL(`v1/sessions/${encodeURIComponent(session)}/events`, baseUrl).href.replaceAll("'", '%27');
 	const key = wantsKey ? ' -H "authorization: Bearer $RUNLET_API_KEY"' : '';

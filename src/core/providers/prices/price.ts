@@ -49,7 +49,7 @@ export function findPrice(provider: string, model: string, billed: Billed, now: 
 	return { usd };
 }
 
-/** Returns the highest price of a call: all input is written to a cache, and the output is of the dearest kind. */
+/** Returns the highest price of a call: the input is written to a cache, and the output is of the dearest kind. */
 export function findMostPrice(provider: string, model: string, billed: Billed, now: Date, own?: Rates): Price {
 	const { inputTokens = 0, outputTokens = 0, units } = billed;
 	const rates = own ?? findAllRates(provider, model, now);

@@ -60,7 +60,7 @@ export const bodySchema = v.object({
 	frontMatter: v.optional(v.record(v.string(), v.unknown())),
 });
 
-/** The value under `vectorsKey`: one vector for each skill, all by one embedding model. Each number is a byte. */
+/** The value under `vectorsKey`: one vector for each skill, all from one embedding model. Each number is a byte. */
 export const vectorsSchema = v.object({
 	model: v.string(),
 	names: v.array(v.string()),

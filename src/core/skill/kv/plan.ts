@@ -146,7 +146,7 @@ async function createDocuments(
 
 const retiredSchema = v.object({ at: v.record(v.string(), v.number()) });
 
-/** Finds the unneeded keys with the time since when they are unneeded, and the keys that can be deleted. */
+/** Finds the keys that are no longer needed, each with its time, and the keys that can now be deleted. */
 function retire(stored: Stored, needed: ReadonlySet<string>, named: ReadonlySet<string>, prefix: string, now: number) {
 	const parsed = v.safeParse(retiredSchema, parseJson(stored.retired));
 	const record = new Map(parsed.success ? Object.entries(parsed.output.at) : []);
@@ -231,7 +231,7 @@ export async function prepareSkill(
 	return { entry, body: content };
 }
 
-/** The entity tag of a published skill: a hash of its entry with the whole description. The paths of files are in `hash`. */
+/** The entity tag of a skill: a hash of its entry with the whole description. `hash` already covers the files. */
 export function toEtag({ files: _, ...entry }: Entry): Promise<string> {
 	return hashContent(JSON.stringify(Object.entries(entry).sort(([a], [b]) => (a < b ? -1 : 1))));
 }

@@ -57,7 +57,7 @@ export function readFullText(json: unknown): FullText {
 /** Finds names by the vector of a query, nearest first. The score is the cosine between the vectors. */
 export type ByMeaning = (query: readonly number[], isServed: (name: string) => boolean) => Scored[];
 
-/** Returns the text of a skill from which its vector is made. */
+/** Returns the text from which a skill's vector is made. */
 export function toEmbeddedText({ name, description, when = [] }: Searched): string {
 	return [name, description, ...when].join('\n');
 }

@@ -39,8 +39,8 @@ class SchemaError extends Error {
 
 /**
  * Compiles a JSON Schema (2020-12), so that each check takes a limited time. Throws a `SchemaError` if the schema is
- * too large or malformed, if a `pattern` cannot be matched, or if the target of a `$ref` is missing, is outside the
- * schema or refers back to it.
+ * too large or malformed, if a `pattern` cannot be matched, if a `$ref` has no target in the schema, or if `$ref`s for
+ * the same value form a circle.
  */
 export function compileSchema(root: JsonSchema, limits: SchemaLimits = defaultLimits): Compiled {
 	const { length, schemas } = limits;

@@ -5,7 +5,7 @@ export interface JsonSchema {
 	readonly [keyword: string]: unknown;
 }
 
-/** Keywords with one schema. The schemas of the keywords in `singleInPlace` check the same value. */
+/** Keywords that hold one schema. In `singleInPlace`, this schema checks the same value as the schema around it. */
 const single = [
 	'items',
 	'contains',

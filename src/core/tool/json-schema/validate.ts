@@ -290,7 +290,7 @@ class Check {
 	};
 }
 
-/** Whether `issues` are nearer to a fit than `than`: the first mistake is deeper in the value, or there are fewer. */
+/** Whether a schema with `issues` fits better than one with `than`: the first mistake is deeper, or there are fewer. */
 function isNearer(issues: readonly Issue[], than: readonly Issue[]): boolean {
 	const depth = (of: readonly Issue[]): number => of[0]?.path.length ?? 0;
 	return depth(issues) === depth(than) ? issues.length < than.length : depth(issues) > depth(than);

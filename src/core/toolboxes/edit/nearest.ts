@@ -7,7 +7,7 @@ const comparedLines = 20_000;
 const shownLines = 12;
 /** The maximum number of lines of the wanted text that are compared. */
 const mostCompared = 200;
-/** The maximum length of a line after its blanks are folded, and before. */
+/** The maximum line length with folded blanks, and the maximum with the original blanks. */
 const [longestLine, longestRead] = [200, 1_000];
 /** The cost of testing two lines for equality, and the cost of a pair of letters, in steps. */
 const [perLine, perPair] = [2, 20];

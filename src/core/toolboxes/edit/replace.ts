@@ -106,7 +106,7 @@ function* replaceLoosely(
 	return { count, first: begins, replaced: text.slice(0, from) + withLineEnds(indented, end) + text.slice(to) };
 }
 
-/** Changes the indentation of the new text: the old text and its match in the file may be indented differently. */
+/** Indents the new text as deep as the match in the file, if the old text is indented differently. */
 function indentLike(newText: string, oldText: string, found: string): string {
 	const asked = splitLines(oldText).find(({ text }) => text.trim() !== '');
 	const there = splitLines(found).find(({ text }) => text.trim() !== '');

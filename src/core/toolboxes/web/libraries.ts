@@ -1,4 +1,4 @@
-/** Libraries for HTML, robots.txt and markdown. They are bundled, because htmlparser2 needs a newer Node than Runlet. */
+/** Libraries for HTML, robots.txt and markdown. They are bundled because htmlparser2 needs a newer Node than Runlet. */
 import parseRobots from 'robots-parser';
 
 export { Parser } from 'htmlparser2';

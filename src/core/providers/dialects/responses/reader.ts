@@ -32,7 +32,7 @@ export class ResponsesReader implements ReplyReader {
 	#newestCall: CallKey | undefined;
 	#refused = false;
 	#pending: string | undefined;
-	/** The newest state of the response. Its items may be missing. */
+	/** The newest state of the response. Its items can be missing. */
 	#response: Json = {};
 	#units: Units = {};
 
@@ -172,7 +172,7 @@ export class ResponsesReader implements ReplyReader {
 		for (const source of listSources(item)) this.#reply.source(source);
 	}
 
-	/** Replaces the image data in an item by file names. */
+	/** Replaces the image data in an item with file names. */
 	#takeImages(item: Json): Json {
 		const { result, ...rest } = item;
 		if (item.type === 'code_interpreter_call' && Array.isArray(item.outputs))
@@ -182,7 +182,7 @@ export class ResponsesReader implements ReplyReader {
 		return { ...rest, file: this.#reply.image(format === 'svg' ? 'image/svg+xml' : `image/${format}`, result) };
 	}
 
-	/** Replaces an image that the code interpreter made by its file name. */
+	/** Replaces an image of the code interpreter with the image's file name. */
 	#takePlot(output: Json): Json {
 		const [, mime, data] = /^data:(image\/[\w.+-]+);base64,(.+)$/s.exec(getString(output, 'url') ?? '') ?? [];
 		return mime === undefined || data === undefined ? output : { type: 'image', file: this.#reply.image(mime, data) };
