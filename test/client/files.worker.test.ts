@@ -26,7 +26,7 @@ test('the client writes, lists, reads and deletes files, and lists their changes
 	await expect(client.readFile(id, 'b.bin')).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('refuses a path that is the address of another route', async () => {
+test('refuses a path with empty or dot segments, which could reach another route', async () => {
 	const id = await createSession();
 	for (const path of ['../messages', '..', 'a/./b', '', 'a//b', 'a/'])
 		for (const work of [client.readFile(id, path), client.writeFile(id, path, 'x'), client.deleteFile(id, path)])

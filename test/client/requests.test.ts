@@ -23,7 +23,7 @@ import {
 } from './server.ts';
 
 describe('an answer of the server', () => {
-	test('is returned unchanged, with restarted turns and unknown events', async () => {
+	test('is returned unchanged, including restarted turns and unknown events', async () => {
 		const events = [
 			{ type: 'run.started', runId: 'r', attempt: 1 },
 			say('The answ'),
@@ -36,13 +36,13 @@ describe('an answer of the server', () => {
 		expect(await Array.fromAsync(server.client.sendMessage('s', 'Go'))).toEqual(events);
 	});
 
-	test('is skipped if it is not an event', async () => {
+	test('is read without its invalid events', async () => {
 		const odd = ['no JSON', '{"type":7}', 'null', '[]', '"done"'].map((data) => `id: odd\ndata: ${data}\n\n`);
 		await using server = await start([stream(...odd, one, end)]);
 		expect(await types(server.client.followRun('s'))).toEqual(['text', 'done']);
 	});
 
-	test('of an expired token ends with the reason, without a retry', async () => {
+	test('that reports an expired token throws that error without a retry', async () => {
 		await using server = await start([
 			stream(one, 'event: closed\ndata: {"type":"closed","code":"auth","message":"This token is over."}\n\n'),
 		]);
@@ -52,7 +52,7 @@ describe('an answer of the server', () => {
 		expect(server.requests).toHaveLength(1);
 	});
 
-	test('has no events if there is no run, or if other calls still wait', async () => {
+	test('yields no events if no run exists, or if other tool calls still wait', async () => {
 		await using server = await start([
 			(response) => response.writeHead(204).end(),
 			json(200, { id: 's', status: 'awaiting_tools' }),
@@ -65,7 +65,7 @@ describe('an answer of the server', () => {
 		});
 	});
 
-	test('is reported if it is not from Runlet', async () => {
+	test('throws invalid_answer if it is not from Runlet', async () => {
 		const page: Answer = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
 		await using server = await start([page]);
 		const { client } = server;
@@ -82,7 +82,7 @@ describe('an answer of the server', () => {
 		expect(server.requests).toHaveLength(3);
 	});
 
-	test('with an error throws that error, and a permanent error is not retried', async () => {
+	test('with a permanent error throws that error without a retry', async () => {
 		await using server = await start([error(409, 'conflict')]);
 		const { client } = server;
 		const works = [
@@ -106,7 +106,7 @@ describe('an answer of the server', () => {
 });
 
 describe('a request', () => {
-	test('that fails for a transient reason is repeated, and a change is repeated with the same key', async () => {
+	test('that fails for a transient reason is repeated with the same Idempotency-Key', async () => {
 		await using server = await start([hangUp, error(500, 'internal'), json(201, { id: 's' })]);
 		expect(await server.client.createSession({ agent: 'a' })).toEqual({ id: 's' });
 		const keys = server.requests.map(({ headers }) => headers['idempotency-key']);
@@ -123,7 +123,7 @@ describe('a request', () => {
 		}
 	});
 
-	test('has the current key', async () => {
+	test('sends the current API key', async () => {
 		const keys = ['first', 'second', undefined];
 		await using server = await start([json(200, { agents: [] })], { apiKey: () => keys.shift() });
 		for (let n = 0; n < 3; n++) await server.client.listAgents();
@@ -138,7 +138,7 @@ describe('a request', () => {
 		expect(server.requests[0]?.headers.prefer).toBe('respond-async');
 	});
 
-	test('reads a history over all of its pages', async () => {
+	test('for the history of a session reads all pages', async () => {
 		await using server = await start([
 			json(200, { messages: [{ id: '1' }], cursor: 'a b' }),
 			json(200, { messages: [{ id: '2' }] }),
@@ -163,7 +163,7 @@ describe('a reader', () => {
 		expect(server.lastEventIds()).toEqual([undefined, '2']);
 	});
 
-	test('that leaves closes its connection', async () => {
+	test('that stops early closes its connection', async () => {
 		const closed = Promise.withResolvers<void>();
 		await using server = await start([
 			(response) => {

@@ -30,7 +30,7 @@ test('a typed client creates a session, talks to it, and reads its history', asy
 	expect((await sessions[':id'].$delete({ param: { id } })).status).toBe(204);
 });
 
-test('an error has the type of errors', async () => {
+test('an error response has the type of an error', async () => {
 	const response = await sessions[':id'].$get({ param: { id: 'none' } });
 	expect(response.status).toBe(404);
 	if (response.ok) throw new Error();

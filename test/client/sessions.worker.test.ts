@@ -46,7 +46,7 @@ const readText = (events: readonly RunEvent[]) =>
 
 const call = (name: string, input: object = {}) => ({ text: 'So.', toolCalls: [{ id: 'c', name, input }] });
 
-test('a client creates a session, sends a message and reads its run, with events of their types', async () => {
+test('a client creates a session, sends a message and reads the typed events of the run', async () => {
 	play(call('echo', { text: 'hi' }), 'It said hi.');
 	const runlet = create();
 	const session = await runlet.createSession({ agent: 'scripted' });
@@ -117,7 +117,7 @@ test('reports a crash of the server during a turn, and reads the run to its end'
 	expect(readText(events.slice(types.indexOf('turn.restarted')))).toBe('The answer.');
 });
 
-test('a message without an answer is sent again and runs once', async () => {
+test('a message whose answer is lost is sent again, and runs once', async () => {
 	const { requests } = play('Once.', 'Twice.');
 	let isLost = true;
 	const runlet = create({
@@ -135,7 +135,7 @@ test('a message without an answer is sent again and runs once', async () => {
 	expect((await runlet.listMessages(id)).filter(({ role }) => role === 'user')).toHaveLength(1);
 });
 
-test('a question of a tool is answered', async () => {
+test('a client answers the question of a tool', async () => {
 	play(call('ask', { question: 'When?' }), 'Then on Friday.');
 	const runlet = create();
 	const { id } = await runlet.createSession({ agent: 'scripted' });
@@ -157,7 +157,7 @@ test.for([
 	expect(await runlet.listMessages(id)).toContainEqual(expect.objectContaining({ role: 'tool', content: output }));
 });
 
-test('a cancel ends the run for all readers', async () => {
+test('a cancelled run ends its stream with the event cancelled', async () => {
 	play(async (_, onDelta) => {
 		onDelta({ type: 'text', text: 'A long' });
 		return new Promise(() => {});
@@ -217,7 +217,7 @@ test('a session that is loaded and followed shows each message once', async () =
 	expect((await shown()).at(-1)).toBe('Then on Friday.');
 });
 
-test('a message is queued in a run, listed and removed; a loaded session has the steering messages', async () => {
+test('a client queues messages during a run, lists and removes them, and loads steering messages', async () => {
 	const gate = Promise.withResolvers<void>();
 	play(async () => {
 		await gate.promise;
@@ -237,7 +237,7 @@ test('a message is queued in a run, listed and removed; a loaded session has the
 	expect([...steered]).toEqual([[messages[1]?.id, 1]]);
 });
 
-test('a session is renamed; an empty title and an empty change are refused', async () => {
+test('a client renames a session, and an empty title or change is refused', async () => {
 	const runlet = create();
 	play('Hi.');
 	const { id } = await runlet.createSession({ agent: 'scripted', text: 'Hello' });
@@ -258,7 +258,7 @@ test('continues a failed run', async () => {
 	expect(readText(await Array.fromAsync(runlet.continueRun(id)))).toBe('Now it works.');
 });
 
-test('an operation throws the server’s error if the status of the session does not allow it', async () => {
+test('an operation that fails on the server throws the server’s error', async () => {
 	const runlet = create();
 	const { id } = await runlet.createSession({ agent: 'scripted' });
 	await expect(runlet.answerQuestion(id, 'Hm').next()).rejects.toMatchObject({ code: 'conflict', status: 409 });

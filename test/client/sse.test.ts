@@ -26,7 +26,7 @@ describe('the parser of server-sent events', () => {
 		);
 	});
 
-	test('returns the same events byte by byte', () => {
+	test('returns the same events if the bytes arrive one at a time', () => {
 		const bytes = new TextEncoder().encode(
 			'\uFEFF: hi\r\n\r\nid: 1\r\nevent: text\r\ndata: añ😀\r\ndata:b\r\n\r\ndata: cut',
 		);

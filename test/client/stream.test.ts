@@ -43,7 +43,7 @@ describe('a stream that drops', () => {
 		);
 	});
 
-	test('before its first event is requested again with the same key, for the same run', async () => {
+	test('before its first event is requested again with the same Idempotency-Key', async () => {
 		await using server = await start([cutStream(), stream(one, end)]);
 		expect(await types(server.client.sendMessage('s', 'Go'))).toEqual(['text', 'done']);
 		expect(server.routes()).toEqual(Array(2).fill('POST /v1/sessions/s/messages'));
@@ -52,7 +52,7 @@ describe('a stream that drops', () => {
 		expect(server.requests.map(({ body }) => body)).toEqual([{ text: 'Go' }, { text: 'Go' }]);
 	});
 
-	test('resumes after a restart of the server, even if that needs several tries', async () => {
+	test('resumes after a restart of the server, even if several attempts fail', async () => {
 		await using server = await start([
 			cutStream(one),
 			hangUp,
@@ -64,13 +64,13 @@ describe('a stream that drops', () => {
 		expect(server.lastEventIds()).toEqual([undefined, '1', '1', '1', '1']);
 	});
 
-	test('before its last event does not count as ended', async () => {
+	test('before its final event resumes, even if the connection closed cleanly', async () => {
 		await using server = await start([stream(one), stream(two, end)]);
 		expect(await texts(server.client.followRun('s'))).toEqual(['one', 'two', 'done']);
 		expect(server.routes()).toEqual(Array(2).fill('GET /v1/sessions/s/events'));
 	});
 
-	test('fails after several drops in a row, and each event resets the count of drops', async () => {
+	test('fails after several drops in a row, and every event restarts the count', async () => {
 		const drops = [one, two, three].map((event) => cutStream(event));
 		await using server = await start([...drops, cutStream()], { streamRetries: 2 });
 		const seen: RunEvent[] = [];
@@ -95,7 +95,7 @@ describe('a stream that drops', () => {
 	});
 });
 
-describe('time', () => {
+describe('a client', () => {
 	beforeEach(() => {
 		vi.useFakeTimers({ now: 1_000_000 });
 	});
@@ -134,7 +134,7 @@ describe('time', () => {
 	};
 
 	test.for(['7', new Date(1_007_000).toUTCString()])(
-		'that a server asks for is given to it: %s',
+		'waits as long as the header Retry-After says: %s',
 		async (retryAfter) => {
 			const fetch = answer(events(one), overloaded(retryAfter), events(end));
 			const read = types(createClient({ fetch, retryDelayMs: 1 }).sendMessage('s', 'Go'));
@@ -147,7 +147,7 @@ describe('time', () => {
 		},
 	);
 
-	test('to wait of more than a minute is an error at once', async () => {
+	test('throws at once if Retry-After is longer than a minute', async () => {
 		const read = createClient({ fetch: answer(events(one), overloaded('3600')), retryDelayMs: 0 }).sendMessage(
 			's',
 			'Go',
@@ -158,7 +158,7 @@ describe('time', () => {
 		expect(await rest).toMatchObject({ code: 'overloaded', status: 503, retryAfterMs: 3_600_000 });
 	});
 
-	test('between tries doubles, up to eight seconds', async () => {
+	test('doubles the delay between attempts, up to eight seconds', async () => {
 		vi.spyOn(Math, 'random').mockReturnValue(1);
 		const fetch = answer();
 		const read = failure(types(createClient({ fetch, retryDelayMs: 1_000 }).followRun('s')));
@@ -172,7 +172,7 @@ describe('time', () => {
 		expect(await read).toMatchObject({ code: 'connection_lost', cause: { code: 'unreachable' } });
 	});
 
-	test('without data drops the stream, which then resumes', async () => {
+	test('drops and resumes a stream that sends no data for 45 seconds', async () => {
 		const fetch = answer(silent(one), events(two, end));
 		const read = texts(createClient({ fetch, retryDelayMs: 0 }).sendMessage('s', 'Go'));
 		await vi.advanceTimersByTimeAsync(44_999);
@@ -182,7 +182,7 @@ describe('time', () => {
 		expect(fetch).toHaveBeenLastCalledWith('/v1/sessions/s/events', expect.objectContaining({ method: 'GET' }));
 	});
 
-	test('without an answer fails the request', async () => {
+	test('fails a request that gets no answer in time', async () => {
 		const fetch = vi.fn<typeof globalThis.fetch>(
 			(_, init) =>
 				new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason))),
@@ -193,7 +193,7 @@ describe('time', () => {
 		expect(fetch).toHaveBeenCalledTimes(3);
 	});
 
-	test('that the reader needs for an event does not count as silence of the connection', async () => {
+	test('does not treat a slow reader as a silent connection', async () => {
 		const fetch = answer(events(one, two, end));
 		const seen: string[] = [];
 		for await (const { type } of createClient({ fetch }).followRun('s')) {
