@@ -18,13 +18,13 @@ test.each([
 	['maxChildren', 0],
 	['budget', { tokens: -1 }],
 	['background', 'yes'],
-])('a wrong option is refused with its name: %s of %j', (field, value) => {
+])('the error for an invalid option names the option: %s = %j', (field, value) => {
 	const refusal = expect.objectContaining({ code: 'invalid_tool', message: expect.stringContaining(field) });
 	expect(() => agentTool(writer, { [field]: value })).toThrow(refusal);
 	expect(() => spawn([writer], { [field]: value })).toThrow(refusal);
 });
 
-test('a tool that chooses among agents describes each agent to the model, and accepts no other agent', async () => {
+test('spawn describes each of its agents to the model, and accepts no other agent', async () => {
 	const critic = { name: 'critic', description: 'Finds faults.' };
 	const made = spawn([writer, critic]);
 	expect(made).toMatchObject({ name: 'spawn', retry: 'safe' });
@@ -33,7 +33,7 @@ test('a tool that chooses among agents describes each agent to the model, and ac
 	expect(await tool.dispatch([made], call)).toMatchObject({ isError: true, output: expect.stringMatching(/agent/) });
 });
 
-test('a tool that chooses among agents lists each agent once', () => {
+test('spawn refuses a list that has an agent twice', () => {
 	const refusal = expect.objectContaining({ code: 'invalid_tool', data: { field: 'agents' } });
 	expect(() => spawn([writer, writer])).toThrow(refusal);
 });

@@ -93,7 +93,7 @@ test.each<[what: string, definition: object, field: string, says: RegExp]>([
 		/^tools: must be a list of tools \(made by fn or tool\.define\)/,
 	],
 	['skills that are neither names nor skills', { skills: [7] }, 'skills', /^skills: must be 'all', or a list/],
-])('refuses %s and names the field and the agent', (_, definition, field, says) => {
+])('refuses %s, and names the field and the agent', (_, definition, field, says) => {
 	const { code, message, data } = refusal(definition);
 	expect([code, data?.field]).toEqual(['invalid_agent', field]);
 	expect(message).toMatch(says);
@@ -117,7 +117,7 @@ test('refuses two agents with the same name, and says what to do', () => {
 	expect(() => assertNoNamesakes([host])).not.toThrow();
 });
 
-test('the error points at a line of the project, not at a line of Runlet', () => {
+test('the stack of the error starts at a line of the project, not at a line of Runlet', () => {
 	try {
 		defineAgent({ ...given, maxRetries: -1 });
 		expect.unreachable();
@@ -162,7 +162,7 @@ test.each<[what: string, skill: object, code: string, says: RegExp]>([
 		'invalid_tool',
 		/^needApproval: .*\(tool a\).*\(skill brief\)/,
 	],
-])('at the start the error names a wrong %s of the project’s skill, and names the skill', (_, more, code, says) => {
+])('refuses a skill with an error in %s, and names the skill', (_, more, code, says) => {
 	const { code: refusedAs, message } = refusal({ skills: [{ name: 'brief', description: 'Be brief.', ...more }] });
 	expect([refusedAs, message]).toEqual([code, expect.stringMatching(says)]);
 });

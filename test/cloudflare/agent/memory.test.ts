@@ -9,7 +9,7 @@ const named = (name: string, more: object = {}) =>
 	tool.define({ name, description: 'A tool.', inputSchema: {}, fn: () => 1, ...more });
 const agent = { name: 'a', description: 'A.' };
 
-test('an agent with memory has the default memory tools or only the named tools, and reserves their names', () => {
+test('an agent with memory has the default memory tools, or only the memory tools that it names', () => {
 	const all = defineAgent({ ...agent, memory: true });
 	expect(listMemoryTools(all)).toEqual(['remember', 'recall', 'forget']);
 	expect([...listToolNames(all)]).toEqual(expect.arrayContaining(['remember', 'recall', 'forget']));
@@ -38,13 +38,13 @@ test('an agent with memory needs the plugin memory, and the error says how to ad
 	);
 });
 
-test('a session uses the memories of its user, else of its owner if the owner is a person, else no memories', () => {
+test('a session uses its user’s memories, else its owner’s memories if the owner is a person, else none', () => {
 	expect(findHolder({ owner: 'shop', user: 'ada', isOwners: true })).toEqual({ owner: 'shop', user: 'ada' });
 	expect(findHolder({ owner: 'ada', isOwners: true })).toEqual({ owner: 'ada' });
 	expect(findHolder({ owner: 'shop', isOwners: false })).toBeUndefined();
 });
 
-test('all tools bring text from outside, except the project’s own tools without outside access', () => {
+test('an agent’s tools bring no text from outside, except web tools and tools with readsOutside', () => {
 	const [brought, mail] = [named('brought'), named('brought_mail', { readsOutside: true })];
 	const inside = listInsideTools(
 		defineAgent({

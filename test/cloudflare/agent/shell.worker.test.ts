@@ -36,7 +36,7 @@ async function readAll(files: Workspace): Promise<Record<string, string>> {
 const someFiles = { 'notes.txt': 'one\ntwo\nthree\n', 'src/a.ts': 'export const a = 1;\n', 'src/b.ts': 'let b;\n' };
 
 describe('a command', () => {
-	test('changes the session’s files, and returns its exit status', async () => {
+	test('reads the session’s files, and returns its output and exit status', async () => {
 		const files = workspace.inMemory(someFiles);
 		expect(await call('grep -n two notes.txt | sed s/two/2/; ls src; echo no >&2; exit 3', files)).toMatchObject({
 			stdout: '2:2\na.ts\nb.ts\n',
@@ -131,7 +131,7 @@ describe('a command', () => {
 		expect((await files.read('d.bin')).length).toBe(2_000);
 	});
 
-	test('shares nothing with another command: each has its own isolate', async () => {
+	test('shares no state with another command', async () => {
 		const files = workspace.inMemory({});
 		await call('x=1; export x; f() { :; }; echo left > /tmp.txt; cd /', files);
 		expect((await call('echo "[$x]"; pwd; ls /tmp.txt', files)).stdout).toBe('[]\n/workspace\n');
@@ -213,7 +213,7 @@ describe('a command reaches nothing outside', () => {
 });
 
 describe('run_shell', () => {
-	test('is only in its own toolbox, and needs files and a shell', () => {
+	test('is only in the toolbox withShell, and only if the context has files and a shell', () => {
 		expect(toolbox.all()).not.toHaveProperty('run_shell');
 		const files = workspace.inMemory({});
 		for (const [context, isThere] of [
@@ -224,7 +224,7 @@ describe('run_shell', () => {
 			expect(Object.hasOwn(toolbox.withShell({}, context), 'run_shell')).toBe(isThere);
 	});
 
-	test('needs the Worker’s bindings and the folder with its code', async () => {
+	test('needs the bindings LOADER and PAGE, and the file shell.js', async () => {
 		expect(createShell({ loader: undefined, page })).toBeUndefined();
 		expect(createShell({ loader: env.LOADER, page: undefined })).toBeUndefined();
 		const empty = { fetch: async () => new Response('', { status: 404 }) };

@@ -31,7 +31,7 @@ test('an agent’s tool names include the tools of its skills, and the tools tha
 	expect(names.size).toBe(6 + builtinNames.length);
 });
 
-test('the names of all tools that read skills are reserved', () => {
+test('the reserved names include every tool that reads skills', () => {
 	const resolver = { ...inMemoryResolver([]), searchFn: () => [], hasFiles: true };
 	expect(
 		createBuiltins(resolver, {})

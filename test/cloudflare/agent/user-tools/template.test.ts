@@ -25,7 +25,7 @@ test('two values that are harmless alone cannot form .. when they are joined', (
 	expect(read('https://example.com/v{a}.{b}').fill({ a: 1, b: true }).pathname).toBe('/v1.true');
 });
 
-test('the request always goes to the host and below the path of the definition', () => {
+test('no value changes the host, the path segments or the query fields of a URL template', () => {
 	const { fill } = read('https://example.com/a/{one}/b?c={two}&d=1');
 	fc.assert(
 		fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (one, two) => {

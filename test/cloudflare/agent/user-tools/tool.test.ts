@@ -82,7 +82,7 @@ test('a redirect back to the first host does not get the secret again', async ()
 	expect(seen.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${secret}`, undefined, undefined]);
 });
 
-test('endless redirects, and a redirect of a request with a body, are errors', async () => {
+test('endless redirects are an error, and so is a redirect of a request with a body', async () => {
 	const { seen, result } = await call(() => redirect('https://api.example.com/again'));
 	expect(seen).toHaveLength(6);
 	expect(result).toMatchObject({ isError: true, output: expect.stringMatching(/redirects too often/) });
@@ -94,13 +94,13 @@ test('endless redirects, and a redirect of a request with a body, are errors', a
 	});
 });
 
-test('an answer of bytes is an error that names its type', async () => {
+test('a binary response is an error that names the media type', async () => {
 	const png = new Response(new Uint8Array([0x89, 0x50, 0, 0xff]), { headers: { 'content-type': 'image/png' } });
 	const { result } = await call(() => png);
 	expect(result).toMatchObject({ isError: true, output: 'The answer is no text: 4 bytes of image/png.' });
 });
 
-test('an answer in another encoding is read, and the secret in it is hidden', async () => {
+test('a response in another encoding is decoded, and a secret in it is hidden', async () => {
 	const latin = new Response(new Uint8Array([0xfc, 0x20, ...new TextEncoder().encode(secret)]), {
 		headers: { 'content-type': 'text/plain; charset=iso-8859-1' },
 	});
