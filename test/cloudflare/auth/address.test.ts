@@ -13,11 +13,11 @@ test.each([
 	['::1', '0:0:0:0::/64'],
 	[undefined, undefined],
 	['', undefined],
-])('%s is counted as %s', (address, key) => {
+])('requests from %s are counted under %s', (address, key) => {
 	expect(toAddressKey(address)).toBe(key);
 });
 
-test('counts addresses of the same /64 together, and other addresses separately', () => {
+test('counts all IPv6 addresses of one /64 network together', () => {
 	expect(toAddressKey('2001:db8:1:2:aaaa::1')).toBe(toAddressKey('2001:db8:1:2:bbbb:cccc:dddd:eeee'));
 	expect(toAddressKey('2001:db8:1:2::1')).not.toBe(toAddressKey('2001:db8:1:3::1'));
 });

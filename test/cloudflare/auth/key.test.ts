@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { hashKey, makeKey, parseKeys, readKeyId } from '../../../src/cloudflare/auth/key.ts';
 import { fromBase64Url, toBase64Url } from '../../../src/core/base/bytes.ts';
 
-test('a key has 32 random bytes after a public id', async () => {
+test('a key consists of a public id and 32 random bytes', async () => {
 	const made = Array.from({ length: 100 }, makeKey);
 	for (const { key, id } of made) {
 		expect(key).toMatch(/^rl_[a-z0-9]{12}_[\w-]{43}$/);
@@ -18,7 +18,7 @@ test('the hash of a key is its SHA-256', async () => {
 	expect(await hashKey('abc')).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0');
 });
 
-test('reads the list that npm run keys writes: the default owner is the id, and the default scope is run', () => {
+test('a key in API_KEYS has its id as the default owner, and run as the default scope', () => {
 	const hash = 'a'.repeat(43);
 	expect(parseKeys(JSON.stringify([{ id: 'abcdefgh', hash }]))).toEqual([
 		{ id: 'abcdefgh', owner: 'abcdefgh', hash, scopes: ['run'] },
@@ -44,7 +44,7 @@ test.each([
 	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","createdAt":["rl_aaaa"]}]`, '0.createdAt'],
 	[`[{"id":"abcdefgh","hash":"${'a'.repeat(43)}","budget":{"rl_aaaa":1}}]`, '0.budget '],
 	[`[${[1, 2].map(() => `{"id":"abcdefgh","hash":"${'a'.repeat(43)}"}`).join(',')}]`, 'two keys have the id abcdefgh'],
-])('refuses an invalid list of keys with the place, and does not show it: %s', (text, place) => {
+])('the error for an invalid list of keys names the invalid field, and does not quote the list: %s', (text, place) => {
 	expect(() => parseKeys(text)).toThrow(
 		expect.objectContaining({ code: 'not_configured', message: expect.stringContaining(place) }),
 	);

@@ -24,7 +24,7 @@ const secrets: Readonly<Record<string, string>> = {
 	'a token of Slack': `xoxb${'-123456789012-abcdefghijkl'}`,
 };
 
-test.each(Object.entries(secrets))('%s is removed from any place of a text', (_, secret) => {
+test.each(Object.entries(secrets))('%s is removed anywhere in a text', (_, secret) => {
 	for (const text of [
 		secret,
 		`Bad credentials: ${secret}.`,

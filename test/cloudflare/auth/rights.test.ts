@@ -18,7 +18,7 @@ const all = Object.keys(rights).filter((name): name is Right => name in rights);
 const listRights = (role: Role) => all.filter((right) => hasRight(role, right));
 
 describe('the roles of an owner', () => {
-	test('each have all rights of the lower roles, and more rights', () => {
+	test('each have all rights of the lower roles and additional rights', () => {
 		for (const [index, role] of roles.entries()) {
 			const before = roles[index - 1];
 			const own = listRights(role);
@@ -39,7 +39,7 @@ describe('the roles of an owner', () => {
 		]);
 	});
 
-	test('refuse a missing right with an error that names the role and the field', () => {
+	test('deny a missing right with an error that names the required role and the field', () => {
 		for (const role of roles)
 			for (const right of all) {
 				const ask = () => assertRight(role, right, 'user');
@@ -63,7 +63,7 @@ describe('the roles of an owner', () => {
 });
 
 describe('a token', () => {
-	test('has with each scope only the rights that a page needs', () => {
+	test('has exactly one right for each of its scopes', () => {
 		const byScope = Object.fromEntries(
 			tokenScopes.map((scope): [TokenScope, Right[]] => [
 				scope,

@@ -9,7 +9,7 @@ function makeKey(): SecretsKey {
 }
 const [first, second] = [makeKey(), makeKey()];
 
-test('a sealed text is unreadable, and opens with the same context', async () => {
+test('a sealed text is unreadable, and can be opened with the same context', async () => {
 	const box = createSecretsBox([first]);
 	const sealed = await box.seal('a secret – ü', 'alice tool');
 	expect(sealed).toMatch(/^v1\.[\w-]{11}\.[\w-]{16}\.[\w-]+$/);
@@ -19,7 +19,7 @@ test('a sealed text is unreadable, and opens with the same context', async () =>
 	expect(await box.seal('a secret – ü', 'alice tool')).not.toBe(sealed);
 });
 
-test('a sealed text does not open with another context, a changed bit or another key', async () => {
+test('a sealed text cannot be opened with another context or key, or after a change', async () => {
 	const box = createSecretsBox([first]);
 	const sealed = await box.seal('a secret', 'alice tool');
 	expect(await box.open(sealed, 'bob tool')).toBeUndefined();
@@ -30,7 +30,7 @@ test('a sealed text does not open with another context, a changed bit or another
 		expect(await box.open(broken, 'alice tool')).toBeUndefined();
 });
 
-test('during a rotation a text is sealed with the first key, and older keys still open older texts', async () => {
+test('a new text is sealed with the first key of the list, and the other keys still open older texts', async () => {
 	const old = await createSecretsBox([first]).seal('a secret', 'x');
 	const both = createSecretsBox([second, first]);
 	expect(await both.open(old, 'x')).toBe('a secret');

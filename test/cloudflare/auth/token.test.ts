@@ -17,7 +17,7 @@ test('a token opens its session until it expires', async () => {
 	expect(await signToken(claims, tokenKey)).toBe(token);
 });
 
-test('a token signed by another session, or unsigned, opens nothing', async () => {
+test('a token is invalid if another session signed it, or if its session has no key', async () => {
 	const tokenKey = makeTokenKey();
 	const token = await signToken({ session, id, expiresAt: 2_000_000_000 }, makeTokenKey());
 	await expect(verifyToken(token, tokenKey, 0)).rejects.toThrow(refused('not valid'));
@@ -36,7 +36,7 @@ test('a changed token opens nothing', async () => {
 	await fc.assert(property);
 });
 
-test('refuses another spelling of a token’s bytes', async () => {
+test('refuses a token whose base64url is not canonical', async () => {
 	const token = await signToken({ session, id, expiresAt: 2_000_000_000 }, makeTokenKey());
 	const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 	const last = alphabet.indexOf(token.at(-1) ?? '');
@@ -48,7 +48,7 @@ test('refuses another spelling of a token’s bytes', async () => {
 	expect(readToken(`${token}=`)).toBeUndefined();
 });
 
-test('a text without the form of a token is not a token', () => {
+test('a malformed text is not read as a token', () => {
 	const forms = [
 		'',
 		'rls_',
