@@ -5,7 +5,7 @@ import { readSearch } from '../../../src/cloudflare/config/search.ts';
 const read = (env: WorkerEnv) => readSearch(env);
 
 describe('the service of web_search', () => {
-	test('is missing without variables, or with empty variables', () => {
+	test('is undefined if its variables are missing or empty', () => {
 		expect(read({})).toBeUndefined();
 		expect(read({ BRAVE_API_KEY: ' ', SEARCH_URL: '', SEARCH_API_KEY: 'k' })).toBeUndefined();
 	});
@@ -17,12 +17,12 @@ describe('the service of web_search', () => {
 		expect(read({ TAVILY_API_KEY: 't' })).toMatchObject({ headers: { authorization: 'Bearer t' } });
 	});
 
-	test('is the service at SEARCH_URL, if it is set, before all other services', () => {
+	test('is the service at SEARCH_URL if this variable is set, even if the key of Brave is set', () => {
 		const url = 'https://s.example/?q={query}';
 		expect(read({ SEARCH_URL: url, BRAVE_API_KEY: 'b' })).toEqual({ url, headers: {}, body: undefined });
 	});
 
-	test('is described by its key, header, body and fields', () => {
+	test('is configured by the variables for its key, header, body and fields', () => {
 		const described = read({
 			SEARCH_URL: 'http://localhost:8888/find',
 			SEARCH_API_KEY: 'k',
@@ -49,7 +49,7 @@ describe('the service of web_search', () => {
 		['SEARCH_BODY', { SEARCH_URL: 'https://s.example/', SEARCH_BODY: '[1]' }],
 		['SEARCH_BODY', { SEARCH_URL: 'https://s.example/', SEARCH_BODY: '{' }],
 		['SEARCH_FIELDS', { SEARCH_URL: 'https://s.example/', SEARCH_FIELDS: 'items' }],
-	])('names a wrong %s and gives an example', (name, env) => {
+	])('throws an error with an example if %s is invalid', (name, env) => {
 		expect(() => read(env)).toThrow(
 			expect.objectContaining({
 				code: 'not_configured',

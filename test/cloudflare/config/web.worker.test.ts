@@ -26,7 +26,7 @@ test.each(hosts)('a deployed Worker never requests %s', async (host) => {
 	expect(await (await fetch(`${receiver}/echoed/web-deployed`)).json()).toEqual([]);
 });
 
-test('under npm start a tool reads this machine, and a redirect stays on this machine', async () => {
+test('under npm start a tool reads this machine, and follows no redirect to a private address', async () => {
 	const outcome = await read(`${receiver}/echo/web-local?type=text/plain`, { LOCAL: 'true' });
 	expect(outcome).toMatchObject({
 		ok: true,
@@ -47,7 +47,7 @@ test.each(['/v1/sessions', '/v1/usage', '/mcp/assistant', '/healthz?deep'])(
 	},
 );
 
-test('a tool that reads the web identifies itself at each hop of a redirect', async () => {
+test('a tool that reads the web sends its User-Agent with each request, also after a redirect', async () => {
 	const seen: (string | null)[] = [];
 	const fetch: typeof globalThis.fetch = async (input, init) => {
 		seen.push(new Headers(init?.headers).get('user-agent'));
