@@ -46,7 +46,7 @@ const readTokenKey = (id: string) =>
 		(_, { storage }) => storage.sql.exec<{ token_key: string }>('SELECT token_key FROM session').one().token_key,
 	);
 
-test('an opened link shows the exact call and decides nothing; its button approves the call', async () => {
+test('opening a link shows the exact call, and only its button approves the call', async () => {
 	const id = await waiting(call('a', 5));
 	const { approve, expiresAt } = await makeLinks(id, 'a');
 	expect(approve).toMatch(/^https:\/\/runlet\.example\.com\/v1\/decisions\//);
@@ -70,7 +70,7 @@ test('an opened link shows the exact call and decides nothing; its button approv
 	expect(requests[0]?.messages.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'a', content: 'paid 5' });
 });
 
-test('a link decides once: neither link of the pair works again, even after a restart', async () => {
+test('after one link of a pair was used, neither link works again, even after a restart', async () => {
 	const id = await waiting(call('a', 5), call('b', 6));
 	const { approve, deny } = await makeLinks(id, 'a');
 	const both = await Promise.all([click(deny), click(deny)]);
@@ -102,7 +102,7 @@ test('an approval by link survives a restart, and the call runs once', async () 
 	expect(results).toMatchObject([{ toolCallId: 'a', content: 'paid 5' }, { toolCallId: 'b' }]);
 });
 
-test('a link decides only about its own call, and about no other call, turn, argument or session', async () => {
+test('a link decides about no call of another turn or session, and a changed link decides nothing', async () => {
 	const id = await waiting(call('a', 5));
 	const { approve } = await makeLinks(id, 'a');
 	await request(`/v1/sessions/${id}/cancel`, {});
@@ -126,7 +126,7 @@ test('a link decides only about its own call, and about no other call, turn, arg
 	expect(await openIds(other)).toEqual(['a']);
 });
 
-test('a signed link whose arguments differ from its call decides nothing', async () => {
+test('a signed link decides nothing if its arguments differ from the arguments of the call', async () => {
 	const id = await waiting(call('a', 5));
 	const { approve } = await makeLinks(id, 'a');
 	const key = await readTokenKey(id);
@@ -137,7 +137,7 @@ test('a signed link whose arguments differ from its call decides nothing', async
 	expect(await openIds(id)).toEqual(['a']);
 });
 
-test('a link at the parent decides about its child’s call', async () => {
+test('a link of a parent session decides about its child’s call', async () => {
 	play(
 		{ toolCalls: [{ id: 'w', name: 'writer', input: { task: 'Pay.' } }] },
 		{ toolCalls: [call('p', 7)] },
@@ -212,7 +212,7 @@ test.each([
 	expect((await askLinks(id, callId, more)).status).toBe(status);
 });
 
-test('a session token makes no links, and a link needs no key', async () => {
+test('a session token cannot make links, and a person opens a link without a key', async () => {
 	const { key, id: keyId } = makeKey();
 	const record = { id: keyId, owner: 'linker', hash: await hashKey(key), scopes: ['run'] };
 	const bindings = { ...env, LOCAL: 'false', API_KEYS: JSON.stringify([record]) };
