@@ -19,14 +19,14 @@ const watch = () => {
 afterEach(() => vi.restoreAllMocks());
 
 describe('a line of the log', () => {
-	test('has the fields of the list, as JSON', () => {
+	test('is JSON with its defined fields', () => {
 		watch();
 		log('warn', 'here', { 'http.request.method': 'GET', 'http.response.status_code': 200, 'error.type': undefined });
 		const line = { level: 'warn', event: 'here', 'http.request.method': 'GET', 'http.response.status_code': 200 };
 		expect(written).toEqual([JSON.stringify(line)]);
 	});
 
-	test('has no field outside of the list, and no text without the form of a name', () => {
+	test('has no unknown field, and redacts a value of an unexpected form', () => {
 		watch();
 		const outside: object = { body: canary, 'http.route': `/?key=${canary}`, 'runlet.duration_ms': canary };
 		log('info', 'here', outside);
@@ -35,7 +35,7 @@ describe('a line of the log', () => {
 		]);
 	});
 
-	test('has no secret, even if the secret has the form of a name', () => {
+	test('redacts a secret even if the secret has the expected form', () => {
 		watch();
 		for (const code of [`ghp_${'a1B2'.repeat(9)}`, `AKIA${'IOSFODNN7EXAMPLE'}`, `eyJhbGciOiJub25lIn0.e30.`])
 			log('warn', 'here', { 'error.type': code, 'gen_ai.request.model': code });
@@ -45,7 +45,7 @@ describe('a line of the log', () => {
 });
 
 describe('the log of a failure', () => {
-	test('has its code, and the file and the line that threw the innermost cause', () => {
+	test('has its code, and the file and line that threw the innermost cause', () => {
 		const cause = new TypeError(canary);
 		const fields = toFailureFields(
 			new RunletError('internal', canary, { canary }, { cause: new Error(canary, { cause }) }),
@@ -74,7 +74,7 @@ describe('the log of a failure', () => {
 		],
 		['is no error', canary],
 		['is an object', { message: canary, stack: `Error\n    at ${canary}:1:1` }],
-	])('never has a message that %s', (_, thrown) => {
+	])('contains no thrown text that %s', (_, thrown) => {
 		watch();
 		log('error', 'failure', toFailureFields(thrown));
 		expect(JSON.stringify(lines())).not.toContain('canary');
@@ -82,7 +82,7 @@ describe('the log of a failure', () => {
 });
 
 describe('the log of an error that a tool threw', () => {
-	test('has its class and its lines, has its message only on the own machine, and never has a secret', () => {
+	test('has the error’s class and stack lines, and has its message only in the local mode', () => {
 		watch();
 		const thrown = new TypeError(`no ${canary}`);
 		logThrown('tool.threw', thrown, { tool: 'book_table', local: false });
@@ -101,7 +101,7 @@ describe('the log of an error that a tool threw', () => {
 });
 
 describe('a request', () => {
-	test('is one line with method, route, status and time, and without the content of the request', async () => {
+	test('is one log line with method, route, status and time, and without the content of the request', async () => {
 		watch();
 		const id = await createSession();
 		await request(`/v1/sessions/${id}?token=${canary}`);
@@ -123,8 +123,8 @@ describe('a request', () => {
 	});
 });
 
-describe('the line of a request with a key', () => {
-	test('has the id of the key, and not the key; the line of a refused request names nobody', async () => {
+describe('the log line of a request', () => {
+	test('has the id of the API key, but neither the key itself nor the id of a refused key', async () => {
 		const { key, id } = makeKey();
 		const bindings = { ...env, LOCAL: 'false', API_KEYS: JSON.stringify([{ id, hash: await hashKey(key) }]) };
 		const ask = (credential: string) =>
@@ -145,7 +145,7 @@ describe('the line of a request with a key', () => {
 });
 
 describe('a run', () => {
-	test('is one line, with the names of OpenTelemetry and no text of the conversation', async () => {
+	test('is one log line with OpenTelemetry names and without text of the conversation', async () => {
 		watch();
 		const id = await createSession();
 		play({ toolCalls: [{ id: 'a', name: 'echo', input: { text: canary } }] }, `I say ${canary}.`);
@@ -168,7 +168,7 @@ describe('a run', () => {
 		expect(JSON.stringify(lines())).not.toContain('canary');
 	});
 
-	test('that fails has the code of its failure', async () => {
+	test('that fails has its error code in the log', async () => {
 		watch();
 		const id = await createSession();
 		play(() => {
