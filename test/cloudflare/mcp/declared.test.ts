@@ -9,7 +9,7 @@ const define = (mcp: unknown, name = 'one'): Agent =>
 const start = (...agents: readonly Agent[]) => createRunlet({ agents, plugins: [mcp] });
 
 describe('an agent', () => {
-	test('names servers by URL, with headers from variables', () => {
+	test('defines servers by URL, with headers from environment variables', () => {
 		const headers = { authorization: `Bearer \${TRACKER_KEY}` };
 		const servers = [{ name: 'tracker', url, headers, auth: 'oauth', allow: ['a'], needsApproval: ['a'], safe: ['a'] }];
 		expect(define(servers).mcp).toEqual(servers);
@@ -43,14 +43,14 @@ describe('an agent', () => {
 		expect(() => start(define(servers))).toThrow(message);
 	});
 
-	test('cannot use another agent’s server name for another server, because logins belong to a server', () => {
+	test('cannot use the name of another agent’s server for a different URL', () => {
 		const one = define([{ name: 'a', url }]);
 		const other = define([{ name: 'a', url: 'https://other.example.com/' }], 'two');
 		expect(() => start(one, other)).toThrow(/the agents one and two mean different servers by a/);
 		expect(() => start(one, define([{ name: 'a', url, allow: ['x'] }], 'two'))).not.toThrow();
 	});
 
-	test('with servers is refused in a Worker without MCP, and the message has the two lines to add', () => {
+	test('with servers is refused in a Worker without the plugin mcp, and the error says how to add it', () => {
 		const lines = /import \{ mcp \} from 'runlet\/cloudflare\/mcp'; and createRunlet\(\{ agents, plugins: \[mcp\] \}\)/;
 		expect(() => createRunlet({ agents: [define([{ name: 'a', url }])] })).toThrow(lines);
 		expect(() => createRunlet({ agents: [defineAgent({ name: 'b', description: 'B.', userMcp: true })] })).toThrow(

@@ -50,7 +50,7 @@ async function waitFor(id: string, status: string): Promise<void> {
 }
 
 describe('a login outside of a run', () => {
-	test('gives a link, returns, and allows calls of the tools', async () => {
+	test('starts with a link, returns to the Worker, and allows tool calls', async () => {
 		const link = new URL(await startLogin());
 		expect(link.origin).toBe('https://login.example.com');
 		expect(link.searchParams.get('code_challenge_method')).toBe('S256');
@@ -68,7 +68,7 @@ describe('a login outside of a run', () => {
 		expect({ status: first.status, called }).toEqual({ status: 'completed', called: 1 });
 	});
 
-	test('accepts a link for one login, and no forged link', async () => {
+	test('accepts each link once, and refuses a forged link', async () => {
 		const back = login.logIn(await startLogin());
 		const path = `${back.pathname}${back.search}`;
 		expect((await request(path)).status).toBe(200);
@@ -81,7 +81,7 @@ describe('a login outside of a run', () => {
 		expect((await request('/v1/mcp/callback')).status).toBe(400);
 	});
 
-	test('a link expires after an hour', async () => {
+	test('refuses a link that is older than an hour', async () => {
 		const back = login.logIn(await startLogin());
 		const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_700_000);
 		expect(await (await request(`${back.pathname}${back.search}`)).text()).toContain('used or too old');
@@ -89,7 +89,7 @@ describe('a login outside of a run', () => {
 		expect(await isLoggedIn()).toBe(false);
 	});
 
-	test('refuses the answer of another login page', async () => {
+	test('refuses an answer of another issuer', async () => {
 		const back = login.logIn(await startLogin());
 		back.searchParams.set('iss', 'https://evil.example.com');
 		const page = await request(`${back.pathname}${back.search}`);
@@ -98,7 +98,7 @@ describe('a login outside of a run', () => {
 		expect(login.asked).toEqual([]);
 	});
 
-	test('shows a person that they declined, and stores no login', async () => {
+	test('shows an error page if the person declines', async () => {
 		const back = login.logIn(await startLogin());
 		back.searchParams.delete('code');
 		back.searchParams.set('error', 'access_denied<script>');
@@ -107,7 +107,7 @@ describe('a login outside of a run', () => {
 		expect(page).not.toContain('script');
 	});
 
-	test('registers this Worker once, or uses the URL of its client document', async () => {
+	test('registers the Worker as a client once, or sends the URL of its client document', async () => {
 		await startLogin();
 		await startLogin();
 		expect(login.registered).toHaveLength(1);
@@ -121,7 +121,7 @@ describe('a login outside of a run', () => {
 		expect(document).toMatchObject({ client_id: id, redirect_uris: ['https://runlet.example.com/v1/mcp/callback'] });
 	});
 
-	test('an owner’s server may define the client and the scopes of a login', async () => {
+	test('uses the client and the scopes that the definition of the server names', async () => {
 		const own = serveTools('own.example.com', { find: { call: () => 'own' } });
 		const ownLogin = requireLogin(own, 'own.example.com', 'own-login.example.com');
 		const auth = { clientId: 'known', clientSecret: `\${APP}`, scopes: ['read', 'write'] };
@@ -136,7 +136,7 @@ describe('a login outside of a run', () => {
 		expect(ownLogin.asked[0]?.get('client_secret')).toBe('secret-of-the-app');
 	});
 
-	test('ends with a logout, and with the server', async () => {
+	test('ends with a logout', async () => {
 		await logIn(await startLogin());
 		expect((await request('/v1/mcp/tracker/login', undefined, {}, 'DELETE')).status).toBe(204);
 		expect(await isLoggedIn()).toBe(false);
@@ -167,7 +167,7 @@ describe('a run whose call needs a login', () => {
 		expect((await readHistory(id)).at(-1)).toMatchObject({ role: 'assistant', content: 'Done.' });
 	});
 
-	test('a person logs in for their own sessions if the owner has no login; the erasure ends the login', async () => {
+	test('offers a user their own login, which applies only to this user until the user is erased', async () => {
 		await logIn(await startLogin());
 		play('Hello.');
 		await run();
@@ -194,7 +194,7 @@ describe('a run whose call needs a login', () => {
 		expect(await begin('ada')).toBe('awaiting_user');
 	});
 
-	test('continues all sessions that wait for a login', async () => {
+	test('continues together with all other sessions that wait for this login', async () => {
 		await logIn(await startLogin());
 		play('Hello.');
 		await run();
@@ -210,7 +210,7 @@ describe('a run whose call needs a login', () => {
 		expect(called).toBe(2);
 	});
 
-	test('offers a login if a server does not list its tools', async () => {
+	test('has a login tool if the server lists its tools only after a login', async () => {
 		const { requests } = play(
 			{ toolCalls: [{ id: 'c', name: 'tracker_login', input: {} }] },
 			{ toolCalls: [find] },
@@ -226,8 +226,8 @@ describe('a run whose call needs a login', () => {
 	});
 });
 
-describe('tokens', () => {
-	test('are stored sealed, absent from answers, and sent only to their server', async () => {
+describe('the tokens of a login', () => {
+	test('are stored encrypted, and no answer contains them', async () => {
 		await logIn(await startLogin());
 		server.tools.find = { call: (_, { headers }) => headers.get('authorization') };
 		play({ toolCalls: [find] }, 'Done.');
@@ -246,7 +246,7 @@ describe('tokens', () => {
 		expect(shown).toContain('[secret]');
 	});
 
-	test('are refreshed once if two sessions need it at the same time', async () => {
+	test('are refreshed without a reuse of a refresh token if two sessions need them at the same time', async () => {
 		await logIn(await startLogin());
 		play('Hello.', 'Hello.');
 		const [one, other] = await Promise.all([run(), run()]);
@@ -281,7 +281,7 @@ describe('tokens', () => {
 });
 
 describe('a Worker without the setup for logins', () => {
-	test('says what to set when a person begins a login', async () => {
+	test('answers the start of a login with the missing variable', async () => {
 		const ask = (bindings: object) =>
 			worker.request('http://localhost/v1/mcp/tracker/login', { method: 'POST', headers: json, body: '{}' }, bindings);
 		const json = { 'content-type': 'application/json' };
@@ -292,7 +292,7 @@ describe('a Worker without the setup for logins', () => {
 		}
 	});
 
-	test('has no link and no document, and answers strangers without a failure', async () => {
+	test('refuses a login link with 400, and has no client document', async () => {
 		const bindings = { ...env, PUBLIC_URL: undefined, SECRETS_KEY: undefined };
 		const back = await worker.request('http://localhost/v1/mcp/callback?state=x&code=y', {}, bindings);
 		expect({ status: back.status, text: await back.text() }).toMatchObject({

@@ -17,7 +17,7 @@ afterEach(() => {
 });
 
 describe('access to an agent', () => {
-	test('two owners have separate sessions with the same name', async () => {
+	test('is separate for two owners who use the same session name', async () => {
 		const { keys, bindings } = await createKeys({ ada: ['run'], bob: ['run'] });
 		const open = (key: string, to = `${path}?session=shared`) =>
 			connect(to, {
@@ -39,7 +39,7 @@ describe('access to an agent', () => {
 			).rejects.toThrow('no such session');
 	});
 
-	test('refuses a session token and a missing key', async () => {
+	test('is refused with a session token and without a key', async () => {
 		const { keys, bindings } = await createKeys({ ada: ['run'] });
 		const send = (headers: Record<string, string>, url = path) =>
 			worker.request(
@@ -72,7 +72,7 @@ describe('access to an agent', () => {
 		expect((await send({ authorization: `Bearer ${keys.ada}` })).status).toBe(200);
 	});
 
-	test('refuses a page of another site, with and without a key', async () => {
+	test('is refused to a page of another site, with and without a key', async () => {
 		const { keys, bindings } = await createKeys({ ada: ['run'] });
 		const headers = { ...accept, 'content-type': 'application/json', origin: 'https://evil.example.com' };
 		const body = JSON.stringify(list);
@@ -83,7 +83,7 @@ describe('access to an agent', () => {
 		expect((await worker.request(path, { method: 'POST', body, headers: keyed }, allowed)).status).toBe(200);
 	});
 
-	test('on every route of MCP a Worker without the option answers what to add', async () => {
+	test('every MCP route of a Worker without the plugin mcp answers 404 with the line to add', async () => {
 		const app = createApp({ agents: [], providers: () => [] });
 		const asked = [
 			['POST', '/mcp/any'],
@@ -131,7 +131,7 @@ describe('a hostile client', () => {
 		}
 	});
 
-	test('gets a 4xx for other methods, media types, versions and sessions', async () => {
+	test('gets a 4xx for unsupported methods, media types and versions, and for invalid session names', async () => {
 		for (const method of ['GET', 'DELETE', 'PUT', 'PATCH'])
 			expect((await request(path, undefined, accept, method)).status, method).toBe(405);
 		const send = (headers: Record<string, string>, to = path) => request(to, list, { ...accept, ...headers });
@@ -143,7 +143,7 @@ describe('a hostile client', () => {
 		expect((await send({}, `${path}?session=${'f'.repeat(64)}`)).status).toBeLessThan(500);
 	});
 
-	test('cannot answer an unasked question, or answer twice, for other arguments or in another session', async () => {
+	test('cannot forge or repeat an answer, or use it for other arguments or in another session', async () => {
 		const raw = async (body: object, to = `${path}?session=states`) => {
 			const meta = {
 				'io.modelcontextprotocol/protocolVersion': '2026-07-28',

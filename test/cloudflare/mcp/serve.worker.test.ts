@@ -17,7 +17,7 @@ afterEach(() => {
 describe.each(revisions)('a client of revision %s', (revision) => {
 	const open = (to = path(), options: ConnectOptions = {}) => connect(to, { revision, ...options });
 
-	test('gets the tools of an agent under their own names, and the agent itself as tools', async () => {
+	test('gets the agent’s tools under their own names, and tools that talk to the agent', async () => {
 		const client = await open();
 		const { tools } = await client.listTools();
 		const names = tools.map(({ name }) => name);
@@ -27,7 +27,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 		expect(new Set(names).size).toBe(names.length);
 	});
 
-	test('calls a tool, and gets a correction for an invalid call', async () => {
+	test('calls a tool, and an invalid call returns an error that names the wrong argument', async () => {
 		const client = await open();
 		expect(await client.callTool({ name: 'echo', arguments: { text: 'hello' } })).toMatchObject({
 			content: [{ type: 'text', text: 'hello' }],
@@ -37,7 +37,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 		expect(readText(wrong)).toContain('text: ');
 	});
 
-	test('gets notes as progress', async () => {
+	test('gets the notes of a tool as progress notifications', async () => {
 		const client = await open();
 		const seen: unknown[] = [];
 		const result = await client.callTool(
@@ -52,7 +52,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 		]);
 	});
 
-	test('gets parts as content: text, image, and a file as an embedded resource', async () => {
+	test('gets a tool’s text, image and file as MCP content', async () => {
 		const client = await open();
 		const { content } = await client.callTool({ name: 'draw', arguments: { caption: 'a dot' } });
 		expect(content).toMatchObject([
@@ -67,7 +67,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 		await expect(client.callTool({ name: 'nothing' })).rejects.toMatchObject({ code: -32602 });
 	});
 
-	test('changes the state of a session for its next call', async () => {
+	test('changes the state of its session, and its next call sees the change', async () => {
 		const client = await open();
 		for (const count of ['1', '2'])
 			expect(readText(await client.callTool({ name: 'remember', arguments: { key: 'k' } }))).toBe(count);
@@ -78,7 +78,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 		expect(readText(await other.callTool({ name: 'remember', arguments: { key: 'k' } }))).toBe('1');
 	});
 
-	test('that cannot ask a person gets the alternative, and nothing runs', async () => {
+	test('that cannot ask a person gets an error that names agent_start, and no tool runs', async () => {
 		const client = await open();
 		for (const [name, args] of [
 			['pay', { amount: 5 }],
@@ -94,7 +94,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 		expect(readText(await client.callTool({ name: 'remember', arguments: { key: 'asked' } }))).toBe('1');
 	});
 
-	test('asks the agent, and continues in the session of the answer', async () => {
+	test('asks the agent, and continues with the session id from the answer', async () => {
 		const client = await open('/mcp/scripted');
 		play({ text: 'Hello.' });
 		const first = await client.callTool({ name: 'agent_ask', arguments: { text: 'Hi' } });
@@ -106,7 +106,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 		expect(JSON.stringify(model.requests[0]?.messages)).toContain('Hi');
 	});
 
-	test('starts long work, and sees its end', async () => {
+	test('starts a run in the background, and reads its result later', async () => {
 		const client = await open();
 		play({ text: 'Done.' });
 		const started = await client.callTool({ name: 'agent_start', arguments: { text: 'Go' } });
@@ -117,7 +117,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 			.toMatchObject({ status: 'completed', text: 'Done.' });
 	});
 
-	test('stops long work', async () => {
+	test('cancels a run in the background', async () => {
 		const client = await open();
 		play({ toolCalls: [{ id: 'c', name: 'unsafe', input: {} }] });
 		const started = await client.callTool({ name: 'agent_start', arguments: { text: 'Go' } });
@@ -126,7 +126,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 		expect(stopped.structuredContent).toMatchObject({ status: 'cancelled' });
 	});
 
-	test('sees the calls and questions of a waiting run', async () => {
+	test('sees the waiting calls of a run', async () => {
 		const client = await open();
 		play({ toolCalls: [{ id: 'c', name: 'pay', input: { amount: 5 } }] });
 		const asked = await client.callTool({ name: 'agent_ask', arguments: { text: 'Pay' } });
@@ -153,7 +153,7 @@ describe('a client that can ask a person', () => {
 		expect(seen).toEqual([expect.stringContaining('pay {"amount":5}')]);
 	});
 
-	test('shows a person all arguments of a call, and does not ask if they are too long', async () => {
+	test('shows the person all arguments of a call, and refuses a call whose arguments are too long to show', async () => {
 		const seen: string[] = [];
 		const client = await connect(path(), {
 			elicit: ({ message }) => {
@@ -178,7 +178,7 @@ describe('a client that can ask a person', () => {
 		expect(await client.callTool({ name: 'pay', arguments: { amount: 5 } })).toMatchObject({ isError: true });
 	});
 
-	test('declines or closes the question, and nothing runs', async () => {
+	test('runs no tool if the person declines or closes the question', async () => {
 		for (const action of ['decline', 'cancel'] as const) {
 			const client = await connect(path(), { elicit: () => ({ action }) });
 			expect(await client.callTool({ name: 'pay', arguments: { amount: 5 } })).toMatchObject({ isError: true });
@@ -195,14 +195,14 @@ describe('a client that can ask a person', () => {
 		expect(readText(await client.callTool({ name: 'ask', arguments: { question: 'Which?' } }))).toBe('Blue');
 	});
 
-	test('approves a call of a run, which continues', async () => {
+	test('approves a call of a run, and the run continues', async () => {
 		const client = await connect(path(), { elicit: accept({ approve: true }) });
 		play({ toolCalls: [{ id: 'c', name: 'pay', input: { amount: 7 } }] }, { text: 'Paid.' });
 		const asked = await client.callTool({ name: 'agent_ask', arguments: { text: 'Pay' } });
 		expect(asked.structuredContent).toMatchObject({ status: 'completed', text: 'Paid.' });
 	});
 
-	test('answers the question of a run, which continues', async () => {
+	test('answers the question of a run, and the run continues', async () => {
 		const client = await connect(path(), { elicit: accept({ answer: 'Blue' }) });
 		const model = play(
 			{ toolCalls: [{ id: 'c', name: 'ask', input: { question: 'Which?' } }] },
@@ -227,7 +227,7 @@ describe.each(revisions)('the skills of an agent, for a client of revision %s,',
 			await expect(client.readResource({ uri }), uri).rejects.toMatchObject({ code: -32602 });
 	});
 
-	test('are prompts, with an argument or with the parameters of their function', async () => {
+	test('are prompts, with one text argument or with the parameters of their function', async () => {
 		const client = await connect('/mcp/equipped', { revision });
 		const { prompts } = await client.listPrompts();
 		expect(prompts).toContainEqual(expect.objectContaining({ name: 'greeting', arguments: expect.any(Array) }));
@@ -239,7 +239,7 @@ describe.each(revisions)('the skills of an agent, for a client of revision %s,',
 		await expect(client.getPrompt({ name: 'nothing' })).rejects.toMatchObject({ code: -32602 });
 	});
 
-	test('complete the values of an argument and their URIs', async () => {
+	test('complete the values of a prompt argument and of a resource URI', async () => {
 		const client = await connect('/mcp/equipped', { revision });
 		const tone = await client.complete({
 			ref: { type: 'ref/prompt', name: 'greeting' },
@@ -261,7 +261,7 @@ test('does not find a session of another agent', async () => {
 	await expect(client.callTool({ name: 'agent_ask', arguments: { text: 'x' } })).rejects.toThrow('no such session');
 });
 
-test('answers an unknown agent with a 404 in the protocol’s form', async () => {
+test('answers 404 with a JSON-RPC error for an unknown agent', async () => {
 	const response = await request('/mcp/nobody', { jsonrpc: '2.0', id: 1, method: 'tools/list' });
 	expect(response.status).toBe(404);
 	expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: { data: { code: 'not_found' } } });

@@ -53,7 +53,7 @@ async function callTools(agent: string, ...calls: readonly [name: string, input?
 	return { id, status: run.status, requests, results };
 }
 
-describe('a server of an owner', () => {
+describe('an MCP server of an owner', () => {
 	test('is registered, read, listed, replaced and removed', async () => {
 		expect(await listOwn()).toEqual([]);
 		const created = await put('shop', { ...simple, allow: ['find'], needsApproval: true, timeoutMs: 500 });
@@ -138,7 +138,7 @@ describe('a server of an owner', () => {
 		expect((await response.json<Refusal>()).error.message).toMatch(/server of the agent tracking/);
 	});
 
-	test('has secrets that are stored sealed, sent only to the server, and absent from answers', async () => {
+	test('has secrets that are stored encrypted, sent only to the server, and absent from answers', async () => {
 		const body = { ...simple, headers: { authorization: `Bearer \${KEY}` }, secrets: { KEY: token } };
 		const said = await (await put('shop', body)).text();
 		shop.tools.find = { call: (_, { headers }) => `Your key is ${headers.get('authorization')}.` };
@@ -153,7 +153,7 @@ describe('a server of an owner', () => {
 		expect(shown).toContain('KEY');
 	});
 
-	test('keeps its secrets at the same URL, and loses them at another URL', async () => {
+	test('keeps its secrets if it is replaced with the same URL, but not with another URL', async () => {
 		const body = { ...simple, headers: { authorization: `Bearer \${KEY}` } };
 		await put('shop', { ...body, secrets: { KEY: token } });
 		expect((await put('shop', body)).status).toBe(200);
@@ -181,7 +181,7 @@ describe('a run', () => {
 		expect(results[0]?.content).toEqual(expect.stringContaining('found it'));
 	});
 
-	test('of an agent without userMcp has no tools of its owner’s servers', async () => {
+	test('of an agent without userMcp cannot use its owner’s servers', async () => {
 		await put('shop', simple);
 		const { requests } = await callTools('scripted');
 		expect(requests[0]?.tools?.map(({ name }) => name)).not.toContain('shop_find');
@@ -196,7 +196,7 @@ describe('a run', () => {
 		expect(JSON.stringify(requests)).not.toContain('key-of-the-tracker');
 	});
 
-	test('continues without an unreachable server, and warns its readers', async () => {
+	test('continues without an unreachable server, and sends a warning event', async () => {
 		await put('shop', simple);
 		await put('gone', { url: 'https://gone.example.com/mcp' });
 		const { requests } = play('Done.');
@@ -220,14 +220,14 @@ describe('a run', () => {
 		expect((await read('shop')).problem).toMatch(/IP address/);
 	});
 
-	test('waits for an approval if the owner requires it', async () => {
+	test('waits for an approval before a call if the owner requires the approval', async () => {
 		await put('shop', { ...simple, needsApproval: ['buy'] });
 		const { status, id } = await callTools('connected', ['shop_buy']);
 		expect(status).toBe('awaiting_tools');
 		expect(await readState(id)).toMatchObject({ toolCalls: [{ name: 'shop_buy', kind: 'approval' }] });
 	});
 
-	test('a hanging server costs the run ten seconds once, and gives a warning', async () => {
+	test('waits ten seconds for a hanging server, but only at its start', async () => {
 		await put('shop', simple);
 		await put('stuck', { url: 'https://stuck.example.com/mcp' });
 		serveSite('stuck.example.com', () => new Promise<Response>(() => {}));
@@ -244,7 +244,7 @@ describe('a run', () => {
 		expect(waited).toHaveLength(5);
 	});
 
-	test('sees changes between its turns', async () => {
+	test('sees a changed list of tools in its next turn', async () => {
 		await put('shop', simple);
 		shop.tools.find = {
 			call: () => {
@@ -260,7 +260,7 @@ describe('a run', () => {
 		expect(results[1]?.content).toEqual(expect.stringContaining('sold'));
 	});
 
-	test('sends its model 40 of the 500 tools of 20 servers, and can find the others', async () => {
+	test('sends its model only a part of 500 tools, and the model finds the others with search_tools', async () => {
 		const inputSchema = { properties: { text: { type: 'string', description: 'x'.repeat(500) } } };
 		for (let n = 0; n < 20; n++) {
 			const call = () => `called ${n}`;
@@ -284,7 +284,7 @@ describe('a run', () => {
 	});
 });
 
-describe('callers', () => {
+describe('a caller', () => {
 	const ask = (key: string, path: string, bindings: object, method = 'GET', body?: object) =>
 		worker.request(
 			`https://runlet.example.com/v1/mcp${path}`,
@@ -296,7 +296,7 @@ describe('callers', () => {
 			bindings,
 		);
 
-	test('cannot see, change or use each other’s servers', async () => {
+	test('cannot see, change or use the MCP servers of another owner', async () => {
 		const { keys, bindings } = await createKeys({ alice: ['run'], bob: ['run'], admin: ['admin'] });
 		expect((await ask(keys.alice, '/shop', bindings, 'PUT', simple)).status).toBe(201);
 		expect((await ask(keys.alice, '/shop', bindings)).status).toBe(200);
@@ -314,7 +314,7 @@ describe('callers', () => {
 		expect((await ask(keys.alice, '/shop', bindings, 'DELETE')).status).toBe(204);
 	});
 
-	test('with a session token register and read nothing', async () => {
+	test('with a session token cannot register or read MCP servers', async () => {
 		const { token: ofSession } = await (await request('/v1/sessions', { agent: 'connected' })).json<{
 			token: string;
 		}>();
@@ -371,8 +371,8 @@ describe('a tool that changed since it was accepted', () => {
 	});
 });
 
-describe('a secret inside a longer text', () => {
-	test('in a header stays out of the model’s context and the history if the server repeats it', async () => {
+describe('a secret that is a part of a longer value', () => {
+	test('in a header is hidden from the model and the history, even if the server repeats it', async () => {
 		const headers = { cookie: `sid=\${SID}; theme=dark` };
 		expect((await put('shop', { ...simple, headers, secrets: { SID: token } })).status).toBe(201);
 		const echo = (request: Request) => /sid=([^;]+)/.exec(request.headers.get('cookie') ?? '')?.[1];
@@ -383,7 +383,7 @@ describe('a secret inside a longer text', () => {
 		expect(results).toMatchObject([{ content: 'your sid is [secret]' }]);
 	});
 
-	test('in a URL is only in requests', async () => {
+	test('in a URL is visible only in requests to the server', async () => {
 		const url = `https://shop.example.com/mcp/\${PLACE}?key=\${PLACE}`;
 		const shown = await (await put('shop', { url, secrets: { PLACE: token } })).json<Shown>();
 		expect(shown).toMatchObject({ url, secretNames: ['PLACE'] });
@@ -404,7 +404,7 @@ describe('a secret inside a longer text', () => {
 	});
 });
 
-test('shows an owner only the name and the origin of an agent’s server', async () => {
+test('shows an owner only the name, the agents and the origin of an agent’s MCP server', async () => {
 	const ofAgents = (await list()).filter(({ from }) => from === 'agent');
 	expect(ofAgents).toContainEqual({
 		name: 'plain',
