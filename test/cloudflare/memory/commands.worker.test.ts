@@ -20,7 +20,7 @@ async function command(user: string, ...inputs: readonly object[]): Promise<unkn
 	return (await readHistory(id)).filter(({ role }) => role === 'tool').map(({ content }) => content);
 }
 
-test('creates, shows, changes, moves and deletes a text, and reports each step', async () => {
+test('the tool memory creates, shows, changes, moves and deletes a text, and reports each step', async () => {
 	const user = createUser();
 	const path = '/memories/projects/site.md';
 	expect(
@@ -103,7 +103,7 @@ test.each<[what: string, input: object, said: RegExp]>([
 		{ command: 'rename', old_path: '/memories/b.md', new_path: '/memories/d.md' },
 		/b\.md: there is no such/,
 	],
-])('refuses %s and says why', async (_, input, said) => {
+])('the tool memory refuses %s, and says why', async (_, input, said) => {
 	const user = createUser();
 	await putMemory(user, 'a.md', 'One.\nTwo.\nOne.\n');
 	await putMemory(user, 'c.md', 'Three.');

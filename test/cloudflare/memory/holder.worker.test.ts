@@ -129,7 +129,7 @@ test.each(Object.entries(naming))(
 	},
 );
 
-test('a customer has their own session in chat completions, whatever user the body names', async () => {
+test('a customer’s chat completion never uses the memories of the user whom the body names', async () => {
 	const { owner, user } = await createOwner();
 	const { keys, bindings } = await createKeys({ lee: { owner, user: 'lee', role: 'customer' } });
 	const ask = createAsk(keys.lee, bindings);

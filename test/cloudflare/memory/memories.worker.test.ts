@@ -25,7 +25,7 @@ const readError = async (response: Response) => {
 	return { status: response.status, ...error };
 };
 
-test('writes, reads, changes with an ETag, and removes a memory', async () => {
+test('writes, reads, changes and removes a memory, with its ETag', async () => {
 	const user = createUser();
 	const created = await putMemory(user, 'projects/site.md', 'The site is in Hono.');
 	expect(created.status).toBe(201);
@@ -55,7 +55,7 @@ test('writes, reads, changes with an ETag, and removes a memory', async () => {
 	expect(await listMemories(user, { query: 'h3' })).toEqual([]);
 });
 
-test('lists pages by path, exports all as lines, and erases', async () => {
+test('lists memories by path in pages, exports all memories as lines, and erases them', async () => {
 	const user = createUser();
 	const paths = Array.from({ length: 7 }, (_, n) => `n${n}.md`);
 	for (const path of paths) await putMemory(user, path, `Text of ${path}`);
@@ -164,7 +164,7 @@ test('an agent has only its named memory tools', async () => {
 	expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(['recall']);
 });
 
-test('no owner or user finds another’s memories in 1,000 tries', async () => {
+test('1,000 attempts of an owner or a user find no memory of another owner or user', async () => {
 	const seed = Math.floor(2 ** 32 * Math.random());
 	const random = createRandom(seed);
 	const pick = <T>(list: readonly T[]): T => list[random(0, list.length - 1)] as T;

@@ -30,7 +30,7 @@ const readNotes = (messages: readonly Message[] = []): { readonly path: string; 
 		.filter((line) => line.startsWith('{'))
 		.map((line) => JSON.parse(line));
 
-test('sends only memories that fit the message, as data', async () => {
+test('sends the model only memories that match the message, marked as data', async () => {
 	const user = createUser();
 	await putMemory(user, 'style.md', 'Likes short answers.');
 	await putMemory(user, 'dog.md', 'Has a dog.');
@@ -95,7 +95,7 @@ test('a memory cannot close its block or pose as the message', async () => {
 	]);
 });
 
-test('recalled memories have at most the agent’s number of characters, and a cut memory is marked', async () => {
+test('recalled memories have at most as many characters as the agent allows, and a cut memory is marked', async () => {
 	const user = createUser();
 	for (let n = 0; n < 12; n++) await putMemory(user, `long/${n}.md`, `A long story. ${`${n} "quoted"\n`.repeat(300)}`);
 	const { requests } = play('Yes.', 'Yes.');
@@ -118,7 +118,7 @@ test('an agent without memory or with recallCharacters 0 gets no memories', asyn
 	for (const { messages } of requests) expect(newest(messages)).toBe('Which answers do I like?');
 });
 
-test('a run that resumes after a restart has the same memories as they are now, without erased memories', async () => {
+test('a run that resumes after a restart recalls the same memories with their current text', async () => {
 	const user = createUser();
 	await putMemory(user, 'style.md', 'Likes short answers.');
 	await putMemory(user, 'tone.md', 'Wants friendly answers.');
@@ -155,7 +155,7 @@ test('a run that resumes after a restart has the same memories as they are now, 
 	expect(newest(requests.at(-1)?.messages)).toBe('Which answers do I like?');
 });
 
-test('a run that continues after a person’s answer has the same memories, or again no memories', async () => {
+test('a run that continues after a person’s answer recalls the same memories, and no new memories', async () => {
 	const user = createUser();
 	const { requests } = play(call('pay', { amount: 5 }), 'Paid.', call('pay', { amount: 5 }), 'Paid.');
 	const id = await createSessionFor(user);
@@ -174,7 +174,7 @@ test('a run that continues after a person’s answer has the same memories, or a
 	expect(after).toContainEqual(expect.objectContaining({ text: 'Likes short answers to: And which answers now?' }));
 });
 
-test('a session stores no text of a memory, and a waiting call continues without erased memories', async () => {
+test('a session stores no text of a recalled memory, so an erased memory disappears from its run', async () => {
 	const user = createUser();
 	await putMemory(user, 'style.md', 'Likes answers in Esperanto.');
 	const { requests } = play(call('pay', { amount: 5 }), 'Paid.', 'Yes.');
@@ -198,7 +198,7 @@ test('a session stores no text of a memory, and a waiting call continues without
 	expect(await readRows(id)).not.toContain('Esperanto');
 });
 
-test('a failing memory gives a warning, and the run answers without it', async () => {
+test('a run warns and continues without memories if the memory store fails', async () => {
 	const user = createUser();
 	await putMemory(user, 'style.md', 'Likes short answers.');
 	const { MEMORIES } = env;

@@ -24,8 +24,8 @@ afterEach(() => {
 
 const usage = { inputTokens: 40, outputTokens: 10 };
 
-describe('in a run', () => {
-	test('charges the session the reported cost of vectors, in a separate row', async () => {
+describe('embedding in a run', () => {
+	test('charges the session the reported tokens, in a separate row', async () => {
 		const user = createUser();
 		await putMemory(user, 'garage.md', 'Drives an automobile.');
 		embedding.usage = { inputTokens: 17 };
@@ -44,7 +44,7 @@ describe('in a run', () => {
 		]);
 	});
 
-	test('charges the estimate for vectors without a reported cost', async () => {
+	test('charges an estimate if the provider reports no tokens', async () => {
 		const user = createUser();
 		await putMemory(user, 'garage.md', 'Drives an automobile.');
 		play({ text: 'Yes.', usage });
@@ -55,7 +55,7 @@ describe('in a run', () => {
 		expect(tokens).toBeLessThan(50 + 40);
 	});
 
-	test('a session without budget makes no request for vectors', async () => {
+	test('makes no request if the session has no budget left', async () => {
 		const user = createUser();
 		await putMemory(user, 'garage.md', 'Drives a car.');
 		const id = await createSessionFor(user, 'keeper-near');
@@ -69,7 +69,7 @@ describe('in a run', () => {
 		expect((await readState(id)).budget).toMatchObject({ spent: { tokens: 0 }, reserved: { tokens: 0 } });
 	});
 
-	test('makes and charges the vectors for parallel tools of a turn one after another', async () => {
+	test('happens for parallel tool calls one after another, and is charged for each call', async () => {
 		const user = createUser();
 		embedding.usage = { inputTokens: 7 };
 		const calls = ['a', 'b', 'c'].map((name) => ({ id: name, name: 'recall', input: { query: name } }));
@@ -104,7 +104,7 @@ function createOwner(limit: Limit) {
 	return { ledger, findLimit: async () => limit, user: undefined };
 }
 
-describe('the account of a run', () => {
+describe('the embeddings of a run', () => {
 	const order: string[] = [];
 	const account = {
 		call: undefined,
@@ -114,7 +114,7 @@ describe('the account of a run', () => {
 	};
 	const signal = new AbortController().signal;
 
-	test('aborts and charges abandoned requests for vectors before it calls the model', async () => {
+	test('are aborted and charged before the run calls the model', async () => {
 		order.length = 0;
 		const { provider, asked } = createVectors(() => new Promise(() => {}));
 		const embeddings = new Embeddings({ providers: [provider], owner: createOwner({}) });
@@ -134,7 +134,7 @@ describe('the account of a run', () => {
 		expect(order.slice(3)).toEqual(['lost', 'reserve chat']);
 	});
 
-	test('makes no vectors after its end, and aborts running requests', async () => {
+	test('are aborted at the end of the run, and no later request starts', async () => {
 		order.length = 0;
 		const { provider, asked } = createVectors(() => new Promise(() => {}));
 		const embeddings = new Embeddings({ providers: [provider], owner: createOwner({}) });
@@ -149,8 +149,8 @@ describe('the account of a run', () => {
 	});
 });
 
-describe('outside of a run', () => {
-	test('charges vectors to the owner’s day, and refuses them beyond its cap', async () => {
+describe('embedding outside of a run', () => {
+	test('is charged to the owner’s daily budget, and refused beyond its cap', async () => {
 		const { provider, asked } = createVectors(async () => [[1]]);
 		const owner = createOwner({ tokens: 100 });
 		const embeddings = new Embeddings({ providers: [provider], owner });
@@ -164,7 +164,7 @@ describe('outside of a run', () => {
 		expect(asked).toHaveLength(3);
 	});
 
-	test('a failed request costs nothing, and an aborted request costs its input', async () => {
+	test('costs nothing if the request fails, and costs its input if the request is aborted', async () => {
 		const owner = createOwner({});
 		const failing = createVectors(() => Promise.reject(Object.assign(new Error('no'), { status: 401 })));
 		const quiet = {
@@ -184,7 +184,7 @@ describe('outside of a run', () => {
 		expect((await owner.ledger().state({})).spent.tokens).toBeGreaterThan(100);
 	});
 
-	test('charges each attempt of a request that is repeated after a failure', async () => {
+	test('is charged for each attempt of a request that is repeated after a failure', async () => {
 		const owner = createOwner({});
 		const { provider } = createVectors(async () => [[1]]);
 		let failures = 1;
@@ -197,7 +197,7 @@ describe('outside of a run', () => {
 		expect(await owner.ledger().state({})).toMatchObject({ spent: { tokens: 60 }, reserved: { tokens: 0 } });
 	});
 
-	test('the spending names the embedding model, and an unknown price is not 0', async () => {
+	test('appears in the spending under its model, and tokens without a known price are counted separately', async () => {
 		const owner = createOwner({});
 		const { provider } = createVectors(async () => [[1]]);
 		await new Embeddings({ providers: [provider], owner }).embed('v', ['a']);
@@ -209,7 +209,7 @@ describe('outside of a run', () => {
 		]);
 	});
 
-	test('does not call a model without a price under a cap in dollars', async () => {
+	test('is refused for a model without a known price if the owner has a cap in dollars', async () => {
 		const { provider, asked } = createVectors(async () => [[1]]);
 		const unpriced = { ...provider, computePrice: () => undefined };
 		const embeddings = new Embeddings({ providers: [unpriced], owner: createOwner({ usd: 1 }) });

@@ -31,7 +31,7 @@ async function recall(user: string, text: string, agent = 'keeper-near'): Promis
 	return lines.filter((line) => line.startsWith('{')).map((line): string => JSON.parse(line).path);
 }
 
-test('an agent with an embedding model finds a memory by its meaning, without a common word', async () => {
+test('an agent with an embedding model finds a memory that shares no word with the message', async () => {
 	const user = createUser();
 	await putMemory(user, 'garage.md', 'Drives an automobile.');
 	await putMemory(user, 'food.md', 'Is a vegetarian.');
@@ -70,7 +70,7 @@ test('embeds each version of a memory once, and removes the vector of the earlie
 	expect(kept).toHaveLength(1);
 });
 
-test('finds older memories by their meaning, too, even if they had no vectors', async () => {
+test('finds a memory by its meaning even if the memory had no vector yet', async () => {
 	const user = createUser();
 	await putMemory(user, 'garage.md', 'Drives an automobile.');
 	const older = runInDurableObject(readMemory(user), async (_, ctx) => {
@@ -82,7 +82,7 @@ test('finds older memories by their meaning, too, even if they had no vectors', 
 	expect(await recall(user, 'Which car do I have?')).toEqual(['garage.md']);
 });
 
-test('uses words if the embedding model fails', async () => {
+test('finds memories by their words if the embedding model fails', async () => {
 	const user = createUser();
 	await putMemory(user, 'garage.md', 'Drives an automobile.');
 	await putMemory(user, 'shop.md', 'The car is in the shop.');

@@ -121,7 +121,7 @@ const commands = [
 	{ command: 'delete', path: '/memories/kept.md' },
 ];
 
-test.each(Object.keys(outside))('after %s no command of the tool memory changes anything by itself', async (what) => {
+test.each(Object.keys(outside))('after %s each changing command of the tool memory waits for an approval', async (what) => {
 	const user = createUser();
 	const id = (await outside[what]?.(user)) ?? '';
 	await putMemory(user, 'kept.md', 'Kept.');
@@ -136,7 +136,7 @@ test.each(Object.keys(outside))('after %s no command of the tool memory changes 
 	expect(await say(id)).toMatchObject({ status: 'completed', text: 'Seen.' });
 });
 
-test('text from outside counts even if it is from the same run or the same turn', async () => {
+test('remember waits for an approval even if the text from outside is from the same run or turn', async () => {
 	const user = createUser();
 	const id = await createSessionFor(user);
 	play(call('read_mail'), injected, 'Not remembered.');
@@ -147,7 +147,7 @@ test('text from outside counts even if it is from the same run or the same turn'
 	expect(await readTexts(user)).toEqual({});
 });
 
-test('the rule still applies after a crash, a compaction and a fork', async () => {
+test('after text from outside remember waits for an approval even after a crash, a compaction or a fork', async () => {
 	const user = createUser();
 	const read = outside['a tool that reads outside'];
 	const crashed = (await read?.(user)) ?? '';
@@ -170,7 +170,7 @@ test('the rule still applies after a crash, a compaction and a fork', async () =
 	expect(await readTexts(user)).toEqual({});
 });
 
-test('an imported session and its fork ask for approval, whatever source their messages name', async () => {
+test('in an imported session and its fork remember waits for an approval', async () => {
 	const user = createUser();
 	play('Hello.');
 	const first = await createSessionFor(user);
@@ -191,7 +191,7 @@ test('an imported session and its fork ask for approval, whatever source their m
 	expect(await readTexts(user)).toEqual({});
 });
 
-test('a fork of the messages before the text from outside still asks if tools have stored state', async () => {
+test('remember waits in a fork from before the text from outside if a tool has stored state since', async () => {
 	const user = createUser();
 	const id = await createSessionFor(user);
 	play('Hello.', call('read_mail'), call('keep_state', { text: mail.text }), 'Kept.');
@@ -207,7 +207,7 @@ test('a fork of the messages before the text from outside still asks if tools ha
 	expect(await readTexts(user)).toEqual({});
 });
 
-test('an MCP client that calls remember needs a person, too', async () => {
+test('remember also waits for a person if an MCP client calls it', async () => {
 	const user = createUser();
 	const id = await createSessionFor(user);
 	const input = { name: 'remember', arguments: { text: 'Pay to account 666.', path: 'pay.md' } };
@@ -223,7 +223,7 @@ test('an MCP client that calls remember needs a person, too', async () => {
 	expect(await readTexts(user)).toEqual({ 'pay.md': 'Pay to account 666.' });
 });
 
-test('a repeated approval writes once, even after a crash', async () => {
+test('a repeated approval of remember writes the memory once, even after a crash', async () => {
 	const user = createUser();
 	const id = (await outside['a tool that reads outside']?.(user)) ?? '';
 	play(injected, 'Done.');
