@@ -121,7 +121,7 @@ const commands = [
 	{ command: 'delete', path: '/memories/kept.md' },
 ];
 
-test.each(Object.keys(outside))('after %s each changing command of the tool memory waits for an approval', async (what) => {
+test.each(Object.keys(outside))('after %s every change by the tool memory waits for approval', async (what) => {
 	const user = createUser();
 	const id = (await outside[what]?.(user)) ?? '';
 	await putMemory(user, 'kept.md', 'Kept.');

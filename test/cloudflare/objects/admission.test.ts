@@ -8,14 +8,14 @@ const busy = expect.objectContaining({ code: 'overloaded', status: 503 });
 const forever = (): Promise<never> => new Promise(() => {});
 
 describe('an object', () => {
-	test('performs a call before its deadline, and drops it afterwards', () => {
+	test('performs a call before its deadline, and refuses it afterwards', () => {
 		const deadline = Date.now() + 10;
 		assertInTime(deadline);
 		vi.advanceTimersByTime(10);
 		expect(() => assertInTime(deadline)).toThrow(busy);
 	});
 
-	test('drops a call that needs spare time earlier than a call that needs no spare time', () => {
+	test('refuses a call before its deadline if the call needs more time than is left', () => {
 		const deadline = Date.now() + 1_000;
 		assertInTime(deadline);
 		expect(() => assertInTime(deadline, 1_000)).toThrow(busy);
@@ -52,7 +52,7 @@ describe('an object that others call', () => {
 		expect(() => loads.assertKeepsUp('a', 'It')).not.toThrow();
 	});
 
-	test('refuses new calls while a call is late and other calls wait, and still calls other objects', () => {
+	test('refuses new calls while a call is late and other calls wait', () => {
 		const loads = new Loads();
 		watch(loads, 'a', 4);
 		watch(loads, 'b', 3);
@@ -62,7 +62,7 @@ describe('an object that others call', () => {
 		expect(() => loads.assertKeepsUp('c', 'It')).not.toThrow();
 	});
 
-	test('accepts some calls once few calls are open, and all calls five seconds after the last refusal', async () => {
+	test('accepts new calls again once only a few calls are open', async () => {
 		const loads = new Loads();
 		const answer = Promise.withResolvers<void>();
 		const first = loads.watch('a', () => answer.promise);
@@ -103,7 +103,7 @@ describe('an object that others call', () => {
 		vi.restoreAllMocks();
 	});
 
-	test('is forgotten when all of its calls have ended in time', async () => {
+	test('accepts new calls if all earlier calls ended in time', async () => {
 		const loads = new Loads();
 		await loads.watch('a', async () => {});
 		watch(loads, 'a', 4);
@@ -111,7 +111,7 @@ describe('an object that others call', () => {
 	});
 });
 
-test('allows a tenth of all calls as retries, and a few at once', () => {
+test('allows a tenth of all calls as retries, and at most 50 retries at once', () => {
 	const budget = new RetryBudget();
 	let few = 0;
 	while (budget.spend()) few++;

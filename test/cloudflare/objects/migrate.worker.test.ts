@@ -25,7 +25,7 @@ describe('migrate', () => {
 			expect(readVersion(sql)).toBe(2);
 		}));
 
-	test('creates the tables of a new object at once, without the earlier versions', () =>
+	test('creates the newest tables in a new object, and runs no migration there', () =>
 		inObject((sql) => {
 			migrate(sql, { ...second, migrations: ['no SQL', 'nor this'] });
 			sql.exec("INSERT INTO thing (name) VALUES ('a')");

@@ -17,10 +17,10 @@ afterEach(() => vi.restoreAllMocks());
 
 describe('a call to another object', () => {
 	test.each([
-		['that failed with retryable is made again where nothing happens twice', ['retryable'], true, 2],
-		['is not made again where something might happen twice', ['retryable'], false, 1],
-		['that met an overloaded object is not made again', ['retryable', 'overloaded'], true, 1],
-		['that failed without a mark is not made again', [], true, 1],
+		['that failed with retryable is repeated if it is idempotent', ['retryable'], true, 2],
+		['is not repeated if it is not idempotent', ['retryable'], false, 1],
+		['to an overloaded object is not repeated', ['retryable', 'overloaded'], true, 1],
+		['that failed without retryable is not repeated', [], true, 1],
 	])('%s', async (_, marks, isSafe, most) => {
 		let calls = 0;
 		const call = async (): Promise<string> => {
@@ -33,7 +33,7 @@ describe('a call to another object', () => {
 		expect(calls).toBe(most);
 	});
 
-	test('reports a mistake of the caller', async () => {
+	test('rethrows an error that the caller can correct', async () => {
 		const wrong = new RunletError('invalid_request', 'No.');
 		const call = (): Promise<never> => {
 			throw wrong;
@@ -41,7 +41,7 @@ describe('a call to another object', () => {
 		await expect(reach(call, { what: 'It', isSafe: true })).rejects.toBe(wrong);
 	});
 
-	test('gets the same deadline in each try', async () => {
+	test('has the same deadline in each attempt', async () => {
 		const deadlines: number[] = [];
 		const call = async (deadline: number): Promise<string> => {
 			deadlines.push(deadline);
@@ -77,7 +77,7 @@ describe('a call to another object', () => {
 	});
 });
 
-test('a hanging KV read does not block a run: the skill is left out with a warning', async () => {
+test('a skill whose KV read hangs is left out with a warning', async () => {
 	const problems: string[] = [];
 	const options = { timeoutMs: 5, onProblem: (_: string, problem: string) => void problems.push(problem) };
 	const resolver = kvResolver({ get: forever }, options);

@@ -14,7 +14,7 @@ describe('a failure', () => {
 		);
 	});
 
-	test('reaches its caller with any data', async () => {
+	test('reaches its caller even if its data is not plain JSON', async () => {
 		const data = { at: new Date(0), how: () => 'lost', cause: new RunletError('auth', 'x') };
 		const given = structuredClone(await fail(new RunletError('overloaded', 'Later.', data)));
 		expect(() => takeValue(given)).toThrow(
@@ -35,7 +35,7 @@ describe('a failure', () => {
 	});
 });
 
-test('disposes of a result when its value is taken', async () => {
+test('takeValue disposes of the RPC result', async () => {
 	const dispose = vi.fn();
 	const result = Object.assign(await toRpcResult(async () => 'value'), { [Symbol.dispose]: dispose });
 	expect(takeValue(result)).toBe('value');

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createCursor, parseCursor } from '../../../../src/cloudflare/objects/directory/api.ts';
 
-test('a cursor names the session before the page', () => {
+test('a cursor encodes the time and the id of a session', () => {
 	const place = fc.record({ activeAt: fc.nat(8.64e15), id: fc.stringMatching(/^[\w-]{1,128}$/) });
 	fc.assert(
 		fc.property(place, (behind) => {
@@ -11,7 +11,7 @@ test('a cursor names the session before the page', () => {
 	);
 });
 
-test('a text that is no cursor is refused with the name of the field', () => {
+test('an invalid cursor is refused with the name of the field', () => {
 	for (const text of ['', '1', '1.', '.a', '-1.a', '1.5.a', '1e3.a', ' 1.a', '1.a\n', '1.ä', "1.'--"]) {
 		expect(() => parseCursor(text), text).toThrow(/^cursor: Expected a cursor/);
 	}

@@ -34,7 +34,7 @@ function allPages(store: DirectoryStore, limit: number, between: (page: number) 
 
 const readIds = (sessions: readonly Listed[]) => sessions.map(({ id }) => id);
 
-test('writes no session and reads no list after the deadline of the call', async () => {
+test('refuses a call after the deadline of the call', async () => {
 	const directory = newDirectory();
 	await runInDurableObject(directory, async (one) => {
 		assert(one instanceof Directory);
@@ -47,7 +47,7 @@ test('writes no session and reads no list after the deadline of the call', async
 	expect(readIds((await directory.list({ limit: 10 })).sessions)).toEqual(['soon']);
 });
 
-test('lists sessions by last activity, newest first, and sessions of equal times in a fixed order', async () => {
+test('lists sessions by last activity, newest first, and in a fixed order if the times are equal', async () => {
 	const directory = newDirectory();
 	const titled = entry('a', 5_000, { title: 'Receipts', agent: 'support', createdAt: 3_000 });
 	for (const one of [entry('c', 4_000), titled, entry('b', 5_000), entry('d', 9_000)]) await directory.touch(one);
@@ -56,7 +56,7 @@ test('lists sessions by last activity, newest first, and sessions of equal times
 	expect(cursor).toBeUndefined();
 });
 
-test('an activity moves a session to the front and replaces its entry; an older activity changes nothing', async () => {
+test('a newer activity moves a session to the front, and an older activity changes nothing', async () => {
 	const directory = newDirectory();
 	await directory.touch(entry('a', 1_000, { title: 'old' }));
 	await directory.touch(entry('b', 2_000));
@@ -105,7 +105,7 @@ test('lists a session that is created again with a removed id', async () => {
 	expect((await directory.list({ limit: 10 })).sessions).toEqual([entry('a', 8_000, { createdAt: 4_001 })]);
 });
 
-test('stores a removal for a day', async () => {
+test('remembers the id of a removed session for a day', async () => {
 	const directory = newDirectory();
 	const ids = (kept: string) =>
 		runInDurableObject(directory, (_, { storage }) =>
@@ -162,7 +162,7 @@ const happening = fc.record({
 	at: anyTime,
 });
 
-test('pages list every unchanged session exactly once, whatever changes between them', async () => {
+test('pages list every unchanged session exactly once, even if other sessions change between two pages', async () => {
 	await runInDurableObject(newDirectory(), (_, { storage }) => {
 		const store = new DirectoryStore(storage);
 		fc.assert(
@@ -191,7 +191,7 @@ test('pages list every unchanged session exactly once, whatever changes between 
 	});
 });
 
-test('an activity writes one row and one entry in each of four indexes; a known activity writes nothing', async () => {
+test('a new activity writes one row and four index entries, and a known activity writes nothing', async () => {
 	await runInDurableObject(newDirectory(), (_, { storage }) => {
 		const { storage: counting, rows } = counted(storage);
 		const store = new DirectoryStore(counting);

@@ -57,7 +57,7 @@ async function spend(
 	await ledger.settle([{ id, amount: { tokens, usd: 0 }, user }]);
 }
 
-test('sends one alert for each share of a day, with the spending and the limit', async () => {
+test('sends one alert each at 50, 80 and 100 percent of a daily budget', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 1_000, usd: 5 };
 	setClock('2026-11-22');
@@ -78,7 +78,7 @@ test('sends one alert for each share of a day, with the spending and the limit',
 	expect(await takeTold(ledger)).toEqual(['day 50']);
 });
 
-test('dollars count like tokens', async () => {
+test('a budget in dollars causes alerts like a budget in tokens', async () => {
 	const ledger = newLedger();
 	await ledger.reserve({ id: 'a', amount: one, limit: { usd: 0.6 }, about });
 	await ledger.settle([{ id: 'a', amount: { tokens: 1, usd: 0.1 } }]);
@@ -103,7 +103,7 @@ test('a repeated lease, a restart and a late lease of the previous day send no a
 	expect(await takeTold(ledger)).toEqual(['day 80']);
 });
 
-test('sends separate alerts for a user’s budgets, and the total’s alert once', async () => {
+test('sends separate alerts for a user’s daily budget and total budget', async () => {
 	const ledger = newLedger();
 	setClock('2026-11-22');
 	await ledger.setUserCaps('kim', { daily: { tokens: 100 }, total: { tokens: 300 } });
@@ -118,7 +118,7 @@ test('sends separate alerts for a user’s budgets, and the total’s alert once
 	expect(await takeTold(ledger)).toEqual([]);
 });
 
-test('a higher limit arms the shares that are no longer reached; the same limit arms no share', async () => {
+test('after the limit was raised, the alert at a percentage is sent again when it is reached again', async () => {
 	const ledger = newLedger();
 	await spend(ledger, 'a', 80, { limit: { tokens: 100 } });
 	expect(await takeTold(ledger)).toEqual(['day 50', 'day 80']);
@@ -137,7 +137,7 @@ test('a higher limit arms the shares that are no longer reached; the same limit 
 	expect(await takeTold(ledger)).toEqual(['day 50']);
 });
 
-test('a raised cap of a user arms its shares', async () => {
+test('after a user’s cap was raised, the alert at 50 percent is sent again', async () => {
 	const ledger = newLedger();
 	await ledger.setUserCaps('kim', { total: { tokens: 100 } });
 	await spend(ledger, 'a', 100, { user: 'kim' });
@@ -147,7 +147,7 @@ test('a raised cap of a user arms its shares', async () => {
 	expect(await takeTold(ledger)).toEqual(['user-total kim 50']);
 });
 
-test('alerts of a used-up budget only if an input exceeds it even without other reservations', async () => {
+test('sends the alert at 100 percent only if an input exceeds the unspent rest of the budget', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 100 };
 	const ask = (id: string, tokens: number, input: number) =>
@@ -212,7 +212,7 @@ test('writes and reads no rows for alerts without receivers', async () => {
 
 const received = v.array(v.object({ headers: v.record(v.string(), v.string()), body: v.string() }));
 
-test('signs the callback like all callbacks, keeps its id, and does not retry after 410', async () => {
+test('signs the callback of an alert, keeps its id in a retry, and stops after status 410', async () => {
 	const url = `${inject('receiver')}/${crypto.randomUUID()}`;
 	await fetch(url, { method: 'PUT', body: JSON.stringify([500]) });
 	const sender = createAlertSender(undefined, readConfig({ ...env, SPENDING_CALLBACK: url }));
@@ -237,7 +237,7 @@ test('signs the callback like all callbacks, keeps its id, and does not retry af
 	expect(await sender?.send({ ...outgoing, failed: 9 })).toBeUndefined();
 });
 
-test('refuses a callback variable without a secret or without a valid URL', () => {
+test('refuses SPENDING_CALLBACK with an invalid URL or without CALLBACK_SECRET', () => {
 	const url = 'https://example.com/hooks';
 	const { CALLBACK_SECRET: _, ...bare } = { CALLBACK_SECRET: '', ...env };
 	expect(() => readConfig({ ...bare, SPENDING_CALLBACK: url })).toThrow('CALLBACK_SECRET');
@@ -250,7 +250,7 @@ test('refuses a callback variable without a secret or without a valid URL', () =
 	]);
 });
 
-test('a session that spends half of the daily budgets of its owner and its user causes both alerts', async () => {
+test('a session that spends half of its user’s total budget causes an alert', async () => {
 	const owner = `alerts-${crypto.randomUUID().slice(0, 8)}`;
 	const { keys, bindings } = await createKeys(
 		{ boss: { owner, role: 'admin' } },
@@ -280,7 +280,7 @@ const step = fc.record({
 	limit: fc.constantFrom(...limits),
 });
 
-test('in any order, sends each share’s alert exactly once for its day and limit, and no alert early', async () => {
+test('in random orders of events, each alert is sent exactly once for its day and limit, and never early', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
 			const ledger = newLedger();

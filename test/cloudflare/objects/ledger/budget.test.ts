@@ -35,7 +35,7 @@ test('a difference is never below 0', () => {
 	expect(minus({ tokens: 1, usd: 0.1 }, { tokens: 2, usd: 0.2 })).toEqual(nothing);
 });
 
-test('rounds tokens up; refuses and names an amount that is negative or no number', () => {
+test('rounds tokens up, and refuses an amount that is negative or not a finite number', () => {
 	expect(createAmount({ tokens: 10.2, usd: 0.1 + 0.2 })).toEqual({ tokens: 11, usd: 0.3 });
 	for (const wrong of [Number.NaN, -1, Number.POSITIVE_INFINITY]) {
 		expect(() => createAmount({ tokens: wrong, usd: 0 })).toThrow(/^tokens: must be a number from 0 on/);
@@ -43,7 +43,7 @@ test('rounds tokens up; refuses and names an amount that is negative or no numbe
 	}
 });
 
-test('an amount exceeds the limit exactly if the sum in whole units is more than a cap', () => {
+test('an amount exceeds the limit exactly if it exceeds a cap together with spent and reserved amounts', () => {
 	const units = (usd: number) => BigInt(Math.round(usd * 1e12));
 	fc.assert(
 		fc.property(limit, amount, amount, amount, (most, spent, reserved, one) => {
@@ -57,7 +57,7 @@ test('an amount exceeds the limit exactly if the sum in whole units is more than
 	);
 });
 
-test('an amount equal to the rest fits, a larger amount does not fit, and only caps have a rest', () => {
+test('an amount fits if it equals the rest of the budget, and does not fit if it is larger', () => {
 	fc.assert(
 		fc.property(limit, amount, amount, (most, spent, reserved) => {
 			const state = budgetState(most, spent, reserved);
@@ -72,7 +72,7 @@ test('an amount equal to the rest fits, a larger amount does not fit, and only c
 	);
 });
 
-test('a limit can be reached but not exceeded; NaN as a cap allows nothing; without caps everything is allowed', () => {
+test('an amount can reach a cap but not exceed it, and a cap of NaN allows nothing', () => {
 	const at = (most: Limit) => budgetState(most, { tokens: 60, usd: 0.1 }, { tokens: 30, usd: 0.2 });
 	expect(exceedsLimit(at({ tokens: 100 }), { tokens: 10, usd: 9 })).toBe(false);
 	expect(exceedsLimit(at({ tokens: 100 }), { tokens: 11, usd: 0 })).toBe(true);

@@ -45,7 +45,7 @@ test('a settled cost replaces its reservation', async () => {
 	});
 });
 
-test('performs a call before its deadline, and does nothing afterwards', async () => {
+test('performs a call before its deadline, and refuses it afterwards', async () => {
 	const ledger = newLedger();
 	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
 	const spent = async () => (await ledger.state({})).spent;
@@ -61,7 +61,7 @@ test('performs a call before its deadline, and does nothing afterwards', async (
 	expect(await spent()).toEqual(ten);
 });
 
-test('settles each of several calls once, or no call if an amount is invalid', async () => {
+test('settles each cost of a list once, or settles no cost if one amount is invalid', async () => {
 	const ledger = newLedger();
 	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
 	await ledger.reserve({ id: 'b', amount: ten, limit: {} });
@@ -79,7 +79,7 @@ test('settles each of several calls once, or no call if an amount is invalid', a
 	}
 });
 
-test('accepts 50 parallel reservations as far as they fit, and answers the others with the budget', async () => {
+test('accepts as many of 50 parallel reservations as fit, and refuses the others with the budget state', async () => {
 	for (const limit of [{ tokens: 305 }, { usd: 3.05 }, { tokens: 305, usd: 100 }]) {
 		const ledger = newLedger();
 		const all = await Promise.all(
@@ -105,7 +105,7 @@ test('a repeated reservation or settlement changes nothing', async () => {
 	expect(await ledger.state(limit)).toMatchObject({ spent: ten, reserved: nothing });
 });
 
-test('charges a cost without a reservation once, and its late reservation reserves nothing', async () => {
+test('charges a cost without a reservation once, and a later reservation with its id reserves nothing', async () => {
 	const ledger = newLedger();
 	await ledger.settle([{ id: 'a', amount: ten }]);
 	await ledger.settle([{ id: 'a', amount: ten }]);
@@ -137,7 +137,7 @@ test('refuses an invalid amount, and keeps the reservation', async () => {
 	expect(await ledger.state({})).toMatchObject({ spent: nothing, reserved: ten });
 });
 
-test('each day has its own budget, a call counts on the day of its reservation, and an open reservation stays', async () => {
+test('a call counts on the day of its reservation, and the next day has its own budget', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 20 };
 	setClock('2026-03-01T23:59:59.999Z');
@@ -154,7 +154,7 @@ test('each day has its own budget, a call counts on the day of its reservation, 
 	expect(await ledger.state(limit)).toMatchObject({ spent: { tokens: 4, usd: 0 }, reserved: ten });
 });
 
-test('a clock that returns to the previous day charges no call twice', async () => {
+test('a call is charged once, even if the clock goes back to the previous day', async () => {
 	const ledger = newLedger();
 	setClock('2026-03-02T00:00:00.001Z');
 	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
@@ -165,7 +165,7 @@ test('a clock that returns to the previous day charges no call twice', async () 
 	expect(await ledger.state({})).toMatchObject({ spent: ten, reserved: nothing });
 });
 
-test('recognises a repeated settlement for two days, and charges a later one', async () => {
+test('ignores a repeated settlement for two days, and charges it again after that', async () => {
 	const ledger = newLedger();
 	setClock('2026-03-01T12:00:00Z');
 	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
@@ -223,7 +223,7 @@ test('a ledger looks for old days once a day', async () => {
 	});
 });
 
-test('keeps everything after a restart', async () => {
+test('keeps spending and reservations after a restart', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 30 };
 	await ledger.reserve({ id: 'a', amount: ten, limit });
@@ -236,7 +236,7 @@ test('keeps everything after a restart', async () => {
 	expect(await ledger.reserve({ id: 'c', amount: ten, limit })).toMatchObject({ ok: false });
 });
 
-test('a lease is the whole request, and after half of the day’s rest only the need of the next call', async () => {
+test('a lease covers the whole request up to half of the day’s rest, and beyond that only the next call', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 100, usd: 10 };
 	const whole = { tokens: 25, usd: 0.2 };
@@ -256,7 +256,7 @@ test('a lease is the whole request, and after half of the day’s rest only the 
 	});
 });
 
-describe('beyond half of the rest of the day', () => {
+describe('a lease beyond half of the day’s rest', () => {
 	const limit = { tokens: 100_000 };
 	/** A request for a reply of at most 16,384 tokens and 1,000 tokens of input. */
 	const ask = (id: string, more: Partial<LeaseRequest> = {}): LeaseRequest => ({
@@ -279,7 +279,7 @@ describe('beyond half of the rest of the day', () => {
 		return ledger;
 	};
 
-	test('a lease has room for a reply of the agent’s recent lengths', async () => {
+	test('has room for a reply as long as the agent’s recent replies', async () => {
 		const ledger = await fill();
 		expect(await reserve(ledger, ask('first'))).toBe(1_000 + 2_048);
 		await ledger.settle([came('first', 400)]);
@@ -293,17 +293,17 @@ describe('beyond half of the rest of the day', () => {
 		expect(await reserve(ledger, ask('of another agent', { reply: other }))).toBe(2_048);
 	});
 
-	test('a lease is the whole request if the reply may not be shorter', async () => {
+	test('covers the whole request if the request does not describe its reply', async () => {
 		expect(await reserve(await fill(), ask('whole', { reply: undefined }))).toBe(17_384);
 	});
 
-	test('a lease is the whole request while nothing else is reserved', async () => {
+	test('covers the whole request while nothing else is reserved', async () => {
 		const ledger = newLedger();
 		await ledger.settle([{ id: 'a', amount: { tokens: 80_000, usd: 0 } }]);
 		expect(await reserve(ledger, ask('alone'))).toBe(17_384);
 	});
 
-	test('measures a reply in dollars, too', async () => {
+	test('has room for the reply in dollars, too', async () => {
 		const ledger = newLedger();
 		const day = { usd: 10 };
 		await ledger.reserve({ id: 'others', amount: { tokens: 1, usd: 6 }, limit: day });
@@ -316,7 +316,7 @@ describe('beyond half of the rest of the day', () => {
 test.each([
 	['that is given', { tokens: 100 }, true],
 	['that is refused', { tokens: 15 }, false],
-])('a lease %s is requested together with unsettled costs', async (_, limit, ok) => {
+])('the request for a lease %s settles the costs that it contains', async (_, limit, ok) => {
 	const ledger = newLedger();
 	await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 100 } });
 	const owed = [{ id: 'a', amount: { tokens: 8, usd: 0 } }];
@@ -326,7 +326,7 @@ test.each([
 	expect((await ledger.state({})).spent.tokens).toBe(8);
 });
 
-test('a repeated request gets the same lease, and a settled lease returns at most the request', async () => {
+test('a repeated request gets the same lease, and reserves nothing after the lease was settled', async () => {
 	const ledger = newLedger();
 	const whole = { tokens: 50, usd: 1 };
 	for (const _ of ['first', 'again'])
@@ -336,7 +336,7 @@ test('a repeated request gets the same lease, and a settled lease returns at mos
 	expect(await ledger.state({})).toMatchObject({ spent: nothing, reserved: nothing });
 });
 
-test('a lease writes two rows, or four rows if many leases are open, and reads a constant number', async () => {
+test('a lease writes two rows, or four rows if many leases are open, and reads a constant number of rows', async () => {
 	await runInDurableObject(newLedger(), (_, { storage }) => {
 		const { storage: counting, rows } = counted(storage);
 		const store = new LedgerStore(counting);
@@ -391,7 +391,7 @@ function sums(known: ReadonlyMap<string, ModelCall>, day: number) {
 	return { spent: sum(true), reserved: sum(false) };
 }
 
-test('in any order, with repetitions, restarts and midnights: no reservation passes the limit, each lease counts once', async () => {
+test('in random orders with restarts and midnights, no reservation exceeds the limit and each lease counts once', async () => {
 	const limit = { tokens: 200, usd: 2 };
 	await runInDurableObject(newLedger(), (_, { storage }) => {
 		fc.assert(

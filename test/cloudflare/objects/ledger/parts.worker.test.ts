@@ -30,7 +30,7 @@ async function readTokens(ledger: Pick<LedgerApi, 'parts'>): Promise<Record<stri
 	return sums;
 }
 
-test('counts a lease once by agent, model, user and unit, however often it is sent and in any state', async () => {
+test('counts a lease once by agent, model, user and unit, even if the lease is settled repeatedly', async () => {
 	const ledger = newLedger();
 	const parts = [
 		part(100, { inputTokens: 80, cachedInputTokens: 60, units: { web_searches: 2 } }),
@@ -65,7 +65,7 @@ test('counts a cost without an agent and a model under the name *', async () => 
 	expect(await readTokens(ledger)).toEqual({ '* * kim': 5 });
 });
 
-test('a day has a bounded number of users and models, and sums up the others', async () => {
+test('a day lists a bounded number of users and models, and adds up all others under *', async () => {
 	const ledger = newLedger();
 	const size = () =>
 		runInDurableObject(
@@ -88,7 +88,7 @@ test('a day has a bounded number of users and models, and sums up the others', a
 	expect((await readTokens(ledger))['a m user-1']).toBe(11);
 });
 
-test('keeps parts for 90 days, even if the leases of the day are removed', async () => {
+test('keeps the spending by agent, model and user for 90 days', async () => {
 	const ledger = newLedger();
 	setClock('2026-01-01');
 	await ledger.settle([cost('old', 3)]);
@@ -108,7 +108,7 @@ test('keeps parts for 90 days, even if the leases of the day are removed', async
 	expect(await ledger.days(400)).toHaveLength(3);
 });
 
-test('erasing a user removes the name from all parts, even those of open leases, and keeps the sums', async () => {
+test('erasing a user removes the user’s name from all spending, and keeps the sums', async () => {
 	const ledger = newLedger();
 	setClock('2026-01-01');
 	await ledger.settle([cost('past', 1, { user: 'kim' })]);
@@ -142,7 +142,7 @@ const happening = fc.record({
 	tokens: fc.integer({ min: 1, max: 9 }),
 });
 
-test('in any order, with repetitions, restarts and midnights, the parts add up to the spending', async () => {
+test('in random orders with restarts and midnights, the spending by part adds up to the total', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(happening, { maxLength: 60 }), async (happenings) => {
 			const ledger = newLedger();

@@ -41,7 +41,7 @@ describe('a reservation for a user', () => {
 		expect(await ledger.state({})).toMatchObject({ reserved: { tokens: 15, usd: 0.15 } });
 	});
 
-	test('is refused by the day of the owner before a budget of the user', async () => {
+	test('is checked against the owner’s daily budget before the user’s budgets', async () => {
 		const ledger = newLedger();
 		await ledger.setUserCaps('kim', { daily: { tokens: 5 } });
 		expect(await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 5 }, user: 'kim' })).toMatchObject({
@@ -54,7 +54,7 @@ describe('a reservation for a user', () => {
 		});
 	});
 
-	test('is bounded by no cap of another user', async () => {
+	test('is not limited by another user’s cap', async () => {
 		const ledger = newLedger();
 		await ledger.setUserCaps('kim', { daily: { tokens: 5 } });
 		for (const user of ['lee', undefined])
@@ -66,7 +66,7 @@ describe('a reservation for a user', () => {
 		expect(await ledger.userState('lee')).toMatchObject({ caps: {}, daily: { reserved: ten, left: {} } });
 	});
 
-	test('is accepted only if it fits into the cap of the user, also among 50 parallel reservations', async () => {
+	test('is accepted only if it fits the user’s cap, even among 50 parallel reservations', async () => {
 		const ledger = newLedger();
 		await ledger.setUserCaps('kim', { total: { usd: 1.55 } });
 		const all = await Promise.all(
@@ -76,7 +76,7 @@ describe('a reservation for a user', () => {
 		expect((await ledger.userState('kim')).total).toMatchObject({ reserved: { usd: 1.5 }, left: { usd: 0.05 } });
 	});
 
-	test('is the whole request only while all budgets of the owner and the user have enough left', async () => {
+	test('covers the whole request only while every budget of the owner and the user has enough left', async () => {
 		for (const caps of [{ daily: { tokens: 100 } }, { total: { tokens: 100 } }]) {
 			const ledger = newLedger();
 			await ledger.setUserCaps('kim', caps);
@@ -96,7 +96,7 @@ describe('a reservation for a user', () => {
 		}
 	});
 
-	test('is allowed and reserves nothing if neither the day nor the user has a cap, but its cost counts', async () => {
+	test('reserves nothing if neither the owner nor the user has a cap, but its cost is counted', async () => {
 		const ledger = newLedger();
 		for (const _ of ['first', 'again'])
 			expect(await ledger.reserve({ id: 'a', amount: ten, limit: {}, user: 'kim' })).toEqual({
@@ -109,7 +109,7 @@ describe('a reservation for a user', () => {
 		expect(await ledger.userState('kim')).toMatchObject({ daily: { spent: five }, total: { spent: five } });
 	});
 
-	test('of infinite tokens or dollars is refused by a cap on them; else only its other part counts', async () => {
+	test('of infinite tokens is refused by a cap on tokens, and of infinite dollars by a cap on dollars', async () => {
 		const ledger = newLedger();
 		const unpriced = { tokens: 10, usd: Number.POSITIVE_INFINITY };
 		const endless = { tokens: Number.POSITIVE_INFINITY, usd: 0.1 };
@@ -137,7 +137,7 @@ describe('a reservation for a user', () => {
 });
 
 describe('the spending of a user', () => {
-	test('restarts each day in the daily budget, and adds up in the total', async () => {
+	test('starts at 0 each day in the daily budget, and adds up in the total budget', async () => {
 		const ledger = newLedger();
 		setClock('2026-03-01T12:00:00Z');
 		await ledger.setUserCaps('kim', { daily: { tokens: 20 }, total: { tokens: 40 } });
@@ -159,7 +159,7 @@ describe('the spending of a user', () => {
 		expect((await ledger.userState('kim')).daily).toMatchObject({ spent: nothing, left: { tokens: 20 } });
 	});
 
-	test('is counted on the day of the reservation, also for the sum of all days, if it is settled on a later day', async () => {
+	test('is counted on the day of the reservation, even if the lease is settled on a later day', async () => {
 		const ledger = newLedger();
 		setClock('2026-03-01T23:59:00Z');
 		await ledger.setUserCaps('kim', { total: { tokens: 100 } });
@@ -194,14 +194,14 @@ describe('the spending of a user', () => {
 		});
 	});
 
-	test('includes the cost of an unknown lease by the user whom the cost names, once', async () => {
+	test('includes the cost of an unknown lease once, if the cost names the user', async () => {
 		const ledger = newLedger();
 		for (const _ of ['first', 'again']) await ledger.settle([{ id: 'a', amount: ten, user: 'kim' }]);
 		await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 100 }, user: 'kim' });
 		expect((await ledger.userState('kim')).total).toMatchObject({ spent: ten, reserved: nothing });
 	});
 
-	test('includes the cost of a lease that was reserved for the user, also if the cost names no user', async () => {
+	test('includes the cost of a lease that was reserved for the user, even if the cost names no user', async () => {
 		const ledger = newLedger();
 		await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 100 }, user: 'kim' });
 		await ledger.settle([{ id: 'a', amount: five }]);
@@ -217,7 +217,7 @@ describe('the spending of a user', () => {
 		expect(await ledger.state({})).toMatchObject({ spent: five, reserved: ten });
 	});
 
-	test('survives a restart, and so do the reservations and the caps', async () => {
+	test('survives a restart together with the reservations and the caps', async () => {
 		const ledger = newLedger();
 		await ledger.setUserCaps('kim', { daily: { tokens: 25 } });
 		await ledger.reserve({ id: 'a', amount: ten, limit: {}, user: 'kim' });
@@ -227,7 +227,7 @@ describe('the spending of a user', () => {
 		expect((await ledger.userState('kim')).daily).toEqual(budgetState({ tokens: 25 }, five, ten));
 	});
 
-	test('is listed by day and by user, a page at a time', async () => {
+	test('is listed in pages by day and by user', async () => {
 		const ledger = newLedger();
 		const costs = (day: string, count: number) =>
 			Array.from({ length: count }, (_, n) => {
@@ -262,7 +262,7 @@ describe('the spending of a user', () => {
 	});
 });
 
-test('the lease of a user writes four rows, and reads a constant number', async () => {
+test('the lease of a user writes four rows, and reads a constant number of rows', async () => {
 	await runInDurableObject(newLedger(), (_, { storage }) => {
 		const { storage: counting, rows } = counted(storage);
 		const store = new LedgerStore(counting);
@@ -417,7 +417,7 @@ function assertSums(store: LedgerStore, model: ModelLedger, today: number, first
 	}
 }
 
-test('in any order, with repetitions, changed caps and other days: no reservation exceeds a cap, and the sums of the owner and each user match their leases', async () => {
+test('in random orders with changed caps and days, no reservation exceeds a cap, and all sums match the leases', async () => {
 	await runInDurableObject(newLedger(), (_, { storage }) => {
 		fc.assert(
 			fc.property(

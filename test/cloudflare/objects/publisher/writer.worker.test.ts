@@ -50,7 +50,7 @@ async function within(
 	});
 }
 
-test('continues from its own copy while KV returns an old state, even after a restart', () =>
+test('the skill writer uses its own copy while KV returns an old state, even after a restart', () =>
 	within(async (open) => {
 		const { kv, values, control, names } = memoryKv();
 		control.stale = new Map(values);
@@ -62,7 +62,7 @@ test('continues from its own copy while KV returns an old state, even after a re
 		expect(names()).toEqual(['a', 'b']);
 	}));
 
-test('uses KV after its own copy has become old', () =>
+test('the skill writer reads KV again after its own copy has expired', () =>
 	within(async (open) => {
 		const { kv, values, names } = memoryKv();
 		await open(kv, 0).change(put('a'));
@@ -71,7 +71,7 @@ test('uses KV after its own copy has become old', () =>
 		expect(names()).toEqual(['b']);
 	}));
 
-test('writes the index last, and once for all waiting changes', () =>
+test('the skill writer writes the index last, and only once for all waiting changes', () =>
 	within(async (open) => {
 		const { kv, written } = memoryKv();
 		const writer = open(kv);
@@ -80,7 +80,7 @@ test('writes the index last, and once for all waiting changes', () =>
 		expect(written).toEqual(['body', 'search', 'index', 'body', 'body', 'search', 'retired', 'index']);
 	}));
 
-test('fails and undoes a change whose index cannot be written', () =>
+test('a change fails and is undone if its index cannot be written', () =>
 	within(async (open) => {
 		vi.spyOn(console, 'error').mockImplementation(() => {});
 		const { kv, control, names } = memoryKv();
@@ -93,7 +93,7 @@ test('fails and undoes a change whose index cannot be written', () =>
 		expect(names()).toEqual(['a', 'c']);
 	}));
 
-test('writes an index that a crash left unwritten before the next change', () =>
+test('before the next change, the skill writer writes an index that a crash left unwritten', () =>
 	within(async (open, store) => {
 		const { kv, names } = memoryKv();
 		await open(kv).change(put('a'));
@@ -114,14 +114,14 @@ test('writes an index that a crash left unwritten before the next change', () =>
 		expect(names()).toEqual(['a', 'b']);
 	}));
 
-test('the writer’s own copy may have any size and any characters', () =>
+test('the skill writer’s own copy can have more than 2 MB and any characters', () =>
 	within(async (_, store) => {
 		const written = { index: `x${'😀'.repeat(1_300_000)}`, retired: '', at: 1, pending: false };
 		store.save(written);
 		expect(store.read()).toEqual({ ...written, retired: null });
 	}));
 
-test('keeps the vectors of unchanged texts; changed texts are found by words', () =>
+test('keeps the vectors of unchanged skills, and changed skills are found by their words', () =>
 	within(async (open) => {
 		const { kv, values } = memoryKv();
 		const names = ['a', 'b'];
