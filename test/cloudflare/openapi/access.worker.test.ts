@@ -152,7 +152,7 @@ function isOpenToToken({ access }: Operation, scope: (typeof tokenScopes)[number
 	return access !== 'admin' && access !== 'keys' && findTokenScope(access) === scope;
 }
 
-describe('every operation, as in the table of rights,', () => {
+describe('every operation, according to the table of rights,', () => {
 	test('refuses callers without a credential, unless it is public', async () => {
 		const session = await createSession(actors['a key with the role admin'] ?? expect.unreachable());
 		for (const operation of operations) {
@@ -170,7 +170,7 @@ describe('every operation, as in the table of rights,', () => {
 		'a key with the scope admin alone',
 		'a key with the scope keys alone',
 		'a key with all scopes and the role customer',
-	])('answers or refuses %s', async (name) => {
+	])('is allowed or refused to %s', async (name) => {
 		const actor = actors[name] ?? expect.unreachable();
 		const session = await createSession(actor);
 		for (const operation of operations) {
@@ -190,7 +190,7 @@ describe('every operation, as in the table of rights,', () => {
 		}
 	});
 
-	test.each(tokenScopes)('answers or refuses a token of its session with the scope %s', async (scope) => {
+	test.each(tokenScopes)('is allowed or refused to a session token with the scope %s', async (scope) => {
 		const ann = actors['a key with the role admin'] ?? expect.unreachable();
 		const session = await createSession(ann);
 		const body = JSON.stringify({ scopes: [scope] });
@@ -233,7 +233,7 @@ describe('the fields of a new session', () => {
 			}
 	});
 
-	test('a customer may name themselves, and set a smaller budget than the agent', async () => {
+	test('a customer is allowed to name themselves, and to set a budget up to the agent’s budget', async () => {
 		for (const [who, more] of [
 			['a key with the role customer', { user: 'carl' }],
 			['an account with the role customer', { user: 'carl' }],
@@ -245,7 +245,7 @@ describe('the fields of a new session', () => {
 		}
 	});
 
-	test('only an admin raises the budget of a session, and staff may change its title', async () => {
+	test('only an admin is allowed to change the budget of a session, and staff can change its title', async () => {
 		const session = await createSession(actors['a key with the role admin'] ?? expect.unreachable());
 		const change = (name: string, body: object) =>
 			actors[name]?.ask(`/v1/sessions/${session}`, {
@@ -262,7 +262,7 @@ describe('the fields of a new session', () => {
 	});
 });
 
-test('the document names the role of each operation, and names a token only if a scope allows the operation', () => {
+test('the document names the role of each operation, and whether a session token is allowed', () => {
 	const document = createDocument();
 	for (const { id, access, path, method } of operations) {
 		const spec = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method];

@@ -178,7 +178,7 @@ test('the document describes every answer to a new session', async () => {
 	await ask('getSession', { id });
 });
 
-test('the document describes accepted runs of every operation that starts one', async () => {
+test('the document describes the answer 202 of every operation that starts a run', async () => {
 	const headers = { prefer: 'respond-async' };
 	const id = await create();
 	play(
@@ -278,7 +278,7 @@ test('the document describes every answer to a webhook', async () => {
 	await ask('followRun', { id: String(sessionId) });
 });
 
-test('the document describes itself and its page', async () => {
+test('the document describes the routes of the document and of its page', async () => {
 	const files: Readonly<Record<string, readonly [type: string, text: string]>> = {
 		'/docs': ['text/html; charset=utf-8', '<!doctype html>'],
 		'/openapi.json': ['application/json', '{"openapi":"3.1.1"}'],

@@ -45,7 +45,7 @@ const specs = Object.entries(document.paths).flatMap(([path, item]) =>
 const inOrder = (lines: readonly string[]) => [...lines].sort();
 
 describe('the document', () => {
-	test('has exactly the routes of a Worker with all optional parts', () => {
+	test('has exactly the routes of a Worker with all plugins', () => {
 		const routes = app.routes.filter(
 			({ method, path }) => !pagePaths.includes(path) && method !== 'ALL' && path !== '/*',
 		);
@@ -95,7 +95,7 @@ describe('the document', () => {
 		}
 	});
 
-	test('is well-formed OpenAPI 3.1: known fields, one kind of example, media types with a schema', () => {
+	test('is well-formed OpenAPI 3.1', () => {
 		expect(document.openapi).toMatch(/^3\.1\.\d$/);
 		const manifest: unknown = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../../package.json'), 'utf8'));
 		expect(document.info.version).toBe(v.parse(v.object({ version: v.string() }), manifest).version);
@@ -121,7 +121,7 @@ describe('the document', () => {
 		}
 	});
 
-	test('has an empty schema only for fields of any JSON', () => {
+	test('has no empty schema for a parameter or a body', () => {
 		const empty = [...walk(document)].filter(
 			([path, value]) => /\/schema$/.test(path) && Object.keys(value).length === 0,
 		);
@@ -142,7 +142,7 @@ describe('every example', () => {
 		expect(seen).toBeGreaterThan(50);
 	});
 
-	test('passes the check of a request, and has only fields of the answer’s schema', () => {
+	test('passes the validation of its route, and has no field that the schema of the answer lacks', () => {
 		for (const [name, { json, examples = {}, answers }] of listed) {
 			for (const example of Object.values(examples))
 				if (json !== undefined) expect(v.is(json, example), name).toBe(true);
@@ -155,7 +155,7 @@ describe('every example', () => {
 		}
 	});
 
-	test('exists for every JSON body and answer', () => {
+	test('is present: every JSON body and every JSON answer has an example', () => {
 		for (const [name, { json, examples, answers }] of listed) {
 			if (json !== undefined) expect(Object.keys(examples ?? {}), name).not.toEqual([]);
 			for (const [status, answer] of Object.entries(answers)) {
@@ -165,7 +165,7 @@ describe('every example', () => {
 		}
 	});
 
-	test('of a stream consists of events', () => {
+	test('of a stream consists of valid events', () => {
 		const data = [
 			...operations.followRun.answers[200].also['text/event-stream'].example.matchAll(/^event: (.+)\ndata: (.+)$/gm),
 		];
@@ -185,18 +185,18 @@ describe('every example', () => {
 	});
 });
 
-test('a value with several possible schemas has all of them in the document', () => {
+test('a value with several possible schemas lists all of these schemas in the document', () => {
 	const body = document.paths['/v1/sessions/{id}/tool-results']?.post?.requestBody?.content['application/json'];
 	const anyOf = [{ $ref: '#/components/schemas/Approval' }, { $ref: '#/components/schemas/ToolResult' }];
 	expect(body).toHaveProperty('schema.items', { anyOf });
 });
 
-test('a number in a query is a number in the document', () => {
+test('the document describes a numeric query parameter as an integer', () => {
 	const limit = document.paths['/v1/sessions']?.get?.parameters.find(({ name }) => name === 'limit');
 	expect(limit).toMatchObject({ schema: { type: 'integer', minimum: 1, maximum: 100 }, description: 'Default: 20.' });
 });
 
-test('a list has its default limit, and a cursor that is a text', () => {
+test('a list has a default limit, and its cursor is a string', () => {
 	const find = (path: string, wanted: string) =>
 		document.paths[path]?.get?.parameters.find(({ name }) => name === wanted);
 	for (const name of ['messages', 'files', 'changes']) {
