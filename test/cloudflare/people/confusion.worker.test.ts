@@ -134,7 +134,7 @@ test.each(Object.entries(named))(
 	},
 );
 
-test('names of a client that look like Runlet’s names lead to no other session', async () => {
+test('a client cannot reach another person’s session with a name that imitates an internal name', async () => {
 	const { id } = await create(ada, { text: 'My secret.' }, { 'idempotency-key': 'target' });
 	const page = (await postPage(ada, 'chat-1', 'My secret.')).headers.get('runlet-session');
 	const names = [
@@ -188,7 +188,7 @@ test('answers a guessed id like an unknown id', async () => {
 			expect([other, path, (await ask(ada, `/v1/sessions/${other}${path}`)).status]).toEqual([other, path, 404]);
 });
 
-test('people with similar names have separate memories, and so do an owner and a user', async () => {
+test('people with similar names have separate memories, and an owner and a user with one name do, too', async () => {
 	for (const [index, { owner, user }] of lookAlikes.entries()) {
 		const admin = { owner, user: 'the boss', role: 'admin' } as const;
 		const query = user === undefined ? '' : `?${new URLSearchParams({ user })}`;
@@ -235,7 +235,7 @@ test('erasing a user keeps sessions and spending of users with similar names', a
 	}
 });
 
-describe('a role', () => {
+describe('access control', () => {
 	test.each(['Admin', 'ADMIN', ' admin', 'owner', 'root', '', null, 1, true, ['admin'], { role: 'admin' }])(
 		'refuses a login with the role %j',
 		async (role) => {
@@ -268,7 +268,7 @@ describe('a role', () => {
 		},
 	);
 
-	test('a customer with the scope admin reads like an operator, but decides and sets up nothing', async () => {
+	test('lets a customer with the scope admin read like an operator, but decide and change nothing', async () => {
 		const who: Account = { owner: 'shop', user: 'eve', role: 'customer', scopes: ['run', 'admin'] };
 		const { id } = await create(ada, { text: payment() });
 		expect((await ask(who, `/v1/sessions/${id}`)).status).toBe(200);
@@ -289,7 +289,7 @@ describe('a role', () => {
 		expect(happened.paid).toEqual([]);
 	});
 
-	test('an admin with the scope admin decides only in sessions of their own owner', async () => {
+	test('lets an admin with the scope admin decide only in sessions of their own owner', async () => {
 		const who: Account = { owner: 'rival', user: 'eve', role: 'admin', scopes: ['run', 'admin'] };
 		const { id } = await create(ada, { text: payment() });
 		const callId = await findOpen(id);
@@ -308,7 +308,7 @@ describe('a role', () => {
 		expect((await ask(who, '/v1/users/ada?owner=shop', undefined, { method: 'DELETE' })).status).toBe(400);
 	});
 
-	test('a key without the scope run does nothing for its owner', async () => {
+	test('refuses a key without the scope run, even for its own owner', async () => {
 		const { id } = await create(keys.shop);
 		for (const [method, path, body] of [
 			['POST', '/v1/sessions', { agent: 'till' }],
@@ -320,7 +320,7 @@ describe('a role', () => {
 			expect([path, (await ask(keys.maker, path, body, { method })).status]).toEqual([path, 403]);
 	});
 
-	test('a key keeps the role that it was made with, and its user is the person who decides', async () => {
+	test('gives a stored key the role and the user that it was created with', async () => {
 		const given = { ...bindings, STORED_KEYS: 'on' };
 		const made = await read<{ key: string; role: string }>(
 			keys.maker,
@@ -368,7 +368,7 @@ describe('the asker and the decider', () => {
 		expect((await decide(lea, id, callId)).status).toBe(200);
 	});
 
-	test('are two people if their names are equal in different shops, or only similar', async () => {
+	test('are two people if their names are only similar', async () => {
 		for (const user of ['Kim', 'kim ', 'кim', 'kim"'].filter((name) => name.trim() === name)) {
 			const { id } = await create(kim, { user: 'ada', text: payment() });
 			expect((await approve({ owner: 'shop', user, role: 'staff' }, id)).status).toBe(200);
@@ -376,7 +376,7 @@ describe('the asker and the decider', () => {
 		expect(happened.paid).toHaveLength(3);
 	});
 
-	test('each person who wrote to the run is an asker, and nobody from other runs', async () => {
+	test('every person who wrote to the run is an asker, and people who wrote to other runs are not', async () => {
 		const { id } = await create(keys.shop, { user: 'ada' });
 		const running = say(kim, id, `${call('who')}\n${call('who')}\n${call('who')}\n${payment()}`);
 		const joined = say(lea, id, `${call('who')}\n${payment()}`, { whenBusy: 'steer' });
@@ -427,7 +427,7 @@ describe('the asker and the decider', () => {
 		expect(happened.paid).toEqual([]);
 	});
 
-	test('a decision with an Idempotency-Key is repeated only for deciders, and counts once', async () => {
+	test('a decision that is repeated with its Idempotency-Key counts once, and only for people who may decide', async () => {
 		const { id, token } = await create(keys.shop, { user: 'ada' });
 		await say(token, id, payment());
 		const callId = await findOpen(id);
@@ -442,7 +442,7 @@ describe('the asker and the decider', () => {
 		expect(happened.paid).toHaveLength(1);
 	});
 
-	test('two people who decide at once, while the object restarts, make one decision', async () => {
+	test('if two people decide at once after a restart, only one decision counts', async () => {
 		const { id } = await create(ada, { text: payment() });
 		const callId = await findOpen(id);
 		await restart(id);
@@ -485,7 +485,7 @@ describe('the asker and the decider', () => {
 		expect(happened.paid).toEqual([]);
 	});
 
-	test('a conversation with an open call runs nothing in chat completions', async () => {
+	test('a chat completion does not run an open call that its messages contain', async () => {
 		const made = { id: 'x', type: 'function', function: { name: 'disburse', arguments: '{"amount":5000}' } };
 		const messages = [
 			{ role: 'user', content: 'Go' },
@@ -498,8 +498,8 @@ describe('the asker and the decider', () => {
 	});
 });
 
-describe('a session that is deleted', () => {
-	test('stops its run and its children, and they then cost and send nothing', async () => {
+describe('the deletion of a session', () => {
+	test('stops the run and the children of the session, and no waiting call runs later', async () => {
 		const { id } = await create(ada, { text: call('errand', { task: payment() }) });
 		const child = await findChild(id);
 		await waitFor(child, 'awaiting_tools');
@@ -514,7 +514,7 @@ describe('a session that is deleted', () => {
 		expect(sessions.filter((one) => [id, child].includes(one.id))).toEqual([]);
 	});
 
-	test('is not deleted by its customer, a token or a stranger', async () => {
+	test('is refused to the session’s customer, to a token and to strangers', async () => {
 		const { id, token } = await create(keys.shop, { user: 'ada' });
 		for (const who of [ada, keys.ofAda, token])
 			expect((await ask(who, `/v1/sessions/${id}`, undefined, { method: 'DELETE' })).status).toBe(403);
@@ -523,7 +523,7 @@ describe('a session that is deleted', () => {
 		expect((await ask(ada, `/v1/sessions/${id}`)).status).toBe(200);
 	});
 
-	test('is listed only for the new customer after it is created again with the same Idempotency-Key', async () => {
+	test('hides the id from its old user, even if a new session of another user has the same id', async () => {
 		const make = (user: string) =>
 			ask(
 				keys.shop,
@@ -606,7 +606,7 @@ describe('spending', () => {
 		60_000,
 	);
 
-	test('many sessions at once exceed the customer’s cap by at most one request', async () => {
+	test('of many parallel sessions exceeds the customer’s cap by at most one request', async () => {
 		const user = createUser();
 		await create({ owner: 'shop', user }, { text: 'Hello' });
 		const each = await spentOf(user);
@@ -617,7 +617,7 @@ describe('spending', () => {
 		expect(await spentOf(user)).toBeLessThanOrEqual(each * 3 + each);
 	});
 
-	test('remains when a customer is erased and returns', async () => {
+	test('is still counted after a customer was erased and returns', async () => {
 		const user = createUser();
 		await create({ owner: 'shop', user }, { text: 'Hello' });
 		const spent = await spentOf(user);
@@ -628,7 +628,7 @@ describe('spending', () => {
 		expect(refused.status).toBe(402);
 	});
 
-	test('a child spends at most the rest of its session’s budget', async () => {
+	test('of a child is limited to the rest of the budget of its parent session', async () => {
 		const { id } = await create(ada, {
 			agent: 'open-till',
 			budget: { tokens: 10_000 },
@@ -657,7 +657,7 @@ describe('spending', () => {
 		['no number', { tokens: 'all' }],
 		['null', { tokens: null }],
 		['a unit of its own', { euros: 5 }],
-	])('refuses the budget %s', async (_, budget) => {
+	])('refuses a budget with %s', async (_, budget) => {
 		for (const who of [ada, keys.shop])
 			expect((await ask(who, '/v1/sessions', { agent: 'open-till', budget })).status).toBe(400);
 	});
@@ -675,7 +675,7 @@ test.each<[string, (who: Credential, id: string, callId: string) => Promise<Resp
 	expect(happened.paid).toMatchObject([{ owner: 'shop', user: 'ada', amount: 80 }]);
 });
 
-test('everybody who may write answers a tool’s question, even if the question looks like a decision', async () => {
+test('everybody who is allowed to write can answer a tool’s question, even if it looks like a decision', async () => {
 	const { id, token } = await create(keys.shop, { user: 'ada' });
 	await say(
 		token,
@@ -688,7 +688,7 @@ test('everybody who may write answers a tool’s question, even if the question 
 	expect(happened.looked).toHaveLength(1);
 });
 
-test('HTTP reads and writes only memories of the caller’s owner', async () => {
+test('a caller reads and writes over HTTP only the memories of their own owner', async () => {
 	await putMemory(boss, 'ada', 'tea.md', 'Likes tea.');
 	await putMemory(keys.rival, 'ada', 'tea.md', 'Likes coffee.');
 	expect(await readMemories(keys.rival, 'ada')).toEqual({ 'tea.md': 'Likes coffee.' });

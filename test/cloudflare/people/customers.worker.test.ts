@@ -89,7 +89,7 @@ const attempts: Readonly<
 
 describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 	describe.each(agents)('of the agent %s', (agent) => {
-		test.each(Object.entries(attempts))('does not allow their own call %s', async (_, tryOut) => {
+		test.each(Object.entries(attempts))('cannot approve their own call %s', async (_, tryOut) => {
 			const { id } = await create(who, { agent, text: payment() });
 			await restart(id);
 			await tryOut(who, id, await findOpen(id), agent);
@@ -97,7 +97,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 			expect(happened.asked).toEqual([]);
 		});
 
-		test.each(Object.entries(attempts))('does not allow the call of a child %s', async (_, tryOut) => {
+		test.each(Object.entries(attempts))('cannot approve the call of a child %s', async (_, tryOut) => {
 			const { id } = await create(who, { agent, text: call('loose', { task: payment() }) });
 			await restart(id);
 			await tryOut(who, id, await findOpen(id), agent).catch(() => {});
@@ -105,7 +105,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 			expect(happened.asked).toEqual([]);
 		});
 
-		test('does not approve the call of a background child, at the child or at its parent', async () => {
+		test('cannot approve the call of a background child, neither in the child nor in its parent', async () => {
 			const { id } = await create(who, { agent, text: call('loose_errand', { task: payment() }) });
 			const child = await findChild(id);
 			await waitFor(child, 'awaiting_tools');
@@ -135,13 +135,13 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 		['with dollars in place of tokens', { budget: { usd: 0.01 } }, 'budget'],
 		['with more tokens, and dollars', { budget: { tokens: 50_001, usd: 0.01 } }, 'budget'],
 	];
-	test.each(bodies)('creates no session %s', async (_, body, field) => {
+	test.each(bodies)('cannot create a session %s', async (_, body, field) => {
 		const refused = await ask(who, '/v1/sessions', { agent: 'open-till', ...body });
 		expect(refused.status).toBe(403);
 		expect(await refused.json()).toMatchObject({ error: { code: 'forbidden', data: { field } } });
 	});
 
-	test('creates sessions for themselves, also with their own name and a smaller budget', async () => {
+	test('can create sessions for themselves, even with their own name and a smaller budget', async () => {
 		for (const body of [{}, { user: 'ada' }, { budget: { tokens: 50_000 } }, { budget: { tokens: 10, usd: 1 } }])
 			expect(await create(who, { agent: 'open-till', ...body })).toMatchObject({
 				user: 'ada',
@@ -149,7 +149,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 			});
 	});
 
-	test('writes, reads, answers, stops and keeps files in their own session, whoever created it', async () => {
+	test('can write, read, answer, stop and store files in their own session, even if a colleague created it', async () => {
 		const { id } = await create(kim, { user: 'ada', text: call('inquire', { question: 'Which?' }) });
 		expect((await answer(who, id, 'This.')).status).toBe(200);
 		expect((await say(who, id, call('hand_work'))).status).toBe(200);
@@ -176,7 +176,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 		['POST', '/fork', () => ({})],
 		['POST', '/links', () => ({ callId: 'call_1' })],
 	];
-	test.each(managing)('may not %s …%s in their own session', async (method, path, toBody) => {
+	test.each(managing)('is not allowed to %s …%s in their own session', async (method, path, toBody) => {
 		const { id } = await create(who, { agent: 'open-till', text: 'Hello' });
 		const refused = await ask(who, `/v1/sessions/${id}${path}`, toBody(id), { method });
 		expect(refused.status).toBe(403);
@@ -225,14 +225,14 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 		['DELETE', '/v1/mcp/x/login'],
 		['POST', '/v1/sessions/import', { session: {} }],
 	];
-	test.each(ofShop)('may not %s %s', async (method, path, body) => {
+	test.each(ofShop)('is not allowed to %s %s', async (method, path, body) => {
 		await putMemory(boss, 'ada', 'a.md', 'Likes tea.');
 		const refused = await ask(who, path, body, { method });
 		expect(refused.status).toBe(403);
 		expect(JSON.stringify(await refused.json())).not.toMatch(/tea|rival/);
 	});
 
-	test('lists only their own sessions, whoever created them and with any query', async () => {
+	test('lists only their own sessions with any query, even if a colleague created them', async () => {
 		const own = [
 			(await create(who)).id,
 			(await create(kim, { user: 'ada' })).id,
@@ -312,7 +312,7 @@ describe.each<[string, Credential]>([
 		},
 	);
 
-	test('reaches no session of the customer by pages, completions or MCP', async () => {
+	test('cannot reach a session of the customer by pages, chat completions or MCP', async () => {
 		const { id } = await create(ada, { text: 'My secret.' });
 		const count = (await readMessages(id)).length;
 		const page = await postPage(who, id, 'Hi');
@@ -338,7 +338,7 @@ describe.each<[string, Credential]>([
 	});
 });
 
-test('the token of a customer’s page reads and writes its session, decides nothing and opens nothing else', async () => {
+test('the token of a customer’s page cannot decide, and opens only its own session', async () => {
 	const { id, token } = await create(keys.shop, { user: 'ada', text: payment() });
 	const other = await create(keys.shop, { user: 'ada' });
 	expect((await decide(token, id, await findOpen(id))).status).toBe(403);
@@ -362,7 +362,7 @@ test('the token of a customer’s page reads and writes its session, decides not
 	expect((await ask(token, '/mcp/till', { jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(403);
 });
 
-test('a customer with a link decides as the link’s person, but not about a call that they asked for', async () => {
+test('a link for a customer cannot approve the customer’s own call, and a link for a colleague can', async () => {
 	const { id } = await create(ada, { text: payment() });
 	expect((await clickNew(kim, id, { for: 'ada' })).status).toBe(403);
 	expect(happened.paid).toEqual([]);
@@ -373,7 +373,7 @@ test('a customer with a link decides as the link’s person, but not about a cal
 test.each<[string, Credential]>([
 	['a colleague', kim],
 	['the desk', keys.desk],
-])('%s raises no budget, erases nobody and sets nothing up', async (_, who) => {
+])('%s cannot raise a budget, erase a user or set up tools', async (_, who) => {
 	const { id } = await create(ada, { agent: 'open-till', text: 'Hello' });
 	for (const [method, path, body] of [
 		['PATCH', `/v1/sessions/${id}`, { budget: { tokens: 50_000_000 } }],
@@ -401,7 +401,7 @@ test.each<[string, Credential]>([
 	expect((await look(keys.root, id)).title).toBe('Hello');
 });
 
-test('a session of chat completions belongs to the customer of the key, whatever the body says', async () => {
+test('a session of chat completions belongs to the customer of the key, even if the body names another', async () => {
 	const response = await complete(keys.ofBen, 'Hi', {
 		user: 'ada',
 		safety_identifier: 'ada',

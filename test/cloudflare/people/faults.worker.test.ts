@@ -72,10 +72,10 @@ async function toSeen(response: Response) {
 	return { status: response.status, text: await response.text() };
 }
 
-describe('a provider that refuses the Worker’s key', () => {
+describe('the error of a provider that refuses the Worker’s key', () => {
 	beforeEach(() => void play(...Array.from({ length: 20 }, () => refused)));
 
-	test.each(Object.entries(ways))('shows a customer a neutral text and an id: %s', async (_, way) => {
+	test.each(Object.entries(ways))('shows a customer only a neutral text and an id: %s', async (_, way) => {
 		for (const who of [ada, keys.ofAda]) {
 			const { status = 502, text } = await way(who);
 			expect(text).not.toMatch(secret);
@@ -94,7 +94,7 @@ describe('a provider that refuses the Worker’s key', () => {
 		}
 	});
 
-	test('is hidden from the holder of a token, whoever made the token', async () => {
+	test('is hidden from the holder of a token, even if an admin made the token', async () => {
 		const { id } = await create(boss, { user: 'ada' });
 		const { token } = await makeToken(boss, id);
 		const said = await (await say(token, id, 'Hello')).text();
@@ -111,7 +111,7 @@ describe('a provider that refuses the Worker’s key', () => {
 		expect(JSON.stringify([result, await (await ask(ada, `/v1/sessions/${id}/events`)).text()])).not.toMatch(secret);
 	});
 
-	test('is sent to a callback without the provider’s error text', async () => {
+	test('is sent to a callback without the text of the provider', async () => {
 		const url = `${inject('receiver')}/${crypto.randomUUID()}`;
 		await fetch(url, { method: 'PUT', body: '[]' });
 		expect((await deliver({ message: { text: 'Hello', callback: url } })).status).toBe(202);
@@ -122,7 +122,7 @@ describe('a provider that refuses the Worker’s key', () => {
 	});
 });
 
-test('shows a refusal of the model as a fault of the service, and shows a customer that a model is busy', async () => {
+test('shows a customer a provider’s error with a neutral text and a status that fits the error', async () => {
 	const failures = [
 		['invalid_request', 502, 'provider_error'],
 		['unknown_model', 503, 'not_configured'],
@@ -141,7 +141,7 @@ test('shows a refusal of the model as a fault of the service, and shows a custom
 	}
 });
 
-test('hides from a customer an error that the project’s own provider throws', async () => {
+test('hides the text of an error that the project’s own provider throws from a customer', async () => {
 	for (const error of [
 		new RunletError('auth', 'No HOUSE_KEY.'),
 		Object.assign(new Error('No HOUSE_KEY.'), { status: 401 }),
@@ -153,7 +153,7 @@ test('hides from a customer an error that the project’s own provider throws', 
 	}
 });
 
-test('names a wrong variable only to an admin, and gives others the id of their request', async () => {
+test('names an invalid variable only to an admin, and gives other callers the id of their request', async () => {
 	const given = { given: { ...bindings, DAY_BUDGET_USD: 'lots' } };
 	for (const who of [undefined, ada, keys.ofAda]) {
 		const response = await ask(who, '/v1/agents', undefined, given);

@@ -268,7 +268,7 @@ test.each(Object.entries(refused))(
 	},
 );
 
-test('a policy sees an asker as the identity of the request, by every way of deciding', async () => {
+test('the policy gets the asker of the call, whichever way a person decides', async () => {
 	const id = await makeSession();
 	await say(keys.ofKim, id, payment());
 	const callId = await findOpen(id);
@@ -286,7 +286,7 @@ test('the asker of an earlier run is not an asker of the present run', async () 
 	expect(happened.paid).toMatchObject([{ amount: 80 }]);
 });
 
-test('an asker may deny their own call in every way', async () => {
+test('an asker is allowed to deny their own call in every way', async () => {
 	for (const deny of [
 		(id: string, callId: string) => decide(kim, id, callId, { approve: false, reason: 'A mistake.' }),
 		(id: string, callId: string) => decide(keys.ofKim, id, callId, { approve: false }),
@@ -303,7 +303,7 @@ test('an asker may deny their own call in every way', async () => {
 test.each<[string, string]>([
 	['a child in the background', call('errand', { task: payment() })],
 	['a child of a child in the background', call('mid_errand', { task: call('hand', { task: payment() }) })],
-])('a call of %s is decided by links and tokens of others, but not of its asker', async (_, text) => {
+])('a call of %s cannot be approved by its asker, but by a link of another person', async (_, text) => {
 	const { id: parent } = await create(kim, { user: 'ada', text });
 	const id = await findChild(parent);
 	await expect.poll(async () => (await look(keys.root, id)).status).toMatch(/^awaiting/);

@@ -120,7 +120,7 @@ describe.each(Object.entries(claims))('an import %s', (_, change) => {
 	});
 });
 
-test('nobody can approve an open call of an import before its run continues', async () => {
+test('nobody can approve a call that was open when its session was exported', async () => {
 	const { id } = await create(ada, { text: payment() });
 	const document = await exportOf(kim, id);
 	const imported = await read(boss, '/v1/sessions/import', document);
@@ -181,7 +181,7 @@ test('provider data of imported messages is sent to no provider', async () => {
 	expect(JSON.stringify(requests().at(-1)?.messages)).not.toContain('planted');
 });
 
-test('the budget of an import is at most the agent’s, unless the importer may raise it', async () => {
+test('an admin’s import keeps a budget above the agent’s budget, and other people cannot import', async () => {
 	const { id } = await create(ada, { agent: 'open-till', text: 'Hello' });
 	const document = await exportOf(kim, id);
 	Object.assign(document.session, { budget: { ...Object(document.session.budget), limit: { tokens: 999_999_999 } } });
@@ -195,7 +195,7 @@ test.each<[string, Credential]>([
 	['a customer with a key', keys.ofAda],
 	['a colleague', kim],
 	['the desk', keys.desk],
-])('%s may import nothing, for themselves or for others', async (_, who) => {
+])('%s is not allowed to import a session, neither for themselves nor for others', async (_, who) => {
 	const document = await makeDocument();
 	for (const query of ['', '?user=ada', '?user=ben', '?user=boss'])
 		expect((await importAs(who, document, query)).status).toBe(403);
@@ -250,7 +250,7 @@ describe('a fork', () => {
 		expect((await decide(lea, forked.id, callId)).status).toBe(200);
 	});
 
-	test('of a waiting session has no open decision', async () => {
+	test('of a waiting session has no call that waits for a decision', async () => {
 		const { id } = await create(ada, { text: payment() });
 		const forked = await read(kim, `/v1/sessions/${id}/fork`, {});
 		expect((await decide(lea, forked.id, await findOpen(id))).status).toBe(409);
@@ -258,7 +258,7 @@ describe('a fork', () => {
 		expect(happened.paid).toHaveLength(1);
 	});
 
-	test('does not keep a raised budget if the person who forks may not raise it', async () => {
+	test('keeps a raised budget only if the person who forks is allowed to raise it', async () => {
 		const { id } = await create(boss, { agent: 'open-till', user: 'ada', budget: { tokens: 1_000_000 } });
 		await waitFor(id, 'idle');
 		expect((await read(kim, `/v1/sessions/${id}/fork`, {})).budget.limit).toEqual({ tokens: 50_000 });
@@ -270,7 +270,7 @@ describe('a fork', () => {
 		['another customer', ben, 403],
 		['somebody of another shop', otherBoss, 404],
 		['an operator', keys.root, 403],
-	])('is not made by %s', async (_, who, status) => {
+	])('is refused to %s', async (_, who, status) => {
 		const { id } = await create(ada, { text: 'Hello' });
 		expect((await ask(who, `/v1/sessions/${id}/fork`, {})).status).toBe(status);
 		const { token } = await makeToken(kim, id, { scopes: ['read', 'message', 'approve'] });

@@ -96,7 +96,7 @@ describe.each(Object.entries(waiting))('%s', (_, [make, kind]) => {
 		['the desk, whose key names nobody', keys.desk],
 		['the boss', boss],
 		['the server', keys.shop],
-	])('is shown to %s, with its customer', async (_, who) => {
+	])('is listed in the inbox for %s, with its customer', async (_, who) => {
 		const id = await make();
 		await waitForEntry(id);
 		expect(await findEntry(who, id)).toMatchObject({ sessionId: id, user: 'ada', kind });
@@ -105,7 +105,7 @@ describe.each(Object.entries(waiting))('%s', (_, [make, kind]) => {
 		expect(await findEntry(who, id, '&user=ben')).toBeUndefined();
 	});
 
-	test('is hidden from other shops and from customers', async () => {
+	test('is not listed in the inbox for other shops and customers', async () => {
 		const id = await make();
 		await waitForEntry(id);
 		for (const who of [otherBoss, keys.rival]) expect(await findEntry(who, id)).toBeUndefined();
@@ -117,7 +117,7 @@ describe.each(Object.entries(waiting))('%s', (_, [make, kind]) => {
 				expect((await ask(who, `/v1/approvals${query}`)).status).toBe(403);
 	});
 
-	test('is shown for one owner or all owners to an operator, who decides nothing', async () => {
+	test('is listed for an operator by one owner or all owners, but an operator cannot decide', async () => {
 		const id = await make();
 		await waitForEntry(id);
 		expect(await findEntry(keys.root, id)).toBeUndefined();
@@ -129,7 +129,7 @@ describe.each(Object.entries(waiting))('%s', (_, [make, kind]) => {
 		expect(happened.paid).toEqual([]);
 	});
 
-	test.runIf(kind !== 'result')('can be decided with the data of the list, and then leaves the list', async () => {
+	test.runIf(kind !== 'result')('can be decided with the data of the inbox, and then leaves the inbox', async () => {
 		const id = await make();
 		await waitForEntry(id);
 		const entry = await findEntry(kim, id);
@@ -172,7 +172,7 @@ const odd = [
 	'é',
 ];
 
-test.each(odd)('lists a customer called %j by exactly that name', async (user) => {
+test.each(odd)('inbox and session list find a customer called %j only by exactly that name', async (user) => {
 	const { id } = await create(keys.shop, { user, text: payment() });
 	const other = await create(ada, { text: payment() });
 	await waitForEntry(id);
@@ -190,7 +190,7 @@ test.each(odd)('lists a customer called %j by exactly that name', async (user) =
 	expect(happened.paid).toMatchObject([{ owner: 'shop', user }]);
 });
 
-test('staff see the sessions, spending and memories of their owner, and an operator of all owners', async () => {
+test('staff see the data of their own owner’s users, and an operator can name any owner', async () => {
 	const { id } = await create(ada, { text: 'Hello' });
 	await putMemory(boss, 'ada', 'tea.md', 'Likes tea.');
 	for (const who of [kim, lea, keys.desk, keys.ofKim]) {

@@ -141,7 +141,7 @@ describe('a revoked stored key', () => {
 			}),
 	};
 
-	test.each(Object.entries(legacies))('decides and reads nothing by %s', async (_, inherit) => {
+	test.each(Object.entries(legacies))('can no longer decide or read by %s', async (_, inherit) => {
 		const { id } = await create(ada, { text: payment() });
 		const callId = await findOpen(id);
 		const tryOut = await inherit(id, callId);
@@ -168,7 +168,7 @@ describe('a revoked stored key', () => {
 		},
 	);
 
-	test('decides nothing about a child’s call through its link', async () => {
+	test('can no longer decide about a child’s call by a link', async () => {
 		const { id } = await create(ada, { text: call('hand', { task: payment() }) });
 		const { question } = await look(keys.root, id);
 		const links = await asMade(`/v1/sessions/${id}/links`, { callId: question?.callId });
@@ -179,7 +179,7 @@ describe('a revoked stored key', () => {
 	});
 });
 
-test('links of a removed or replaced key decide nothing', async () => {
+test('links and tokens of a removed or expired key decide nothing', async () => {
 	const restored: (() => void)[] = [];
 	try {
 		for (const change of ['gone', 'over'] as const) {
@@ -234,7 +234,7 @@ test.each(makers)(
 	},
 );
 
-test('a token names its person only if the request proves the user of the session', async () => {
+test('the request for a token is refused if it names another user than the user of the session', async () => {
 	const { id } = await create(keys.shop, { user: 'ada' });
 	expect((await ask(keys.shop, `/v1/sessions/${id}/token`, { user: 'ada' })).status).toBe(201);
 	for (const user of ['ben', 'ADA', 'аda', 'ada ', '']) {
@@ -257,7 +257,7 @@ test.each(['', ' ', ' kim', 'kim ', 'kim\n', 'a'.repeat(201), 7, null, ['kim'], 
 	},
 );
 
-describe('a session that was deleted and created again with its name', () => {
+describe('a session that was deleted and created again with the same id', () => {
 	const post = (text: string) =>
 		ask(
 			keys.shop,
@@ -283,7 +283,7 @@ describe('a session that was deleted and created again with its name', () => {
 		expect(happened.paid).toEqual([]);
 	});
 
-	test('is open to pages and chat completions only of the same person', async () => {
+	test('is open only to a page of the same person', async () => {
 		const chat = crypto.randomUUID();
 		const page = (who: Credential) =>
 			ask(who, '/v1/ui/till', {
@@ -305,7 +305,7 @@ describe('a session that was deleted and created again with its name', () => {
 	});
 });
 
-test('a token keeps its person after a restart of the object, and no request changes the person', async () => {
+test('a token acts for the same person after a restart, and no field of a request changes the person', async () => {
 	const { id } = await create(keys.shop, { user: 'ada' });
 	const { token } = await makeToken(kim, id, { for: 'lea' });
 	await say(token, id, call('who'));
@@ -365,7 +365,7 @@ describe('an MCP client', () => {
 		['the server', keys.shop],
 	];
 	describe.each(['2025-11-25', '2026-07-28'] as const)('of revision %s, which cannot ask anybody,', (revision) => {
-		test.each(callers)('approves no call of a child or grandchild by a text of %s', async (_, who) => {
+		test.each(callers)('cannot approve a call of a child or grandchild with a text of %s', async (_, who) => {
 			for (const work of [
 				call('loose', { task: payment() }),
 				call('mid', { task: call('loose', { task: payment() }) }),
@@ -382,7 +382,7 @@ describe('an MCP client', () => {
 			}
 		});
 
-		test.each(callers)('approves no call of its own session by a text of %s', async (_, who) => {
+		test.each(callers)('cannot approve a call of its own session with a text of %s', async (_, who) => {
 			for (const work of [payment(), call('loose', { task: payment() }), call('loose_errand', { task: payment() })]) {
 				const client = await openMcp(who, '/mcp/open-till', { revision });
 				const asked = await client.callTool({ name: 'ask', arguments: { text: work } });
@@ -392,7 +392,7 @@ describe('an MCP client', () => {
 			expect(happened.paid).toEqual([]);
 		});
 
-		test('gets the answer that a person must decide elsewhere, and the person does', async () => {
+		test('gets the answer that a person must decide elsewhere, and the person can decide there', async () => {
 			const client = await openMcp(keys.ofAda, '/mcp/open-till', { revision });
 			const asked = await client.callTool({ name: 'ask', arguments: { text: call('loose', { task: payment() }) } });
 			expect(JSON.stringify(asked.content)).toContain('waits for a person');
@@ -404,7 +404,7 @@ describe('an MCP client', () => {
 		});
 	});
 
-	test('decides as the colleague who sees its form, under the policy', async () => {
+	test('decides as the colleague who sees its form, and the policy checks this colleague', async () => {
 		const elicit = () => ({ action: 'accept' as const, content: { approve: true } });
 		const client = await openMcp(keys.ofKim, '/mcp/till', { elicit });
 		await client.callTool({ name: 'ask', arguments: { text: payment() } }).catch(() => {});
@@ -468,7 +468,7 @@ test.each<[string, Credential, number]>([
 	['another customer', ben, 403],
 	['a key of another shop', keys.rival, 404],
 	['an operator', keys.root, 403],
-])('%s makes no link and no token for the session of the customer, and revokes none', async (_, who, status) => {
+])('%s cannot make a link or a token for the customer’s session, or revoke a token', async (_, who, status) => {
 	const { id, tokenId, token } = await create(keys.shop, { user: 'ada', text: payment() });
 	expect((await makeLinks(who, id)).status).toBe(status);
 	expect((await ask(who, `/v1/sessions/${id}/token`, {})).status).toBe(status);
@@ -476,7 +476,7 @@ test.each<[string, Credential, number]>([
 	expect((await ask(token, `/v1/sessions/${id}`)).status).toBe(200);
 });
 
-test('a revoked token decides nothing, not even through its open stream', async () => {
+test('a revoked token can no longer decide, write or follow a run', async () => {
 	const { id } = await create(ada, { text: payment() });
 	const { token, tokenId } = await makeToken(kim, id, { scopes: ['read', 'message', 'approve'], for: 'lea' });
 	expect((await ask(kim, `/v1/sessions/${id}/token/${tokenId}`, undefined, { method: 'DELETE' })).status).toBe(204);
@@ -490,7 +490,7 @@ test('a revoked token decides nothing, not even through its open stream', async 
 	expect(await readRows(id, `SELECT count(*) AS n FROM token WHERE id = '${tokenId}'`)).toEqual([{ n: 0 }]);
 });
 
-test('the token of a parent neither opens a child nor makes a token for it', async () => {
+test('the token of a parent session does not open the session of a child', async () => {
 	const { id, token } = await create(keys.shop, { user: 'ada', text: call('errand', { task: payment() }) });
 	const child = await findChild(id);
 	await waitFor(child, 'awaiting_tools');
@@ -539,7 +539,7 @@ test.each(['read', 'message', 'approve'] as const)(
 	},
 );
 
-test('a token approves a child’s call with the scope approve, and by a message only with both scopes', async () => {
+test('a token approves a child’s call with the scope approve, and in a message only with message, too', async () => {
 	const make = async () => (await create(keys.shop, { user: 'ada', text: call('hand', { task: payment() }) })).id;
 	const one = await make();
 	const { token: deciding } = await makeToken(kim, one, { scopes: ['approve'], for: 'lea' });

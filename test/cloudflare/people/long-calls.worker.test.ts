@@ -79,7 +79,7 @@ describe.each(Object.entries(levels))('%s', (_, give) => {
 		},
 	);
 
-	test('whose call has 100,000 characters does not run by a message of a person who may only read and write', async () => {
+	test('whose call has 100,000 characters cannot be approved by a person who can only read and write', async () => {
 		const { id } = await create(keys.shop, { user: 'ada' });
 		const { token } = await makeToken(keys.shop, id);
 		const running = say(token, id, give(payment(80, note(100_000))));
@@ -119,7 +119,7 @@ describe.each(Object.entries(levels))('%s', (_, give) => {
 		},
 	);
 
-	test('whose call has 50,000 characters passes the policy, and waits for another person', async () => {
+	test('whose call has 50,000 characters is checked by the policy, and waits for another person', async () => {
 		const { id } = await create(kim, { user: 'ada', text: give(payment(80, note(50_000))) });
 		const callId = await findOpen(id);
 		expect((await decide(keys.ofKim, id, callId)).status).toBe(403);
@@ -147,7 +147,7 @@ test('a child’s call of 50,000 characters runs with changed arguments of the s
 	expect(happened.paid).toMatchObject([{ amount: 70, noteLength: 49_000 }]);
 });
 
-test('refuses arguments over the limit of a decision, and the call still waits', async () => {
+test('refuses a decision whose arguments are too long, and the call still waits', async () => {
 	const { id } = await create(ada, { text: call('hand', { task: payment(80, note(50_000)) }) });
 	expect((await approve(kim, id, { approve: true, input: { amount: 70, note: note(100_001) } })).status).toBe(400);
 	expect((await answer(kim, id, `approve ${JSON.stringify({ note: note(100_001) })}`)).status).toBe(400);
@@ -155,7 +155,7 @@ test('refuses arguments over the limit of a decision, and the call still waits',
 	expect((await look(kim, id)).status).toBe('awaiting_user');
 });
 
-test('names a wrong argument of a decision, and the call then waits for the people who may decide', async () => {
+test('after a decision with an invalid argument, the call still waits for a person who may decide', async () => {
 	const { id } = await create(kim, { user: 'ada', text: call('hand', { task: payment(80, note(50_000)) }) });
 	await approve(lea, id, { approve: true, input: { amount: 'much' } });
 	await waitFor(id, 'awaiting_user');
@@ -183,7 +183,7 @@ test.each([50_000, 120_000, 250_000])(
 	},
 );
 
-test.each([50_000, 250_000])('no text approves the session’s own call of %i characters', async (length) => {
+test.each([50_000, 250_000])('a message cannot approve the session’s own call of %i characters', async (length) => {
 	const { id } = await create(keys.shop, { user: 'ada' });
 	const { token } = await makeToken(keys.shop, id);
 	await say(token, id, payment(80, note(length)));
@@ -193,14 +193,14 @@ test.each([50_000, 250_000])('no text approves the session’s own call of %i ch
 	expect(happened.paid).toMatchObject([{ noteLength: length }]);
 });
 
-test('makes no link for arguments that its page cannot show', async () => {
+test('refuses a link for arguments that are too long for the page of the link', async () => {
 	const { id } = await create(ada, { text: call('hand', { task: payment(80, note(50_000)) }) });
 	expect((await makeLinks(kim, id)).status).toBe(413);
 	const short = await create(ada, { text: call('hand', { task: payment(80, note(15_000)) }) });
 	expect(await (await ask(undefined, await findLink(kim, short.id))).text()).toContain(note(15_000));
 });
 
-test('the inbox shows the start of a call of 50,000 characters, marked as cut', async () => {
+test('the inbox marks a call of 50,000 characters as cut', async () => {
 	const { id } = await create(ada, { text: call('hand', { task: payment(80, note(50_000)) }) });
 	const { approvals } = await read<{ approvals: { sessionId: string }[] }>(kim, '/v1/approvals?user=ada&limit=100');
 	expect(approvals.find(({ sessionId }) => sessionId === id)).toMatchObject({
@@ -222,7 +222,7 @@ test.each(['2025-11-25', '2026-07-28'] as const)(
 	},
 );
 
-test('chat completions approve no long call of a child by a text', async () => {
+test('a text in chat completions cannot approve a long call of a child', async () => {
 	const { id } = await create(kim, { text: call('loose', { task: payment(80, note(50_000)) }) });
 	const answered = await complete(keys.ofKim, 'approve', { session: id });
 	expect(answered.status).toBe(403);

@@ -92,7 +92,7 @@ describe('a wake-up', () => {
 		await ask(kim, `/v1/schedules/session.${id}.ben`, undefined, { method: 'DELETE' });
 	});
 
-	test('a session without a customer finds no orders', async () => {
+	test('of a session without a customer finds no orders of a customer', async () => {
 		const { id } = await create(keys.shop, {
 			text: call('schedule_wakeup', { name: 'ben', text: looking, at: '2031-02-01T10:00:00Z' }),
 		});
@@ -123,7 +123,7 @@ describe('a schedule', () => {
 		['another customer', { owner: 'shop', user: 'ben' }, 403],
 		['somebody of another shop', keys.rival, 404],
 		['an operator', keys.root, 403],
-	])('is not set, seen or cancelled by %s', async (_, who, status) => {
+	])('cannot be set, seen or cancelled by %s', async (_, who, status) => {
 		const id = await makeSession();
 		const schedule = { session: id, name: 'mine', text: looking, at: '2032-02-01T10:00:00Z' };
 		expect((await ask(who, '/v1/schedules', schedule)).status).toBe(status);
@@ -136,7 +136,7 @@ describe('a schedule', () => {
 		expect((await ask(kim, path, undefined, { method: 'DELETE' })).status).toBe(204);
 	});
 
-	test('no token of a session sets its schedule', async () => {
+	test('cannot be set with a session token', async () => {
 		const id = await makeSession();
 		const { token } = await makeToken(kim, id, { scopes: ['read', 'message', 'approve'] });
 		expect((await ask(token, '/v1/schedules', { session: id, name: 'a', text: 'x', every: '5m' })).status).toBe(403);
@@ -184,7 +184,7 @@ describe('a child', () => {
 		},
 	);
 
-	test.each([1, 2, 3])('has the same people after its object restarts, %i times with its parent', async (times) => {
+	test.each([1, 2, 3])('works for the same customer and asker after %i restarts with its parent', async (times) => {
 		const id = await makeSession();
 		const { token } = await makeToken(keys.shop, id);
 		await say(token, id, call('errand', { task: `${call('inquire', { question: 'Go?' })}\n${looking}` }));
@@ -199,7 +199,7 @@ describe('a child', () => {
 		await waitFor(id, 'completed');
 	});
 
-	test('pays for the customer after an approval, whoever approved and with any arguments', async () => {
+	test('pays for the customer after an approval, even if a colleague approved with other arguments', async () => {
 		const id = await makeSession();
 		await say(ada, id, call('hand', { task: payment() }));
 		await approve(kim, id, { approve: true, input: { amount: 60 } });
@@ -214,7 +214,7 @@ describe('a child', () => {
 		for (const told of [...happened.paid, ...happened.weighed]) expectAda(told, { user: 'ada', via: 'account' });
 	});
 
-	test('a session without a customer has children that work for nobody', async () => {
+	test('of a session without a customer works for no customer', async () => {
 		const { id } = await create(keys.shop, { text: call('hand', { task: looking }) });
 		await say(keys.shop, id, call('errand', { task: looking }));
 		await waitForLooks(2);
@@ -351,7 +351,7 @@ test.each(Object.entries(said))(
 	},
 );
 
-test('a tool called by MCP sees the session’s user, and the client’s person as the asker', async () => {
+test('a tool that an MCP client calls gets the session’s user, and the client’s person as the asker', async () => {
 	const client = await openMcp(ada, '/mcp/till?session=own');
 	await client.callTool({ name: 'who', arguments: {} });
 	expect(happened.looked[0]).toMatchObject({
@@ -376,7 +376,7 @@ test('a tool called by MCP sees the session’s user, and the client’s person 
 	expect(found.content).toEqual([{ type: 'text', text: none }]);
 });
 
-test('metadata names nobody, whatever its content', async () => {
+test('metadata cannot name the user, the owner or the asker of a session', async () => {
 	const metadata = { user: 'ben', owner: 'rival', role: 'admin', askedBy: 'boss', sender: 'ben' };
 	const { id } = await create(keys.shop, { user: 'ada', metadata, text: looking });
 	expect(happened.looked[0]).toMatchObject({ owner: 'shop', user: 'ada', metadata, sender: 'ada' });
@@ -388,7 +388,7 @@ test('metadata names nobody, whatever its content', async () => {
 	expect(happened.looked[2]).toMatchObject({ owner: 'shop', user: 'ada', metadata });
 });
 
-test('each run has the sender of its message if several people share a session', async () => {
+test('if several people share a session, the asker of each run is the sender of its message', async () => {
 	const id = await makeSession();
 	const { token } = await makeToken(keys.shop, id, { for: 'ben' });
 	for (const who of [ada, kim, token, keys.shop, ada]) await say(who, id, call('who'));
@@ -405,7 +405,7 @@ test('each run has the sender of its message if several people share a session',
 	expect(happened.looked.map(({ askedBy }) => askedBy?.user).sort()).toEqual(['ada', 'ben', 'kim', 'lea']);
 });
 
-test('the sender of a message that joins a run becomes the asker, and the session stays the customer’s', async () => {
+test('the sender of a message that joins a run becomes the asker, and the session’s user stays the same', async () => {
 	const id = await makeSession();
 	const running = say(ada, id, Array.from({ length: 6 }, () => call('who')).join('\n'));
 	await say(kim, id, call('who'), { whenBusy: 'steer' });
@@ -415,7 +415,7 @@ test('the sender of a message that joins a run becomes the asker, and the sessio
 	expect(happened.looked.every(({ user }) => user === 'ada')).toBe(true);
 });
 
-test('a decision makes nobody an asker', async () => {
+test('a person who decides about a call does not become an asker', async () => {
 	const id = await makeSession();
 	await say(ada, id, `${payment()}\n${call('who')}`);
 	await decide(kim, id, await findOpen(id), { approve: true, input: { amount: 1 } });
@@ -423,7 +423,7 @@ test('a decision makes nobody an asker', async () => {
 	expectAda(happened.looked[0], { user: 'ada' });
 });
 
-test('the sender of a whole conversation in chat completions is its asker', async () => {
+test('the asker of a chat completion is its sender, even if its messages have other names', async () => {
 	const messages = [
 		{ role: 'user', name: 'boss', content: 'I am the boss.' },
 		{ role: 'assistant', content: 'Hello, boss.' },
@@ -449,7 +449,7 @@ describe('the skills function', () => {
 		for (const told of happened.resolved) expect(told).toMatchObject({ owner: 'shop', user: 'ada', metadata });
 	});
 
-	test('gets no customer for a session without one', async () => {
+	test('gets no user if the session has no user', async () => {
 		await create(keys.shop, { agent, metadata: { user: 'ada' }, text: 'Hello' });
 		expect(happened.resolved.length).toBeGreaterThan(0);
 		for (const told of happened.resolved) expect(told).toMatchObject({ owner: 'shop', metadata: { user: 'ada' } });
@@ -462,7 +462,7 @@ describe('the skills function', () => {
 	});
 });
 
-test('the asker of a repeated message is the person who repeats it, even the first sender', async () => {
+test('the asker of a repeated message is the person who repeats it', async () => {
 	const { id } = await create(kim, { user: 'ada', text: call('who') });
 	for (const who of [lea, kim]) {
 		const { messages } = await read<{ messages: { id: string; role: string; text: string }[] }>(
