@@ -62,7 +62,7 @@ test('an admin key lists the sessions of one owner or of all owners', async () =
 	}
 });
 
-test('pages of all owners have each session once, newest activity first', async () => {
+test('the pages of the list of all owners have each session once, newest activity first', async () => {
 	const ids: string[] = [];
 	for (const name of ['ann', 'ben', 'ann', 'ann', 'ben'] as const) ids.push((await made(name)).id);
 	const listed = async () => (await list(keys.admin, '?owner=*&limit=100')).sessions.map(({ id }) => id);
@@ -108,7 +108,7 @@ test('an admin key reads the state, messages and events of other owners', async 
 	expect(await (await ask(keys.ann, `/${id}`)).json()).not.toHaveProperty('owner');
 });
 
-test('only an admin key and the owner export a session', async () => {
+test('only the owner and a key with the scope admin can export a session', async () => {
 	const { id, token } = await made('ann');
 	for (const key of [keys.admin, keys.boss, keys.ann]) {
 		const response = await ask(key, `/${id}/export`);
@@ -119,7 +119,7 @@ test('only an admin key and the owner export a session', async () => {
 	expect((await ask(keys.admin, `/${'0'.repeat(64)}/export`)).status).toBe(404);
 });
 
-test('a key with the scope admin exports a user of another owner, and cannot erase or cap the user', async () => {
+test('a key with the scope admin can export a user of another owner, but cannot erase or cap the user', async () => {
 	play('The answer for kim.');
 	const body = { agent: 'scripted', user: 'kim', text: 'Asked for kim.' };
 	const { id } = await (await ask(keys.ann, '', { method: 'POST', body })).json<{ id: string }>();
@@ -200,7 +200,7 @@ test('a key without the scope admin sees only its own sessions', async () => {
 	expect((await ask(keys.ben, `/${bens.id}`)).status).toBe(200);
 });
 
-test('refuses an impossible owner, and names the field', async () => {
+test('refuses an invalid owner in the query, and names the field', async () => {
 	for (const owner of ['', 'a%20b', '%C3%A9', 'x'.repeat(129)]) {
 		const response = await ask(keys.admin, `?owner=${owner}`);
 		expect(response.status, owner).toBe(400);

@@ -63,7 +63,7 @@ test('GET /v1/agents lists the ready models, and what the other models need', as
 	expect(await models({})).toEqual(expected);
 });
 
-test('a key makes its models ready, and an empty key does not', async () => {
+test('the models of a provider are ready if its key is set and not empty', async () => {
 	const keys = {
 		ANTHROPIC_API_KEY: 'a',
 		OPENAI_API_KEY: ' ',
@@ -85,7 +85,7 @@ test('a key makes its models ready, and an empty key does not', async () => {
 	expect(JSON.stringify(ready)).not.toMatch(/"[axgqdm]"/);
 });
 
-test('a model without its key fails with the name of the variable, without a fallback', async () => {
+test('a run whose model has no key fails with the name of the variable, without a fallback to another model', async () => {
 	const { options } = createAgentOptions({ agent: 'many', owner: 'local' }, { runtime, config: readConfig(bindings) });
 	const run = chat.run(options, [chat.userMessage('Hello')]);
 	const warnings: unknown[] = [];
@@ -97,7 +97,7 @@ test('a model without its key fails with the name of the variable, without a fal
 	expect(warnings).toEqual([]);
 });
 
-test('an invalid base URL is named', async () => {
+test('the error for an invalid base URL names the variable', async () => {
 	const app = createApp(runtime);
 	const response = await app.request('http://127.0.0.1/v1/agents', {}, { ...bindings, OPENAI_BASE_URL: 'my gateway' });
 	expect(response.status).toBe(503);
@@ -120,7 +120,7 @@ test('GET /v1/agents has the examples of each agent, or an empty list', async ()
 	expect(await response.json()).toMatchObject({ agents: [{ examples: [] }, { name: 'host', examples }] });
 });
 
-test('GET /v1/agents names tools that wait for an approval, always or sometimes, with their arguments', async () => {
+test('GET /v1/agents lists the tools that always or sometimes wait for an approval', async () => {
 	const inputSchema = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] } as const;
 	const describe = (name: string, needsApproval?: boolean | (() => boolean)) =>
 		tool.define({ name, description: name, inputSchema, ...(needsApproval !== undefined && { needsApproval }) });

@@ -44,7 +44,7 @@ async function begin(toolCalls: ReturnType<typeof call>[], agent?: string): Prom
 	return id;
 }
 
-test('GET /v1/approvals lists waiting approvals, questions and results, with the exact arguments', async () => {
+test('GET /v1/approvals lists calls that wait for an approval, an answer or a result', async () => {
 	const before = Date.now();
 	const id = await begin([call('m', 'by_hand', {}), call('p', 'pay', { amount: 5 })]);
 	const asks = await begin([call('q', 'ask', { question: 'Which one?' })]);
@@ -71,7 +71,7 @@ test('GET /v1/approvals lists waiting approvals, questions and results, with the
 	expect(await listOf(patient, '&agent=patient&kind=approval')).toHaveLength(1);
 });
 
-test('a call leaves the list when it is answered, or its run continues, is cancelled or is deleted', async () => {
+test('a call leaves the list when it is answered, cancelled or deleted', async () => {
 	const id = await begin([call('a', 'by_hand'), call('b', 'by_hand')]);
 	await expect.poll(() => callIds(id)).toEqual(['a', 'b']);
 	await submit(id, [{ id: 'a', output: 1 }]);
@@ -121,7 +121,7 @@ test.each([
 	},
 );
 
-test('an approval keeps its id after a crash of the object, and is answered once by the listed id', async () => {
+test('an approval keeps its id after a crash, and can be answered once with the id in the list', async () => {
 	const id = await begin([call('p', 'pay', { amount: 5 }), call('q', 'pay', { amount: 6 })]);
 	await expect.poll(() => callIds(id)).toEqual(['p', 'q']);
 	await restart(id);
@@ -136,7 +136,7 @@ test('an approval keeps its id after a crash of the object, and is answered once
 	expect(results).toEqual(['paid 5', 'paid 6']);
 });
 
-test('the list has the beginning of long arguments, and the session has them whole', async () => {
+test('the list contains only the beginning of long arguments, and the session contains all of them', async () => {
 	const id = await begin([call('p', 'pay', { amount: 1, note: 'x'.repeat(5_000) })]);
 	await expect.poll(() => callIds(id)).toEqual(['p']);
 	const [entry] = await listOf(id);
@@ -144,7 +144,7 @@ test('the list has the beginning of long arguments, and the session has them who
 	expect(entry?.inputStart).toBe(JSON.stringify({ amount: 1, note: 'x'.repeat(5_000) }).slice(0, 4_000));
 });
 
-test('the list has the beginning of a long question, with isCut', async () => {
+test('the list contains only the beginning of a long question, marked with isCut', async () => {
 	const question = `${'So long. '.repeat(600)}Which one?`;
 	const id = await begin([call('q', 'ask', { question })]);
 	await expect.poll(() => callIds(id)).toEqual(['q']);
@@ -219,7 +219,7 @@ test('staff see the waiting calls of their owner, or of one of its users', async
 	expect((await ask('ada', '/v1/approvals?user=ada')).status).toBe(403);
 });
 
-test('a key with the scope admin sees the waiting calls of another owner, or of all owners in pages', async () => {
+test('a key with the scope admin sees the waiting calls of another owner or of all owners', async () => {
 	const { shop, other, wait, list, ask } = await createPeople();
 	const [adas, strangers] = [await wait('ada'), await wait('stranger')];
 	await expect.poll(() => list('operator', `?owner=${shop}`)).toEqual([[adas, 'ada', shop]]);
@@ -270,7 +270,7 @@ const waited = (callId: string, place: number, kind: WaitedCall['kind'] = 'appro
 	place,
 });
 
-test('pages have each waiting call once, oldest first, also if calls are answered between the pages', () =>
+test('pages have each waiting call once, oldest first, even if calls are answered between two pages', () =>
 	onDirectory((store) => {
 		for (let n = 0; n < 230; n++) {
 			const calls = [waited(`${n}a`, 0), waited(`${n}b`, 1, 'result')];
@@ -302,7 +302,7 @@ test('pages have each waiting call once, oldest first, also if calls are answere
 		expect(seen.map(({ callId }) => callId)).toEqual(all.map(({ callId }) => callId));
 	}));
 
-test('a wait writes eight rows at its start and six rows at its end; a repetition writes no row', () =>
+test('a wait writes eight rows at its start and six rows at its end, and a repeated report writes none', () =>
 	onDirectory((store, rows) => {
 		const told = { id: 's', agent: 'a', createdAt: 1, activeAt: 5 };
 		store.touch({ ...told, wait: null });
@@ -322,7 +322,7 @@ test('a wait writes eight rows at its start and six rows at its end; a repetitio
 		expect(rows().written).toBe(6);
 	}));
 
-test('an older report of a session does not restore a finished wait', () =>
+test('an older report of a session does not list a finished wait again', () =>
 	onDirectory((store) => {
 		const told = { id: 's', agent: 'a', createdAt: 1 };
 		const wait = { since: 6, calls: [waited('c', 0)] };
@@ -335,7 +335,7 @@ test('an older report of a session does not restore a finished wait', () =>
 		expect(store.listWaiting({ limit: 1 }).entries).toEqual([]);
 	}));
 
-test('a change during a report to the list is reported again', () =>
+test('a change that happens while a session reports to the list is reported afterwards', () =>
 	runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) => {
 		const store = new SessionStore(storage);
 		store.create({ id: 's', agent: 'scripted', owner: 'o', createdAt: 1 });

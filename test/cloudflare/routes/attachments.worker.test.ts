@@ -61,16 +61,16 @@ describe('an attachment', () => {
 		expect(await refusedWith([{ ...good, ...change }])).toMatch(says);
 	});
 
-	test('is refused as the seventeenth of a message', async () => {
+	test('is refused if the message already has sixteen attachments', async () => {
 		expect(await refusedWith(Array(17).fill(good))).toMatch(/^attachments: at most 16/);
 	});
 
-	test('an attachment with a forbidden sender is refused', async () => {
+	test('is refused in a message that has the field sender or transport', async () => {
 		expect(await refusedWith([good], { text: 'Hi', sender: 'root' })).toMatch(/^sender: no such field/);
 		expect(await refusedWith([good], { text: 'Hi', transport: 'console' })).toMatch(/^transport: no such field/);
 	});
 
-	test('a refused attachment creates no session', async () => {
+	test('that is refused creates no session', async () => {
 		const response = await request('/v1/sessions', { agent: 'scripted', attachments: [{ ...good, size: 1 }] });
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({ error: { data: { field: 'attachments.0.size' } } });
@@ -98,7 +98,7 @@ test('a message needs a text or an attachment', async () => {
 	expect(await refusedWith([], {})).toMatch(/^text: missing\. Give text, parts or attachments/);
 });
 
-test('a request that is repeated with the same key is one message', async () => {
+test('a request that is repeated with the same Idempotency-Key adds one message', async () => {
 	const id = await createSession();
 	play('Fine.', 'Never.');
 	const sent = (attachments: unknown) =>

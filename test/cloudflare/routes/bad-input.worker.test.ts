@@ -33,13 +33,13 @@ function raw(
 	});
 }
 
-test('a session needs a body', () =>
+test('a request for a new session needs a body', () =>
 	raw('/v1/sessions', null).then((r) => refused(r, 400, 'invalid_request', /^body: empty/)));
 
 test('a body that is not JSON is refused', () =>
 	raw('/v1/sessions', '{"agent":').then((r) => refused(r, 400, 'invalid_request', /^body: not valid JSON/)));
 
-test('a fork without a body has the whole history', async () => {
+test('a fork can be requested without a body', async () => {
 	const fork = `/v1/sessions/${await createSession()}/fork`;
 	// The proxy of npm start sends an empty stream as a body.
 	for (const body of [null, new ReadableStream({ start: (controller) => controller.close() })]) {
@@ -69,7 +69,7 @@ test('a body that is not an object is refused', async () => {
 		await refused(await raw('/v1/sessions', body), 400, 'invalid_request', /^(body|agent): /);
 });
 
-test('a field of the wrong type is named', async () => {
+test('the error for a field of the wrong type names the field', async () => {
 	await refused(await request('/v1/sessions', { agent: 3 }), 400, 'invalid_request', /^agent: .*string.*3/);
 	await refused(await request('/v1/sessions', {}), 400, 'invalid_request', /^agent: missing/);
 	await refused(
@@ -86,7 +86,7 @@ test('a field of the wrong type is named', async () => {
 	);
 });
 
-test('a misspelt field is named with a suggestion', async () => {
+test('the error for a misspelt field names the field and suggests another', async () => {
 	const says = async (body: object, words: RegExp, path = '/v1/sessions') =>
 		refused(await request(path, body), 400, 'invalid_request', words);
 	await says({ agnet: 'scripted' }, /^agnet: no such field\. Did you mean agent\?$/);
@@ -180,7 +180,7 @@ test('a message of the wrong form is refused and changes nothing', async () => {
 	expect(await (await request(`/v1/sessions/${id}`)).json()).toMatchObject({ status: 'idle' });
 });
 
-test('2 MB of text and 5 MB of body are refused, whatever the declared length', async () => {
+test('a text of 2 MB and a body of 5 MB are refused, whatever Content-Length says', async () => {
 	const id = await createSession();
 	const path = `/v1/sessions/${id}/messages`;
 	await refused(
@@ -207,7 +207,7 @@ test('2 MB of text and 5 MB of body are refused, whatever the declared length', 
 	expect(await (await request(path)).json()).toEqual({ messages: [] });
 });
 
-test('a body with a million mistakes is refused for its first mistake', async () => {
+test('the error for a body with a million mistakes names only the first mistake', async () => {
 	const many = JSON.stringify(Array.from({ length: 1_000_000 }, () => 1));
 	await refused(await raw('/v1/sessions', `{"agent":"nobody","parts":${many}}`), 400, 'invalid_request', /^parts: /);
 	const keys = JSON.stringify(Object.fromEntries(Array.from({ length: 200_000 }, (_, n) => [`k${n}`, 1])));
@@ -219,7 +219,7 @@ test('a body with a million mistakes is refused for its first mistake', async ()
 	);
 });
 
-test('without keys another host name is refused, which prevents DNS rebinding', async () => {
+test('a Worker without keys refuses other host names, which prevents DNS rebinding', async () => {
 	const response = await SELF.fetch('http://evil.example/v1/agents');
 	await refused(response, 403, 'forbidden', /127\.0\.0\.1/);
 });
@@ -233,7 +233,7 @@ test('deeply nested JSON is refused like any other wrong body', async () => {
 	);
 });
 
-test('an unknown session is not found, on every route', async () => {
+test('every route answers 404 for an unknown session', async () => {
 	for (const id of [unknownSession, 'x', '..', 'null', `${unknownSession}0`]) {
 		await refused(
 			await request(`/v1/sessions/${encodeURIComponent(id)}/messages`, { text: 'hi' }),
@@ -264,13 +264,13 @@ test('a path that does not exist is not found', async () => {
 	await refused(await request('/nothing'), 404, 'not_found', /\/nothing/);
 });
 
-test('an impossible page of the history is refused', async () => {
+test('an invalid cursor or limit for the history is refused', async () => {
 	const id = await createSession();
 	await refused(await request(`/v1/sessions/${id}/messages?cursor=abc`), 400, 'invalid_request', /^cursor: /);
 	await refused(await request(`/v1/sessions/${id}/messages?limit=0`), 400, 'invalid_request', /^limit: /);
 });
 
-test('an impossible page of the list is refused', async () => {
+test('an invalid cursor or limit for the list of sessions is refused', async () => {
 	for (const cursor of ['abc', '1', '1.', '.a', '-1.a', '1.a%20b', `1.${'a'.repeat(200)}`, ''])
 		await refused(await request(`/v1/sessions?cursor=${cursor}`), 400, 'invalid_request', /^cursor: Expected a cursor/);
 	for (const limit of ['0', '101', 'all', '1.5', '-1', ''])

@@ -72,7 +72,7 @@ describe('an answer', () => {
 		});
 	});
 
-	test('streams the same answer, with the usage in a last chunk without choices', async () => {
+	test('has the same text as a stream, with the usage in a last chunk without choices', async () => {
 		const turns = [
 			{ text: 'Let me see.', toolCalls: [{ id: 'e', name: 'echo', input: { text: 'x' } }], usage },
 			{ text: 'It is x.', usage },
@@ -97,7 +97,7 @@ describe('an answer', () => {
 		expect(chunks.slice(0, -1).every(({ usage: none }) => none === null)).toBe(true);
 	});
 
-	test('takes web_search_options as a hint to an agent that has a web search', async () => {
+	test('succeeds with web_search_options if the agent has a web search', async () => {
 		const { requests } = play('It rains.');
 		const options = { web_search_options: { search_context_size: 'low' } } as const;
 		const whole = await completions.create({ model: 'searcher:scripted', messages: ask('Does it rain?'), ...options });
@@ -120,7 +120,7 @@ describe('an answer', () => {
 		expect((await stream.finalChatCompletion()).choices[0]?.message).toMatchObject({ annotations });
 	});
 
-	test('has no usage chunk without stream_options', async () => {
+	test('has no usage chunk if stream_options is missing', async () => {
 		play('Hello.');
 		const response = await request('/v1/chat/completions', { model, messages: ask('Hi'), stream: true });
 		expect(response.headers.get('content-type')).toBe('text/event-stream');
@@ -129,7 +129,7 @@ describe('an answer', () => {
 		expect(body).toMatch(/"finish_reason":"stop"}\]}\n\ndata: \[DONE\]\n\n$/);
 	});
 
-	test('is complete if it is longer than a stream buffer', async () => {
+	test('is complete even if it is longer than a stream buffer', async () => {
 		const long = 'x'.repeat(200_000);
 		play(long);
 		const { choices } = await completions.create({ model, messages: ask('Much') });
@@ -146,21 +146,21 @@ describe('an answer', () => {
 		expect(choices[0]?.finish_reason).toBe(expected);
 	});
 
-	test('has the text of a tool’s question', async () => {
+	test('is the text of a tool’s question if the run asks one', async () => {
 		play({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which one?' } }] });
 		const { choices } = await completions.create({ model, messages: ask('Book') });
 		expect(choices[0]).toMatchObject({ message: { content: 'Which one?' }, finish_reason: 'stop' });
 	});
 
-	test('has the reason of a halted run without text', async () => {
+	test('is the halt reason if a halted run has no text', async () => {
 		play({ toolCalls: [{ id: 's', name: 'stop', input: {} }] });
 		const { choices } = await completions.create({ model, messages: ask('Stop') });
 		expect(choices[0]).toMatchObject({ message: { content: 'stopped' }, finish_reason: 'stop' });
 	});
 });
 
-describe('the messages to a model', () => {
-	test("are the client's messages, with its system messages beside the agent's own prompt", async () => {
+describe('a request to the model', () => {
+	test("has the client's messages, and the client's system messages beside the agent's own prompt", async () => {
 		const { requests } = play('Fine.');
 		await completions.create({
 			model: 'prompted',
@@ -183,7 +183,7 @@ describe('the messages to a model', () => {
 		]);
 	});
 
-	test('have images, audio and files as parts', async () => {
+	test('has images, audio and files as parts', async () => {
 		const { requests } = play('Seen.');
 		await completions.create({
 			model,
@@ -210,7 +210,7 @@ describe('the messages to a model', () => {
 		]);
 	});
 
-	test("ask for at most the client's max_tokens, unless the agent's own limit is lower", async () => {
+	test("has the client's max_tokens as its limit, or the agent's own limit if it is lower", async () => {
 		const { requests } = play('a', 'b', 'c');
 		await completions.create({ model, messages: ask('Hi'), max_completion_tokens: 7 });
 		await completions.create({ model: 'thrifty', messages: ask('Hi'), max_tokens: 7 });
@@ -218,7 +218,7 @@ describe('the messages to a model', () => {
 		expect(requests.map(({ options }) => options?.maxOutputTokens)).toEqual([7, 7, 100]);
 	});
 
-	test('ignore fields without a meaning', async () => {
+	test('is the same if the client sends fields that Runlet ignores', async () => {
 		const { requests } = play('Fine.');
 		await completions.create({
 			...{
@@ -260,7 +260,7 @@ describe("the client's tools", () => {
 		]);
 	});
 
-	test('are streamed with index, id and name, and then arguments', async () => {
+	test('are called in a stream that the client library can read', async () => {
 		const two = [...callsWeather.toolCalls, { id: 'w2', name: 'weather', input: { at: 'Rome' } }];
 		play({ toolCalls: two });
 		const runner = completions.stream({ model, messages: ask('Weather?'), tools: [weather] });
@@ -271,7 +271,7 @@ describe("the client's tools", () => {
 		});
 	});
 
-	test('run in the loop of the client library, streamed and not', async () => {
+	test('run in the tool loop of the client library, with and without streaming', async () => {
 		const tool: RunnableToolFunctionWithParse<{ at: string }> = {
 			type: 'function',
 			function: {
@@ -292,7 +292,7 @@ describe("the client's tools", () => {
 		expect(await streaming.finalFunctionToolCallResult()).toBe('rain in Oslo');
 	});
 
-	test("are left to the client in a turn that also calls and runs the agent's own tools", async () => {
+	test("are left to the client even if the same turn calls the agent's own tools", async () => {
 		const own = { id: 'o', name: 'echo', input: { text: 'inside' } };
 		play({ toolCalls: [own, ...callsWeather.toolCalls] });
 		const { choices } = await completions.create({ model, messages: ask('Both'), tools: [weather] });
@@ -300,14 +300,14 @@ describe("the client's tools", () => {
 		expect(JSON.stringify(choices)).not.toContain('inside');
 	});
 
-	test('are called with valid arguments only, and the model gets errors for invalid calls', async () => {
+	test('are called only with valid arguments, and the model gets an error for an invalid call', async () => {
 		const { requests } = play({ toolCalls: [{ id: 'w1', name: 'weather', input: { at: 3 } }] }, callsWeather);
 		const { choices } = await completions.create({ model, messages: ask('Weather?'), tools: [weather] });
 		expect(choices[0]?.message.tool_calls).toEqual([weatherCall]);
 		expect(requests).toHaveLength(2);
 	});
 
-	test('are called first with tool_choice', async () => {
+	test('must be called in the first turn if tool_choice names one', async () => {
 		const { requests } = play(callsWeather, 'It rains.');
 		const tool_choice = { type: 'function' as const, function: { name: 'weather' } };
 		const messages: ChatCompletionMessageParam[] = ask('Weather?');
@@ -320,7 +320,7 @@ describe("the client's tools", () => {
 		expect(requests.map(({ options }) => options?.toolChoice)).toEqual([{ name: 'weather' }, 'auto']);
 	});
 
-	test('are not offered with tool_choice none, and the agent keeps its own tools', async () => {
+	test('are not offered if tool_choice is none, and the agent keeps its own tools', async () => {
 		const { requests } = play('Fine.');
 		await completions.create({ model, messages: ask('Hi'), tools: [weather], tool_choice: 'none' });
 		const names = requests[0]?.tools?.map(({ name }) => name);
@@ -349,7 +349,7 @@ describe('a run that waits for another answer than the client’s', () => {
 	);
 });
 
-describe('a session of the header', () => {
+describe('a session that the header runlet-session names', () => {
 	test('keeps the history, and reads only new messages', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.');
 		const first = await inSession('mine', [{ role: 'system', content: 'Be brief.' }, ...ask('1')]);
@@ -364,7 +364,7 @@ describe('a session of the header', () => {
 		expect(requests[2]?.messages.map(({ content }) => content)).toEqual(['Be brief.', '1', 'One.', '2', 'Two.', '3']);
 	});
 
-	test('is found by its id, and belongs to one agent', async () => {
+	test('can also be named by its id, and belongs to one agent', async () => {
 		play('One.', 'Two.');
 		const { session } = await inSession('by id', ask('1'));
 		expect((await inSession(session, ask('2'))).text).toBe('Two.');
@@ -372,7 +372,7 @@ describe('a session of the header', () => {
 		expect(error).toMatchObject({ status: 400, param: 'model', message: expect.stringContaining('"scripted"') });
 	});
 
-	test("accepts the results of the client's tools all at once, and uses the tools of each request", async () => {
+	test("accepts the results of the client's tools, and each request defines its own client tools", async () => {
 		const { requests } = play(callsWeather, 'It rains.', 'Fine.');
 		await inSession('tools', ask('Weather?'), { tools: [weather] });
 		const result: ChatCompletionMessageParam = { role: 'tool', tool_call_id: 'w1', content: 'rain' };
@@ -384,7 +384,7 @@ describe('a session of the header', () => {
 		expect(requests.map(({ tools }) => tools?.some(({ name }) => name === 'weather'))).toEqual([true, true, false]);
 	});
 
-	test('refuses incomplete results', async () => {
+	test('refuses a request that has only some of the results', async () => {
 		const two = [...callsWeather.toolCalls, { id: 'w2', name: 'weather', input: { at: 'Rome' } }];
 		play({ toolCalls: two }, 'It rains.');
 		const { session } = await inSession('parts', ask('Weather?'), { tools: [weather] });
@@ -407,7 +407,7 @@ describe('a session of the header', () => {
 		expect(requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: 'The red one', toolCallId: 'q' });
 	});
 
-	test('continues a run that failed after it stored the results', async () => {
+	test('continues a failed run when the client sends the results again', async () => {
 		play(callsWeather, new Error('broken'), 'It rains.');
 		await inSession('fails', ask('Weather?'), { tools: [weather] });
 		const results: ChatCompletionMessageParam[] = [{ role: 'tool', tool_call_id: 'w1', content: 'rain' }];
@@ -436,7 +436,7 @@ describe('a session of the header', () => {
 		expect((await first).text).toBe('One.');
 	});
 
-	test('begins with the calls of its results, or is refused', async () => {
+	test('can begin with tool results only if the request also has their calls', async () => {
 		const { requests } = play('It rains.');
 		const result: ChatCompletionMessageParam = { role: 'tool', tool_call_id: 'w1', content: 'rain' };
 		expect(await thrown(inSession('late', [result]))).toBeInstanceOf(NotFoundError);
@@ -445,7 +445,7 @@ describe('a session of the header', () => {
 		expect(requests[0]?.messages).toHaveLength(3);
 	});
 
-	test('is not found by an unknown id', async () => {
+	test('is not found if the header has an unknown id', async () => {
 		play('One.');
 		const { session } = await inSession('gone', ask('1'));
 		await request(`/v1/sessions/${session}`, undefined, {}, 'DELETE');
@@ -470,7 +470,7 @@ describe('a request without a session', () => {
 		expect((await readHistory(id)).map(({ content }) => content)).toEqual(['One', 'Un', 'Two', 'Fine.']);
 	});
 
-	test('keeps its limit and its tools after a crash', async () => {
+	test('has the same limit and tools after a crash', async () => {
 		const { requests } = play(() => new Promise(() => {}), callsWeather);
 		const tool_choice = { type: 'function' as const, function: { name: 'weather' } };
 		const about = { tools: [weather], tool_choice, max_tokens: 9, stream: true as const };
@@ -484,7 +484,7 @@ describe('a request without a session', () => {
 		expect(requests[1]?.tools?.some(({ name }) => name === 'weather')).toBe(true);
 	});
 
-	test('that is repeated with its key gets its first answer, streamed or not', async () => {
+	test('that is repeated with its Idempotency-Key gets its first answer', async () => {
 		const { requests } = play('Once.');
 		const headers = { 'Idempotency-Key': 'chat-key' };
 		const body = { model, messages: ask('Hi') };
@@ -497,7 +497,7 @@ describe('a request without a session', () => {
 });
 
 describe('a failure', () => {
-	test('of a run is not retried by the client library, because its tools have run', async () => {
+	test('of a run has a status that the client library does not retry', async () => {
 		const { requests } = play(new Error('broken'), 'Not this.');
 		const error = await thrown(completions.create({ model, messages: ask('Hi') }));
 		expect(error).toBeInstanceOf(APIError);
@@ -505,7 +505,7 @@ describe('a failure', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('of a stream is thrown after the shown text', async () => {
+	test('of a stream is thrown after the text that was streamed before', async () => {
 		play(async (_, onDelta) => {
 			await onDelta({ type: 'text', text: 'So far' });
 			return new Error('broken');
@@ -522,19 +522,19 @@ describe('a failure', () => {
 		expect(error).toMatchObject({ code: 'provider_error', type: 'server_error' });
 	});
 
-	test("of a budget is an error of the client's quota, and the client does not retry", async () => {
+	test("of a budget is the error insufficient_quota, with a status that the client does not retry", async () => {
 		play('a');
 		const error = await thrown(completions.create({ model: 'thrifty', messages: ask('x'.repeat(40_000)) }));
 		expect(error).toMatchObject({ status: 402, type: 'insufficient_quota', code: 'budget_exceeded' });
 	});
 
-	test('of a conversation that is too long has OpenAI’s code', async () => {
+	test('of a conversation that is too long has the code context_length_exceeded', async () => {
 		play('a');
 		const error = await thrown(completions.create({ model: 'full-fail', messages: ask('x'.repeat(40_000)) }));
 		expect(error).toMatchObject({ status: 400, code: 'context_length_exceeded' });
 	});
 
-	test('of an unknown model lists the models', async () => {
+	test('of an unknown model lists the known models', async () => {
 		const error = await thrown(completions.create({ model: 'gpt-5', messages: ask('Hi') }));
 		expect(error).toBeInstanceOf(NotFoundError);
 		expect(error).toMatchObject({
@@ -545,8 +545,8 @@ describe('a failure', () => {
 	});
 });
 
-describe('the models', () => {
-	test('are the agents', async () => {
+describe('GET /v1/models', () => {
+	test('lists the agents as models', async () => {
 		const names = (await Array.fromAsync(client.models.list())).map(({ id }) => id);
 		expect(names).toContain('scripted');
 		expect(await client.models.retrieve('scripted')).toEqual({
@@ -726,7 +726,7 @@ describe('an invalid request', () => {
 		expect(await thrown(inSession('x'.repeat(201), ask('Hi')))).toBeInstanceOf(BadRequestError);
 	});
 
-	test('with 10,000 messages is answered', async () => {
+	test('is still answered with 10,000 messages', async () => {
 		const { requests } = play('Long.');
 		const long = Array.from({ length: 4_999 }, () => [
 			...ask('x'),
@@ -737,7 +737,7 @@ describe('an invalid request', () => {
 		expect(requests[0]?.messages).toHaveLength(9_999);
 	});
 
-	test('with deep, odd or large messages is never an internal error', async () => {
+	test('with deeply nested, odd or large messages never causes an internal error', async () => {
 		const odd = ['\ud800', '\u0000', '__proto__', 'x'.repeat(500_000)];
 		for (const text of odd) {
 			play('Fine.');

@@ -7,7 +7,7 @@ import { createKeys } from '../../credentials.ts';
 const { DAY_BUDGET_TOKENS: _, ...bindings } = { DAY_BUDGET_TOKENS: undefined, ...env };
 const readBudget = (variables: object) => readConfig({ ...bindings, ...variables }).findDayBudget('somebody');
 
-test('the budget of a day is the default if no variable is set, has no cap with `none`, and else a cap for each variable', () => {
+test('the daily budget is the default if no variable is set, and has no cap with the value none', () => {
 	expect(readBudget({})).toEqual({ tokens: 20_000_000 });
 	expect(readBudget({ DAY_BUDGET_TOKENS: 'none' })).toEqual({});
 	expect(readBudget({ DAY_BUDGET_TOKENS: ' 2000000 ' })).toEqual({ tokens: 2_000_000 });
@@ -15,7 +15,7 @@ test('the budget of a day is the default if no variable is set, has no cap with 
 	expect(readBudget({ DAY_BUDGET_TOKENS: 1, DAY_BUDGET_USD: 0.01 })).toEqual({ tokens: 1, usd: 0.01 });
 });
 
-test('an invalid or empty budget is refused with the variable and the remedy', () => {
+test('the error for an invalid or empty daily budget names the variable and the remedy', () => {
 	for (const [name, wrong] of [
 		['DAY_BUDGET_TOKENS', ['', '0', '-1', '1.5', '1e6', 'many', '9'.repeat(20), 0, Number.NaN, true, {}]],
 		['DAY_BUDGET_USD', ['', '0', '0.00', '-1', '$2', '2,50', '1e3', 'Infinity', '9'.repeat(400), 0, null]],
@@ -32,7 +32,7 @@ test('an invalid or empty budget is refused with the variable and the remedy', (
 	}
 });
 
-test('wrong prices are refused with the model, the field and an example', () => {
+test('the error for invalid prices names the model and the field, and gives an example', () => {
 	for (const [prices, said] of [
 		['{', 'must be a JSON object'],
 		['[]', 'must be a JSON object'],
@@ -50,7 +50,7 @@ test('wrong prices are refused with the model, the field and an example', () => 
 		);
 });
 
-test('an invalid address of a provider is refused with its variable', () => {
+test('the error for an invalid base URL of a provider names the variable', () => {
 	for (const [url, said] of [
 		['gateway', 'must be a URL'],
 		['ftp://gateway.example.com', 'must begin with https'],
@@ -62,7 +62,7 @@ test('an invalid address of a provider is refused with its variable', () => {
 			);
 });
 
-test('a missing binding is named', () => {
+test('the error for a missing binding names the binding', () => {
 	for (const name of ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS', 'PUBLISHERS']) {
 		expect(() => readConfig({ ...env, [name]: undefined })).toThrow(
 			expect.objectContaining({
@@ -73,7 +73,7 @@ test('a missing binding is named', () => {
 	}
 });
 
-test('with accounts an owner without a key has the daily budget, and its tokens are valid', async () => {
+test('if the Worker has accounts, an owner without a key has the daily budget and valid tokens', async () => {
 	const { bindings: given } = await createKeys({ shop: ['run'] }, { DAY_BUDGET_TOKENS: 7 });
 	const read = (hasAccounts: boolean) => readConfig(createEnvironment({ hasAccounts })(given));
 	expect(read(true).findDayBudget('ada@example.com')).toEqual({ tokens: 7 });

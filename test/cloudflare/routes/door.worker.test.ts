@@ -46,7 +46,7 @@ test('every route needs a credential, except the public routes', async () => {
 	expect(answered.filter((path) => !open.some((form) => form.test(path)))).toEqual([]);
 });
 
-test('a Worker without keys answers no route, and shows nothing', async () => {
+test('a Worker without keys answers 503 on every route that is not public', async () => {
 	for (const { method, path, at } of routes) {
 		if (open.some((form) => form.test(path))) continue;
 		for (const authorization of [undefined, `Bearer ${keys.alice}`]) {
@@ -60,7 +60,7 @@ test('a Worker without keys answers no route, and shows nothing', async () => {
 	}
 });
 
-test('every route has security headers, and answers no page of another host', async () => {
+test('every route has security headers, and no CORS header for a page of another host', async () => {
 	for (const { method, at } of routes) {
 		for (const authorization of ['', `Bearer ${keys.alice}`]) {
 			const origin = 'https://evil.example';
@@ -82,7 +82,7 @@ test('every route has security headers, and answers no page of another host', as
 	}
 });
 
-test('an allowed page reads every answer and every refusal, without cookies', async () => {
+test('a page of an allowed origin can read every answer and every refusal, without cookies', async () => {
 	const origin = 'https://app.example.com';
 	for (const { method, path, at } of routes.filter(({ path }) => path.startsWith('/v1/') && !/webhooks/.test(path))) {
 		const asked = {
@@ -102,7 +102,7 @@ test('an allowed page reads every answer and every refusal, without cookies', as
 	}
 });
 
-test('in the local mode only its own pages may call, whatever the host name', async () => {
+test('in the local mode only the Worker’s own pages are allowed to call', async () => {
 	const local = { ...env, LOCAL: 'true', API_KEYS: '' };
 	const allowed = async (origin: string, host = 'http://127.0.0.1:8787') => {
 		const headers = { origin, 'access-control-request-method': 'POST' };
@@ -129,7 +129,7 @@ test('in the local mode only its own pages may call, whatever the host name', as
 		expect(await allowed('http://localhost:8787', host), host).toBe(false);
 });
 
-test('a caller with too many requests is refused before any work, by key and by token', async () => {
+test('a caller with too many requests is refused before any work, whether by key or by token', async () => {
 	const asked: string[] = [];
 	const limiter = {
 		limit: async ({ key }: { key: string }) => {

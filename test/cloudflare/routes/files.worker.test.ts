@@ -42,7 +42,7 @@ describe('files over HTTP', () => {
 		expect((await SELF.fetch(toUrl(id, 'notes/plan.md'), { method: 'DELETE' })).status).toBe(404);
 	});
 
-	test('lists changes with diffs, newest first; a change by a person has no call', async () => {
+	test('changes are listed with diffs, newest first', async () => {
 		const id = await createSession();
 		await put(id, 'a.txt', 'one\n');
 		await put(id, 'a.txt', 'two\n');
@@ -92,7 +92,7 @@ describe('files over HTTP', () => {
 		await expect.poll(async () => (await env.FILES.list({ prefix: `sessions/${id}/` })).objects).toEqual([]);
 	});
 
-	test('after a crash removes objects of the bucket that no file names', async () => {
+	test('after a crash, objects of the bucket that belong to no file are removed', async () => {
 		const id = await createSession();
 		const key = `sessions/${id}/orphan`;
 		await runInDurableObject(readObject(id), (_, { storage }) =>
@@ -162,7 +162,7 @@ describe('files over HTTP', () => {
 		expect((await remove(id, 'a.txt', { 'If-Match': '*' })).status).toBe(404);
 	});
 
-	test('keeps a file that changes during its conditional replacement', async () => {
+	test('a file that changes during its conditional replacement is not replaced', async () => {
 		const id = await createSession();
 		const etag = tagOf(await put(id, 'a.txt', 'one'));
 		const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
@@ -213,7 +213,7 @@ describe('files over HTTP', () => {
 		expect((await get(id, 'photo.png')).headers.get('content-type')).toBe('image/png');
 	});
 
-	test('a browser gets a file name of any letters', async () => {
+	test('a download has the name of the file, with any letters', async () => {
 		const id = await createSession();
 		await put(id, encodeURIComponent('Ünï "x" (1)\u20ac.txt'), 'x');
 		expect((await get(id, encodeURIComponent('Ünï "x" (1)\u20ac.txt'))).headers.get('content-disposition')).toBe(
@@ -261,7 +261,7 @@ describe('files over HTTP', () => {
 		expect(await listPaths(id)).toEqual(['\u00e9.txt']);
 	});
 
-	test('a file replaces no folder, and no path is below a file', async () => {
+	test('a file cannot replace a folder, and no path can be below a file', async () => {
 		const id = await createSession();
 		await put(id, 'a/b', 'x');
 		expect((await put(id, 'a', 'x')).status).toBe(400);
@@ -269,7 +269,7 @@ describe('files over HTTP', () => {
 		expect((await get(id, 'a')).status).toBe(404);
 	});
 
-	test('a body that is too large is read and refused, with and without Content-Length', async () => {
+	test('a body that is too large is refused, with and without Content-Length', async () => {
 		const id = await createSession();
 		const size = 110_000_000;
 		let sent = 0;

@@ -21,7 +21,7 @@ test('a Worker without problems answers ok, also with ?deep', async () => {
 	expect(await look(good, {})).toEqual({ status: 200, problems: [] });
 });
 
-test('names every wrong variable with its remedy', async () => {
+test('names every invalid variable with its remedy', async () => {
 	const { status, problems } = await look(good, {
 		MODEL: '',
 		DAY_BUDGET_USD: 'lots',
@@ -40,7 +40,7 @@ test('names every wrong variable with its remedy', async () => {
 	for (const { message } of problems) expect(message).toMatch(/such as|Set it/);
 });
 
-test('names an unknown model, wherever it is set', async () => {
+test('names an unknown model of a variable or of an agent', async () => {
 	const worker = app(
 		{ name: 'plain', description: 'On MODEL.' },
 		{ name: 'own', description: 'On its own.', model: 'gtp-4', models: ['demo', 'gtp-5'], fallbacks: ['gtp-6'] },
@@ -55,7 +55,7 @@ test('names an unknown model, wherever it is set', async () => {
 	]);
 });
 
-test('names a tool that the provider of a model lacks', async () => {
+test('names a provider tool that the provider of a model does not have', async () => {
 	const providers = () => [demo(), anthropic({ apiKey: undefined }), gemini({ apiKey: undefined })];
 	const about = { name: 'drawing', description: 'Draws.', providerTools: ['web_search', 'image_generation'] } as const;
 	const agent = defineAgent({
@@ -94,7 +94,7 @@ test('names two agents with the same name, and a missing skill', async () => {
 	]);
 });
 
-test('?deep needs a key, even if a variable is wrong, and the plain check needs no key', async () => {
+test('?deep needs a key, even if a variable is invalid, and the check without ?deep needs no key', async () => {
 	const { keys, bindings } = await createKeys({ alice: ['run'] }, { DAY_BUDGET_USD: 'lots' });
 	expect((await look(good, bindings)).status).toBe(401);
 	expect((await look(good, bindings, { authorization: 'Bearer rl_no' })).status).toBe(401);
@@ -118,13 +118,13 @@ describe('names an unmet requirement of an agent with its remedy:', () => {
 		return problems;
 	};
 
-	test('the key of the model of MODEL', async () => {
+	test('the API key for the model in MODEL', async () => {
 		expect(await find({ model: undefined }, { MODEL: 'claude-sonnet-4-6' })).toEqual([
 			{ where: 'MODEL', unset: 'ANTHROPIC_API_KEY', message: expect.stringContaining('set ANTHROPIC_API_KEY') },
 		]);
 	});
 
-	test('the key of a fallback', async () => {
+	test('the API key for a fallback model', async () => {
 		expect(await find({ fallbacks: ['claude-sonnet-4-6'] }, {})).toEqual([
 			{ where: 'agent busy', unset: 'ANTHROPIC_API_KEY', message: expect.stringContaining('set ANTHROPIC_API_KEY') },
 		]);
@@ -167,7 +167,7 @@ describe('names an unmet requirement of an agent with its remedy:', () => {
 		]);
 	});
 
-	test('the object of a memory, and the provider of its vectors', async () => {
+	test('the memory binding, and the provider of the embedding model', async () => {
 		expect(await find({ memory: true }, without('MEMORIES'))).toEqual([
 			{ where: 'agent busy', message: expect.stringContaining('MEMORIES: this binding is missing') },
 		]);
@@ -181,7 +181,7 @@ describe('names an unmet requirement of an agent with its remedy:', () => {
 		]);
 	});
 
-	test('the variables of an MCP server, and its address in a deployed Worker', async () => {
+	test('the variables of an MCP server, and an https URL if the Worker is deployed', async () => {
 		const headers = { authorization: `Bearer \${NO_SUCH_KEY}` };
 		const mcp = [{ name: 'wiki', url: 'http://127.0.0.1:9/mcp', headers }];
 		const key = expect.objectContaining({ where: 'agent busy', unset: 'NO_SUCH_KEY' });
@@ -197,7 +197,7 @@ describe('names an unmet requirement of an agent with its remedy:', () => {
 		]);
 	});
 
-	test('a function providers that throws', async () => {
+	test('a function providers that throws an error', async () => {
 		const providers = () => {
 			throw new Error('no key');
 		};

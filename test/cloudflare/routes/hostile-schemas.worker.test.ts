@@ -21,7 +21,7 @@ const many = (count: number, make: (index: number) => unknown) =>
 	Object.fromEntries(Array.from({ length: count }, (_, index) => [`d${index}`, make(index)]));
 
 describe('a schema of a client', () => {
-	test('with a pattern of exponential backtracking delays nobody', async () => {
+	test('with a pattern of exponential backtracking is checked without a delay', async () => {
 		for (const pattern of ['^(a+)+$', '^(a|a)*$', '^(\\w+\\s?)*$', '(x+x+)+y']) {
 			const begun = performance.now();
 			const { status, body } = await ask(of({ type: 'string', pattern }), { a: `${'a'.repeat(34)}!` });
@@ -76,7 +76,7 @@ describe('a schema of a client', () => {
 		});
 	});
 
-	test('counts together with the other schemas of its request', async () => {
+	test('is refused if all schemas of the request together are too large', async () => {
 		const large = of({ description: 'x'.repeat(90_000) });
 		expect((await ask(large)).status).toBe(200);
 		const { status, body } = await ask(large, {}, Array(15).fill(large));
@@ -117,14 +117,14 @@ describe('a schema of a client', () => {
 		expect([status, JSON.stringify(body)]).toEqual([200, expect.any(String)]);
 	});
 
-	test('nested deeper than any body is refused', async () => {
+	test('that is nested deeper than the limit of a body is refused', async () => {
 		const { status } = await ask(JSON.parse(`${'{"not":'.repeat(5_000)}{}${'}'.repeat(5_000)}`));
 		expect(status).toBe(400);
 	});
 });
 
-describe('deeply nested input of a model', () => {
-	test.each([5_000, 100_000])('%i levels are an error result, and the run continues', async (levels) => {
+describe('deeply nested tool input from a model', () => {
+	test.each([5_000, 100_000])('with %i levels becomes an error result, and the run continues', async (levels) => {
 		const deep = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
 		const provider = play({ toolCalls: [{ id: 'c1', name: 'echo', input: JSON.parse(deep) }] }, { text: 'Over.' });
 		const { body: session } = await sent('/v1/sessions', { agent: 'scripted' });
@@ -134,7 +134,7 @@ describe('deeply nested input of a model', () => {
 	});
 });
 
-describe('a file of a page', () => {
+describe('a file in a page’s message', () => {
 	const post = (file: object) => {
 		const parts = [
 			{ type: 'text', text: 'See.' },

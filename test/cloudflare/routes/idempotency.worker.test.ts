@@ -12,7 +12,7 @@ async function restart(id: string): Promise<void> {
 }
 
 describe('a request that is repeated with its Idempotency-Key', () => {
-	test('gets the first answer without a second run: as a result, as a stream, after a restart', async () => {
+	test('gets the first answer without a second run, even after a restart', async () => {
 		const id = await createSession();
 		const path = `/v1/sessions/${id}/messages`;
 		const again = key();
@@ -30,7 +30,7 @@ describe('a request that is repeated with its Idempotency-Key', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('follows the run while it runs', async () => {
+	test('follows the first run if it is still running', async () => {
 		const id = await createSession();
 		const gate = Promise.withResolvers<void>();
 		const { requests } = play(async (_, onDelta) => {
@@ -48,7 +48,7 @@ describe('a request that is repeated with its Idempotency-Key', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('finds the session that it created, also when both requests are concurrent', async () => {
+	test('finds the session that the first request created, even if both requests are concurrent', async () => {
 		const again = key();
 		const { requests } = play('Hello.');
 		const body = { agent: 'scripted', text: 'hi' };
@@ -64,7 +64,7 @@ describe('a request that is repeated with its Idempotency-Key', () => {
 		expect(ids[0]).toBe(ids[1]);
 	});
 
-	test('answers a call once, whole or in part', async () => {
+	test('submits a tool result once', async () => {
 		const id = await createSession();
 		play({ toolCalls: ['a', 'b'].map((one) => ({ id: one, name: 'by_hand', input: {} })) });
 		await allEvents(await send(id, 'go'));
@@ -84,7 +84,7 @@ describe('a request that is repeated with its Idempotency-Key', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('cancels no later run', async () => {
+	test('does not cancel a later run', async () => {
 		const id = await createSession();
 		const key = { 'idempotency-key': 'cancel' };
 		const gate = Promise.withResolvers<void>();
@@ -116,7 +116,7 @@ describe('a request that is repeated with its Idempotency-Key', () => {
 		expect(await (await request(path, { text: 'go' }, key())).json()).toMatchObject({ text: 'Now.' });
 	});
 
-	test('must have the same body, and a refused request is not stored', async () => {
+	test('must have the same body as the first request that was not refused', async () => {
 		const id = await createSession();
 		const path = `/v1/sessions/${id}/messages`;
 		const again = key();

@@ -70,7 +70,7 @@ test.each(['x-api-key', 'api-key', 'X-API-Key'])(
 	},
 );
 
-test('every answer has its own x-request-id, refusals and streams too', async () => {
+test('every answer has its own x-request-id, including refusals and streams', async () => {
 	const stream = { agent: 'skilled', text: 'Hi' };
 	const answers = await Promise.all([
 		ask(keys.alice, '/v1/sessions'),
@@ -149,7 +149,7 @@ test('the same Idempotency-Key of two owners makes two sessions', async () => {
 	expect(bob.id).not.toBe(alice.id);
 });
 
-test('the keys of an owner cap its daily spending, and an owner without a key cannot spend', async () => {
+test('an owner’s daily budget is the lowest budget of its keys, and an owner without a key cannot spend', async () => {
 	const { key, id } = makeKey();
 	const record = { id, hash: await hashKey(key), budget: { tokens: 1 } };
 	const another = { ...record, id: 'another1', owner: id, budget: { tokens: 5, usd: 2 } };
@@ -169,7 +169,7 @@ test('the keys of an owner cap its daily spending, and an owner without a key ca
 	]);
 });
 
-test('only an allowed page of another host may call', async () => {
+test('a page of another host can call only if its origin is allowed', async () => {
 	const preflight = (origin: string) =>
 		ask(undefined, '/v1/sessions', 'OPTIONS', undefined, {
 			origin,
@@ -193,7 +193,7 @@ test('only an allowed page of another host may call', async () => {
 	expect(answered.headers.get('access-control-expose-headers')).toMatch(/location/i);
 });
 
-test('every answer has security headers, also an error and a stream', async () => {
+test('every answer has security headers, including errors and streams', async () => {
 	const { id } = await create(keys.alice);
 	const stream = await ask(
 		keys.alice,

@@ -177,7 +177,7 @@ test('a thousand requests of strangers to a session get 404 and change nothing',
 });
 
 describe('a wrong credential', () => {
-	test('opens nothing, however it is changed', async () => {
+	test('of any form is refused on every route of a session', async () => {
 		const { id, token } = await create(keys.alice);
 		const bobs = await create(keys.bob);
 		const [, , tokenId = '', expiry = ''] = token.split('_');
@@ -237,7 +237,7 @@ describe('a wrong credential', () => {
 		expect([await opens(token), await opens(keys.alice)]).toEqual([200, 200]);
 	});
 
-	test('a key in another case, in the query, in a cookie or with another scheme is refused', async () => {
+	test('is also a key in another case, in the query, in a cookie or with another scheme', async () => {
 		const path = '/v1/sessions';
 		const bare = async (headers: Readonly<Record<string, string>>, query = '') =>
 			(await worker.request(`https://runlet.example.com${path}${query}`, { headers }, bindings)).status;
@@ -295,7 +295,7 @@ test('a token cannot do the operations of its session that need a key', async ()
 	}
 });
 
-test('the spending of an owner is separate, and hidden from other owners, customers and tokens', async () => {
+test('an owner’s spending is separate from other owners’ spending, and hidden from customers and tokens', async () => {
 	const alices = await create(keys.alice);
 	const bobs = await create(keys.bob);
 	const own = await runInDurableObject(readObject(alices.id), (one) => readConfig(Reflect.get(one, 'env')));
@@ -318,7 +318,7 @@ test('the spending of an owner is separate, and hidden from other owners, custom
 	}
 });
 
-test('a list has only own sessions, also with the cursor of another owner', async () => {
+test('a list has only the caller’s own sessions, even with the cursor of another owner', async () => {
 	const alices = [await create(keys.alice), await create(keys.alice)].map(({ id }) => id);
 	const bobs = [await create(keys.bob), await create(keys.bob), await create(keys.bob)].map(({ id }) => id);
 	const list = async (key: string, query: string) =>
@@ -333,7 +333,7 @@ test('a list has only own sessions, also with the cursor of another owner', asyn
 	expect((await list(keys.bob, '?limit=100')).sessions?.map(({ id }) => id)).toEqual(expect.arrayContaining(bobs));
 });
 
-test('an Idempotency-Key belongs to its owner, whatever its characters', async () => {
+test('two owners can use the same Idempotency-Key, and get separate sessions and runs', async () => {
 	const once = (key: string) => ({ 'idempotency-key': key });
 	const made = async (credential: string, key: string) =>
 		(

@@ -25,7 +25,7 @@ test('a list without sessions is empty, and has no cursor', async () => {
 	expect(await list()).toEqual({ sessions: [] });
 });
 
-test('GET /v1/sessions lists the sessions of the owner by last activity, a page at a time', async () => {
+test('GET /v1/sessions lists the sessions of the owner in pages, by last activity', async () => {
 	for (let n = 0; n < 25; n++) {
 		const title = n === 24 ? { title: 'Receipts' } : {};
 		await mine.touch({ id: id(n), agent: 'scripted', ...title, createdAt: n, activeAt: Date.UTC(2099, 0, 1) + n });
@@ -67,7 +67,7 @@ describe('GET /v1/sessions with a filter', () => {
 		return (await (await ask('', { agent, text: 'go' })).json<{ id: string }>()).id;
 	};
 
-	test('the status is read from the session, even if the directory has no status', async () => {
+	test('reads the status from the session if the directory has no status', async () => {
 		const asks = await begin({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which?' } }] });
 		const waits = await begin({ toolCalls: [{ id: 'p', name: 'pay', input: { amount: 1 } }] });
 		const done = await begin('Done.');
@@ -97,7 +97,7 @@ describe('GET /v1/sessions with a filter', () => {
 		['?statuss=idle', 'statuss: no such query parameter. Did you mean status?'],
 		['?colour=red', 'colour: no such query parameter. Possible: agent, cursor, limit, owner, status, user.'],
 		['?status=asleep', expect.stringContaining('status: ')],
-	])('%s is refused with the possible values', async (query, message) => {
+	])('refuses %s, and names the possible values', async (query, message) => {
 		const response = await ask(query);
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({ error: { message } });
@@ -136,7 +136,7 @@ describe('GET /v1/sessions by people of one owner', () => {
 		return sessions.map(({ id, user }) => [nameOf(id), user]).sort();
 	};
 
-	test('a customer sees only their own sessions, whoever created them', async () => {
+	test('shows a customer only their own sessions, even if others created them', async () => {
 		await expect.poll(() => whose('kim')).toEqual([['kim', 'kim']]);
 		await expect.poll(() => whose('lee')).toEqual([['lee', 'lee']]);
 		expect(await whose('nameless')).toEqual([['nobody', undefined]]);
@@ -153,7 +153,7 @@ describe('GET /v1/sessions by people of one owner', () => {
 		expect((await ask('nameless', '?user=kim')).status).toBe(403);
 	});
 
-	test('staff see the sessions of all users of the owner, or of one user', async () => {
+	test('shows staff the sessions of all users of the owner, or of one user', async () => {
 		for (const name of ['sam', 'server'] as const) {
 			await expect
 				.poll(() => whose(name))

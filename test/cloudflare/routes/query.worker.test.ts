@@ -45,7 +45,7 @@ test('every route refuses an unknown query parameter, except routes with ignores
 	);
 });
 
-test('names the nearest parameter, or lists all', async () => {
+test('the error for an unknown parameter suggests the nearest parameter, or lists all parameters', async () => {
 	expect(await messageAt('/v1/sessions?limti=5')).toBe('limti: no such query parameter. Did you mean limit?');
 	expect(await messageAt('/v1/skills?q=tone')).toMatch(/^q: no such query parameter\. Did you mean query\?$/);
 	expect(await messageAt('/v1/skills?page=2')).toMatch(/^page: .*Possible: cursor, limit, query\.$/);
@@ -56,7 +56,7 @@ test('refuses a repeated parameter', async () => {
 	expect(await messageAt('/v1/sessions?limit=1&limit=2')).toBe('limit: given twice in the query. Give it once.');
 });
 
-test('shows an odd name short and escaped', async () => {
+test('the error for an odd parameter name shows the name shortened and escaped', async () => {
 	expect(await messageAt('/v1/agents?=1')).toMatch(/^"": no such query parameter/);
 	expect(await messageAt('/v1/agents?__proto__=1')).toMatch(/^__proto__: no such query parameter/);
 	const long = await messageAt(`/v1/agents?${'x'.repeat(5_000)}=1`);

@@ -13,8 +13,8 @@ const readSession = (response: Response) => response.headers.get('runlet-session
 const readText = async (response: Response) =>
 	(await response.json<{ choices: { message: { content: string } }[] }>()).choices[0]?.message.content;
 
-describe('a request that openai retries', () => {
-	test('joins the running run, and gets its answer, streamed or not', async () => {
+describe('a request that the library openai retries', () => {
+	test('joins the running run, and gets the answer of this run', async () => {
 		for (const stream of [false, true]) {
 			const going = Promise.withResolvers<string>();
 			const { requests } = play(() => going.promise, 'Not this.');
@@ -49,14 +49,14 @@ describe('a request that openai retries', () => {
 		expect(requests).toHaveLength(3);
 	});
 
-	test('starts the run if the first attempt did not arrive, and the next attempt joins this run', async () => {
+	test('starts a run if its first attempt did not arrive, and the next attempt joins this run', async () => {
 		const { requests } = play('One.', 'Not this.');
 		expect(await readText(await send(body('lost'), 1))).toBe('One.');
 		expect(await readText(await send(body('lost'), 2))).toBe('One.');
 		expect(requests).toHaveLength(1);
 	});
 
-	test('counts as another request if a byte or the key differs', async () => {
+	test('counts as another request if its body or its Idempotency-Key differs', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.');
 		await send(body('byte'), 0);
 		expect(await readText(await send(body('byte', { seed: 1 }), 1))).toBe('Two.');
@@ -64,7 +64,7 @@ describe('a request that openai retries', () => {
 		expect(requests).toHaveLength(3);
 	});
 
-	test('joins its run in a kept session, and the same text sent later is a new message', async () => {
+	test('joins its run in a named session, and the same text sent later is a new message', async () => {
 		const { requests } = play('One.', 'Two.', 'Not this.');
 		const headers = { 'runlet-session': 'resend kept' };
 		expect(await readText(await send(body('yes'), 0, headers))).toBe('One.');
@@ -75,7 +75,7 @@ describe('a request that openai retries', () => {
 	});
 });
 
-describe('a request whose session is lost while it runs', () => {
+describe('a request whose session crashes during the run', () => {
 	const begin = async (content: string, count?: number) => {
 		const { requests } = play(() => new Promise(() => {}), 'Here.');
 		const name = `lost ${content}`;
@@ -86,14 +86,14 @@ describe('a request whose session is lost while it runs', () => {
 		return { response: await sent, id };
 	};
 
-	test('is not retried by clients that would start another run, and its run continues', async () => {
+	test('gets the status 406 if a retry would start another run, and its run continues', async () => {
 		const { response, id } = await begin('no key');
 		expect([response.status, readSession(response)]).toEqual([406, id]);
 		expect(await response.json()).toMatchObject({ error: { code: 'interrupted' } });
 		await expect.poll(async () => (await readState(id)).status).toBe('completed');
 	});
 
-	test('is retried by openai, and joins its run', async () => {
+	test('is retried by the library openai, and joins its run', async () => {
 		const { response, id } = await begin('counted', 0);
 		expect([response.status, response.headers.get('x-should-retry')]).toEqual([503, 'true']);
 		await response.text();

@@ -32,7 +32,7 @@ const bindingsWith = (expiresAt: string) => {
 	return { ...known, API_KEYS: JSON.stringify([{ ...first, budget: { tokens: 5 }, expiresAt }, ...rest]) };
 };
 
-test('both keys open the same sessions until the first key expires; its refusal then names the reason', async () => {
+test('both keys open the same sessions until the old key expires, which is then refused with the reason', async () => {
 	const made = await ask(at(hour), keys.old, '/v1/sessions', { method: 'POST', body: '{"agent":"scripted"}' });
 	const { id, token } = await made.json<{ id: string; token: string }>();
 	for (const credential of [keys.old, keys.next, token])
@@ -80,7 +80,7 @@ test('a key expires without a new deployment', () => {
 	}
 });
 
-test('with an invalid expiry the Worker answers nobody, and only the operator sees which key has it', async () => {
+test('if a key has an invalid expiry, every caller gets 503, and only the operator sees the reason', async () => {
 	const response = await ask('tomorrow', keys.next);
 	expect(response.status).toBe(503);
 	expect(await response.text()).not.toMatch(/API_KEYS|expiresAt/);

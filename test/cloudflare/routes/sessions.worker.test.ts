@@ -27,7 +27,7 @@ test('lists the agents with their model, tools and skills', async () => {
 	expect(agents).toContainEqual(expect.objectContaining({ name: 'plain', model: 'demo' }));
 });
 
-test('a new session has a location, and is idle', async () => {
+test('a new session is idle, and its answer has a Location header', async () => {
 	const response = await request('/v1/sessions', { agent: 'scripted', metadata: { customer: '42' } });
 	expect(response.status).toBe(201);
 	const { token, tokenId, tokenScopes, tokenExpiresAt, ...session } = await response.json<{
@@ -87,7 +87,7 @@ test('the pages of the history have each message once, in order', async () => {
 	expect(back.toReversed()).toEqual(all);
 });
 
-test('results follow their turn in the order of the calls, whatever order they arrived in', async () => {
+test('tool results in the history have the order of their calls, even if they arrived in another order', async () => {
 	const id = await createSession();
 	play(
 		{
@@ -146,7 +146,7 @@ test('a deployed Worker without keys answers nobody, and names the remedy', asyn
 	expect((await app.request('/healthz', {}, { ...env, LOCAL: 'false' })).status).toBe(200);
 });
 
-test('an invalid setting is named with its place', async () => {
+test('the error for an invalid variable names the variable and where it is set', async () => {
 	const app = createApp({ agents: [], providers: () => [] });
 	const response = await app.request('/v1/agents', {}, { ...env, MODEL: ' ' });
 	expect(await response.json()).toMatchObject({
@@ -158,7 +158,7 @@ test('HEAD is answered like GET', async () => {
 	expect((await SELF.fetch('http://localhost/healthz', { method: 'HEAD' })).status).toBe(200);
 });
 
-test('a message may choose another model of the agent, also for later runs', async () => {
+test('a message can choose another model of the agent, which later runs use, too', async () => {
 	const id = await createSession();
 	play('from the script');
 	await allEvents(await send(id, 'hello'));
@@ -177,7 +177,7 @@ test('a message may choose another model of the agent, also for later runs', asy
 	expect((await page(`${path}/messages`)).messages).toHaveLength(6);
 });
 
-test('DELETE stops the run and removes all data, and the id is unknown then', async () => {
+test('DELETE stops the run and removes all data, and the id then gets 404', async () => {
 	const id = await createSession();
 	play('one');
 	await allEvents(await send(id, 'hello'));

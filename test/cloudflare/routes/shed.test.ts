@@ -40,7 +40,7 @@ test('an overloaded isolate refuses the owner with the most requests, and serves
 	expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
 });
 
-test('an isolate accepts requests again after the load', async () => {
+test('an overloaded isolate accepts requests again when its open requests have ended', async () => {
 	const { ask, open } = createWorker(1);
 	const first = ask('burst');
 	expect((await ask('burst')).status).toBe(503);

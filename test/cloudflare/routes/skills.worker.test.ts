@@ -91,7 +91,7 @@ test('pages list every skill once by name, and a search lists the best skill fir
 	expect(found[0]?.score).toBeGreaterThan(0);
 });
 
-test('an existing skill is replaced only with its newest entity tag, which also covers its description', async () => {
+test('an existing skill can be replaced only with its newest entity tag', async () => {
 	const old = readTag(await put('tone'));
 	const data = await refused(
 		await put('tone', markdown('tone', 'New')),
@@ -130,7 +130,7 @@ test('of two concurrent replacements one succeeds and the other is refused', asy
 	expect(makers.map(({ status }) => status).toSorted()).toEqual([201, 428]);
 });
 
-test('the index has all concurrent writes', async () => {
+test('the index contains all skills that were written concurrently', async () => {
 	const all = Array.from({ length: 12 }, (_, n) => `s-${String(n).padStart(2, '0')}`);
 	const statuses = (await Promise.all(all.map((name) => put(name)))).map(({ status }) => status);
 	expect(new Set(statuses)).toEqual(new Set([201]));
@@ -180,7 +180,7 @@ test('an invalid skill is refused with every violation, and nothing changes', as
 	expect(await names()).toEqual([]);
 });
 
-test('deletes a skill, and with If-Match only the newest version', async () => {
+test('deletes a skill, and refuses If-Match with an old version', async () => {
 	const etag = readTag(await put('tone'));
 	await refused(await raw('DELETE', 'tone', { 'if-match': '"x"' }), 412, 'precondition_failed', /^If-Match: /);
 	expect((await raw('DELETE', 'tone', { 'if-match': etag })).status).toBe(204);
@@ -191,7 +191,7 @@ test('deletes a skill, and with If-Match only the newest version', async () => {
 	expect(await names()).toEqual([]);
 });
 
-test('refuses an impossible page or method, and names it', async () => {
+test('refuses an invalid page and an unsupported method', async () => {
 	for (const [query, field] of [
 		['limit=0', 'limit'],
 		['limit=101', 'limit'],
@@ -204,7 +204,7 @@ test('refuses an impossible page or method, and names it', async () => {
 	expect((await raw('POST', 'tone', {}, 'x')).headers.get('allow')).toBe('GET, PUT, DELETE');
 });
 
-test('a model reads the newest text in the next run', async () => {
+test('the next run reads the newest text of a skill', async () => {
 	const text = (body: string) => markdown('tone', body, 'How we write.', 'metadata:\n  when: customer\n');
 	const readBy = async () => {
 		const events = await allEvents(await send(await createSession('skilled'), 'Reply to this customer, please.'));

@@ -88,7 +88,7 @@ describe('GET /v1/usage?by=', () => {
 		expect(await by('user,agent,model')).toHaveLength(3);
 	});
 
-	test('has the share of cached input, the units and the known price, and never 0 for an unknown price', async () => {
+	test('has the share of cached input, the units and the known price, and no price if it is unknown', async () => {
 		const groups = await readGroups('?by=model');
 		expect(groups).toMatchObject([
 			{
@@ -105,7 +105,7 @@ describe('GET /v1/usage?by=', () => {
 		expect((await read('')).usage).toMatchObject([{ unpricedTokens: 1_100 }]);
 	});
 
-	test('counts units without money', async () => {
+	test('with by=unit counts the units and shows no cost', async () => {
 		const units = async (query: string) =>
 			(await readGroups(query)).map(({ agent, unit, count, spent }) => [agent, unit, count, spent]);
 		expect(await units('?by=unit')).toEqual([
@@ -124,7 +124,7 @@ describe('GET /v1/usage?by=', () => {
 			expect((await ask(keys.staff, `usage?by=${encodeURIComponent(by)}`)).status).toBe(400);
 	});
 
-	test('shows staff their own owner, the scope admin all owners, and customers nothing', async () => {
+	test('shows staff only their own owner, shows the scope admin all owners, and is refused to customers', async () => {
 		expect((await ask(keys.customer, 'usage?by=user')).status).toBe(403);
 		expect((await ask(keys.customer, 'usage?by=agent&user=kim')).status).toBe(403);
 		expect((await ask(keys.staff, 'usage?by=user&owner=somebody')).status).toBe(403);
@@ -134,7 +134,7 @@ describe('GET /v1/usage?by=', () => {
 	});
 });
 
-test('the export of a user has the spending by agent and model, and the erasure removes the name from it', async () => {
+test('the export of a user contains the user’s spending, and the erasure removes the name from the spending', async () => {
 	const exported = await (await ask(keys.boss, 'users/lee')).json<{ spending: unknown }>();
 	expect(exported.spending).toMatchObject([
 		{ agent: 'prompted', model: 'scripted', spent: { tokens: 1_050, usd: 1.05 } },

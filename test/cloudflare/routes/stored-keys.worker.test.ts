@@ -57,7 +57,7 @@ function passTime(ms: number): void {
 }
 
 describe('a stored key', () => {
-	test('opens only the sessions of its owner, at once', async () => {
+	test('opens only the sessions of its owner, immediately after its creation', async () => {
 		const [ann, ben] = [await make({ owner: 'ann' }), await make({ owner: 'ben' })];
 		const created = await ask(ann.key, 'sessions', post({ agent: 'scripted' }));
 		expect(created.status).toBe(201);
@@ -88,7 +88,7 @@ describe('a stored key', () => {
 		expect(text).not.toContain('hash');
 	});
 
-	test('of a person has the name and the rights of the role', async () => {
+	test('of a person has the person’s name and the rights of the person’s role', async () => {
 		const kim = await make({ owner: 'firm', user: 'kim', role: 'customer' });
 		const lee = await make({ owner: 'firm', user: 'lee', role: 'staff' });
 		const { keys: listed } = await (await ask(keys.admin, 'keys')).json<{ keys: object[] }>();
@@ -106,7 +106,7 @@ describe('a stored key', () => {
 		expect((await ask(kim.key, `sessions/${other}`)).status).toBe(404);
 	});
 
-	test('is invalid after it was revoked: here at once, elsewhere within a minute', async () => {
+	test('is refused after its revocation: in the same isolate at once, in others within a minute', async () => {
 		const { key, id } = await make({ owner: 'ann' });
 		const elsewhere = { ...bindings };
 		for (const isolate of [bindings, elsewhere]) expect((await ask(key, 'agents', {}, isolate)).status).toBe(200);
@@ -123,7 +123,7 @@ describe('a stored key', () => {
 		expect((await revoke(id)).status).toBe(404);
 	});
 
-	test('revokes its tokens and, as the last key of an owner, the budget', async () => {
+	test('that is revoked revokes its tokens, and the owner’s budget if it was the last key', async () => {
 		const { key, id } = await make({ owner: 'token-maker', budget: { tokens: 500 } });
 		const created = await ask(key, 'sessions', post({ agent: 'scripted' }));
 		const { id: session, token } = await created.json<{ id: string; token: string }>();
@@ -148,7 +148,7 @@ describe('a stored key', () => {
 		}
 	});
 
-	test('needs the scope keys and STORED_KEYS', async () => {
+	test('can be created only with the scope keys, and only if STORED_KEYS is on', async () => {
 		for (const credential of [keys.admin, keys.runner]) {
 			expect((await ask(credential, 'keys', post({ owner: 'ann' }))).status).toBe(403);
 			expect((await ask(credential, 'keys/abcdefgh1234', { method: 'DELETE' })).status).toBe(403);
@@ -176,7 +176,7 @@ describe('a stored key', () => {
 	});
 });
 
-describe('unknown keys', () => {
+describe('the cache of stored keys', () => {
 	/** Stored keys with counted reads and failing directories, at a time of the test. */
 	const watch = () => {
 		const clock = { now: 0 };
@@ -210,7 +210,7 @@ describe('unknown keys', () => {
 		return ids.map((id) => stored.find(id)?.id);
 	};
 
-	test('cost one read of each object in half a minute, whatever their number', async () => {
+	test('reads each object only once in half a minute, even for many unknown keys', async () => {
 		const { clock, reads, stored } = watch();
 		const guesses = await Promise.all(Array.from({ length: 300 }, createKey));
 		const ids = guesses.map(({ record }) => record.id);
@@ -224,14 +224,14 @@ describe('unknown keys', () => {
 		expect(reads.length).toBe(new Set(ids.map((id) => id[0])).size + 1);
 	});
 
-	test('do not fill the memory: only the last thousand owners are cached', async () => {
+	test('contains only the last thousand owners', async () => {
 		const directories = { idFromName: env.DIRECTORIES.idFromName.bind(env.DIRECTORIES), get: () => fullRegistry };
 		const stored = new StoredKeys(() => directories);
 		for (let n = 0; n < 1_500; n++) await stored.refreshOwner(`owner-${n}`);
 		expect([...Array(1_500).keys()].filter((n) => stored.listOfOwner(`owner-${n}`).length > 0)).toHaveLength(1_000);
 	});
 
-	test('a cached key works for a minute if its object cannot be reached', async () => {
+	test('returns a key for a minute if its object cannot be reached', async () => {
 		vi.spyOn(console, 'warn').mockImplementation(() => {});
 		const { clock, isDown, stored } = watch();
 		const { record } = await createKey({ owner: 'ann' });

@@ -30,8 +30,8 @@ const paths = [
 	'/v1/nothing',
 ];
 
-describe('a refused request has WWW-Authenticate', () => {
-	test.each(paths)('%s', async (path) => {
+describe('a refused request gets WWW-Authenticate', () => {
+	test.each(paths)('at %s', async (path) => {
 		const readChallenge = async (headers: Record<string, string>) => {
 			const response = await ask(path, headers);
 			expect(response.status).toBe(401);
@@ -46,7 +46,7 @@ describe('a refused request has WWW-Authenticate', () => {
 			);
 	});
 
-	test('a session token and a key without a scope get WWW-Authenticate, too', async () => {
+	test('with a session token, and with a key without the needed scope', async () => {
 		const { id, token, tokenId } = await createSession();
 		await ask(`/v1/sessions/${id}/token/${tokenId}`, bearer(keys.alice), bindings, 'DELETE');
 		for (const path of [`/v1/sessions/${id}`, `/v1/ui/scripted/${id}/stream`]) {
@@ -72,7 +72,7 @@ describe('callers without a valid credential are counted by address', () => {
 	}
 	const open = ['/healthz', '/openapi.json', '/docs', '/nothing', ...paths];
 
-	test.each(open)('%s: above the limit 429, and other addresses continue', async (path) => {
+	test.each(open)('%s answers 429 above the limit, and still answers other addresses', async (path) => {
 		const { own } = readLimiter(2);
 		const readStatus = async (ip: string) => (await ask(path, { 'cf-connecting-ip': ip }, own)).status;
 		const first = await readStatus('203.0.113.7');
@@ -83,14 +83,14 @@ describe('callers without a valid credential are counted by address', () => {
 		expect([await readStatus(one), await readStatus(two), await readStatus(one)]).toEqual([first, first, 429]);
 	});
 
-	test('callers are counted even if the setup is wrong, and the health check answers', async () => {
+	test('callers are counted even if the configuration is invalid', async () => {
 		const { own } = readLimiter(1);
 		const broken = { ...own, CORS_ORIGINS: 'no origin' };
 		const statusOf = async () => (await ask('/healthz', { 'cf-connecting-ip': '203.0.113.10' }, broken)).status;
 		expect([await statusOf(), await statusOf()]).toEqual([200, 429]);
 	});
 
-	test('keys and tokens are not counted by address, so a stranger locks nobody out', async () => {
+	test('keys and tokens are not counted by address, so a stranger cannot block them', async () => {
 		const { own, asked } = readLimiter(2);
 		const from = { 'cf-connecting-ip': '203.0.113.7' };
 		for (let n = 0; n < 4; n++) await ask('/v1/sessions', from, own);
@@ -122,7 +122,7 @@ describe('callers without a valid credential are counted by address', () => {
 		expect(statuses).toEqual([401, 401, 429]);
 	});
 
-	test('without the binding the isolate counts the callers', async () => {
+	test('without the binding RATE_LIMITER the isolate counts the callers', async () => {
 		const ip = '198.51.100.23';
 		const statuses = new Set<number>();
 		let refused: Response | undefined;
