@@ -136,7 +136,7 @@ test('an approval keeps its id after a crash, and can be answered once with the 
 	expect(results).toEqual(['paid 5', 'paid 6']);
 });
 
-test('the list contains only the beginning of long arguments, and the session contains all of them', async () => {
+test('the list contains only the first 4,000 characters of long arguments', async () => {
 	const id = await begin([call('p', 'pay', { amount: 1, note: 'x'.repeat(5_000) })]);
 	await expect.poll(() => callIds(id)).toEqual(['p']);
 	const [entry] = await listOf(id);

@@ -269,7 +269,7 @@ describe('files over HTTP', () => {
 		expect((await get(id, 'a')).status).toBe(404);
 	});
 
-	test('a body that is too large is refused, with and without Content-Length', async () => {
+	test('a body that is too large is read to its end and refused, with and without Content-Length', async () => {
 		const id = await createSession();
 		const size = 110_000_000;
 		let sent = 0;

@@ -67,7 +67,7 @@ describe('GET /v1/sessions with a filter', () => {
 		return (await (await ask('', { agent, text: 'go' })).json<{ id: string }>()).id;
 	};
 
-	test('reads the status from the session if the directory has no status', async () => {
+	test('compares the current status of the sessions', async () => {
 		const asks = await begin({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which?' } }] });
 		const waits = await begin({ toolCalls: [{ id: 'p', name: 'pay', input: { amount: 1 } }] });
 		const done = await begin('Done.');
