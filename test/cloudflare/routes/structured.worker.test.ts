@@ -42,14 +42,14 @@ describe('response_format', () => {
 		expect(requests[0]?.options?.outputSchema).toMatchObject({ required: ['city', 'people'] });
 	});
 
-	test('json_schema repeats an invalid answer, and never shows it', async () => {
+	test('json_schema requests another answer after an invalid one, which no client sees', async () => {
 		const { requests } = play('Oslo!', '{"city":"Oslo"}', `\`\`\`json\n${good}\n\`\`\``);
 		const { choices } = await completions.parse({ model, messages, response_format });
 		expect(choices[0]?.message).toMatchObject({ content: good, parsed: oslo });
 		expect(requests).toHaveLength(3);
 	});
 
-	test('json_schema streams one checked answer, without earlier text', async () => {
+	test('json_schema streams only the valid answer, without the text before it', async () => {
 		play({ text: 'Let me see.', toolCalls: [{ id: 'e', name: 'echo', input: { text: 'x' } }] }, 'Oslo!', good);
 		const runner = completions.stream({ model, messages, response_format });
 		expect((await runner.finalChatCompletion()).choices[0]?.message).toMatchObject({ content: good, parsed: oslo });
@@ -62,27 +62,27 @@ describe('response_format', () => {
 		expect(requests).toHaveLength(3);
 	});
 
-	test('json_object gives any object', async () => {
+	test('json_object accepts any object', async () => {
 		const { requests } = play('[1]', '{"a":1}');
 		const { choices } = await completions.create({ model, messages, response_format: { type: 'json_object' } });
 		expect(choices[0]?.message.content).toBe('{"a":1}');
 		expect(requests[0]?.system).toContain('JSON object');
 	});
 
-	test('json_schema without a schema is any object', async () => {
+	test('json_schema without a schema accepts any object', async () => {
 		play('{"a":1}');
 		const format = { type: 'json_schema' as const, json_schema: { name: 'any' } };
 		const { choices } = await completions.create({ model, messages, response_format: format });
 		expect(choices[0]?.message.content).toBe('{"a":1}');
 	});
 
-	test('does not change calls of the client’s tools', async () => {
+	test('does not apply to a turn that calls a tool of the client', async () => {
 		play({ text: 'Let me see.', ...calls('weather') }, good);
 		const first = await completions.create({ model, messages, response_format, tools: [tool('weather')] });
 		expect(first.choices[0]).toMatchObject({ finish_reason: 'tool_calls', message: { content: null } });
 	});
 
-	test('has no answer if a tool asks or stops the run', async () => {
+	test('gives an error if a tool asks a question or stops the run', async () => {
 		play({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which one?' } }] });
 		const asks = await thrown(completions.parse({ model, messages, response_format }));
 		expect(asks).toMatchObject({ status: 406, code: 'awaiting_user', message: expect.stringContaining('Which one?') });
@@ -93,13 +93,13 @@ describe('response_format', () => {
 		});
 	});
 
-	test('has the finish reason length for an answer that max_tokens cuts off', async () => {
+	test('gives the finish reason length for an answer that max_tokens cuts off', async () => {
 		play({ text: '{"ci', stopReason: 'max_tokens' });
 		const { choices } = await completions.create({ model, messages, response_format });
 		expect(choices[0]).toMatchObject({ finish_reason: 'length', message: { content: '{"ci' } });
 	});
 
-	test('holds after a crash, and earlier repetitions count', async () => {
+	test('still applies after a crash, and retries before the crash count', async () => {
 		const { requests } = play('Oslo!', () => new Promise(() => {}), 'Rome!', 'Bern!', good);
 		const { response } = await completions.create({ model, messages, response_format, stream: true }).withResponse();
 		const id = response.headers.get('runlet-session') ?? '';
@@ -113,7 +113,7 @@ describe('response_format', () => {
 	});
 });
 
-test('an answer has its known cost in dollars and a request id', async () => {
+test('an answer has a request id and, if known, its cost in dollars', async () => {
 	const usage = { inputTokens: 10, outputTokens: 4, costUsd: 0.25 };
 	play({ ...{ toolCalls: [{ id: 'e', name: 'echo', input: { text: 'x' } }] }, usage }, { text: 'Fine.', usage }, 'No.');
 	const answer = await completions.create({ model, messages });
@@ -123,7 +123,7 @@ test('an answer has its known cost in dollars and a request id', async () => {
 });
 
 describe('tool_choice: required', () => {
-	test('gives a call of the client’s tools, and never of the agent’s', async () => {
+	test('calls a tool of the client, and never a tool of the agent', async () => {
 		const { requests } = play(calls('weather'), calls('b'));
 		for (const tools of [[tool('weather')], [tool('a'), tool('b')]]) {
 			const { choices } = await completions.create({ model, messages, tools, tool_choice: 'required' });
@@ -137,7 +137,7 @@ describe('tool_choice: required', () => {
 		['required', 'required' as const, [tool('a'), tool('b')]],
 		['one that is named', { type: 'function' as const, function: { name: 'a' } }, [tool('a'), tool('b')]],
 	] as const;
-	test.each(forced)('asks the model once more after an answer in words: %s', async (_, tool_choice, tools) => {
+	test.each(forced)('asks the model once more if its answer has no tool call: %s', async (_, tool_choice, tools) => {
 		const { requests } = play('It may rain.', calls('a'));
 		const { choices } = await completions.create({ model, messages, tools: [...tools], tool_choice });
 		expect(choices[0]).toMatchObject({
@@ -152,7 +152,7 @@ describe('tool_choice: required', () => {
 		});
 	});
 
-	test('is an error that no client retries after two answers in words, streamed or not', async () => {
+	test('gives an error that no client retries after two answers without a tool call', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.', 'Four.');
 		const about = { model, messages, tools: [tool('a'), tool('b')], tool_choice: 'required' as const };
 		const refused = { code: 'invalid_output', message: expect.stringContaining('had to call one of a, b') };
@@ -162,13 +162,13 @@ describe('tool_choice: required', () => {
 		expect(requests).toHaveLength(4);
 	});
 
-	test('does not ask again after a cut-off answer', async () => {
+	test('does not ask the model again after a cut-off answer', async () => {
 		const { requests } = play({ text: 'It may', stopReason: 'max_tokens' });
 		const { choices } = await completions.create({ model, messages, tools: [tool('a')], tool_choice: 'required' });
 		expect([choices[0]?.finish_reason, requests.length]).toEqual(['length', 1]);
 	});
 
-	test('does not apply after the call was answered', async () => {
+	test('does not apply to a request that has the result of the call', async () => {
 		const { requests } = play('It rains.');
 		const call = { id: 'c', type: 'function' as const, function: { name: 'a', arguments: '{}' } };
 		const answered: ChatCompletionMessageParam[] = [
@@ -181,7 +181,7 @@ describe('tool_choice: required', () => {
 		expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(expect.arrayContaining(['a', 'b', 'echo']));
 	});
 
-	test('does not apply either when the JSON is asked for again after the call', async () => {
+	test('does not apply to the repeated request for valid JSON after the call', async () => {
 		const { requests } = play('no JSON', good);
 		const call = { id: 'c', type: 'function' as const, function: { name: 'a', arguments: '{}' } };
 		const answered: ChatCompletionMessageParam[] = [
@@ -196,7 +196,7 @@ describe('tool_choice: required', () => {
 });
 
 describe('parallel_tool_calls: false', () => {
-	test('leaves one call to the client, and gives the model errors for the others', async () => {
+	test('sends one call to the client, and gives the model errors for the other calls', async () => {
 		const { requests } = play(calls('a', 'b'), 'Fine.');
 		const given = { model, messages, tools: [tool('a'), tool('b')], parallel_tool_calls: false };
 		const headers = { 'Runlet-Session': 'one call at a time' };
@@ -225,7 +225,7 @@ describe('stop', () => {
 		['One two three', ['three', ' two'], 'One'],
 		['One two three', ['four'], 'One two three'],
 		['One two', ['two three'], 'One two'],
-	])('of %j at %j is %j, streamed or not, in pieces of any size', async (text, stop, expected) => {
+	])('cuts %j at %j to %j, both whole and streamed', async (text, stop, expected) => {
 		const deltas = [...text].map((one) => ({ type: 'text' as const, text: one }));
 		play({ text, deltas }, { text, deltas });
 		const { choices } = await completions.create({ model, messages, stop });
@@ -246,7 +246,7 @@ describe('a model of an agent', () => {
 		expect(requests[0]?.model).toBe('scripted-unpriced');
 	});
 
-	test('that the agent lacks is refused with the possible models', async () => {
+	test('that does not exist is refused with a list of the possible models', async () => {
 		const { requests } = play('Not this.');
 		for (const name of ['scripted:gpt-5', 'scripted:', 'plain:scripted']) {
 			const error = await thrown(completions.create({ model: name, messages }));
@@ -259,7 +259,7 @@ describe('a model of an agent', () => {
 		expect(requests).toHaveLength(0);
 	});
 
-	test('is chosen by the body of a page and kept, and an unknown model creates no session', async () => {
+	test('is kept after a page chose it, and an unknown model creates no session', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.');
 		const post = (text: string, id: string, more: object) => {
 			const message = { id: `${id} ${text}`, role: 'user', parts: [{ type: 'text', text }] };
@@ -277,7 +277,7 @@ describe('a model of an agent', () => {
 		expect(await shown.json()).toEqual({ messages: [] });
 	});
 
-	test('of a page can be chosen with a session token, too', async () => {
+	test('can be chosen by a page for a session that the API created', async () => {
 		const { requests } = play('One.');
 		const id = await createSession();
 		const message = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };

@@ -89,7 +89,7 @@ describe('the scopes of a token', () => {
 			}
 	});
 
-	test('are both needed to answer and to decide in one request', async () => {
+	test('message and approve are both needed for a request with a result and a decision', async () => {
 		const { id } = await create();
 		const both = [
 			{ id: 'a', approve: true },
@@ -137,7 +137,7 @@ describe('the scopes of a token', () => {
 });
 
 describe('a revoked token', () => {
-	test('opens nothing, and other tokens continue', async () => {
+	test('is refused, and other tokens stay valid', async () => {
 		const { id, token, tokenId } = await create();
 		const other = await makeToken(id);
 		expect(other.tokenId).not.toBe(tokenId);
@@ -150,7 +150,7 @@ describe('a revoked token', () => {
 		expect((await revoke(id, 'x')).status).toBe(404);
 	});
 
-	test('was revoked by its owner, and nobody else can revoke it', async () => {
+	test('was revoked by its owner, because tokens and other owners cannot revoke tokens', async () => {
 		const { id, token, tokenId } = await create();
 		const other = await makeToken(id, { scopes: ['read', 'message', 'approve'] });
 		expect((await revoke(id, tokenId, token)).status).toBe(403);
@@ -162,7 +162,7 @@ describe('a revoked token', () => {
 		expect((await ask(token, `/v1/sessions/${id}`)).status).toBe(200);
 	});
 
-	test('is not returned to a repeated request', async () => {
+	test('is not returned to a repeated request, which gets a new token', async () => {
 		const once = { 'idempotency-key': crypto.randomUUID() };
 		const made = async () => (await ask(keys.alice, '/v1/sessions', { agent: 'scripted' }, once)).json<Given>();
 		const first = await made();
@@ -174,7 +174,7 @@ describe('a revoked token', () => {
 		expect((await ask(again.token, `/v1/sessions/${again.id}`)).status).toBe(200);
 	});
 
-	test('opens nothing after its key was revoked, even if the owner has another key', async () => {
+	test('is refused if its key was revoked, even if the owner has another key', async () => {
 		const { id, token } = await create();
 		const { token: second } = await makeToken(id);
 		// The session’s object has the test’s environment, in which no key is revoked.
@@ -212,7 +212,7 @@ describe('a stream that is read with a token', () => {
 		return Promise.all(streams.map(async (stream) => (await stream.text()).slice(-400)));
 	}
 
-	test('ends with an event when it is revoked, and the run and other readers continue', async () => {
+	test('ends with an event when the token is revoked, and the run and other readers continue', async () => {
 		const { id, tokenId, streams, gate } = await running();
 		const owner = await ask(keys.alice, `/v1/sessions/${id}/events`, undefined, streamed);
 		const other = await ask((await makeToken(id)).token, `/v1/sessions/${id}/events`, undefined, streamed);
@@ -227,7 +227,7 @@ describe('a stream that is read with a token', () => {
 		for (const reader of [owner, other]) expect((await allEvents(reader)).at(-1)).toMatchObject({ type: 'done' });
 	});
 
-	test('ends when the token expires, also without events', async () => {
+	test('ends when the token expires, even while no events arrive', async () => {
 		const { id, streams, gate } = await running();
 		const expiresAt = Math.floor(Date.now() / 1_000) + 2;
 		// The API makes no token with so short a time.
@@ -272,7 +272,7 @@ describe('a stream that is read with a token', () => {
 		gate.resolve();
 	});
 
-	test('shows the end of a run that ends earlier', async () => {
+	test('shows the end of a run that ends while the token is valid', async () => {
 		const { streams, gate, id } = await running();
 		gate.resolve();
 		const [stream, ...others] = streams;
@@ -284,7 +284,7 @@ describe('a stream that is read with a token', () => {
 	});
 });
 
-test('an Idempotency-Key of a page differs from the same key of its server', async () => {
+test('an Idempotency-Key of a page does not collide with the same key of its server', async () => {
 	const { id, token } = await create();
 	const once = { 'idempotency-key': 'order-1042', prefer: 'respond-async' };
 	const path = `/v1/sessions/${id}/messages`;

@@ -247,7 +247,7 @@ describe('a definition', () => {
 		await refused(await put('weather', { ...simple, inputSchema: inner }), 400, 'body', /levels deep/);
 	});
 
-	test('above the limit of 100 is refused with the remedy', async () => {
+	test('above the limit of 100 is refused, and the error names the remedy', async () => {
 		const { name: _, createdAt: __, updatedAt: ___, ...stored } = await (await put('many0', simple)).json<Shown>();
 		const definition = JSON.stringify(stored);
 		const directory = readDirectory();
@@ -258,7 +258,7 @@ describe('a definition', () => {
 		expect((await put('many7', { ...simple, description: 'Changed.' })).status).toBe(200);
 	});
 
-	test('that two requests put at once has the fields of one request, and never a mixture', async () => {
+	test('has the fields of one request if several requests store it at once', async () => {
 		const versions = Array.from({ length: 8 }, (_, n) => ({
 			...simple,
 			url: `https://weather.example.com/v${n}`,
@@ -275,7 +275,7 @@ describe('a definition', () => {
 });
 
 describe('the request of a tool', () => {
-	test('GET: fields of the URL are percent-encoded, and the rest is the query', async () => {
+	test('with GET percent-encodes the fields of the URL, and has the other fields in its query', async () => {
 		const inputSchema = schema({
 			who: text,
 			q: text,
@@ -301,7 +301,7 @@ describe('the request of a tool', () => {
 		]);
 	});
 
-	test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s: the rest is a JSON body', async (method) => {
+	test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s has the fields that are not in the URL as JSON', async (method) => {
 		const body = {
 			...simple,
 			method,
@@ -335,7 +335,7 @@ describe('the request of a tool', () => {
 		});
 	});
 
-	test('with .. in the path is not made, and the model gets an error', async () => {
+	test('is not made if a field puts .. into the path, and the model gets an error', async () => {
 		const name = newName();
 		const body = { ...simple, url: `${receiver}/echo/${name}/{city}/x` };
 		const { isError, output } = await callTool(body, { city: '../../admin' }, { name });
@@ -344,7 +344,7 @@ describe('the request of a tool', () => {
 		expect(await readEchoed(name)).toEqual([]);
 	});
 
-	test('fields of the URL are required, so a model can correct itself', async () => {
+	test('requires the fields of the URL, so a model can correct a call without them', async () => {
 		const name = newName();
 		await put(name, { ...simple, url: `${receiver}/echo/${name}/{city}` });
 		const { requests } = play(
@@ -362,13 +362,13 @@ describe('the request of a tool', () => {
 describe('the answer of a server', () => {
 	const at = (query: string) => ({ ...simple, inputSchema: schema({}), url: `${receiver}/echo/answer?${query}` });
 
-	test('is data if it is JSON, and else a text', async () => {
+	test('is parsed if it is JSON, and otherwise stays a text', async () => {
 		expect((await callTool(at('type=application/problem%2Bjson'), {})).output.body).toMatchObject({ method: 'GET' });
 		const { output } = await callTool(at('type=text/plain'), {});
 		expect(output).toMatchObject({ status: 200, contentType: 'text/plain', body: expect.stringContaining('"GET"') });
 	});
 
-	test('with 400 and above is a failure with the text of the server', async () => {
+	test('with a status of 400 or above is a failure with the text of the server', async () => {
 		const { isError, output } = await callTool(at('status=422'), {});
 		expect(isError).toBe(true);
 		expect(output).toMatch(/GET .*answered 422: \{"method"/);
@@ -438,7 +438,7 @@ describe('a secret', () => {
 		expect(rows).toMatchObject([{ name: 'hidden', sealed: expect.stringMatching(/^v1\./) }]);
 	});
 
-	test('is kept when the definition is replaced without it, if the URL stays the same', async () => {
+	test('is kept when a new definition omits the secret and has the same URL', async () => {
 		const name = newName();
 		const first = withToken(`${receiver}/echo/${name}`);
 		await put(name, first);
@@ -458,7 +458,7 @@ describe('a secret', () => {
 		await refused(await put(name, again), 400, 'headers.authorization', /no secret/);
 	});
 
-	test('is not sent to another origin after a redirect, and is sent to the same origin', async () => {
+	test('is sent after a redirect to the same origin, but not to another origin', async () => {
 		const name = newName();
 		const other = receiver.replace('127.0.0.1', 'localhost');
 		const toSame = withToken(`${receiver}/echo/${name}?to=${encodeURIComponent(`/echo/${name}/same`)}`);
@@ -473,7 +473,7 @@ describe('a secret', () => {
 		]);
 	});
 
-	test('needs SECRETS_KEY, and the message says how to make one', async () => {
+	test('needs SECRETS_KEY, and the error without it says how to make a key', async () => {
 		const without = { ...env, SECRETS_KEY: undefined };
 		const ask = (body: object) =>
 			worker.request(
@@ -493,7 +493,7 @@ describe('a secret', () => {
 		expect((await wrong.json<Refusal>()).error.message).toMatch(/SECRETS_KEY: must be 32 random bytes as base64/);
 	});
 
-	test('of an older key still opens, and a run encrypts it with the newest key', async () => {
+	test('that an older key encrypted can be read, and a run encrypts it with the newest key', async () => {
 		const name = newName();
 		const as = (key: string) => (path: string, body: object) =>
 			worker.request(
@@ -509,7 +509,7 @@ describe('a secret', () => {
 		expect((await readEchoed(name))[0]?.headers.authorization).toBe(`Bearer ${token}`);
 	});
 
-	test('without its key is a failure with the remedy', async () => {
+	test('whose key is missing makes the call fail, and the error names the remedy', async () => {
 		const define = async (path: string, body: object) =>
 			worker.request(
 				`http://localhost/v1/tools/${path}`,
@@ -541,7 +541,7 @@ describe('a run', () => {
 		expect(await offered('scripted')).not.toContain('mine');
 	});
 
-	test("prefers the tools of its agent and of the agent's skills if the names are the same", async () => {
+	test('prefers the tools of its agent and the agent’s skills to the owner’s tools of the same name', async () => {
 		for (const name of ['echo', 'ask', 'read_skill', 'search_tools']) await put(name, definition('taken'));
 		const { output } = await callTool(definition('taken'), { text: 'own' }, { name: 'echo' });
 		expect(output).toBe('own');

@@ -47,7 +47,7 @@ function gated(text: string) {
 	return { turn, open: resolve };
 }
 
-test('tools of the provider and sources are in the stream, in a resumed stream and in the stored message', async () => {
+test('a provider’s tools and sources are in the stream, the resumed stream and the stored message', async () => {
 	const call = { id: 's1', name: 'web_search', input: { query: 'rain' }, output: [{ title: 'Rain' }] };
 	const source = { id: 'p1', url: 'https://rain.example/', title: 'Rain', quote: 'It rains.' };
 	const { turn, open } = gated('And it pours.');
@@ -127,7 +127,7 @@ describe('a post', () => {
 		expect(await response.text()).toMatch(words);
 	});
 
-	test('of a waiting message is answered by its one run, however often it is repeated', async () => {
+	test('that repeats a waiting message gets the answer of the message’s only run', async () => {
 		const { turn, open } = gated('one');
 		const { requests } = play(turn, 'two', 'never');
 		const first = await post('scripted', 'queue', [said('m1', 'First')]);
@@ -140,14 +140,14 @@ describe('a post', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('of an answered message gets its stored answer', async () => {
+	test('that repeats an answered message gets the stored answer', async () => {
 		const { requests } = play('one', 'never');
 		for (let time = 1; time <= 2; time++)
 			expect(await readText(await post('scripted', 'known', [said('m1', 'First')]))).toBe('one');
 		expect(requests).toHaveLength(1);
 	});
 
-	test('of messages without an id is a new message', async () => {
+	test('of a message without an id always adds a new message', async () => {
 		play('one', 'two');
 		await readText(await post('scripted', 'nameless', [said('', 'First')]));
 		expect(await readText(await post('scripted', 'nameless', [said('', 'Second')]))).toBe('two');
@@ -164,7 +164,7 @@ describe('a post', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('of one answer by two concurrent requests starts one run', async () => {
+	test('starts one run when two concurrent requests regenerate the same answer', async () => {
 		const { turn, open } = gated('two');
 		const { requests } = play('one', turn, 'never');
 		await readText(await post('scripted', 'both', [said('m1', 'First')]));
@@ -196,7 +196,7 @@ describe('a post', () => {
 		expect(readTexts(await listed('scripted', 'instead'))).toEqual(['First', 'again']);
 	});
 
-	test('that regenerates or edits a waiting message keeps its one run', async () => {
+	test('that regenerates or edits a waiting message starts no second run', async () => {
 		const { turn, open } = gated('one');
 		const { requests } = play(turn, 'two', 'never');
 		const first = await post('scripted', 'waiting', [said('m1', 'First')]);
@@ -211,7 +211,7 @@ describe('a post', () => {
 		expect(readTexts(await listed('scripted', 'waiting'))).toEqual(['First', 'one', 'Edited', 'two']);
 	});
 
-	test('of a dropped message adds to no answer, and starts nothing with its Idempotency-Key', async () => {
+	test('of a dropped message gets no answer, and a retry with its Idempotency-Key starts no run', async () => {
 		const { requests } = play(
 			{ toolCalls: [{ id: 'c1', name: 'by_hand', input: {} }] },
 			() => new Promise(() => {}),
@@ -233,7 +233,7 @@ describe('a post', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('of a message whose run failed starts a run again', async () => {
+	test('of a message whose run failed starts another run', async () => {
 		play(new Error('broken'), new Error('broken'), new Error('broken'), 'works');
 		const failed = await readChunks(await post('scripted', 'fails', [said('m1', 'First')]));
 		expect(failed.at(-1)).toMatchObject({ type: 'error' });
@@ -242,7 +242,7 @@ describe('a post', () => {
 		expect(readTexts(await listed('scripted', 'fails'))).toEqual(['First', 'works']);
 	});
 
-	test('to a session that waits for an approval is refused with the waiting call', async () => {
+	test('to a session that waits for an approval is refused', async () => {
 		play({ toolCalls: [{ id: 'c1', name: 'pay', input: { amount: 1 } }] });
 		await readChunks(await post('scripted', 'waits', [said('m1', 'Pay')]));
 		const response = await post('scripted', 'waits', [said('m2', 'Well?')]);
@@ -270,7 +270,7 @@ describe('a post', () => {
 		});
 	});
 
-	test('with some of the answers stores them until the last answer arrives', async () => {
+	test('with some of the answers is stored until the last answer arrives', async () => {
 		const { requests } = play(
 			{
 				toolCalls: [
@@ -323,7 +323,7 @@ describe('a reloaded page', () => {
 			paying(false),
 			[{ state: 'output-denied', approval: { id: 'c1', approved: false } }, { state: 'input-available' }],
 		],
-	])('shows %s that arrived while another call is open, and then continues', async (name, first, parts) => {
+	])('shows %s that arrived while another call is open, and answers the other call', async (name, first, parts) => {
 		play({ toolCalls: [pay, byHand] }, 'Done.');
 		const chat = `answered-${name.replace(' ', '-')}`;
 		const begun = await post('scripted', chat, [said('m1', 'Pay')]);
@@ -358,7 +358,7 @@ describe('a reloaded page', () => {
 		expect(readTexts(await listed('scripted', 'queued'))).toEqual(all);
 	});
 
-	test('shows a message that waits for open calls before these calls, and can answer the calls', async () => {
+	test('shows a message that waits for open calls before these calls, and can answer them', async () => {
 		const { promise: held, resolve: open } = Promise.withResolvers<void>();
 		const asks: ScriptedTurn = async () => {
 			await held;
@@ -379,7 +379,7 @@ describe('a reloaded page', () => {
 		expect(readTexts(await listed('scripted', 'behind-calls'))).toEqual(['First', 'Done.', 'Second', 'two']);
 	});
 
-	test('shows a waiting message from elsewhere with a stable id', async () => {
+	test('shows a waiting message of another client with a stable id', async () => {
 		const { turn, open } = gated('one');
 		const { requests } = play(turn, 'two', 'never');
 		const { id } = await (await request('/v1/sessions', { agent: 'scripted' })).json<{ id: string }>();
@@ -428,7 +428,7 @@ describe('replaced messages', () => {
 		expect(requests[0]?.messages.map(({ content }) => content)).toEqual(['Other', 'two', 'Second']);
 	});
 
-	test('remove a summary that contains them', async () => {
+	test('invalidate a summary that contains them', async () => {
 		const words = (n: number) => `Fact ${n}: ${'word '.repeat(300)}`;
 		for (const n of [1, 2]) {
 			play(`Noted ${n}.`);
@@ -473,7 +473,7 @@ describe('replaced messages', () => {
 		expect(readTexts(await listed('scripted', 'asked'))).toEqual(['Book', 'Which day?', 'Saturday', 'Saturday again.']);
 	});
 
-	test('can be a long answer to a question, which a retry keeps whole', async () => {
+	test('can include a long answer to a question, and a retry keeps the whole answer', async () => {
 		const long = `Friday ${'x'.repeat(300_000)}`;
 		const ask = { toolCalls: [{ id: 'c1', name: 'ask', input: { question: 'Which day?' } }] };
 		const { requests } = play(ask, 'Friday.', 'Friday again.');
@@ -485,7 +485,7 @@ describe('replaced messages', () => {
 		expect(readTexts(await listed('scripted', 'long'))).toEqual(['Book', 'Which day?', long, 'Friday again.']);
 	});
 
-	test('can be the answer to a question before a summary, which is removed too', async () => {
+	test('can include an answer that a summary covers, and the summary is removed too', async () => {
 		const words = (n: number) => `Fact ${n}: ${'word '.repeat(500)}`;
 		play({ toolCalls: [{ id: 'c1', name: 'ask', input: { question: 'Which day?' } }] }, new Error('broken'));
 		await readText(await post('full-asking', 'behind', [said('m1', words(1))]));
@@ -501,7 +501,7 @@ describe('replaced messages', () => {
 		]);
 	});
 
-	test('keep the id that a page was shown', async () => {
+	test('keep the id under which a page knows them', async () => {
 		play('one', 'two', 'three');
 		const { id } = await (await request('/v1/sessions', { agent: 'scripted' })).json<{ id: string }>();
 		await (await request(`/v1/sessions/${id}/messages`, { text: 'From elsewhere' })).text();

@@ -70,11 +70,11 @@ describe('GET /v1/usage', () => {
 		expect((await read('?owner=ann')).usage[0]?.limit).toEqual({ usd: 4 });
 	});
 
-	test('has the default budgets', async () => {
+	test('returns the default budgets', async () => {
 		expect((await read()).budgets).toEqual({ session: { tokens: 3_000_000 }, day: { usd: 4 } });
 	});
 
-	test('shows staff only their own owner, customers nothing, and the scope admin other owners', async () => {
+	test('shows staff only their own owner, and refuses customers', async () => {
 		const today = new Date().toISOString().slice(0, 10);
 		play({ text: 'done', usage: { inputTokens: 1_000, outputTokens: 1 } });
 		expect((await ask(keys.customer, 'sessions', { agent: 'scripted', text: 'go' })).status).toBe(201);
@@ -113,11 +113,11 @@ describe('a default budget', () => {
 		return [sessionBudget, findDayBudget('local')];
 	};
 
-	test('exists for a session and for a day', () => {
+	test('applies to each session and to each day', () => {
 		expect(read({})).toEqual([{ tokens: 2_000_000 }, { tokens: 20_000_000 }]);
 	});
 
-	test('is replaced by any cap, and by `none`', () => {
+	test('is replaced by any other cap, or by `none`', () => {
 		expect(read({ SESSION_BUDGET_USD: '2.50', DAY_BUDGET_TOKENS: 5_000 })).toEqual([{ usd: 2.5 }, { tokens: 5_000 }]);
 		expect(read({ SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none' })).toEqual([{}, {}]);
 	});

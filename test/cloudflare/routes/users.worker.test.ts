@@ -79,7 +79,7 @@ describe('GET and DELETE /v1/users/:user', () => {
 		expect(text).not.toContain('Long.');
 	});
 
-	test('erases all data of a person, even during a run, and keeps other people and the sums of the spending', async () => {
+	test('erases all data of a person, even during a run, but not other people’s data or the total spending', async () => {
 		const [one, other] = [await create('zoe'), await create('ben')];
 		await ask('memories/a.md?user=zoe', { method: 'PUT', body: { text: 'Kept.' } });
 		play({ toolCalls: [{ id: 'a', name: 'slow', input: {} }] });
@@ -146,7 +146,7 @@ describe('GET and DELETE /v1/users/:user', () => {
 describe('PUT /v1/users/:user/budget', () => {
 	const set = (user: string, body: object) => ask(`users/${user}/budget`, { method: 'PUT', body });
 
-	test('caps the spending of a person in all sessions together, and of nobody else', async () => {
+	test('caps the spending of one person over all sessions, and caps nobody else', async () => {
 		expect(await (await set('cap', { total: { tokens: 250 } })).json()).toMatchObject({
 			caps: { total: { tokens: 250 } },
 			total: { left: { tokens: 250 } },

@@ -60,7 +60,7 @@ describe('a delivery', () => {
 		},
 	);
 
-	test('with a known id is a repeat, whatever its content', async () => {
+	test('with a known id is a repeat, even if its content differs', async () => {
 		play('One.');
 		const id = unique();
 		const about = { text: 'a', session: unique() };
@@ -82,7 +82,7 @@ describe('a delivery', () => {
 		await ended(other);
 	});
 
-	test('is a message in the session of its mapping, or in its own session', async () => {
+	test('is a message in the session that its mapping names, or else in a new session', async () => {
 		play('One.', 'Two.', 'Three.', 'Four.');
 		const session = `repository#${unique()}`;
 		const metadata = { issue: session };
@@ -100,7 +100,7 @@ describe('a delivery', () => {
 		for (const { sessionId } of [alone, other]) await allEvents(await follow(sessionId));
 	});
 
-	test('waits during a run; if too many wait, it is refused, so that its sender retries', async () => {
+	test('waits during a run, and is refused with a retry status if too many deliveries wait', async () => {
 		const gate = Promise.withResolvers<void>();
 		play(() => gate.promise.then(() => 'First.'), ...Array.from({ length: 16 }, (_, n) => `Answer ${n}.`));
 		const session = unique();
@@ -121,7 +121,7 @@ describe('a delivery', () => {
 		await ended(again);
 	});
 
-	test('is a repeat for 30 days', async () => {
+	test('counts as a repeat for 30 days', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.');
 		const session = unique();
 		const send = (id: string) => deliver({ message: { text: id, session } }, { id });
@@ -151,7 +151,7 @@ describe('a delivery', () => {
 		expect(requests).toHaveLength(3);
 	});
 
-	test('is retried on a new stub; if the object is overloaded, the sender must retry', async () => {
+	test('is retried by the Worker after a retryable error, and by its sender after other errors', async () => {
 		const { secret, headers } = senders.hmac;
 		const body = JSON.stringify({ message: 'go' });
 		const readAnswers = async (...marks: readonly string[]) => {
@@ -194,7 +194,7 @@ describe('a delivery', () => {
 		['gives a field that is none', { message: { text: 'a', agent: 'b' } }],
 		['names a callback that is not public', { message: { text: 'a', callback: 'https://10.0.0.1/' } }],
 		['names a callback that is not https', { message: { text: 'a', callback: 'http://example.com/' } }],
-	])('whose mapping %s is a 500 that names the place, and can be repeated', async (_, payload) => {
+	])('whose mapping %s gets a 500 that names the mapping', async (_, payload) => {
 		const response = await deliver(payload);
 		expect(response.status).toBe(500);
 		const text = await response.text();
@@ -203,14 +203,14 @@ describe('a delivery', () => {
 		});
 	});
 
-	test('that is signed but is no JSON object gets a 400', async () => {
+	test('that is signed but is not a JSON object gets a 400', async () => {
 		for (const body of ['', '[1]', 'hello', '"text"', '{"a":'.repeat(500)]) {
 			const response = await deliver(body);
 			expect(response.status, body.slice(0, 20)).toBe(400);
 		}
 	});
 
-	test('is read up to 1 MB or the agent’s limit, whatever its Content-Length', async () => {
+	test('is read up to 1 MB or the agent’s limit, without trust in its Content-Length', async () => {
 		const body = JSON.stringify({ text: 'x'.repeat(1_000_000) });
 		expect((await deliver(body)).status).toBe(413);
 		expect((await deliver(body, { agent: 'hooked-wide' })).status).toBe(204);
@@ -226,7 +226,7 @@ describe('a delivery', () => {
 		expect((await deliver({ text: 'x'.repeat(900_000) })).status).toBe(204);
 	});
 
-	test('has a session that its owner sees, with the transport', async () => {
+	test('is stored with its sender and its transport', async () => {
 		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] });
 		const { sessionId } = await taken(await deliver({ message: { text: 'go', sender: 'ada' } }));
 		await allEvents(await follow(sessionId));
@@ -396,7 +396,7 @@ describe('a delivery that is not authentic', () => {
 		}
 	});
 
-	test('is counted by address, and an authentic delivery is not', async () => {
+	test('counts toward the rate limit of its address, and an authentic delivery does not', async () => {
 		const counts = new Map<string, number>();
 		const limit = async ({ key }: { key: string }) => {
 			counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -418,7 +418,7 @@ describe('a delivery that is not authentic', () => {
 		expect([...nearby, await send(undefined, '2001:db8::3')]).toEqual([401, 401, 429]);
 	});
 
-	test('a late body is refused after its time limit', async () => {
+	test('is refused if its body does not arrive in time', async () => {
 		vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 		try {
 			const { secret, headers } = senders.hmac;
@@ -459,7 +459,7 @@ describe('an agent with its own secret', () => {
 		expect((await deliver({ other: true }, { agent: 'hooked-wide', source: 'github' })).status).toBe(204);
 	});
 
-	test('can have several secrets, and refuses all deliveries if the variable is empty', async () => {
+	test('can have several secrets, and refuses all deliveries if its variable is empty', async () => {
 		for (const secret of ['one', 'two'])
 			expect((await send('hooked-wide', secret, { HMAC_WEBHOOK_SECRET_HOOKED_WIDE: 'one, two' })).status).toBe(204);
 		const response = await send('hooked-wide', senders.hmac.secret, { HMAC_WEBHOOK_SECRET_HOOKED_WIDE: ' ' });
@@ -501,7 +501,7 @@ describe('a replayed body', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('is a new delivery with sameBody again, or if the id or the time is signed', async () => {
+	test('is a new delivery if sameBody is again, or if the sender signs the id', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.', 'Four.', 'Five.', 'Six.');
 		for (const given of [{ agent: 'hooked-wide' }, { source: 'standard' as const }]) {
 			for (const session of [undefined, unique()]) {
@@ -520,7 +520,7 @@ describe('a replayed body', () => {
 		expect(requests.length).toBeGreaterThan(5);
 	});
 
-	test('is a repeat for 30 days', async () => {
+	test('counts as a repeat for 30 days', async () => {
 		play('One.', 'Two.');
 		const payload = { message: { text: 'Tick.', session: unique() } };
 		const { sessionId } = await taken(await deliver(payload));
@@ -574,7 +574,7 @@ describe('an event for a session with an open question', () => {
 });
 
 describe('the immediate answer of a source', () => {
-	test('Slack’s commands and interactions get an empty answer, whatever their outcome', async () => {
+	test('Slack’s commands and interactions get an empty answer, with or without a run', async () => {
 		play('Done.', 'Done.', 'Done.', 'Done.', 'Done.');
 		const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
 		const interactive = (payload: object) => form({ payload: JSON.stringify({ trigger_id: unique(), ...payload }) });
@@ -596,7 +596,7 @@ describe('the immediate answer of a source', () => {
 		expect((await deliver(interactive({ type: 'shortcut', throws: 'x' }), { source: 'slack' })).status).toBe(500);
 	});
 
-	test('a command is acknowledged in time, also if its mapping takes longer', async () => {
+	test('a command is acknowledged in time even if its mapping is slow', async () => {
 		const gate = Promise.withResolvers<string>();
 		slowMapping.wait = gate.promise;
 		const body = new URLSearchParams({ command: '/ask', text: 'x', trigger_id: unique(), slow: '1' }).toString();
@@ -608,7 +608,7 @@ describe('the immediate answer of a source', () => {
 		await expect.poll(() => requests.length).toBe(1);
 	});
 
-	test('Slack’s check of the certificate starts nothing', async () => {
+	test('Slack’s check of the certificate starts no run', async () => {
 		const { requests } = play();
 		for (const check of ['ssl_check=1&token=x', 'ssl_check=1&command=%2Fask&text=x&message=go']) {
 			const response = await deliver(check, { source: 'slack' });
@@ -625,7 +625,7 @@ describe('the immediate answer of a source', () => {
 		expect([response.status, await response.text()]).toEqual([200, 'pong']);
 	});
 
-	test("Slack's challenge is answered, if Slack signed it", async () => {
+	test('Slack’s challenge is answered only if Slack signed it', async () => {
 		const challenge = { type: 'url_verification', challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P' };
 		const response = await deliver(challenge, { source: 'slack' });
 		expect([response.status, await response.text()]).toEqual([200, challenge.challenge]);
