@@ -66,7 +66,7 @@ const operations: readonly (readonly [path: string, method: string, isForStaff?:
 	['/token', 'POST', true, {}],
 ];
 
-test('an account cannot do anything with sessions of another account, and gets 404', async () => {
+test('an account cannot use a session of another account, or learn that the session exists', async () => {
 	const { id } = await createSession('ada@example.com');
 	expect((await ask(`/v1/sessions/${id}`, { as: 'ada@example.com' })).status).toBe(200);
 	const none = env.SESSIONS.newUniqueId().toString();
@@ -120,7 +120,7 @@ test('customers see only their own sessions, and staff see all sessions of their
 	expect(await listed('firm; person=sam; role=staff')).toEqual([id, lee.id].sort());
 });
 
-test('an account without a role is a customer, who manages nothing, not even own sessions', async () => {
+test('an account without a role is a customer, who cannot manage even their own sessions', async () => {
 	const { id } = await createSession('mia');
 	for (const [path, method, isForStaff, body] of operations.toReversed()) {
 		if (!isForStaff) continue;
@@ -152,7 +152,7 @@ test('a request without an account is 401, and its error says to sign in', async
 	}
 });
 
-test('an account without the scope admin changes no skills and sees no other owner', async () => {
+test('an account without the scope admin can neither change skills nor see other owners', async () => {
 	const { id } = await createSession('carol');
 	const put = (as: string) =>
 		ask('/v1/skills/x', { as, method: 'PUT', headers: { 'content-type': 'text/markdown', 'if-none-match': '*' } });
@@ -251,7 +251,7 @@ test('an error of authenticate gives a 503 without the text of the error, and is
 	expect(lines()[1]).toMatchObject({ 'exception.message': 'password of the database' });
 });
 
-test('a RunletError of authenticate is the answer', async () => {
+test('a RunletError that authenticate throws is sent as the answer', async () => {
 	const closed = createRunlet({
 		agents,
 		authenticate: () => {
@@ -262,7 +262,7 @@ test('a RunletError of authenticate is the answer', async () => {
 	expect([response.status, await response.text()]).toEqual([403, expect.stringContaining('This account is closed.')]);
 });
 
-test('if authenticate does not answer within ten seconds, the answer is a 503 that names it', async () => {
+test('if authenticate does not answer within ten seconds, the error is a 503 that names authenticate', async () => {
 	vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 	onTestFinished(() => void vi.useRealTimers());
 	const called = Promise.withResolvers<void>();
@@ -318,7 +318,7 @@ test("a page of another site cannot use an account's cookie unless CORS_ORIGINS 
 	expect(allowed.headers.get('access-control-allow-origin')).toBe(app);
 });
 
-test('the rate limit counts each account for itself', async () => {
+test('the rate limit counts each account and each person of an account separately', async () => {
 	const counted: string[] = [];
 	const limiter = { limit: async ({ key }: { key: string }) => ({ success: counted.push(key) > 0 }) };
 	await ask('/v1/sessions', { as: 'ivan', given: { ...deployed, RATE_LIMITER: limiter } });

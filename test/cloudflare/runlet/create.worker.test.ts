@@ -49,7 +49,7 @@ test('a Runlet serves its agents and keeps sessions', async () => {
 	expect(await session.json()).toMatchObject({ agent: 'plain', status: 'completed' });
 });
 
-test('refuses an agent that delegates to an agent outside of the list', () => {
+test('refuses an agent that delegates to an agent outside the list of agents', () => {
 	const boss = defineAgent({ name: 'boss', description: 'Has others work.', tools: [agentTool(agent)] });
 	expect(refusal({ agents: [boss] })).toMatchObject({
 		code: 'invalid_agent',
@@ -111,7 +111,7 @@ test('the function providers is called once for each environment', async () => {
 	expect(calls).toBe(1);
 });
 
-test('bindings may have other names, and Runlet then ignores bindings with the default names', async () => {
+test('bindings can have other names, and Runlet then ignores bindings with the default names', async () => {
 	const bindings = {
 		SESSIONS: 'CHATS',
 		LEDGERS: 'SPENT',
@@ -133,7 +133,7 @@ test('bindings may have other names, and Runlet then ignores bindings with the d
 	expect(created.status).toBe(201);
 });
 
-test("a missing or wrong binding is reported with the project's name and the lines for wrangler.toml", async () => {
+test('a missing or wrong binding is reported with its name in the project and the lines for wrangler.toml', async () => {
 	const runlet = createRunlet({ agents: [agent], bindings: { SESSIONS: 'CHATS' } });
 	const answer = await ask(runlet, '/healthz?deep', {
 		...local,

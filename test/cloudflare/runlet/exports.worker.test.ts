@@ -26,7 +26,7 @@ function sign(source: (typeof sourceNames)[number], body = JSON.stringify({ type
 	};
 }
 
-test.each(sourceNames)('verifies a delivery of %s in a custom route, only with its secret', async (source) => {
+test.each(sourceNames)('verifies a delivery of %s in a custom route, but only with the right secret', async (source) => {
 	const { secret, request } = sign(source);
 	const { event } = await verifyWebhook(source, request.clone(), { secrets: secret });
 	expect(event).toMatchObject({ source, payload: { type: 'paid' } });
@@ -34,7 +34,7 @@ test.each(sourceNames)('verifies a delivery of %s in a custom route, only with i
 	await expect(verifyWebhook(source, request, { secrets: wrong })).rejects.toMatchObject({ code: 'auth' });
 });
 
-test('refuses a delivery without a secret, of an unknown source, and with a long body', async () => {
+test('refuses a delivery without a secret, from an unknown source, or with a body over the limit', async () => {
 	const { secret, request } = sign('github');
 	await expect(verifyWebhook('github', request.clone(), { secrets: '' })).rejects.toMatchObject({
 		code: 'not_configured',

@@ -104,7 +104,7 @@ describe.each(Object.entries(hosts))('under /ai, by %s', (_, host) => {
 	});
 });
 
-test.each(['host.mount', 'host.route'] as const)('the routes of the host stay the same beside %s', async (way) => {
+test.each(['host.mount', 'host.route'] as const)('%s leaves the other routes of the host unchanged', async (way) => {
 	const ask = (path: string) => hosts[way].request(`http://127.0.0.1${path}`, {}, bindings);
 	expect(await (await ask('/')).text()).toBe('the host');
 	expect(await (await ask('/v1/agents')).text()).toBe('agents of the host');
@@ -112,7 +112,7 @@ test.each(['host.mount', 'host.route'] as const)('the routes of the host stay th
 	expect((await ask('/nothing')).headers.get('content-type')).toContain('text/plain');
 });
 
-test('a Runlet without its base path says what to write', async () => {
+test('a Runlet under a path that is not its base path says which option to set', async () => {
 	const host = createHost().route('/bot', createRunlet({ agents }).app);
 	const response = await host.request('http://127.0.0.1/bot/v1/agents', {}, bindings);
 	expect([response.status, await response.text()]).toEqual([

@@ -47,7 +47,7 @@ test("an agent's own resolver replaces the Worker's resolver", async () => {
 	]);
 });
 
-test('a resolver may depend on the owner of the session, and an owner may have no skills', async () => {
+test('a resolver can depend on the owner of the session, and an owner can have no skills', async () => {
 	const skills: SkillSource = (given, owner) => {
 		expect(given).toHaveProperty('SESSIONS');
 		return owner === 'bob' ? undefined : skill.inMemoryResolver([create(`of-${owner}`)]);
@@ -56,7 +56,7 @@ test('a resolver may depend on the owner of the session, and an owner may have n
 	expect(await listSkills({ ...about, skills: 'all' }, skills, 'bob')).toBeUndefined();
 });
 
-test("an error of the project's function fails the run, and the session continues", async () => {
+test('an error of the project’s skills function is thrown when an agent lists its skills', async () => {
 	const skills = () => {
 		throw new Error('no database');
 	};
@@ -69,7 +69,7 @@ const ask = (options: Partial<RunletOptions>, path: string) =>
 		local,
 	);
 
-test('a resolver needs no binding for skills, and the list of agents shows its skills', async () => {
+test('a Worker with a resolver needs no SKILLS binding, and its list of agents shows the resolver’s skills', async () => {
 	expect(await (await ask({ skills: library }, '/healthz?deep')).json()).toEqual({ status: 'ok', problems: [] });
 	const { agents }: { agents: { skills: object }[] } = await (await ask({ skills: library }, '/v1/agents')).json();
 	expect(agents[0]?.skills).toEqual([{ name: 'tone', description: 'About tone.' }]);
@@ -78,7 +78,7 @@ test('a resolver needs no binding for skills, and the list of agents shows its s
 	expect((await ask({}, '/v1/agents')).status).toBe(503);
 });
 
-test('a skill that the resolver does not have is reported at start', async () => {
+test('a skill that the resolver does not have is reported as a problem of its agent', async () => {
 	const skills = skill.inMemoryResolver([create('other')]);
 	const { problems }: { problems: object[] } = await (await ask({ skills }, '/healthz?deep')).json();
 	expect(problems).toEqual([
