@@ -79,7 +79,7 @@ describe('GET and DELETE /v1/users/:user', () => {
 		expect(text).not.toContain('Long.');
 	});
 
-	test('erases all data of a person, even during a run, but not other people’s data or the total spending', async () => {
+	test('erases all data of a person, even during a run, but keeps other people’s data and all sums', async () => {
 		const [one, other] = [await create('zoe'), await create('ben')];
 		await ask('memories/a.md?user=zoe', { method: 'PUT', body: { text: 'Kept.' } });
 		play({ toolCalls: [{ id: 'a', name: 'slow', input: {} }] });

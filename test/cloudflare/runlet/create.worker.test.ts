@@ -133,7 +133,7 @@ test('bindings can have other names, and Runlet then ignores bindings with the d
 	expect(created.status).toBe(201);
 });
 
-test('a missing or wrong binding is reported with its name in the project and the lines for wrangler.toml', async () => {
+test('a missing or wrong binding is reported with the project’s name for it and the lines to write', async () => {
 	const runlet = createRunlet({ agents: [agent], bindings: { SESSIONS: 'CHATS' } });
 	const answer = await ask(runlet, '/healthz?deep', {
 		...local,

@@ -69,7 +69,7 @@ const ask = (options: Partial<RunletOptions>, path: string) =>
 		local,
 	);
 
-test('a Worker with a resolver needs no SKILLS binding, and its list of agents shows the resolver’s skills', async () => {
+test('a Worker with a resolver needs no SKILLS binding, and its agents list the resolver’s skills', async () => {
 	expect(await (await ask({ skills: library }, '/healthz?deep')).json()).toEqual({ status: 'ok', problems: [] });
 	const { agents }: { agents: { skills: object }[] } = await (await ask({ skills: library }, '/v1/agents')).json();
 	expect(agents[0]?.skills).toEqual([{ name: 'tone', description: 'About tone.' }]);
