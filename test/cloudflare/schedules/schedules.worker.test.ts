@@ -64,7 +64,7 @@ async function waitForRuns(id: string, count: number): Promise<void> {
 }
 
 describe('a session with wake-ups', () => {
-	test('gets its own message once at each time', async () => {
+	test('gets the message of each wake-up once', async () => {
 		const id = await createSession('woken');
 		play(call('schedule_wakeup', { name: 'look', text: 'Look again.', every: '30m' }), 'I shall.');
 		await allEvents(await send(id, 'Look every half hour'));
@@ -88,7 +88,7 @@ describe('a session with wake-ups', () => {
 		expect(await list(id)).toMatchObject([{ nextAt: '2030-03-04T11:30:00.000Z' }]);
 	});
 
-	test('lists and cancels its schedules; a mistake is a result that names the field', async () => {
+	test('lists and cancels its schedules, and a mistake gets a result that names the field', async () => {
 		const id = await createSession('woken');
 		play(
 			call('schedule_wakeup', { name: 'once', text: 'Now.', at: '2030-03-04T08:00:00' }),
@@ -110,7 +110,7 @@ describe('a session with wake-ups', () => {
 		expect(await list(id)).toEqual([]);
 	});
 
-	test('is woken once for a time that is repeated after a crash', async () => {
+	test('is woken once for each time, even if a crash repeats the wake-up', async () => {
 		const id = await createSession('woken');
 		expect((await put(id)).status).toBe(201);
 		play('Looked.');
@@ -126,7 +126,7 @@ describe('a session with wake-ups', () => {
 		expect(await readInputs(id)).toEqual(['Look again.']);
 	});
 
-	test('has the person who set the wake-up as the asker, by message or by key', async () => {
+	test('counts the person who set a wake-up as the asker of its calls', async () => {
 		const id = await createSession('woken');
 		play(call('schedule_wakeup', { name: 'look', text: 'Look again.', every: '30m' }), 'I shall.');
 		await allEvents(await send(id, 'Look every half hour'));
@@ -140,7 +140,7 @@ describe('a session with wake-ups', () => {
 		expect(woken).toMatchObject([{ stored: { inbound: { askers } } }, { stored: { inbound: { askers } } }]);
 	});
 
-	test('cannot be a child session: it has no tools for wake-ups, and HTTP refuses them', async () => {
+	test('cannot be a child session, which has no tools for wake-ups and gets an error over HTTP', async () => {
 		const parent = await createSession('woken');
 		const id = env.SESSIONS.newUniqueId();
 		const { requests } = play('Done.');
@@ -166,7 +166,7 @@ describe('a session with wake-ups', () => {
 });
 
 describe('an alarm', () => {
-	test('is set to the next time, and not set without a next time', async () => {
+	test('is set to the next scheduled time, and is not set without one', async () => {
 		const owner = 'quiet';
 		const directory = findDirectory(owner);
 		const target = { kind: 'session', session: await createSession('woken') } as const;
@@ -198,7 +198,7 @@ describe('an alarm', () => {
 });
 
 describe('over HTTP', () => {
-	test('a schedule replaces a schedule with the same name; an equal schedule changes nothing', async () => {
+	test('a schedule replaces a schedule with the same name, and an equal schedule changes nothing', async () => {
 		const id = await createSession('woken');
 		await put(id);
 		setClock('2030-03-04T06:10:00.000Z');
@@ -277,7 +277,7 @@ describe('the schedules of an agent', () => {
 		takeValue(await findDirectory(owner).listSchedules()).find((one) => one.name === name);
 	const arm = (agents = runtime.agents) => armSchedules(agents, () => readConfig(environment));
 
-	test('are sent after a deploy, stay if unchanged, and are removed if missing', async () => {
+	test('are stored after a deploy, kept if unchanged, and removed if missing', async () => {
 		await arm();
 		const first = await find('morning');
 		expect(first?.dueAt).toBe(Date.parse('2030-03-04T08:00:00Z'));
@@ -313,7 +313,7 @@ describe('the schedules of an agent', () => {
 		expect(new Set(seen).size).toBe(2);
 	});
 
-	test('are skipped if their function returns no text, and fail with the message of its error', async () => {
+	test('are skipped if their function returns no text, and fail if their function throws', async () => {
 		await arm();
 		writing.fn = () => undefined;
 		await passTo('2030-04-01T00:00:00.000Z', 'often');
@@ -330,7 +330,7 @@ describe('the schedules of an agent', () => {
 		expect((await find('often', 'often'))?.last).toMatchObject({ outcome: 'ran' });
 	});
 
-	test('get their owner’s active sessions of the requested time', async () => {
+	test('can list the owner’s sessions that were active since a given time', async () => {
 		await arm();
 		const seen: (readonly ActiveSession[])[] = [];
 		writing.fn = async ({ listSessions }) => {
@@ -394,7 +394,7 @@ function withConfig<T>(
 	);
 }
 
-test('skips, records and shows a wake-up if its owner’s daily budget is spent', async () => {
+test('skips a wake-up and records the reason if its owner’s daily budget is spent', async () => {
 	const id = await createSession('woken');
 	await put(id);
 	setClock('2030-03-04T06:30:00.000Z');
@@ -411,7 +411,7 @@ test('skips, records and shows a wake-up if its owner’s daily budget is spent'
 	await waitForRuns(id, 1);
 });
 
-test('skips, records and shows a wake-up if its session’s budget is spent', async () => {
+test('skips a wake-up and records the reason if its session’s budget is spent', async () => {
 	const id = await createSession('woken');
 	await request(`/v1/sessions/${id}`, { budget: { tokens: 1 } }, {}, 'PATCH');
 	play('never');
@@ -422,7 +422,7 @@ test('skips, records and shows a wake-up if its session’s budget is spent', as
 	expect(await list(id)).toMatchObject([{ last: { outcome: 'skipped', reason: 'the budget is spent' } }]);
 });
 
-test('retries an unreachable session with pauses, then skips this time and waits for the next', async () => {
+test('retries an unreachable session with pauses, then skips this time and waits for the next time', async () => {
 	const owner = 'unreached';
 	const target = { kind: 'session', session: env.SESSIONS.newUniqueId().toString() } as const;
 	const sessions = {
@@ -451,7 +451,7 @@ function failing(): never {
 	throw new Error('The network is gone.');
 }
 
-test('carries out 10,000 schedules of 1,000 owners once each, and leaves no alarm', async () => {
+test('runs 10,000 schedules of 1,000 owners once each, and leaves no alarm', async () => {
 	const sent = new Map<string, number>();
 	const someId = env.SESSIONS.newUniqueId();
 	const stub = {
