@@ -8,7 +8,7 @@ import { breakStorage, mendStorage } from '../../storage.ts';
 
 afterEach(mendStorage);
 
-test('sets the newest requested alarm after a failure', async () => {
+test('after a failed write, sets the alarm that was requested last', async () => {
 	const id = await createSession();
 	const object = readObject(id);
 	const readAlarm = () => runInDurableObject(object, (_, { storage }) => storage.getAlarm());
@@ -43,7 +43,7 @@ test('keeps an alarm that is early enough, and replaces an alarm that is too lat
 	expect(takeWork().filter(({ what }) => what.endsWith('Alarm'))).toHaveLength(2);
 });
 
-test('sets one alarm while a new instance reads the alarm', async () => {
+test('sets only one alarm while a new instance reads the stored alarm', async () => {
 	const id = await createSession();
 	const object = readObject(id);
 	await expect.poll(() => readNextAlarm(id)).toBe(null);

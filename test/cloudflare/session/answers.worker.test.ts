@@ -51,7 +51,7 @@ describe('results of open calls', () => {
 		expect(requests[0]?.messages.at(-1)).toMatchObject({ content: 'no such order', isError: true });
 	});
 
-	test('wait for the other results, also across a restart, and are sent in the order of the calls', async () => {
+	test('wait for the other results, even across a restart, and reach the model in the order of the calls', async () => {
 		const id = await waiting('a', 'b', 'c');
 		const some = await submit(id, [{ id: 'c', output: 3 }]);
 		expect(some.status).toBe(200);
@@ -110,7 +110,7 @@ describe('results of open calls', () => {
 		['a field that is none', [{ id: 'a', output: 1, now: true }], /0\.now: no such field/],
 		['an output beside approve', [{ id: 'a', output: 1, approve: true }], /0\.output: no such field/],
 		['approve for a call that waits for its result', [{ id: 'a', approve: true }], /waits for a result/],
-	])('%s is refused with the reason, and nothing changes', async (_, results, message) => {
+	])('with %s are refused with the reason, and nothing changes', async (_, results, message) => {
 		const id = await waiting('a', 'b');
 		const before = await readHistory(id);
 		const refused = await submit(id, results);
@@ -121,7 +121,7 @@ describe('results of open calls', () => {
 		expect(await readState(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }, { id: 'b' }] });
 	});
 
-	test('show a late reader the whole run of the answer', async () => {
+	test('begin a run that late readers get completely', async () => {
 		const id = await waiting('a');
 		play('Thanks.');
 		const live = await allEvents(await submit(id, [{ id: 'a', output: 1 }], stream));
@@ -133,7 +133,7 @@ describe('results of open calls', () => {
 	});
 });
 
-test('leaves every call of an agent in manual mode to its caller', async () => {
+test('runs no tool of an agent in manual mode, and waits for results from the client', async () => {
 	const id = await createSession('by-hand');
 	play({ toolCalls: [call('a', 'echo', { text: 'hi' }), call('b', 'nothing')] });
 	const events = await allEvents(await send(id, 'go'));
@@ -168,7 +168,7 @@ test('shows the model an image in an answer', async () => {
 });
 
 describe('continue', () => {
-	test('continues a failed run without a message', async () => {
+	test('continues a failed run without a new message', async () => {
 		const id = await createSession();
 		play(Object.assign(new Error('no such key'), { status: 401 }));
 		await allEvents(await send(id, 'go'));
@@ -233,7 +233,7 @@ describe('the operations of a status', () => {
 		),
 	);
 
-	test.each(rows)('%s, %s: %s', async (status, operation, isAllowed, allowed, make) => {
+	test.each(rows)('in the status %s, %s is allowed: %s', async (status, operation, isAllowed, allowed, make) => {
 		const id = await make();
 		const before = { state: await readState(id), history: await readHistory(id) };
 		expect(before.state.status).toBe(status);
@@ -326,7 +326,7 @@ describe('approval', () => {
 		expect(again.at(-1)).toMatchObject({ type: 'awaiting', data: { toolCalls: [{ id: 'a_2', kind: 'approval' }] } });
 	});
 
-	test('approves only one call if the approval is sent twice, also if a later call has the same id', async () => {
+	test('that is sent twice approves one call, even if a later call has the same id', async () => {
 		const id = await paying('scripted', pay('a', 1));
 		play({ toolCalls: [pay('a', 900)] }, 'Paid.');
 		await allEvents(await submit(id, [{ id: 'a', approve: true }], stream));

@@ -98,7 +98,7 @@ test('refuses an approval by the person who asked for the call, also after a cra
 	});
 });
 
-test('lets a policy accept or refuse a denial', async () => {
+test('a policy decides about denials as well as approvals', async () => {
 	const keys = await createKeys();
 	const { ada, bob, ask, readStatus } = keys;
 	policy.allows = ({ approve, by }) => (by.id === ada.id ? !approve : approve);
@@ -124,7 +124,7 @@ test('counts every sender of the run’s messages as an asker', async () => {
 	expect(asked.at(-1)?.askers).toEqual([ada.actor, bob.actor]);
 });
 
-test('a token or a link decides as the person it names, or as the user of the session if it names nobody', async () => {
+test('a token or a link decides as the person that it names, or else as the user of the session', async () => {
 	const keys = await createKeys();
 	const { ada, bob, ask, readStatus } = keys;
 	const { id } = await waiting(keys, call('a'), call('b'));
@@ -206,7 +206,7 @@ test('refuses a link after the policy has changed, and names the policy and the 
 	expect(await readStatus(id)).toMatchObject({ toolCalls: [{ id: 'a' }] });
 });
 
-test('an asker may not decide with another key, a login, a token or a link, also made for others', async () => {
+test('an asker cannot decide with another key, a login, a token or a link, even if made for others', async () => {
 	const keys = await createKeys({ user: 'ada', role: 'admin' });
 	const { ada, bob, rest, bindings, ask, readStatus } = keys;
 	const { id } = await waiting(keys);
@@ -253,7 +253,7 @@ test('an asker may not decide with another key, a login, a token or a link, also
 	expect((await ask(await makeToken(bob.key, 'boss'), `${path}/tool-results`, approval)).status).toBe(200);
 });
 
-test('the keys of an owner without a user are one person, and keys of other owners are not', async () => {
+test('the keys without a user count as one person, and a key with a user as another person', async () => {
 	const keys = await createKeys({}, {});
 	const { bob, rest, ask } = keys;
 	const [one, two] = rest;
@@ -269,7 +269,7 @@ test('the keys of an owner without a user are one person, and keys of other owne
 	expect(asked.at(-1)).toMatchObject({ by: bob.actor, askers: [one?.actor] });
 });
 
-test('a key without a user asks as the user of the session, and neither may decide', async () => {
+test('a key without a user asks as the user of the session, and neither of the two can approve', async () => {
 	const keys = await createKeys({});
 	const { ada, bob, rest, ask } = keys;
 	const [server] = rest;
@@ -349,7 +349,7 @@ test('a customer who calls a tool over MCP does not approve the call under any p
 	expect(await pay(sam?.key)).toContain('paid 9');
 });
 
-test('a page decides as its caller', async () => {
+test('a decision that an AI SDK page posts counts as a decision of the caller', async () => {
 	const keys = await createKeys();
 	const { ada, bob, ask, readStatus } = keys;
 	const { id } = await waiting(keys);
@@ -381,7 +381,7 @@ test('the policy of a child applies to decisions at its parent', async () => {
 	expect(asked.map(({ by }) => by)).toEqual([ada.actor, ada.actor, bob.actor, bob.actor]);
 });
 
-test('the policies of all agents between a child and the session that shows its call apply', async () => {
+test('every policy between a child and the session that shows its call must allow the decision', async () => {
 	const { ada, bob, ask } = await createKeys();
 	const give = (id: string, name: string) => ({ toolCalls: [{ id, name, input: { task: 'Pay.' } }] });
 	play(give('m', 'middle'), give('g', 'guarded'), { toolCalls: [call('p', 7)] });
@@ -395,7 +395,7 @@ test('the policies of all agents between a child and the session that shows its 
 	expect(await (await approve(bob.key)).json()).toMatchObject({ text: 'All is paid.' });
 });
 
-test('the person who starts a background child is an asker of its calls and of calls after its report', async () => {
+test('the person who starts a background child is an asker of its calls and of calls after it reports', async () => {
 	const { ada, bob, ask, readStatus } = await createKeys();
 	const give = (name: string, task: string) => ({ toolCalls: [{ id: 'g', name, input: { task } }] });
 	const answer = (text: string) => {
@@ -437,7 +437,7 @@ test('the sender of a webhook is an asker', async () => {
 	]);
 });
 
-test('an approval gives no rights: its author may not read, write, or approve the next call', async () => {
+test('a token that can only approve cannot read or send messages, and its approval covers one call', async () => {
 	const keys = await createKeys();
 	const { bob, ask, readStatus } = keys;
 	const { id } = await waiting(keys);
@@ -468,7 +468,7 @@ test.each<[what: string, allows: (request: ApprovalRequest) => boolean]>([
 	expect(await keys.readStatus(id)).toMatchObject({ toolCalls: [{ id: 'a' }] });
 });
 
-test('the caller of a tool from outside is its asker', async () => {
+test('a person who calls a tool over MCP is the asker of the call', async () => {
 	const keys = await createKeys();
 	const { id } = await waiting(keys);
 	const by: Actor = { ...keys.bob.actor, via: 'mcp' };

@@ -96,7 +96,7 @@ describe('attachments of a message', () => {
 		expect(changes.some(({ callId }) => callId !== undefined)).toBe(false);
 	});
 
-	test('become files of a queued message only when a run gets the message', async () => {
+	test('become files only when a run gets their queued message', async () => {
 		const id = await createSession('hands');
 		const read = (path: string) => request(`/v1/sessions/${id}/files/attachments/${path}`);
 		const release = Promise.withResolvers<string>();
@@ -143,7 +143,7 @@ describe('attachments of a message', () => {
 		expect(await toldTo(id, 'a')).toMatchObject(harness(note('Hello'), image));
 	});
 
-	test('reach the run that begins with results', async () => {
+	test('reach the run that continues with the results of calls', async () => {
 		const id = await createSession('equipped');
 		play(
 			{ toolCalls: [...call('r', 'read_skill', { name: 'bringing' }).toolCalls] },
@@ -157,7 +157,7 @@ describe('attachments of a message', () => {
 		expect(await toldTo(id, 'a')).toMatchObject(harness(image));
 	});
 
-	test('reach the run that continues with the message, if the message answers a question', async () => {
+	test('reach the run that continues when their message answers a question', async () => {
 		const id = await createSession('equipped');
 		play(call('r', 'read_skill', { name: 'asking' }), call('q', 'ask', { question: 'Which?' }), spoofing('a'), 'Done.');
 		await allEvents(await send(id, 'go'));

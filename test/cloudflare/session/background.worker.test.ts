@@ -39,7 +39,7 @@ function createGate() {
 	return { write, open: gate.resolve, asked };
 }
 
-test('returns at once from a call in the background, and begins a run with its result', async () => {
+test('returns at once from a call in the background, whose result later begins a run', async () => {
 	const id = await createEditor({ tokens: 10_000 });
 	const { write, open } = createGate();
 	cast({ editor: [{ toolCalls: [sendOff('a', 'A poem.')] }, countAsked, countAsked], writer: write });
@@ -155,7 +155,7 @@ test('frees the reservation of a child after the last attempt of its parent', as
 	await passMinute(id);
 });
 
-test('lists the question of a background child under the child, and the child accepts the answer', async () => {
+test('lists the open call of a background child under the child, which accepts the answer', async () => {
 	const id = await createEditor();
 	const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
 	cast({
@@ -181,7 +181,7 @@ test('lists the question of a background child under the child, and the child ac
 	await expect.poll(async () => (await request(path)).status).toBe(404);
 });
 
-test('accepts only answers in a waiting background child', async () => {
+test('a waiting background child accepts only answers', async () => {
 	const id = await createEditor({ tokens: 10_000 });
 	const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
 	cast({
@@ -215,7 +215,7 @@ test('accepts only answers in a waiting background child', async () => {
 	expect((await readState(child)).budget.spent.tokens).toBe(140);
 });
 
-test('reports to a waiting session once, after the person has answered', async () => {
+test('reports the end of a child to a waiting session once, after the person has answered', async () => {
 	const id = await createEditor();
 	const { write, open } = createGate();
 	const question = { id: 'q', name: 'writer', input: { task: 'Ask.' } };
@@ -281,7 +281,7 @@ test.each([
 		.toBe(spent.tokens);
 });
 
-test('waits for the child of a child session', async () => {
+test('a child session waits for its own background child', async () => {
 	const id = await createEditor();
 	cast({
 		editor: [

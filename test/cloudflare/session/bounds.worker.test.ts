@@ -5,7 +5,7 @@ import { play } from '../../script.ts';
 const calls = (count: number) =>
 	Array.from({ length: count }, (_, n) => ({ id: `c${n}`, name: 'echo', input: { text: `${n}` } }));
 
-test('runs only the first 200 of 2,000 tool calls in a turn, and ends the run', async () => {
+test('runs only the first 200 of 2,000 tool calls in a turn, and completes the run', async () => {
 	const id = await createSession();
 	play({ toolCalls: calls(2_000) }, 'done');
 	const events = await allEvents(await send(id, 'go'));
@@ -15,7 +15,7 @@ test('runs only the first 200 of 2,000 tool calls in a turn, and ends the run', 
 	expect(events.at(-1)?.type).toBe('done');
 });
 
-test('ends a run as reply_too_large after 400 MB, and the session continues', async () => {
+test('ends a run with an endless reply as reply_too_large, and the session continues', async () => {
 	const id = await createSession();
 	const piece = 'x'.repeat(1_000_000);
 	play(async ({ options }, onDelta) => {

@@ -63,13 +63,13 @@ describe('the budget of a session', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('is in the answer to a first message whose run waits', async () => {
+	test('is part of the response to a first message whose run waits', async () => {
 		play({ toolCalls: [{ id: 'm', name: 'by_hand', input: {} }], usage: usage(60, 40) });
 		const created = await request('/v1/sessions', { agent: 'scripted', text: 'go' });
 		expect(await created.json()).toMatchObject({ status: 'awaiting_tools', budget: { spent: { tokens: 100 } } });
 	});
 
-	test('answers 402 to a request without a stream', async () => {
+	test('gives a refused request without a stream the status 402', async () => {
 		const id = await make({ budget: { tokens: 1 } });
 		play('never');
 		const refused = await request(`/v1/sessions/${id}/messages`, { text: 'go' });
@@ -88,7 +88,7 @@ describe('the budget of a session', () => {
 		expect(asked).toBeLessThan(2_000);
 	});
 
-	test('counts in dollars, and refuses a model without a known price', async () => {
+	test('can be in dollars, and then refuses a model without a known price', async () => {
 		const id = await make({ budget: { usd: 2 } });
 		play({ text: 'one', usage: usage(100, 100, 0.2) });
 		await allEvents(await send(id, 'go'));
@@ -114,7 +114,7 @@ describe('the budget of a session', () => {
 		expect(budget.spent.tokens).toBeLessThanOrEqual(most);
 	});
 
-	test.each([[Number.NaN], [-5], [Number.POSITIVE_INFINITY]])('ignores a cost of %d', async (outputTokens) => {
+	test.each([[Number.NaN], [-5], [Number.POSITIVE_INFINITY]])('ignores a reported usage of %d', async (outputTokens) => {
 		const id = await createSession('thrifty');
 		play({ text: 'done', usage: { inputTokens: outputTokens, outputTokens } });
 		expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('done');
@@ -187,7 +187,7 @@ describe('the budget of a session', () => {
 		[{ euros: 1 }, 'budget.euros'],
 		[[], 'budget'],
 		[{ usd: 1e308 }, 'budget.usd'],
-	])('refuses %j with the field, for a new and for an existing session', async (budget, field) => {
+	])('cannot be %j, and the error names the field', async (budget, field) => {
 		const created = await request('/v1/sessions', { agent: 'scripted', budget });
 		expect(created.status).toBe(400);
 		expect(await created.json()).toMatchObject({ error: { data: { field } } });
@@ -209,7 +209,7 @@ describe("the budget of an owner's day", () => {
 	};
 	const readDay = async (id: string) => Object((await readState(id)).dayBudget).spent?.tokens;
 
-	test('counts a session that is created again under its key', () =>
+	test('counts both sessions if a session is deleted and created again under its key', () =>
 		limited(async () => {
 			const before = (await readDay(await createSession())) ?? 0;
 			for (const tokens of [before + 42, before + 84]) {
@@ -224,7 +224,7 @@ describe("the budget of an owner's day", () => {
 			}
 		}));
 
-	test('is not exceeded by twelve simultaneous runs whose model bills bytes', () =>
+	test('is not exceeded by twelve simultaneous runs whose model charges for bytes', () =>
 		limited(async () => {
 			const ids = await Promise.all(Array.from({ length: 12 }, () => createSession('thrifty')));
 			await Promise.all(ids.map((id) => raise(id, { tokens: 1_000_000 })));
@@ -245,7 +245,7 @@ describe("the budget of an owner's day", () => {
 			expect(await readDay(ids[0] ?? '')).toBeLessThanOrEqual(100_000);
 		}));
 
-	test('lets runs wait for an unreachable ledger, which can be read and cancelled, and continue later', () => {
+	test('makes runs wait for an unreachable ledger, and they can be read, cancelled and continued', () => {
 		let isDown = true;
 		const get = (id: DurableObjectId) => {
 			if (isDown) throw new Error('The ledger is down.');

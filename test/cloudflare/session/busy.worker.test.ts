@@ -51,7 +51,7 @@ describe('a message during a run', () => {
 		expect(await readState(id)).not.toHaveProperty('waiting');
 	});
 
-	test('is answered with its result, or with the id of its later run', async () => {
+	test('is answered with the result of its own run, or with the id of this run', async () => {
 		const { id, end } = await busy('two', 'three');
 		const second = say(id, 'second', {}, {});
 		await expect.poll(() => readState(id)).toMatchObject({ waiting: 1 });
@@ -71,7 +71,7 @@ describe('a message during a run', () => {
 		await expect.poll(() => texts(id)).toEqual(['user: first', 'assistant: one', 'user: second', 'assistant: two']);
 	});
 
-	test('is stored once if it is sent twice with one key, while it waits and afterwards', async () => {
+	test('is stored once if it is sent again with its key, before or after its run begins', async () => {
 		const { id, end } = await busy('two');
 		const key = { ...async, 'idempotency-key': 'k' };
 		const runIds = [await say(id, 'second', {}, key), await say(id, 'second', {}, key)];
@@ -105,7 +105,7 @@ describe('a message during a run', () => {
 		expect(again.runId).not.toBe(third.runId);
 	});
 
-	test('is listed while it waits, and can be removed: its readers get a cancelled run', async () => {
+	test('is listed while it waits, and its readers get a cancelled run if it is removed', async () => {
 		const { id, first, end } = await busy('three');
 		const listed = async () =>
 			(await (await request(`/v1/sessions/${id}/waiting`)).json<{ waiting: object[] }>()).waiting;
@@ -146,7 +146,7 @@ describe('a message during a run', () => {
 		expect(await listed()).toEqual({ waiting: [] });
 	});
 
-	test('waits for the answer to a question of the current run, and is not the answer', async () => {
+	test('waits if the current run asks a question, and does not answer the question', async () => {
 		const gate = Promise.withResolvers<void>();
 		const id = await createSession();
 		play(
@@ -177,7 +177,7 @@ describe('a message during a run', () => {
 	});
 });
 
-test('a queued message after a cancelled tool does not tell the model that the tool did not run', async () => {
+test('after a cancelled tool call, the model reads that the outcome of the call is not known', async () => {
 	const id = await createSession();
 	const { requests } = play({ toolCalls: [{ id: 'u', name: 'unsafe', input: {} }] }, 'I will look.');
 	for await (const event of readEvents(await say(id, 'go'))) if (event.type === 'stop') break;
@@ -205,7 +205,7 @@ describe('a steering message', () => {
 		expect(await allEvents(await follow(id))).toEqual(live);
 	});
 
-	test('prevents the end of the current run', async () => {
+	test('makes the current run continue with another turn', async () => {
 		const { id, first, end, requests } = await busy('two');
 		await say(id, 'and now?', { whenBusy: 'steer' }, async);
 		end();
@@ -240,7 +240,7 @@ test('refuses an unknown whenBusy', async () => {
 	expect(await refused.json()).toMatchObject({ error: { data: { field: 'whenBusy' } } });
 });
 
-test('a reader of a queued message may leave', async () => {
+test('a queued message gets its run even if its reader leaves', async () => {
 	const { id, end } = await busy('two');
 	const second = await say(id, 'second');
 	await readEvents(second).return();

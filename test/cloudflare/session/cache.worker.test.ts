@@ -134,7 +134,7 @@ const step = fc.record({
 	how: fc.constantFrom('alone', 'together', 'rolled back'),
 });
 
-test('the cache equals the rows after any writes and rollbacks', async () => {
+test('the cache equals the stored rows after any writes and rollbacks', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
 			await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
@@ -161,7 +161,7 @@ test('the cache equals the rows after any writes and rollbacks', async () => {
 	);
 });
 
-test('reads each message once, and never a message that it stored itself', async () => {
+test('reads each message from storage once, and never reads a message that it stored itself', async () => {
 	await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
 		const queries: string[] = [];
 		const watched: Storage = {

@@ -17,17 +17,17 @@ test.each([
 	['whole', { isCut: false }],
 	['whole, with a part of its usage', { isCut: false, usage: { inputTokens: 300 } }],
 	['whole, with units alone', { isCut: false, usage: { units: {} } }],
-])('charges a reply without usage at most the reservation: %s', (_, seen) => {
+])('charges at most the reservation for a reply without reported usage: %s', (_, seen) => {
 	const { tokens, usd } = computeCost(open, { outputTokens: 4_400, ...seen });
 	expect([tokens, usd]).toEqual([open.amount.tokens, open.amount.usd]);
 });
 
-test('charges the reported cost of a reply, also above the reservation', () => {
+test('charges the reported cost of a reply, even above the reservation', () => {
 	const usage = { inputTokens: 400, outputTokens: 50, costUsd: 0.004 };
 	expect(computeCost(open, { usage, outputTokens: 44, isCut: false })).toEqual({ tokens: 450, usd: 0.004 });
 });
 
-test('charges an interrupted reply all reserved searches, for any reported input', () => {
+test('charges an interrupted reply for all reserved searches, even if it reported less input', () => {
 	const amount = { tokens: 9_000, usd: 0.05 };
 	const withSearches = { ...open, amount, estimate: { ...open.estimate, inputTokens: 8_000, unitsUsd: 0.014 } };
 	const usage = { inputTokens: 800, outputTokens: 10 };

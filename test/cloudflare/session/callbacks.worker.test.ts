@@ -77,7 +77,7 @@ describe('the end of a run that a webhook began', () => {
 		expect(JSON.parse((await received())[0]?.body ?? '')).toMatchObject({ type, data });
 	});
 
-	test('is sent for a cancelled run and its waiting messages', async () => {
+	test('is sent for a cancelled run and for each message that is dropped', async () => {
 		play(() => new Promise(() => {}));
 		const [one, two] = [await place(), await place()];
 		const session = crypto.randomUUID();
@@ -94,7 +94,7 @@ describe('the end of a run that a webhook began', () => {
 		}
 	});
 
-	test('is sent for each run of a session with a callback', async () => {
+	test('is sent for each run to the callback of its message', async () => {
 		const gate = Promise.withResolvers<void>();
 		play(() => gate.promise.then(() => 'One.'), 'Two.');
 		const [one, two] = [await place(), await place()];
@@ -111,7 +111,7 @@ describe('the end of a run that a webhook began', () => {
 		}
 	});
 
-	test('is sent to the callback of a steering message', async () => {
+	test('is also sent to the callback of a steering message', async () => {
 		const gate = Promise.withResolvers<void>();
 		play(() => gate.promise.then(() => ({ toolCalls: [{ id: 'a', name: 'nothing', input: {} }] })), 'Both.');
 		const [one, two] = [await place(), await place()];
@@ -185,7 +185,7 @@ describe('a callback that is not delivered', () => {
 		expect(await received()).toHaveLength(3);
 	});
 
-	test('is sent after the next attempt of an interrupted run', async () => {
+	test('is sent after an interrupted run ends in its next attempt', async () => {
 		const first = play(() => new Promise(() => {}));
 		const { url, received } = await place();
 		const { sessionId, runId } = await begin({ text: 'go', callback: url });
@@ -197,7 +197,7 @@ describe('a callback that is not delivered', () => {
 		expect(JSON.parse((await received())[0]?.body ?? '')).toMatchObject({ data: { runId, text: 'After all.' } });
 	});
 
-	test('is sent for a queued message of an expiring session', async () => {
+	test('is sent for a queued message of a session that expires', async () => {
 		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] }, 'never');
 		const { url, received } = await place();
 		const session = crypto.randomUUID();
@@ -216,7 +216,7 @@ describe('a callback that is not delivered', () => {
 		await expect.poll(async () => (await request(`/v1/sessions/${sessionId}`)).status).toBe(404);
 	});
 
-	test('keeps its session from expiring', async () => {
+	test('keeps its session from expiring before the delivery', async () => {
 		play('Done.');
 		const { url } = await place(500);
 		const { sessionId } = await begin({ text: 'go', callback: url });
@@ -232,7 +232,7 @@ describe('a callback that is not delivered', () => {
 	});
 });
 
-test('sends signed callbacks to public addresses, and locally to this machine; needs a signing secret', async () => {
+test('sends signed callbacks only to public addresses, or locally to this machine, and needs a secret', async () => {
 	play();
 	for (const callback of [
 		'http://example.com/',
@@ -253,7 +253,7 @@ test('sends signed callbacks to public addresses, and locally to this machine; n
 	});
 });
 
-test('a callback is signed with every secret, and the schedule spans three days', async () => {
+test('a callback is signed with every secret, and its retries span three days', async () => {
 	const { signHeaders } = await import('../../../src/cloudflare/wire/protocols/webhooks/callback.ts');
 	const secrets = [callbackSecret, 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'];
 	const headers = await signHeaders('{"test": 2432232314}', { id: 'msg_1', secrets, now: Date.now() });
@@ -298,7 +298,7 @@ describe('the answer to somebody in Slack', () => {
 		await expect.poll(() => pending(sessionId)).toEqual([]);
 	});
 
-	test('may be sent to the whole channel, and is retried by the alarm unless the address is used up', async () => {
+	test('can be sent to the whole channel, and is retried unless Slack answers 404', async () => {
 		play('Later.', 'Never.');
 		const [down, used] = [await place(503, 0), await place(404)];
 		const first = await begin({ text: 'go', responseUrl: down.url, isPublic: true });
@@ -331,7 +331,7 @@ describe('the answer to somebody in Slack', () => {
 		expect((await deliver({ message: { text: 'go', responseUrl } })).status).toBe(500);
 	});
 
-	test('is sent to one person only', async () => {
+	test('cannot have a callback beside its response_url', async () => {
 		const { url } = await place();
 		expect((await deliver({ message: { text: 'go', responseUrl: url, callback: url } })).status).toBe(500);
 	});
@@ -423,7 +423,7 @@ describe('a run that begins to wait', () => {
 		await expect.poll(() => pending(id)).toEqual([]);
 	});
 
-	test('calls the callback with the same id after a crash, without links for decided calls', async () => {
+	test('repeats its callback under the same id after a crash, without links for decided calls', async () => {
 		const { url, received } = await place(500);
 		receiver.callback = url;
 		const id = await wait(pay('a'), pay('b'));
@@ -437,7 +437,7 @@ describe('a run that begins to wait', () => {
 		expect(new Set(ids).size).toBe(1);
 	});
 
-	test('sends links only to the agent’s callback, and no callback for a run that does not wait', async () => {
+	test('sends links only to the agent’s callback, and a run that does not wait calls no callback', async () => {
 		const [own, message] = [await place(), await place()];
 		receiver.callback = own.url;
 		play({ toolCalls: [pay('a')] });

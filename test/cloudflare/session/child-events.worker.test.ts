@@ -105,7 +105,7 @@ test('a reader with 50 random disconnects sees each event of every session of a 
 	}
 });
 
-test('the events of a child come between the note that names it and the result of its call', async () => {
+test('the events of a child come between the note with the child’s id and the result of its call', async () => {
 	cast({ editor: tree, writer: (asked) => `${said(asked)}.` });
 	const id = await createEditor();
 	const events = await allEvents(await send(id, 'go'));
@@ -120,7 +120,7 @@ test('the events of a child come between the note that names it and the result o
 	expect(result).toBeGreaterThan(ofA.at(-1) ?? Number.POSITIVE_INFINITY);
 });
 
-test('a reader gets the whole text once after the parent or a child was killed', async () => {
+test('a reader gets the whole text of a child once, even if the parent or the child was killed', async () => {
 	for (const who of ['parent', 'child']) {
 		const { write, allow } = createPacer();
 		cast({ editor: [{ toolCalls: [give('a', 'A')] }, 'Done.'], writer: write });
@@ -184,7 +184,7 @@ test.each(['1.end~', '1.end~0', '1.end~0(', '1.end~x(1.end)', '1.end~0(1.end))',
 	},
 );
 
-test('shows AI SDK pages and OpenAI clients the call and its result, and no event of the child', async () => {
+test('AI SDK pages and OpenAI clients get the call and its result, but no event of the child', async () => {
 	const script = { editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.'], writer: () => 'Roses are red.' };
 	cast(script);
 	const id = crypto.randomUUID();

@@ -38,7 +38,7 @@ describe('a call of another agent', () => {
 		expect((await readHistory(child?.id ?? '')).map(({ role }) => role)).toEqual(['user', 'assistant']);
 	});
 
-	test('is an error for the model if the child fails', async () => {
+	test('gives the model an error if the child fails', async () => {
 		const id = await createEditor();
 		cast({ editor: [{ toolCalls: [give('a', 'A poem.')] }, 'So be it.'], writer: () => new Error('no ink') });
 		expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ type: 'done' });
@@ -78,7 +78,7 @@ describe('a call of another agent', () => {
 		]);
 	});
 
-	test('is refused with a reason if it exceeds the depth, the number at once or the total number', async () => {
+	test('is refused with a reason if it exceeds the depth, the concurrent children or all children', async () => {
 		const id = await createEditor();
 		cast({
 			editor: [
@@ -172,7 +172,7 @@ describe('the budget of a tree', () => {
 			expect(content).toMatch(/^Not begun: budget_exceeded/);
 	});
 
-	test('is charged to the owner once, and each child charges its own cost', async () => {
+	test('charges the owner once, because each session reports only its own cost', async () => {
 		const day = env.LEDGERS.get(env.LEDGERS.idFromName('local'));
 		const before = (await day.state({})).spent.tokens;
 		const id = await createEditor();
@@ -259,13 +259,13 @@ describe('a child that waits for a person', () => {
 		return id;
 	}
 
-	test('treats any other answer to an approval as a denial with a reason', async () => {
+	test('treats any answer except an approval as a denial with this reason', async () => {
 		const id = await askToPay();
 		await (await answer(id, 'Not so much.')).text();
 		expect(await readResults(id)).toMatchObject([{ content: 'Told: A person did not allow this call: Not so much.' }]);
 	});
 
-	test('refuses an answer that names another call than the shown call', async () => {
+	test('refuses an answer that names a call other than the shown call', async () => {
 		const id = await createEditor();
 		const turns = [7, 7_000].map((amount) => [{ id: 'p', name: 'pay', input: { amount } }]);
 		cast({
@@ -292,7 +292,7 @@ describe('a child that waits for a person', () => {
 		expect(await readResults(child?.id ?? '')).toMatchObject([{}, { content: 'paid 7000' }]);
 	});
 
-	test('runs an approved call with the arguments of the person, and refuses invalid arguments', async () => {
+	test('runs an approved call with the arguments that a person changed, and refuses invalid arguments', async () => {
 		const id = await askToPay();
 		const [child] = await readChildren(id);
 		for (const text of [
@@ -368,7 +368,7 @@ describe('a cancelled tree of three levels', () => {
 	};
 	const cancel = async (id: string) => (await request(`/v1/sessions/${id}/cancel`, {})).json();
 
-	test('answers a cancel with the cost of all levels, and nothing stays reserved', async () => {
+	test('reports the cost of all levels at the cancel, and nothing stays reserved', async () => {
 		const { id, below } = await begin({ tokens: 12_000 });
 		const cost = { spent: { tokens: 260 }, reserved: { tokens: 0 } };
 		expect(await cancel(id)).toMatchObject({ budget: cost, children: [{ id: below, spent: { tokens: 220 } }] });
@@ -431,7 +431,7 @@ describe('a parent that ends early', () => {
 		await expect.poll(async () => (await readState(id)).budget.reserved.tokens).toBe(0);
 	});
 
-	test('removes its children with itself', async () => {
+	test('removes its children when it is deleted', async () => {
 		const id = await createEditor();
 		cast({ editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.'], writer: () => 'A poem.' });
 		await allEvents(await send(id, 'go'));

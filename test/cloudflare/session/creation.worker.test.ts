@@ -124,7 +124,7 @@ describe.each(Object.entries(ways))('a session that %s creates', (way, { id: toI
 	);
 });
 
-test('creates a session with its token or not at all, whichever write fails', async () => {
+test('creates a session together with its token, or creates neither, whichever write fails', async () => {
 	const id = idOf('idempotency', 'alone');
 	for (let at = 1; ; at++) {
 		breakStorage((n) => n === at, id);
@@ -149,7 +149,7 @@ test('creates no session for a refused request', async () => {
 	expect(rows).toEqual(nothing);
 });
 
-test('keeps the earlier tools of the client if their run could not be stored', async () => {
+test('keeps the client’s earlier tools if the run with its new tools cannot be stored', async () => {
 	const named = (name: string) => [{ type: 'function', function: { name, parameters: { type: 'object' } } }];
 	const headers = { 'runlet-session': 'toolish' };
 	const messages = [{ role: 'user', content: 'go' }];

@@ -54,7 +54,7 @@ async function readUntilCut(response: Response): Promise<WireEvent[]> {
 }
 
 describe('a turn whose object dies twice', () => {
-	test('is the same live and stored for a reader of attempt 1, also if attempt 2 did not ask the model', async () => {
+	test('is shown once to a reader of attempt 1, even if attempt 2 did not ask the model', async () => {
 		const id = await createSession();
 		play(readHalf('Half of the first'), 'The whole answer.');
 		const seen = await readTo(await send(id, 'go'), { text: 'Half of the first' });
@@ -69,7 +69,7 @@ describe('a turn whose object dies twice', () => {
 		await second.body?.cancel();
 	});
 
-	test('is the same live and stored for a reader of the second attempt, which did not ask the model', async () => {
+	test('is shown once to a reader of attempt 2, which did not ask the model', async () => {
 		const id = await createSession();
 		play(readHalf('Half'), 'The whole answer.');
 		await readTo(await send(id, 'go'), { text: 'Half' });
@@ -140,7 +140,7 @@ describe('a turn whose object dies before the next turn', () => {
 		});
 });
 
-test('shows a turn with calls once it is durable, while the next turn begins', async () => {
+test('shows a turn with calls only when it is durable, even if the next turn has begun', async () => {
 	await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
 		const store = new SessionStore(storage);
 		store.create({ id: 's', agent: 'scripted', owner: 'local', createdAt: 1 });
@@ -227,7 +227,7 @@ describe('a run whose last attempt dies during an answer', () => {
 	});
 });
 
-test('a run completes after five restarts within a turn, during its model and its tools', async () => {
+test('a run completes after five restarts during its model calls and its tools', async () => {
 	const id = await createSession();
 	const again = (n: number) => ({ id: `a${n}`, name: 'once', input: { key: `reload ${id} ${n}`, hangs: n === 1 } });
 	play(
@@ -262,7 +262,7 @@ describe('an approval', () => {
 	const approve = (id: string, call: unknown) =>
 		request(`/v1/sessions/${id}/tool-results`, [{ id: call, approve: true }], { accept: 'text/event-stream' });
 
-	test('is shown again after a crash, and accepts one answer by its id', async () => {
+	test('is shown again after a crash, and its call can be decided once', async () => {
 		const id = await createSession();
 		const stored = hangAt('ended');
 		play({ toolCalls: [pay] });
@@ -280,7 +280,7 @@ describe('an approval', () => {
 		expect(results).toMatchObject([{ toolCallId: 'p', content: 'paid 5' }]);
 	});
 
-	test('can be given again after its answer was lost in a crash', async () => {
+	test('can be sent again if a crash lost it', async () => {
 		const id = await createSession();
 		play({ toolCalls: [pay] });
 		const shown = (await allEvents(await send(id, 'go'))).at(-1)?.data.toolCalls as { id: string }[];
@@ -326,7 +326,7 @@ describe('a model that never ends', () => {
 		expect(await readReplies(id)).toEqual(['Next.']);
 	});
 
-	test('writes nothing after the end of its run, or after another attempt has begun', async () => {
+	test('writes nothing after its run has ended or another attempt has begun', async () => {
 		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
 			const store = new SessionStore(storage);
 			store.create({ id: 's', agent: 'scripted', owner: 'local', createdAt: 1 });

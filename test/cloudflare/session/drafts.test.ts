@@ -36,7 +36,7 @@ function watchDrafts() {
 	};
 }
 
-test('a turn of ten seconds has two drafts, and a turn of forty seconds ends with a draft every seven seconds', () => {
+test('stores two drafts in the first ten seconds of a turn, and later a draft every seven seconds', () => {
 	const { stored, write } = watchDrafts();
 	write('word ', 10_000);
 	expect(stored.map(({ at }) => at / 1_000)).toEqual([0.8, 3.3]);
@@ -44,7 +44,7 @@ test('a turn of ten seconds has two drafts, and a turn of forty seconds ends wit
 	expect(stored.map(({ at }) => at / 1_000)).toEqual([0.8, 3.3, 10.5, 17.7, 24.9, 32.1, 39.3]);
 });
 
-test('a draft has the output, its duration, and the time until the next draft', () => {
+test('a draft has the output, the elapsed time, and the time until the next draft', () => {
 	const { stored, write } = watchDrafts();
 	write('word ', 4_000);
 	const [first, second] = stored.map(({ draft }) => draft);
@@ -63,7 +63,7 @@ test('stores a draft early after 4 KB of text, but not twice within a second', (
 	expect(fast.stored.map(({ at }) => at / 1_000)).toEqual([0.8, 1.8, 2.8, 3.8, 4.8]);
 });
 
-test('each turn begins with short pauses, and a short turn has no draft', () => {
+test('each turn begins with short pauses between drafts, and a short turn has no draft', () => {
 	const { stored, write, endTurn } = watchDrafts();
 	write('word ', 4_000);
 	endTurn();

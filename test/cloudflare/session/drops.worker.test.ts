@@ -19,7 +19,7 @@ const look = { text: 'I look. ', toolCalls: [{ id: 'a', name: 'echo', input: { t
 const readShown = (events: readonly WireEvent[]) => readTurns(events).join('');
 
 describe('a model stream that drops during an answer', () => {
-	test('is requested again in the same run, with one answer in the history', async () => {
+	test('is requested again in the same run, and the history has one answer', async () => {
 		const id = await createSession();
 		const { requests } = play(look, dropAfter('Half', ' of'), 'Whole.');
 		const events = await allEvents(await send(id, 'go'));
@@ -30,7 +30,7 @@ describe('a model stream that drops during an answer', () => {
 		expect((await readHistory(id)).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
 	});
 
-	test('is shown completely to a reader that continues after any event, live and from the store', async () => {
+	test('is completed for a reader that continues after any event, live or from the store', async () => {
 		const id = await createSession();
 		play(look, dropAfter('Half', ' of'), dropAfter('Nearly'), 'Whole.');
 		const live = await allEvents(await send(id, 'go'));
@@ -49,7 +49,7 @@ describe('a model stream that drops during an answer', () => {
 		expect(readText(late)).toBe('I look. Whole.');
 	});
 
-	test('is shown once more after a crash, to readers of both attempts', async () => {
+	test('is completed after a crash, too, for readers of both attempts', async () => {
 		const id = await createSession();
 		const followed = Promise.withResolvers<string>();
 		play(look, dropAfter('Half', ' of'), readHalf('Stal'), () => followed.promise);

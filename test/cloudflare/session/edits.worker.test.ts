@@ -61,7 +61,7 @@ test.each<[what: string, input: unknown, field: string]>([
 	['a missing value', {}, 'input.amount'],
 	['something else than an object', [3], '0.input'],
 	['more than 100,000 characters', { amount: 3, note: 'x'.repeat(100_000) }, '0.input'],
-])('%s changes nothing, and the error names the field', async (_, input, field) => {
+])('an approval with %s changes nothing, and the error names the field', async (_, input, field) => {
 	const id = await waiting(pay('a'), pay('b'));
 	const refused = await decide(id, { id: 'b', approve: true }, { id: 'a', approve: true, input });
 	expect(refused.status).toBe(400);
@@ -74,7 +74,7 @@ test.each<[what: string, input: unknown, field: string]>([
 	expect((await findResults(id)).map(({ content }) => content)).toEqual(['paid 5', 'paid 5']);
 });
 
-test('refuses arguments that come with a denial, with a result, or for an answered call', async () => {
+test('refuses arguments for a denial, for a result and for an answered call', async () => {
 	const id = await waiting(pay('a'), { id: 'm', name: 'by_hand', input: {} });
 	const input = { amount: 1 };
 	for (const answer of [
@@ -88,7 +88,7 @@ test('refuses arguments that come with a denial, with a result, or for an answer
 	expect((await readState(id)).status).toBe('awaiting_tools');
 });
 
-test('keeps arguments until the last answer, also after a crash', async () => {
+test('keeps changed arguments until the last call is answered, even across a crash', async () => {
 	const id = await waiting(pay('a'), pay('b'));
 	const body = [{ id: 'a', approve: true, input: { amount: 3 } }];
 	const post = () =>
@@ -127,7 +127,7 @@ test.each<[point: CrashPointName, runs: string]>([
 	expect(JSON.stringify(requests.at(-1)?.messages.at(-1))).toContain(`edited-${point}`);
 });
 
-test('runlet/client approves with other arguments', async () => {
+test('runlet/client can approve a call with other arguments', async () => {
 	const id = await waiting(pay('a'));
 	const client = createClient('http://localhost', { fetch: (given, init) => SELF.fetch(new Request(given, init)) });
 	play('Paid.');

@@ -31,7 +31,7 @@ const readLines = async (id: string) => {
 const say = async (id: string, body: object, headers: Record<string, string> = {}) =>
 	(await request(`/v1/sessions/${id}/messages`, body, headers)).json();
 
-test('exports the state, the runs, the spending, the history and its origins', async () => {
+test('exports the state, the runs, the spending, and the history with the origin of its messages', async () => {
 	const metadata = { customer: '42' };
 	const made = await request('/v1/sessions', { agent: 'scripted', metadata, budget: { tokens: 9_000_000 } });
 	const { id } = await made.json<{ id: string }>();

@@ -86,7 +86,7 @@ const answer = ({ messages }: { readonly messages: readonly Message[] }) => {
 const places: readonly ('held' | CrashPointName)[] = ['model-end', 'tool-begin', 'held', 'tool-end'];
 
 describe('files of a session whose object dies', () => {
-	test.each(places)('are changed exactly once, and undone exactly: crash at %s', async (place) => {
+	test.each(places)('are changed and undone exactly once after a crash at %s', async (place) => {
 		for (let step = 0; step < work.length; step++) {
 			const id = await createSession('hands');
 			let left = step + 1;

@@ -70,7 +70,7 @@ test('keeps a large event for other readers when one reader leaves', async () =>
 	expect(toText(first)).toBe(toText(second));
 });
 
-test('releases the readers of a run whose end cannot be stored', async () => {
+test('ends the streams of the readers if the end of their run cannot be stored', async () => {
 	const log = new RunLog(1, [
 		{ type: 'run.started', runId: 'r', attempt: 1 },
 		{ type: 'text', text: 'so far' },
@@ -125,7 +125,7 @@ function countTimers(): number {
 	return Number(timer);
 }
 
-test('a reader has one timer for all its waits, and no timer after it left or read everything', async () => {
+test('a reader has one timer for all its waits, and none after it left or read everything', async () => {
 	const first = followSlowly();
 	const before = countTimers();
 	for (let n = 0; n < 100; n++) {

@@ -98,7 +98,7 @@ describe('a session whose budget is spent', () => {
 		expect(await readStored(id)).toEqual(before);
 	});
 
-	test('refuses a webhook with a status after which its sender repeats it, and stores nothing', async () => {
+	test('refuses a webhook with a status that makes its sender retry, and stores nothing', async () => {
 		const event = (text: string) => deliver({ message: { session: 'poor-hook', text } });
 		play('Hello.');
 		const { sessionId } = await (await event('go')).json<{ sessionId: string }>();
@@ -109,7 +109,7 @@ describe('a session whose budget is spent', () => {
 		expect(await readStored(sessionId)).toEqual(before);
 	});
 
-	test('names the budget, the rest and the remedy', async () => {
+	test('refuses a message with the same error as its last run', async () => {
 		const id = await createSession();
 		play('never');
 		await change(id, { tokens: 1 });
@@ -142,7 +142,7 @@ describe('a session whose budget is spent', () => {
 		expect(await readStored(id)).toEqual(before);
 	});
 
-	test('stores at most three tries with another model, a shorter reply or another text', async () => {
+	test('stores at most three messages that replace the refused message', async () => {
 		const id = await createSession();
 		play('never');
 		await spend(id);
@@ -155,7 +155,7 @@ describe('a session whose budget is spent', () => {
 		expect(after[9]).toEqual(after[2]);
 	});
 
-	test('accepts three continues, because the agent may have changed, and refuses further ones until the budget is raised', async () => {
+	test('accepts three continues in case the agent has changed, and then refuses them until the budget is raised', async () => {
 		const id = await createSession();
 		play('never');
 		await spend(id);
@@ -171,7 +171,7 @@ describe('a session whose budget is spent', () => {
 		expect(await (await go()).json()).toMatchObject({ text: 'Hello.' });
 	});
 
-	test('accepts results and decisions, although their run is refused afterwards', async () => {
+	test('accepts results and decisions, although the run that they begin is refused', async () => {
 		const id = await createSession();
 		const toolCalls = [
 			{ id: 'm', name: 'by_hand', input: {} },
@@ -260,7 +260,7 @@ describe("a session whose owner's or user's budget is spent", () => {
 			});
 		}));
 
-	test('refuses messages of a user until an admin raises their budget', async () => {
+	test('refuses messages of a user until an admin raises the user’s budget', async () => {
 		const raise = (total: Limit) => request('/v1/users/poor/budget', { total }, {}, 'PUT');
 		await raise({ tokens: 1 });
 		const made = await request('/v1/sessions', { agent: 'thrifty', user: 'poor' });
@@ -282,7 +282,7 @@ describe("a session whose owner's or user's budget is spent", () => {
 		expect(await other.json()).toMatchObject({ text: 'Hello.' });
 	});
 
-	test('makes no further call to the ledger while the budget lasts', () =>
+	test('made no further call to the ledger while budget was left', () =>
 		limited(async (setDay) => {
 			setDay({ tokens: 10_000_000 });
 			const id = await createSession('thrifty');

@@ -93,7 +93,7 @@ const withoutOrigin = (line: Line): Line => {
 	return { message: { ...message, stored: { ...rest, ...(inbound !== undefined && { inbound: kept }) } } };
 };
 
-test('imports an export as the same session with its own account', async () => {
+test('imports an export as an equal session that has spent nothing', async () => {
 	const id = await createFull();
 	const copy = await readId(await importLines(await readLines(id)));
 	expect(copy).not.toBe(id);
@@ -164,7 +164,7 @@ async function createPeople() {
 }
 const actorOf = (user: string, more: object = {}) => ({ owner: 'importers', user, via: 'key', ...more });
 
-test('an import brings no authority: the importer counts as the author of all its messages', async () => {
+test('an import gives no authority: the importer counts as the author of all its messages', async () => {
 	const { ask, readDocument, readAskers, createFailed } = await createPeople();
 	const document = await readDocument('ada', await createFailed());
 	const forged = { owner: 'importers', user: 'boss', via: 'account', id: 'boss' };
@@ -194,7 +194,7 @@ test('an import brings no authority: the importer counts as the author of all it
 	expect(own.user).toBe('ann');
 });
 
-test('sends provider metadata of a fork to its provider, and never of an import', async () => {
+test('sends a fork’s provider metadata to its provider, but never sends an import’s', async () => {
 	const { ask, readDocument, createFailed } = await createPeople();
 	const first = await createFailed();
 	const readSent = async (id: string) => {
@@ -228,7 +228,7 @@ test('a fork keeps its askers, and the person who made the fork becomes an asker
 	expect(await readAskers(again.id)).toEqual([...before, actorOf('bob'), actorOf('ann')]);
 });
 
-test('if somebody who may not raise budgets makes a fork, it has at most the budget of the agent', async () => {
+test('a fork by a person who cannot raise budgets has at most the budget of the agent', async () => {
 	const { ask } = await createPeople();
 	const budget = { tokens: 5_000 };
 	const made = await ask('ann', '', { agent: 'thrifty', budget });
@@ -260,7 +260,7 @@ test('copies the title, the metadata, the model, the budget and the lifetime, or
 	expect(usual).toMatchObject({ title: 'One', budget: { limit: {} } });
 });
 
-test('replaced messages stay replaced in a copy, and no model gets them', async () => {
+test('replaced messages stay replaced in a copy, and are not sent to a model', async () => {
 	const post = (text: string) =>
 		request('/v1/ui/scripted', {
 			id: 'copied',
@@ -290,7 +290,7 @@ test('replaced messages stay replaced in a copy, and no model gets them', async 
 	expect(requests[0]?.messages.map(({ content }) => content)).toEqual(['Other', 'two', 'Second']);
 });
 
-test('imports one JSON document like lines', async () => {
+test('imports a single JSON document as well as lines', async () => {
 	const id = await createFull();
 	const document = await (await request(`/v1/sessions/${id}/export`)).text();
 	const copy = await readId(await importText(document, { 'content-type': 'application/json' }));
@@ -310,7 +310,7 @@ test('an imported session continues with its history, also after a restart', asy
 	expect((await readState(copy)).budget.spent.tokens).toBeGreaterThan(0);
 });
 
-test('copies the history, the files and the state; the copies are independent', async () => {
+test('copies the history, the files and the state, and the copy is independent of the original', async () => {
 	const id = await createFull();
 	play({ toolCalls: [call('r', 'remember', { key: 'n' })] }, 'Three.');
 	await allEvents(await send(id, 'Three'));
@@ -342,7 +342,7 @@ test('a fork at a message has the history up to this message, with the results o
 	expect(requests[0]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
 });
 
-test('refuses a fork at an unknown or replaced message', async () => {
+test('refuses a fork at an unknown message or an invalid id', async () => {
 	const id = await createFull();
 	expect(await readError(await fork(id, { at: '7' }))).toMatchObject({ status: 400, code: 'invalid_request' });
 	expect((await readError(await fork(id, { at: 'x' }))).message).toMatch(/^at: /);
@@ -361,7 +361,7 @@ test('a waiting call counts as not run in a fork, and stays open in the original
 	expect((await request(`/v1/sessions/${id}/answer`, { text: 'Now' })).status).toBe(200);
 });
 
-test('a repeated fork or import with its key creates one session', async () => {
+test('a fork or an import that is repeated with its key creates one session', async () => {
 	const id = await createFull();
 	const headers = { 'idempotency-key': `fork-${id}` };
 	const first = await readId(await fork(id, {}, headers));
@@ -416,7 +416,7 @@ test('refuses a document over 32 MiB and a line over 32 million characters, with
 	expect(line).toMatchObject({ status: 413, code: 'too_large', message: expect.stringMatching(/^body: a line/) });
 });
 
-test('the lifetime of an imported session begins with the import, for runs of any age', async () => {
+test('the lifetime of an imported session begins with the import, however old its runs are', async () => {
 	const id = await createSession('fleeting');
 	play('Long ago.');
 	await allEvents(await send(id, 'Go'));
@@ -473,7 +473,7 @@ test('an alarm during an import does not remove the session', async () => {
 	expect(await readHistory(id.toString())).toHaveLength(6);
 });
 
-test.each([2, 3, 5])('%i simultaneous forks or imports under one key get one copy', async (count) => {
+test.each([2, 3, 5])('%i simultaneous forks or imports under one key create one copy', async (count) => {
 	const id = await createFull();
 	const lines = await (
 		await request(`/v1/sessions/${id}/export`, undefined, { accept: 'application/x-ndjson' })

@@ -24,7 +24,7 @@ const first = async (): Promise<Listed | undefined> => (await listed())[0];
 const readAlarm = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 
 describe('the list of sessions', () => {
-	test('has a session from its creation on, the newest activity first, with the beginning of its first message', async () => {
+	test('shows the newest activity first, with the beginning of the session’s first message', async () => {
 		const [a, b] = [await createSession(), await createSession()];
 		await expect.poll(first).toMatchObject({ id: b });
 		play('done');
@@ -56,7 +56,7 @@ describe('the list of sessions', () => {
 	});
 });
 
-test('a message during the deletion of its session begins nothing', async () => {
+test('a message during the deletion of its session starts no run', async () => {
 	const { requests } = play(() => new Promise(() => {}), 'never');
 	const id = await createSession();
 	await request(`/v1/sessions/${id}/messages`, { text: 'go' }, { prefer: 'respond-async' });
@@ -81,7 +81,7 @@ test('reading a session during its deletion answers 200 or 404, and then 404', a
 });
 
 describe('an expiring session', () => {
-	test('is removed completely when its lifetime after the last activity is over', async () => {
+	test('is removed completely when its lifetime since the last activity is over', async () => {
 		const id = await createSession('fleeting');
 		play('done');
 		await allEvents(await send(id, 'go'));
@@ -101,7 +101,7 @@ describe('an expiring session', () => {
 		expect((await listed()).map((one) => one.id)).not.toContain(id);
 	});
 
-	test('begins its lifetime again after a queued message', async () => {
+	test('starts its lifetime again at a queued message', async () => {
 		const id = await createSession('fleeting');
 		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] }, 'done', 'and more');
 		await allEvents(await send(id, 'go'));
@@ -121,7 +121,7 @@ describe('an expiring session', () => {
 		await expect.poll(async () => (await readHistory(id)).at(-1)?.content).toBe('and more');
 	});
 
-	test('may set its own lifetime if its agent sets no lifetime', async () => {
+	test('can have its own lifetime if its agent sets no lifetime', async () => {
 		const response = await request('/v1/sessions', { agent: 'scripted', expiresAfterMs: 60_000 });
 		const { id } = await response.json<{ id: string }>();
 		const left = async () => ((await readNextAlarm(id)) ?? 0) - Date.now();

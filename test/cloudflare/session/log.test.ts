@@ -119,7 +119,7 @@ function readAll(log: RunLog, from = toStart(1), limit?: number) {
 	return out;
 }
 
-test('an event id can be read back from its text, and has the position of the reader', () => {
+test('an event id can be parsed back from its text to the position of the reader', () => {
 	fc.assert(
 		fc.property(run, (events) => {
 			let position = toStart(1);
@@ -131,7 +131,7 @@ test('an event id can be read back from its text, and has the position of the re
 	);
 });
 
-test('a reader that disconnects anywhere gets the whole run, in pieces of any size', () => {
+test('a reader that disconnects anywhere gets the whole run, for any batch size', () => {
 	fc.assert(
 		fc.property(run, fc.nat(), fc.integer({ min: 1, max: 30 }), (events, at, limit) => {
 			const log = new RunLog(1, events);
@@ -144,7 +144,7 @@ test('a reader that disconnects anywhere gets the whole run, in pieces of any si
 	);
 });
 
-test('an event id means the same in the live stream and in the stream from the store', () => {
+test('an event id means the same position in the live stream and in the stored stream', () => {
 	fc.assert(
 		fc.property(run, fc.nat(), fc.integer({ min: 1, max: 30 }), (events, at, limit) => {
 			const live = readAll(new RunLog(1, events), undefined, limit);
@@ -185,7 +185,7 @@ test('an unfinished turn with any number of deltas has a limited number of event
 	expect(log.size).toBeLessThan(10_000);
 });
 
-test('an event of an unknown kind reaches a live reader, and changes no position', () => {
+test('an event of an unknown kind reaches a live reader without an event id', () => {
 	const log = new RunLog(1, [{ type: 'text', text: 'a' }]);
 	const cursor = log.cursor();
 	log.read(cursor);
@@ -200,7 +200,7 @@ test('an event of an unknown kind reaches a live reader, and changes no position
 	]);
 });
 
-test('a draft has the tools of the provider and the sources, with the beginning of a long output', () => {
+test('a draft has the provider’s tools and sources, and only the beginning of a long output', () => {
 	const call = { type: 'provider_tool', id: 's1', name: 'web_search', output: 'found' } as const;
 	const source = { type: 'source', id: 'p1', title: 'report.pdf' } as const;
 	const long = { ...call, id: 'f1', output: ['x'.repeat(20_000)] };
@@ -272,7 +272,7 @@ const mixed = fc
 		});
 	});
 
-test('calls that are streamed at once come one after another, without loss', () => {
+test('calls that are streamed simultaneously are put one after another, without loss', () => {
 	fc.assert(
 		fc.property(mixed, fc.integer({ min: 1, max: 5 }), (events, size) => {
 			const inOrder = createCallSorter();

@@ -86,7 +86,7 @@ describe('a conversation that is over its context', () => {
 describe('a result over 256 KB', () => {
 	const large = 3_000_000;
 
-	test('reaches the model shortened and with a note, also after a restart, and is stored whole', async () => {
+	test('reaches the model shortened and with a note, even after a restart, and is stored whole', async () => {
 		const id = await createSession();
 		const { requests } = play(
 			{ toolCalls: [{ id: 'l', name: 'long', input: { characters: large } }] },
@@ -117,7 +117,7 @@ describe('a result over 256 KB', () => {
 		expect(await allEvents(await follow(id))).toEqual(live);
 	});
 
-	test('answers 404 for an unknown message, and 400 for an invalid id', async () => {
+	test('is not found under an unknown message, and an invalid id gets a 400', async () => {
 		const id = await createSession();
 		expect((await request(`/v1/sessions/${id}/messages/65536`)).status).toBe(404);
 		expect((await request(`/v1/sessions/${id}/messages/first`)).status).toBe(400);

@@ -120,7 +120,7 @@ afterEach(() => {
 	vi.restoreAllMocks();
 });
 
-test('a request for vectors does not count as an unanswered turn', () =>
+test('an embedding request does not count as an unanswered turn', () =>
 	withMeter({}, async (meter, store) => {
 		await meter.reserve(ask());
 		expect(store.spending.isUnanswered(1)).toBe(true);
@@ -175,7 +175,7 @@ describe('the lease of a run under a limit of the day', () => {
 		});
 	});
 
-	test('never exceeds its amount in several runs', async () => {
+	test('is never exceeded, even over several runs', async () => {
 		const { owner, asked } = createLedger(async ({ amount }) => ({
 			ok: true,
 			amount: { ...amount, tokens: amount.tokens + 1 },
@@ -210,7 +210,7 @@ describe('the lease of a run under a limit of the day', () => {
 		});
 	});
 
-	test('covers some further requests, in tokens and in dollars', async () => {
+	test('requests enough tokens and dollars for eight further requests', async () => {
 		const computePrice = (_: string, usage: { inputTokens?: number; outputTokens?: number }) =>
 			((usage.inputTokens ?? 0) + 2 * (usage.outputTokens ?? 0)) / 1e3;
 		let wanted: unknown;
@@ -247,7 +247,7 @@ describe('the lease of a run under a limit of the day', () => {
 		});
 	});
 
-	test('ends with its run if the ledger granted just enough, and its rest is given back once', async () => {
+	test('ends with its run if the ledger granted only the least amount, and its rest is given back once', async () => {
 		const { owner } = createLedger(grantLeast);
 		await withMeter({ owner }, async (meter, store) => {
 			await meter.reserve(ask());
@@ -260,7 +260,7 @@ describe('the lease of a run under a limit of the day', () => {
 		});
 	});
 
-	test('is charged for an interrupted request and given back after a crash before its first use', async () => {
+	test('is charged for a request that a crash interrupted, and its rest is given back', async () => {
 		const { owner } = createLedger();
 		await withMeter({ owner }, async (meter, store, storage) => {
 			await meter.reserve(ask());
@@ -272,7 +272,7 @@ describe('the lease of a run under a limit of the day', () => {
 		});
 	});
 
-	test('is not reserved without a limit of the day, and reported once', async () => {
+	test('is not requested without a limit of the day, and the cost of the run is reported once', async () => {
 		const { owner, asked } = createLedger();
 		await withMeter({ owner: { ...owner, findLimit: async () => ({}) } }, async (meter, store) => {
 			for (const message of [calling, calling, said]) {
@@ -310,7 +310,7 @@ describe('a ledger', () => {
 		});
 	});
 
-	test('is asked again and again until other sessions give back their reservations', async () => {
+	test('is asked repeatedly until other sessions give back their reservations', async () => {
 		useFakeTime();
 		let reserved = { tokens: 900, usd: 0 };
 		const limit = { tokens: 1_000 };
@@ -412,7 +412,7 @@ describe('a ledger', () => {
 		});
 	});
 
-	test('is asked again at once on a new stub after a failed call', async () => {
+	test('is called again at once on a new stub after a failed call', async () => {
 		let failed = false;
 		const { owner, stubs } = createLedger(async (...how) => {
 			if (failed) return grant(...how);
@@ -452,7 +452,7 @@ describe('the budgets of a user', () => {
 	const byPrice = (_: string, { inputTokens = 0, outputTokens = 0 }: { inputTokens?: number; outputTokens?: number }) =>
 		(inputTokens + 2 * outputTokens) / 1e3;
 
-	test('are reserved without a limit of the day, with the user of the session', async () => {
+	test('are reserved for the session’s user even without a limit of the day', async () => {
 		const ledger = createUserLedger({ daily: { tokens: 1_000 } });
 		await withMeter({ owner: ofUser(ledger) }, async (meter) => {
 			expect(await meter.reserve(ask())).toBe(50);
@@ -461,7 +461,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('without a cap are reserved once in a run, and limit no reply and no unpriced model', async () => {
+	test('without a cap are reserved once in a run, and limit neither replies nor unpriced models', async () => {
 		const ledger = createLedger(async () => ({ ok: true, amount: everything }));
 		await withMeter({ owner: ofUser(ledger), computePrice: () => undefined }, async (meter, store) => {
 			for (const message of [calling, calling, said]) {
@@ -474,7 +474,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('limit each reply without another limit during the whole lease', async () => {
+	test('limit each reply during the whole lease if no other limit does', async () => {
 		const ledger = createUserLedger({ daily: { tokens: 2_000 } }, { tokens: 500, usd: 0 });
 		await withMeter({ owner: ofUser(ledger) }, async (meter) => {
 			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(1_400);
@@ -488,7 +488,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('shorten a reply to the rest of the day and of the total', async () => {
+	test('shorten a reply to what is left of the day and of the total', async () => {
 		const caps = { daily: { tokens: 3_000 }, total: { usd: 2.5 } };
 		const ledger = createUserLedger(caps, { tokens: 1_000, usd: 0.4 });
 		const session = { limit: () => ({ tokens: 1_000_000 }), computePrice: byPrice };
@@ -567,7 +567,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('allow a longer reply after they were raised since the last lease', async () => {
+	test('allow a longer reply if they were raised since the last lease', async () => {
 		useFakeTime();
 		const caps = { daily: { tokens: 1_000 } };
 		const ledger = createUserLedger(caps);
@@ -580,7 +580,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('are counted by the ledger of the owner from the costs of the user’s sessions', async () => {
+	test('are counted by the owner’s ledger, from the costs of the user’s sessions', async () => {
 		const id = env.LEDGERS.newUniqueId();
 		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (object, { storage }) => {
 			const ledger = env.LEDGERS.get(id);
@@ -609,7 +609,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('are charged for a lease that the ledger did not know, because its report names the user', async () => {
+	test('are charged even for a lease that the ledger did not know, because the report names the user', async () => {
 		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
 			const store = new SessionStore(storage);
 			store.create({ id: 's', agent: 'scripted', owner: 'local', user: 'kim', createdAt: 1 });
@@ -643,7 +643,7 @@ describe('a request', () => {
 	test.each([
 		['that nobody bounds', undefined],
 		['of a client that wants a million tokens', 1_000_000],
-	])('%s never reserves a whole day', async (_, maxOutputTokens) => {
+	])('%s never reserves the whole budget of the day', async (_, maxOutputTokens) => {
 		const { owner, asked } = createLedger();
 		const day = { ...owner, findLimit: async () => ({ tokens: 20_000 }) };
 		await withMeter({ owner: day }, async (meter) => {
@@ -652,7 +652,7 @@ describe('a request', () => {
 		});
 	});
 
-	test('reserves the reply and the summary if it may also write a summary', async () => {
+	test('reserves the reply and the summary if it also has to write a summary', async () => {
 		const computeMost = () => ({ inputTokens: 100, texts: 1, usd: 0 });
 		await withMeter({ limit: () => ({ tokens: 500 }), computeMost }, async (meter, store) => {
 			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(200);
@@ -713,20 +713,20 @@ describe('an interrupted request', () => {
 		},
 	);
 
-	test('is charged for hidden thinking while no output comes, if its model may hide its thinking', async () => {
+	test('is charged for hidden thinking during silence if its model can hide thinking', async () => {
 		const hidden = { silentMs: 10_000, hasReadAgain: false };
 		const stop = (meter: StoringMeter) => meter.lost({ inputTokens: 800, outputTokens: 1 }, true, 200, hidden);
 		expect(await charges(stop, true)).toEqual([800 + 200 + 1_500, 800 + 200 + 1_500]);
 		expect(await charges(stop, false)).toEqual([1_058, 1_058]);
 	});
 
-	test('is charged for hidden thinking if it ended without a report', async () => {
+	test('is charged for hidden thinking if it ended without reported usage', async () => {
 		const message = { role: 'assistant', content: 'word '.repeat(160) } as const;
 		expect(await charges((meter) => meter.settle(undefined, message, 1_000), true)).toEqual([1_391, 1_391]);
 		expect(await charges((meter) => meter.settle(undefined, message, 1_000), false)).toEqual([1_236, 1_236]);
 	});
 
-	test('is charged after a crash for hidden thinking since it began, if its model may hide thinking', async () => {
+	test('is charged after a crash for hidden thinking since its start, if its model can hide thinking', async () => {
 		vi.useFakeTimers({ toFake: ['Date'] });
 		try {
 			const crash = (_: StoringMeter, store: SessionStore) => {
@@ -740,7 +740,7 @@ describe('an interrupted request', () => {
 		}
 	});
 
-	test('is charged for all reserved results if its provider used tools', async () => {
+	test('is charged for all reserved input if its provider used tools', async () => {
 		const hidden = { silentMs: 0, hasReadAgain: true };
 		const most = { computeMost: () => ({ inputTokens: 30_000, usd: 0 }) };
 		await withMeter(most, async (meter, store) => {
@@ -750,7 +750,7 @@ describe('an interrupted request', () => {
 		});
 	});
 
-	test('costs at most its reservation without a reported cost', async () => {
+	test('is charged at most its reservation if no cost was reported', async () => {
 		await withMeter({}, async (meter, store) => {
 			await meter.reserve(ask({ inputTokens: 1_000, maxOutputTokens: 50 }));
 			meter.lost(undefined, true, 50);
@@ -758,7 +758,7 @@ describe('an interrupted request', () => {
 		});
 	});
 
-	test('is charged the reported cost if this cost covers the streamed output', async () => {
+	test('is charged the reported cost only if this cost covers the streamed output', async () => {
 		expect(await charges((meter) => meter.lost({ inputTokens: 800, outputTokens: 210 }, true, 200))).toEqual([
 			1_010, 1_010,
 		]);
@@ -767,14 +767,14 @@ describe('an interrupted request', () => {
 		]);
 	});
 
-	test('is charged although its provider reports zero', async () => {
+	test('is charged an estimate even if its provider reports zero', async () => {
 		const zero = { inputTokens: 0, outputTokens: 0, totalTokens: 0, costUsd: 0 };
 		expect(await charges((meter) => meter.lost(zero, true, 200))).toEqual([1_288, 1_288]);
 		const message = { role: 'assistant', content: 'word '.repeat(160) } as const;
 		expect(await charges((meter) => meter.settle(zero, message))).toEqual([1_236, 1_236]);
 	});
 
-	test('is charged after a crash for its draft and the possible output until the next draft', async () => {
+	test('is charged after a crash for its draft and for the output possible before the next draft', async () => {
 		const events = [{ type: 'text', text: 'some text' }] as const;
 		const draft = { iteration: 1, restarts: 0, events, tokens: 200, ms: 1_000, nextMs: 3_000 };
 		expect(await charges(({ call }, store) => void closeAccount(store, { ...draft, call }))).toEqual([1_854, 1_854]);
@@ -804,7 +804,7 @@ describe('an interrupted request', () => {
 		},
 	);
 
-	test('costs dollars by the price of its input and of the streamed output', async () => {
+	test('is charged in dollars by the price of its input and of the streamed output', async () => {
 		const computePrice = (_: string, usage: { inputTokens?: number; outputTokens?: number }) =>
 			(3 * (usage.inputTokens ?? 0) + 15 * (usage.outputTokens ?? 0)) / 1e6;
 		await withMeter({ computePrice }, async (meter, store) => {

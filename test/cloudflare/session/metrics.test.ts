@@ -17,7 +17,7 @@ const step = (iteration: number, of = usage): RunEvent => ({
 });
 const readTally = (...events: RunEvent[]) => new RunCounter(events).tally;
 
-test('a turn counts once with the cost of its failed tries, with and without a step', () => {
+test('a turn counts once with the cost of its failed tries, with or without a step event', () => {
 	const dear = { inputTokens: 25, outputTokens: 2 };
 	expect(readTally(stop, step(1, dear), stop)).toMatchObject({ turns: 2, usage: { inputTokens: 35, outputTokens: 3 } });
 });
@@ -31,7 +31,7 @@ test('open calls of an earlier run do not count as a turn', () => {
 	expect(readTally(result, step(0), stop, step(1))).toMatchObject({ turns: 1, toolCalls: 1, usage });
 });
 
-test('the usage that the run itself reports is counted', () => {
+test('the usage that a run reports at its end replaces the sum of its turns', () => {
 	const whole = { inputTokens: 99, outputTokens: 9 };
 	expect(readTally(stop, step(1), { type: 'done', text: '', usage: whole })).toEqual({
 		turns: 1,

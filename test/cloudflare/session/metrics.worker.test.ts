@@ -23,7 +23,7 @@ beforeEach(async () => {
 	});
 });
 
-test('a run is one point with its owner, agent, model, outcome, tokens, cost, turns and calls', async () => {
+test('a run writes one data point with its owner, agent, model, outcome, tokens, cost, turns and calls', async () => {
 	const id = await createSession();
 	const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 60, reasoningTokens: 5, costUsd: 0.25 };
 	play({ toolCalls: [call('a', 'echo', { text: 'hi' })], usage }, { text: 'Done.', usage });
@@ -41,7 +41,7 @@ test('a run is one point with its owner, agent, model, outcome, tokens, cost, tu
 	expect([turns, toolCalls, lives]).toEqual([2, 1, 1]);
 });
 
-test('each outcome is a point with its cost', async () => {
+test('each outcome writes a data point with its usage', async () => {
 	const id = await createSession();
 	const usage = { inputTokens: 10, outputTokens: 1, costUsd: 0.01 };
 	play(
@@ -59,7 +59,7 @@ test('each outcome is a point with its cost', async () => {
 	]);
 });
 
-test('a resumed run is one point with all its attempts and their cost', async () => {
+test('a resumed run writes one data point for all its attempts and their cost', async () => {
 	const id = await createSession();
 	const usage = { inputTokens: 10, outputTokens: 1, costUsd: 0.5 };
 	play({ toolCalls: [call('a', 'echo', { text: 'hi' })], usage }, forever, { text: 'Done.', usage });
@@ -78,7 +78,7 @@ test('a resumed run is one point with all its attempts and their cost', async ()
 	expect(points).toHaveLength(1);
 });
 
-test('a run that ends after its last attempt is one point', async () => {
+test('a run that ends after its last attempt writes one data point', async () => {
 	const id = await createSession();
 	play(forever, forever, forever);
 	await post(id);
@@ -90,7 +90,7 @@ test('a run that ends after its last attempt is one point', async () => {
 	expect(points.map(({ blobs }) => [blobs[3], blobs[4]])).toEqual([['error', 'interrupted']]);
 });
 
-test('a run ends normally if its point cannot be written', async () => {
+test('a run ends normally even if its data point cannot be written', async () => {
 	const id = await createSession();
 	dataset.mockImplementation(() => {
 		throw new Error('no room');

@@ -16,7 +16,7 @@ const { VITE_MONEY_RUNS: runs, VITE_MONEY_SEED: seed } = import.meta.env;
 const [usualRuns, usualSeed] = [100, 9_000];
 const hourMs = 3_600_000;
 
-test('the bills of providers exceed neither a cap nor the charges', {
+test('the bills of providers never exceed a cap or the charged amounts', {
 	timeout: runs === undefined ? 240_000 : 3 * hourMs,
 }, async () => {
 	const figures = await walkOverMoney(Number(seed ?? usualSeed), Number(runs ?? usualRuns));

@@ -96,7 +96,7 @@ function check(promise: (facts: SessionFacts, next: Next) => void): void {
 	);
 }
 
-test('a session needs only a few actions until nothing is due, for any stored rows', () => {
+test('at most three actions leave nothing due, whatever rows are stored', () => {
 	check((given) => {
 		let facts = given;
 		let actions = 0;
@@ -107,7 +107,7 @@ test('a session needs only a few actions until nothing is due, for any stored ro
 	});
 });
 
-test('a session begins a run only without an open or waiting run', () => {
+test('a session begins a run only if no run is open or waiting', () => {
 	check(({ run, isLive, queue }, { action }) => {
 		if (action.type !== 'begin') return;
 		expect(isLive).toBe(false);
@@ -124,7 +124,7 @@ test('a queued message begins its run as soon as possible', () => {
 	});
 });
 
-test('plans the next attempt or the end of an interrupted run first', () => {
+test('plans the next attempt or the end of an interrupted run before anything else', () => {
 	check(({ session, run, isLive }, { state, action }) => {
 		const isLost = session !== undefined && run?.status === 'running' && !isLive;
 		expect(state === 'lost').toBe(isLost);
@@ -158,7 +158,7 @@ test('a run has three attempts without progress, and ten with progress', () => {
 	);
 });
 
-test('a run with working children has ten attempts, also without stored messages', () => {
+test('a run with working children has ten attempts, even without stored messages', () => {
 	const session = { createdAt: 0, expiresAfterMs: undefined };
 	let attempt = { attempt: 1, lost: 0, progress: 4 };
 	for (let lives = 1; ; lives++) {
@@ -179,7 +179,7 @@ test('a run with working children has ten attempts, also without stored messages
 	}
 });
 
-test('a session is removed only after its lifetime, and if it has no run, queued message or callback', () => {
+test('a session is removed only after its lifetime, and never with a running run or an open callback', () => {
 	check((facts, { action }) => {
 		if (action.type !== 'remove') return;
 		const { session, run, isLive, queue, callbackAt } = facts;
