@@ -301,7 +301,7 @@ describe('the request of a tool', () => {
 		]);
 	});
 
-	test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s sends the fields that are not in the URL as JSON', async (method) => {
+	test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s sends fields that are not in the URL as JSON', async (method) => {
 		const body = {
 			...simple,
 			method,

@@ -51,7 +51,7 @@ describe('results of open calls', () => {
 		expect(requests[0]?.messages.at(-1)).toMatchObject({ content: 'no such order', isError: true });
 	});
 
-	test('wait for the other results, even across a restart, and reach the model in the order of the calls', async () => {
+	test('wait for the other results, even across a restart, and are sent in the order of the calls', async () => {
 		const id = await waiting('a', 'b', 'c');
 		const some = await submit(id, [{ id: 'c', output: 3 }]);
 		expect(some.status).toBe(200);

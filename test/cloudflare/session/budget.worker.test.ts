@@ -114,7 +114,7 @@ describe('the budget of a session', () => {
 		expect(budget.spent.tokens).toBeLessThanOrEqual(most);
 	});
 
-	test.each([[Number.NaN], [-5], [Number.POSITIVE_INFINITY]])('ignores a reported usage of %d', async (outputTokens) => {
+	test.each([[Number.NaN], [-5], [Number.POSITIVE_INFINITY]])('ignores a usage of %d', async (outputTokens) => {
 		const id = await createSession('thrifty');
 		play({ text: 'done', usage: { inputTokens: outputTokens, outputTokens } });
 		expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('done');

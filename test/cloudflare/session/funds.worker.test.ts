@@ -155,7 +155,7 @@ describe('a session whose budget is spent', () => {
 		expect(after[9]).toEqual(after[2]);
 	});
 
-	test('accepts three continues in case the agent has changed, and then refuses them until the budget is raised', async () => {
+	test('accepts three continues, as the agent may have changed, and then refuses more without a raise', async () => {
 		const id = await createSession();
 		play('never');
 		await spend(id);

@@ -652,7 +652,7 @@ describe('a request', () => {
 		});
 	});
 
-	test('reserves the reply and the summary if it also has to write a summary', async () => {
+	test('reserves the reply and a summary if a summary is possible', async () => {
 		const computeMost = () => ({ inputTokens: 100, texts: 1, usd: 0 });
 		await withMeter({ limit: () => ({ tokens: 500 }), computeMost }, async (meter, store) => {
 			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(200);

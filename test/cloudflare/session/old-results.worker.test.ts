@@ -3,7 +3,7 @@ import { allEvents, request, restart, send } from '../../client.ts';
 import { play } from '../../script.ts';
 import { createSessionFor, createUser } from '../memory/people.ts';
 
-test('results stay references after a restart, and read_result opens them', async () => {
+test('old results stay replaced by references after a restart, and read_result opens them', async () => {
 	const texts = Array.from({ length: 7 }, (_, n) => `result ${n} `.padEnd(6_000, 'abc '));
 	const calls = texts.map((text, n) => [{ toolCalls: [{ id: `c${n}`, name: 'echo', input: { text } }] }, `Done ${n}.`]);
 	const opens = { toolCalls: [{ id: 'open', name: 'read_result', input: { id: 'c1' } }] };

@@ -30,7 +30,7 @@ const patient = { timeout: 30_000 };
 const untilWrites = (n: number) => expect.poll(countWrites, patient).toBeGreaterThanOrEqual(n);
 
 describe('a storage that refuses writes for a while', () => {
-	test('ends a run once with a stored end, whichever write fails, and the session continues', {
+	test('lets a run end once, with a stored end, whichever write fails', {
 		timeout: 300_000,
 	}, async () => {
 		const run = async (from: number): Promise<number> => {
@@ -69,7 +69,7 @@ describe('a storage that refuses writes for a while', () => {
 		for (let from = 1; from <= 24; from++) await run(from);
 	});
 
-	test('answers a message with 503 and Retry-After, and stores nothing of the message', async () => {
+	test('makes a message fail with 503 and Retry-After, and nothing of the message is stored', async () => {
 		const id = await createSession();
 		breakStorage();
 		const refused = await post(id, { key: 'k' });
@@ -83,7 +83,7 @@ describe('a storage that refuses writes for a while', () => {
 		await expect.poll(async () => (await readState(id)).status).toBe('completed');
 	});
 
-	test('stops the model of a cancelled run at once, and answers 503 until the cancel is stored', async () => {
+	test('does not delay the stop of a cancelled model, but a cancel gets 503 until it is stored', async () => {
 		const id = await createSession();
 		let isStopped = false;
 		const { requests } = play(({ options }) => {
@@ -147,7 +147,7 @@ describe('a storage that refuses writes for a while', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('shows readers a restarted turn if the end of its run was never stored', async () => {
+	test('makes readers see a restarted turn if the end of its run was never stored', async () => {
 		const id = await createSession();
 		play(async (_, onDelta) => {
 			await onDelta({ type: 'text', text: 'Half' });

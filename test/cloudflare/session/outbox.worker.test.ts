@@ -190,7 +190,7 @@ describe('the cost of a request', () => {
 	test.each([
 		['a day', 86_300_000, 2],
 		['more, when its ledger may soon have forgotten it', 86_400_001, 1],
-	])('may be reported again by an alarm that is late by %s', async (_, ms, times) => {
+	])('is reported at most twice, under the same id, if an alarm is late by %s', async (_, ms, times) => {
 		const told: string[] = [];
 		const settle = async (costs: readonly Cost[]) => void told.push(...costs.map((cost) => cost.id));
 		const restore = await changed({ ledgers: readNamespace(env.LEDGERS, { settle }) });
@@ -239,7 +239,7 @@ describe('the cost of a request', () => {
 		}
 	});
 
-	test('does not delay a reader of the session: if the ledger hangs, only the day is missing', async () => {
+	test('does not delay a read of the session, which lacks only the day’s budget if the ledger hangs', async () => {
 		const restore = await changed({
 			dayBudgetOf: () => ({ tokens: 100_000 }),
 			ledgers: readNamespace(env.LEDGERS, { state: forever }),
@@ -258,7 +258,7 @@ describe('the list of sessions', () => {
 	test.each([
 		['fails', down],
 		['hangs', forever],
-	])('has a session in the end, although its directory %s at first', async (_, touch) => {
+	])('finally has a session even if its directory %s at first', async (_, touch) => {
 		const restore = await changed({ directories: readNamespace(env.DIRECTORIES, { touch }) });
 		const id = await createSession('thrifty');
 		try {
@@ -276,8 +276,8 @@ describe('the list of sessions', () => {
 
 	test.each([
 		['', false],
-		[', also over a death of the object', true],
-	])('gets no further report for five minutes%s', async (_, dies) => {
+		[', even if its object restarts', true],
+	])('gets at most one report of a session in five minutes%s', async (_, dies) => {
 		const id = await createSession();
 		play('one', 'two', 'three', 'four');
 		await allEvents(await send(id, 'go'));

@@ -11,7 +11,7 @@ describe.each([
 	['structured', 'Oslo'],
 	['transformed', 'OSLO'],
 ])('the answer of an agent with an outputSchema (%s)', (agent, city) => {
-	test("is the output of the run's JSON and of its last event, live, replayed and after a restart", async () => {
+	test('is the output in the response and in the last event, live, replayed and after a restart', async () => {
 		const id = await createSession(agent);
 		play('```json\n{"city":"Oslo"}\n```', '{"city": "Oslo"}');
 		expect(await say(id, 'Where?')).toMatchObject({ status: 'completed', output: { city } });
@@ -22,7 +22,7 @@ describe.each([
 		expect((await allEvents(await follow(id))).at(-1)).toEqual(live.at(-1));
 	});
 
-	test('is requested again within the same run, at most twice', async () => {
+	test('is requested again at most twice in the same run if it is invalid', async () => {
 		const id = await createSession(agent);
 		const { requests } = play('Oslo!', '{"city":1}', '{"city":"Oslo"}', 'a', 'b', 'c');
 		expect(await say(id, 'Where?')).toMatchObject({ output: { city } });
@@ -30,7 +30,7 @@ describe.each([
 		expect(await say(id, 'And now?')).toMatchObject({ status: 502, error: { code: 'invalid_output' } });
 	});
 
-	test('may be as long as any answer, unless its schema transforms the output', async () => {
+	test('can be as long as any answer if its schema does not transform the output', async () => {
 		const id = await createSession(agent);
 		const long = JSON.stringify({ city: 'a'.repeat(2_500_000) });
 		play(long);

@@ -31,7 +31,7 @@ async function whileBehind(work: () => Promise<void>): Promise<void> {
 
 describe('a ledger that is behind', () => {
 	// This test comes first, because a ledger counts as behind for a while.
-	test('gets the cost of a lease at the end of the run. Otherwise the session keeps its lease', async () => {
+	test('gets the cost of a lease at the end of the run, because the session does not keep the lease', async () => {
 		const ledger = env.LEDGERS.get(env.LEDGERS.idFromName('local'));
 		await ledger.setUserCaps('lea', { daily: { tokens: 1_000_000 } });
 		const readReserved = async () => (await ledger.userState('lea')).daily.reserved.tokens;

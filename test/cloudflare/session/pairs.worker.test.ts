@@ -113,8 +113,8 @@ describe('a session without an alarm after two failures', () => {
 	});
 
 	test.each([
-		['the same life of its object', async () => {}],
-		['another life of it', restart],
+		['the same instance of its object', async () => {}],
+		['a new instance of its object', restart],
 	])('expires, because the next request to %s sets the alarm', async (_, before) => {
 		const id = await createSession('fleeting');
 		await expect.poll(async () => (await readNextAlarm(id)) ?? 0).toBeGreaterThan(Date.now() + 60_000);
@@ -132,7 +132,7 @@ describe('a session without an alarm after two failures', () => {
 	});
 });
 
-test('a session whose removal failed half-way still exists, or its object has an alarm for the outbox', async () => {
+test('after a removal that failed half-way, the session still exists or its object has an alarm', async () => {
 	for (let from = 1, isOver = false; !isOver; from++) {
 		const id = await createSession();
 		await expect.poll(() => readNextAlarm(id)).toBeNull();

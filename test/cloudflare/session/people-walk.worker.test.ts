@@ -16,7 +16,7 @@ const { VITE_WALK_STEPS: steps, VITE_WALK_SEED: seed } = import.meta.env;
 const usualSteps = 300;
 const hourMs = 3_600_000;
 
-test('a random walk of two owners and their users shows nobody data of another person', {
+test('in a random walk, two owners and their users see no data of each other', {
 	timeout: steps === undefined ? 240_000 : 2 * hourMs,
 }, async () => {
 	const figures = await walkOn(Number(seed ?? Math.floor(Math.random() * 1_000_000)), Number(steps ?? usualSteps));

@@ -362,7 +362,7 @@ const ends: Readonly<Record<string, string>> = {
 /** A scenario that does not end in this time fails. */
 const runs = { numRuns: 30, timeout: 30_000 };
 
-test('any conversation is the same live and afterwards, and does nothing twice, for any failures', {
+test('a conversation replays as it was live, and has no effect twice, whatever fails', {
 	timeout: 120_000,
 }, async () => {
 	await fc.assert(

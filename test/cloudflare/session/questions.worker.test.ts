@@ -63,7 +63,7 @@ describe('a question whose tool takes the answer', () => {
 		]);
 	});
 
-	test('shows nobody the data of its tool', async () => {
+	test('keeps the data of its tool private', async () => {
 		const id = await createSession('ordering');
 		play(calls, 'Ordered.');
 		await answerSize(id);
@@ -88,7 +88,7 @@ describe('a question whose tool takes the answer', () => {
 	});
 });
 
-test('an answer may have a file and another model, and is refused without content', async () => {
+test('an answer can have a file and another model, and an answer without content is refused', async () => {
 	const id = await createSession('scripted');
 	const { requests } = play({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which day?' } }] }, 'Noted.');
 	await allEvents(await send(id, 'Go'));

@@ -83,7 +83,7 @@ describe('a run whose object died', () => {
 		]);
 	});
 
-	test('repeats a safe tool with the same call id, and gives other begun calls an unknown outcome', async () => {
+	test('repeats a safe tool with the same call id, and other begun calls get an unknown outcome', async () => {
 		const id = await createSession();
 		const { requests } = play({ toolCalls: [call('u', 'unsafe'), call('s', 'safe')] }, 'I will look first.');
 		await until(id, 'stop');
@@ -102,7 +102,7 @@ describe('a run whose object died', () => {
 		});
 	});
 
-	test('runs a call that waited for an interrupted sequential call and had not begun', async () => {
+	test('runs a call that had waited for an interrupted call and had not begun', async () => {
 		const id = await createSession();
 		const { requests } = play({ toolCalls: [call('u', 'unsafe'), call('l', 'last', { text: 'now' })] }, 'Done.');
 		await until(id, 'stop');
@@ -162,7 +162,7 @@ describe('a run whose object died', () => {
 		).toEqual({ created_at: 1 });
 	});
 
-	test('stops after its most turns, counted over all attempts', async () => {
+	test('stops at its limit of turns, counted over all attempts', async () => {
 		const id = await createSession();
 		play(Object.assign(new Error('no'), { status: 401 }));
 		await allEvents(await send(id, 'go'));
@@ -191,7 +191,7 @@ describe('a run whose object died', () => {
 		expect(readText(await allEvents(continued))).toBe('Back.');
 	});
 
-	test('is followed by the run of a queued message, in which the model gets the unknown results', async () => {
+	test('is followed by the run of a queued message, whose model reads which outcomes are unknown', async () => {
 		const id = await createSession();
 		const { requests } = play({ toolCalls: [call('u', 'unsafe')] }, 'I will look.');
 		await until(id, 'stop');
@@ -204,7 +204,7 @@ describe('a run whose object died', () => {
 		]);
 	});
 
-	test('has at most ten attempts, also with progress', async () => {
+	test('has at most ten attempts, even with progress', async () => {
 		const id = await createSession();
 		const turn = (n: number) => ({ toolCalls: [call(`e${n}`, 'echo', { text: String(n) }), call(`u${n}`, 'unsafe')] });
 		play(...Array.from({ length: 12 }, (_, n) => turn(n)));
@@ -218,7 +218,7 @@ describe('a run whose object died', () => {
 		expect(await readState(id)).toMatchObject({ status: 'error', error: { code: 'interrupted' } });
 	});
 
-	test('fails with the reason if its agent is gone', async () => {
+	test('fails with the reason if its agent no longer exists', async () => {
 		const id = await createSession();
 		play(forever);
 		await until(id, 'run.started');
@@ -228,7 +228,7 @@ describe('a run whose object died', () => {
 	});
 });
 
-test('the alarm repeats during a run, but not after the run', async () => {
+test('the alarm is set again during a run, but not after the run', async () => {
 	const end = Promise.withResolvers<void>();
 	play(async () => {
 		await end.promise;

@@ -24,7 +24,7 @@ async function talk() {
 	return { id, first: String(first?.id), second: String(second?.id) };
 }
 
-test('replaces a message and keeps the later messages, which no model gets', async () => {
+test('replaces a message, and keeps the later messages without sending them to a model', async () => {
 	const { id, first } = await talk();
 	const { requests } = play('C1', 'D1');
 	expect(readText(await allEvents(await replace(id, first, { text: 'C' })))).toBe('C1');
@@ -35,7 +35,7 @@ test('replaces a message and keeps the later messages, which no model gets', asy
 	expect(requests[1]?.messages.map(({ content }) => content)).toEqual(['C', 'C1', 'D']);
 });
 
-test('repeats the message without a new text', async () => {
+test('sends the same message again if the request has no new text', async () => {
 	const { id, second } = await talk();
 	const { requests } = play('B2');
 	expect(readText(await allEvents(await replace(id, second)))).toBe('B2');
@@ -43,7 +43,7 @@ test('repeats the message without a new text', async () => {
 	expect(toTexts(await readHistory(id))).toEqual(['A', 'A1', 'old B', 'old B1', 'B', 'B2']);
 });
 
-test('cancels the current run first', async () => {
+test('cancels the current run before it replaces a message', async () => {
 	const { id, second } = await talk();
 	const begun = Promise.withResolvers<void>();
 	play(() => {
@@ -57,7 +57,7 @@ test('cancels the current run first', async () => {
 	expect(await readState(id)).toMatchObject({ status: 'completed' });
 });
 
-test('refuses to replace anything but a message of a person, and changes nothing', async () => {
+test('refuses to replace anything other than a person’s current message, and changes nothing', async () => {
 	const { id, first, second } = await talk();
 	const [, answer] = await readHistory(id);
 	play('C1');

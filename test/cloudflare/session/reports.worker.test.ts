@@ -27,7 +27,7 @@ const onStore = (work: (store: SessionStore, readRows: ReturnType<typeof counted
 
 const listTold = (store: SessionStore) => store.reports.list().map(({ id }) => id);
 
-test('an activity without a run extends the lifetime of a session, which is stored at most once a minute', () =>
+test('activity without a run extends the lifetime of a session with at most one write a minute', () =>
 	onStore((store, readRows) => {
 		store.runs.end(1, 'completed', { before: [], draft: [], steps: 0, event: { type: 'cancelled' } }, 1);
 		readRows();
@@ -54,7 +54,7 @@ test('reports an ended lease during the run that began it', () =>
 		expect(listTold(store)).toContain('ledger run_2.1');
 	}));
 
-test('reports the cost of each model at the end of a lease, with the cost of failed requests', () =>
+test('reports the cost of each model at the end of a lease, including failed requests', () =>
 	onStore((store) => {
 		const reserve = (model: string, more: object = {}) =>
 			store.spending.reserve({ run: 1, model, amount: ten, owed: true, estimate, lease: 1, ...more }, 1);
@@ -89,7 +89,7 @@ test('reports the cost of each model at the end of a lease, with the cost of fai
 		]);
 	}));
 
-test('reports an ended lease until it is delivered or rolled back, without a row', () =>
+test('lists an ended lease as due until it is delivered or rolled back, without a stored row', () =>
 	onStore((store, readRows) => {
 		store.markReported(store.listDue(0));
 		store.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);
@@ -109,7 +109,7 @@ test('reports an ended lease until it is delivered or rolled back, without a row
 		expect(readRows().written).toBe(1);
 	}));
 
-test('the cost of a message is stored only in its row, and is part of every sum', () =>
+test('the cost of a message is stored only in the row of the message, and is part of every sum', () =>
 	onStore((store, readRows) => {
 		const ask = (run: number) => store.spending.reserve({ run, model: 'm', amount: ten, owed: true, estimate }, 1);
 		const reply = (call: number, tokens: number) =>
@@ -155,7 +155,7 @@ test('the cost of a message is stored only in its row, and is part of every sum'
 		]);
 	}));
 
-test('a failed report has a row, and is not listed twice', () =>
+test('a failed report gets a row in the outbox, and is listed only once', () =>
 	onStore((store) => {
 		store.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);
 		store.spending.settle(1, ten);
@@ -168,7 +168,7 @@ test('a failed report has a row, and is not listed twice', () =>
 		]);
 	}));
 
-test('an undelivered cost of a removed session has a row, also if another instance removes the session', async () => {
+test('the unreported cost of a removed session stays in the outbox, whichever instance removes it', async () => {
 	for (const isNext of [false, true])
 		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) => {
 			const first = createStore(storage);
@@ -181,7 +181,7 @@ test('an undelivered cost of a removed session has a row, also if another instan
 		});
 });
 
-test('reports a lease, although the report of a removed session with the same id is delivered meanwhile', () =>
+test('reports a lease even if the report of a removed session with the same id is delivered meanwhile', () =>
 	onStore((store) => {
 		const begin = (id: string) => {
 			store.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);

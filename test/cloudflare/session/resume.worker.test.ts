@@ -162,7 +162,7 @@ test('a returning reader gets the shown text of a cancelled turn', async () => {
 	]);
 });
 
-test('a position in a tool input means the same for any format of its JSON, and for simultaneous calls', async () => {
+test('a reader can resume within a tool input, for any JSON format and for simultaneous calls', async () => {
 	const id = await createSession();
 	const piece = (call: string, partialInputJson: string) => ({ type: 'tool_use_input', id: call, partialInputJson });
 	play(
@@ -205,7 +205,7 @@ test('a run that began with an answer is replayed unchanged', async () => {
 	}
 });
 
-test('a reader has nothing to follow if there is no run, or after the last event', async () => {
+test('a reader gets 204 if there is no run, and after the last event', async () => {
 	const id = await createSession();
 	expect((await follow(id)).status).toBe(204);
 	play('done');

@@ -81,7 +81,7 @@ describe('a full session', () => {
 			expect(await again.json()).toMatchObject({ text: 'Hello.' });
 		}));
 
-	test('refuses files from people and from its agent, and a deletion makes room', () =>
+	test('refuses files from people and from its agent until a deletion frees space', () =>
 		limited({ session: 2 * mebibyte }, async () => {
 			const id = await createSession('hands');
 			expect((await put(id, 'a.txt', mebibyte)).status).toBe(201);
@@ -114,7 +114,7 @@ describe('a full session', () => {
 			expect((await put(id, 'b.txt', 3 * mebibyte)).status).toBe(201);
 		}));
 
-	test('is not imported, whatever kinds of messages it holds', () =>
+	test('is not imported if its messages exceed the limit', () =>
 		limited({}, async () => {
 			const id = await createSession();
 			play('One.');
@@ -127,7 +127,7 @@ describe('a full session', () => {
 			});
 		}));
 
-	test('is not imported, and leaves nothing behind', () =>
+	test('leaves no rows and no files behind when its import is refused', () =>
 		limited({}, async () => {
 			const id = await createSession();
 			play('One.');
@@ -183,7 +183,7 @@ describe.each(['owner', 'user'] as const)('a full %s', (scope) => {
 	});
 });
 
-test('an owner with room causes no call to the list, and a small turn reports no bytes', async () => {
+test('an owner with free storage needs no call to the directory, and a small turn reports no bytes', async () => {
 	const id = await createSession();
 	play('One.', 'Two.');
 	await allEvents(await send(id, 'tell me'));

@@ -90,7 +90,7 @@ test('cancel does nothing without a run', async () => {
 	expect(await (await request(`/v1/sessions/${id}/cancel`, {})).json()).toMatchObject({ status: 'idle' });
 });
 
-test('several readers may follow one run', async () => {
+test('several readers can follow one run', async () => {
 	const open = Promise.withResolvers<void>();
 	play(async () => {
 		await open.promise;
@@ -104,7 +104,7 @@ test('several readers may follow one run', async () => {
 	expect(readers[2]).toEqual(readers[0]);
 });
 
-test('a reader that comes after the end of a run gets the outcome', async () => {
+test('a reader that comes after the end of a run gets the same events', async () => {
 	play({ text: 'Hello', toolCalls: [call('a', 'noisy', { times: 2 })] }, 'World');
 	const id = await createSession();
 	const live = await allEvents(await send(id, 'go'));
@@ -161,7 +161,7 @@ test('creates a session with its first message in one request', async () => {
 	expect(await (await request(location)).json()).toMatchObject({ agent: 'scripted', status: 'completed' });
 });
 
-test('a request that creates a session and waits for its result gets the last status', async () => {
+test('a request that creates a session and waits for its result gets the final status', async () => {
 	play('Hello');
 	const created = await request('/v1/sessions', { agent: 'scripted', text: 'hi' });
 	expect(created.status).toBe(201);
@@ -215,7 +215,7 @@ test('a halt ends the run and keeps the result', async () => {
 	expect(await readState(id)).toMatchObject({ status: 'completed', run: { status: 'halted' } });
 });
 
-test('a run ends after any amount of notes from its tools', async () => {
+test('a run ends despite 150,000 notes of a tool and a very long question', async () => {
 	const id = await createSession();
 	const question = 'Which? '.repeat(500_000);
 	play({ toolCalls: [call('n', 'noisy', { times: 150_000 }), call('q', 'ask', { question })] });
@@ -225,7 +225,7 @@ test('a run ends after any amount of notes from its tools', async () => {
 	expect(readText(await allEvents(await send(id, 'this one')))).toBe('Thank you.');
 });
 
-test('a turn writes the same rows for any number of deltas', async () => {
+test('a turn writes the same number of rows for any number of deltas', async () => {
 	const written = async (deltas: number): Promise<number> => {
 		const id = await createSession();
 		// Reports to other objects come later, and their writes count too.
@@ -300,7 +300,7 @@ test('a live object needs few statements for a turn', async () => {
 	}
 });
 
-test('an idle session has no alarm in the end', async () => {
+test('an idle session has no alarm after its reports are delivered', async () => {
 	const id = await createSession();
 	play('done');
 	await allEvents(await send(id, 'go'));

@@ -40,7 +40,7 @@ test('an agent reports the name of a skill that is not published', async () => {
 	expect(told()).toEqual(expect.arrayContaining([['not_published', 'published']]));
 });
 
-test('the reader and the log get the name of a skill without a text', async () => {
+test('the client and the log get the name of a skill whose text is missing', async () => {
 	await indexed(entry('tone'));
 	const response = await request('/v1/skills/tone');
 	expect(response.status).toBe(503);

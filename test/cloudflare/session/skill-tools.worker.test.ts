@@ -55,7 +55,7 @@ describe('the tools of a read skill', () => {
 		expect(results(await readHistory(id))).toMatchObject({ a: 'from the skill', b: 'from the skill' });
 	});
 
-	test('run again after a crash if that is safe, and else their calls have an unknown outcome', async () => {
+	test('run again after a crash if they are safe, and otherwise their outcome is unknown', async () => {
 		const id = await equipped();
 		const { requests } = play(
 			calls(call('u', 'unsafe'), call('s', 'slow'), call('l', 'bundled')),
@@ -91,7 +91,7 @@ describe('the tools of a read skill', () => {
 		expect(results(await readHistory(id))).toMatchObject({ p: 'paid 3', h: 'by hand' });
 	});
 
-	test('ask the person, who answers after a restart', async () => {
+	test('can ask the person a question, which is answered after a restart', async () => {
 		const id = await equipped();
 		play(calls(call('q', 'ask', { question: 'Which?' })), 'Thanks.');
 		expect((await run(id)).at(-1)).toMatchObject({ type: 'awaiting', data: { question: { question: 'Which?' } } });
@@ -114,7 +114,7 @@ describe('the tools of a read skill', () => {
 		expect(results(await readHistory(id))).toMatchObject({ a: 'from the skill', b: 'from the skill' });
 	});
 
-	test('are missing when the skill is no longer in the request, until the skill is read again', async () => {
+	test('are missing after a truncation removed the skill, until the skill is read again', async () => {
 		const id = await equipped('equipped-truncate');
 		play('Well.', 'Well.');
 		await run(id, 'y'.repeat(7_000));
@@ -133,7 +133,7 @@ describe('the tools of a read skill', () => {
 });
 
 describe('a published skill', () => {
-	test('makes those skill tools of the agent callable that the skill names', async () => {
+	test('adds the skill tools of the agent that the skill names', async () => {
 		const id = await createSession('publishing');
 		const { requests } = play(read('r', 'published'), calls(call('l', 'last', { text: 'now' })), 'Done.');
 		await run(id);

@@ -40,7 +40,7 @@ describe('the state of a session’s tools', () => {
 		expect((await request(`/v1/sessions/${id}/export`)).status).toBe(404);
 	});
 
-	test('is stored with a question, and the answered call does not run again', async () => {
+	test('is stored when a tool asks a question, and the answer does not run the tool again', async () => {
 		const id = await createSession();
 		play({ toolCalls: [call('a', 'asked', 'asks')] }, 'Fine.');
 		expect(await say(id, 'go')).toMatchObject({ status: 'awaiting_user' });
@@ -65,8 +65,8 @@ describe('the state of a session’s tools', () => {
 	});
 });
 
-describe('the key of a call for effects outside', () => {
-	test('is unique, also for calls with the same id', async () => {
+describe('the key of a call for external effects', () => {
+	test('is unique, even for calls with the same id', async () => {
 		remembering.keys.length = 0;
 		for (let session = 0; session < 2; session++) {
 			const id = await createSession();
@@ -100,7 +100,7 @@ const step = fc.record({
 	isDurable: fc.boolean(),
 });
 
-test('makes each change exactly once, for a crash anywhere between the change and its result', async () => {
+test('stores each change exactly once, wherever a crash comes between the change and its result', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 4 }), async (steps) => {
 			const id = await createSession();
@@ -147,7 +147,7 @@ test('tools get the variables of the Worker', async () => {
 	expect(await readResults(id)).toEqual(['true']);
 });
 
-test('the system prompt of an agent may be a function of the metadata and the skill context', async () => {
+test('the system prompt of an agent can be a function of the metadata and the skill context', async () => {
 	const { requests } = play('Hello.');
 	const made = await request('/v1/sessions', { agent: 'addressing', metadata: { customer: 'Ada' }, text: 'Hi' });
 	const { id } = await made.json<{ id: string }>();

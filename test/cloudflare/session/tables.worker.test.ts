@@ -14,7 +14,7 @@ const reply = 'A reply of some length. '.repeat(40);
 describe('a session of one turn needs at most 32 KB of SQLite', () => {
 	const readBytes = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.sql.databaseSize);
 
-	test('that was created first', async () => {
+	test('if it was created before its first message', async () => {
 		const id = await createSession();
 		play(reply);
 		await allEvents(await send(id, 'go'));
@@ -24,7 +24,7 @@ describe('a session of one turn needs at most 32 KB of SQLite', () => {
 		expect(bytes).toBeLessThanOrEqual(32_768);
 	});
 
-	test('that a page creates with its first message', async () => {
+	test('if a page creates it with its first message', async () => {
 		play(reply);
 		const message = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'go' }] };
 		const chunks = await (await request('/v1/ui/scripted', { id: 'chat', messages: [message] })).text();
@@ -59,7 +59,7 @@ describe('a missing table', () => {
 			expect(read(tables).map(({ name }) => name)).toEqual(['session', 'run', 'message', 'spending']);
 		}));
 
-	test('is created with its first row and its indexes, and again after a rollback', () =>
+	test('is created with its indexes at its first row, and again after a rollback', () =>
 		inObject((storage) => {
 			const { sql, transactionSync } = makeTables(storage, rareTables);
 			const add = () => sql.exec("INSERT INTO file (path, folder) VALUES ('a', '')");

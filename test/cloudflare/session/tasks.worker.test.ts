@@ -61,7 +61,7 @@ describe('a run that changes task lists', () => {
 		expect(readLists(whole)).toEqual(readLists(seen));
 	});
 
-	test('keeps a shown list after a cancel before the result of the call', async () => {
+	test('keeps a shown list if the run is cancelled before the result of the call', async () => {
 		const id = await createSession('planner');
 		play({ toolCalls: [call('s', 'stuck', {})] });
 		const seen = await readTo(await send(id, 'go'), { type: 'tasks' });
@@ -127,7 +127,7 @@ describe('a copy of a session with task lists', () => {
 		expect(await readTasks(id)).toEqual({ lists: [after] });
 	});
 
-	test('refuses an import with a malformed list', async () => {
+	test('is not imported with a malformed list', async () => {
 		const id = await begin();
 		const exported = await (await request(`/v1/sessions/${id}/export`)).json<Record<string, unknown>>();
 		const bad = { ...exported, notes: [{ key: 'runlet.tasks', value: 5 }] };

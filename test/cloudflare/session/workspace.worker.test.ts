@@ -101,7 +101,7 @@ describe('the workspace of a session', () => {
 		});
 	});
 
-	test('repeats no change for a repeated call, but the same id in a later turn is another call', async () => {
+	test('does not repeat the change of a repeated call, but a later turn can use the same id', async () => {
 		const { use } = await createSession();
 		const ask = (role: 'user' | 'assistant') =>
 			use((store) => store.messages.add(1, role === 'user' ? { role, content: 'go' } : { role, content: 'yes' }, 1));
@@ -157,7 +157,7 @@ describe('the workspace of a session', () => {
 		expect(contents).toBe(1_001);
 	});
 
-	test('keeps the quota, and limits files to 4 MB without a bucket', async () => {
+	test('enforces the limits of the quota, and stores nothing of a refused change', async () => {
 		const { workspace } = await createSession({ quota: { files: 2, bytes: 100, fileBytes: 60 } });
 		expect((await refusal(workspace.write('a', 'x'.repeat(61)))).message).toMatch(/a file at most 60/);
 		await workspace.write('a', 'x'.repeat(60));

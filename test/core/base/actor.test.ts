@@ -52,7 +52,7 @@ test('the comparison of actors without makers is transitive', () => {
 	expect(met).toBeGreaterThan(0);
 });
 
-test('a named user of an owner is the same person for every source and id', () => {
+test('a named user of an owner is one person, whatever the source and the id', () => {
 	fc.assert(
 		fc.property(owner, user, way, way, id, id, (of, name, via, another, first, second) =>
 			isSamePerson({ owner: of, user: name, via, id: first }, { owner: of, user: name, via: another, id: second }),
@@ -68,7 +68,7 @@ test('two users of an owner are two people, and a user and a key without a user 
 	);
 });
 
-test('keys, accounts and MCP clients of one owner without a user are one person', () => {
+test('without a user, the keys, accounts and MCP clients of one owner are one person', () => {
 	const nameless = fc.constantFrom<Actor['via']>('key', 'account', 'mcp');
 	fc.assert(
 		fc.property(owner, nameless, nameless, id, id, (of, via, another, first, second) =>
@@ -78,7 +78,7 @@ test('keys, accounts and MCP clients of one owner without a user are one person'
 	);
 });
 
-test('without a user, actors of another source or id are other people, except keys and accounts', () => {
+test('without a user, each token, link, webhook, schedule and child is a separate person', () => {
 	const own = fc.constantFrom<Actor['via']>('token', 'link', 'webhook', 'schedule', 'child');
 	fc.assert(
 		fc.property(owner, own, way, id, id, (of, via, another, first, second) => {

@@ -14,7 +14,7 @@ test('names an unknown field and the most similar field', () => {
 	);
 });
 
-test('lists all fields without a similar name, unless there are many', () => {
+test('lists the possible fields if no name is similar and the fields are few', () => {
 	expect(() => assertKnownFields({ colour: 1 }, known)).toThrow(
 		'colour: no such field. Take it out, or use one of: name, needsApproval, retry.',
 	);
@@ -38,7 +38,7 @@ test('names a nested unknown field by its path, with the most similar field', ()
 	);
 });
 
-test('reports a list in place of an object as a list', () => {
+test('says that a value is a list if an object is expected', () => {
 	const schema = v.strictObject({ agent: v.string() });
 	const piped = v.pipe(schema, v.readonly());
 	expect(() => check(schema, [], 'body')).toThrow(/^body: expected an object, not a list$/);

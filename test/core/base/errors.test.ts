@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeStack } from '../../../src/core/base/errors.ts';
 
-test('adds the stacks of the causes, without keys', () => {
+test('adds the stacks of the causes, and hides API keys', () => {
 	const cause = new TypeError('refused sk-abcdefghijklmnopqrstuvwxyz');
 	const text = describeStack(new Error('No answer.', { cause })) ?? '';
 	expect(text).toMatch(/^Error: No answer\.\n +at .*errors\.test\.ts:\d+:\d+/);
@@ -14,6 +14,6 @@ test('limits the chain of causes, even if the chain is endless', () => {
 	expect(describeStack(error)?.match(/again/g)).toHaveLength(4);
 });
 
-test('returns no stack for other values', () => {
+test('returns no stack for a value that is not an Error', () => {
 	expect(describeStack('No luck.')).toBeUndefined();
 });

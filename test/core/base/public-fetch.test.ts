@@ -60,7 +60,7 @@ describe('publicFetch', () => {
 		'data:text/html,hi',
 		'file:///etc/passwd',
 		'https://',
-	])('a redirect to %s sends no request there', async (location) => {
+	])('sends no request to %s after a redirect', async (location) => {
 		for (const allowLoopback of [false, true]) {
 			const { get, urls } = web({ 'https://a.example/': to(location) });
 			await expect(get('https://a.example/', {}, { allowLoopback })).rejects.toMatchObject({ code: 'invalid_request' });
@@ -94,7 +94,7 @@ describe('publicFetch', () => {
 		expect(urls()).toHaveLength(4 + 3 + 1);
 	});
 
-	test('stops at a circle of redirects', async () => {
+	test('stops at a loop of redirects', async () => {
 		const { get, asked } = web({ 'https://a.example/': to('https://a.example/') });
 		await expect(get('https://a.example/')).rejects.toMatchObject({ code: 'network' });
 		expect(asked).toHaveLength(4);
@@ -118,7 +118,7 @@ describe('publicFetch', () => {
 		]);
 	});
 
-	test('a subdomain, another scheme and another port are other origins', async () => {
+	test('treats a subdomain or another port as another origin', async () => {
 		const { get, asked } = web({
 			'https://a.example/': to('https://b.a.example/'),
 			'https://b.a.example/': ok,
@@ -140,7 +140,7 @@ describe('publicFetch', () => {
 		[307, 'POST', 'POST'],
 		[308, 'PUT', 'PUT'],
 		[301, 'PUT', 'PUT'],
-	])('a %i turns %s into %s, and the body is sent if the method stays the same', async (status, method, then) => {
+	])('after a %i, repeats a %s as %s, with the body if the method is the same', async (status, method, then) => {
 		const { get, asked } = web({ 'https://a.example/': to('/2', status), 'https://a.example/2': ok });
 		const hasBody = method !== 'HEAD';
 		await get('https://a.example/', {
@@ -224,7 +224,7 @@ describe('publicFetch', () => {
 		expect((await (await get('https://a.example/fits')).arrayBuffer()).byteLength).toBe(1_000);
 	});
 
-	test('limits the total time: no answer, slow redirects, a stalled body', async () => {
+	test('limits the total time of an answer, of its redirects and of its body', async () => {
 		const never = () => new Promise<Response>(() => {});
 		const stalls = () =>
 			new Response(new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(1)) }));

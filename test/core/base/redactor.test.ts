@@ -67,11 +67,11 @@ test('removes all secrets, and nothing else', () => {
 	expect(createRedactor([])('anything')).toBe('anything');
 });
 
-test('removes overlapping secrets', () => {
+test('removes overlapping occurrences of a secret', () => {
 	expect(createRedactor(['abab'])('xabababx ababx')).toBe('x[secret]x [secret]x');
 });
 
-test('removes secrets from texts and names of a JSON value', () => {
+test('removes secrets from the strings and property names of a JSON value', () => {
 	const value = { [`a ${secret}`]: [1, null, { b: encodeURIComponent(secret) }], c: true };
 	expect(redactJson(value, redact)).toEqual({ 'a [secret]': [1, null, { b: '[secret]' }], c: true });
 });

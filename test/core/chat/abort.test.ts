@@ -47,7 +47,7 @@ describe('an abort', () => {
 		expect(readText(events)).toBe('Once');
 	});
 
-	test('ends the run if the provider ignores it, and drops later deltas', async () => {
+	test('ends the run even if the provider ignores the abort, and drops later deltas', async () => {
 		let late = (): unknown => undefined;
 		const { error, events } = await aborting((begun) => ({
 			script: [
@@ -65,7 +65,7 @@ describe('an abort', () => {
 		expect(readText(events)).toBe('Once');
 	});
 
-	test('reaches the signal of a running tool, and ends the run if the tool ignores it', async () => {
+	test('reaches the signal of a running tool, and ends the run even if the tool ignores the signal', async () => {
 		const signals: unknown[] = [];
 		const { error, requests, events } = await aborting((begun) => {
 			const slow = readTool('slow', (_, context) => {
@@ -123,7 +123,7 @@ describe('an abort', () => {
 		expect(error?.code).toBe('cancelled');
 	});
 
-	test('ends the wait for a resolver and for a counter', async () => {
+	test('ends the wait for a skill resolver and for a token counter', async () => {
 		for (const options of [
 			{ skillResolver: { listFn: never, readFn: () => undefined } },
 			{ maxContextTokens: 9, countTokensFn: never },
@@ -135,7 +135,7 @@ describe('an abort', () => {
 		}
 	});
 
-	test('ends a run with an idle reader', async () => {
+	test('ends a run whose reader is idle', async () => {
 		const controller = new AbortController();
 		const model = providers.scripted([
 			async (_, onDelta) => {
@@ -149,7 +149,7 @@ describe('an abort', () => {
 		await expect(settled(run.result)).rejects.toMatchObject({ code: 'cancelled' });
 	});
 
-	test('ends a run that waits for the reader of a whole reply', async () => {
+	test('ends a run that waits for its reader after an unstreamed reply', async () => {
 		const controller = new AbortController();
 		const calls = Array.from({ length: 1_000 }, (_, n) => echoCall(`a${n}`));
 		const chatFn = () => calling(...calls);
@@ -167,7 +167,7 @@ describe('an abort', () => {
 		expect(events.at(-1)?.type).toBe('done');
 	});
 
-	test('after the end of a call does not reach the call, and the end of the run does not reach it', async () => {
+	test('after the end of a model request does not reach the signal of the request', async () => {
 		const controller = new AbortController();
 		const { requests } = await settled(play(['Hi'], { signal: controller.signal }));
 		controller.abort();

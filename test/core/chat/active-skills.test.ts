@@ -56,7 +56,7 @@ describe('the tools of a skill', () => {
 		},
 	);
 
-	test('are named in the result of the reading', async () => {
+	test('are named in the result of read_skill', async () => {
 		const { result } = await finish([reading('a', 'billing'), 'Done.'], { skills });
 		expect(String(answers(result.messages).a).split('\n\n')).toEqual([
 			'Bill them.',
@@ -65,7 +65,7 @@ describe('the tools of a skill', () => {
 		]);
 	});
 
-	test('cannot be called in the turn of the reading', async () => {
+	test('cannot be called in the turn that reads the skill', async () => {
 		const both = calling(...reading('a', 'billing').toolCalls, ...call('b', 'pay').toolCalls);
 		const { result } = await finish([both, 'Done.'], { skills });
 		expect(answers(result.messages).b).toMatch(/There is no tool named pay/);
@@ -79,7 +79,7 @@ describe('the tools of a skill', () => {
 		expect(answers(result.messages).b).toEqual({ paid: { n: 1 } });
 	});
 
-	test('are the same tools when an interrupted turn continues', async () => {
+	test('cannot be called in the turn that reads the skill, even after an interruption of the turn', async () => {
 		const [user = go, asked = go, read = go] = hasRead('billing');
 		const open = {
 			...asked,
@@ -89,7 +89,7 @@ describe('the tools of a skill', () => {
 		expect(answers(result.messages).b).toMatch(/There is no tool named pay/);
 	});
 
-	test('are missing after a failed reading', async () => {
+	test('are missing after read_skill failed', async () => {
 		for (const read of [hasRead('billing', 'no data', true), hasRead('billing', 'Unknown skill: billing')])
 			expect(offered((await finish(['Hi'], { skills }, [...read, go])).requests)).toEqual([[]]);
 		const { requests } = await finish([reading('a', 'nope'), 'Hi'], { skills });
@@ -114,7 +114,7 @@ describe('the tools of a skill', () => {
 		expect(offered(requests)[1]).toEqual(['pay', 'book']);
 	});
 
-	test('are offered once after two readings, and named in both results', async () => {
+	test('are offered once if the skill is read twice, and are named in both results', async () => {
 		const { result, requests } = await finish([reading('a', 'ledger'), reading('b', 'ledger'), 'Done.'], { skills });
 		expect(offered(requests)).toEqual([[], ['book'], ['book']]);
 		expect(answers(result.messages).b).toBe(answers(result.messages).a);
@@ -137,7 +137,7 @@ describe('the tools of a skill', () => {
 		expect(answers(after.result.messages)).toMatchObject({ b: 'booked', h: 'by hand' });
 	});
 
-	test('reach onToolCall like other tools', async () => {
+	test('are reported to onToolCall like other tools', async () => {
 		const told: unknown[] = [];
 		const safe: Skill = { ...ledger, tools: [readTool('book', () => 'booked', { retry: 'safe' })] };
 		const onToolCall: ChatOptions['onToolCall'] = ({ id }, { retry }) => void told.push([id, retry]);
@@ -152,7 +152,7 @@ describe('the tools of a skill', () => {
 describe('skillTools', () => {
 	const allowing: Skill = { ...plain, frontMatter: { 'allowed-tools': 'pay Bash(git:*)' } };
 
-	test('are offered after the reading of a skill that names them', async () => {
+	test('are offered after a skill that names them is read', async () => {
 		const options = { skills: [allowing], skillTools: [pay, readTool('other', () => '')], tools: [echo] };
 		const { requests, result } = await finish([reading('a', 'plain'), call('b', 'pay'), 'Done.'], options);
 		expect(offered(requests)).toEqual([['echo'], ['echo', 'pay'], ['echo', 'pay']]);
@@ -176,7 +176,7 @@ describe('a read skill', () => {
 		expect(found).toEqual(['billing', 'ledger']);
 	});
 
-	test('is found by the new messages of each turn as by the whole history, for any calls', async () => {
+	test('is found from each turn’s new messages exactly as from the whole history', async () => {
 		const one = fc.constantFrom('billing', 'ledger', 'plain', 'nope', 'echo', 'pay', 'book');
 		const turns = fc.array(fc.uniqueArray(one, { minLength: 1, maxLength: 3 }), { maxLength: 6 });
 		await fc.assert(
@@ -251,7 +251,7 @@ describe('a read skill', () => {
 	});
 });
 
-test('skillContext may be a function, which is called at each call', async () => {
+test('skillContext can be a function, which is called at each tool call', async () => {
 	let turn = 0;
 	const told: unknown[] = [];
 	const look = readTool('look', (_: unknown, context: unknown) => void told.push(context));

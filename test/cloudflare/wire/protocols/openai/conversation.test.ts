@@ -90,7 +90,7 @@ test('accepts random messages, or names the refused field', () => {
 	);
 });
 
-test('joins several messages of the user, with all parts', () => {
+test('joins several messages of the user into one message with all parts', () => {
 	const { message } = toConversation([
 		{ role: 'user', content: 'one' },
 		{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }] },

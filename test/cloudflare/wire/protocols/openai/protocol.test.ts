@@ -121,7 +121,7 @@ test('a stream and a whole answer give the same completion in the client library
 	);
 });
 
-test('annotates each cited page once, without pages of restarted turns', async () => {
+test('annotates each cited page once, and no page that only a discarded turn cited', async () => {
 	const cite = (id: string, url?: string, title?: string): RunEvent => ({
 		...{ type: 'source', id },
 		...(url && { url }),
@@ -158,7 +158,7 @@ test('a stream has one end and nothing after it', () => {
 	);
 });
 
-test('a restarted turn continues if it repeats the text in other pieces', () => {
+test('a restarted turn continues the stream if it repeats the text, even in other pieces', () => {
 	expect(shown([started, say('The an'), restarted, say('The'), say(' answer'), stop, done])).toEqual([
 		'The an',
 		'swer',
@@ -181,17 +181,17 @@ test('shows the thinking of a restarted turn once', () => {
 	expect(body.match(/"reasoning_content":"Hm\."/g)).toHaveLength(2);
 });
 
-test('a whole answer has the text of the last restart', async () => {
+test('a whole answer has only the text after the last restart', async () => {
 	const events = [started, say('One'), restarted, say('Two'), stop, done];
 	const { choices } = complete(events);
 	expect(choices[0]?.message.content).toBe('Two');
 });
 
-test('a turn that restarts without text leaves no trace', () => {
+test('a turn that restarts before it has text leaves no trace', () => {
 	expect(shown([started, say('a'), stop, step, restarted, say('b'), stop, done])).toEqual(['a', '\n\nb']);
 });
 
-test("a provider's refusal of the Worker's key does not look like a refusal of the client's key", async () => {
+test('a provider’s refusal of the Worker’s key is not reported as a refusal of the client’s key', async () => {
 	const events: RunEvent[] = [started, { type: 'error', code: 'auth', message: 'OPENAI_API_KEY is wrong.' }];
 	expect(await fail(events).json()).toMatchObject({ error: { code: 'provider_error' } });
 	expect(shown(events)).toEqual(['provider_error']);
@@ -215,6 +215,6 @@ test.each([
 	['invalid_request', 400],
 	['model_not_found', 406],
 	['too_large', 406],
-])('a run that failed with %s answers %s', (code, status) => {
+])('a run that failed with %s gets the status %s', (code, status) => {
 	expect(fail([started, { type: 'error', code, message: 'x' }]).status).toBe(status);
 });

@@ -191,7 +191,7 @@ describe('a run', () => {
 			]);
 	});
 
-	test('gives a provider’s call its result in a later turn, and replaces a repeated id by a new id', () => {
+	test('accepts the result of a provider’s call in a later turn, and renames a repeated id', () => {
 		const chunks = readChunks([started, search, ...readTurn(), step, found, step, search, found, step, done]);
 		const shown = toUiMessage(chunks)?.parts.filter(({ type }) => type === 'tool-web_search');
 		expect(shown?.map(({ toolCallId, state }) => [toolCallId, state])).toEqual([
@@ -209,11 +209,11 @@ describe('a run', () => {
 	test.each([
 		[done, 'output-available'],
 		[{ type: 'cancelled' } as const, 'output-error'],
-	])('settles every call of the provider: %o', (end, state) => {
+	])('ends every open call of the provider: %o', (end, state) => {
 		expect(toUiMessage(readChunks([started, search, end]))?.parts[1]).toMatchObject({ toolCallId: 's1', state });
 	});
 
-	test('has only the calls and sources of the restarted turn', () => {
+	test('keeps only the calls and sources that a turn has after its restart', () => {
 		const again: RunEvent = { type: 'turn.restarted', iteration: 1 };
 		const chunks = readChunks([started, search, page, again, search, found, page, ...readTurn(), step, done]);
 		expect(toUiMessage(chunks)?.parts).toMatchObject([
@@ -224,7 +224,7 @@ describe('a run', () => {
 		expect(chunks).toContainEqual(expect.objectContaining({ type: 'tool-output-error', toolCallId: 's1' }));
 	});
 
-	test('marks the start of the text that a restart discards', () => {
+	test('marks a restart, so that a page discards the earlier text of the turn', () => {
 		const events: RunEvent[] = [
 			started,
 			{ type: 'text', text: 'Half a' },
@@ -338,7 +338,7 @@ describe('an answer that continues after calls were answered', () => {
 		}
 	});
 
-	test('ends without a waiting call', () => {
+	test('has no waiting call after a cancel', () => {
 		const parts = toUiMessage(readChunks([started, { type: 'cancelled' }], about))?.parts ?? [];
 		expect(parts.filter(({ type }) => type.startsWith('tool-')).map(({ state }) => state)).toEqual([
 			'output-error',
@@ -415,7 +415,7 @@ describe('for random events', () => {
 		{ maxLength: 3 },
 	);
 
-	test('every client accepts each chunk and builds the message of a reload', async () => {
+	test('every client accepts each chunk and builds the same message as a reload', async () => {
 		await fc.assert(
 			fc.asyncProperty(anyRun, async (events) => {
 				const chunks = readChunks(events);

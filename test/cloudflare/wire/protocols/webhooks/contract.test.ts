@@ -20,13 +20,13 @@ describe.each(sourceNames)('%s', (name) => {
 	const { secret, otherSecret, isTimed, signedHeaders, headers } = senders[name];
 	const signed = headers(text, { id, at, secrets: [secret] });
 
-	test('gives the event of a signed delivery', async () => {
+	test('returns the event of a signed delivery', async () => {
 		const { event, reply } = await verify(source, delivery(text, signed), { secrets: [secret], now });
 		expect(event).toMatchObject({ source: name, id, payload: { text: 'ü' } });
 		expect(reply).toBeUndefined();
 	});
 
-	test('tries every active secret, and every signature during a change of secrets', async () => {
+	test('accepts any active secret, and any of several signatures', async () => {
 		for (const secrets of [
 			[otherSecret, secret],
 			[secret, otherSecret],
@@ -143,7 +143,7 @@ describe('the published examples of senders', () => {
 		seconds = at,
 	) => isAuthentic(sources[name], delivery(body, headers), { secrets: [secret], now: seconds * 1_000 });
 
-	test("Standard Webhooks' reference vector is right", async () => {
+	test('Standard Webhooks’ reference vector is accepted', async () => {
 		const headers = {
 			'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
 			'webhook-timestamp': String(at),
@@ -154,14 +154,14 @@ describe('the published examples of senders', () => {
 		);
 	});
 
-	test("the example in GitHub's documentation is right", async () => {
+	test('the example in GitHub’s documentation is accepted', async () => {
 		const headers = {
 			'x-hub-signature-256': 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17',
 		};
 		expect(await check('github', 'Hello, World!', headers, "It's a Secret to Everybody")).toBe(true);
 	});
 
-	test("the example in Slack's documentation is right, and is a slash command", async () => {
+	test('the example in Slack’s documentation is accepted as a slash command', async () => {
 		const body =
 			'token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c';
 		const headers = {
@@ -177,7 +177,7 @@ describe('the published examples of senders', () => {
 		});
 	});
 
-	test('verifies signatures of the packages of Standard Webhooks and Octokit', async () => {
+	test('signatures of the packages of Standard Webhooks and Octokit are accepted', async () => {
 		const { secret } = senders.standard;
 		const signature = new Webhook(secret).sign(id, new Date(now), text);
 		const headers = { 'webhook-id': id, 'webhook-timestamp': String(at), 'webhook-signature': signature };
@@ -194,7 +194,7 @@ describe('the content of a delivery', () => {
 		return verify(sources[name], given, { secrets: [secret], now });
 	};
 
-	test('has the type in the words of its source', async () => {
+	test('has the event type that its source names', async () => {
 		expect((await read('github', '{"action":"opened"}')).event.type).toBe('issues.opened');
 		expect((await read('github', '{"ref":"main"}', { 'x-github-event': 'push' })).event.type).toBe('push');
 		expect((await read('stripe', '{"id":"evt_1","type":"invoice.paid"}')).event).toMatchObject({
@@ -208,7 +208,7 @@ describe('the content of a delivery', () => {
 			expect(typeof (await read(name, '{"type":1,"action":2}')).event.type).toBe('string');
 	});
 
-	test('answers a ping and a challenge without an event', async () => {
+	test('of a ping or a challenge is answered without an event', async () => {
 		expect((await read('github', '{"zen":"Keep it logically awesome."}', { 'x-github-event': 'ping' })).reply).toBe(
 			'pong',
 		);
@@ -216,7 +216,7 @@ describe('the content of a delivery', () => {
 		expect((await read('slack', '{"type":"url_verification","challenge":1}')).reply).toBeUndefined();
 	});
 
-	test('reads a form with JSON in its field payload or with fields, whatever the content type', async () => {
+	test('is read as a form or as JSON, whatever its content type', async () => {
 		const json = encodeURIComponent('{"action":"opened"}');
 		expect((await read('github', `payload=${json}`)).event).toMatchObject({
 			type: 'issues.opened',
@@ -227,7 +227,7 @@ describe('the content of a delivery', () => {
 		expect((await read('github', title, form)).event.type).toBe('issues.opened');
 	});
 
-	test('identifies a delivery without a valid id by its body', async () => {
+	test('identifies the delivery if it has no valid id', async () => {
 		const bare = await read('stripe', '{"a":1}');
 		expect(bare.event.id).toMatch(/^sha256:[0-9a-f]{64}$/);
 		expect((await read('stripe', '{"a":1}')).event.id).toBe(bare.event.id);
@@ -239,7 +239,7 @@ describe('the content of a delivery', () => {
 		expect((await verify(sources.hmac, keyed, { secrets: [secret], now })).event.id).toBe('k');
 	});
 
-	test('accepts one base64 spelling of a signature', async () => {
+	test('has only one accepted base64 spelling of its signature', async () => {
 		const { secret, headers } = senders.standard;
 		const signed = headers(text, { id, at, secrets: [secret] });
 		const signature = signed['webhook-signature'] ?? '';
@@ -251,7 +251,7 @@ describe('the content of a delivery', () => {
 		expect(await isAuthentic(sources.standard, given, { secrets: [secret], now })).toBe(false);
 	});
 
-	test('refuses a Standard Webhooks id with a full stop', async () => {
+	test('cannot have a Standard Webhooks id with a full stop', async () => {
 		const body = '1614265330.{"forged":true}';
 		const { secret, headers } = senders.standard;
 		const given = headers(body, { id: 'msg_1', at, secrets: [secret] });
@@ -261,7 +261,7 @@ describe('the content of a delivery', () => {
 		);
 	});
 
-	test.each(['', 'whsec_', 'whsec_%%%', 'whsec_a'])('refuses the Standard Webhooks secret %j', async (secret) => {
+	test.each(['', 'whsec_', 'whsec_%%%', 'whsec_a'])('is refused with the Standard Webhooks secret %j', async (secret) => {
 		const { headers } = senders.standard;
 		const given = delivery(text, headers(text, { id, at, secrets: [senders.standard.secret] }));
 		await expect(verify(sources.standard, given, { secrets: [secret], now })).rejects.toMatchObject({
