@@ -261,7 +261,7 @@ describe('the content of a delivery', () => {
 		);
 	});
 
-	test.each(['', 'whsec_', 'whsec_%%%', 'whsec_a'])('is refused with the Standard Webhooks secret %j', async (secret) => {
+	test.each(['', 'whsec_', 'whsec_%%%', 'whsec_a'])('is refused with the standard secret %j', async (secret) => {
 		const { headers } = senders.standard;
 		const given = delivery(text, headers(text, { id, at, secrets: [senders.standard.secret] }));
 		await expect(verify(sources.standard, given, { secrets: [secret], now })).rejects.toMatchObject({
