@@ -42,7 +42,7 @@ describe('response_format', () => {
 		expect(requests[0]?.options?.outputSchema).toMatchObject({ required: ['city', 'people'] });
 	});
 
-	test('json_schema requests another answer after an invalid one, which no client sees', async () => {
+	test('json_schema never shows an invalid answer, and requests another answer', async () => {
 		const { requests } = play('Oslo!', '{"city":"Oslo"}', `\`\`\`json\n${good}\n\`\`\``);
 		const { choices } = await completions.parse({ model, messages, response_format });
 		expect(choices[0]?.message).toMatchObject({ content: good, parsed: oslo });
@@ -99,7 +99,7 @@ describe('response_format', () => {
 		expect(choices[0]).toMatchObject({ finish_reason: 'length', message: { content: '{"ci' } });
 	});
 
-	test('still applies after a crash, and retries before the crash count', async () => {
+	test('still applies after a crash, and counts the retries before the crash', async () => {
 		const { requests } = play('Oslo!', () => new Promise(() => {}), 'Rome!', 'Bern!', good);
 		const { response } = await completions.create({ model, messages, response_format, stream: true }).withResponse();
 		const id = response.headers.get('runlet-session') ?? '';

@@ -174,7 +174,7 @@ describe('a revoked token', () => {
 		expect((await ask(again.token, `/v1/sessions/${again.id}`)).status).toBe(200);
 	});
 
-	test('is refused if its key was revoked, even if the owner has another key', async () => {
+	test('is refused even if only its key was revoked and the owner has another key', async () => {
 		const { id, token } = await create();
 		const { token: second } = await makeToken(id);
 		// The session’s object has the test’s environment, in which no key is revoked.

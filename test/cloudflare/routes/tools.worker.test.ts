@@ -344,7 +344,7 @@ describe('the request of a tool', () => {
 		expect(await readEchoed(name)).toEqual([]);
 	});
 
-	test('requires the fields of the URL, so a model can correct a call without them', async () => {
+	test('requires the fields of the URL, so an error names a missing field to the model', async () => {
 		const name = newName();
 		await put(name, { ...simple, url: `${receiver}/echo/${name}/{city}` });
 		const { requests } = play(

@@ -323,7 +323,7 @@ describe('a reloaded page', () => {
 			paying(false),
 			[{ state: 'output-denied', approval: { id: 'c1', approved: false } }, { state: 'input-available' }],
 		],
-	])('shows %s that arrived while another call is open, and answers the other call', async (name, first, parts) => {
+	])('shows %s that arrived while a call is open, and can answer the open call', async (name, first, parts) => {
 		play({ toolCalls: [pay, byHand] }, 'Done.');
 		const chat = `answered-${name.replace(' ', '-')}`;
 		const begun = await post('scripted', chat, [said('m1', 'Pay')]);

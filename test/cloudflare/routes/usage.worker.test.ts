@@ -74,7 +74,7 @@ describe('GET /v1/usage', () => {
 		expect((await read()).budgets).toEqual({ session: { tokens: 3_000_000 }, day: { usd: 4 } });
 	});
 
-	test('shows staff only their own owner, and refuses customers', async () => {
+	test('shows staff the spending of their own owner only, and refuses customers', async () => {
 		const today = new Date().toISOString().slice(0, 10);
 		play({ text: 'done', usage: { inputTokens: 1_000, outputTokens: 1 } });
 		expect((await ask(keys.customer, 'sessions', { agent: 'scripted', text: 'go' })).status).toBe(201);

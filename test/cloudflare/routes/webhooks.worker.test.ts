@@ -470,7 +470,7 @@ describe('an agent with its own secret', () => {
 
 describe('a replayed body', () => {
 	test.each(['github', 'hmac'] as const)(
-		'under another id of %s starts nothing, in a session of its own or another',
+		'with another id from %s starts no run, neither in its own session nor in another',
 		async (source) => {
 			const { requests } = play('Once.', 'Twice.', 'Thrice.');
 			for (const session of [undefined, unique()]) {

@@ -26,7 +26,7 @@ function sign(source: (typeof sourceNames)[number], body = JSON.stringify({ type
 	};
 }
 
-test.each(sourceNames)('verifies a delivery of %s in a custom route with its secret only', async (source) => {
+test.each(sourceNames)('verifies a delivery of %s in a custom route only with the right secret', async (source) => {
 	const { secret, request } = sign(source);
 	const { event } = await verifyWebhook(source, request.clone(), { secrets: secret });
 	expect(event).toMatchObject({ source, payload: { type: 'paid' } });

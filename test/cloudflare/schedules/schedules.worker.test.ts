@@ -140,7 +140,7 @@ describe('a session with wake-ups', () => {
 		expect(woken).toMatchObject([{ stored: { inbound: { askers } } }, { stored: { inbound: { askers } } }]);
 	});
 
-	test('cannot be a child session, which has no tools for wake-ups and gets an error over HTTP', async () => {
+	test('cannot be a child session, because a child session has no tools for wake-ups', async () => {
 		const parent = await createSession('woken');
 		const id = env.SESSIONS.newUniqueId();
 		const { requests } = play('Done.');
@@ -166,7 +166,7 @@ describe('a session with wake-ups', () => {
 });
 
 describe('an alarm', () => {
-	test('is set to the next scheduled time, and is not set without one', async () => {
+	test('is set to the next scheduled time, and is not set if nothing is scheduled', async () => {
 		const owner = 'quiet';
 		const directory = findDirectory(owner);
 		const target = { kind: 'session', session: await createSession('woken') } as const;
@@ -330,7 +330,7 @@ describe('the schedules of an agent', () => {
 		expect((await find('often', 'often'))?.last).toMatchObject({ outcome: 'ran' });
 	});
 
-	test('can list the owner’s sessions that were active since a given time', async () => {
+	test('let their function list the owner’s active sessions since a given time', async () => {
 		await arm();
 		const seen: (readonly ActiveSession[])[] = [];
 		writing.fn = async ({ listSessions }) => {

@@ -206,7 +206,7 @@ test('refuses a link after the policy has changed, and names the policy and the 
 	expect(await readStatus(id)).toMatchObject({ toolCalls: [{ id: 'a' }] });
 });
 
-test('an asker cannot decide with another key, a login, a token or a link, even if made for others', async () => {
+test('an asker cannot decide with another key, a login, a token or a link, even one made for others', async () => {
 	const keys = await createKeys({ user: 'ada', role: 'admin' });
 	const { ada, bob, rest, bindings, ask, readStatus } = keys;
 	const { id } = await waiting(keys);
@@ -253,7 +253,7 @@ test('an asker cannot decide with another key, a login, a token or a link, even 
 	expect((await ask(await makeToken(bob.key, 'boss'), `${path}/tool-results`, approval)).status).toBe(200);
 });
 
-test('the keys without a user count as one person, and a key with a user as another person', async () => {
+test('keys without a user count as one person, and a key with a user counts as another person', async () => {
 	const keys = await createKeys({}, {});
 	const { bob, rest, ask } = keys;
 	const [one, two] = rest;
@@ -395,7 +395,7 @@ test('every policy between a child and the session that shows its call must allo
 	expect(await (await approve(bob.key)).json()).toMatchObject({ text: 'All is paid.' });
 });
 
-test('the person who starts a background child is an asker of its calls and of calls after it reports', async () => {
+test('the person who starts a background child is an asker of its calls and of calls after its report', async () => {
 	const { ada, bob, ask, readStatus } = await createKeys();
 	const give = (name: string, task: string) => ({ toolCalls: [{ id: 'g', name, input: { task } }] });
 	const answer = (text: string) => {

@@ -102,8 +102,8 @@ describe('the budget of a session', () => {
 
 	test.each([
 		['that was refused costs nothing', Object.assign(new Error('no'), { status: 401 }), 0, 0],
-		['whose cost was said costs that', new RunletError('refused', 'No.', { usage: usage(7, 0) }), 7, 7],
-		['that broke off before it said anything costs what it sent', undefined, 10, 100],
+		['whose cost was reported costs this amount', new RunletError('refused', 'No.', { usage: usage(7, 0) }), 7, 7],
+		['that broke off before any answer costs its input', undefined, 10, 100],
 	])('a request %s', async (_, failure, least, most) => {
 		const id = await createSession('thrifty');
 		play(failure);
@@ -131,7 +131,7 @@ describe('the budget of a session', () => {
 	});
 
 	test.each([[{}], [{ budget: { tokens: 1_000_000 } }]])(
-		'is charged what a reply had streamed that was cancelled, and not what was set aside (%j)',
+		'is charged for the streamed part of a cancelled reply, and not for the whole reservation (%j)',
 		async (budget) => {
 			const id = await make(budget);
 			const shown = Promise.withResolvers<void>();

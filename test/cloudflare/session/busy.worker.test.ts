@@ -146,7 +146,7 @@ describe('a message during a run', () => {
 		expect(await listed()).toEqual({ waiting: [] });
 	});
 
-	test('waits if the current run asks a question, and does not answer the question', async () => {
+	test('waits if the current run asks a question, and is not used as the answer', async () => {
 		const gate = Promise.withResolvers<void>();
 		const id = await createSession();
 		play(

@@ -78,7 +78,7 @@ describe('a call of another agent', () => {
 		]);
 	});
 
-	test('is refused with a reason if it exceeds the depth, the concurrent children or all children', async () => {
+	test('is refused with a reason if there are too many levels, concurrent children or children in all', async () => {
 		const id = await createEditor();
 		cast({
 			editor: [
@@ -368,7 +368,7 @@ describe('a cancelled tree of three levels', () => {
 	};
 	const cancel = async (id: string) => (await request(`/v1/sessions/${id}/cancel`, {})).json();
 
-	test('reports the cost of all levels at the cancel, and nothing stays reserved', async () => {
+	test('reports the cost of all levels in the answer to a cancel, and nothing stays reserved', async () => {
 		const { id, below } = await begin({ tokens: 12_000 });
 		const cost = { spent: { tokens: 260 }, reserved: { tokens: 0 } };
 		expect(await cancel(id)).toMatchObject({ budget: cost, children: [{ id: below, spent: { tokens: 220 } }] });

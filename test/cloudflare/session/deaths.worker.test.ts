@@ -85,9 +85,9 @@ describe('a turn whose object dies twice', () => {
 });
 
 describe('a run that kills its object in each attempt', () => {
-	const safe = { what: 'asked in each for calls that may be repeated', more: [], times: 3 };
+	const safe = { what: 'asking the model each time if its calls are safe', more: [], times: 3 };
 	const echo = { id: 'e', name: 'echo', input: { text: 'hi' } };
-	const unsafe = { what: 'asked once for calls of which one may not be', more: [echo], times: 1 };
+	const unsafe = { what: 'asking the model once if a call is not safe', more: [echo], times: 1 };
 	for (const at of ['approval', 'call'] as const)
 		for (const { what, more, times } of [safe, unsafe])
 			test(`ends as interrupted after three attempts at its ${at}, ${what}`, async () => {
@@ -115,8 +115,8 @@ describe('a run that kills its object in each attempt', () => {
 
 describe('a turn whose object dies before the next turn', () => {
 	const turns = [
-		{ what: 'is lost as a whole and asked again, if its call may be repeated', tool: 'remember', asked: 3, begun: 2 },
-		{ what: 'is kept, and the outcome of its call is unknown, if that may not be', tool: 'echo', asked: 2, begun: 0 },
+		{ what: 'is lost and requested again if its call is safe to repeat', tool: 'remember', asked: 3, begun: 2 },
+		{ what: 'is kept with an unknown outcome if its call is not safe to repeat', tool: 'echo', asked: 2, begun: 0 },
 	];
 	for (const { what, tool, asked, begun } of turns)
 		test(`${what}: readers see the turn once`, async () => {

@@ -36,7 +36,7 @@ function watchDrafts() {
 	};
 }
 
-test('stores two drafts in the first ten seconds of a turn, and later a draft every seven seconds', () => {
+test('stores two drafts in the first ten seconds of a turn, and then one every seven seconds', () => {
 	const { stored, write } = watchDrafts();
 	write('word ', 10_000);
 	expect(stored.map(({ at }) => at / 1_000)).toEqual([0.8, 3.3]);

@@ -49,7 +49,7 @@ describe('a model stream that drops during an answer', () => {
 		expect(readText(late)).toBe('I look. Whole.');
 	});
 
-	test('is completed after a crash, too, for readers of both attempts', async () => {
+	test('is completed after a crash for the readers of both attempts', async () => {
 		const id = await createSession();
 		const followed = Promise.withResolvers<string>();
 		play(look, dropAfter('Half', ' of'), readHalf('Stal'), () => followed.promise);
@@ -66,7 +66,7 @@ describe('a model stream that drops during an answer', () => {
 		expect(readShown(await allEvents(await follow(id)))).toBe('I look. Whole.');
 	});
 
-	test('ends the run as interrupted after the last attempt, keeps the last text, and can be continued', async () => {
+	test('ends the run as interrupted after the last attempt, and the run keeps its last text', async () => {
 		const id = await createSession();
 		play(dropAfter('One'), dropAfter('Two'), dropAfter('Three'));
 		const live = await allEvents(await send(id, 'go'));

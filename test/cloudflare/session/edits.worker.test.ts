@@ -108,8 +108,8 @@ test('keeps changed arguments until the last call is answered, even across a cra
 const once = (key: string) => ({ id: 'o', name: 'once', input: { key, hangs: false } });
 
 test.each<[point: CrashPointName, runs: string]>([
-	['tool-begin', 'tells the model that it is not known what came of them'],
-	['tool-end', 'goes on behind its result'],
+	['tool-begin', 'tells the model that the outcome is not known'],
+	['tool-end', 'continues after the result of the call'],
 ])('a crash at %s after an approval with other arguments %s', async (point) => {
 	const id = await waiting(once(`asks-${point}`));
 	const { requests } = play('Done.', 'Done.');

@@ -7,7 +7,7 @@ import { findBlock } from '../../docs.ts';
 
 const code = findBlock('docs/events.md', 'const source = new EventSource');
 
-test('the code in docs/events.md tells errors of the run from lost connections, and ends with the run', async () => {
+test('the code in docs/events.md distinguishes errors of the run from lost connections', async () => {
 	const seen: (string | undefined)[] = [];
 	const server = createServer((request, response) => {
 		const id = request.headers['last-event-id'];

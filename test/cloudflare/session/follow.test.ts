@@ -125,7 +125,7 @@ function countTimers(): number {
 	return Number(timer);
 }
 
-test('a reader has one timer for all its waits, and none after it left or read everything', async () => {
+test('a reader has one timer for all its waits, and the timer ends with the reader', async () => {
 	const first = followSlowly();
 	const before = countTimers();
 	for (let n = 0; n < 100; n++) {

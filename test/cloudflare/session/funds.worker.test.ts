@@ -155,7 +155,7 @@ describe('a session whose budget is spent', () => {
 		expect(after[9]).toEqual(after[2]);
 	});
 
-	test('accepts three continues, as the agent may have changed, and then refuses more without a raise', async () => {
+	test('accepts three continues, and then refuses further ones until the budget is raised', async () => {
 		const id = await createSession();
 		play('never');
 		await spend(id);

@@ -194,7 +194,7 @@ test('an import gives no authority: the importer counts as the author of all its
 	expect(own.user).toBe('ann');
 });
 
-test('sends a fork’s provider metadata to its provider, but never sends an import’s', async () => {
+test('sends provider metadata to its provider after a fork, but never after an import', async () => {
 	const { ask, readDocument, createFailed } = await createPeople();
 	const first = await createFailed();
 	const readSent = async (id: string) => {

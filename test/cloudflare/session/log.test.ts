@@ -272,7 +272,7 @@ const mixed = fc
 		});
 	});
 
-test('calls that are streamed simultaneously are put one after another, without loss', () => {
+test('calls that are streamed simultaneously are emitted one after another, without loss', () => {
 	fc.assert(
 		fc.property(mixed, fc.integer({ min: 1, max: 5 }), (events, size) => {
 			const inOrder = createCallSorter();

@@ -210,7 +210,7 @@ describe('the lease of a run under a limit of the day', () => {
 		});
 	});
 
-	test('requests enough tokens and dollars for eight further requests', async () => {
+	test('reserves enough tokens and dollars for eight further requests', async () => {
 		const computePrice = (_: string, usage: { inputTokens?: number; outputTokens?: number }) =>
 			((usage.inputTokens ?? 0) + 2 * (usage.outputTokens ?? 0)) / 1e3;
 		let wanted: unknown;
@@ -474,7 +474,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('limit each reply during the whole lease if no other limit does', async () => {
+	test('limit each reply that has no other limit, during the whole lease', async () => {
 		const ledger = createUserLedger({ daily: { tokens: 2_000 } }, { tokens: 500, usd: 0 });
 		await withMeter({ owner: ofUser(ledger) }, async (meter) => {
 			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(1_400);
@@ -693,7 +693,7 @@ describe('an interrupted request', () => {
 	});
 
 	test.each([20, 75, 150])(
-		'by a stop at any moment costs no more than is charged, at %i tokens a second that take a quarter of one to arrive',
+		'is charged at least its cost, and little more, if it is stopped at any moment, at %i tokens a second',
 		async (pace) => {
 			vi.useFakeTimers({ toFake: ['Date'] });
 			try {
@@ -713,7 +713,7 @@ describe('an interrupted request', () => {
 		},
 	);
 
-	test('is charged for hidden thinking during silence if its model can hide thinking', async () => {
+	test('is charged for hidden thinking while no output arrives, if its model can hide thinking', async () => {
 		const hidden = { silentMs: 10_000, hasReadAgain: false };
 		const stop = (meter: StoringMeter) => meter.lost({ inputTokens: 800, outputTokens: 1 }, true, 200, hidden);
 		expect(await charges(stop, true)).toEqual([800 + 200 + 1_500, 800 + 200 + 1_500]);
@@ -783,7 +783,7 @@ describe('an interrupted request', () => {
 	});
 
 	test.each([20, 75, 150])(
-		'by a crash at any moment costs no more than is charged, and in sum not much less, at %i tokens a second',
+		'is charged at least its cost, and little more in sum, after a crash at any moment, at %i tokens a second',
 		async (pace) => {
 			const sum = { billed: 0, spent: 0 };
 			const drafts = [0, 800, 3_300, 10_500, 17_700, 24_900];

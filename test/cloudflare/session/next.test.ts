@@ -96,7 +96,7 @@ function check(promise: (facts: SessionFacts, next: Next) => void): void {
 	);
 }
 
-test('at most three actions leave nothing due, whatever rows are stored', () => {
+test('nothing is due after at most three actions, whatever rows are stored', () => {
 	check((given) => {
 		let facts = given;
 		let actions = 0;

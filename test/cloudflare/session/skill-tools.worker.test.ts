@@ -133,7 +133,7 @@ describe('the tools of a read skill', () => {
 });
 
 describe('a published skill', () => {
-	test('adds the skill tools of the agent that the skill names', async () => {
+	test('adds the agent’s skill tools that it names', async () => {
 		const id = await createSession('publishing');
 		const { requests } = play(read('r', 'published'), calls(call('l', 'last', { text: 'now' })), 'Done.');
 		await run(id);

@@ -198,7 +198,7 @@ test('a provider’s refusal of the Worker’s key is not reported as a refusal 
 });
 
 test.each(['overloaded', 'rate_limited', 'timeout', 'internal', 'interrupted', 'auth', 'conflict', 'acme'])(
-	'a run that failed as %s has a status that no client sends again, a request that was refused so has its own',
+	'a run that failed with %s has a status that no client retries, and a refused request keeps its own status',
 	(code) => {
 		const failed = fail([started, { type: 'error', code, message: 'x', data: { retryAfter: 9 } }]);
 		expect([failed.status, failed.headers.get('x-should-retry')]).toEqual([406, 'false']);

@@ -40,7 +40,7 @@ describe.each(sourceNames)('%s', (name) => {
 	});
 
 	test(
-		isTimed ? 'takes what was signed up to five minutes ago, or from now' : 'has no time that is signed',
+		isTimed ? 'accepts only a time that was signed up to five minutes before or after now' : 'has no signed time',
 		async () => {
 			const later = (seconds: number) =>
 				isAuthentic(source, delivery(text, signed), { secrets: [secret], now: now + seconds * 1_000 });
@@ -261,7 +261,7 @@ describe('the content of a delivery', () => {
 		);
 	});
 
-	test.each(['', 'whsec_', 'whsec_%%%', 'whsec_a'])('is refused with the standard secret %j', async (secret) => {
+	test.each(['', 'whsec_', 'whsec_%%%', 'whsec_a'])('is refused with the invalid secret %j', async (secret) => {
 		const { headers } = senders.standard;
 		const given = delivery(text, headers(text, { id, at, secrets: [senders.standard.secret] }));
 		await expect(verify(sources.standard, given, { secrets: [secret], now })).rejects.toMatchObject({
