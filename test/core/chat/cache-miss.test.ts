@@ -65,7 +65,7 @@ describe('a step', () => {
 		expect(await playTwice(0, changes)).toEqual([reason]);
 	});
 
-	test('is compared with the step of the previous turn', async () => {
+	test('finds a cache miss by comparison with the step of the previous turn', async () => {
 		const script = [
 			{ ...calling(echoCall('a')), usage: usage(5_000, 0) },
 			{ ...calling(echoCall('b')), usage: usage(5_100, 5_000) },

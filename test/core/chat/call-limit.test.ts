@@ -30,7 +30,7 @@ afterEach(() => {
 });
 
 describe('calls of a turn', () => {
-	test('begin in their order, and the sequential calls begin after all others', async () => {
+	test('begin in order, and the sequential calls begin after all other calls', async () => {
 		const begun: string[] = [];
 		const note = (_: unknown, context: unknown): string => {
 			begun.push(String(Reflect.get(Object(context), 'callId')));
@@ -43,7 +43,7 @@ describe('calls of a turn', () => {
 		expect(begun).toEqual([...ids('work'), ...ids('alone')]);
 	});
 
-	test('have their whole time limit after a wait', async () => {
+	test('have their full time limit, because a wait for other calls does not count', async () => {
 		vi.useFakeTimers();
 		const work = readTool('work', () => new Promise((resolve) => setTimeout(resolve, 80, 'ok')));
 		const alone = readTool('alone', work.fn, { sequential: true });
@@ -54,7 +54,7 @@ describe('calls of a turn', () => {
 		expect(results(result.messages)).toHaveLength(27);
 	});
 
-	test('are stopped by their time limit or their signal if they hang', async () => {
+	test('that hang end at their time limit, and their signal is aborted', async () => {
 		vi.useFakeTimers();
 		const stopped: unknown[] = [];
 		const hang = readTool('work', (_, context) => {
@@ -76,7 +76,7 @@ describe('calls of a turn', () => {
 		expect(seen).toEqual({ ran: 100, now: 0, most: 10 });
 	});
 
-	test.each([1, 3, 50])('run %i at a time if maxParallelToolCalls is that number', async (most) => {
+	test.each([1, 3, 50])('run maxParallelToolCalls at a time: %i', async (most) => {
 		const { seen, work } = counting();
 		await finish([calling(...calls(60)), 'done'], { tools: [work], maxParallelToolCalls: most });
 		expect(seen).toEqual({ ran: 60, now: 0, most });
@@ -108,7 +108,7 @@ describe('calls of a turn', () => {
 		expect({ most, others }).toEqual({ most: 10, others: 0 });
 	});
 
-	test('begin when other calls end, so a slow call delays no other call as long as places are free', async () => {
+	test('begin as soon as another call ends, so one slow call does not delay the others', async () => {
 		const slow = createDeferred<string>();
 		let ended = 0;
 		const work = readTool('work', async (_, context) => {
@@ -121,7 +121,7 @@ describe('calls of a turn', () => {
 		expect(result.messages.filter(({ role }) => role === 'tool')).toHaveLength(50);
 	});
 
-	test('after the 200th call of a run do not run, and their results tell the model the limit', async () => {
+	test('do not run after the 200th call of a run, and their results tell the model about the limit', async () => {
 		const { seen, work } = counting();
 		const { result, requests } = await finish([calling(...calls(2_000)), 'done'], { tools: [work] });
 		expect(seen.ran).toBe(200);
@@ -139,7 +139,7 @@ describe('calls of a turn', () => {
 		expect(errors(result.messages)).toEqual(calls(8, 7).map(({ id }) => id));
 	});
 
-	test('that repeat forever end when the run ends', async () => {
+	test('do not run after the limit, even if the model repeats the same call in each turn', async () => {
 		const { seen, work } = counting();
 		const turns = Array.from({ length: 50 }, () => calling(call('same')));
 		const { events } = await finish([...turns, 'done'], { tools: [work], maxIterations: 51, maxToolCalls: 20 });
@@ -149,7 +149,7 @@ describe('calls of a turn', () => {
 });
 
 describe('the count of calls', () => {
-	test('continues in a continued run, in the middle of a turn and after it', async () => {
+	test('is kept when a run is continued, in the middle of a turn or after the turn', async () => {
 		const { seen, work } = counting();
 		const answered: Message[] = calls(4).map(({ id }) => ({ role: 'tool', toolCallId: id, content: 'ok' }));
 		const before: Message[] = [chat.userMessage('go'), chat.assistantMessage('', calls(4)), ...answered];
@@ -161,7 +161,7 @@ describe('the count of calls', () => {
 		expect(errors(more.result.messages)).toEqual(['c6', 'c7']);
 	});
 
-	test('starts again with the next message', async () => {
+	test('restarts with the next user message', async () => {
 		const { seen, work } = counting();
 		const answered: Message[] = calls(4).map(({ id }) => ({ role: 'tool', toolCallId: id, content: 'ok' }));
 		const before = [

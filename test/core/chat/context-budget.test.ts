@@ -4,7 +4,7 @@ import { calling, echo, echoCall, fail, finish, only, readTool, refusal } from '
 
 const thousand: Message[] = [chat.userMessage('x'.repeat(4_000))];
 
-describe('estimates', () => {
+describe('token estimates', () => {
 	test('count characters / 4 for messages, plus 4 for each message', () => {
 		expect(chat.countTokensHeuristic([], 'm')).toBe(0);
 		expect(chat.countTokensHeuristic([chat.userMessage('x'.repeat(40))], 'm')).toBe(14);
@@ -33,7 +33,7 @@ describe('estimates', () => {
 		expect(chat.estimateToolsTokens([one, one])).toBe(2 * chat.estimateToolsTokens([one]));
 	});
 
-	test('name the context limit, the total and all parts in the breakdown', () => {
+	test('have a breakdown that names the context limit, the total and all parts', () => {
 		const text = chat.formatBudgetBreakdown({ messages: 111, system: 22, tools: 33 }, 166, 150);
 		for (const word of ['context limit', '111', '22', '33', '166', '150']) expect(text).toContain(word);
 	});
@@ -44,7 +44,7 @@ describe('checkBudget', () => {
 		expect(await chat.checkBudget({ model: 'm' }, thousand)).toBeUndefined();
 	});
 
-	test('rejects over the limit with context_overflow, and names the parts, the total and the limit', async () => {
+	test('rejects a request over the limit with an error that names the parts, the total and the limit', async () => {
 		const error = await refusal(
 			chat.checkBudget({ model: 'm', system: 'x'.repeat(40), maxContextTokens: 500 }, thousand, [
 				readTool('look', () => ''),
@@ -56,7 +56,7 @@ describe('checkBudget', () => {
 		expect(error.data).toEqual({ parts: { messages: 1_004, system: 10, tools }, total: 1_014 + tools, limit: 500 });
 	});
 
-	test('accepts exactly the limit', async () => {
+	test('accepts a request of exactly the limit', async () => {
 		await expect(chat.checkBudget({ model: 'm', maxContextTokens: 1_004 }, thousand)).resolves.toBeDefined();
 		expect((await refusal(chat.checkBudget({ model: 'm', maxContextTokens: 1_003 }, thousand))).code).toBe(
 			'context_overflow',
@@ -85,14 +85,14 @@ describe('checkBudget', () => {
 });
 
 describe('the loop', () => {
-	test('does not ask the model if the request is over the limit', async () => {
+	test('does not send the model a request that is over the limit', async () => {
 		const { error, requests, events } = await fail(['never'], { maxContextTokens: 500 }, thousand);
 		expect(error.code).toBe('context_overflow');
 		expect(requests).toEqual([]);
 		expect(events.at(-1)).toMatchObject({ type: 'error', code: 'context_overflow' });
 	});
 
-	test('warns once from 0.8 of the limit on', async () => {
+	test('warns once if the request reaches 0.8 of the limit', async () => {
 		const { events, result } = await finish(['fine'], { maxContextTokens: 1_250 }, thousand);
 		expect(only(events, 'warning')).toHaveLength(1);
 		expect(result.text).toBe('fine');
@@ -102,7 +102,7 @@ describe('the loop', () => {
 		expect(only((await finish(['fine'], { maxContextTokens: 1_300 }, thousand)).events, 'warning')).toEqual([]);
 	});
 
-	test('warns from warnContextPct on', async () => {
+	test('warns if the request reaches warnContextPct of the limit', async () => {
 		const options = { maxContextTokens: 10_000, warnContextPct: 0.05 };
 		expect(only((await finish(['fine'], options, thousand)).events, 'warning')).toHaveLength(1);
 	});

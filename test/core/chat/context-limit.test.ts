@@ -5,8 +5,8 @@ import { calling, echo, echoCall, fail, finish, only, type Script } from './supp
 
 const tooLong = (usage?: object) => new RunletError('context_overflow', 'too long', usage && { usage });
 
-describe('truncate', () => {
-	test('leaves out the oldest groups until half of the limit is free, and warns with their number', async () => {
+describe('contextFull: truncate', () => {
+	test('leaves out the oldest messages until half of the limit is free, and warns how many it left out', async () => {
 		const { requests, result, events } = await finish(['fine'], truncate(800), history);
 		expect(names(requests[0]?.messages)).toEqual(['q7', 'a7', 'q8', 'a8', 'q9', 'a9', 'now']);
 		expect(chat.countTokensHeuristic(requests[0]?.messages ?? [])).toBeLessThanOrEqual(400);
@@ -16,12 +16,12 @@ describe('truncate', () => {
 		expect(result.messages).toEqual([...history, says('fine')]);
 	});
 
-	test('leaves out as few groups as possible if the request cannot shrink to half of the limit', async () => {
+	test('leaves out as few message groups as possible if the request cannot shrink to half of the limit', async () => {
 		const { requests } = await finish(['fine'], truncate(800), [...long, user('now', 2_000)]);
 		expect(names(requests[0]?.messages)).toEqual(['q8', 'a8', 'q9', 'a9', 'now']);
 	});
 
-	test('sends a conversation within the limit whole', async () => {
+	test('sends the whole conversation if it is within the limit', async () => {
 		const { requests, events } = await finish(['fine'], truncate(5_000), history);
 		expect(requests[0]?.messages).toEqual(history);
 		expect(only(events, 'warning')).toEqual([]);
@@ -38,14 +38,14 @@ describe('truncate', () => {
 		expect(requests[0]?.messages).toEqual([rule, rule, ...newest]);
 	});
 
-	test('keeps left-out messages out for the rest of the run, with one warning', async () => {
+	test('leaves out the same messages for the rest of the run, with one warning', async () => {
 		const script = [calling(echoCall('x')), calling(echoCall('y')), 'fine'];
 		const { requests, events } = await finish(script, { ...truncate(800), tools: [echo] }, history);
 		expect(requests.map(({ messages }) => names(messages)[0])).toEqual(['q7', 'q7', 'q7']);
 		expect(codes(only(events, 'warning'))).toEqual(['context_truncated']);
 	});
 
-	test('fails with context_overflow and without a request if the newest group alone is too long', async () => {
+	test('fails with context_overflow before any request if the newest group alone is too long', async () => {
 		const { error, requests } = await fail(['never'], truncate(300), [...long, user('now', 2_000)]);
 		expect([error.code, requests.length]).toEqual(['context_overflow', 0]);
 		expect(error.data).toMatchObject({ limit: 300, total: 504 });
@@ -67,7 +67,7 @@ describe('truncate', () => {
 	});
 });
 
-describe('a provider that refuses a request for its length', () => {
+describe('a provider that refuses a request as too long', () => {
 	test('gets a request of half the length, even without a known limit', async () => {
 		const { requests, result, events } = await finish([tooLong(), 'fine'], truncate(), history);
 		expect(requests[0]?.messages).toEqual(history);
@@ -88,7 +88,7 @@ describe('a provider that refuses a request for its length', () => {
 		expect(names(requests.at(-1)?.messages).at(-1)).toBe('now');
 	});
 
-	test('is asked a second time, and ends the run with the cost of both tries if it refuses again', async () => {
+	test('gets a second request, and a second refusal ends the run with the cost of both requests', async () => {
 		const script = [tooLong({ inputTokens: 5 }), tooLong({ inputTokens: 3 }), 'never'];
 		const { error, requests } = await fail(script, truncate(), history);
 		expect([error.code, requests.length]).toEqual(['context_overflow', 2]);
@@ -96,10 +96,10 @@ describe('a provider that refuses a request for its length', () => {
 	});
 
 	test.each<[when: string, script: Script, options: Partial<ChatOptions>, messages: Message[]]>([
-		['where the run is to fail', [tooLong(), 'never'], {}, history],
-		['where there is nothing to leave out', [tooLong({ inputTokens: 5 }), 'never'], truncate(), [rule, user('now')]],
+		['if contextFull is not set', [tooLong(), 'never'], {}, history],
+		['if no message can be left out', [tooLong({ inputTokens: 5 }), 'never'], truncate(), [rule, user('now')]],
 		[
-			'once something was shown',
+			'after a delta was shown',
 			[
 				async (_, onDelta) => {
 					await onDelta({ type: 'text', text: 'So' });
@@ -110,7 +110,7 @@ describe('a provider that refuses a request for its length', () => {
 			truncate(),
 			history,
 		],
-	])('is not asked again %s', async (_, script, options, messages) => {
+	])('gets no second request %s', async (_, script, options, messages) => {
 		const { error, requests } = await fail(script, options, messages);
 		expect([error.code, requests.length]).toEqual(['context_overflow', 1]);
 	});

@@ -19,7 +19,7 @@ describe('a request', () => {
 		expect(await sent(...history)).toEqual(history);
 	});
 
-	test('has an isError result for a call without a result before a user message', async () => {
+	test('adds an isError result for an unanswered call before a user message', async () => {
 		const messages = await sent(user('1'), assistant(echoCall('a'), echoCall('b')), answer('b', 2), user('2'));
 		expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'user']);
 		const added = messages.find((message) => message.role === 'tool' && message.toolCallId === 'a');
@@ -38,13 +38,13 @@ describe('a request', () => {
 		expect(messages[3]).toMatchObject({ toolCallId: 'b', isError: true });
 	});
 
-	test('may have added results that the history does not have', async () => {
+	test('adds missing results without changing the history', async () => {
 		const history = [user('1'), assistant(echoCall('a')), user('2')];
 		const { result } = await finish(['Hi'], {}, history);
 		expect(result.messages).toEqual([...history, chat.assistantMessage('Hi')]);
 	});
 
-	test('has each result after the nearest earlier assistant message, if two turns use the same id', async () => {
+	test('puts each result after the nearest earlier assistant message if two turns use the same call id', async () => {
 		const messages = await sent(
 			user('1'),
 			assistant(echoCall('a', 'one')),
@@ -71,7 +71,7 @@ describe('a request', () => {
 		expect(messages).toEqual([user('1'), assistant(echoCall('a')), answer('a', 'late'), user('2')]);
 	});
 
-	test('has no results that belong to no open call', async () => {
+	test('leaves out results that belong to no open call', async () => {
 		const messages = await sent(
 			user('1'),
 			answer('x', 0),
@@ -84,7 +84,7 @@ describe('a request', () => {
 	});
 });
 
-describe('the beginning of a run', () => {
+describe('a run that starts with a history', () => {
 	test('runs the open calls of the last assistant message first', async () => {
 		const { result, requests } = await finish(['Done.'], { tools: [echo] }, [user('1'), assistant(echoCall('a'))]);
 		expect(results(requests[0]?.messages ?? [])).toEqual([['a', 'a']]);
@@ -101,7 +101,7 @@ describe('the beginning of a run', () => {
 		]);
 	});
 
-	test('runs the newest of two calls with the same id', async () => {
+	test('runs the newer of two calls with the same id', async () => {
 		const history = [user('1'), assistant(echoCall('a', 'old')), answer('a', 'old'), assistant(echoCall('a', 'new'))];
 		const { result } = await finish(['Done.'], { tools: [echo] }, history);
 		expect(results(result.messages)).toEqual([
@@ -110,7 +110,7 @@ describe('the beginning of a run', () => {
 		]);
 	});
 
-	test('runs no call before a user message', async () => {
+	test('does not run an open call that a user message follows', async () => {
 		let ran = 0;
 		const count = readTool('echo', () => ++ran);
 		await finish(['Hi'], { tools: [count] }, [user('1'), assistant(echoCall('a')), user('2')]);
@@ -122,7 +122,7 @@ describe('the beginning of a run', () => {
 		expect(await sent(...history)).toEqual(history);
 	});
 
-	test('sends options.system apart from the messages', async () => {
+	test('sends options.system separately from the messages', async () => {
 		const { requests, result } = await finish(['Hi'], { system: 'Be brief.' }, [user('1')]);
 		expect(requests[0]).toMatchObject({ system: 'Be brief.', messages: [user('1')] });
 		expect(result.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
@@ -137,7 +137,7 @@ describe('onMessage', () => {
 		expect(stored).toEqual(result.messages.slice(1));
 	});
 
-	test('stores a message before the next step begins', async () => {
+	test('is awaited before the next step begins', async () => {
 		const order: string[] = [];
 		const onMessage = async ({ role }: Message): Promise<void> => {
 			order.push(`${role} begins`);
@@ -174,7 +174,7 @@ describe('onMessage', () => {
 		expect(most).toBe(1);
 	});
 
-	test('ends the run with an error, without a further tool or request', async () => {
+	test('ends the run if it rejects, before a tool runs or another request is sent', async () => {
 		let ran = 0;
 		const count = readTool('count', () => ++ran);
 		const onMessage = () => Promise.reject(new Error('disk full'));
@@ -186,17 +186,17 @@ describe('onMessage', () => {
 		expect(events.at(-1)?.type).toBe('error');
 	});
 
-	test('gets the turn of an assistant message', async () => {
+	test('gets the number, model, stop reason and usage of the turn of an assistant message', async () => {
 		const turns: unknown[] = [];
 		await finish([{ text: 'Hi', usage: { inputTokens: 3 } }], { onMessage: (_, { turn }) => void turns.push(turn) });
 		expect(turns).toEqual([{ iteration: 1, model: 'scripted', stopReason: 'end_turn', usage: { inputTokens: 3 } }]);
 	});
 });
 
-describe('the metadata of a provider', () => {
+describe('the reasoning of a reply', () => {
 	const providerMetadata = { anthropic: { content: [{ type: 'thinking', thinking: 'Hm', signature: 'c2ln' }] } };
 
-	test('is kept with the reasoning in the history, and sent back unchanged', async () => {
+	test("is kept with the provider's metadata in the history, and both are sent back unchanged", async () => {
 		const turn = { text: 'I look.', reasoning: 'Hm', providerMetadata, ...calling(echoCall('a')) };
 		const { result, requests } = await finish([turn, 'Done.'], { tools: [echo] });
 		const kept = { ...chat.assistantMessage('I look.', [echoCall('a')]), reasoning: 'Hm', providerMetadata };
@@ -204,14 +204,14 @@ describe('the metadata of a provider', () => {
 		expect(requests[1]?.messages[1]).toEqual(kept);
 	});
 
-	test('is sent back even after a round trip through JSON', async () => {
+	test("is sent back with the provider's metadata even after a round trip through JSON", async () => {
 		const first = await finish([{ text: 'Hi', reasoning: 'Hm', providerMetadata }]);
 		const history: Message[] = JSON.parse(JSON.stringify(first.result.messages));
 		const { requests } = await finish(['Bye'], {}, [...history, user('2')]);
 		expect(requests[0]?.messages[1]).toEqual({ ...chat.assistantMessage('Hi'), reasoning: 'Hm', providerMetadata });
 	});
 
-	test('is kept with the reasoning, even if the reasoning was only streamed', async () => {
+	test('is kept even if the reply has it only as deltas', async () => {
 		const { result } = await finish([
 			{
 				text: 'Hi',
@@ -256,7 +256,7 @@ describe('cutOutput', () => {
 		expect(chat.cutOutput({ rows })).toMatch(/^\{"rows":\[\{"n":0\},\{"n":1\}.*\[Cut: of \d+ characters/s);
 	});
 
-	test('returns at most 262,144 characters, ends with a whole character, and does not cut the text again', () => {
+	test('returns at most 262,144 characters, splits no character, and keeps an already cut text', () => {
 		fc.assert(
 			fc.property(fc.nat(400), fc.string({ unit: 'binary', minLength: 1, maxLength: 7 }), (more, unit) => {
 				const cut = chat.cutOutput(unit.repeat(Math.ceil((limit + more) / unit.length)));
@@ -270,8 +270,8 @@ describe('cutOutput', () => {
 	});
 });
 
-describe('a result that is too long', () => {
-	test('is cut in every request, and whole in the history', async () => {
+describe('a tool result', () => {
+	test('is cut in every request if it is too long, but stays whole in the history', async () => {
 		const long = 'x'.repeat(limit + 1);
 		const look = readTool('look', () => long);
 		const script = [
@@ -285,7 +285,7 @@ describe('a result that is too long', () => {
 		expect(requests[2]?.messages[2]).toBe(requests[1]?.messages[2]);
 	});
 
-	test('is cut by the total length of its parts, and images do not count', async () => {
+	test('is cut if its text parts together are too long, and images do not count', async () => {
 		const image = chat.imagePart('https://example.org/a.png');
 		const parts = [chat.textPart('a'.repeat(limit - 500)), image, chat.textPart('b'.repeat(500)), chat.textPart('c')];
 		const sent = await sentFor({ content: chat.flattenParts(parts), parts });
@@ -296,7 +296,7 @@ describe('a result that is too long', () => {
 		expect(sent.parts.reduce((sum, { text = '' }) => sum + text.length, 0)).toBeLessThanOrEqual(limit);
 	});
 
-	test('stays the same message object if it is not cut', async () => {
+	test('stays unchanged if it is not too long', async () => {
 		const parts = [chat.textPart('short')];
 		expect(await sentFor({ content: 'short', parts })).toEqual({
 			role: 'tool',

@@ -14,7 +14,7 @@ describe('chat.embed', () => {
 		expect(given).toEqual([[1], [3], [2]]);
 	});
 
-	test('reports each request to the meter in advance, and the cost of the request afterwards', async () => {
+	test('reports each request to the meter before sending it, and the cost of the request afterwards', async () => {
 		const told: unknown[] = [];
 		const meter: chat.Meter = {
 			reserve: ({ model, isEmbedding, inputTokens }) => void told.push([model, isEmbedding, inputTokens > 300]),
@@ -36,14 +36,14 @@ describe('chat.embed', () => {
 		]);
 	});
 
-	test('makes no request without texts', async () => {
+	test('sends no request for an empty list of texts', async () => {
 		const embedFn = (): never => {
 			throw new Error('asked');
 		};
 		expect(await chat.embed({ model: 'v-1', providers: [{ ...vectors, embedFn }] }, [])).toEqual([]);
 	});
 
-	test('retries a failure that may pass, up to maxRetries', async () => {
+	test('retries a temporary failure up to maxRetries times', async () => {
 		let tries = 0;
 		const embedFn = async () => {
 			if (++tries < 3) throw new RunletError('overloaded', 'busy', { retryAfter: 0 });
@@ -67,7 +67,7 @@ describe('chat.embed', () => {
 		expect(tries).toBe(1);
 	});
 
-	test('is cancelled by its signal, even if the provider ignores it', async () => {
+	test('ends when its signal aborts, even if the provider ignores the signal', async () => {
 		const controller = new AbortController();
 		const embedFn = () => new Promise<never>(() => {});
 		const asked = chat.embed({ model: 'v-1', providers: [{ ...vectors, embedFn }], signal: controller.signal }, ['a']);

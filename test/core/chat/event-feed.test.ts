@@ -18,7 +18,7 @@ test('a feed drops events after its end', async () => {
 	expect(await feed.take()).toBeUndefined();
 });
 
-test('a feed waits for its reader until it is released', async () => {
+test('a full feed makes its writer wait until the feed is released', async () => {
 	const feed = createEventFeed();
 	feed.attach();
 	for (let n = 0; n < 2_000; n++) feed.add(text);
@@ -44,7 +44,7 @@ async function readTogether(tool: Tool | typeof echo, onBatch = (_: readonly str
 	return batches;
 }
 
-test('a feed emits the end of a turn, immediate results, the step and the end of the run together', async () => {
+test('a feed emits the stop of a turn, immediate results, the step and the end of the run in one batch', async () => {
 	const batches = await readTogether(echo);
 	const together = batches.map((kinds) => kinds.join(' '));
 	expect(together.find((kinds) => kinds.includes('stop'))).toContain('stop tool_result step');

@@ -33,7 +33,7 @@ describe('the messages of a caller', () => {
 	});
 });
 
-test('a toolbox has the tools of an agent', async () => {
+test('a toolbox can be passed as the tools of a run', async () => {
 	const box = toolbox.build([echo]);
 	const { requests, events } = await finish([calling(echoCall('a')), 'done'], { tools: box });
 	expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(['echo']);
@@ -43,7 +43,7 @@ test('a toolbox has the tools of an agent', async () => {
 describe('a model function that returns a text', () => {
 	const chatFn = async () => 'Hi there';
 
-	test('returns a whole reply, with and without streaming', async () => {
+	test('replies with that text, with and without streaming', async () => {
 		const run = chat.run({ model: 'own', chatFn }, [chat.userMessage('Hello')]);
 		const texts: string[] = [];
 		for await (const event of run.events) if (event.type === 'text') texts.push(event.text);
@@ -54,7 +54,7 @@ describe('a model function that returns a text', () => {
 		expect(await chat.runLoop({ model: 'own', chatFn: () => '' }, 'Hello')).toBe('');
 	});
 
-	test('may have streamed the text', async () => {
+	test('can also stream that text, which is then shown once', async () => {
 		const run = chat.run(
 			{
 				model: 'own',

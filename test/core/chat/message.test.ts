@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { chat } from '../../../src/core/index.ts';
 
-describe('messages', () => {
-	test('creates a user message from a text', () => {
+describe('the message functions', () => {
+	test('create a user message from a text', () => {
 		expect(chat.userMessage('Hi')).toEqual({ role: 'user', content: 'Hi' });
 	});
 
-	test('creates a user message from parts, with their flattened text as content', () => {
+	test('create a user message from parts, with their flattened text as content', () => {
 		const parts = [chat.textPart('What is this?'), chat.imagePart('https://example.org/a.png')];
 		expect(chat.userMessage(parts)).toEqual({
 			role: 'user',
@@ -15,13 +15,13 @@ describe('messages', () => {
 		});
 	});
 
-	test('creates an assistant message from a text and calls', () => {
+	test('create an assistant message from a text and calls', () => {
 		const toolCalls = [{ id: 'a', name: 'echo', input: {} }];
 		expect(chat.assistantMessage('Hello!')).toEqual({ role: 'assistant', content: 'Hello!' });
 		expect(chat.assistantMessage(undefined, toolCalls)).toEqual({ role: 'assistant', content: '', toolCalls });
 	});
 
-	test('creates a result message with the id of the call and isError', () => {
+	test('create a result message with the id of the call and isError', () => {
 		expect(chat.toolResultMessage({ id: 'a', output: { c: 18 }, isError: false })).toEqual({
 			role: 'tool',
 			content: { c: 18 },
@@ -35,29 +35,29 @@ describe('messages', () => {
 	});
 });
 
-describe('parts', () => {
-	test('creates an image part from a URL, or from data and a media type', () => {
+describe('the part functions', () => {
+	test('create an image part from a URL, or from data and a media type', () => {
 		expect(chat.imagePart('https://example.org/a.png')).toEqual({ kind: 'image', url: 'https://example.org/a.png' });
 		expect(chat.imagePart('aGk=', 'image/png')).toEqual({ kind: 'image', data: 'aGk=', mime: 'image/png' });
 	});
 
-	test('joins parts with blank lines, and makes an empty text of no parts', () => {
+	test('join parts with blank lines, and return an empty text for no parts', () => {
 		expect(chat.flattenParts([chat.textPart('a'), chat.textPart('b')])).toBe('a\n\nb');
 		expect(chat.flattenParts([])).toBe('');
 	});
 
-	test('writes a placeholder with the kind, the name and the URL for a part without text', () => {
+	test('write a placeholder with the kind, the name and the URL for a part without text', () => {
 		expect(chat.renderPart({ kind: 'image', url: 'https://x.org/a.png' })).toBe('[image:image (https://x.org/a.png)]');
 		expect(chat.renderPart({ kind: 'image', name: 'a cat', url: 'u' })).toBe('[image:a cat (u)]');
 		expect(chat.renderPart({ kind: 'file', name: 'bill.pdf', data: 'aGk=' })).toBe('[file:bill.pdf]');
 		expect(chat.renderPart({ kind: 'audio', data: 'aGk=', mime: 'audio/mp3' })).toBe('[audio:audio]');
 	});
 
-	test('writes the text of a text part', () => {
+	test('write the text of a text part', () => {
 		expect(chat.renderPart(chat.textPart('as it is'))).toBe('as it is');
 	});
 
-	test('keeps the caption of an image', () => {
+	test('keep the caption of an image', () => {
 		expect(chat.renderPart({ kind: 'image', url: 'u', text: 'Our garden' })).toContain('Our garden');
 	});
 });

@@ -20,7 +20,7 @@ function noting(reserve: chat.Meter['reserve'] = ({ maxOutputTokens }) => maxOut
 const busy = Object.assign(new Error('busy'), { status: 429, headers: { 'retry-after': '0' } });
 
 describe('a meter', () => {
-	test('gets each request in advance, and its cost with its message', async () => {
+	test('reserves before a request, whose cost is then passed to onMessage with the reply', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([{ text: 'done', usage: { inputTokens: 3, outputTokens: 4 } }]);
 		const spent: unknown[] = [];
@@ -33,7 +33,7 @@ describe('a meter', () => {
 		expect(spent).toMatchObject([{ inputTokens: 3, outputTokens: 4 }]);
 	});
 
-	test('gets each retry and each fallback', async () => {
+	test('reserves before each retry and each fallback', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([busy, busy, { text: 'done', usage: { inputTokens: 1, outputTokens: 1 } }]);
 		const options = { model: 'scripted', fallbacks: ['scripted-b'], maxRetries: 1, providers: [scripted], meter };
@@ -47,7 +47,7 @@ describe('a meter', () => {
 		]);
 	});
 
-	test('is asked again, for a whole reply, after its short limit cut off the reply', async () => {
+	test('is asked to reserve a whole reply after its short limit cut off the first reply', async () => {
 		let isShort = true;
 		const asked: (boolean | undefined)[] = [];
 		const { meter, told } = noting((request) => {
@@ -77,7 +77,7 @@ describe('a meter', () => {
 		expect(kinds).toContain('turn.restarted');
 	});
 
-	test('is not asked again after a cut if it does not allow a longer reply', async () => {
+	test('is not asked to reserve again after a cut reply if its limit was not short', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([{ text: 'One two', stopReason: 'max_tokens' }]);
 		await chat.run({ model: 'scripted', providers: [scripted], meter }, [chat.userMessage('Count.')]).result;
@@ -109,7 +109,7 @@ describe('a meter', () => {
 		expect(asked[0]?.inputTokens).toBeGreaterThan(64);
 	});
 
-	test('gets a call as interrupted if an error ends a begun reply', async () => {
+	test('learns that a request was interrupted if an error comes after the reply began', async () => {
 		const told: unknown[] = [];
 		const meter: chat.Meter = { reserve: () => 100, lost: (_, cut) => void told.push(cut) };
 		const events = [
@@ -128,7 +128,7 @@ describe('a meter', () => {
 		expect(told).toEqual([true, false]);
 	});
 
-	test('learns the silent time of an interrupted reply, and whether the provider used its own tools', async () => {
+	test('learns the long pauses of an interrupted reply, and whether the provider used its own tools', async () => {
 		const told: (chat.HiddenCost | undefined)[] = [];
 		const meter: chat.Meter = { reserve: () => 100, lost: (_, __, ___, hidden) => void told.push(hidden) };
 		vi.useFakeTimers({ toFake: ['Date'] });
@@ -167,14 +167,14 @@ describe('a meter', () => {
 		expect(scripted.requests).toHaveLength(0);
 	});
 
-	test('limits the reply', async () => {
+	test('limits the length of the reply', async () => {
 		const { meter } = noting(() => 17);
 		const scripted = providers.scripted(['done']);
 		await chat.run({ model: 'scripted', providers: [scripted], meter }, [chat.userMessage('hi')]).result;
 		expect(scripted.requests[0]?.options?.maxOutputTokens).toBe(17);
 	});
 
-	test('gets no cost of a request that was cancelled before it was sent', async () => {
+	test('gets no cost for a request that was cancelled before it was sent', async () => {
 		const asked = createDeferred<void>();
 		const answer = createDeferred<undefined>();
 		const { meter, told } = noting(() => {
@@ -196,7 +196,7 @@ describe('a meter', () => {
 		expect(scripted.requests).toHaveLength(0);
 	});
 
-	test('gets an interrupted request marked as cut', async () => {
+	test('learns that an interrupted request was cut off', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([undefined]);
 		const run = chat.run({ model: 'scripted', maxRetries: 0, providers: [scripted], meter }, [chat.userMessage('hi')]);
@@ -204,7 +204,7 @@ describe('a meter', () => {
 		expect(told.at(-1)).toEqual(['lost', undefined, true, 0]);
 	});
 
-	test('gets the streamed tokens of an interrupted request: text, thinking and the input of calls', async () => {
+	test('gets the number of streamed tokens of an interrupted request: text, thinking and tool input', async () => {
 		const { meter, told } = noting();
 		const words = 'word '.repeat(80);
 		const deltas = [
@@ -222,7 +222,7 @@ describe('a meter', () => {
 		expect(told.at(-1)).toEqual(['lost', undefined, true, 301]);
 	});
 
-	test('gets more tokens of a request for a Chinese character than for a Latin character', async () => {
+	test('gets a higher token estimate per character for Chinese text than for Latin text', async () => {
 		const sent: number[] = [];
 		const { meter } = noting(({ inputTokens, maxOutputTokens }) => {
 			sent.push(inputTokens);
@@ -237,7 +237,7 @@ describe('a meter', () => {
 		expect(sent[1]).toBeLessThan(28_000);
 	});
 
-	test('gets a request that timed out as interrupted, before and after its first word', async () => {
+	test('learns that a timed-out request was interrupted, both before and after its first word', async () => {
 		const { meter, told } = noting();
 		const silent: Parameters<typeof providers.scripted>[0][number] = () => new Promise(() => {});
 		const begins: Parameters<typeof providers.scripted>[0][number] = async (_, onDelta) => {

@@ -43,7 +43,7 @@ async function goOn(messages: readonly Message[], minutes: number, options: Part
 }
 
 describe('older results', () => {
-	test('are sent as references after the cache has expired, and stay in the messages', async () => {
+	test('are sent as references after the cache has expired, but stay whole in the messages', async () => {
 		const given = exchanges(6, 8_000);
 		const { sent, events, result, requests } = await goOn(given, 6);
 		expect(listReferences(sent)).toEqual(['call0', 'call1', 'call2', 'call3']);
@@ -73,7 +73,7 @@ describe('older results', () => {
 		);
 	});
 
-	test('are sent as references with a warm cache too, if the conversation has enough requests', async () => {
+	test('are sent as references despite a warm cache if the conversation has enough requests', async () => {
 		const counts: number[] = [];
 		for (const count of [5, 6, 8, 16])
 			counts.push(listReferences((await goOn(exchanges(count, 8_000), 1)).sent).length);
@@ -130,7 +130,7 @@ describe('older results', () => {
 		expect(stepped(next.events)).toBe(0);
 	});
 
-	test('are the reason for a missed cache in a step', async () => {
+	test('are named in the step as the reason for a cache miss', async () => {
 		const { prompt, result } = await goOn(exchanges(20, 8_000), 1, { oldResults: 'keep' });
 		const lastPrompt = prompt && { ...prompt, inputTokens: 40_000 };
 		const usage = { inputTokens: 9_000, cachedInputTokens: 0, outputTokens: 1 };
@@ -139,12 +139,12 @@ describe('older results', () => {
 		expect(only(events, 'step').map(({ cacheMiss }) => cacheMiss)).toEqual(['old results']);
 	});
 
-	test('with a repeated id are sent whole, except the first result', async () => {
+	test('that share an id are sent whole, except the first of them', async () => {
 		const given = [...exchanges(2, 20_000), ...exchanges(2, 20_000), ...exchanges(3, 10)];
 		expect(listReferences((await goOn(given, 6)).sent)).toEqual(['call0', 'call1']);
 	});
 
-	test('stay whole with an image', async () => {
+	test('stay whole if they contain an image', async () => {
 		const given = exchanges(6, 8_000).map((message) =>
 			message.role === 'tool'
 				? { ...message, parts: [chat.textPart(`${message.content}`), chat.imagePart('https://example.com/a.png')] }
@@ -209,12 +209,12 @@ describe('a conversation that does not fit', () => {
 		expect(only(events, 'warning').map(({ code }) => code)).toEqual(['results_referred']);
 	});
 
-	test('uses contextFull if references are not enough', async () => {
+	test('applies contextFull if references are not enough', async () => {
 		const { error } = await play(['Done'], { tools: [look], maxContextTokens: 500 }, [...exchanges(9, 8_000), now]);
 		expect(error?.code).toBe('context_overflow');
 	});
 
-	test('uses references after the provider refuses the length', async () => {
+	test('uses references after the provider refuses the request as too long', async () => {
 		const { requests, events } = await finish(
 			[
 				() => {
@@ -243,7 +243,7 @@ describe('read_result', () => {
 		expect(text).toMatch(/^\[Characters 0 to 20000 of 30000\. Go on with from: 20000\.\]\nresult 1 0123/);
 	});
 
-	test('returns a result from a given place to its end', async () => {
+	test('returns a result from a requested position to its end', async () => {
 		const text = await read({ id: 'call1', from: 20_000 });
 		expect(text.split('\n')[0]).toBe('[Characters 20000 to 30000 of 30000.]');
 		expect(text.split('\n')[1]).toBe(long('result 1', 30_000).slice(20_000));

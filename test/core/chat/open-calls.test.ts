@@ -33,7 +33,7 @@ async function answer(text: string, options: Partial<ChatOptions>) {
 	return { first, second };
 }
 
-test('onAnswer gets the answer to a question, the arguments and the data of the tool', async () => {
+test('onAnswer gets the answer, the arguments of the call and the data stored with the question', async () => {
 	const { second } = await answer('M', { tools: [order()] });
 	expect(results(second.result.messages)).toEqual([
 		['a', { answer: 'M', args: { thing: 'hat' }, resume: { step: 1 } }],
@@ -53,7 +53,7 @@ test('the data of a question is in no event', async () => {
 	]);
 });
 
-test('onAnswer may ask another question with its own data', async () => {
+test('onAnswer can ask another question with its own data', async () => {
 	const again = order({ onAnswer: (text: string) => askUser(`${text}: which colour?`, undefined, { step: 2 }) });
 	const { second } = await answer('M', { tools: [again] });
 	expect(second.result).toMatchObject({
@@ -62,7 +62,7 @@ test('onAnswer may ask another question with its own data', async () => {
 	});
 });
 
-test('an error in onAnswer gives an isError result', async () => {
+test('an error in onAnswer becomes an isError result', async () => {
 	const failing = order({
 		onAnswer: () => {
 			throw new Error('sold out');
@@ -89,7 +89,7 @@ test('an approved call that asks a question continues without another approval',
 	expect(result.status).toBe('completed');
 });
 
-test('a tool without onAnswer has no metadata.answerTo, and the answer is its result', async () => {
+test('a question of a tool without onAnswer sets no metadata.answerTo', async () => {
 	const { result } = await finish([ordering], { tools: [order({ onAnswer: undefined })] });
 	expect(result.metadata).toMatchObject({ question: { callId: 'a' } });
 	expect(result.metadata.answerTo).toBeUndefined();
@@ -125,7 +125,7 @@ test('the loop does not run a tool that needs approval', async () => {
 	expect(ran).toBe(false);
 });
 
-test('needsApproval may check the arguments, and an error in needsApproval requires approval', async () => {
+test('needsApproval can check the arguments, and if it throws, the call needs approval', async () => {
 	const paid: unknown[] = [];
 	const fn = (amount: unknown) => paid.push(amount);
 	const above = pay({ fn, needsApproval: ({ amount }) => Number(amount) > 10 });
@@ -161,7 +161,7 @@ test('a result does not change if the tool changes the value later', async () =>
 	expect(result.messages.find(({ role }) => role === 'tool')?.content).toEqual(['one']);
 });
 
-test('an approved call runs in the continued conversation, and a later call with its id waits', async () => {
+test('an approved call runs when the run continues, and a later call with the same id needs its own approval', async () => {
 	const paid: unknown[] = [];
 	const tools = [pay({ fn: (amount: unknown) => paid.push(amount), needsApproval: true })];
 	const asked = await finish([calling(call('a', 'pay', { amount: 5 }))], { tools });
@@ -179,7 +179,7 @@ test('an approved call runs in the continued conversation, and a later call with
 	});
 });
 
-test('stopAfter ends a run after that many turns and their tools', async () => {
+test('stopAfter: n ends a run after n turns and their tool calls', async () => {
 	const tools = [pay({ fn: () => 'paid' })];
 	const turns = [1, 2, 3].map((amount) => calling(call(`c${amount}`, 'pay', { amount })));
 	const { result } = await finish(turns, { tools, stopAfter: 2 });

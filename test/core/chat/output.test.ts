@@ -13,14 +13,14 @@ const good = '{"city":"Oslo","people":700000}';
 const oslo = { city: 'Oslo', people: 700_000 };
 const schema = { outputSchema: city };
 
-describe('a reply to an outputSchema', () => {
-	test('is the output of the result, with an unchanged text', async () => {
+describe('a reply with an outputSchema', () => {
+	test('becomes the output of the result, and its text stays unchanged', async () => {
 		const { result, requests } = await finish([good], schema);
 		expect(result).toMatchObject({ status: 'completed', text: good, output: oslo });
 		expect(requests[0]?.options?.outputSchema).toEqual(city);
 	});
 
-	test('may be in a code fence with spaces around it', async () => {
+	test('can be in a code fence with spaces around it', async () => {
 		for (const text of [`\n \`\`\`json\n${good}\n\`\`\`\n`, `\`\`\`\n${good}\n\`\`\``, `\n${good} `])
 			expect((await finish([text], schema)).result.output).toEqual(oslo);
 	});
@@ -30,7 +30,7 @@ describe('a reply to an outputSchema', () => {
 		expect((await finish(['{"city":"Oslo"}'], { outputSchema })).result.output).toEqual({ city: 'OSLO' });
 	});
 
-	test('is requested again with a list of its mistakes if it does not fit', async () => {
+	test('that does not fit the schema is requested again with a list of its mistakes', async () => {
 		const { result, requests, events } = await finish(['Oslo!', '{"city":"Oslo","people":"many"}', good], schema);
 		expect(result.output).toEqual(oslo);
 		expect(requests.map(({ messages }) => messages.at(-1)?.content)).toEqual([
@@ -50,25 +50,25 @@ describe('a reply to an outputSchema', () => {
 		expect(only(events, 'step')).toHaveLength(3);
 	});
 
-	test('is requested again at most twice, and then the run fails with the mistakes', async () => {
+	test('is requested again at most twice; then the run fails with the mistakes', async () => {
 		const { error, requests } = await fail(['a', 'b', 'c', good], schema);
 		expect(requests).toHaveLength(3);
 		expect(error).toMatchObject({ code: 'invalid_output', data: { issues: ['it is not JSON'] } });
 	});
 
-	test('counts repeated requests by the history, also in a continued run', async () => {
+	test('is requested again at most twice in total, even if the run is continued in between', async () => {
 		const { result } = await finish(['a', 'b', good], schema);
 		const { error, requests } = await fail(['c', good], schema, result.messages.slice(0, 5));
 		expect([error.code, requests.length]).toEqual(['invalid_output', 1]);
 	});
 
-	test('may be requested again twice for the next message too', async () => {
+	test('is requested again up to twice for each user message', async () => {
 		const { result } = await finish(['a', 'b', good], schema);
 		const next = [...result.messages, chat.userMessage('And now?')];
 		expect((await finish(['a', 'b', good], schema, next)).result.output).toEqual(oslo);
 	});
 
-	test('costs the sum of its tries', async () => {
+	test('has the usage of all its attempts in the result', async () => {
 		const usage = { inputTokens: 10, outputTokens: 5 };
 		const { result } = await finish(
 			[
@@ -80,7 +80,7 @@ describe('a reply to an outputSchema', () => {
 		expect(result.usage).toMatchObject({ inputTokens: 20, outputTokens: 10 });
 	});
 
-	test('is requested again within the turns and the budget of the run', async () => {
+	test('is not requested again beyond maxIterations', async () => {
 		const { error } = await fail(['a', good], { ...schema, maxIterations: 1 });
 		expect(error.code).toBe('max_iterations');
 	});
@@ -91,13 +91,13 @@ describe('a reply to an outputSchema', () => {
 		expect(result.output).toEqual(oslo);
 	});
 
-	test.each(['max_tokens', 'refusal'])('is unchanged and without an output after %s', async (stopReason) => {
+	test.each(['max_tokens', 'refusal'])('that ends with %s keeps its text but has no output', async (stopReason) => {
 		const { result } = await finish([{ text: '{"ci', stopReason }], schema);
 		expect(result).toMatchObject({ status: 'completed', text: '{"ci', metadata: { stopReason } });
 		expect(result).not.toHaveProperty('output');
 	});
 
-	test('has no output if the run stops for a person', async () => {
+	test('is not required if the run waits for a manual tool', async () => {
 		const manual = tool.define({ name: 'by_hand', description: '', inputSchema: v.object({}), manual: true });
 		const { result } = await finish([calling({ id: 'a', name: 'by_hand', input: {} })], { ...schema, tools: [manual] });
 		expect(result.status).toBe('awaiting_tools');
@@ -114,13 +114,13 @@ describe('a reply to an outputSchema', () => {
 		expect(requests[0]?.system).toMatch(/^Be brief\.\n\nAnswer with one JSON object.*\n\nAvailable skills/);
 	});
 
-	test('must not be null if the schema does not allow null', async () => {
+	test('must not contain null for a field if the schema does not allow null', async () => {
 		const outputSchema = { type: 'object', properties: { a: { type: 'string' } } };
 		const { result } = await finish(['{"a":null}', '{}'], { outputSchema });
 		expect(result.output).toEqual({});
 	});
 
-	test('requires a schema that can check replies', async () => {
+	test('is not requested if the outputSchema is invalid', async () => {
 		for (const [own, says] of [
 			[{ pattern: '(' }, 'pattern'],
 			[{ $ref: '#/nowhere' }, '$ref'],

@@ -47,7 +47,7 @@ test('the parts of a tool reach the history, the model and the readers unchanged
 	);
 });
 
-test('a run that halts keeps the parts of its result', async () => {
+test('a halted run keeps the parts of the result that halted it', async () => {
 	const halting = readTool('draw', () => halt('enough', parts([image])));
 	const { result } = await finish(script, { tools: [halting] });
 	expect([result.status, result.messages.at(-1)]).toEqual([
@@ -56,7 +56,7 @@ test('a run that halts keeps the parts of its result', async () => {
 	]);
 });
 
-test('images in results count for the budget, and their texts for the context limit', async () => {
+test('images in results count for the budget, and texts in results count for the context limit', async () => {
 	const count = async (parts: readonly MessagePart[]) =>
 		estimateRequest({ model: 'any' }, [{ role: 'tool', toolCallId: 'a', content: '', parts }]);
 	const text = chat.textPart('A dot.');

@@ -93,7 +93,7 @@ function faults(messages: readonly Message[], closed: boolean): string[] {
 
 const runs = { numRuns: 300 };
 
-test('ends any conversation with one terminal event that agrees with the result', async () => {
+test('the loop ends any conversation with one terminal event that agrees with the result', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(turn, { maxLength: 6 }), async (turns) => {
 			const { events, result, error } = await play(readScript(turns), { tools, maxIterations: 5 });
@@ -114,7 +114,7 @@ test('ends any conversation with one terminal event that agrees with the result'
 	);
 });
 
-test('keeps in any history at most one result for each call, directly after its assistant message and with a unique id', async () => {
+test('any final history has at most one result for each call, directly after its assistant message', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(turn, { maxLength: 6 }), async (turns) => {
 			const stored: Message[] = [];
@@ -131,7 +131,7 @@ test('keeps in any history at most one result for each call, directly after its 
 	);
 });
 
-test('emits the texts of the messages and the ids of the calls', async () => {
+test('the events have the same texts and call ids as the messages', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(turn, { maxLength: 6 }), async (turns) => {
 			const { events, result } = await play(readScript(turns), { tools, maxIterations: 5 });
@@ -151,7 +151,7 @@ test('emits the texts of the messages and the ids of the calls', async () => {
 	);
 });
 
-test('sends no call without a result, for any history', async () => {
+test('each request has a result for each call, for any history', async () => {
 	const unique = fc.uniqueArray(call, { maxLength: 3, selector: ({ id }) => id });
 	const message: fc.Arbitrary<Message> = fc.oneof(
 		fc.constant(chat.userMessage('Go on')),
@@ -167,7 +167,7 @@ test('sends no call without a result, for any history', async () => {
 	);
 });
 
-test('sends a shortened conversation whole from a user message on, and keeps all messages', async () => {
+test('a shortened conversation fits the limit and begins with a user message, and the history keeps all messages', async () => {
 	const unique = fc.uniqueArray(call, { maxLength: 3, selector: ({ id }) => id });
 	const words = fc.string({ maxLength: 400 });
 	const message: fc.Arbitrary<Message> = fc.oneof(

@@ -29,7 +29,7 @@ test('sends the recalled text before the newest user message, and keeps it out o
 	expect(events.map(({ type }) => type).indexOf('note')).toBe(1);
 });
 
-test('sends the recalled text, and after it all parts of the message', async () => {
+test('sends the recalled text before all parts of the message', async () => {
 	const image = chat.imagePart('https://example.com/a.png');
 	const { requests } = await finish(['Tea.'], { recall: async () => recalled }, [chat.userMessage([image])]);
 	expect(requests[0]?.messages).toEqual([told(image)]);
@@ -46,7 +46,7 @@ test('keeps the recalled text before its message, even if another message arrive
 	expect(requests[1]?.messages.at(-1)).toEqual(waiting[0]);
 });
 
-test('sends earlier recalled texts again, even without a new one', async () => {
+test('sends earlier recalled texts again, even if nothing new is recalled', async () => {
 	const before = [chat.userMessage('Hello'), chat.assistantMessage('Hi')];
 	const earlier = new Map([[0, recalled.text]]);
 	const { requests, events } = await finish(['Tea.'], { recall: () => ({ text: '', sources: [], earlier }) }, [
@@ -57,13 +57,13 @@ test('sends earlier recalled texts again, even without a new one', async () => {
 	expect(only(events, 'note')).toEqual([]);
 });
 
-test('sends the history and emits no note if nothing is recalled', async () => {
+test('sends the unchanged history and emits no note if nothing is recalled', async () => {
 	const { requests, events } = await finish(['Tea.'], { recall: () => undefined }, [question]);
 	expect(requests[0]?.messages).toEqual([question]);
 	expect(only(events, 'note')).toEqual([]);
 });
 
-test('warns of a failure, and continues the run without a recalled text', async () => {
+test('warns if recall fails, and continues the run without a recalled text', async () => {
 	const recall = () => Promise.reject(new RunletError('overloaded', 'The memory cannot be reached now.'));
 	const { requests, events } = await finish(['Tea.'], { recall }, [question]);
 	expect(requests[0]?.messages).toEqual([question]);
@@ -85,7 +85,7 @@ test('counts the recalled text for the context limit, and does not put it into a
 	expect(names(summed.requests.at(-1)?.messages).at(-1)).toContain('xxx');
 });
 
-test('does not wait for the recalled text after a cancellation', async () => {
+test('does not wait for recall after a cancellation', async () => {
 	const abort = new AbortController();
 	const recall = () => {
 		abort.abort();

@@ -35,7 +35,7 @@ describe('the registry', () => {
 		['chatgpt-4o-latest', 'openai'],
 		['grok-4', 'xai'],
 		['gemini-2.5-pro', 'gemini'],
-	])('finds for %s the provider %s', (model, provider) => {
+	])('maps the model %s to the provider %s', (model, provider) => {
 		expect(chat.detectProvider(model)).toBe(provider);
 	});
 
@@ -53,20 +53,20 @@ describe('the registry', () => {
 		expect(chat.detectProviderFrom(registry, 'llama3')).toBeUndefined();
 	});
 
-	test('passes the name in lower case to an entry', () => {
+	test('passes the model name in lower case to detect', () => {
 		const asked: string[] = [];
 		const entry = { ...own('a', 'x'), detect: (model: string) => asked.push(model) > 0 };
 		chat.detectProviderFrom([entry], 'My-Model');
 		expect(asked).toEqual(['my-model']);
 	});
 
-	test('appends the extras to the built-in entries', () => {
+	test('appends extra providers to the built-in providers', () => {
 		const extra = own('mine', 'mine/');
 		expect(chat.withProviders([extra])).toEqual([...chat.builtinProviders(), extra]);
 		expect(chat.withProviders([])).toEqual(chat.builtinProviders());
 	});
 
-	test('recognizes a prefix in any case, only at the beginning', () => {
+	test('recognizes a prefix in upper or lower case, but only at the beginning', () => {
 		const detect = chat.prefixDetector('Groq/');
 		expect([detect('groq/llama'), detect('GROQ/Llama'), detect('my-groq/')]).toEqual([true, true, false]);
 	});
@@ -95,7 +95,7 @@ describe('resolveRegistration', () => {
 });
 
 describe('a model without a usable provider', () => {
-	test('causes unknown_model with the list of configured providers', async () => {
+	test('fails with unknown_model, and the error lists the configured providers', async () => {
 		const options = { model: 'llama3', providers: [providers.demo(), own('proxy', 'gpt')] };
 		const error = await chat.runLoop(options, 'Hi').catch((thrown: unknown) => thrown);
 		expect(error).toMatchObject({ code: 'unknown_model' });
@@ -104,7 +104,7 @@ describe('a model without a usable provider', () => {
 		expect(String(error)).toContain('PROXY');
 	});
 
-	test('causes unknown_model if its provider is known but not configured', async () => {
+	test('fails with unknown_model if its provider is known but not configured', async () => {
 		const error = await chat.runLoop({ model: 'claude-x' }, 'Hi').catch((thrown: unknown) => thrown);
 		expect(error).toMatchObject({ code: 'unknown_model' });
 		expect(String(error)).toContain('Anthropic');
@@ -135,7 +135,7 @@ describe('dispatchChat', () => {
 		expect((await chat.dispatchChat(options, messages, tools))?.text).toBe('explicit');
 	});
 
-	test('asks the provider of the model without a chatFn', async () => {
+	test('calls the provider of the model if there is no chatFn', async () => {
 		expect((await chat.dispatchChat({ model: 'mine', providers: [registered] }, messages, tools))?.text).toBe(
 			'registered',
 		);
@@ -145,7 +145,7 @@ describe('dispatchChat', () => {
 		expect((await refusal(chat.dispatchChat({ model: 'claude-x' }, messages))).code).toBe('unknown_model');
 	});
 
-	test('uses chatStreamFn without a chatFn', async () => {
+	test('uses chatStreamFn if there is no chatFn', async () => {
 		const options = { model: 'mine', chatStreamFn: streaming('by stream') };
 		expect((await chat.dispatchChat(options, messages, tools))?.text).toBe('by stream');
 	});

@@ -14,7 +14,7 @@ const kinds: Record<string, (n: number) => { type: string; [field: string]: unkn
 			? { type: 'tool_use_start', id: 'a', name: 'echo' }
 			: { type: 'tool_use_input', id: 'a', partialInputJson: piece },
 	'calls without end': (n) => ({ type: 'tool_use_start', id: `a${n}`, name: piece }),
-	'a kind that nobody knows': () => ({ type: 'acme:data', data: piece }),
+	'deltas of an unknown kind': () => ({ type: 'acme:data', data: piece }),
 };
 
 /** Creates a model that streams 400 MB of one kind of delta. Returns the model and its state. */
@@ -31,8 +31,8 @@ function endless(make: (n: number) => { type: string; [field: string]: unknown }
 	return { seen, turn };
 }
 
-describe('a reply of 400 MB is broken off', () => {
-	test.each(Object.entries(kinds))('a reply of %s is broken off at its limit', async (_, make) => {
+describe('a reply over the size limit', () => {
+	test.each(Object.entries(kinds))('is broken off if it consists of %s', async (_, make) => {
 		const { seen, turn } = endless(make);
 		const { error, events, requests } = await fail([turn, 'never'], { fallbacks: ['scripted-b'] });
 		expect(error.code).toBe('reply_too_large');
@@ -44,7 +44,7 @@ describe('a reply of 400 MB is broken off', () => {
 		expect(events.at(-1)?.type).toBe('error');
 	});
 
-	test('a reply that ignores its signal is abandoned', async () => {
+	test('is abandoned if the model function ignores its signal', async () => {
 		const chatStreamFn: ChatOptions['chatStreamFn'] = async (_model, _messages, _system, _tools, onDelta) => {
 			for (let n = 0; n < 400; n++) await onDelta({ type: 'text', text: piece });
 			return { text: 'late', stopReason: 'end_turn' };
@@ -56,7 +56,7 @@ describe('a reply of 400 MB is broken off', () => {
 		expect(shown).toBeLessThan(9_000_000);
 	});
 
-	test('a whole reply is refused', async () => {
+	test('is refused if it arrives whole', async () => {
 		const usage = { inputTokens: 3, outputTokens: 5 };
 		const long = 'x'.repeat(9_000_000);
 		for (const reply of [
@@ -72,7 +72,7 @@ describe('a reply of 400 MB is broken off', () => {
 	});
 });
 
-test('the reported cost is charged', async () => {
+test('the reported cost of a reply over the limit is charged', async () => {
 	const told: unknown[] = [];
 	const meter: ChatOptions['meter'] = {
 		reserve: () => undefined,
@@ -96,7 +96,7 @@ test('the reported cost is charged', async () => {
 	]);
 });
 
-test('maxReplyBytes limits a reply in bytes of UTF-8', async () => {
+test('maxReplyBytes counts bytes of UTF-8', async () => {
 	for (const [text, bytes] of [
 		['abc', 3],
 		['äö', 4],

@@ -59,7 +59,7 @@ describe('a turn whose stream breaks off is restarted', () => {
 		expect(shownBy(events)).toBe('Whole.');
 	});
 
-	test('if it is a later turn, without running its interrupted call', async () => {
+	test('even if it is a later turn, and its interrupted call does not run', async () => {
 		const ran: unknown[] = [];
 		const half = async (_: unknown, onDelta: Take) => {
 			await onDelta({ type: 'tool_use_start', id: 'b', name: 'echo' });
@@ -76,7 +76,7 @@ describe('a turn whose stream breaks off is restarted', () => {
 		expect(result?.messages.filter(({ role }) => role === 'assistant')).toHaveLength(3);
 	});
 
-	test('with the same call id', async () => {
+	test('and can then use the same call id again', async () => {
 		const half = async (_: unknown, onDelta: Take) => {
 			await onDelta({ type: 'tool_use_start', id: 'a', name: 'echo' });
 			return undefined;
@@ -87,7 +87,7 @@ describe('a turn whose stream breaks off is restarted', () => {
 });
 
 describe('the limit of restarts', () => {
-	test('is maxRetries, including retries before a delta', async () => {
+	test('is maxRetries, which also counts retries before the first delta', async () => {
 		const { error, events, requests } = await played([cut(reset), httpError(503), cut(reset, 'Last'), 'never']);
 		expect(error?.code).toBe('network');
 		expect(requests).toHaveLength(3);
@@ -96,7 +96,7 @@ describe('the limit of restarts', () => {
 		expect(events.at(-1)?.type).toBe('error');
 	});
 
-	test('is 0 if maxRetries is 0, and then the shown part stays', async () => {
+	test('is 0 if maxRetries is 0, and the shown part of the reply stays', async () => {
 		const { error, events, requests } = await played([cut(reset), 'never'], { maxRetries: 0 });
 		expect(error?.code).toBe('network');
 		expect(requests).toHaveLength(1);
@@ -104,7 +104,7 @@ describe('the limit of restarts', () => {
 		expect(readText(events)).toBe('Half of');
 	});
 
-	test('is followed by a fallback', async () => {
+	test('is followed by a request to a fallback', async () => {
 		const options = { maxRetries: 0, fallbacks: ['scripted-b'] };
 		const { result, events, requests } = await played([cut(reset), 'Whole.'], options);
 		expect(result?.text).toBe('Whole.');
@@ -145,7 +145,7 @@ test('a cancellation before a restart ends the run, and the shown part stays', a
 });
 
 describe('the meter', () => {
-	test('charges the lost try before it reserves the next try, and the turn has the usage of both', async () => {
+	test('charges a failed attempt before it reserves the next attempt', async () => {
 		const told: unknown[] = [];
 		const meter: ChatOptions['meter'] = {
 			reserve: () => {
@@ -162,7 +162,7 @@ describe('the meter', () => {
 		expect(result?.steps[0]?.usage).toEqual({ inputTokens: 20, outputTokens: 4 });
 	});
 
-	test('ends the run if the meter refuses the next try, and the shown part stays', async () => {
+	test('ends the run if it refuses the next attempt, and the shown part stays', async () => {
 		let asked = 0;
 		const meter: ChatOptions['meter'] = {
 			reserve: () => {
@@ -178,7 +178,7 @@ describe('the meter', () => {
 	});
 });
 
-test('warnings of a restarted turn are emitted again, and stored once', async () => {
+test('warnings of a restarted turn are emitted again, but stored only once', async () => {
 	const stored: unknown[] = [];
 	const repeated: unknown[] = [];
 	const { events } = await played([cut(reset), 'Whole.'], {

@@ -24,8 +24,8 @@ describe('a temporary failure is retried if no delta was shown yet', () => {
 		['503', httpError(503)],
 		['529', httpError(529)],
 		['a lost connection, by its code', Object.assign(new Error('boom'), { code: 'ECONNRESET' })],
-		['a lost connection, as fetch tells it', networkError],
-		['a lost connection, as workerd tells it', new Error('Network connection lost.')],
+		['a lost connection, as fetch reports it', networkError],
+		['a lost connection, as workerd reports it', new Error('Network connection lost.')],
 		['rate_limited', new RunletError('rate_limited', 'slow down')],
 		['overloaded', new RunletError('overloaded', 'busy')],
 		['timeout', new RunletError('timeout', 'late')],
@@ -109,11 +109,11 @@ describe('the wait before a retry', () => {
 		['retry-after in seconds, in Headers', httpError(429, { headers: new Headers({ 'retry-after': '7' }) }), 7_000],
 		['retry-after in seconds, in a record', httpError(429, { headers: { 'retry-after': '7' } }), 7_000],
 		['retryAfter of a RunletError', new RunletError('rate_limited', 'wait', { retryAfter: 1.5 }), 1_500],
-	])('is the time of the provider: %s', async (_, failure, ms) => {
+	])('is the time that the provider requests: %s', async (_, failure, ms) => {
 		expect((await timed([failure, 'Hi'])).waited).toBe(ms);
 	});
 
-	test('is the time of the provider: retry-after as a date', async () => {
+	test('is the time that the provider requests: retry-after as a date', async () => {
 		vi.setSystemTime(new Date('2026-11-21T12:00:00Z'));
 		const headers = new Headers({ 'retry-after': 'Sat, 21 Nov 2026 12:00:09 GMT' });
 		expect((await timed([httpError(503, { headers }), 'Hi'])).waited).toBe(9_000);
@@ -122,7 +122,7 @@ describe('the wait before a retry', () => {
 	test.each([
 		['in an error of its own', (seconds: number) => httpError(429, { headers: { 'retry-after': String(seconds) } })],
 		['in the data of a RunletError', (retryAfter: number) => new RunletError('overloaded', 'wait', { retryAfter })],
-	])('is at most a minute; for a longer wait the call fails at once: %s', async (_, failure) => {
+	])('is at most a minute; if the provider requests more, the call fails at once: %s', async (_, failure) => {
 		const waited = await timed([failure(60), 'Hi']);
 		expect([waited.result?.text, waited.waited]).toEqual(['Hi', 60_000]);
 		const refused = await timed([failure(61), 'never']);
@@ -132,7 +132,7 @@ describe('the wait before a retry', () => {
 		expect(other.requests.map(({ model }) => model)).toEqual(['scripted', 'scripted-b']);
 	});
 
-	test('is zero for a date in the past', async () => {
+	test('is zero if the requested date is in the past', async () => {
 		const headers = new Headers({ 'retry-after': 'Sat, 21 Nov 2020 12:00:09 GMT' });
 		expect((await timed([httpError(503, { headers }), 'Hi'])).waited).toBe(0);
 	});
@@ -146,7 +146,7 @@ test('the usage includes failed tries', async () => {
 	expect(error?.data?.usage).toEqual({ inputTokens: 30 });
 });
 
-test('a failure has the model and the status, and the error of other code as its cause', async () => {
+test('the error of a failed request names the model and the status, and has the original error as its cause', async () => {
 	const failure = httpError(400);
 	const { error } = await settled(fail([failure]));
 	expect(error.message).toContain('scripted');
@@ -176,12 +176,12 @@ describe('fallbacks', () => {
 		expect(error?.code).toBe('auth');
 	});
 
-	test('fail the run with the error of the last model', async () => {
+	test('end the run with the error of the last model if all models fail', async () => {
 		const { error } = await timed([busy, busy, httpError(429)], { fallbacks: models, maxRetries: 0 });
 		expect(error?.code).toBe('rate_limited');
 	});
 
-	test('are tried anew in the next turn, which begins with the first model', async () => {
+	test('apply to one turn: the next turn begins with the first model again', async () => {
 		const script = [busy, calling(echoCall('a')), 'Hi'];
 		const { requests } = await timed(script, { fallbacks: models, maxRetries: 0, tools: [echo] });
 		expect(requests.map(({ model }) => model)).toEqual(['scripted', 'scripted-b', 'scripted']);
@@ -199,7 +199,7 @@ describe('fallbacks', () => {
 		expect(lost.error?.data?.usage).toEqual({ inputTokens: 111_111 });
 	});
 
-	test('are not asked if the model answers', async () => {
+	test('are not used if the model answers', async () => {
 		const { requests } = await settled(finish(['Hi'], { fallbacks: models }));
 		expect(requests).toHaveLength(1);
 	});

@@ -54,7 +54,7 @@ describe('the four loops', () => {
 		expect(requests[0]).toMatchObject({ messages: history });
 	});
 
-	test('onDelta gets the deltas of all turns in order, with a stop at the end of each, and no events of the loop', async () => {
+	test('onDelta gets the deltas and the stop of each turn in order, but no events of the loop', async () => {
 		const deltas: RunEvent[] = [];
 		await chat.runLoopStream(options(), 'Look.', (delta) => {
 			deltas.push(delta);
@@ -219,7 +219,7 @@ describe('a question', () => {
 	const asking = calling(echoCall('e'), { id: 'q', name: 'ask', input: {} });
 	const question = { callId: 'q', question: 'Which size?', options: { choices: ['S', 'M'] } };
 
-	test('stops the run as awaiting_user, and is in the result and in the event', async () => {
+	test('stops the run as awaiting_user, and appears in the result and in the last event', async () => {
 		const { result, events, requests } = await finish([asking, 'never'], { tools: [echo, ask] });
 		expect(result).toMatchObject({ status: 'awaiting_user', metadata: { question } });
 		expect(events.at(-1)).toMatchObject({ type: 'awaiting', status: 'awaiting_user', question });
@@ -231,7 +231,7 @@ describe('a question', () => {
 		expect(results(result.messages)).toEqual([['e', 'e']]);
 	});
 
-	test('is answered by the result of its call, from which the run continues', async () => {
+	test('is answered by a result of its call, and then the run continues', async () => {
 		const first = await finish([asking], { tools: [echo, ask] });
 		const answer = chat.toolResultMessage({ id: 'q', output: 'M', isError: false });
 		const { result, requests } = await finish(['Size M.'], { tools: [echo, ask] }, [...first.result.messages, answer]);
@@ -242,13 +242,13 @@ describe('a question', () => {
 		]);
 	});
 
-	test('has no options without options of the tool', async () => {
+	test('has no options if the tool passes none', async () => {
 		const plain = readTool('ask', () => askUser('Why?'));
 		const { result } = await finish([calling({ id: 'q', name: 'ask', input: {} })], { tools: [plain] });
 		expect(result.metadata.question).toEqual({ callId: 'q', question: 'Why?' });
 	});
 
-	test('keeps further sequential tools from beginning', async () => {
+	test('keeps the later sequential calls of its turn from running', async () => {
 		let ran = 0;
 		const charge = readTool('charge', () => ++ran, { sequential: true });
 		const turn = calling({ id: 'q', name: 'ask', input: {} }, { id: 'c', name: 'charge', input: {} });
@@ -321,7 +321,7 @@ describe('a manual tool', () => {
 		]);
 	});
 
-	test('waits for the other answers without a request to the model', async () => {
+	test('delays the next request until all manual calls have results', async () => {
 		const first = await finish([turn], { tools });
 		const messages = [...first.result.messages, chat.toolResultMessage({ id: 'm', output: 1, isError: false })];
 		const { result, requests } = await finish(['never'], { tools }, messages);
@@ -329,7 +329,7 @@ describe('a manual tool', () => {
 		expect(result).toMatchObject({ status: 'awaiting_tools', metadata: { manualToolCalls: open.slice(1) } });
 	});
 
-	test('is a tool without a function', async () => {
+	test('is any tool without a function', async () => {
 		const bare = readTool('bare', undefined);
 		const { result } = await finish([calling({ id: 'b', name: 'bare', input: {} })], { tools: [bare] });
 		expect(result.status).toBe('awaiting_tools');
@@ -347,7 +347,7 @@ describe('a manual tool', () => {
 });
 
 describe("mode 'manual'", () => {
-	test('stops with all calls open', async () => {
+	test('stops the run with all calls open', async () => {
 		let ran = 0;
 		const count = readTool('count', () => ++ran);
 		const turn = calling({ id: 'a', name: 'count', input: {} }, { id: 'b', name: 'by_hand', input: {} });
@@ -364,7 +364,7 @@ describe("mode 'manual'", () => {
 		expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
 	});
 
-	test('leaves calls open that would run in mode auto', async () => {
+	test('leaves calls open, and a later run in mode auto runs them', async () => {
 		const first = await finish([calling(echoCall('a'))], { tools: [echo], mode: 'manual' });
 		const { result } = await finish(['Done.'], { tools: [echo] }, first.result.messages);
 		expect(results(result.messages)).toEqual([['a', 'a']]);

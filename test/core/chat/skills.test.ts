@@ -23,7 +23,7 @@ describe('the loop with skills', () => {
 		expect((await finish(['Hi'], { skills })).requests[0]?.system).toBe(skill.buildIndex(skills));
 	});
 
-	test('sends no index and no skill tool without skills', async () => {
+	test('sends no index and no skill tools if the list of skills is empty', async () => {
 		const { requests } = await finish(['Hi'], { skills: [] });
 		expect(requests[0]).toMatchObject({ system: undefined, tools: undefined });
 	});
@@ -51,13 +51,13 @@ describe('the loop with skills', () => {
 		expect(result.messages[2]).toMatchObject({ content: 'Unknown skill: nope', isError: false });
 	});
 
-	test("prefers skillContext to the model's context for apply_skill", async () => {
+	test("lets skillContext override the model's ctx for apply_skill", async () => {
 		const said = call('apply_skill', { name: 'greet', ctx: { sender: 'the model', place: 'Rome' } });
 		const { result } = await finish([said, 'Done.'], { skills, skillContext: { sender: 'Ada' } });
 		expect(results(result.messages)).toEqual([['a', 'Dear Ada, from Rome']]);
 	});
 
-	test('refuses a tool of the caller that has the name of a skill tool, as duplicate_tool', async () => {
+	test("refuses a caller's tool with the name of a skill tool as duplicate_tool", async () => {
 		const own = { name: 'read_skill', inputSchema: {}, fn: () => '' };
 		expect((await fail(['never'], { skills, tools: [own] })).error.code).toBe('duplicate_tool');
 	});
@@ -70,7 +70,7 @@ describe('a skill resolver in the loop', () => {
 		expect(requests[0]?.system).toBe(skill.buildIndex([refund]));
 	});
 
-	test('adds search_skills if it can search, and advertises only the skills that are always on', async () => {
+	test('adds search_skills if it can search, and then lists only the alwaysOn skills', async () => {
 		const skillResolver = skill.searchableResolver(skills, { alwaysOn: ['greet'] });
 		const { requests, result } = await finish([call('read_skill', { name: 'refund' }), 'Done.'], { skillResolver });
 		expect(requests[0]?.tools?.map(({ name }) => name)).toContain('search_skills');
@@ -78,7 +78,7 @@ describe('a skill resolver in the loop', () => {
 		expect(results(result.messages)).toEqual([['a', 'Check the receipt.']]);
 	});
 
-	test('lists its skills before each turn, with the messages, the system prompt and the model', async () => {
+	test('is called before each turn with the messages, the system prompt and the model', async () => {
 		const asked: { messages: number; system: unknown; model: string }[] = [];
 		const skillResolver = {
 			...skill.inMemoryResolver(skills),
@@ -99,7 +99,7 @@ describe('a skill resolver in the loop', () => {
 		]);
 	});
 
-	test('gets the history from the user message on', async () => {
+	test('gets the messages of the run, beginning with the user message', async () => {
 		const seen: unknown[] = [];
 		const skillResolver = {
 			...skill.inMemoryResolver(skills),

@@ -21,7 +21,7 @@ const call = (id: string, how?: string) => ({ id, name: 'remember', input: how =
 const tools = [remember];
 
 describe('the state of tools', () => {
-	test('lasts between calls, and between runs if the caller stores it', async () => {
+	test('is kept between calls, and between runs if the caller passes a store', async () => {
 		const state = tool.inMemoryState();
 		const options = { tools, context: { state } };
 		const { result } = await finish([calling(call('a')), calling(call('b')), 'Done.'], options);
@@ -54,7 +54,7 @@ describe('the state of tools', () => {
 		expect(await state.get('count')).toBe(1);
 	});
 
-	test('shows a call the changes of sequential calls, but no changes of parallel calls', async () => {
+	test('includes the changes of earlier sequential calls, but no changes of parallel calls', async () => {
 		const three = calling(call('a'), call('b'), call('c'));
 		const { result } = await finish([three, 'Done.'], { tools });
 		expect(results(result.messages).map(([, count]) => count)).toEqual([1, 1, 1]);
@@ -76,7 +76,7 @@ describe('the state of tools', () => {
 	});
 });
 
-test('passes the env of a run to its tools and to their availability checks', async () => {
+test('a run passes its env to its tools and to their availability checks', async () => {
 	const env = { TOKEN: 'secret' };
 	const reveal = tool.define({
 		name: 'reveal',
@@ -93,7 +93,7 @@ test('passes the env of a run to its tools and to their availability checks', as
 	expect(results(without.messages)[0]?.[1]).toMatch(/^There is no tool named reveal/);
 });
 
-test('calls the function of the system prompt before each turn, with the metadata and the current skill context', async () => {
+test('a system prompt function is called before each turn with the metadata and the current skill context', async () => {
 	let sender = 'Ada';
 	const { requests } = await finish([calling(call('a')), 'Done.'], {
 		tools,

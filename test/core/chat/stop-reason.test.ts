@@ -3,7 +3,7 @@ import { chat } from '../../../src/core/index.ts';
 import { calling, echo, echoCall, fail, finish, only, readText, readTool } from './support.ts';
 
 describe('max_tokens', () => {
-	test('ends the run, and does not run a cut-off call', async () => {
+	test('ends the run, and a cut-off call does not run', async () => {
 		let ran = 0;
 		const count = readTool('count', () => ++ran);
 		const cut = { id: 'a', name: 'count', input: '{"text": "unfin' };
@@ -40,7 +40,7 @@ describe('other stop reasons', () => {
 		expect((await fail([pause, pause, pause], { maxIterations: 2 })).error.code).toBe('max_iterations');
 	});
 
-	test('a refusal keeps no calls and runs no calls', async () => {
+	test('a refusal drops the calls of its reply', async () => {
 		let ran = 0;
 		const count = readTool('count', () => ++ran);
 		const { result } = await finish(
@@ -67,12 +67,12 @@ describe('other stop reasons', () => {
 });
 
 describe('a reply', () => {
-	test('that breaks off is interrupted', async () => {
+	test('that breaks off fails with interrupted', async () => {
 		const { error } = await fail([undefined], { maxRetries: 0 });
 		expect(error.code).toBe('interrupted');
 	});
 
-	test('that breaks off after some text is interrupted after all retries, and the text stays shown', async () => {
+	test('that breaks off after some text fails with interrupted, and the text stays shown', async () => {
 		const cut: Parameters<typeof fail>[0][number] = async (_, onDelta) => {
 			await onDelta({ type: 'text', text: 'Once upon' });
 			return undefined;
@@ -124,7 +124,7 @@ describe('usage', () => {
 		expect(result.usage).toEqual(usage);
 	});
 
-	test('includes the turn of a failure and the previous turns', async () => {
+	test('includes the failed turn and the turns before it', async () => {
 		const broken = Object.assign(new Error('reset'), { code: 'ECONNRESET' });
 		const { error } = await fail(
 			[

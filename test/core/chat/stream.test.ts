@@ -89,7 +89,7 @@ describe('toStream', () => {
 		expect(bytes.endsWith('\n\n')).toBe(true);
 	});
 
-	test('joins the available pieces of a text', async () => {
+	test('joins the pieces of a text that are available together', async () => {
 		const pieces = (...all: readonly string[]) => all.map((text) => ({ type: 'text', text }));
 		const { promise: isRead, resolve: goOn } = Promise.withResolvers<void>();
 		const run = start([

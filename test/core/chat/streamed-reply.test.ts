@@ -30,7 +30,7 @@ describe('deltas', () => {
 		expect((await streamed(deltas, 'a')).map(({ type }) => type)).toEqual(['text', 'stop']);
 	});
 
-	test('of unknown kinds are passed on without an effect', async () => {
+	test('of unknown kinds are passed on and have no other effect', async () => {
 		const unknown = { type: 'acme:citation', url: 'https://example.org' };
 		const events = await streamed([unknown, { type: 'text', text: 'a' }], 'a');
 		expect(events[0]).toEqual(unknown);
@@ -78,7 +78,7 @@ describe('deltas', () => {
 		},
 	);
 
-	test('are dropped after the end of their request', async () => {
+	test('are dropped if they arrive after the end of their request', async () => {
 		let late: () => void = () => {};
 		const { events, result } = await finish(
 			[
@@ -103,7 +103,7 @@ describe('deltas', () => {
 		expect(events.map(({ type }) => type)).toEqual(['text', 'stop']);
 	});
 
-	test('become the text of a reply without a text', async () => {
+	test('become the text of a reply that has no text itself', async () => {
 		const { result } = await finish([
 			{
 				deltas: [
@@ -124,7 +124,7 @@ describe('two calls with one id', () => {
 		{ type: 'tool_use_end', id },
 	]);
 
-	test('are distinct in the history: the later call gets a suffix, and each has its own result', async () => {
+	test('get different ids in the history, and each call has its own result', async () => {
 		const { result, requests } = await finish([calling(...same), 'Done.'], { tools: [echo] });
 		const answered = results(result.messages);
 		expect(answered.map(([, content]) => content)).toEqual(['one', 'two', 'three']);
@@ -134,7 +134,7 @@ describe('two calls with one id', () => {
 		expect(requests[1]?.messages).toEqual(result.messages.slice(0, -1));
 	});
 
-	test('are distinct in the deltas, with the ids of the history', async () => {
+	test('have the same different ids in the deltas as in the history', async () => {
 		const { events, result } = await finish([{ ...calling(...same), deltas }, 'Done.'], { tools: [echo] });
 		const ids = results(result.messages).map(([id]) => id);
 		expect(only(events, 'tool_use_start').map(({ id }) => id)).toEqual(ids);
@@ -143,7 +143,7 @@ describe('two calls with one id', () => {
 		expect(only(events, 'tool_result').map(({ id }) => id)).toEqual(ids);
 	});
 
-	test('keep the id in two turns, where a result belongs to the nearest earlier assistant message', async () => {
+	test('keep their id if they are in different turns', async () => {
 		const { result, requests } = await finish([calling(echoCall('a', 'one')), calling(echoCall('a', 'two')), 'Done.'], {
 			tools: [echo],
 		});
@@ -154,7 +154,7 @@ describe('two calls with one id', () => {
 		expect(requests[2]?.messages).toEqual(result.messages.slice(0, -1));
 	});
 
-	test('without an id get one each, which is the same in the deltas and in the history', async () => {
+	test('get a new id each if their id is empty', async () => {
 		const nameless = [echoCall('', 'one'), echoCall('', 'two')];
 		const starts = nameless.map(({ id, name }) => ({ type: 'tool_use_start', id, name }));
 		const { events, result } = await finish([{ ...calling(...nameless), deltas: starts }, 'Done.'], { tools: [echo] });

@@ -6,12 +6,12 @@ import { echo, fail, finish, only, readText, type Script, settled } from './supp
 
 afterEach(() => void vi.useRealTimers());
 
-describe('compact', () => {
+describe('contextFull: compact', () => {
 	/** Ten groups of 1,008 tokens each. */
 	const long = Array.from({ length: 10 }, (_, n) => [user(`q${n}`, 2_000), says(`a${n}`, 2_000)]).flat();
 	const history = [...long, user('now')];
 
-	test('replaces the oldest groups by a summary before the first message that is still sent', async () => {
+	test('replaces the oldest messages by a summary before the first message that is still sent', async () => {
 		const { requests, result, events } = await finish(['Ada has 3 cats.', 'fine'], compact(10_000), [rule, ...history]);
 		const summary = result.messages.find((one) => one.role === 'system' && one.summary === true);
 		expect(summary?.content).toContain('Ada has 3 cats.');
@@ -41,7 +41,7 @@ describe('compact', () => {
 		expect(kinds.slice(1, 6)).toEqual(['context_compacted', 'text', 'turn.restarted', 'context_compacted', 'text']);
 	});
 
-	test('sends the summarized messages as material, without tools, system prompt or schema', async () => {
+	test('requests the summary without the tools, the system prompt and the schema of the run', async () => {
 		const call = chat.assistantMessage('I look.', [{ id: 'x', name: 'look', input: { at: 'the moon' } }]);
 		const output = `cheese${'e'.repeat(9_000)}`;
 		const done = chat.toolResultMessage({ id: 'x', output, isError: true });
@@ -67,7 +67,7 @@ describe('compact', () => {
 		expect(text.length).toBeLessThan(36_000);
 	});
 
-	test('shows no text of the summary, and counts its usage in the run but in no turn', async () => {
+	test('does not show the summary, and counts its usage in the run but not in a turn', async () => {
 		const script = [
 			{ text: 'Short.', usage: { inputTokens: 50 } },
 			{ text: 'fine', usage: { inputTokens: 7 } },
@@ -101,7 +101,7 @@ describe('compact', () => {
 		expect(result.messages.slice(0, -1).at(-1 - behind)).toBe(summary?.message);
 	});
 
-	test('sends no message before the summary in the next run', async () => {
+	test('does not send the summarized messages in the next run', async () => {
 		const first = await finish(['Short.', 'fine'], compact(10_000), [rule, ...history]);
 		const messages: Message[] = JSON.parse(JSON.stringify([...first.result.messages, user('next')]));
 		const { requests, events } = await finish(['fine'], compact(10_000), messages);
@@ -111,7 +111,7 @@ describe('compact', () => {
 		expect(only(events, 'warning')).toEqual([]);
 	});
 
-	test('replaces an earlier summary and the later messages by the next summary', async () => {
+	test('includes an earlier summary in the next summary, which replaces it', async () => {
 		const earlier: Message = { role: 'system', content: 'Ada has 3 cats.', summary: true };
 		const { requests, result } = await finish(['And a dog.', 'fine'], compact(10_000), [
 			user('old'),
@@ -127,7 +127,7 @@ describe('compact', () => {
 		expect(result.messages).toContainEqual(earlier);
 	});
 
-	test('summarizes a long conversation in pieces, each with the summary so far', async () => {
+	test('summarizes a long conversation in pieces, each piece together with the summary so far', async () => {
 		const parts = Array.from({ length: 40 }, (_, n) => [user(`p${n}`, 400), says(`r${n}`, 4)]).flat();
 		const answers = ['one', 'two', 'three', 'four', 'five'];
 		let usage: unknown;
@@ -166,7 +166,7 @@ describe('compact', () => {
 		expect(asked.join()).not.toContain('p3 ');
 	});
 
-	test('allows a summary more time than it allows the first event of a stream', async () => {
+	test('gives a summary more time than firstEventMs', async () => {
 		vi.useFakeTimers();
 		const slow: Script[number] = () => new Promise((resolve) => setTimeout(() => resolve('Short.'), 30_000));
 		const options = { ...compact(10_000), timeouts: { firstEventMs: 1_000 }, maxRetries: 0 };
@@ -174,7 +174,7 @@ describe('compact', () => {
 		expect(requests[1]?.messages[0]).toMatchObject({ summary: true });
 	});
 
-	test('lowers the reasoning effort, because thinking counts as output', async () => {
+	test('requests the summary with low reasoning effort, because thinking counts as output', async () => {
 		const { requests } = await finish(['Short.', 'fine'], { ...compact(10_000), reasoningEffort: 'high' }, history);
 		expect(requests.map(({ options }) => options?.reasoningEffort)).toEqual(['low', 'high']);
 	});
@@ -192,7 +192,7 @@ describe('compact', () => {
 		expect(result.usage.inputTokens).toBe(57);
 	});
 
-	test('sends fewer messages with a long summary, or leaves out a summary that does not fit', async () => {
+	test('sends fewer messages if the summary is long, and no summary if it does not fit', async () => {
 		const less = await finish(['S'.repeat(30_000), 'fine'], compact(10_000), history);
 		expect(less.requests[1]?.messages.at(0)).toMatchObject({ summary: true });
 		expect(codes(only(less.events, 'warning')).slice(0, 1)).toEqual(['context_compacted']);
@@ -208,7 +208,7 @@ describe('compact', () => {
 		expect(error.data?.usage).toMatchObject({ inputTokens: 50 });
 	});
 
-	test('asks a fallback for the summary, and warns', async () => {
+	test('asks a fallback for the summary if the model fails, and warns', async () => {
 		const gone = new RunletError('network', 'gone');
 		const options = { ...compact(10_000), maxRetries: 0, fallbacks: ['scripted-2'] };
 		const { requests, events } = await finish([gone, 'Short.', 'fine'], options, history);
@@ -216,7 +216,7 @@ describe('compact', () => {
 		expect(codes(only(events, 'warning'))).toEqual(['fallback', 'context_compacted']);
 	});
 
-	test('requests no summary if it has no room, but sends only the newest group or fails', async () => {
+	test('requests no summary if the newest group leaves no room for a summary', async () => {
 		const tight = await finish(['fine'], compact(600), [...long, user('now', 2_200)]);
 		expect(names(tight.requests[0]?.messages)).toEqual(['now']);
 		const { error, requests } = await fail(['never'], compact(600), [...long, user('now', 3_000)]);

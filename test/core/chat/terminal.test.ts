@@ -58,8 +58,8 @@ const paths: Record<string, Path> = {
 	},
 };
 
-describe('one terminal event at the end', () => {
-	test.each(Object.entries(paths))('ends a run on %s', async (_, { script, ends, options }) => {
+describe('exactly one terminal event', () => {
+	test.each(Object.entries(paths))('ends a run with %s', async (_, { script, ends, options }) => {
 		const { events, result, error } = await play(script, { tools, ...options });
 		expect(endings(events).map(({ type }) => type)).toEqual([ends]);
 		expect(events.at(-1)?.type).toBe(ends);
@@ -100,7 +100,7 @@ describe('run never throws synchronously', () => {
 		},
 	);
 
-	test('rejects options and messages of a wrong type', async () => {
+	test('rejects the result if options and messages have a wrong type', async () => {
 		const nothing: { options?: ChatOptions; messages?: Message[] } = JSON.parse('{}');
 		// @ts-expect-error a caller in JavaScript may pass any value
 		const run = chat.run(nothing.options, nothing.messages);

@@ -6,7 +6,7 @@ const breaks = readTool('breaks', () => {
 	throw new Error('No luck.');
 });
 
-test('shows readers the text of showThrown before the result, and keeps it out of messages and requests', async () => {
+test('the text of showThrown reaches readers before the result, but no message and no request', async () => {
 	const thrown: unknown[] = [];
 	const { events, requests, result } = await finish([calling(call), 'done'], {
 		tools: [breaks],

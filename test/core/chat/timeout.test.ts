@@ -17,7 +17,7 @@ describe('the first event', () => {
 		expect(Date.now() - start).toBeLessThan(2_000);
 	});
 
-	test('is retried if it is late, because nothing was shown', async () => {
+	test('causes a retry if it is late, because nothing was shown yet', async () => {
 		const again = ({ options }: Requests[number]) => (options?.signal?.aborted ? 'aborted' : 'Hi');
 		const { result, requests } = await settled(play([never, again], { timeouts: { firstEventMs: 1_000 } }));
 		expect(result?.text).toBe('Hi');
@@ -54,13 +54,13 @@ describe('the pause between two events', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('is not exceeded by a slow but steady stream', async () => {
+	test('stays within the limit in a slow but steady stream', async () => {
 		const options = { timeouts: { idleMs: 1_000, firstEventMs: 1_000 } };
 		const { result } = await settled(play([trickle(Array<number>(50).fill(900))], options));
 		expect(result?.text).toBe('a'.repeat(50));
 	});
 
-	test('ends with any event, even a dropped one', async () => {
+	test('ends with any event, even an event that is dropped', async () => {
 		const script = async (_: unknown, onDelta: (delta: { type: string }) => unknown) => {
 			for (let n = 0; n < 5; n++) {
 				await onDelta({ type: 'text', ...{ text: '' } });
@@ -71,7 +71,7 @@ describe('the pause between two events', () => {
 		expect((await settled(play([script], { timeouts: { idleMs: 1_000 } }))).result?.text).toBe('Hi');
 	});
 
-	test('does not include the time that a slow reader holds back the provider', async () => {
+	test('does not include the time for which a slow reader holds back the provider', async () => {
 		const model = providers.scripted([
 			async (_, onDelta) => {
 				for (let n = 0; n < 5_000; n++) await onDelta({ type: 'text', text: 'a' });
@@ -106,7 +106,7 @@ describe('a tool', () => {
 		expect(aborted).toEqual([true]);
 	});
 
-	test('has its own time limit', async () => {
+	test('has its whole time limit for each call', async () => {
 		const slow = readTool(
 			'slow',
 			async () => {
@@ -124,7 +124,7 @@ describe('a tool', () => {
 });
 
 describe('the run', () => {
-	test('ends with timeout after runMs, in any state', async () => {
+	test('ends with timeout after runMs, during a tool call or a request', async () => {
 		const slow = readTool('slow', never);
 		const script = [calling({ id: 'a', name: 'slow', input: {} }), 'never'];
 		for (const options of [{ tools: [slow] }, { chatStreamFn: never }]) {
@@ -134,7 +134,7 @@ describe('the run', () => {
 		}
 	});
 
-	test('accepts infinite times', async () => {
+	test('accepts Infinity for each timeout', async () => {
 		const timeouts = { firstEventMs: Infinity, idleMs: Infinity, toolMs: Infinity, runMs: Infinity };
 		const late = async () => {
 			await after(10_000);

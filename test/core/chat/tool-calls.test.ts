@@ -75,7 +75,7 @@ describe('a failed call becomes an isError result, and the run continues', () =>
 });
 
 describe('the calls of one turn', () => {
-	test('run together', async () => {
+	test('run concurrently', async () => {
 		const arrive = meeting(3);
 		const meet = readTool('meet', arrive);
 		const script = [calling(call('a', 'meet'), call('b', 'meet'), call('c', 'meet')), 'Done.'];
@@ -87,7 +87,7 @@ describe('the calls of one turn', () => {
 		]);
 	});
 
-	test('of sequential tools run after all other calls, one at a time, in their order', async () => {
+	test('of sequential tools run after all other calls, one at a time and in order', async () => {
 		const order: string[] = [];
 		const work = (kind: string) => async (input: unknown) => {
 			const { id } = v.parse(v.object({ id: v.string() }), input);
@@ -115,7 +115,7 @@ describe('the calls of one turn', () => {
 		]);
 	});
 
-	test('have their results in the order of the calls, in whatever order they end', async () => {
+	test('have their results in the order of the calls, whichever call ends first', async () => {
 		const second = Promise.withResolvers<void>();
 		const first = readTool('first', async () => {
 			await second.promise;
@@ -165,7 +165,7 @@ describe('a tool', () => {
 		]);
 	});
 
-	test('gets its call, its session, its run and the facts of the caller', async () => {
+	test('gets the call id, the session id, the run id and the skill context', async () => {
 		const seen: unknown[] = [];
 		const look = readTool('look', (_, context) => seen.push(context));
 		const context = { sessionId: 's', runId: 'r', skillContext: { sender: 'Ada' } };
@@ -184,7 +184,7 @@ describe('a tool', () => {
 		expect(seen).toEqual([expect.any(AbortSignal)]);
 	});
 
-	test('gets its arguments in the order of inputSchema.properties if it is a plain record', async () => {
+	test('that is a plain record gets its arguments in the order of inputSchema.properties', async () => {
 		const got: unknown[][] = [];
 		const plain = {
 			name: 'plain',
@@ -202,11 +202,11 @@ describe('a tool', () => {
 		expect(results(result.messages)).toEqual([['a', 42]]);
 	});
 
-	test('with the name of another tool is refused as duplicate_tool before a request', async () => {
+	test('with the name of another tool is refused as duplicate_tool before any request', async () => {
 		await expect(finish(['never'], { tools: [echo, echo] })).rejects.toMatchObject({ code: 'duplicate_tool' });
 	});
 
-	test('has its calls and results in the steps of their turns', async () => {
+	test('has its result directly after the assistant message that called it', async () => {
 		const script = [calling(echoCall('a')), calling(echoCall('b'), echoCall('c')), 'Done.'];
 		const { result } = await finish(script, { tools: [echo] });
 		expect(result.messages.map(({ role }) => role)).toEqual([
@@ -221,7 +221,7 @@ describe('a tool', () => {
 	});
 });
 
-test('a note that comes while a result is being stored is shown after the result, as in the store', async () => {
+test('a note that arrives while a result is being stored is shown after that result', async () => {
 	const storing = createDeferred<void>();
 	const said = createDeferred<void>();
 	const stored: [id: string, notes: number][] = [];

@@ -15,12 +15,12 @@ const search = (id: string, query: string) => calling({ id, name: 'search_tools'
 const sent = (requests: Requests) => requests.map(({ tools }) => (tools ?? []).map(({ name }) => name));
 
 describe('a run with many tools', () => {
-	test('sends 40 tools without a search', async () => {
+	test('sends up to 40 tools without a search tool', async () => {
 		const { requests } = await finish(['done'], { tools: numbered(40) });
 		expect(sent(requests)).toEqual([numbered(40).map(({ name }) => name)]);
 	});
 
-	test('searches more tools than maxSentTools, and sends at most that many', async () => {
+	test('offers a search if there are more tools than maxSentTools, and sends at most that many found tools', async () => {
 		const tools = numbered(6);
 		const few = await finish(['done'], { tools, maxSentTools: 6 });
 		expect(sent(few.requests)).toEqual([tools.map(({ name }) => name)]);
@@ -29,7 +29,7 @@ describe('a run with many tools', () => {
 		expect(sent(many.requests)[1]).toHaveLength(6);
 	});
 
-	test('sends found tools from the next turn on, after the other tools and in the order of finding', async () => {
+	test('sends found tools from the next turn on, after the other tools and in the order of their discovery', async () => {
 		const { requests, result } = await finish(
 			[search('a', 'Sending!'), search('b', 'letter'), calling({ id: 'c', name: 'send_email', input: {} }), 'done'],
 			{ tools: many },
@@ -55,7 +55,7 @@ describe('a run with many tools', () => {
 		]);
 	});
 
-	test('finds the tools of the history in the next run', async () => {
+	test('sends the tools that the history found in the next run too', async () => {
 		const first = await finish([search('a', 'email'), 'done'], { tools: many });
 		const next = await finish(['done'], { tools: many }, [
 			...first.result.messages,
@@ -64,7 +64,7 @@ describe('a run with many tools', () => {
 		expect(sent(next.requests)).toEqual([['search_tools', 'send_email']]);
 	});
 
-	test('sends at most 40 found tools; of more it keeps the newest half, in order', async () => {
+	test('sends at most 40 found tools, and keeps only the newer half if more are found', async () => {
 		const tools = numbered(100);
 		const script = Array.from({ length: 9 }, (_, n) =>
 			search(
@@ -82,7 +82,7 @@ describe('a run with many tools', () => {
 		expect(lists.at(-1)).toContain('tool_99');
 	});
 
-	test('does not send tools that were found only by left-out messages', async () => {
+	test('does not send tools that were found only in left-out messages', async () => {
 		const first = await finish([search('a', 'email'), 'done'], { tools: many }, [chat.userMessage('x'.repeat(4_000))]);
 		const next = [...first.result.messages, chat.userMessage('Go on.')];
 		const options = { tools: many, contextFull: 'truncate', maxContextTokens: 900 } as const;
@@ -123,7 +123,7 @@ describe('a run with many tools', () => {
 		expect(results(result.messages)).toMatchObject([['a', { tools: [] }]]);
 	});
 
-	test('sends a tool that the turn must call', async () => {
+	test('always sends the tool that toolChoice names', async () => {
 		const { requests } = await finish([calling({ id: 'c', name: 'tool_7', input: {} }), 'done'], {
 			tools: many,
 			toolChoice: { name: 'tool_7' },
@@ -140,7 +140,7 @@ describe('a run with large tools', () => {
 		});
 	const warned = (events: readonly RunEvent[]) => only(events, 'warning').map(({ code, message }) => [code, message]);
 
-	test('searches tools of more than 20,000 tokens, and warns with their sizes', async () => {
+	test('offers only a search if the tools exceed 20,000 tokens, and warns with their sizes', async () => {
 		const { requests, events } = await finish(['done'], { tools: big(21, 1_000) });
 		expect(sent(requests)).toEqual([['search_tools']]);
 		expect(warned(events)).toEqual([
@@ -150,7 +150,7 @@ describe('a run with large tools', () => {
 		expect([sent(few.requests)[0]?.length, warned(few.events)]).toEqual([15, []]);
 	});
 
-	test('limits tools to maxToolTokens; the default is a tenth of the context, but at least 4,000', async () => {
+	test('limits tools to maxToolTokens, by default a tenth of the context but at least 4,000 tokens', async () => {
 		const count = async (options: Partial<ChatOptions>) => {
 			const { requests } = await finish(['done'], { tools: big(5, 1_000), ...options });
 			return sent(requests)[0]?.length;
@@ -163,7 +163,7 @@ describe('a run with large tools', () => {
 		expect(await count({ maxContextTokens: 10_000, tools: big(3, 1_000) })).toBe(3);
 	});
 
-	test('sends only so many of the newest found tools as the limit allows', async () => {
+	test('sends as many of the newest found tools as the limit allows', async () => {
 		const { requests } = await finish([search('a', '10 11 12 13'), search('b', '20 21 22 23'), 'done'], {
 			tools: big(30, 1_000),
 			maxToolTokens: 5_000,
@@ -175,7 +175,7 @@ describe('a run with large tools', () => {
 		]);
 	});
 
-	test('sends a found tool that alone is over the limit', async () => {
+	test('sends a found tool even if that tool alone exceeds the limit', async () => {
 		const { requests } = await finish([search('a', 'thing'), 'done'], { tools: big(2, 9_000), maxToolTokens: 5_000 });
 		expect(sent(requests)).toEqual([['search_tools'], ['search_tools', 'tool_0']]);
 	});

@@ -66,7 +66,7 @@ describe('makeUsage', () => {
 		['a record of other values', { input_tokens: null, output_tokens: 'many' }, {}],
 	])('reads %s', (_, raw, usage) => expect(chat.makeUsage(raw)).toEqual(usage));
 
-	test('has the names of the provider and the model that the caller passes', () => {
+	test('returns the provider and the model that the caller passes', () => {
 		const usage = { outputTokens: 1, provider: 'Anthropic', model: 'claude-x' };
 		expect(chat.makeUsage({ output_tokens: 1 }, usage.provider, usage.model)).toEqual(usage);
 	});

@@ -10,7 +10,7 @@ const withContext = (name: string, work: (context: ToolContext) => unknown) =>
 	// SAFETY: the loop passes a context to each tool with `passInput`.
 	readTool(name, (_, context) => work(context as ToolContext), { sequential: true });
 
-test("a tool reads and changes the run's workspace, in one step for each call", async () => {
+test("a tool reads and changes the run's workspace, and each call is one step that can be undone", async () => {
 	const files = workspace.inMemory({ 'a.txt': 'a' });
 	const change = withContext('change', async ({ workspace: own }) => {
 		await own?.write('a.txt', 'A');
@@ -45,7 +45,7 @@ test('a refusal of the workspace is an error for the model, and is not reported 
 	expect(thrown).toEqual([]);
 });
 
-test('a tool reads the conversation, the newest message first', async () => {
+test('a tool reads the conversation with the newest message first', async () => {
 	const look = withContext('look', ({ readConversation }) => [...(readConversation?.() ?? [])]);
 	const { result } = await finish([{ ...calling(call('c1', 'look')), text: 'Wait.' }, 'done'], { tools: [look] });
 	expect(results(result.messages)).toEqual([
