@@ -5,7 +5,7 @@ import { serve, serveSessions } from './serve.ts';
 import { addTool, call, connect, createServer, keep, revisions, text } from './support.ts';
 
 describe.each(revisions)('a server of revision %s', (_, start) => {
-	it('has tools, whose calls return results', async () => {
+	it('has tools, and their calls return results', async () => {
 		const served = keep(await start(createServer({ add: ({ a, b }) => text(String(Number(a) + Number(b))) })));
 		const { tools } = await connect(served);
 		expect(tools.map(({ name }) => name)).toEqual(['fixture_add']);
@@ -34,7 +34,7 @@ describe.each(revisions)('a server of revision %s', (_, start) => {
 		]);
 	});
 
-	it('gets the cancellation of a call', async () => {
+	it('is notified if a call is cancelled', async () => {
 		let aborted: () => void = () => {};
 		const heard = new Promise<void>((resolve) => {
 			aborted = resolve;
@@ -56,7 +56,7 @@ describe.each(revisions)('a server of revision %s', (_, start) => {
 		await heard;
 	});
 
-	it('gets a cancellation after the time limit of a call, and the model gets an error', async () => {
+	it('that exceeds the time limit of a call makes the call an error for the model', async () => {
 		const served = keep(await start(createServer({ hang: () => new Promise(() => {}) })));
 		const { tools } = await connect(served, { timeoutMs: 50 });
 		expect(await call(tools, 'hang')).toMatchObject({
@@ -71,7 +71,7 @@ describe.each(revisions)('a server of revision %s', (_, start) => {
 		expect(await call(tools, 'fail')).toEqual({ id: 'c1', output: 'no such city', isError: true });
 	});
 
-	it('gets its configured headers, which are removed from the results of its calls', async () => {
+	it('gets its configured headers, and their values are removed from its results', async () => {
 		const served = keep(
 			await start(createServer({ leak: (_args, { http }) => text(http?.req?.headers.get('authorization') ?? '') })),
 		);
@@ -111,7 +111,7 @@ describe('a connection', () => {
 			.toEqual(['fixture_one', 'fixture_two']);
 	});
 
-	it('opens again if the server lost the session, and sends the call once', async () => {
+	it('opens again if the server lost the session, and sends the call only once', async () => {
 		let calls = 0;
 		const served = keep(await serveSessions(createServer({ count: () => text(String(++calls)) })));
 		const { tools } = await connect(served);
@@ -130,7 +130,7 @@ describe('a connection', () => {
 		expect((await call(tools, 'one')).output).toBe('1');
 	});
 
-	it('accepts a definition once, does not call a changed tool, and reports the difference', async () => {
+	it('does not call a tool that changed after its acceptance, and reports the difference', async () => {
 		const acceptance = inMemoryAcceptance();
 		const first = keep(await serveSessions(createServer({ pay: () => text('paid'), see: () => text('seen') })));
 		await (await connect(first, { acceptance })).close();
@@ -155,7 +155,7 @@ describe('a connection', () => {
 		]);
 	});
 
-	it('still offers the accepted tools if the server fails, and their calls report the error', async () => {
+	it('still offers the accepted tools if the server cannot be reached, and their calls report the error', async () => {
 		const acceptance = inMemoryAcceptance();
 		const served = await serveSessions(createServer({ one: () => text('1') }));
 		await (await connect(served, { acceptance })).close();
@@ -175,7 +175,7 @@ describe('a connection', () => {
 		});
 	});
 
-	it('has no tools if their list cannot be read, and fromServer rejects', async () => {
+	it("has no tools if the server's list cannot be read, and fromServer rejects", async () => {
 		const headers = { 'content-type': 'text/html' };
 		const served = keep(await serve(() => new Response('<html>hello</html>', { headers })));
 		await expect(fromServer({ name: 'none', url: served.url })).rejects.toMatchObject({ code: 'network' });
@@ -186,7 +186,7 @@ describe('a connection', () => {
 		expect(problems).toEqual(['unreachable']);
 	});
 
-	it('refuses a private address before a request, and refuses this machine unless it is allowed', async () => {
+	it('refuses a private address before any request, and refuses this machine unless it is allowed', async () => {
 		const served = keep(await serve(() => new Response()));
 		for (const url of [
 			served.url,

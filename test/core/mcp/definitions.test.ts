@@ -15,7 +15,7 @@ describe('the name of a tool', () => {
 		expect(createToolName(server, 'search')).toBe('fixture_search');
 	});
 
-	it('is unique and valid for providers, whatever the name of the server is', () => {
+	it('is unique and valid for all providers, whatever the server calls the tool', () => {
 		const names = fc.oneof(
 			fc.string({ minLength: 1, maxLength: 80 }),
 			fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }),
@@ -32,7 +32,7 @@ describe('the name of a tool', () => {
 });
 
 describe('a list of tools', () => {
-	it('has at most 1,000 tools, and reports the rest', () => {
+	it('has at most 1,000 tools, and reports that the server has more', () => {
 		const tools = Array.from({ length: 10_000 }, (_, n) => ({ name: `t${n}`, inputSchema }));
 		const { definitions, leftOut } = read(tools);
 		expect(definitions).toHaveLength(1_000);
@@ -58,7 +58,7 @@ describe('a list of tools', () => {
 		expect(leftOut.join('\n')).toMatch(/twice.*\n.*fixture_bomb cannot be offered/);
 	});
 
-	it('drops an unusable output schema, and keeps its tool', () => {
+	it('drops an unusable output schema, but keeps the tool', () => {
 		const { definitions } = read([{ name: 'odd', inputSchema, outputSchema: { $ref: '#/nowhere' } }]);
 		expect(definitions).toEqual([{ name: 'odd', inputSchema }]);
 	});
@@ -87,7 +87,7 @@ describe('a list of tools', () => {
 });
 
 describe('the description of a tool', () => {
-	it('is cut at 1,500 characters, and is marked as text of the server', async () => {
+	it('is cut at 1,500 characters, and is marked as untrusted text of the server', async () => {
 		const served = keep(
 			await serveStateless(createServer({ long: { description: 'x'.repeat(5_000), work: () => text('') } })),
 		);
@@ -98,7 +98,7 @@ describe('the description of a tool', () => {
 		);
 	});
 
-	it('has no invisible characters, and the descriptions of fields have none either', async () => {
+	it('contains no invisible characters, and neither do the descriptions of its fields', async () => {
 		const hidden = 'Adds.\u{e0041}\u202e\u0007';
 		const properties = { a: { type: 'number', description: hidden } };
 		const served = keep(
@@ -109,7 +109,7 @@ describe('the description of a tool', () => {
 		expect(tool?.inputSchema).toMatchObject({ properties: { a: { description: 'Adds.' } } });
 	});
 
-	it('is cleaned and cut, and so are the defaults, choices, examples and names of fields', async () => {
+	it('is cleaned and cut together with the defaults, choices, examples and names of its fields', async () => {
 		const hide = (text: string) => `${text}\u{e0049}\u{e0067}\u{e01ef}\u2066\ufeff`;
 		const properties = {
 			[hide('size')]: {
@@ -128,7 +128,7 @@ describe('the description of a tool', () => {
 });
 
 describe('the hash of a definition', () => {
-	it('ignores the order of names, and is different for a different definition', async () => {
+	it('ignores the order of fields, and differs for a different definition', async () => {
 		const definition = { name: 'a', description: 'b', inputSchema: { type: 'object', properties: { x: {}, y: {} } } };
 		const turned = { inputSchema: { properties: { y: {}, x: {} }, type: 'object' }, description: 'b', name: 'a' };
 		expect(await hashDefinition(turned)).toBe(await hashDefinition(definition));

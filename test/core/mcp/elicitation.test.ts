@@ -53,14 +53,14 @@ describe.each(['2026-07-28', '2025-11-25'])('a server of revision %s that asks i
 		return { question, answer, served, connection };
 	};
 
-	it('creates a question with its form', async () => {
+	it('creates a question with a form', async () => {
 		const { question } = await begin();
 		expect(question.question).toContain('The server fixture asks: Who are you?');
 		expect(question.question).toContain('- size (one of small, large)');
 		expect(question.options).toMatchObject({ kind: 'form', server: 'fixture', schema: { required: ['name'] } });
 	});
 
-	it('gets the answer with defaults for missing fields, and its result is the result of the call', async () => {
+	it("gets the person's answer with defaults for missing fields, and then returns the result of the call", async () => {
 		const { answer } = await begin();
 		const result = await answer('{"name": "Ada", "age": "36"}');
 		expect(JSON.parse(String(result.output))).toEqual({
@@ -69,7 +69,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a server of revision %s that asks i
 		});
 	});
 
-	it('asks again with the reason if an answer does not fit its form', async () => {
+	it('asks again and gives the reason if an answer does not fit the form', async () => {
 		const { answer } = await begin();
 		const again = readQuestion(await answer('{"name": "A"}'));
 		expect(again.question).toMatch(/^That does not fit: name: /);
@@ -110,7 +110,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a server of revision %s that asks i
 });
 
 describe('a server of revision 2026-07-28', () => {
-	it('may ask several questions, and gets the call once more with all answers and its state', async () => {
+	it('can ask several questions, and then gets the call once more with all answers', async () => {
 		let calls = 0;
 		const served = keep(
 			await serveStateless(
@@ -143,7 +143,7 @@ describe('a server of revision 2026-07-28', () => {
 		expect(calls).toBe(2);
 	});
 
-	it('may ask the person to open a link', async () => {
+	it('can ask the person to open a link', async () => {
 		const served = keep(
 			await serveStateless(
 				createServer({
@@ -165,7 +165,7 @@ describe('a server of revision 2026-07-28', () => {
 		expect(JSON.parse(String(result.output))).toEqual({ link: { action: 'accept' } });
 	});
 
-	it('gets no access to a model, and gets a call that asks nothing at most ten times', async () => {
+	it('cannot use the model, and is called again at most ten times if it asks nothing', async () => {
 		let calls = 0;
 		const served = keep(
 			await serveStateless(

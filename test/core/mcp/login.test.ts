@@ -54,7 +54,7 @@ async function serveBehindLogin(wants: (method: string | undefined) => boolean):
 }
 
 describe('a server that requires a login', () => {
-	it('for a call makes the tool ask with the link, and gets the call once after the login', async () => {
+	it('makes a called tool ask with the login link, and gets the call after the login', async () => {
 		const served = keep(await serveBehindLogin((method) => method === 'tools/call'));
 		const login = new BrowserLogin(served.url);
 		const { tools } = keep(await fromServer({ name: 'fixture', url: served.url, auth: login }));
@@ -70,7 +70,7 @@ describe('a server that requires a login', () => {
 		expect((await call(tools, 'see', {}, { answer: { text: 'done', resume: output.resume } })).output).toBe('seen');
 	});
 
-	it('for a call makes the tool ask again if the person did not log in', async () => {
+	it('makes a called tool ask again if the person did not log in', async () => {
 		const served = keep(await serveBehindLogin((method) => method === 'tools/call'));
 		const { tools } = keep(await fromServer({ name: 'fixture', url: served.url, auth: new BrowserLogin(served.url) }));
 		const first = (await call(tools, 'see')).output;
@@ -80,7 +80,7 @@ describe('a server that requires a login', () => {
 		);
 	});
 
-	it('for its list has a login tool, and has its own tools after the login', async () => {
+	it('offers only a login tool if its list requires the login, and its own tools after the login', async () => {
 		const served = keep(await serveBehindLogin(() => true));
 		const login = new BrowserLogin(served.url);
 		const problems: McpProblem[] = [];
@@ -100,14 +100,14 @@ describe('a server that requires a login', () => {
 		expect((await connection.loadTools()).map(({ name }) => name)).toEqual(['fixture_see']);
 	});
 
-	it('for its list makes fromServer reject with the link', async () => {
+	it('makes fromServer reject with the link if its list requires the login', async () => {
 		const served = keep(await serveBehindLogin(() => true));
 		const auth = new BrowserLogin(served.url);
 		const data = { server: 'fixture', url: expect.stringContaining('/authorize?') };
 		await expect(fromServer({ name: 'fixture', url: served.url, auth })).rejects.toMatchObject({ code: 'auth', data });
 	});
 
-	it('lets finishLogin distinguish a refusal from a failure, without words of the server', async () => {
+	it('makes finishLogin report a refused login as auth and a failed login as network', async () => {
 		const other = keep(await serve(() => new Response('token-of-somebody', { status: 500 })));
 		const server = { name: 'fixture', url: other.url };
 		const finish = (query: string) => {
@@ -120,7 +120,7 @@ describe('a server that requires a login', () => {
 		expect(failed).toMatchObject({ code: 'network', message: expect.not.stringContaining('token-of-somebody') });
 	});
 
-	it('after a first login keeps the accepted tools, whose calls ask for a new login', async () => {
+	it('keeps the accepted tools after the login is revoked, and their calls ask for a new login', async () => {
 		const served = keep(await serveBehindLogin(() => true));
 		const login = new BrowserLogin(served.url);
 		const acceptance = inMemoryAcceptance();
@@ -135,7 +135,7 @@ describe('a server that requires a login', () => {
 		expect(isAskUser((await call(tools, 'see')).output)).toBe(true);
 	});
 
-	it('never gets the token of another server, and no result shows a token', async () => {
+	it('never gets the token of another server', async () => {
 		const other = keep(await serve(() => new Response('', { status: 500 })));
 		const served = keep(await serveBehindLogin(() => true));
 		const login = new BrowserLogin(served.url);

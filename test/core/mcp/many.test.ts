@@ -85,7 +85,7 @@ it('a turn with schemas of 90 KB sends only the found tools, and the warning nam
 	expect(Math.max(...spent)).toBeLessThan(10_000);
 });
 
-it('an interrupted turn with long schemas is charged at least for its request', async () => {
+it('the charge for an interrupted turn with long schemas covers at least its request', async () => {
 	const names = Array.from({ length: 50 }, (_, n) => (n === 3 ? 'book_flight' : `work_${n}`));
 	const small = createServer({ look: () => text('looked'), lookup: () => text('found') });
 	const servers = [small, createServer(Object.fromEntries(names.map((name) => [name, large(name)])))];
@@ -133,7 +133,7 @@ it('an interrupted turn with long schemas is charged at least for its request', 
 	}
 });
 
-it("the first connection loads the protocol's client, and an import does not load it", async () => {
+it("the protocol's client is loaded by the first connection, not by an import", async () => {
 	const { outputFiles, metafile } = await build({
 		entryPoints: { mcp: 'src/core/mcp/index.ts', tool: 'src/core/tool/index.ts' },
 		bundle: true,

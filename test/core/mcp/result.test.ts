@@ -13,7 +13,7 @@ describe('the result of a call', () => {
 		expect(await read([text('hello')])).toBe('hello');
 	});
 
-	it('has images, audio, embedded resources and links as parts in order', async () => {
+	it('contains images, audio, embedded resources and links as parts in order', async () => {
 		const result = await read([
 			text('see'),
 			{ type: 'image', data: 'aGk=', mimeType: 'image/png' },
@@ -32,7 +32,7 @@ describe('the result of a call', () => {
 		]);
 	});
 
-	it('is only the structured content, even if a text repeats that content', async () => {
+	it('is only the structured content if no text adds to that content', async () => {
 		expect(await read([text('{ "n": 1 }')], { structuredContent: { n: 1 } })).toEqual({ n: 1 });
 		expect(await read([], { structuredContent: { n: 1 } })).toEqual({ n: 1 });
 		expect(await read([text('one')], { structuredContent: { content: 'one' } })).toBe('one');
@@ -40,7 +40,7 @@ describe('the result of a call', () => {
 		expect(isParts(both) && both.parts.map((part) => part.text)).toEqual(['one', '{"n":1}']);
 	});
 
-	it("is a note to the model if the content violates the tool's output schema", async () => {
+	it("begins with a note to the model if the content violates the tool's output schema", async () => {
 		for (const structuredContent of [{ n: 'one' }, undefined]) {
 			const result = await read([text('one')], { structuredContent }, checked);
 			expect(isParts(result) && result.parts[0]?.text).toMatch(/^\[This result is not what the tool promises: /);
@@ -60,7 +60,7 @@ describe('the result of a call', () => {
 		]);
 	});
 
-	it('is an error with the shortened message of the server if the call failed', async () => {
+	it("is an error with the server's shortened message if the call failed", async () => {
 		await expect(read([text('no')], { isError: true })).rejects.toMatchObject({ message: 'no' });
 		await expect(read([], { isError: true, structuredContent: { why: 1 } })).rejects.toMatchObject({
 			message: '{"why":1}',
@@ -70,7 +70,7 @@ describe('the result of a call', () => {
 		});
 	});
 
-	it('is a text, JSON or parts within the limits for any content', async () => {
+	it('is a text, JSON or parts for any content, and its size is limited', async () => {
 		const word = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.base64String());
 		const block = fc.oneof(
 			fc.record({ type: fc.constant('text'), text: word }),
