@@ -73,7 +73,7 @@ describe('the effort of thinking', () => {
 		expect(body.output_config).toEqual(effort && { effort });
 	});
 
-	test('is ignored with a forced tool', async () => {
+	test('is sent without thinking if a tool is forced', async () => {
 		const options: Options = { reasoningEffort: 'high', toolChoice: 'required' };
 		const body = await sent(hello, { model: 'claude-opus-4-8', options, tools: [look] });
 		expect(body).toMatchObject({ tool_choice: { type: 'any' }, output_config: { effort: 'high' } });
@@ -93,7 +93,7 @@ test('parallelToolCalls: false requests one call at a time for any tool choice',
 });
 
 describe('a turn of the history', () => {
-	test('has no empty text, and its citations have no files', async () => {
+	test('is sent without empty texts and without the files of its citations', async () => {
 		const thought = { type: 'thinking', thinking: '', signature: 'sig' };
 		const place = { type: 'char_location', cited_text: 'a', document_index: 0, start_char_index: 0, end_char_index: 1 };
 		const cited = { type: 'text', text: 'Yes.', citations: [{ ...place, file_id: null }] };
@@ -106,7 +106,7 @@ describe('a turn of the history', () => {
 		expect(JSON.stringify(messages)).not.toMatch(/file_id|"text":""/);
 	});
 
-	test('names its container only if it is the current turn', async () => {
+	test('is sent with its container only if it is the current turn', async () => {
 		const turn = given([{ type: 'tool_use', id: 'c1', name: 'look' }], { toolCalls: [call] }, 'container_1');
 		const result = chat.toolResultMessage({ id: 'c1', output: 'fine', isError: false });
 		expect((await sent([...hello, turn, result])).container).toEqual({ id: 'container_1' });
@@ -118,7 +118,7 @@ describe('a turn of the history', () => {
 		expect((await sent([...hello, turn, result, ...hello])).container).toBeUndefined();
 	});
 
-	test('does not end with a space if it is the last message', async () => {
+	test('loses its trailing space if it is the last message', async () => {
 		const { messages } = await sent([...hello, chat.assistantMessage('The answer is \n')], { cache: '5m' });
 		const text = { type: 'text', text: 'The answer is', cache_control: { type: 'ephemeral' } };
 		expect(messages).toMatchObject([{ role: 'user' }, { role: 'assistant', content: [text] }]);
@@ -141,7 +141,7 @@ describe('results', () => {
 		return Array.isArray(messages) ? messages[2].content[0] : undefined;
 	};
 
-	test('contain only text if they are marked as errors', async () => {
+	test('are marked as errors only if they contain only text', async () => {
 		const image = chat.imagePart('aGk=', 'image/png');
 		const source = { type: 'base64', media_type: 'image/png', data: 'aGk=' };
 		expect(await answered({ isError: true, parts: [chat.textPart('It broke.'), image] })).toEqual({
@@ -170,7 +170,7 @@ describe('results', () => {
 	});
 });
 
-test('a second try leaves out thinking that the API refuses', async () => {
+test('if the API refuses the thinking of the history, a second request leaves it out', async () => {
 	const thinking = { type: 'thinking', thinking: 'Hm', signature: 'c2ln' };
 	const thoughts = [thinking, { type: 'redacted_thinking', data: 'x' }];
 	const history = [...hello, given([...thoughts, { type: 'text', text: 'Hi' }]), ...hello, given(thoughts), ...hello];
@@ -220,7 +220,7 @@ describe('a system message within the conversation', () => {
 		expect(next.messages).toMatchObject([...[first.messages].flat(), { role: 'assistant' }, { role: 'user' }]);
 	});
 
-	test('comes after all results of a turn, joined with the system message beside it', async () => {
+	test('comes after all results of a turn, joined with an adjacent system message', async () => {
 		const results = chat.toolResultMessage({ id: 'c1', output: 'fine', isError: false });
 		const asked = chat.assistantMessage('', [call]);
 		const { messages } = await sent([...hello, asked, now, results, now, reply, ...hello]);
@@ -229,20 +229,20 @@ describe('a system message within the conversation', () => {
 		expect(messages).toMatchObject([...roles, { role: 'user' }]);
 	});
 
-	test('is not marked for the cache, unlike the turn before it', async () => {
+	test('has no cache mark, but the turn before it has the mark', async () => {
 		const { messages } = await sent([...hello, now], { cache: '5m' });
 		const marked = { type: 'text', text: 'Hello', cache_control: { type: 'ephemeral' } };
 		expect(messages).toEqual([{ role: 'user', content: [marked] }, system]);
 	});
 
-	test('is part of the system prompt at the beginning', async () => {
+	test('becomes part of the system prompt if it comes first', async () => {
 		const body = await sent([now, ...hello]);
 		expect(body.system).toEqual(front('Be brief.', 'Now in Latin.'));
 		expect(JSON.stringify(body.messages)).not.toContain('Latin');
 	});
 
 	test.each([
-		['behind the last answer', model, [...hello, reply, now]],
+		['after the last answer', model, [...hello, reply, now]],
 		['for an older model', 'claude-opus-4-7', [...hello, now]],
 		['for Sonnet 5', 'claude-sonnet-5', [...hello, now]],
 	])('%s is sent as a user message in the same place', async (_, name, messages) => {
@@ -253,7 +253,7 @@ describe('a system message within the conversation', () => {
 	});
 });
 
-test('if max_tokens cut a whole answer, its last call is dropped', async () => {
+test('the last call of an answer without streaming is dropped if max_tokens cut the answer', async () => {
 	const content = [
 		{ type: 'tool_use', id: 'toolu_1', name: 'look', input: { city: 'Ulm' } },
 		{ type: 'tool_use', id: 'toolu_2', name: 'look', input: { city: 'Bo' } },
@@ -267,7 +267,7 @@ test('if max_tokens cut a whole answer, its last call is dropped', async () => {
 	expect(reply?.toolCalls).toHaveLength(1);
 });
 
-test('an answer with the usual speed has the usual price', async () => {
+test('an answer with the speed standard has the usual price', async () => {
 	const usage = { input_tokens: 1_000_000, output_tokens: 0, speed: 'standard', service_tier: 'standard' };
 	const provider = providers.anthropic({
 		apiKey: 'sk-test',
@@ -276,7 +276,7 @@ test('an answer with the usual speed has the usual price', async () => {
 	expect((await provider.chatFn?.('claude-haiku-4-5', hello))?.usage).toMatchObject({ costUsd: 1 });
 });
 
-test('if the body requests a cache of an hour, its price is reserved', () => {
+test('the price of a one-hour cache is reserved if the body requests that cache', () => {
 	const asked = { inputTokens: 1_000_000, outputTokens: 0 };
 	const most = (body?: object) =>
 		providers.anthropic({ apiKey: 'sk-test', body: { ...body } }).computeMost?.('claude-haiku-4-5', asked).usd;
@@ -284,7 +284,7 @@ test('if the body requests a cache of an hour, its price is reserved', () => {
 	expect(most({ cache_control: { type: 'ephemeral', ttl: '1h' } })).toBeCloseTo(2);
 });
 
-test('several iterations that write to a cache of an hour cost the price of that cache', async () => {
+test('several iterations that write to a one-hour cache cost the price of that cache', async () => {
 	const run = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 1_000_000 };
 	const hour = { cache_creation: { ephemeral_1h_input_tokens: 1_000_000 } };
 	const provider = providers.anthropic({

@@ -81,7 +81,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 
 afterEach(() => void vi.useRealTimers());
 
 describe('a response of OpenAI in the background', () => {
-	test.each([true, false])('is requested by its id until it is finished, if streaming is %s', async (stream) => {
+	test.each([true, false])('is polled by its id until it is finished, with streaming %s', async (stream) => {
 		const { sent, bodies, options } = openai(at('queued'), at('in_progress'), completed);
 		const { text, usage } = await end(options, stream);
 		expect(text).toBe('All of it.');
@@ -111,7 +111,7 @@ describe('a response of OpenAI in the background', () => {
 		},
 	);
 
-	test('survives lost connections and busy servers, up to a limit', async () => {
+	test('survives a limited number of lost connections and busy servers', async () => {
 		const lost = new TypeError('fetch failed');
 		const busy = (): Response => Response.json({ error: { message: 'Busy.' } }, { status: 503 });
 		const some = openai(at('queued'), lost, busy(), lost, at('in_progress'), lost, busy(), lost, completed);
@@ -122,7 +122,7 @@ describe('a response of OpenAI in the background', () => {
 		expect(many.sent.slice(-1)).toEqual(['POST /v1/responses/resp_1/cancel']);
 	});
 
-	test('may take longer than the idle limit, and fails if the provider reports a failure', async () => {
+	test('can take longer than the idle limit, and a failure at the provider fails the call', async () => {
 		const working = Array.from({ length: 100 }, () => at('in_progress'));
 		const { options } = openai(at('queued'), ...working, completed);
 		const timeouts = { firstEventMs: 20_000, idleMs: 20_000 };

@@ -121,7 +121,7 @@ function readObjects(from: Record<string, unknown>, key: string): Record<string,
 	return v.parse(v.fallback(v.array(AnyObject), []), from[key]);
 }
 
-test('the cost of a reply with an image is unknown without reported tokens, and the reason is given', async () => {
+test('the cost of an image reply is unknown without reported tokens, and the reason is given', async () => {
 	const bill = bills.get('openai')?.find(({ name }) => name === 'an image by gpt-image-1');
 	if (bill === undefined) throw new Error('the bill of an image is missing');
 	const { tool_usage: _, ...body } = bill.body;
@@ -130,7 +130,7 @@ test('the cost of a reply with an image is unknown without reported tokens, and 
 	expect(usage?.unpriced).toContain('unmetered_images');
 });
 
-test('a reply with the usual speed costs the usual price', async () => {
+test('a reply with the speed standard costs the usual price', async () => {
 	const bill = bills.get('anthropic')?.find(({ body }) => !('speed' in readObject(body, 'usage')));
 	if (bill === undefined) throw new Error('the bill of a usual reply is missing');
 	const body = { ...bill.body, usage: { ...readObject(bill.body, 'usage'), speed: 'standard' } };
@@ -140,7 +140,7 @@ test('a reply with the usual speed costs the usual price', async () => {
 	expect(usage?.costUsd).toBeCloseTo(bill.usd, 9);
 });
 
-test('a shell call for the client is not billed as a container', async () => {
+test('a shell call that the client runs is not billed as a container', async () => {
 	const bill = bills.get('openai')?.find(({ name }) => name === 'gpt-5 in default');
 	if (bill === undefined) throw new Error('the bill of gpt-5 is missing');
 	const call = { type: 'shell_call', id: 'sh_1', call_id: 'call_1', status: 'completed', action: { commands: ['ls'] } };

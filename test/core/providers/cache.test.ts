@@ -65,7 +65,7 @@ describe('Anthropic', () => {
 		),
 	});
 
-	test('marks the tools, the system prompt, and the ends of this and the previous request', async () => {
+	test('marks the tools, the system prompt, the end of the previous request and the end of this request', async () => {
 		const ids = Array.from({ length: 30 }, (_, n) => `c${n}`);
 		const { body } = await send(providers.anthropic, model, { messages: [...hello, ...ask('a'), ...ask(...ids)] });
 		expect(listMarks(body)).toEqual({
@@ -78,13 +78,13 @@ describe('Anthropic', () => {
 		});
 	});
 
-	test('sets its first mark at the end of the previous request', async () => {
+	test('sets its first message mark at the end of the previous request', async () => {
 		const before = await send(providers.anthropic, model, { messages: [...hello, ...ask('a')] });
 		const { body } = await send(providers.anthropic, model, { messages: [...hello, ...ask('a'), ...ask('b')] });
 		expect(listMarks(before.body).messages.at(-1)).toEqual(listMarks(body).messages[0]);
 	});
 
-	test('marks the block before thinking, which cannot be marked', async () => {
+	test('marks the block before a thinking block, because thinking cannot be marked', async () => {
 		const thinking = { type: 'thinking', thinking: '', signature: 's' };
 		const paused: Message = {
 			role: 'assistant',
@@ -114,7 +114,7 @@ describe('Anthropic', () => {
 	]);
 	const messages = [...hello, ...ask('a', 'b')];
 
-	test('defers a found tool, and the result has a reference to the tool before the text', async () => {
+	test('defers a found tool, and begins the search result with a reference to that tool', async () => {
 		const { body } = await send(providers.anthropic, model, { messages, foundBy: found });
 		expect(
 			list(body.tools).map(({ name, defer_loading, cache_control }) => [name, defer_loading, cache_control]),
@@ -156,7 +156,7 @@ describe('OpenAI', () => {
 		expect(JSON.parse(JSON.stringify({ prompt_cache_key, prompt_cache_retention }))).toEqual(fields);
 	});
 
-	test('adds a found tool after the results of its turn', async () => {
+	test('adds a found tool after the results of the turn that found it', async () => {
 		const foundBy = new Map([['later', 'a']]);
 		const { body } = await send(providers.openai, 'gpt-5.6', {
 			messages: [...hello, ...ask('a', 'b'), ...hello],
@@ -179,7 +179,7 @@ describe('OpenAI', () => {
 	});
 });
 
-test('xAI, Workers AI and some endpoints get the key of the conversation', async () => {
+test('xAI, Workers AI and some endpoints get the cache key of the conversation', async () => {
 	const options = { cacheKey: 'k' };
 	expect((await send(providers.xai, 'grok-4', options)).body.prompt_cache_key).toBe('k');
 	const at = (baseURL: string) => (settings: object) =>
@@ -202,7 +202,7 @@ test('xAI, Workers AI and some endpoints get the key of the conversation', async
 	expect(runs[1]).not.toHaveProperty('extraHeaders');
 });
 
-test('a run passes on the cache, its key and the origins of tools, and does not cache a summary', async () => {
+test('a run passes cache, cacheKey and foundBy to its requests, but does not cache a summary', async () => {
 	const many = Array.from({ length: 41 }, (_, n) => readTool(`tool_${n}`, () => n));
 	const search = calling({ id: 's', name: 'search_tools', input: { query: 'tool_7' } });
 	const { requests } = await finish([search, 'done'], { tools: many, cache: '1h', cacheKey: 'k' });

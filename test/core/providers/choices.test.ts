@@ -48,7 +48,7 @@ async function refusal(name: keyof typeof makers, ...providerTools: ProviderTool
 const places = { city: 'Ulm', type: 'approximate' } as const;
 
 describe('Anthropic gets', () => {
-	test('each tool in its newest version, with the limits', async () => {
+	test('each tool with a dated version and its limits', async () => {
 		const { body, headers } = await send('anthropic', {
 			providerTools: [
 				'web_search',
@@ -150,7 +150,7 @@ describe('OpenAI gets', () => {
 		]);
 	});
 
-	test('blocked domains, and the container of the agent', async () => {
+	test('blocked domains, and the configured container', async () => {
 		const { body } = await send('openai', {
 			providerTools: [
 				{ type: 'web_search', blockedDomains: ['b.example'] },
@@ -179,7 +179,7 @@ describe('OpenAI gets', () => {
 });
 
 describe('xAI gets', () => {
-	test('each tool that it has', async () => {
+	test('each tool that xAI supports', async () => {
 		const { body } = await send('xai', {
 			providerTools: [
 				{ type: 'web_search', blockedDomains: ['b.example'] },
@@ -212,7 +212,7 @@ describe('xAI gets', () => {
 		expect(most(20)).toMatchObject({ unitsUsd: 0.1 });
 	});
 
-	test('the tier priority, and no tier that it does not have', async () => {
+	test('the tier priority, but no tier that xAI does not support', async () => {
 		expect((await send('xai', { serviceTier: 'priority', endUser: 'u_1' })).body).toMatchObject({
 			service_tier: 'priority',
 			user: 'u_1',
@@ -242,7 +242,7 @@ describe('Gemini gets', () => {
 		expect(body.toolConfig).toBeUndefined();
 	});
 
-	test('functions together with its own tools only from version 3 on', async () => {
+	test('functions together with provider tools only from version 3 on', async () => {
 		const { body } = await send('gemini', { providerTools: ['web_search'], model: 'gemini-3-flash' }, [look]);
 		expect(body.toolConfig).toEqual({ includeServerSideToolInvocations: true });
 		expect(body.tools).toEqual([
@@ -285,7 +285,7 @@ describe('an endpoint of Chat Completions gets', () => {
 		expect(Object.keys(body).find((key) => body[key] === 'u_1')).toBe(field);
 	});
 
-	test('a tool of its own under the name in the settings', async () => {
+	test('a tool of its own under the configured name', async () => {
 		const { body } = await send('openaiChat', { providerTools: [{ type: 'lookup', depth: 2 }] });
 		expect(body.tools).toEqual([{ type: 'lookup', depth: 2 }]);
 	});
@@ -350,7 +350,7 @@ describe('the provider settings of a tool', () => {
 		expect(JSON.stringify(body)).not.toMatch(/strict|defer|callers/i);
 	});
 
-	test('are unchanged after JSON, and accept no other fields', () => {
+	test('survive a round trip through JSON, and unknown fields are refused', () => {
 		expect(tool.toData([look])[0]?.provider).toEqual(look.provider);
 		const wrong = { name: 'x', description: 'X.', inputSchema: {}, provider: { stricct: true } };
 		expect(() => tool.define(wrong as never)).toThrow(

@@ -275,13 +275,13 @@ describe.each(dialects)('$name', (dialect) => {
 			});
 		});
 
-		test('has the system prompt apart from the messages', async () => {
+		test('has the system prompt separate from the messages', async () => {
 			const { system, turns } = await heard({ system: 'Be brief.' });
 			expect(system).toBe('Be brief.');
 			expect(turns).toEqual([{ role: 'user', parts: [{ kind: 'text', text: 'Hello' }] }]);
 		});
 
-		test('has no empty system prompt', async () => {
+		test('has no system prompt if none is set', async () => {
 			expect((await heard({})).system).toBeUndefined();
 		});
 
@@ -322,7 +322,7 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(JSON.stringify(second)).not.toContain('Question 0.');
 		});
 
-		test('has the limit of the output', async () => {
+		test('has the output limit', async () => {
 			expect((await heard({}, { maxOutputTokens: 1234 })).maxOutputTokens).toBe(1234);
 		});
 
@@ -437,7 +437,7 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(JSON.stringify(turns.at(-1))).toContain('And now?');
 		});
 
-		test('is valid with an empty turn', async () => {
+		test('is valid with an empty assistant turn', async () => {
 			const messages = [...hello, chat.assistantMessage(''), chat.userMessage('Are you there?')];
 			expect(JSON.stringify(await heard({ messages }))).toContain('Are you there?');
 		});
@@ -477,7 +477,7 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(JSON.stringify(await heard({ tools: [look], messages }))).toContain('that is no JSON');
 		});
 
-		test("never has the model's thinking as a text", async () => {
+		test("never contains the model's thinking as text", async () => {
 			const messages: Message[] = [
 				...hello,
 				{ role: 'assistant', content: 'Hi.', reasoning: 'a-secret-thought' },
@@ -510,7 +510,7 @@ describe.each(dialects)('$name', (dialect) => {
 });
 
 describe.each(dialects.filter(({ memories }) => memories.length > 0))('the metadata of $name', (dialect) => {
-	test.each(dialect.memories)('comes back unchanged: $name', async (memory) => {
+	test.each(dialect.memories)('is sent back unchanged: $name', async (memory) => {
 		for (const reply of await remembered(dialect, memory)) {
 			const exchange = await sendHistory(dialect, readHistory(reply), memory);
 			dialect.readRequest(exchange.body, exchange.path);

@@ -45,7 +45,7 @@ describe('the demo model and the web', () => {
 		expect(answer).toContain('web_fetch failed: url: could not be reached.');
 	});
 
-	test('writes nothing without a tool', async () => {
+	test('writes no report without a tool for writing', async () => {
 		const { answer, report } = await ask('Read https://a.example/tea into report.md', { isWriting: false });
 		expect([answer, report]).toEqual(['I have read Tea.', undefined]);
 	});

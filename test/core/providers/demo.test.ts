@@ -69,7 +69,7 @@ async function readEvents(text: string, options: Partial<ChatOptions> = {}): Pro
 	return events;
 }
 
-test('the demo model repeats the outcome of a background task without a call', async () => {
+test('the demo model repeats the outcome of a background task without calling a tool', async () => {
 	const columnist = fn({ name: 'columnist', doc: 'Writes.', params: [['task', v.string()]] }, () => 'It works on it.');
 	const told = 'columnist (session 4355abac) has finished its task:\n\nI have no tools. Try: “What is 17 + 25?”';
 	const { answers } = await talk(['columnist: "tea"', told], { tools: [columnist] });
@@ -131,14 +131,14 @@ describe('the demo model', () => {
 		expect(messages.filter(({ role }) => role === 'tool')).toHaveLength(1);
 	});
 
-	test('asks again for missing arguments, and keeps the earlier answers', async () => {
+	test('asks for each missing argument, and keeps the earlier answers', async () => {
 		const { answers } = await talk(['Book a flight for me.', 'LH-400', '2'], { tools: [book] });
 		expect(answers[0]).toMatch(/flight id/i);
 		expect(answers[1]).toMatch(/seats/i);
 		expect(answers[2]).toContain('2 on LH-400');
 	});
 
-	test('drops a question if the person changes the subject', async () => {
+	test('drops its question if the person changes the subject', async () => {
 		const { answers } = await talk(['I want a refund.', 'What is 17 + 25?', 'Who are you?'], { tools: [refund, add] });
 		expect(answers[1]).toContain('42');
 		expect(answers[2]).not.toMatch(/order id|42/i);
@@ -148,7 +148,7 @@ describe('the demo model', () => {
 		expect(await say('Please refund order A-1001.', { tools: [refund] })).toContain('refunded A-1001');
 	});
 
-	test('uses a quoted text for the argument that is named before the text', async () => {
+	test('uses a quoted text for the argument whose name precedes the text', async () => {
 		const params = ['title', 'text'].map((name) => [name, v.string()] as const);
 		const publish = fn({ name: 'publish', doc: 'Publish.', params }, (...given) => given.join(' | '));
 		const said = 'Please publish this: title Tea, text "Two minutes are enough."';
@@ -169,7 +169,7 @@ describe('the demo model', () => {
 		expect(await say('Who are you?', { tools: [add] })).toContain('add');
 	});
 
-	test('streams in small deltas that together are the reply', async () => {
+	test('streams small deltas that together equal the reply', async () => {
 		const events = await readEvents('Who are you?');
 		const pieces = events.flatMap((event) =>
 			event.type === 'text' && typeof event.text === 'string' ? [event.text] : [],
@@ -185,14 +185,14 @@ describe('the demo model', () => {
 		expect(JSON.parse(pieces.join(''))).toEqual({ x: 17, y: 25 });
 	});
 
-	test('reports its usage at a cost of nothing', async () => {
+	test('reports its usage and a cost of zero', async () => {
 		const { usage } = await chat.run(demo(), [chat.userMessage('Hello')]).result;
 		expect(usage.inputTokens).toBeGreaterThan(0);
 		expect(usage.outputTokens).toBeGreaterThan(0);
 		expect(usage).toMatchObject({ costUsd: 0, totalTokens: (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) });
 	});
 
-	test('charges a price of your own, which is known before the call', async () => {
+	test('charges a configured price, which can be computed before the call', async () => {
 		const priced = providers.demo().withPrices?.({ demo: { input: 100, output: 1_000 } }) ?? providers.demo();
 		expect(priced.computePrice?.('demo', { inputTokens: 50_000, outputTokens: 1_000 })).toBe(6);
 		const { usage } = await chat.run(demo({ providers: [priced] }), [chat.userMessage('Hello')]).result;
@@ -201,7 +201,7 @@ describe('the demo model', () => {
 		expect(costUsd).toBeGreaterThan(0);
 	});
 
-	test('has an unknown cost if your own price fails', async () => {
+	test('has an unknown cost if the configured price function returns nothing', async () => {
 		const priced = providers.demo({ price: () => undefined });
 		const { usage } = await chat.run(demo({ providers: [priced] }), [chat.userMessage('Hello')]).result;
 		expect(usage.costUsd).toBeUndefined();
@@ -226,13 +226,13 @@ describe('the demo model', () => {
 	});
 });
 
-test('the demo model reads a number before its name, even with a full stop after the name', async () => {
+test("the demo model reads a number that precedes the argument's name, even with a full stop after the name", async () => {
 	const slow = fn({ name: 'slow_job', doc: 'Do a slow job.', params: [['seconds', v.number()]] }, (seconds) => seconds);
 	for (const text of ['Do a slow job for 2 seconds', 'Do a slow job for 2 seconds.'])
 		expect(await say(text, { tools: [slow] })).toContain('2');
 });
 
-test('the demo model answers with a sample of the output schema that contains its text', async () => {
+test('the demo model answers with a sample of the output schema, and the sample contains its text', async () => {
 	const outputSchema = {
 		type: 'object',
 		properties: {
@@ -297,7 +297,7 @@ describe('files in fenced blocks', () => {
 		]);
 	});
 
-	test('are written one by one without a plan, and a failure is reported', async () => {
+	test('are written one by one if there is no tool for plans, and a failure is reported', async () => {
 		const files = workspace.inMemory({ 'a.txt/x': '' });
 		const tools = Object.values(toolbox.withFiles(toolbox.withTask()));
 		const text = `Please:\n${block('a.txt', 'one')}\n${block('c/d.txt', 'two')}`;

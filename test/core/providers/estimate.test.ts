@@ -219,7 +219,7 @@ describe('the estimate of a request', () => {
 		});
 	});
 
-	test.each(adapters)("to %s includes the megabytes of a message's metadata", async (model, create) => {
+	test.each(adapters)("to %s includes a message's metadata even if it has megabytes", async (model, create) => {
 		const { variant } = create(fetch);
 		const big = 'word '.repeat(300_000);
 		const content = [{ type: 'text', text: big }];
@@ -249,7 +249,7 @@ describe('the estimate of a request', () => {
 		expect(estimate).toBeGreaterThan(estimateTokens(description));
 	});
 
-	test('of ordinary thinking is less than twice the estimate of its texts', async () => {
+	test('with ordinary thinking is less than twice the estimate for its texts alone', async () => {
 		const thinking = 'I look at the question from each side. '.repeat(40);
 		const said = 'The answer has several parts, and here they are. '.repeat(40);
 		const content = [
@@ -263,7 +263,7 @@ describe('the estimate of a request', () => {
 		expect(own).toBeLessThan(2 * plain);
 	});
 
-	test('leaves out the thinking of an exchange without calls for Chat Completions', async () => {
+	test('leaves out the thinking of turns without calls for Chat Completions', async () => {
 		const provider = providers.deepseek({ apiKey: 'k' });
 		const kept = { deepseek: { reasoning_content: 'word '.repeat(10_000) } };
 		const answer: AssistantMessage = { role: 'assistant', content: 'Hi.', providerMetadata: kept };
@@ -280,7 +280,7 @@ describe('the estimate of a request', () => {
 		expect(await estimateRequest({ model: 'own', chatFn: () => 'Hi.' }, [answer])).toBeGreaterThan(10_000);
 	});
 
-	test('is the context window for a file of unknown length', async () => {
+	test('equals the context window if a file has an unknown length', async () => {
 		const file: MessagePart = { kind: 'file', url: 'https://example.com/a.pdf' };
 		const estimate = (model: string, provider: ProviderRegistration) =>
 			estimateRequest({ model, providers: [provider] }, [chat.userMessage([file, file])]);

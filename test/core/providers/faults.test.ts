@@ -222,10 +222,10 @@ describe.each(dialects)('$name', (dialect) => {
 				['comments', [': hello\n\n', ...events.flatMap((event) => [': ping\n\n', event, ':\n'])]],
 				['empty lines', ['\n\n', ...events.map((event) => `\n${event}\n\n`)]],
 				['no blank after the colon', events.map((event) => event.replaceAll(/^(data|event): /gm, '$1:'))],
-				['fields nobody asked for', events.map((event) => `id: 7\nretry: 10\nmood: sunny\n${event}`)],
+				['unknown fields', events.map((event) => `id: 7\nretry: 10\nmood: sunny\n${event}`)],
 				['no line end after the last event', [...events.slice(0, -1), events.at(-1)?.trimEnd() ?? '']],
 				[
-					'events that nobody knows',
+					'unknown events',
 					[
 						events[0] ?? '',
 						...events.slice(1, -1).flatMap((event) => [event, ...dialect.unknownEvents]),
@@ -257,25 +257,25 @@ describe.each(dialects)('$name', (dialect) => {
 			});
 		});
 
-		describeIf(dialect.can.textArguments)('a call', () => {
+		describeIf(dialect.can.textArguments)('the calls of a reply', () => {
 			const calling = (calls: NonNullable<NeutralReply['calls']>, stop: NeutralReply['stop'] = 'tool_use') =>
 				playing(dialect.events({ text: 'Let me look.', calls, stop }));
 
-			test('is dropped if max_tokens cut its input', async () => {
+			test('a call is dropped if max_tokens cut its input', async () => {
 				server.play(calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city":"Ul' }], 'max_tokens'));
 				const reply = readReply(await ask(way, { tools: [look] }));
 				expect(reply).toMatchObject({ text: 'Let me look.', stopReason: 'max_tokens' });
 				expect(readCalls(reply)).toEqual([]);
 			});
 
-			test('keeps an input that is not JSON', async () => {
+			test('a call keeps an input that is not JSON', async () => {
 				server.play(calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city": Ulm}' }]));
 				const reply = readReply(await ask(way, { tools: [look] }));
 				expect(readCalls(reply)).toEqual([{ id: 'call_1', name: 'look', input: '{"city": Ulm}' }]);
 				expect(reply.stopReason).toBe('tool_use');
 			});
 
-			test('gets a suffix if its id is repeated', async () => {
+			test('a call gets a suffix if its id is repeated', async () => {
 				server.play(
 					calling([
 						{ id: 'call_1', name: 'look', argumentsJson: '{"city":"Ulm"}' },
@@ -289,13 +289,13 @@ describe.each(dialects)('$name', (dialect) => {
 				if (way === ran) expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
 			});
 
-			test('of an unknown tool is passed on', async () => {
+			test('a call of an unknown tool is passed on', async () => {
 				server.play(calling([{ id: 'call_1', name: 'unheard_of', argumentsJson: '{}' }]));
 				const reply = readReply(await ask(way, { tools: [look] }));
 				expect(readCalls(reply)).toEqual([{ id: 'call_1', name: 'unheard_of', input: {} }]);
 			});
 
-			testIf(way === ran)('whose input is not JSON has an error as its result, and the run continues', async () => {
+			testIf(way === ran)('a call whose input is not JSON has an error as its result, and the run continues', async () => {
 				server.play(
 					calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city": Ulm}' }]),
 					playing(dialect.events({ text: 'Sorry.', stop: 'end_turn' })),
@@ -310,7 +310,7 @@ describe.each(dialects)('$name', (dialect) => {
 		});
 	});
 
-	describe.each(everyWay)('through $way', (way) => {
+	describe.each(everyWay)('errors through $way', (way) => {
 		const usual: readonly (readonly [Fault, string])[] = [
 			['rate_limit', 'rate_limited'],
 			['quota', 'rate_limited'],
@@ -338,7 +338,7 @@ describe.each(dialects)('$name', (dialect) => {
 				[500, 'overloaded'],
 				[502, 'overloaded'],
 				[503, 'overloaded'],
-			])('a status %i without a body is %s', async (status, code) => {
+			])('a status %i without a body has the code %s', async (status, code) => {
 				server.play((exchange) => exchange.json(status, {}));
 				expect(readError(await ask(way)).code).toBe(code);
 			});
@@ -408,7 +408,7 @@ describe.each(dialects)('$name', (dialect) => {
 	});
 
 	describe('a whole answer', () => {
-		test.each(['{"oops', '', 'null', '[]', '{}'])('with the body %j is interrupted', async (text) => {
+		test.each(['{"oops', '', 'null', '[]', '{}'])('with the body %j is a failure', async (text) => {
 			server.play(async (exchange) => {
 				exchange.stream({ 'content-type': 'application/json' });
 				await exchange.write(text === '' ? '\n' : text);
@@ -418,7 +418,7 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(['interrupted', 'provider_error']).toContain(error.code);
 		});
 
-		test('is interrupted if it arrives only in part', async () => {
+		test('is a failure if it arrives only in part', async () => {
 			server.play(async (exchange) => {
 				exchange.stream({ 'content-type': 'application/json', 'content-length': '5000' });
 				await exchange.write('{"id":');
@@ -427,7 +427,7 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(['network', 'interrupted']).toContain(readError(await ask(whole)).code);
 		});
 
-		test('has a timeout if it does not arrive, and its connection is closed', async () => {
+		test('times out if it does not arrive, and its connection is closed', async () => {
 			server.play(() => {});
 			expect(readError(await ask(whole, {}, { timeouts: { firstEventMs: 50 } })).code).toBe('timeout');
 			// The timeout may end the call before the server gets a request.
@@ -443,7 +443,7 @@ describe.each(dialects)('$name', (dialect) => {
 		});
 	});
 
-	describe('a failure that may pass', () => {
+	describe('a temporary failure', () => {
 		const fail: Script = (exchange) => {
 			const { status, body } = dialect.errorBody('overloaded') ?? { status: 503, body: {} };
 			exchange.json(status, body, { 'retry-after': '0' });
@@ -471,14 +471,14 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(server.requests).toHaveLength(2);
 		});
 
-		test('is retried within a run only by the run itself', async () => {
+		test('is retried in a run by the run itself, not by the provider', async () => {
 			server.play(fail, succeed);
 			const options = { model: dialect.model, providers: [dialect.provider(server.url)] };
 			expect((await chat.run(options, [chat.userMessage('Hello')]).result).text).toBe(story.text);
 			expect(server.requests).toHaveLength(2);
 		});
 
-		test('is not waited for after an abort', async () => {
+		test('is not retried if an abort ends the wait before the retry', async () => {
 			const controller = new AbortController();
 			server.play(async (exchange) => {
 				const { status, body } = dialect.errorBody('overloaded') ?? { status: 503, body: {} };
@@ -530,7 +530,7 @@ describe('openai and similar providers', () => {
 		expect(readError(await way.ask(dialect.provider(server.url), { model: dialect.model })).code).toBe('auth');
 	});
 
-	test.each(streams)('openai reads an error event in its newer form, through $way', async (way) => {
+	test.each(streams)('openai reads an error event in the newer form, through $way', async (way) => {
 		const dialect = asking('openai');
 		const error = { type: 'tokens', code: 'rate_limit_exceeded', message: 'Rate limit reached.', param: null };
 		server.play(playing([...cut(dialect)[0], sse({ type: 'error', sequence_number: 9, error }, 'error')]));
@@ -627,7 +627,7 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			).toEqual(two);
 		});
 
-		test('are both read if one piece has both', async () => {
+		test('are both read if one piece contains both', async () => {
 			const calls = [begun('a', '{"city":"Ulm"}', { index: 0 }), begun('b', '{"city":"Bonn"}', { index: 1 })];
 			expect(await ask([{ tool_calls: calls.flatMap(({ tool_calls }) => tool_calls) }])).toEqual(two);
 		});
@@ -643,11 +643,11 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			expect(await ask([begun('a', '', { index: 0 }), later('{"city":'), later('"Ulm"}')])).toEqual(two.slice(0, 1));
 		});
 
-		test('may have an index that begins with 1', async () => {
+		test('can have an index that begins with 1', async () => {
 			expect(await ask([begun('a', '{"city":"Ulm"}', { index: 1 })])).toEqual(two.slice(0, 1));
 		});
 
-		test('get a missing id', async () => {
+		test('get an id if they have none', async () => {
 			const calls = await ask([call({ index: 0, type: 'function', function: { name: 'look', arguments: '{}' } })]);
 			expect(calls).toMatchObject([{ name: 'look', input: {} }]);
 			expect(calls[0]?.id).not.toBe('');
@@ -657,7 +657,7 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			expect(await ask([begun('a', json, { index: 0 })])).toEqual([{ id: 'a', name: 'look', input: {} }]);
 		});
 
-		test('may have null for missing fields', async () => {
+		test('can have null for missing fields', async () => {
 			const nothing = { content: null, tool_calls: null, refusal: null, reasoning_content: null, function_call: null };
 			server.play(
 				playing([
@@ -678,7 +678,7 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 		});
 	});
 
-	test('a whole answer may have null for missing fields', async () => {
+	test('a whole answer can have null for missing fields', async () => {
 		const message = { role: 'assistant', content: 'Hi', tool_calls: null, refusal: null, reasoning_content: null };
 		const choices = [{ index: 0, message, finish_reason: 'stop', logprobs: null }];
 		server.play((exchange) => exchange.json(200, { id: null, object: 'chat.completion', choices, usage: null }));

@@ -120,7 +120,7 @@ const does: Readonly<Record<string, (provider: ProviderRegistration, model: stri
 
 const rows = cells.flatMap((cell) => (isName(cell.provider) ? [{ ...cell, provider: cell.provider }] : []));
 
-test('the tables have all providers and no empty cell', () => {
+test('the feature tables list all providers and have no empty cell', () => {
 	expect(rows).toHaveLength(cells.length);
 	expect(new Set(rows.map(({ provider }) => provider))).toEqual(new Set(Object.keys(names)));
 	const counts = new Map(rows.map(({ feature }) => [feature, rows.filter((row) => row.feature === feature).length]));
@@ -138,7 +138,7 @@ test.each(
 	rows.filter(
 		({ feature, says }) => requests[feature] !== undefined && says !== 'yes: by itself' && !says.includes('quirks'),
 	),
-)('$feature, $provider: $says', async ({ feature, provider, says }) => {
+)('the request matches the feature table: $feature, $provider: $says', async ({ feature, provider, says }) => {
 	const options = requests[feature] ?? {};
 	const tools = feature === '`provider` of a tool' ? [own] : [];
 	const asked = ask(provider, options, undefined, tools);
@@ -162,14 +162,14 @@ test.each(
 	else expect(sent).toBe(without);
 });
 
-describe('the input of a provider', () => {
+describe('the accepted inputs of each provider match the feature table', () => {
 	test.each(rows.filter(({ feature }) => given[feature] !== undefined))('$feature, $provider: $says', async (row) => {
 		const sent = await ask(row.provider, {}, given[row.feature]);
 		expect(sent.includes(data)).toBe(row.says.startsWith('yes'));
 	});
 });
 
-describe('the abilities of a provider', () => {
+describe('the abilities of each provider match the feature table', () => {
 	test.each(rows.filter(({ feature }) => does[feature] !== undefined))('$feature, $provider: $says', (row) => {
 		const { provider, model } = create(row.provider, []);
 		expect(does[row.feature]?.(provider, model)).toBe(row.says.startsWith('yes'));

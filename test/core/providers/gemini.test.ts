@@ -80,7 +80,7 @@ test('sends the key in a header and not in the URL', async () => {
 	expect(sent.every(({ headers }) => headers.get('x-goog-api-key') === 'the-key')).toBe(true);
 });
 
-test('reads a stream in the form of a list', async () => {
+test('reads a stream that is one JSON list', async () => {
 	const list = [says([{ text: 'Fi' }]), { ...says([{ text: 'ne.' }], 'STOP'), usageMetadata: { promptTokenCount: 3 } }];
 	const cut = JSON.stringify(list).slice(0, -1);
 	const json = { headers: { 'content-type': 'application/json' } };
@@ -120,7 +120,7 @@ test('joins the arguments of a call that arrive one value at a time', async () =
 	expect(reply.stopReason).toBe('tool_use');
 });
 
-test('keeps a call without an end if the model finished, and drops the call after max_tokens', async () => {
+test('keeps an unfinished call if the model stopped normally, and drops that call after max_tokens', async () => {
 	const open = (finish: string) => [
 		says([{ functionCall: { name: 'look', args: {} } }]),
 		says([{ functionCall: { name: 'look', willContinue: true } }]),
@@ -133,7 +133,7 @@ test('keeps a call without an end if the model finished, and drops the call afte
 	expect(cut.stopReason).toBe('max_tokens');
 });
 
-test('interrupts a reply with a malformed call, so that it is retried', async () => {
+test('treats a reply with a malformed call as interrupted, so the request is retried', async () => {
 	const { chatFn, sent } = server([says([], 'MALFORMED_FUNCTION_CALL'), fine]);
 	await expect(chatFn('gemini-2.5-flash', hi)).rejects.toMatchObject({ code: 'interrupted' });
 	expect((await chatFn('gemini-2.5-flash', hi, undefined, undefined, { maxRetries: 1 }))?.text).toBe('Fine.');
@@ -148,7 +148,7 @@ test('fails for an answer without a candidate', async () => {
 	});
 });
 
-test('recognizes an error as bare JSON in a stream', async () => {
+test('recognizes an error that is bare JSON within a stream', async () => {
 	const error = { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } };
 	const text = `data: ${JSON.stringify(says([{ text: 'Fi' }]))}\r\n\r\n${JSON.stringify(error, null, 2)}`;
 	const { chatStreamFn } = server([new Response(text, { headers: { 'content-type': 'text/event-stream' } })]);
@@ -156,13 +156,13 @@ test('recognizes an error as bare JSON in a stream', async () => {
 	await expect(reply).rejects.toMatchObject({ code: 'overloaded', message: expect.stringContaining('is overloaded') });
 });
 
-test('counts only thoughts as output if max_tokens ended the reply before its text', async () => {
+test('counts the thoughts as the whole output if max_tokens ended the reply before its text', async () => {
 	const usageMetadata = { promptTokenCount: 5, totalTokenCount: 105, thoughtsTokenCount: 100 };
 	const reply = await server([{ ...says([], 'MAX_TOKENS'), usageMetadata }]).chatFn('gemini-2.5-flash', hi);
 	expect(reply?.usage).toMatchObject({ inputTokens: 5, outputTokens: 100, reasoningTokens: 100, totalTokens: 105 });
 });
 
-test('sends back each signature with its part, and no thoughts without a signature', async () => {
+test('sends back each signature with its part, but no thoughts without a signature', async () => {
 	const { chatFn, sent } = server([
 		says(
 			[
@@ -205,7 +205,7 @@ test('sends back each signature with its part, and no thoughts without a signatu
 	]);
 });
 
-test('sends calls of another model with a signature that version 3 accepts', async () => {
+test('adds a signature that version 3 accepts to the calls of another model', async () => {
 	const history = [
 		...hi,
 		chat.assistantMessage('', [call('a'), call('b', 'no JSON')]),
@@ -223,7 +223,7 @@ test('sends calls of another model with a signature that version 3 accepts', asy
 	]);
 });
 
-test("sends a tool's file within its result from version 3 on, and after all results in older versions", async () => {
+test("sends a tool's file within its result from version 3 on, and after all results to older versions", async () => {
 	const history: readonly Message[] = [
 		...hi,
 		chat.assistantMessage('', [call('a'), call('b')]),
@@ -249,7 +249,7 @@ test("sends a tool's file within its result from version 3 on, and after all res
 	]);
 });
 
-test('sends the media type of a file by URL only if it is known', async () => {
+test('sends the media type of a file URL only if the type is known', async () => {
 	const parts = [
 		chat.imagePart('https://example.com/a.jpg?x=1'),
 		chat.imagePart('https://generativelanguage.googleapis.com/v1beta/files/abc'),
@@ -262,7 +262,7 @@ test('sends the media type of a file by URL only if it is known', async () => {
 	]);
 });
 
-test('calls a tool by its own name even if the name begins with a digit', async () => {
+test('maps a call to the original name of its tool even if that name begins with a digit', async () => {
 	const tool: Tool = { ...look, name: '3d/render' };
 	const { chatFn, sent } = server([fine]);
 	await chatFn('gemini-2.5-flash', hi, undefined, [tool], { toolChoice: { name: tool.name } });
@@ -302,7 +302,7 @@ test.each([
 	['gif', [{ text: '[image:image]' }]],
 	['heic', [{ inlineData: { mimeType: 'image/heic', data: 'aGk=' } }]],
 	['jpg', [{ inlineData: { mimeType: 'image/jpeg', data: 'aGk=' } }]],
-])('sends an image/%s, or sends only its name if Gemini refuses the type', async (type, parts) => {
+])('sends an image/%s, or only its name if Gemini refuses the type', async (type, parts) => {
 	const image = chat.imagePart('aGk=', `image/${type}`);
 	expect((await asked([chat.userMessage([image])])).contents).toEqual([{ role: 'user', parts }]);
 	const calls = chat.assistantMessage('', [call('c1')]);
@@ -313,7 +313,7 @@ test.each([
 	expect(JSON.stringify(within).includes('inlineData')).toBe(!named);
 });
 
-test('requests the output schema in the prompt if the API refuses it with tools', async () => {
+test('sends the output schema in the prompt if the API refuses a schema together with tools', async () => {
 	const outputSchema = { type: 'object', properties: { a: { type: 'string' } } };
 	const { chatFn, sent } = server([fine]);
 	await chatFn('gemini-2.5-flash', hi, undefined, [look], { outputSchema });

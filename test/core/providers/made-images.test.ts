@@ -121,7 +121,7 @@ describe.each(['OpenAI', 'Gemini'] as const)('an image that a model of %s makes'
 		}
 	});
 
-	test('is a part of the message without a workspace', async () => {
+	test('is a part of the message if the run has no workspace', async () => {
 		const { provider, model } = drawing(name);
 		const { messages } = await chat.run({ model, providers: [provider] }, hello).result;
 		expect(messages.at(-1)).toMatchObject({
@@ -129,7 +129,7 @@ describe.each(['OpenAI', 'Gemini'] as const)('an image that a model of %s makes'
 		});
 	});
 
-	test('is only a name in the message if it exceeds the quota, and a warning reports that', async () => {
+	test('becomes only a name in the message if it exceeds the quota, and a warning reports that', async () => {
 		const { provider, model } = drawing(name);
 		const files = workspace.inMemory({}, { quota: { fileBytes: 1_000 } });
 		const run = chat.run({ model, providers: [provider], context: { workspace: files } }, hello);
@@ -161,7 +161,7 @@ test('OpenAI gets back the other items of the turn, but no reasoning without its
 	]);
 });
 
-test('a changed text is sent back without the original text', async () => {
+test('the original text of a turn is not sent back if the text was changed', async () => {
 	const { provider, model, sent } = drawing('OpenAI');
 	const { messages } = await chat.run({ model, providers: [provider] }, hello).result;
 	const changed = messages.map((message) =>

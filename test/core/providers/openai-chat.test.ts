@@ -96,7 +96,7 @@ async function sent(provider: ProviderRegistration, asked: Asked = {}): Promise<
 describe('settings', () => {
 	const given = { name: 'acme', prefix: 'acme/', baseURL: 'https://api.acme.example/v1' };
 
-	test.each(['name', 'prefix', 'baseURL'] as const)('name a missing %s', (field) => {
+	test.each(['name', 'prefix', 'baseURL'] as const)('cause an error that names the missing %s', (field) => {
 		const { [field]: _, ...rest } = given;
 		// @ts-expect-error: the field is missing
 		expect(() => providers.openaiChat(rest)).toThrow(
@@ -104,7 +104,7 @@ describe('settings', () => {
 		);
 	});
 
-	test('name an invalid base URL', () => {
+	test('cause an error that names an invalid base URL', () => {
 		expect(() => providers.openaiChat({ ...given, baseURL: 'api.acme.example' })).toThrow('baseURL: must be a URL');
 	});
 
@@ -128,7 +128,7 @@ describe('settings', () => {
 		});
 	});
 
-	test('send no Authorization without a key, and nothing of the environment', async () => {
+	test('send no Authorization header without a key, and nothing from the environment', async () => {
 		vi.stubEnv('OPENAI_API_KEY', 'sk-of-the-host');
 		vi.stubEnv('OPENAI_ADMIN_KEY', 'sk-admin-of-the-host');
 		vi.stubEnv('OPENAI_ORG_ID', 'org-of-the-host');
@@ -141,7 +141,7 @@ describe('settings', () => {
 		vi.unstubAllEnvs();
 	});
 
-	test('merge further fields of the body, and join lists', async () => {
+	test('add the fields of body to the request, and join lists', async () => {
 		const search = { type: 'web_search' };
 		const body = { temperature: 0.5, tools: [search], stream_options: { extra: true } };
 		const provider = endpoint({ body });
@@ -153,7 +153,7 @@ describe('settings', () => {
 		expect(server.requests[0]?.body).toMatchObject({ stream_options: { include_usage: true, extra: true } });
 	});
 
-	test('lower the limit of the reply that the body has to the reserved length', async () => {
+	test('lower the reply limit of the body to the reserved length', async () => {
 		const provider = endpoint({ body: { max_tokens: 5_000, max_completion_tokens: 50 } });
 		const options = { maxOutputTokens: 100 };
 		expect(await sent(provider, { options })).toMatchObject({ max_tokens: 100, max_completion_tokens: 50 });
@@ -173,7 +173,7 @@ describe('settings', () => {
 		['https://eu.api.x.ai/v1', 'max_completion_tokens'],
 		['https://notopenai.com/v1', 'max_tokens'],
 		['http://127.0.0.1:8000/v1', 'max_tokens'],
-	])('send %s the field %s', async (baseURL, field) => {
+	])('send the limit to %s as %s', async (baseURL, field) => {
 		const bodies: unknown[] = [];
 		const provider = endpoint({
 			baseURL,
@@ -197,7 +197,7 @@ describe('calls of a stream', () => {
 
 	const cases: readonly (readonly [string, readonly string[], readonly unknown[]])[] = [
 		[
-			'an index that is used again with another id is the next call',
+			'a repeated index with another id begins the next call',
 			[
 				call({ index: 0, id: 'a', ...named('look', '{"city":"Ulm"}') }),
 				call({ index: 0, id: 'b', ...named('look', '{"city"') }),
@@ -206,7 +206,7 @@ describe('calls of a stream', () => {
 			[a, b],
 		],
 		[
-			'an id and a name in every piece are one call',
+			'pieces that repeat the id and the name are one call',
 			[
 				call({ index: 0, id: 'a', ...named('look', '') }),
 				call({ index: 0, id: 'a', ...named('look', '{"city":') }),
@@ -215,7 +215,7 @@ describe('calls of a stream', () => {
 			[a],
 		],
 		[
-			'pieces by turns belong to their index',
+			'alternating pieces belong to the call of their index',
 			[
 				call({ index: 0, id: 'a', ...named('look', '{"city":') }),
 				call({ index: 1, id: 'b', ...named('look', '{"city":') }),
@@ -225,7 +225,7 @@ describe('calls of a stream', () => {
 			[a, b],
 		],
 		[
-			'without an index the id tells',
+			'pieces without an index belong to the call of their id',
 			[
 				call({ id: 'a', ...named('look', '{"city":') }),
 				call({ id: 'b', ...named('look', '{"city":"Bonn"}') }),
@@ -234,7 +234,7 @@ describe('calls of a stream', () => {
 			[a, b],
 		],
 		[
-			'without an index and an id a name begins a call, and all else goes on with the newest',
+			'without index and id, a name begins a call, and other pieces continue the newest call',
 			[call(named('look', '{"city":')), call(more('"Ulm"}')), call(named('look', '{"city":"Bonn"}'))],
 			[
 				{ ...a, id: someId },
@@ -242,7 +242,7 @@ describe('calls of a stream', () => {
 			],
 		],
 		[
-			'several pieces that nothing marks go on with as many newest calls',
+			'several pieces without index, id and name continue the newest calls in order',
 			[
 				chunk({
 					tool_calls: [
@@ -255,7 +255,7 @@ describe('calls of a stream', () => {
 			[a, b],
 		],
 		[
-			'pieces with an index go on with calls that began without one by their place',
+			'an index also finds a call that began without an index, by its position',
 			[
 				chunk({
 					tool_calls: [
@@ -273,7 +273,7 @@ describe('calls of a stream', () => {
 			[a, b],
 		],
 		[
-			'a call that began under an index that was taken goes on under its own',
+			'a call that began under the index of another call continues under its own index',
 			[
 				call({ index: 0, id: 'a', ...named('look', '{"city":"Ulm"}') }),
 				call({ index: 0, id: 'b', ...named('look', '') }),
@@ -282,7 +282,7 @@ describe('calls of a stream', () => {
 			[a, b],
 		],
 		[
-			'whole calls under one index, without ids, are as many calls',
+			'whole calls with the same index and no ids are separate calls',
 			[
 				call({ index: 0, id: '', ...named('look', '{"city":"Ulm"}') }),
 				call({ index: 0, id: '', ...named('look', '{"city":"Bonn"}') }),
@@ -305,7 +305,7 @@ describe('calls of a stream', () => {
 			[a, b],
 		],
 		[
-			'an empty id later means the same call',
+			'later pieces with an empty id continue the same call',
 			[
 				call({ index: 0, id: 'a', ...named('look', '') }),
 				call({ index: 0, id: '', ...more('{"city":"Ulm') }),
@@ -336,7 +336,7 @@ describe('calls of a stream', () => {
 		expect(deltas.filter((delta) => JSON.stringify(delta).includes('tool_use_start'))).toHaveLength(expected.length);
 	});
 
-	test('two calls of a whole answer with one id are distinct', async () => {
+	test('two calls of a whole answer with one id get different ids', async () => {
 		const twice = [
 			{ id: 'a', ...named('look', '{"city":"Ulm"}') },
 			{ id: 'a', ...named('look', { city: 'Bonn' }) },
@@ -354,19 +354,19 @@ describe('the end of a reply', () => {
 		['tool_calls', 'end_turn'],
 		['a_reason_of_its_own', 'a_reason_of_its_own'],
 		['constructor', 'constructor'],
-	])('finish reason %s without a call is %s', async (finish, reason) => {
+	])('finish reason %s without a call becomes %s', async (finish, reason) => {
 		const { reply } = await streamed(endpoint(), [chunk({ content: 'Hi.' }, finish), done]);
 		expect(reply.stopReason).toBe(reason);
 		expect(reply.raw).toMatchObject({ finish_reason: finish, model: 'llama-9-preview', id: expect.any(String) });
 	});
 
-	test('[DONE] ends a reply without a finish reason, unless it is empty', async () => {
+	test('[DONE] ends a reply without a finish reason, unless the reply is empty', async () => {
 		const { reply } = await streamed(endpoint(), [chunk({ content: 'Hi.' }), done]);
 		expect(reply).toMatchObject({ text: 'Hi.', stopReason: 'end_turn' });
 		expect(await failure(streamed(endpoint(), [done]))).toMatchObject({ code: 'interrupted' });
 	});
 
-	test('usage after the finish reason counts, with and without [DONE]', async () => {
+	test('usage after the finish reason counts, even without [DONE]', async () => {
 		const { reply } = await streamed(endpoint(), [chunk({ content: 'Hi.' }, 'stop'), usageChunk(usualUsage)]);
 		expect(reply.usage).toMatchObject({ inputTokens: 100, outputTokens: 40 });
 	});
@@ -377,14 +377,14 @@ describe('the end of a reply', () => {
 		expect(reply.usage).toMatchObject({ inputTokens: 10, outputTokens: 2, cachedInputTokens: 7 });
 	});
 
-	test("Anthropic's counts besides OpenAI's are counted once", async () => {
+	test("Anthropic's cache counts are not added to OpenAI's prompt tokens", async () => {
 		const cache = { cache_read_input_tokens: 7, cache_creation_input_tokens: 2 };
 		const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12, ...cache };
 		const reply = await wholeReply(endpoint(), { ...completion({ content: 'Hi.' }), usage });
 		expect(reply.usage).toMatchObject({ inputTokens: 10, outputTokens: 2, totalTokens: 12, cachedInputTokens: 7 });
 	});
 
-	test('usage within a choice counts, unless the answer itself has usage', async () => {
+	test('usage within a choice counts only if the answer itself has no usage', async () => {
 		const own = { usage: { prompt_tokens: 12, completion_tokens: 5 } };
 		const last = sse({ choices: [{ index: 0, delta: {}, finish_reason: 'stop', ...own }] });
 		const { reply } = await streamed(endpoint(), [chunk({ content: 'Hi.' }), last, done]);
@@ -404,7 +404,7 @@ describe('the end of a reply', () => {
 		expect(alone).toMatchObject({ text: 'Hi.', toolCalls: calls, stopReason: 'tool_use' });
 	});
 
-	test('a tool that the endpoint ran is counted, whichever piece of a stream names it', async () => {
+	test('a tool that the endpoint ran is counted once, even if several pieces of a stream name it', async () => {
 		const search = { type: 'search', arguments: '{}' };
 		const pieces = [
 			chunk({ executed_tools: [{ index: 0, ...search }] }),
@@ -425,7 +425,7 @@ describe('the end of a reply', () => {
 	});
 });
 
-describe('a failure with a success status', () => {
+describe('a failure at the endpoint', () => {
 	const usage = { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 };
 	const failed = { error: { message: 'Upstream is overloaded', code: 503 } };
 
@@ -440,14 +440,14 @@ describe('a failure with a success status', () => {
 			'overloaded',
 		],
 		['a bare error', { object: 'error', message: 'Overloaded', code: 503, usage }, 'overloaded'],
-	])('%s is a failure', async (_name, body, code) => {
+	])('%s with a success status is a failure', async (_name, body, code) => {
 		const error = await failure(wholeReply(endpoint(), body));
 		expect(error).toMatchObject({ code, data: { usage: { inputTokens: 5, outputTokens: 1 }, provider: 'acme' } });
 		const event = JSON.parse(JSON.stringify(body).replace('"message":{', '"delta":{'));
 		expect(await failure(streamed(endpoint(), [sse(event), done]))).toMatchObject({ code, message: error.message });
 	});
 
-	test('the message of a body without a choice is in the error', async () => {
+	test('the error contains the message of a body without a choice', async () => {
 		const error = await failure(wholeReply(endpoint(), { detail: 'The door is closed' }));
 		expect(error.message).toContain('The door is closed');
 	});
@@ -456,7 +456,7 @@ describe('a failure with a success status', () => {
 		['flat', { object: 'error', message: 'Extra inputs are not permitted', type: 'invalid_request_error' }],
 		['a list', [{ error: { message: 'Extra inputs are not permitted', code: 400, status: 'INVALID_ARGUMENT' } }]],
 		['of FastAPI', { detail: 'Extra inputs are not permitted' }],
-	])('the error keeps the words of a refusal whose body is %s', async (_name, body) => {
+	])('the error contains the message of a refusal whose body is %s', async (_name, body) => {
 		server.play((exchange) => exchange.json(422, body, { 'retry-after': '3' }));
 		const error = await failure(async () => endpoint().chatFn?.('acme/m-1', hello));
 		expect(error).toMatchObject({ code: 'invalid_request', data: { status: 422, retryAfter: 3 } });
@@ -471,7 +471,7 @@ describe('a conversation', () => {
 		{ role: 'tool', content: 'sunny', toolCallId: id },
 	];
 
-	test('has a short id for a long call id, the same for its result and in each request', async () => {
+	test('has the same short id for a long call id in the call, in its result and in each request', async () => {
 		const messages = turn('x'.repeat(41));
 		const first = await sent(endpoint(), { messages });
 		expect(await sent(endpoint(), { messages })).toEqual(first);
@@ -509,7 +509,7 @@ describe('a conversation', () => {
 		expect(await sent(endpoint(), { messages })).toMatchObject({ messages: [{ content: 'See\n\n[image:image]' }] });
 	});
 
-	test('has parts by their kind, with the detail of an image', async () => {
+	test('has each part in the format of its kind, and an image with its detail', async () => {
 		const image = { ...chat.imagePart('https://example.com/a.png'), meta: { detail: 'low' } };
 		const note = { kind: 'file', mime: 'text/plain', data: btoa('remember'), name: 'note.txt' } as const;
 		const ogg = { kind: 'audio', mime: 'audio/ogg', data: 'aGk=', name: 'a.ogg' } as const;
@@ -530,7 +530,7 @@ describe('a conversation', () => {
 		expect(await sent(endpoint(), { messages: texts })).toMatchObject({ messages: [{ content: 'One\n\nTwo' }] });
 	});
 
-	test('has the thinking of turns with tool calls, and has no thinking of other turns', async () => {
+	test('has the thinking of turns with tool calls, but no thinking of other turns', async () => {
 		const thought = { acme: { reasoning_content: 'hm' } };
 		const messages: Message[] = [
 			...turn('a', { providerMetadata: thought }),
@@ -570,7 +570,7 @@ describe('Mistral', () => {
 		expect(await sent(endpoint(), { messages })).toMatchObject({ messages: { 1: { content: 'Four.' } } });
 	});
 
-	test('gets short ids, the tool choice any, and a text between a result and a user message', async () => {
+	test('gets short ids, the tool choice any, and an assistant message between a result and a user message', async () => {
 		const messages: Message[] = [
 			...hello,
 			chat.assistantMessage('', [
@@ -622,7 +622,7 @@ describe('DeepSeek', () => {
 		expect(JSON.stringify(body)).toMatch(/Be brief\..*JSON Schema.*city/);
 	});
 
-	test('gets the thinking of each turn with calls, and empty thinking for turns of other providers', async () => {
+	test('gets the thinking of each turn with calls, which is empty for turns of other providers', async () => {
 		const messages: Message[] = [
 			...hello,
 			{ ...chat.assistantMessage('', [{ id: 'a', name: 'look', input: {} }]), reasoning: 'not for you' },
@@ -631,7 +631,7 @@ describe('DeepSeek', () => {
 		expect(await sent(deepseek(), { messages })).toMatchObject({ messages: [{}, { reasoning_content: '' }, {}] });
 	});
 
-	test('does not think with the effort none', async () => {
+	test('does not think if the effort is none', async () => {
 		expect(await sent(deepseek(), { options: { reasoningEffort: 'none' } })).toMatchObject({
 			thinking: { type: 'disabled' },
 		});
@@ -674,7 +674,7 @@ describe('Groq and Ollama', () => {
 });
 
 describe('embeddings', () => {
-	test('are in the order of their texts, even from several requests', async () => {
+	test('keep the order of their texts, even across several requests', async () => {
 		const batch = (from: number, count: number) =>
 			Array.from({ length: count }, (_, index) => ({ index, embedding: [from + index] })).reverse();
 		server.play(
@@ -688,7 +688,7 @@ describe('embeddings', () => {
 		expect(server.requests[1]?.body).toEqual({ model: 'embed', input: texts.slice(96), encoding_format: 'float' });
 	});
 
-	test('fail for an error with status 200', async () => {
+	test('fail if an error has status 200', async () => {
 		server.play((exchange) => exchange.json(200, { error: { message: 'no such model', code: 404 } }));
 		const error = await failure(async () => endpoint().embedFn?.('acme/embed', ['a']));
 		expect(error).toMatchObject({ code: 'invalid_request', data: { model: 'acme/embed' } });

@@ -88,7 +88,7 @@ describe('openai: the metadata of a turn', () => {
 		expect(providerMetadata).toBeUndefined();
 	});
 
-	test('has all items if the turn has more than text and calls, without the arguments of calls', async () => {
+	test('contains all items, without call arguments, if the turn has more than text and calls', async () => {
 		const { providerMetadata, toolCalls } = await replyTo(done([thought, text('Hi.'), call('call_1')]));
 		const { arguments: _, ...kept } = call('call_1');
 		expect(providerMetadata).toEqual({ openai: { output: [thought, text('Hi.'), kept] } });
@@ -106,14 +106,14 @@ describe('openai: the metadata of a turn', () => {
 		expect(await sentBack([item])).toEqual([item, ...(item.type === 'function_call' ? [expect.anything()] : [])]);
 	});
 
-	test('leaves out reasoning that is not encrypted, and leaves out the id of its result', async () => {
+	test('is sent back without unencrypted reasoning, and the text after that reasoning loses its id', async () => {
 		const { encrypted_content: _, ...bare } = thought;
 		const { id: __, ...message } = text('Hi.', { phase: 'commentary' });
 		const search = { type: 'web_search_call', id: 'ws_1', status: 'completed' };
 		expect(await sentBack([bare, search, text('Hi.', { phase: 'commentary' })])).toEqual([message]);
 	});
 
-	test('leaves out reasoning whose call the history dropped', async () => {
+	test('is sent back without reasoning whose call the history dropped', async () => {
 		const kept = call('call_2', '{}', { namespace: 'crm' });
 		const { id: _, ...bare } = kept;
 		const toolCalls: ToolCall[] = [{ id: 'call_2', name: 'look', input: {} }];
@@ -130,27 +130,27 @@ describe('openai: the metadata of a turn', () => {
 		expect((await sent([turn], { model: 'gpt-5.6' })).input).toEqual([thought, text('Hi.')]);
 	});
 
-	test('leaves out reasoning without a result', async () => {
+	test('leaves out reasoning that no text or call follows', async () => {
 		const { providerMetadata, stopReason } = await replyTo(
 			done([thought], { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }),
 		);
 		expect({ providerMetadata, stopReason }).toEqual({ providerMetadata: undefined, stopReason: 'max_tokens' });
 	});
 
-	test('leaves out a built-in call without an answer', async () => {
+	test('leaves out a built-in call without an output', async () => {
 		const shell = { type: 'shell_call', id: 'sh_1', call_id: 'call_9', status: 'completed', action: {} };
 		const output = { type: 'shell_call_output', id: 'sho_1', call_id: 'call_9', output: [] };
 		expect(await sentBack([shell, text('Hi.')])).toEqual([{ role: 'assistant', content: 'Hi.' }]);
 		expect(await sentBack([shell, output, text('Hi.')])).toEqual([shell, output, text('Hi.')]);
 	});
 
-	test('is ignored for a changed text', async () => {
+	test('is ignored if the text was changed', async () => {
 		expect(await sentBack([thought, text('My key is 123.')], { content: 'My key is […].' })).toEqual([
 			{ role: 'assistant', content: 'My key is […].' },
 		]);
 	});
 
-	test("has the caller in the result of a program's call", async () => {
+	test('adds the caller to the result of a call that a program made', async () => {
 		const caller = { type: 'program', caller_id: 'call_p' };
 		const [, , result] = await sentBack([
 			{ type: 'program', id: 'cm_1', call_id: 'call_p', code: '' },
@@ -173,7 +173,7 @@ describe('openai: calls', () => {
 		expect(ids).toEqual([ids[0], ids[0], 'call_1', 'call_1', 'call_1_2', 'call_1_2']);
 	});
 
-	test('pass text to a custom tool, and its result is sent as the result of a custom tool', async () => {
+	test('of a custom tool have a text as input, and their results are sent as custom tool results', async () => {
 		const custom = { type: 'custom_tool_call', id: 'ctc_1', call_id: 'call_1', name: 'sql', input: '{"a":1}' };
 		const pieces = ['{"a"', ':1}'].map((delta) => ({
 			type: 'response.custom_tool_call_input.delta',
@@ -191,7 +191,7 @@ describe('openai: calls', () => {
 		]);
 	});
 
-	test('do not include a custom tool that xAI itself ran, and its item is sent back unchanged', async () => {
+	test('do not include a custom tool that xAI ran, and its item is sent back unchanged', async () => {
 		const search = { type: 'custom_tool_call', id: 'ctc_1', call_id: 'c', name: 'x_keyword_search', input: '{}' };
 		expect((await replyTo(done([search, text('Hi.')]), providers.xai)).toolCalls).toEqual([]);
 		expect(await sentBack([search, text('Hi.')], {}, providers.xai)).toEqual([search, text('Hi.')]);
@@ -199,7 +199,7 @@ describe('openai: calls', () => {
 });
 
 describe('openai: a stream', () => {
-	test('is read with whole items instead of pieces', async () => {
+	test('is read even if it has whole items instead of pieces', async () => {
 		const items = [{ ...thought, summary: [{ text: 'Hm.' }, { text: 'So.' }] }, text('Hi.'), call('call_1')];
 		const finished = items.map((item, output_index) => ({ type: 'response.output_item.done', output_index, item }));
 		const whole = await replyTo(done(items));
@@ -210,7 +210,7 @@ describe('openai: a stream', () => {
 		expect(whole).toMatchObject({ text: 'Hi.', reasoning: 'Hm.\n\nSo.', stopReason: 'tool_use' });
 	});
 
-	test('adds the end of a text if the pieces lack it, and adds nothing if the pieces differ', async () => {
+	test('gets the missing end of a text from a later event, unless the pieces differ from that event', async () => {
 		const streamed = async (delta: string, whole: string) =>
 			(
 				await replyTo([
@@ -224,7 +224,7 @@ describe('openai: a stream', () => {
 		expect(await streamed('Bye', 'Hello')).toBe('Bye');
 	});
 
-	test('may have the arguments of a call in one event', async () => {
+	test('can have the arguments of a call in one event', async () => {
 		const whole = '{"city":"Ulm"}';
 		const args = { type: 'response.function_call_arguments.done', output_index: 0, item_id: 'fc_a', arguments: whole };
 		const custom = { type: 'custom_tool_call', id: 'ctc_b', call_id: 'b', name: 'look' };
@@ -243,7 +243,7 @@ describe('openai: a stream', () => {
 		});
 	});
 
-	test('is read by item ids without output indexes', async () => {
+	test('is read by item ids if it has no output indexes', async () => {
 		const ids = ['a', 'b'];
 		const { toolCalls } = await replyTo([
 			...ids.map((id) => ({ type: 'response.output_item.added', item: call(id, '') })),
@@ -276,7 +276,7 @@ test('a failed stream bills its completed searches', async () => {
 	});
 });
 
-test('a failed whole response bills the searches of its output', async () => {
+test('a failed response without streaming bills the searches of its output', async () => {
 	await expect(replyTo(done([search], broken))).rejects.toMatchObject({
 		data: { usage: { units: { web_searches: 1 } } },
 	});
@@ -291,7 +291,7 @@ test("the API's own number of searches replaces Runlet's count", async () => {
 	expect((await replyTo(events)).usage?.units).toBeUndefined();
 });
 
-test('a failed response is a failure with its usage', async () => {
+test('a failed response becomes an error with its usage', async () => {
 	const failed = done([], {
 		status: 'failed',
 		error: { code: 'server_error', message: 'Oh.' },
@@ -327,7 +327,7 @@ describe('openai: a request', () => {
 		expect(body.reasoning).toEqual(effort && { effort });
 	});
 
-	test('joins the lists of the settings, and requests a reasoning summary only by the settings', async () => {
+	test('joins its lists with the lists of the settings, and has a reasoning summary only if requested', async () => {
 		const body = { tools: [{ type: 'web_search' }], include: ['web_search_call.action.sources'] };
 		const settings: Settings = { body, reasoningSummary: 'auto' };
 		expect(await sent([chat.userMessage('Hi'), { role: 'system', content: 'Now' }], { settings })).toEqual({
@@ -370,7 +370,7 @@ describe('openai: a request', () => {
 		expect((await sent([chat.userMessage(parts)])).input).toEqual([{ role: 'user', content }]);
 	});
 
-	test('marks a failed result as an error exactly once', async () => {
+	test('marks a failed result as an error only once', async () => {
 		const failed = (output: unknown): Message[] => [
 			chat.assistantMessage('', [{ id: 'c', name: 'look', input: {} }]),
 			chat.toolResultMessage({ id: 'c', output, isError: true }),
@@ -424,7 +424,7 @@ describe('openai: other requests', () => {
 		expect(requests.map(({ body }) => body.encoding_format)).toEqual(['float', 'float']);
 	});
 
-	test('fail with fewer vectors than texts', async () => {
+	test('fail if the API returns fewer vectors than texts', async () => {
 		const { provider } = at([{ data: [{ index: 0, embedding: [1] }] }]);
 		await expect(provider.embedFn?.('text-embedding-3-small', ['a', 'b'])).rejects.toThrow(RunletError);
 	});

@@ -5,7 +5,7 @@ import { apis } from './prefix/apis.ts';
 import { findBreak, plans, playSession, toExpected } from './prefix/walk.ts';
 
 describe.each(apis)('$name', (api) => {
-	test('each request of a random session begins with the whole request before it', async () => {
+	test('each request of a random session begins with the whole previous request', async () => {
 		await fc.assert(
 			fc.asyncProperty(plans, async (plan) => {
 				expect(findBreak(toExpected(api, plan), await playSession(api, plan))).toBeUndefined();

@@ -101,7 +101,7 @@ describe('the request', () => {
 		expect(beta).toBe('context-management-2025-06-27,compact-2026-01-12');
 	});
 
-	test('keeps the betas of the settings', async () => {
+	test('adds its betas to the betas of the settings', async () => {
 		const headers = { 'Anthropic-Beta': 'other-2026-01-01' };
 		const make = (settings: { apiKey: string }) => providers.anthropic({ ...settings, headers });
 		const { provider, requests } = create(make, [plain, plain]);
@@ -136,7 +136,7 @@ describe('the request', () => {
 describe.each([
 	['whole', whole],
 	['streamed', streamed],
-])('a compaction, %s', (_, first) => {
+])('with a %s reply', (_, first) => {
 	const play = async () => {
 		const made = create(providers.anthropic, [first, plain]);
 		const options = { model: sonnet, providers: [made.provider], providerContext };
@@ -145,7 +145,7 @@ describe.each([
 		return { ...made, one, stored, options };
 	};
 
-	test('is sent back unchanged, without the messages before it', async () => {
+	test('a compaction is sent back unchanged, without the messages before it', async () => {
 		const { requests, stored, options } = await play();
 		expect(stored).toHaveLength(4);
 		await finish(options, [...stored, further]);
@@ -155,20 +155,20 @@ describe.each([
 		]);
 	});
 
-	test('is reported to the readers, and the conversation keeps all messages', async () => {
+	test('a compaction is reported to the readers, and the conversation keeps all messages', async () => {
 		const { one, stored } = await play();
 		expect(codes(only(one.events, 'warning'))).toEqual(['context_compacted']);
 		expect(stored.slice(0, 3)).toEqual([...older, question]);
 	});
 
-	test('is ignored for another provider, which gets all messages', async () => {
+	test('a compaction is ignored for another provider, which gets all messages', async () => {
 		const { stored } = await play();
 		const { provider, requests } = create(providers.openai, []);
 		await finish({ model: gpt, providers: [provider] }, [...stored, further]).catch(() => {});
 		expect(JSON.stringify(requests[0]?.body.input)).toContain('I like tea.');
 	});
 
-	test('counts in the usage, at its price', async () => {
+	test('a compaction counts in the usage, at its price', async () => {
 		const { one } = await play();
 		const { usage } = one.result;
 		expect(usage).toMatchObject({ inputTokens: 126_000, outputTokens: 4_000 });
@@ -176,7 +176,7 @@ describe.each([
 		expect(usage.costUsd).toBeCloseTo((120_000 * 3 + 6_000 * 6 + 4_000 * 15) / 1e6, 9);
 	});
 
-	test('removes the replaced messages from the context size', async () => {
+	test('a compaction removes the replaced messages from the context size', async () => {
 		const made = create(providers.anthropic, [first, plain]);
 		const options = { model: sonnet, providers: [made.provider], providerContext, maxContextTokens: 5_000 };
 		const one = await finish(options, [chat.userMessage('x'.repeat(12_000)), chat.assistantMessage('Yes.'), question]);
@@ -185,7 +185,7 @@ describe.each([
 	});
 });
 
-test('a failed compaction of Anthropic leaves out no messages', async () => {
+test('after a failed compaction of Anthropic, the next request still has all messages', async () => {
 	const failed = () =>
 		Response.json({ ...answer, content: [{ ...block, content: null, encrypted_content: null }, said], usage });
 	const { provider, requests } = create(providers.anthropic, [failed, plain]);

@@ -90,7 +90,7 @@ describe('the library of recordings', () => {
 		expect(entries.map(({ file }) => file).toSorted()).toEqual(files.toSorted());
 	});
 
-	test('plays all files of the indexes, or names the reason', () => {
+	test('plays each file of the indexes, or lists why the file is no answer', () => {
 		const accounted = new Set([...bodies, ...streams].map(({ file }) => file).concat(Object.keys(notAnswers)));
 		expect([...accounted].toSorted()).toEqual(entries.map(({ file }) => file).toSorted());
 	});
@@ -112,7 +112,7 @@ describe.each(named(bodies.filter(({ status }) => status === 200)))('%s', (_name
 });
 
 describe.each(named(bodies.filter(({ status }) => status !== 200)))('%s', (_name, recorded) => {
-	test.each(named([whole, random]))('is the expected error, %s', async (_name, cutting) => {
+	test.each(named([whole, random]))('causes the expected error, %s', async (_name, cutting) => {
 		await expectError(askWhole(recorded, cutting), readCode(recorded.status));
 	});
 });
@@ -122,7 +122,7 @@ const withError = streams.filter(({ blocks }) => blocks.some(({ event }) => isEr
 describe.each(named(streams.filter((recorded) => !withError.includes(recorded))))('%s', (_name, recorded) => {
 	const expected = recorded.reading.readStream(readEvents(recorded));
 
-	test.each(named([whole, bytewise, random]))('is read as it was meant, %s', async (_name, cutting) => {
+	test.each(named([whole, bytewise, random]))('is read as expected, %s', async (_name, cutting) => {
 		const deltas: unknown[] = [];
 		const reply = await askStream(recorded, cutting, recorded.blocks, deltas);
 		expectReply(reply, expected);
@@ -139,7 +139,7 @@ describe.each(named(streams.filter((recorded) => !withError.includes(recorded)))
 });
 
 describe.each(named(withError))('%s', (_name, recorded) => {
-	test.each(named([whole, bytewise, random]))('is the error at its end, %s', async (_name, cutting) => {
+	test.each(named([whole, bytewise, random]))('fails with the error at its end, %s', async (_name, cutting) => {
 		const error = readEvents(recorded).find(isError);
 		const deltas: unknown[] = [];
 		await expectError(askStream(recorded, cutting, recorded.blocks, deltas), readCode(statusInStream(error)));

@@ -65,7 +65,7 @@ describe('scripted', () => {
 		expect(reply).toEqual({ text: 'Hi', stopReason: 'end_turn' });
 	});
 
-	test('throws an error', async () => {
+	test('throws an error of the script', async () => {
 		const broken = new RunletError('overloaded', 'busy');
 		await expect(stream(providers.scripted([broken]))).rejects.toBe(broken);
 	});
@@ -74,7 +74,7 @@ describe('scripted', () => {
 		expect((await stream(providers.scripted([undefined]))).reply).toBeUndefined();
 	});
 
-	test('plays the result of a function, which gets the request and may stream', async () => {
+	test('plays the result of a function, which gets the request and can stream', async () => {
 		const model = providers.scripted([
 			async ({ messages: sent }, onDelta) => {
 				await onDelta({ type: 'text', text: `I got ${sent.length}` });

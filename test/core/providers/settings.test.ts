@@ -29,7 +29,7 @@ describe('retries', () => {
 		expect(server.requests).toHaveLength(1);
 	});
 
-	test('have the number of the provider or of the call', async () => {
+	test('can be set for the provider or for the call', async () => {
 		server.play(busy, busy, answer);
 		expect(await stream(made({ maxRetries: 2 }))).toMatchObject({ text: 'Hi' });
 		expect(server.requests).toHaveLength(3);
@@ -48,7 +48,7 @@ describe('retries', () => {
 		expect(signs).toBeGreaterThan(0);
 	});
 
-	test('are two in a run by default, or have the number of its options or its provider', async () => {
+	test('are two in a run by default, and can be set for the run or for the provider', async () => {
 		const requests = async (provider: object, options: object = {}) => {
 			server.play(busy);
 			const run = chat.run({ model, providers: [made(provider)], ...options }, hello);
@@ -82,7 +82,7 @@ describe('timeouts', () => {
 		await Promise.all(server.requests.map(({ closed }) => closed));
 	});
 
-	test('do not end a silent model that shows activity', async () => {
+	test('do not end a model that is silent but shows activity', async () => {
 		const signs = async (exchange: Exchange, sign: string) => {
 			const [first = '', ...rest] = dialect.events({ text: 'Hi', stop: 'end_turn' });
 			await exchange.write(first);
@@ -127,7 +127,7 @@ describe('a provider without its key', () => {
 });
 
 describe('a fallback without its key', () => {
-	test('is left out with a warning, and later fallbacks and the first error still count', async () => {
+	test('is left out with a warning, and the later fallbacks are still tried', async () => {
 		const missing = providers.gemini({ apiKey: undefined });
 		const warnings = async (fallbacks: readonly string[]) => {
 			server.play(busy);
@@ -157,8 +157,8 @@ describe('an invalid setting', () => {
 	});
 });
 
-describe("an API's own words", () => {
-	test('reach the request in body and headers: objects are merged, lists are joined', async () => {
+describe('the body and headers of the settings', () => {
+	test('reach the request; objects are merged, and lists are joined', async () => {
 		server.play(answer);
 		const web = { type: 'web_search_20250305', name: 'web_search' };
 		const provider = made({
@@ -177,7 +177,7 @@ describe("an API's own words", () => {
 	});
 });
 
-test('a tool is forced once, and after its result the model chooses freely', async () => {
+test('a tool is forced once, and after the result of the tool the model chooses freely', async () => {
 	const call = { id: 'toolu_1', name: 'add', argumentsJson: '{}' };
 	server.play(async (exchange) => {
 		await exchange.write(dialect.events({ calls: [call], stop: 'tool_use' }).join(''));
@@ -189,7 +189,7 @@ test('a tool is forced once, and after its result the model chooses freely', asy
 	expect(choices).toEqual(['required', 'auto']);
 });
 
-test("Anthropic's cache is marked at the tools, the system prompt and the newest message, with the lifetime of the call", async () => {
+test("Anthropic's cache marks are at the tools, the system prompt and the newest message", async () => {
 	const marks = async (cache?: '5m' | '1h' | false) => {
 		server.play(answer);
 		const tools = ['a', 'b'].map((name) => ({ name, description: name, inputSchema: { type: 'object' } }));
@@ -217,7 +217,7 @@ describe.each(dialects.filter(({ name }) => name !== 'workers-ai').map((one) => 
 	(_, one) => {
 		const ask = (provider: ProviderRegistration) => provider.chatFn?.(one.model, hello);
 
-		test('does not follow a redirect with the key and the conversation', async () => {
+		test('sends neither the key nor the conversation to a redirect', async () => {
 			const elsewhere = await startServer();
 			elsewhere.play(answer);
 			server.play((exchange) => exchange.json(307, {}, { location: `${elsewhere.url}${exchange.path}` }));
@@ -241,7 +241,7 @@ describe.each(dialects.filter(({ name }) => name !== 'workers-ai').map((one) => 
 	},
 );
 
-test('shows no credentials of a gateway in an error', async () => {
+test('an error shows no credentials of a gateway', async () => {
 	const headers = { authorization: 'Bearer gateway-token-999', 'x-team': 'provided' };
 	server.play((exchange) => exchange.json(401, { error: { message: 'No: gateway-token-999, as provided' } }));
 	await expect(made({ headers }).chatFn?.(model, hello)).rejects.toThrow('No: [key], as provided.');
@@ -259,7 +259,7 @@ test.each(['anthropic', 'openai', 'xai', 'gemini', 'groq', 'deepseek', 'mistral'
 	},
 );
 
-test('the fetch of the settings gets a Headers object', async () => {
+test('the fetch function of the settings gets a Headers object', async () => {
 	const sent: (HeadersInit | undefined)[] = [];
 	server.play(answer);
 	const fetcher: typeof fetch = async (input, init) => {

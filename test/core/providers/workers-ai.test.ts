@@ -76,7 +76,7 @@ test('accepts a stream, an object or a response of a binding', async () => {
 	});
 });
 
-test('fails for a stream without its end', async () => {
+test('fails if a stream has no end event', async () => {
 	await expect(ask(stream({ response: 'Good' }), { stream: true })).rejects.toMatchObject({ code: 'interrupted' });
 });
 
@@ -97,7 +97,7 @@ test('converts requested JSON and a bare number to text', async () => {
 	expect((await ask({ response: 42 })).reply.text).toBe('42');
 });
 
-test('reads calls in both forms, in pieces and whole', async () => {
+test('reads calls in both formats, in pieces and whole', async () => {
 	const flat = [{ name: 'look', arguments: { city: 'Ulm' } }];
 	const events = [
 		{ response: '', tool_calls: [{ id: 'c1', type: 'function', index: 0, function: { name: 'look' } }] },
@@ -117,7 +117,7 @@ test('reads calls in both forms, in pieces and whole', async () => {
 	}
 });
 
-test('sends only the name of an image by URL to an older model', async () => {
+test('sends an image URL to an older model only as a name', async () => {
 	const messages = [chat.userMessage([chat.textPart('What?'), chat.imagePart('https://example.com/a.png')])];
 	for (const [name, part] of [
 		[model, { type: 'text', text: '[image:image (https://example.com/a.png)]' }],
@@ -163,7 +163,7 @@ test.each([
 	expect({ reasoning_effort, chat_template_kwargs }).toEqual(expected);
 });
 
-test('sends an empty text for a turn with only calls', async () => {
+test('sends an empty text for a turn that has only calls', async () => {
 	const given = binding({ response: 'Fine.' });
 	const call = { id: 'c1', name: 'look', input: {} };
 	const result = chat.toolResultMessage({ id: 'c1', output: 'Ulm', isError: false });
@@ -236,7 +236,7 @@ test('returns the vectors of texts', async () => {
 	});
 });
 
-test('tells how to use the binding on a laptop', async () => {
+test("explains in the error how to use the binding on a developer's machine", async () => {
 	const run = async () => {
 		throw new Error('Binding AI needs to be run remotely');
 	};

@@ -60,7 +60,7 @@ describe('an endless answer is broken off, and its connection is closed', () => 
 	});
 });
 
-test('the events of a reply may be much longer than the reply', async () => {
+test('the events of a reply can be much longer than the reply', async () => {
 	const text = 'ab';
 	const events = Array.from({ length: 20_000 }, () => delta(text)).join('');
 	const end = `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`;

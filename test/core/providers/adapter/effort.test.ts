@@ -16,7 +16,7 @@ test.each<[wanted: ReasoningEffort, steps: readonly ReasoningEffort[], step: Rea
 	['xhigh', ['low', 'medium', 'high', 'max'], 'high'],
 	['xhigh', ['low', 'max'], 'max'],
 	['high', [], undefined],
-])('the effort %s is rounded within %j to %s', (wanted, steps, step) => {
+])('the effort %s is rounded to a step of %j: %s', (wanted, steps, step) => {
 	expect(roundEffort(wanted, steps)).toBe(step);
 });
 

@@ -41,7 +41,7 @@ function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
-test('reads the same events with any cuts, line endings, comments and other fields, and with a BOM', async () => {
+test('reads the same events for any chunks, line endings, comments, extra fields or BOM', async () => {
 	const event = fc.record({ type: fc.string({ unit: 'binary' }), text: fc.string({ unit: 'binary' }) });
 	const noise = fc.constantFrom('', ': a comment', 'event: message', 'id: 7', 'retry: 10', ':');
 	const ending = fc.constantFrom('\n', '\r\n', '\r');
@@ -64,14 +64,14 @@ test('reads the same events with any cuts, line endings, comments and other fiel
 	);
 });
 
-test('reports each network chunk before its events, even without an event', async () => {
+test('reports each network chunk before its events, even a chunk that completes no event', async () => {
 	const seen: unknown[] = [];
 	const chunks = ['data: {"n":1}\n\ndata: {"n":2}\n\n', 'data: {"n"', ':3}\n\n'].map(encode);
 	await readEvents(readResponse(chunks), live, { onChunk: () => seen.push('chunk'), take: add(seen), hasAll: never });
 	expect(seen).toEqual(['chunk', { n: 1 }, { n: 2 }, 'chunk', 'chunk', { n: 3 }]);
 });
 
-test('waits for the reader of an event before the next event', async () => {
+test('waits until the reader has handled an event before it passes on the next event', async () => {
 	const room = Promise.withResolvers<void>();
 	const seen: unknown[] = [];
 	const chunk = encode('data: {"n":1}\n\ndata: {"n":2}\n\n');
@@ -87,7 +87,7 @@ test('waits for the reader of an event before the next event', async () => {
 	expect(seen).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
-test('reads [DONE] as an event and each member of a list as an event, and ignores empty events', async () => {
+test('reads [DONE] and each member of a list as an event, and ignores empty events', async () => {
 	expect(await read([encode('data:\n\ndata: [{"a":1},{"b":2}]\n\ndata: "text"\n\ndata: [DONE]\n\n')])).toEqual([
 		{ a: 1 },
 		{ b: 2 },
@@ -95,7 +95,7 @@ test('reads [DONE] as an event and each member of a list as an event, and ignore
 	]);
 });
 
-test('breaks the stream off at an event that is not JSON', async () => {
+test('fails with interrupted at an event that is not JSON', async () => {
 	const seen: unknown[] = [];
 	const chunk = encode('data: {"n":1}\n\ndata: {"n":\n\ndata: {"n":3}\n\n');
 	const reading = readEvents(readResponse([chunk]), live, { take: add(seen), hasAll: never });
@@ -124,7 +124,7 @@ test('closes the stream after an error of the reader, an early [DONE], and an ab
 	expect(closed).toBe(3);
 });
 
-test('reads a complete stream to its end in the background', async () => {
+test('reads the rest of a finished stream in the background', async () => {
 	const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
 	const writer = writable.getWriter();
 	void writer.write(encode('data: {"n":1}\n\n'));
@@ -134,7 +134,7 @@ test('reads a complete stream to its end in the background', async () => {
 	await expect(writer.close()).resolves.toBeUndefined();
 });
 
-test('closes a stream whose rest after the reply is too long or too late', async () => {
+test('closes a stream if the rest after the reply is too long or too late', async () => {
 	const chunk = encode(`data: ${JSON.stringify({ text: 'x'.repeat(10_000) })}\n\n`);
 	const endless = new Promise<void>((resolve) => {
 		const body = new ReadableStream({ pull: (controller) => controller.enqueue(chunk), cancel: () => resolve() });

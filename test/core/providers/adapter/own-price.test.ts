@@ -27,7 +27,7 @@ async function readCost(provider: ProviderRegistration, model = 'mine/llama') {
 describe('your own price', () => {
 	const price = { input: 1, output: 4 };
 
-	test('applies to all models of a provider, to some by name, or by a function', async () => {
+	test('can be set for all models, by model name, or by a function', async () => {
 		expect(await readCost(providers.openaiChat({ ...settings, price }))).toBe(3);
 		expect(await readCost(providers.openaiChat({ ...settings, price: { 'mine/llama': price } }))).toBe(3);
 		expect(await readCost(providers.openaiChat({ ...settings, price: { llama: price } }))).toBe(3);
@@ -37,7 +37,7 @@ describe('your own price', () => {
 		).toBe(500_000);
 	});
 
-	test('may include prices of cached input and of units', async () => {
+	test('can include prices of cached input and of units', async () => {
 		const own = { ...price, cachedInput: 0.5 };
 		expect(await readCost(providers.openaiChat({ ...settings, price: own }))).toBe(2.9);
 		const fetch = async () => Response.json({ ...body, model: 'llama-search-api' });
@@ -49,7 +49,7 @@ describe('your own price', () => {
 		expect(await readCost(searching)).toBe(2.95);
 	});
 
-	test('for a whole name wins over the price for a prefix of it, also with a date after the name', async () => {
+	test('for a model name wins over the price for a prefix, even if a date follows the name', async () => {
 		const fetch = async () => Response.json({ ...body, model: 'llama-20260205' });
 		const prices = { '*': { input: 0, output: 0 }, 'mine/*': { input: 0, output: 0 }, llama: price };
 		expect(await readCost(providers.openaiChat({ ...settings, fetch, price: prices }))).toBe(3);
@@ -57,7 +57,7 @@ describe('your own price', () => {
 		expect(await readCost(providers.openaiChat({ ...settings, fetch, price: shorter }))).toBe(3);
 	});
 
-	test('may include prices of units that are tokens', async () => {
+	test('can include a price of units that are tokens', async () => {
 		const usage = { ...body.usage, completion_tokens_details: { audio_tokens: 100_000 } };
 		const fetch = async () => Response.json({ ...body, usage });
 		const own = { ...price, units: { output_audio_tokens: 0.00001 } };
@@ -100,7 +100,7 @@ describe('your own price', () => {
 		expect(provider.computePrice?.('mine/llama', asked)).toBe(5);
 	});
 
-	test('of the environment applies if the provider has no price of its own', async () => {
+	test('from the environment applies if the provider has no own price', async () => {
 		const prices = { 'mine/*': { input: 2, output: 2 } };
 		const plain = providers.openaiChat(settings);
 		expect(await readCost(plain)).toBe('"llama"');
@@ -131,7 +131,7 @@ test('a call without a known price reports the reason, and reserves no dollars',
 	expect(found?.computeMost?.('claude-99', { inputTokens: 1, outputTokens: 1 }).unpriced).toBe('"claude-99"');
 });
 
-test('a call with a tool of the provider reserves the cost of all its uses and their input', () => {
+test('a call with a provider tool reserves the cost of all uses of the tool and their input', () => {
 	const claude = providers.anthropic({ apiKey: 'k' });
 	const asked = { inputTokens: 1_000, outputTokens: 0, cache: false } as const;
 	const plain = claude.computeMost?.('claude-sonnet-4-6', asked);

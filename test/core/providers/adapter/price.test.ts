@@ -17,7 +17,7 @@ function findCost(
 const million = { inputTokens: 1_000_000, outputTokens: 0 };
 
 describe('the cost of a call', () => {
-	test('is known for models of each provider of the list', () => {
+	test('is known for models of each provider in the price list', () => {
 		const models = [
 			['anthropic', 'claude-haiku-4-5-20251001'],
 			['openai', 'gpt-5-mini'],
@@ -31,14 +31,14 @@ describe('the cost of a call', () => {
 		for (const [provider, model] of models) expect(findCost(provider, [model], {}, million), model).toBeGreaterThan(0);
 	});
 
-	test('uses the model that answered, or the requested model if the reply names no model', () => {
+	test('depends on the model that answered, or on the requested model if the reply names no model', () => {
 		const asked = findCost('anthropic', [undefined, 'claude-haiku-4-5'], {}, million);
 		expect(asked).toBe(1);
 		expect(findCost('anthropic', ['claude-opus-4-5-20251101', 'claude-haiku-4-5'], {}, million)).toBe(5);
 		expect(findCost('anthropic', ['a-name-of-a-gateway', 'claude-haiku-4-5'], {}, million)).toBe(asked);
 	});
 
-	test('uses the prices of cache reads and of cache writes', () => {
+	test('includes the prices of cache reads and of cache writes', () => {
 		const cost = (raw: object, cachedInputTokens = 0) =>
 			findCost('anthropic', ['claude-haiku-4-5'], { ...raw }, { ...million, cachedInputTokens });
 		expect(cost({}, 1_000_000)).toBeCloseTo(0.1);
@@ -81,7 +81,7 @@ describe('the cost of a call', () => {
 	});
 });
 
-test('findContextWindow returns the context window of the list, or undefined', () => {
+test('findContextWindow returns the listed context window, or undefined if the model is not listed', () => {
 	expect(findContextWindow('anthropic', 'claude-haiku-4-5')).toBe(200_000);
 	expect(findContextWindow('gemini', 'gemini-2.5-flash')).toBe(1_048_576);
 	expect(findContextWindow('anthropic', 'claude-99')).toBeUndefined();

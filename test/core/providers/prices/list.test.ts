@@ -95,7 +95,7 @@ const small = {
 const large = { inputTokens: 400_000, outputTokens: 2_000, cachedInputTokens: 70_000 };
 const names = Object.keys(providers).filter((name): name is keyof typeof providers => name in providers);
 
-test.each(names)('prices and windows of %s are those of the package, for all names, versions and times', (name) => {
+test.each(names)('prices and windows of %s equal those of the package for all names, versions and times', (name) => {
 	const own = listed.filter(({ id }) => id === providers[name] || (name === 'gemini' && id === 'anthropic'));
 	const models = own
 		.flatMap(namesIn)
@@ -106,7 +106,7 @@ test.each(names)('prices and windows of %s are those of the package, for all nam
 	expect(known).toBeGreaterThan(100);
 });
 
-test.each(names)('%s has no price for a name without a price in the package', (name) => {
+test.each(names)('%s has no price for a name that has no price in the package', (name) => {
 	const models = [...new Set(listed.flatMap(namesIn))];
 	expect(findDifferences(name, models, [[new Date('2026-09-01T12:00Z'), large]]).differences).toEqual([]);
 });
@@ -121,7 +121,7 @@ test('audio, images and their cached parts have the prices of the package', () =
 	expect(known).toBeGreaterThan(20);
 });
 
-test('a model without a price is not free, unless it is listed as free', () => {
+test('a model without a price is free only if it is listed as free', () => {
 	const price = (provider: string, model: string) =>
 		toDollars(findPrice(provider, model, { inputTokens: 100_000, outputTokens: 100_000 }, new Date('2026-11-24')));
 	for (const model of ['whisper-1', 'gpt-transcribe', 'ft:gpt-4.1-2025-04-14:acme:moderation:abc'])
@@ -132,7 +132,7 @@ test('a model without a price is not free, unless it is listed as free', () => {
 	expect(price('mistral', 'devstral-small:free')).toBe(0);
 });
 
-test('a name that now means another model has the price of that model', () => {
+test('a name that now points to another model has the price of that model', () => {
 	const price = (provider: string, model: string, day: string) =>
 		toDollars(findPrice(provider, model, { inputTokens: 100_000, outputTokens: 100_000 }, new Date(day)));
 	const days = ['2025-12-01', '2025-12-02'];
