@@ -68,12 +68,12 @@ describe('read_skill', () => {
 		});
 	});
 
-	test('a resolver may serve a skill that it never lists', async () => {
+	test('reads a skill that the resolver never lists', async () => {
 		const store: SkillResolver = { listFn: () => [], readFn: async (name) => (name === 'tone' ? tone : undefined) };
 		expect(await output(skill.builtinReadSkillR(store), 'read_skill', { name: 'tone' })).toBe('Be warm. {{x}}');
 	});
 
-	test('names required skills, missing skills and circles', async () => {
+	test('names required skills, missing skills and circular requirements', async () => {
 		const voice = { name: 'voice', description: 'Voice', body: 'V', requires: ['tone'] };
 		const own = skill.builtinReadSkill([{ ...tone, requires: ['voice', 'grammar'] }, voice]);
 		expect(String(await output(own, 'read_skill', { name: 'tone' })).split('\n\n')).toEqual([
@@ -99,12 +99,12 @@ describe('apply_skill', () => {
 		expect(await apply({ topic: 'refund' })).toBe('{"topic":"refund"}');
 	});
 
-	test('ctx may be missing or null', async () => {
+	test('accepts a missing or null ctx', async () => {
 		expect(await apply(undefined)).toBe('{}');
 		expect(await apply(null)).toBe('{}');
 	});
 
-	test('prefers the values of the run to those of the model, so the model cannot forge attachments', async () => {
+	test("prefers the run's values to the model's values, so the model cannot forge attachments", async () => {
 		expect(await apply({ topic: 'refund', attachments: ['fake'] }, { attachments: ['real'] })).toBe(
 			'{"topic":"refund","attachments":["real"]}',
 		);
@@ -117,7 +117,7 @@ describe('apply_skill', () => {
 		expect(await apply({ attachments: ['fake'] }, { attachments: null })).toBe('{"attachments":null}');
 	});
 
-	test('builtins and builtinsWithResolver pass the skillContext on', async () => {
+	test('gets the skillContext from builtins and builtinsWithResolver', async () => {
 		const input = { name: 'echo', ctx: { a: 'fake' } };
 		expect(await output(skill.builtins(skills, { a: 1 }), 'apply_skill', input)).toBe('{"a":1}');
 		const resolver = skill.inMemoryResolver(skills);
@@ -130,7 +130,7 @@ describe('apply_skill', () => {
 		expect(result).toMatchObject({ output: 'Unknown skill: no', isError: false });
 	});
 
-	test('a bodyFn made with fn gets only its parameters', async () => {
+	test('passes only its parameters to a bodyFn made with fn', async () => {
 		const bodyFn = fn(
 			{ name: 'b', params: [['attachments', v.array(v.string())]] },
 			(files) => `${files.length} file(s)`,
@@ -146,7 +146,7 @@ describe('search_skills', () => {
 		expect(await output(own, 'search_skills', { query: 'REPLY' })).toEqual(skill.listSkillsOf([tone]));
 	});
 
-	test('passes query and limit to any searchFn, also an async one', async () => {
+	test('passes query and limit to searchFn, which can be async', async () => {
 		const asked: unknown[] = [];
 		const own = skill.builtinSearchSkillsR({
 			...skill.inMemoryResolver(skills),
@@ -171,7 +171,7 @@ describe('read_skill_file', () => {
 	const own = skill.builtinReadSkillFileR(skill.inMemoryResolver([{ ...tone, files }, echo]));
 	const read = (path: unknown, name = 'tone') => call(own, 'read_skill_file', { name, path });
 
-	test('is offered only if a skill may have files', () => {
+	test('is offered only if a skill can have files', () => {
 		const offered = (resolver: SkillResolver) =>
 			names(skill.builtinsWithResolver(resolver)).includes('read_skill_file');
 		expect(offered(skill.inMemoryResolver(skills))).toBe(false);

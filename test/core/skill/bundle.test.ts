@@ -20,8 +20,8 @@ const names = (there: Parameters<typeof createBundle>[0], skills: readonly Skill
 	return { tools: shown(tools), taken: shown(taken) };
 };
 
-describe('what a skill requires', () => {
-	test('is loaded at any depth, each skill once', async () => {
+describe('the required skills of a skill', () => {
+	test('are loaded at any depth, each skill once', async () => {
 		const skills = [
 			make('a', { requires: ['b', 'c'] }),
 			make('b', { requires: ['d'] }),
@@ -30,11 +30,11 @@ describe('what a skill requires', () => {
 		expect(await load([...skills, make('d')])).toEqual({ names: ['a', 'b', 'd', 'c'], missing: [], circles: [] });
 	});
 
-	test('may be missing', async () => {
+	test('can be missing, and the missing names are reported', async () => {
 		expect(await load([make('a', { requires: ['gone'] })])).toEqual({ names: ['a'], missing: ['gone'], circles: [] });
 	});
 
-	test('may be circular, and the circle is named', async () => {
+	test('can be circular, and the circle is named', async () => {
 		const skills = [
 			make('a', { requires: ['b'] }),
 			make('b', { requires: ['c'] }),
@@ -47,7 +47,7 @@ describe('what a skill requires', () => {
 		expect(await load(skills)).toEqual({ names: ['a', 'b', 'c'], missing: [], circles });
 	});
 
-	test('has every reachable skill, for any graph', async () => {
+	test('include every reachable skill, for any graph', async () => {
 		const name = fc.integer({ min: 0, max: 6 }).map(String);
 		await fc.assert(
 			fc.asyncProperty(
@@ -63,7 +63,7 @@ describe('what a skill requires', () => {
 		);
 	});
 
-	test('is found without reading its texts, if the resolver can do that', async () => {
+	test('are found without reading their texts if the resolver has findFn', async () => {
 		const resolver = skill.inMemoryResolver([]);
 		const read = { ...resolver, readFn: () => Promise.reject(new Error('read')), findFn: (name: string) => make(name) };
 		expect((await loadRequired(read, make('a', { requires: ['b'] }))).skills).toEqual([
@@ -94,7 +94,7 @@ describe('the tools of skills', () => {
 		expect(names(there, skills, [])).toEqual({ tools: [], taken: ['a.pay', 'a.get it'] });
 	});
 
-	test('come from the earlier of two skills with one name', () => {
+	test('that share a name are taken from the earlier skill', () => {
 		const skills = [
 			make('a', { tools: tool.forAgent([named('pay')]) }),
 			make('b', { tools: tool.forAgent([named('pay')]) }),
@@ -108,7 +108,7 @@ describe('the tools of skills', () => {
 		expect(names([], skills, [])).toEqual({ tools: ['a.pay'], taken: [] });
 	});
 
-	test('may be functions', () => {
+	test('can belong to a skill made from a function', () => {
 		const one: Skill = skill.fromFn(fn({ name: 'f', skill: { description: 'F', tools: [named('pay')] } }, () => ''));
 		expect(names([], [one], [])).toEqual({ tools: ['f.pay'], taken: [] });
 	});
@@ -135,7 +135,7 @@ describe('the tools of skills', () => {
 		},
 	);
 
-	test('are read in linear time from an allowed-tools that has a megabyte of parentheses', () => {
+	test('are found in linear time even if allowed-tools has a megabyte of parentheses', () => {
 		const odd = make('a', { frontMatter: { 'allowed-tools': `pay ${'('.repeat(1_000_000)}` } });
 		expect(names([], [odd], [readTool('pay')])).toEqual({ tools: ['a.pay'], taken: [] });
 	});

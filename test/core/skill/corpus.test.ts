@@ -36,7 +36,7 @@ describe('268 real skills', () => {
 		}
 	});
 
-	test.each(corpus)('$path stays the same, and as valid as before, after a round trip', ({ text, directory }) => {
+	test.each(corpus)('$path is unchanged and equally valid after a round trip', ({ text, directory }) => {
 		const skill = fromMarkdown(text, { directory });
 		const written = toMarkdown(skill);
 		expect(fromMarkdown(written)).toStrictEqual(skill);
@@ -44,12 +44,12 @@ describe('268 real skills', () => {
 		expect(validateMarkdown(written, { directory }).length === 0).toBe(valid);
 	});
 
-	test.each(corpus)('$path has the same violations as in an independent checker, on the same lines', (file) => {
+	test.each(corpus)('$path has the same violations on the same lines in an independent checker', (file) => {
 		const found = validateMarkdown(file.text, file);
 		expect(found.map(({ field, line }) => `${field}:${line}`).sort()).toEqual(breaches(file.text, file.directory));
 	});
 
-	test('one of them cannot be published, because its name differs from its folder', () => {
+	test('include one that cannot be published, because its name differs from its folder', () => {
 		const found = corpus.flatMap((file) =>
 			validateMarkdown(file.text, file).map((one) => ({ ...one, path: file.path })),
 		);
@@ -58,7 +58,7 @@ describe('268 real skills', () => {
 		expect(new Set(found.map(({ severity }) => severity))).toEqual(new Set(['error', 'warning']));
 	});
 
-	test('46 of them violate a rule: an unknown key, a comma, a length, a name', () => {
+	test('include 46 that violate a rule', () => {
 		const fields = corpus.flatMap(({ text, directory }) =>
 			validateMarkdown(text, { directory }).map(({ field }) => field),
 		);

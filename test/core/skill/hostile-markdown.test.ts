@@ -34,7 +34,7 @@ describe('a hostile SKILL.md', () => {
 		expect(skill.fromMarkdown(text).name).toBe('a');
 	});
 
-	test('may have a long body', () => {
+	test('can have a long body', () => {
 		expect(skill.fromMarkdown(wrap([]) + 'x'.repeat(500_000)).body).toHaveLength(500_004);
 	});
 });
