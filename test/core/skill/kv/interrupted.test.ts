@@ -5,7 +5,7 @@ import { keptMs, planSkills } from '../../../../src/core/skill/kv/plan.ts';
 import { readSkills, writePlan } from '../../../../src/core/skill/kv/publish.ts';
 import { folder, markdown, memoryKv } from './memory.ts';
 
-describe('publishing again and again, interrupted anywhere', () => {
+describe('repeated publishing with interruptions', () => {
 	const edit = fc.record({
 		/** The text of each of three skills. A skill without a text is removed. */
 		texts: fc.array(fc.option(fc.constantFrom('one', 'two', 'three')), { minLength: 3, maxLength: 3 }),
@@ -19,7 +19,7 @@ describe('publishing again and again, interrupted anywhere', () => {
 			text === null ? [] : [folder(`s${at}`, { 'SKILL.md': markdown(`s${at}`, { body: text }) })],
 		);
 
-	test('a reader always sees a whole set, even for an hour after its replacement, and no stale key remains', async () => {
+	test('always shows readers a whole set, even for an hour after the set was replaced', async () => {
 		const history = fc.array(edit, { minLength: 1, maxLength: 8 });
 		await fc.assert(
 			fc.asyncProperty(history, async (edits) => {

@@ -55,7 +55,7 @@ describe('planSkills', async () => {
 		expect(again.retired).toBeUndefined();
 	});
 
-	test('writes the index and the search document for a new description, and writes no body', async () => {
+	test('writes the index and the search document for a new description, but no body', async () => {
 		const changed = folder('a', { 'SKILL.md': markdown('a', { description: 'Other' }) });
 		const plan = await readPlan(first, [changed, folder('b')]);
 		expect(plan).toMatchObject({ published: ['a'], unchanged: ['b'] });
@@ -64,7 +64,7 @@ describe('planSkills', async () => {
 		expect(readIndex(plan).skills[0].description).toBe('Other');
 	});
 
-	test('a changed body is put under a new key; a missing folder removes its skill; the old bodies are retired, not deleted', async () => {
+	test('writes a changed body under a new key, removes the skill of a missing folder, and retires old bodies', async () => {
 		const plan = await readPlan(first, [folder('a', { 'SKILL.md': markdown('a', { body: 'New' }) })], 5);
 		expect(readBodies(plan)).toEqual(['{"body":"New"}']);
 		expect(plan).toMatchObject({ published: ['a'], removed: ['b'], deletes: [] });
@@ -74,20 +74,20 @@ describe('planSkills', async () => {
 		expect(JSON.parse(plan.retired?.[1] ?? '')).toEqual({ at: retired });
 	});
 
-	test('keeps a body that another skill uses', async () => {
+	test('does not retire a body that another skill uses', async () => {
 		const twin = (name: string) => folder(name, { 'SKILL.md': markdown(name, { body: 'Same' }) });
 		const both = await readPlan(undefined, [twin('a'), twin('b')]);
 		expect(readKeys(both, 'body')).toHaveLength(1);
 		expect((await readPlan(both, [twin('b')])).retired?.[1]).not.toContain('skill:body:');
 	});
 
-	test('counts files beside SKILL.md as part of the body and of its hash', async () => {
+	test('includes the files beside SKILL.md in the body and in its hash', async () => {
 		const plan = await readPlan(first, [folder('a', { 'references/x.md': 'X' }), folder('b')]);
 		expect(readBodies(plan).map((value) => JSON.parse(value).files)).toEqual([{ 'references/x.md': 'X' }]);
 		expect(readIndex(plan).skills[0].files).toEqual(['references/x.md']);
 	});
 
-	test('an invalid skill is reported with its line and keeps its old version, and the others are published', async () => {
+	test('reports an invalid skill with its line, keeps its old version, and publishes the other skills', async () => {
 		const broken = folder('a', { 'SKILL.md': markdown('A b', { body: 'New' }) });
 		const plan = await readPlan(first, [broken, folder('b'), folder('c')]);
 		expect(plan.problems[0]).toMatchObject({ skill: 'a', file: 'a/SKILL.md', line: 2 });
@@ -96,7 +96,7 @@ describe('planSkills', async () => {
 		expect(plan.retired?.[1]).not.toContain('skill:body:');
 	});
 
-	test('reports a folder without SKILL.md, and an unreadable front matter, as problems', async () => {
+	test('reports a folder without SKILL.md and an unreadable front matter as problems', async () => {
 		const plan = await readPlan(undefined, [
 			{ name: 'a', path: 'a', files: {} },
 			{ name: 'b', path: 'b', files: { 'SKILL.md': '---\nname: [' } },
@@ -136,7 +136,7 @@ describe('planSkills', async () => {
 		expect(plan.index).toBeUndefined();
 	});
 
-	test('the hour of a retired body begins when the index drops it, not at an interrupted publishing', async () => {
+	test('starts the hour of a retired body when the index drops the body, not at an interrupted publishing', async () => {
 		const keys = first.puts.map(([key]) => key);
 		const retired = JSON.stringify({ at: Object.fromEntries(keys.map((key) => [key, 0])) });
 		const stored = { ...storedBy(first), retired };
@@ -144,7 +144,7 @@ describe('planSkills', async () => {
 		expect(plan.deletes).toEqual([]);
 	});
 
-	test('cuts the descriptions in an index over 1.9 MB, but keeps them whole in the search document', async () => {
+	test('cuts descriptions in an index over 1.9 MB, but keeps whole descriptions in the search document', async () => {
 		const description = 'word '.repeat(200).trim();
 		const many = Array.from({ length: 3_000 }, (_, at) =>
 			folder(`skill-${at}`, { 'SKILL.md': markdown(`skill-${at}`, { description }) }),

@@ -43,7 +43,7 @@ describe('broken values in KV', () => {
 		expect(problems).toHaveLength(1);
 	});
 
-	test('a missing index is an empty set', async () => {
+	test('a missing index counts as an empty set', async () => {
 		const { resolver, values } = store([]);
 		values.delete('skill:index');
 		expect(await resolver.listFn(turn)).toEqual([]);
@@ -93,7 +93,7 @@ describe('the listed skills', () => {
 		expect(names(await store(two, { listLimit: size }).resolver.listFn(turn))).toEqual(['tone', 'audit']);
 	});
 
-	test('are only alwaysOn over listLimit; the other skills are read, searched and counted', async () => {
+	test('are only the alwaysOn skills if the index exceeds listLimit, and other skills can still be read', async () => {
 		const { resolver } = store(two, { listLimit: size - 60, alwaysOn: ['tone'] });
 		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
 		expect(await resolver.moreFn?.(turn)).toBe(1);
@@ -101,7 +101,7 @@ describe('the listed skills', () => {
 		expect(names(await resolver.searchFn?.('audit'))).toEqual(['audit']);
 	});
 
-	test('are as many of alwaysOn as listLimit allows', async () => {
+	test('are as many alwaysOn skills as listLimit allows', async () => {
 		const line = skill.indexLine(entry('tone')).length + 1;
 		const { resolver } = store(two, { listLimit: line, alwaysOn: ['tone', 'audit', 'gone', 'tone'] });
 		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
@@ -114,7 +114,7 @@ describe('the listed skills', () => {
 		expect(await resolver.moreFn?.(turn)).toBe(2);
 	});
 
-	test('the system prompt counts the unlisted skills, and names the search', async () => {
+	test('are followed in the system prompt by the number of unlisted skills and the name of the search', async () => {
 		const { resolver } = store(two, { listLimit: 30, alwaysOn: ['tone'] });
 		const provider = providers.scripted(['hi']);
 		await chat.run({ model: 'scripted', providers: [provider], skillResolver: resolver }, [chat.userMessage('go')])
@@ -128,7 +128,7 @@ describe('the listed skills', () => {
 		);
 	});
 
-	test('the option names serves only the named skills, and lists all of them', async () => {
+	test('are exactly the skills of the option names, even over listLimit', async () => {
 		const { resolver } = store(two, { names: ['audit'], listLimit: 0 });
 		expect(names(await resolver.listFn(turn))).toEqual(['audit']);
 		expect(await resolver.readFn('tone')).toBeUndefined();

@@ -40,7 +40,7 @@ describe('kvResolver', () => {
 		expect(reads).toEqual(['skill:index']);
 	});
 
-	test('the index is read once, and cached for all resolvers of the namespace', async () => {
+	test('reads the index once for all resolvers of the namespace', async () => {
 		const { resolver, reads, kv } = store([entry('tone')]);
 		await resolver.listFn(turn);
 		await resolver.listFn(turn);
@@ -49,7 +49,7 @@ describe('kvResolver', () => {
 		expect(reads).toEqual(['skill:index']);
 	});
 
-	test('after cacheMs the next run reads the index again', async () => {
+	test('reads the index again in the first run after cacheMs', async () => {
 		vi.useFakeTimers();
 		const { kv, reads, values } = store([entry('tone')]);
 		const nextRun = async () => names(await skill.kvResolver(kv, { cacheMs: 1_000 }).listFn(turn));
@@ -62,7 +62,7 @@ describe('kvResolver', () => {
 		expect(reads).toHaveLength(2);
 	});
 
-	test('a run lists, reads and finds skills by the index that it read first', async () => {
+	test('uses the index that it read first for the whole run', async () => {
 		const { kv, resolver, values } = store([entry('tone')], { cacheMs: 0 });
 		await resolver.listFn(turn);
 		values.set('skill:index', { version: 1, skills: [entry('audit'), entry('tone', { hash: 'h-audit' })] });
@@ -74,7 +74,7 @@ describe('kvResolver', () => {
 		expect(await resolver.searchFn?.('audit')).toEqual([]);
 	});
 
-	test('if the text of a skill was deleted, the skill is read by the newest index', async () => {
+	test('reads a skill by the newest index if its text for the older index was deleted', async () => {
 		const { resolver, values } = store([entry('tone')], { cacheMs: 0 });
 		await resolver.listFn(turn);
 		values.delete('skill:body:h-tone');
@@ -82,13 +82,13 @@ describe('kvResolver', () => {
 		expect(await resolver.readFn('tone')).toMatchObject({ body: 'Count.' });
 	});
 
-	test('every key begins with the prefix', async () => {
+	test('begins every key with the prefix', async () => {
 		const { resolver, reads } = store([entry('tone')], { prefix: 'mine/' });
 		expect(await resolver.readFn('tone')).toMatchObject({ body: 'Be warm.' });
 		expect(reads).toEqual(['mine/index', 'mine/body:h-tone']);
 	});
 
-	test('an unknown skill is undefined, without a read', async () => {
+	test('returns undefined for an unknown skill without reading a body', async () => {
 		const { resolver, reads } = store([entry('tone')]);
 		expect(await resolver.readFn('constructor')).toBeUndefined();
 		expect(reads).toEqual(['skill:index']);
@@ -121,7 +121,7 @@ describe('searchFn', () => {
 		]);
 	});
 
-	test('the search documents are read once for each isolate, by the first search', async () => {
+	test('reads the search documents once for each isolate, at the first search', async () => {
 		const { kv, resolver, reads } = searchable();
 		await resolver.listFn(turn);
 		expect(reads).toEqual(['skill:index']);
@@ -137,7 +137,7 @@ describe('searchFn', () => {
 		expect(await resolver.searchFn?.(' ')).toEqual([]);
 	});
 
-	test('searches by meaning with an embedFn and the model of the vectors', async () => {
+	test('searches by meaning if there is an embedFn, with the model of the stored vectors', async () => {
 		const embedFn = vi.fn(async () => [[0.1, 5]]);
 		const { resolver } = searchable({ embedFn });
 		const found = await resolver.searchFn?.('customers');
@@ -152,7 +152,7 @@ describe('searchFn', () => {
 		['fails', () => Promise.reject(new Error('no key'))],
 		['gives a vector of another length', async () => [[1, 2, 3]]],
 		['gives none', async () => []],
-	])('it searches the full text if the embedFn %s, and reports that', async (_, embedFn) => {
+	])('searches the full text if the embedFn %s, and reports that', async (_, embedFn) => {
 		const { resolver, problems } = searchable({ embedFn });
 		expect(names(await resolver.searchFn?.('customer'))).toEqual(['tone']);
 		expect(problems).toHaveLength(1);
@@ -163,14 +163,14 @@ describe('searchFn', () => {
 		['broken', { version: 1, index: { serializationVersion: 99 } }],
 		['of another version', { version: 2 }],
 		['no document', 'text'],
-	])('it searches for substrings if the full text index is %s, and reports that', async (_, document) => {
+	])('searches for substrings if the full text index is %s, and reports that', async (_, document) => {
 		const { resolver, problems, values } = searchable();
 		values.set('skill:search:s1', document);
 		expect(await resolver.searchFn?.('write to')).toMatchObject([{ name: 'tone', score: 2 }]);
 		expect(problems).toEqual([expect.stringContaining('skill:search:s1')]);
 	});
 
-	test('search_skills shows the scores', async () => {
+	test('passes its scores to search_skills', async () => {
 		const { resolver } = searchable();
 		const search = skill.builtinSearchSkillsR(resolver);
 		expect(await search.fn?.({ query: 'books' })).toEqual([

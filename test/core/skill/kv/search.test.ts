@@ -34,7 +34,7 @@ describe('full text', () => {
 		expect(search('forms customers', (name) => name !== 'tone').map(([name]) => name)).toEqual(['pdf-forms']);
 	});
 
-	test.each([null, 'text', {}, { serializationVersion: 99 }])('%j is not read as an index', (json) => {
+	test.each([null, 'text', {}, { serializationVersion: 99 }])('%j is refused as an index', (json) => {
 		expect(() => readFullText(json)).toThrow();
 	});
 
@@ -69,7 +69,7 @@ describe('vectors', () => {
 		expect(find([2, 0.1], (name) => name !== '0').map(([name]) => name)).toEqual(['1']);
 	});
 
-	test('one byte for each number changes the cosine by at most a hundredth', () => {
+	test('storing each number in one byte changes the cosine by at most 0.01', () => {
 		const vector = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 64, maxLength: 64 });
 		fc.assert(
 			fc.property(vector, vector, (a, b) => {
@@ -86,7 +86,7 @@ describe('vectors', () => {
 		expect(createVectors([[1, 1]])([0, 0], () => true)).toEqual([]);
 	});
 
-	test('half a vector is refused, and a query of another length is refused', () => {
+	test('vectors and queries with a wrong number of dimensions are refused', () => {
 		expect(() => readVectors({ model: 'm', names: ['a', 'b'], texts: [], values: btoa('abc') })).toThrow('3 numbers');
 		expect(() => createVectors([[1, 1]])([1], () => true)).toThrow('dimensions');
 		expect(createVectors([])([1], () => true)).toEqual([]);
