@@ -76,7 +76,7 @@ describe('calls of a turn', () => {
 		expect(seen).toEqual({ ran: 100, now: 0, most: 10 });
 	});
 
-	test.each([1, 3, 50])('run maxParallelToolCalls at a time: %i', async (most) => {
+	test.each([1, 3, 50])('run at most maxParallelToolCalls at a time: %i', async (most) => {
 		const { seen, work } = counting();
 		await finish([calling(...calls(60)), 'done'], { tools: [work], maxParallelToolCalls: most });
 		expect(seen).toEqual({ ran: 60, now: 0, most });

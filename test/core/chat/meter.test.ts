@@ -20,7 +20,7 @@ function noting(reserve: chat.Meter['reserve'] = ({ maxOutputTokens }) => maxOut
 const busy = Object.assign(new Error('busy'), { status: 429, headers: { 'retry-after': '0' } });
 
 describe('a meter', () => {
-	test('reserves before a request, whose cost is then passed to onMessage with the reply', async () => {
+	test('reserves before a request, and onMessage gets the cost with the reply', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([{ text: 'done', usage: { inputTokens: 3, outputTokens: 4 } }]);
 		const spent: unknown[] = [];

@@ -104,7 +104,7 @@ describe('the limit of restarts', () => {
 		expect(readText(events)).toBe('Half of');
 	});
 
-	test('is followed by a request to a fallback', async () => {
+	test('leads to a fallback when it is reached', async () => {
 		const options = { maxRetries: 0, fallbacks: ['scripted-b'] };
 		const { result, events, requests } = await played([cut(reset), 'Whole.'], options);
 		expect(result?.text).toBe('Whole.');
@@ -214,7 +214,7 @@ describe('a reader of deltas', () => {
 		expect(types).toEqual(['text', 'turn.restarted', 'text', 'stop']);
 	});
 
-	test('gets an answer only once without streaming', async () => {
+	test('gets an answer only once from a loop without streaming', async () => {
 		expect(await settled(chat.runLoop(options(), 'Hello').catch((error: unknown) => error))).toBe('Whole.');
 	});
 });

@@ -83,7 +83,7 @@ describe('the number of retries', () => {
 		expect((await timed([busy, busy, busy, busy, 'Hi'], { maxRetries: 4 })).result?.text).toBe('Hi');
 	});
 
-	test('is counted anew in each turn', async () => {
+	test('starts at zero in each turn', async () => {
 		const script = [busy, busy, calling(echoCall('a')), busy, busy, 'Hi'];
 		expect((await timed(script, { tools: [echo] })).result?.text).toBe('Hi');
 	});

@@ -38,7 +38,7 @@ describe('the loop with skills', () => {
 		expect(results(result.messages)).toEqual([['a', 'Check the receipt.']]);
 	});
 
-	test('cuts a long file of a skill for the model, and keeps it whole', async () => {
+	test('cuts a long skill file in the request, but keeps the whole file in the history', async () => {
 		const files = { 'references/long.md': 'x'.repeat(300_000) };
 		const read = call('read_skill_file', { name: 'refund', path: 'references/long.md' });
 		const { result, requests } = await finish([read, 'Done.'], { skills: [{ ...refund, files }] });

@@ -105,7 +105,7 @@ describe('a reply', () => {
 describe('usage', () => {
 	const usage = { inputTokens: 10, outputTokens: 2, totalTokens: 12, costUsd: 0.5 };
 
-	test('is the sum of the turns in the result and in done', async () => {
+	test('in the result and in the done event is the sum of all turns', async () => {
 		const { result, events } = await finish(
 			[
 				{ ...calling(echoCall('a')), usage },

@@ -18,7 +18,7 @@ describe('an estimate of tokens', () => {
 		['a hash', 'd41d8cd98f00b204e9800998ecf8427e', 16, 24],
 		['base64', 'Zk9xQ2VtV3pMcTRSc0tIYlA3dUo2eVRnWG5EaEFvRWM=', 24, 34],
 		['code', 'for (const one of all) if (one.size > most) most = one.size;', 15, 20],
-	])('of %s is near to the counts of real tokenizers', (_, text, least, most) => {
+	])('of %s is close to the counts of real tokenizers', (_, text, least, most) => {
 		const each = estimateTokens(text.repeat(100)) / 100;
 		expect(each).toBeGreaterThanOrEqual(least * 0.8);
 		expect(each).toBeLessThanOrEqual(most * 1.25);

@@ -55,7 +55,7 @@ describe('a run with many tools', () => {
 		]);
 	});
 
-	test('sends the tools that the history found in the next run too', async () => {
+	test('sends the found tools in the next run too', async () => {
 		const first = await finish([search('a', 'email'), 'done'], { tools: many });
 		const next = await finish(['done'], { tools: many }, [
 			...first.result.messages,

@@ -56,7 +56,7 @@ describe.each(revisions)('a server of revision %s', (_, start) => {
 		await heard;
 	});
 
-	it('that exceeds the time limit of a call makes the call an error for the model', async () => {
+	it('gives the model an error if a call exceeds its time limit', async () => {
 		const served = keep(await start(createServer({ hang: () => new Promise(() => {}) })));
 		const { tools } = await connect(served, { timeoutMs: 50 });
 		expect(await call(tools, 'hang')).toMatchObject({

@@ -78,7 +78,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a server of revision %s that asks i
 		});
 	});
 
-	it.each(['decline', 'Cancel.', '{"action": "decline"}'])('gets only an action for the answer %s', async (words) => {
+	it.each(['decline', 'Cancel.', '{"action": "decline"}'])('gets no content for the answer %s', async (words) => {
 		const { answer } = await begin();
 		const action = /cancel/i.test(words) ? 'cancel' : 'decline';
 		expect(JSON.parse(String((await answer(words)).output))).toEqual({ action });

@@ -73,7 +73,7 @@ describe('the effort of thinking', () => {
 		expect(body.output_config).toEqual(effort && { effort });
 	});
 
-	test('is sent without thinking if a tool is forced', async () => {
+	test('is sent even if a forced tool turns thinking off', async () => {
 		const options: Options = { reasoningEffort: 'high', toolChoice: 'required' };
 		const body = await sent(hello, { model: 'claude-opus-4-8', options, tools: [look] });
 		expect(body).toMatchObject({ tool_choice: { type: 'any' }, output_config: { effort: 'high' } });

@@ -222,7 +222,7 @@ describe('xAI gets', () => {
 });
 
 describe('Gemini gets', () => {
-	test('each tool as a field', async () => {
+	test('each tool as its own field', async () => {
 		const { body } = await send('gemini', {
 			serviceTier: 'flex',
 			providerTools: [

@@ -679,7 +679,7 @@ describe('workers-ai with an older model, in addition to the contract', () => {
 });
 
 describe('openai-chat, in addition to the contract', () => {
-	test('reads a failure with status 200', async () => {
+	test('recognizes an error with status 200', async () => {
 		const dialect = dialects.find(({ name }) => name === 'openai-chat') ?? dialects[0];
 		if (dialect === undefined) throw new Error('there are no dialects');
 		server.play((exchange) => exchange.json(200, { error: { code: 429, message: 'Provider returned error' } }));

@@ -11,7 +11,7 @@ test.each([
 	['take 3 and (then) 4*5 + x', '4*5'],
 	['((1+2)*3', '((1+2)*3'],
 	['2 ^ (3 + 1)) !', '2 ^ (3 + 1))'],
-])('from the text %j findSum returns the sum %j', (text, sum) => {
+])('from %j, findSum extracts the sum %j', (text, sum) => {
 	expect(findSum(text)).toBe(sum);
 });
 

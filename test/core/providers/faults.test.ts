@@ -241,7 +241,7 @@ describe.each(dialects)('$name', (dialect) => {
 				expect(reply?.usage).toMatchObject({ inputTokens: usualUsage.input, outputTokens: usualUsage.output });
 			});
 
-			test('with a character in two chunks', async () => {
+			test('with a character that is split into two chunks', async () => {
 				const { shown, onDelta } = firstText();
 				const bytes = utf8.encode(events.join(''));
 				const middle = bytes.findIndex((byte, at) => byte === 0xe2 && bytes[at + 1] === 0x9c) + 1;

@@ -688,7 +688,7 @@ describe('embeddings', () => {
 		expect(server.requests[1]?.body).toEqual({ model: 'embed', input: texts.slice(96), encoding_format: 'float' });
 	});
 
-	test('fail if an error has status 200', async () => {
+	test('fail if a reply with status 200 contains an error', async () => {
 		server.play((exchange) => exchange.json(200, { error: { message: 'no such model', code: 404 } }));
 		const error = await failure(async () => endpoint().embedFn?.('acme/embed', ['a']));
 		expect(error).toMatchObject({ code: 'invalid_request', data: { model: 'acme/embed' } });

@@ -153,7 +153,7 @@ const pairs = streams.flatMap((stream) => {
 });
 
 describe.each(named(pairs))('%s', (_name, { stream, body }) => {
-	test('gives a reply with the same fields as its body', async () => {
+	test('yields a reply with the same fields, streamed and whole', async () => {
 		const streamed = await askStream(stream, whole, stream.blocks, []);
 		const plain = await askWhole(body, whole);
 		const [a, b] = [stream.reading.readStream(readEvents(stream)), body.reading.readBody(body.body)];
