@@ -25,7 +25,7 @@ describe('fromMarkdown', () => {
 		expect(fromMarkdown(plain)).toStrictEqual({ name: 'pdf', description: 'Reads PDFs.', body: '# PDF\n' });
 	});
 
-	test('reads the body unchanged, without the first blank line', () => {
+	test('reads the body unchanged, except for a blank first line', () => {
 		const readBody = (after: string) => fromMarkdown(`---\nname: a\ndescription: b\n---${after}`).body;
 		expect(readBody('')).toBe('');
 		expect(readBody('\n')).toBe('');
@@ -40,7 +40,7 @@ describe('fromMarkdown', () => {
 		expect(validateMarkdown('\uFEFF---\r\nname: a\r\ndescription: b\r\n---\r\n')).toEqual([]);
 	});
 
-	test('reads when, modalities and requires from comma-separated text or lists under metadata', () => {
+	test('reads the metadata keys when, modalities and requires as lists or comma-separated text', () => {
 		const text = readFile(
 			'name: a',
 			'description: b',
@@ -63,7 +63,7 @@ describe('fromMarkdown', () => {
 		});
 	});
 
-	test('keeps license, compatibility, allowed-tools, metadata and unknown keys; known keys become text', () => {
+	test('keeps all other keys, and reads a version such as 1.10 as text', () => {
 		const text = readFile(
 			'name: a',
 			'description: b',
@@ -92,7 +92,7 @@ describe('fromMarkdown', () => {
 		expect(fromMarkdown(readFile('name: 404', 'description: b')).name).toBe('404');
 	});
 
-	test('uses the name of the folder for a missing name', () => {
+	test('uses the folder name if the file has no name', () => {
 		expect(fromMarkdown(readFile('description: b'), { directory: 'pdf' }).name).toBe('pdf');
 		expect(fromMarkdown(readFile('name:', 'description: b'), { directory: 'pdf' }).name).toBe('pdf');
 	});
@@ -104,7 +104,7 @@ describe('fromMarkdown', () => {
 		});
 	});
 
-	test('an error names the file, the line, the mistake and the remedy', () => {
+	test('throws an error that names the file, the line, the mistake and the remedy', () => {
 		const error = readRefusal(readFile('name: a', 'description: "never closed', 'license: MIT'), 'pdf');
 		expect(error.code).toBe('invalid_skill');
 		expect(error.message).toMatch(/^SKILL\.md of "pdf", line \d: The front matter is not valid YAML: /);
@@ -128,7 +128,7 @@ describe('fromMarkdown', () => {
 		['an anchor', readFile('name: &n a', 'description: b'), 'frontMatter', 2],
 		['an alias', readFile('name: a', 'description: b', 'metadata: {k: *n}'), 'frontMatter', 4],
 		['a list nested without end', readFile('name: a', 'description: b', `x: ${'['.repeat(20_000)}`), 'frontMatter', 4],
-	])('%s is refused, and reported', (_what, text, field, line) => {
+	])('%s is an error, which validateMarkdown also reports', (_what, text, field, line) => {
 		const error = readRefusal(text, 'pdf');
 		expect(error).toMatchObject({ code: 'invalid_skill', data: { field, line } });
 		expect(validateMarkdown(text)).toContainEqual(expect.objectContaining({ field, line }));
@@ -144,7 +144,7 @@ describe('YAML that is valid only with quotes', () => {
 		['description: *Reads* PDFs', '*Reads* PDFs'],
 		['description: `pdf` reader', '`pdf` reader'],
 		['description: @pdf', '@pdf'],
-	])('%j is read, and reported', (line, description) => {
+	])('%j is read, and validateMarkdown warns about it', (line, description) => {
 		const text = readFile('name: a', line, 'license: MIT');
 		expect(fromMarkdown(text)).toMatchObject({ name: 'a', description, frontMatter: { license: 'MIT' } });
 		expect(validateMarkdown(text)).toEqual([
@@ -178,13 +178,13 @@ describe('YAML that is valid only with quotes', () => {
 		['text behind a quoted value', ['name: a', 'description: "b" c: d']],
 		['text behind a list', ['name: a', 'description: [b] c']],
 		['a list under text', ['name: a', 'description: b', 'license: MIT', '- c']],
-	])('%s is refused rather than guessed', (_what, lines) => {
+	])('%s is refused, and not repaired', (_what, lines) => {
 		expect(readRefusal(readFile(...lines)).code).toBe('invalid_skill');
 	});
 });
 
 describe('toMarkdown', () => {
-	test('writes when, modalities and requires as comma-separated text under metadata, in a valid file', () => {
+	test('writes the lists when, modalities and requires as comma-separated text under metadata', () => {
 		const text = toMarkdown({
 			name: 'pdf',
 			description: 'Reads PDFs: all of them.',
@@ -227,7 +227,7 @@ describe('toMarkdown', () => {
 		expect(() => toMarkdown(skill)).toThrow(expect.objectContaining({ code: 'invalid_skill' }));
 	});
 
-	test('refuses lists if metadata is not a map', () => {
+	test('refuses a skill with lists if its metadata is not a map', () => {
 		const skill: Skill = { name: 'a', description: 'b', when: ['c'], frontMatter: { metadata: 'text' } };
 		expect(() => toMarkdown(skill)).toThrow(expect.objectContaining({ code: 'invalid_skill' }));
 	});
@@ -312,7 +312,7 @@ describe('a round trip', () => {
 			rest && Object.keys(rest).length > 0 ? { ...skill, frontMatter: rest } : skill,
 		);
 
-	test('returns any skill unchanged, with any text', () => {
+	test('through toMarkdown and fromMarkdown keeps any skill unchanged', () => {
 		fc.assert(
 			fc.property(skills, (skill) => {
 				expect(fromMarkdown(toMarkdown(skill))).toEqual(skill);
@@ -327,7 +327,7 @@ describe('a round trip', () => {
 		);
 	});
 
-	test('returns the skill of any readable file, and validates any file without an error', () => {
+	test('keeps the skill of any readable file, and validateMarkdown throws for no file', () => {
 		const line = fc.oneof(
 			fc
 				.tuple(fc.constantFrom('name', 'description', 'license', 'metadata', '  when', '  k', '- x', 'x'), text)
@@ -405,7 +405,7 @@ describe('validateMarkdown', () => {
 		['', 'error'],
 		['x'.repeat(1025), 'warning'],
 		['7', 'warning'],
-	])('the description %j is reported, as an error if no text can be read from it', (description, severity) => {
+	])('the description %j is an error if fromMarkdown refuses it, else a warning', (description, severity) => {
 		const text = readFile('name: a', `description: ${description}`);
 		expect(validateMarkdown(text)).toEqual([{ severity, field: 'description', line: 3, message: expect.any(String) }]);
 		if (severity === 'error') expect(() => fromMarkdown(text)).toThrow('description');

@@ -5,7 +5,7 @@ import { refusal } from '../tool/support.ts';
 const one: Skill = { name: 'tone', description: 'How we write.', body: 'Warm.' };
 const other: Skill = { ...one, body: 'Cold.' };
 
-test('two skills with one name are an error in every function', async () => {
+test('every function refuses two skills with the same name', async () => {
 	const twice = [one, other];
 	for (const given of [skill.forAgent, skill.inMemoryResolver, skill.searchableResolver, skill.builtins])
 		expect(refusal(() => Reflect.apply(given, undefined, [twice])).code).toBe('duplicate_skill');
@@ -13,7 +13,7 @@ test('two skills with one name are an error in every function', async () => {
 	await expect(run.result).rejects.toMatchObject({ code: 'duplicate_skill', data: { name: 'tone' } });
 });
 
-test('a value that is not a skill is refused as invalid_skill', () => {
+test('forAgent refuses a value that is not a skill as invalid_skill', () => {
 	for (const entry of [undefined, null, 5, {}, { name: 'a' }])
 		expect(refusal(() => Reflect.apply(skill.forAgent, undefined, [[entry]])).code).toBe('invalid_skill');
 });
@@ -21,7 +21,7 @@ test('a value that is not a skill is refused as invalid_skill', () => {
 describe('a resolver whose functions return null', () => {
 	const none = { listFn: () => [one], readFn: () => null, findFn: async () => null };
 
-	test('lets the tools answer that the skill is unknown', async () => {
+	test('makes the tools answer that the skill is unknown', async () => {
 		const tools = skill.builtinsWithResolver({ ...none, hasFiles: true });
 		const said = async (name: string) =>
 			tools.find((tool) => tool.name === name)?.fn?.({ name: 'tone', path: 'a.md' }, { skillContext: {} });

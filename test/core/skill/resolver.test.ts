@@ -19,12 +19,12 @@ describe('inMemoryResolver', () => {
 		expect(await resolver.listFn(turn)).toEqual(all);
 	});
 
-	test('reads by name, and returns undefined for an unknown name', async () => {
+	test('reads a skill by its name, and returns undefined for an unknown name', async () => {
 		expect(await resolver.readFn('audit')).toBe(audit);
 		expect(await resolver.readFn('constructor')).toBeUndefined();
 	});
 
-	test('has no search of its own', () => {
+	test('has no searchFn', () => {
 		expect(resolver.searchFn).toBeUndefined();
 	});
 
@@ -35,7 +35,7 @@ describe('inMemoryResolver', () => {
 });
 
 describe('searchableResolver', () => {
-	test('lists only alwaysOn, and nothing by default', async () => {
+	test('lists only the skills of alwaysOn, and lists none by default', async () => {
 		expect(await skill.searchableResolver(all).listFn(turn)).toEqual([]);
 		expect(await skill.searchableResolver(all, { alwaysOn: [tone] }).listFn(turn)).toEqual([tone]);
 	});
@@ -44,11 +44,11 @@ describe('searchableResolver', () => {
 		expect(await skill.searchableResolver(all, { alwaysOn: [tone] }).readFn('audit')).toBe(audit);
 	});
 
-	test('reads an alwaysOn skill that is not in the list', async () => {
+	test('reads a skill that only alwaysOn contains', async () => {
 		expect(await skill.searchableResolver([refunds], { alwaysOn: [tone] }).readFn('tone')).toBe(tone);
 	});
 
-	test('searches all skills, as searchSkillsOf does', async () => {
+	test('finds the same skills as searchSkillsOf', async () => {
 		const resolver = skill.searchableResolver(all);
 		expect(await resolver.searchFn?.('REFUND', {})).toEqual([refunds]);
 		expect(await resolver.searchFn?.('o', { limit: 1 })).toEqual(skill.searchSkillsOf(all, 'o', { limit: 1 }));
@@ -66,11 +66,11 @@ describe('effectiveResolver', () => {
 		expect(skill.effectiveResolver(own, undefined)).toBe(own);
 	});
 
-	test('resolves skills from memory without a resolver', async () => {
+	test('resolves the skills in memory if no resolver is set', async () => {
 		expect(await skill.effectiveResolver(undefined, all)?.listFn(turn)).toEqual(all);
 	});
 
-	test('returns undefined for undefined and for no skills', () => {
+	test('returns undefined if there is no resolver and no skill', () => {
 		expect(skill.effectiveResolver(undefined, undefined)).toBeUndefined();
 		expect(skill.effectiveResolver(undefined, [])).toBeUndefined();
 	});
@@ -86,7 +86,7 @@ const published = skill.searchableResolver(
 	{ alwaysOn: ['tone', 'law'] },
 );
 
-test('if two skills have one name, it lists and reads the skill of the earlier resolver', async () => {
+test('a joined resolver takes a skill with a duplicate name from the earlier resolver', async () => {
 	const joined = joinResolvers([own, published]);
 	expect((await joined.listFn(context)).map(({ name, description }) => [name, description])).toEqual([
 		['tone', 'Ours.'],
@@ -97,18 +97,18 @@ test('if two skills have one name, it lists and reads the skill of the earlier r
 	expect(await joined.readFn('none')).toBeUndefined();
 });
 
-test('it can search if one of its resolvers can', async () => {
+test('a joined resolver can search if one of its resolvers can search', async () => {
 	expect((await joinResolvers([own, published]).searchFn?.('legal'))?.map(({ name }) => name)).toEqual(['law']);
 	expect(joinResolvers([own]).searchFn).toBeUndefined();
 });
 
-test('it adds the numbers of unlisted skills', async () => {
+test('a joined resolver adds up the unlisted skills of its resolvers', async () => {
 	const counting = (more: number) => ({ ...published, moreFn: () => more });
 	expect(await joinResolvers([own, counting(2), counting(3)]).moreFn?.(context)).toBe(5);
 	expect(joinResolvers([own, published]).moreFn).toBeUndefined();
 });
 
-test('it has findFn and hasFiles if one of its resolvers has them', async () => {
+test('a joined resolver has findFn and hasFiles if one of its resolvers has them', async () => {
 	const found = { ...published, findFn: () => ({ name: 'law', description: 'Found.' }), hasFiles: true };
 	expect((await joinResolvers([own, found]).findFn?.('law'))?.description).toBe('Found.');
 	expect((await joinResolvers([own, found]).findFn?.('tone'))?.description).toBe('Ours.');
@@ -118,18 +118,18 @@ test('it has findFn and hasFiles if one of its resolvers has them', async () => 
 const bare = { name: 'tone', description: 'Apply our voice' };
 
 describe('indexLine', () => {
-	test('writes name and description after two spaces', () => {
+	test('writes the name and the description after two spaces', () => {
 		expect(skill.indexLine(bare)).toBe('  - tone: Apply our voice');
 	});
 
-	test('writes when and modalities as clauses', () => {
+	test('writes the fields when and modalities in parentheses', () => {
 		expect(skill.indexLine({ ...bare, when: ['reply', 'marketing'], modalities: ['image', 'pdf'] })).toBe(
 			'  - tone: Apply our voice (when: reply, marketing) (modalities: image, pdf)',
 		);
 		expect(skill.indexLine({ ...bare, modalities: ['image'] })).toBe('  - tone: Apply our voice (modalities: image)');
 	});
 
-	test('writes no clause for an empty list', () => {
+	test('leaves out a field whose list is empty', () => {
 		expect(skill.indexLine({ ...bare, when: [], modalities: [] })).toBe('  - tone: Apply our voice');
 	});
 });
@@ -139,7 +139,7 @@ describe('buildIndex', () => {
 		expect(skill.buildIndex([])).toBe('');
 	});
 
-	test('begins with a header, and has a line for each skill, in order', () => {
+	test('writes a header, and then a line for each skill in the given order', () => {
 		expect(skill.buildIndex([bare, { name: 'escalation', description: 'Decide', when: ['refund'] }])).toBe(
 			[
 				'Available skills you can read with read_skill(name):',
@@ -157,7 +157,7 @@ describe('buildIndex with unlisted skills', () => {
 		['none is listed', [], 1, `1 skill is ${how}`],
 		['none of several is listed', [], 250, `250 skills are ${how}`],
 		['some are listed', [bare], 2, `${skill.buildIndex([bare])}\n2 more skills are ${how}`],
-	])('ends with a line that gives their number and how to find them: %s', (_, listed, more, text) => {
+	])('ends with the number of unlisted skills and how to find them: %s', (_, listed, more, text) => {
 		expect(skill.buildIndex(listed, more)).toBe(text);
 	});
 });
@@ -189,7 +189,7 @@ function score({ name, description, when = [] }: Skill, needle: string): number 
 }
 
 describe('searchSkillsOf', () => {
-	test('returns the best first, equal scores in input order, at most 10', () => {
+	test('returns at most 10 skills, the best first, and keeps the input order of equal scores', () => {
 		fc.assert(
 			fc.property(skills, query, (all, needle) => {
 				const expected = [3 + 2 + 4, 8, 7, 6, 5, 4, 3, 2, 1].flatMap((points) =>
@@ -200,7 +200,7 @@ describe('searchSkillsOf', () => {
 		);
 	});
 
-	test('shortens the list to limit, and changes nothing else', () => {
+	test('returns at most limit skills, without any other change', () => {
 		fc.assert(
 			fc.property(skills, query, fc.nat(30), (all, needle, limit) => {
 				const whole = skill.searchSkillsOf(all, needle, { limit: 1_000 });
@@ -223,7 +223,7 @@ describe('searchSkillsOf', () => {
 		fc.assert(fc.property(skills, (all) => skill.searchSkillsOf(all, '', { minScore: 0 }).length === 0));
 	});
 
-	test('finds nothing for a query without a match, whatever minScore is', () => {
+	test('finds nothing for a query that matches no skill, even with minScore 0', () => {
 		expect(skill.searchSkillsOf([{ name: 'tone', description: 'd' }], 'zzz', { minScore: 0 })).toEqual([]);
 	});
 
@@ -232,7 +232,7 @@ describe('searchSkillsOf', () => {
 		expect(found).toHaveLength(1);
 	});
 
-	test('does not change the list that it searches', () => {
+	test('does not change the searched list', () => {
 		const all = [
 			{ name: 'x', description: 'a' },
 			{ name: 'a', description: 'x' },

@@ -9,7 +9,7 @@ const skills: Skill[] = ['tone', 'refunds', 'audit'].map((name) => ({
 }));
 const turn = { messages: [], model: 'm' };
 
-test('a restricted resolver advertises, finds and reads the named skills, and no others', async () => {
+test('a restricted resolver lists, finds and reads only the named skills', async () => {
 	const resolver = restrictResolver(skill.searchableResolver(skills, { alwaysOn: ['audit'] }), ['tone', 'refunds']);
 	expect((await resolver.listFn(turn)).map(({ name }) => name)).toEqual(['tone', 'refunds']);
 	expect((await resolver.searchFn?.('about'))?.map(({ name }) => name).sort()).toEqual(['refunds', 'tone']);
@@ -18,7 +18,7 @@ test('a restricted resolver advertises, finds and reads the named skills, and no
 	expect(await resolver.findFn?.('audit')).toBeUndefined();
 });
 
-test('a restricted resolver searches only if the resolver can, and ignores unknown names', async () => {
+test('a restricted resolver searches only if its inner resolver can search, and ignores unknown names', async () => {
 	const resolver = restrictResolver(skill.inMemoryResolver(skills), ['tone', 'nothing']);
 	expect(resolver.searchFn).toBeUndefined();
 	expect((await resolver.listFn(turn)).map(({ name }) => name)).toEqual(['tone']);

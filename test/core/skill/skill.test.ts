@@ -17,7 +17,7 @@ const receipts = fn(
 );
 
 describe('fromFn', () => {
-	test('has the annotation, the name of the function and a reference to it', () => {
+	test('returns the annotation with the name of the function and the function itself', () => {
 		expect(skill.fromFn(tone)).toMatchObject({
 			name: 'myapp/tone',
 			description: 'Customer tone',
@@ -27,12 +27,12 @@ describe('fromFn', () => {
 		});
 	});
 
-	test('prefers the name in the annotation, and leaves out when by default', () => {
+	test('prefers the name in the annotation, and returns an empty list for a missing `when`', () => {
 		const named = fn({ name: 'f', skill: { name: 'tone', description: 'd', body: '' } }, () => ({}));
 		expect(skill.fromFn(named)).toMatchObject({ name: 'tone', when: [] });
 	});
 
-	test('uses the function itself for the text if it has no body and no bodyFn', async () => {
+	test('calls the function for the text if the annotation has neither body nor bodyFn', async () => {
 		expect(await skill.loadBody(skill.fromFn(receipts), { attachments: ['a', 'b'] })).toBe('Extract from 2 file(s).');
 		expect(await skill.loadBody(skill.fromFn(receipts), {})).toBe('Extract from 0 file(s).');
 	});
@@ -92,11 +92,11 @@ describe('loadBody', () => {
 		expect(await load({ body }, { topic: 'refund' })).toBe(body);
 	});
 
-	test('returns an empty text without a body', async () => {
+	test('returns an empty text for a skill without a body', async () => {
 		expect(await load({})).toBe('');
 	});
 
-	test('prefers bodyFn to body, even if bodyFn is async', async () => {
+	test('prefers bodyFn to body, and waits for an async bodyFn', async () => {
 		expect(await load({ body: 'static', bodyFn: () => 'made' })).toBe('made');
 		expect(await load({ bodyFn: async () => 'later' })).toBe('later');
 	});
@@ -106,7 +106,7 @@ describe('loadBody', () => {
 		expect(await load({ bodyFn }, { topic: 'refund' })).toBe('{"topic":"refund"}');
 	});
 
-	test('passes values of the context to a bodyFn made with fn, by the names of its parameters', async () => {
+	test('passes context values by parameter name to a bodyFn that is made with fn', async () => {
 		const bodyFn = fn(
 			{
 				name: 'b',
@@ -122,7 +122,7 @@ describe('loadBody', () => {
 	});
 
 	test.each(['constructor', 'toString', '__proto__'])(
-		'a parameter named %s that the context lacks is undefined',
+		'passes undefined for a parameter %s that the context lacks',
 		async (key) => {
 			const bodyFn = fn({ name: 'b', params: [[key, v.unknown()]] }, (value) => String(value));
 			expect(await load({ bodyFn })).toBe('undefined');

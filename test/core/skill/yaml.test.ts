@@ -67,7 +67,7 @@ describe('reading YAML', () => {
 	});
 });
 
-test('written YAML is read back unchanged, even by another reader', () => {
+test('written YAML is read back unchanged, even by another YAML library', () => {
 	// JSON writes no negative zero.
 	const json = fc.jsonValue().map((value): unknown => JSON.parse(JSON.stringify(value)));
 	const map = fc.dictionary(fc.string({ unit: 'binary' }), fc.oneof(json, lines));

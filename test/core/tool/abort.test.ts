@@ -21,7 +21,7 @@ function endless() {
 const call = { id: 'c', name: 'endless', input: {} };
 const never = new AbortController().signal;
 
-test('dispatch throws only for an abort, as cancelled', async () => {
+test('dispatch throws a cancelled error when its signal is aborted', async () => {
 	const { own, started } = endless();
 	const controller = new AbortController();
 	const running = tool.dispatch([own], call, { signal: controller.signal });
@@ -30,7 +30,7 @@ test('dispatch throws only for an abort, as cancelled', async () => {
 	await expect(running).rejects.toMatchObject({ name: 'RunletError', code: 'cancelled' });
 });
 
-test('an abort reaches the tool by its signal', async () => {
+test('an abort of the call aborts the signal of the tool', async () => {
 	const { own, started } = endless();
 	const controller = new AbortController();
 	const running = tool.dispatch([own], call, { signal: controller.signal });
@@ -41,7 +41,7 @@ test('an abort reaches the tool by its signal', async () => {
 	await expect(running).rejects.toThrow();
 });
 
-test('runs no tool if the run is already cancelled', async () => {
+test('dispatch runs no tool if its signal is already aborted', async () => {
 	let ran = false;
 	const own = {
 		...endless().own,
@@ -55,7 +55,7 @@ test('runs no tool if the run is already cancelled', async () => {
 	expect(ran).toBe(false);
 });
 
-test('reports an abort if a tool fails because of it', async () => {
+test('dispatch throws a cancelled error if a tool fails because of an abort', async () => {
 	const controller = new AbortController();
 	const own = {
 		...endless().own,
@@ -67,7 +67,7 @@ test('reports an abort if a tool fails because of it', async () => {
 	await expect(tool.dispatch([own], call, { signal: controller.signal })).rejects.toMatchObject({ code: 'cancelled' });
 });
 
-test('reports a failed call if a tool throws its own cancelled error', async () => {
+test('dispatch returns an error result if a tool throws an AbortError without an abort', async () => {
 	const own = {
 		...endless().own,
 		fn: () => {
@@ -77,7 +77,7 @@ test('reports a failed call if a tool throws its own cancelled error', async () 
 	expect(await tool.dispatch([own], call, { signal: never })).toMatchObject({ output: 'gone', isError: true });
 });
 
-test('returns an error result after the time limit, and aborts the signal of the tool', async () => {
+test('dispatch returns an error result after the time limit, and aborts the signal of the tool', async () => {
 	const { own, started } = endless();
 	const result = await tool.dispatch([own], call, { signal: never, timeoutMs: 1 });
 	expect(result).toMatchObject({ id: 'c', isError: true, output: expect.stringContaining('1 ms') });
@@ -89,7 +89,7 @@ test('the time limit does not affect a tool that ends in time', async () => {
 	expect(await tool.dispatch([own], call, { timeoutMs: 60_000 })).toMatchObject({ output: 'in time', isError: false });
 });
 
-test('ignores an error of a tool after its time limit', async () => {
+test('dispatch ignores an error that a tool throws after its time limit', async () => {
 	const { promise, reject } = Promise.withResolvers<never>();
 	const own = { ...endless().own, fn: () => promise };
 	expect(await tool.dispatch([own], call, { timeoutMs: 1 })).toMatchObject({ isError: true });
@@ -97,7 +97,7 @@ test('ignores an error of a tool after its time limit', async () => {
 	await expect(promise).rejects.toThrow('late');
 });
 
-test.each(['its end', 'a cancelled run'])('a signal that a tool reads after %s is aborted', async (end) => {
+test.each(['its end', 'a cancelled run'])('the signal of a tool is aborted after %s', async (end) => {
 	const { promise: started, resolve } = Promise.withResolvers<{ readonly signal: AbortSignal }>();
 	const controller = new AbortController();
 	const own = tool.define({

@@ -56,7 +56,7 @@ describe('a tool whose isAvailable', () => {
 		expect(ran).toEqual(['own', 'own']);
 	});
 
-	test('never settles takes the time limit of a tool, and the run continues', async () => {
+	test('never settles is unavailable after the time limit, and the run continues', async () => {
 		const model = providers.scripted(['done']);
 		const options = { model: 'scripted', providers: [model], tools: [own(() => new Promise(() => {}))] };
 		const run = chat.run({ ...options, timeouts: { toolMs: 5 } }, [chat.userMessage('go')]);
@@ -65,7 +65,7 @@ describe('a tool whose isAvailable', () => {
 	});
 });
 
-describe('outside a run, a tool that never settles has the same time limit as in a run:', () => {
+describe('outside a run, a tool function that never settles ends at the same time limit as in a run:', () => {
 	afterEach(() => void vi.useRealTimers());
 	const never = () => new Promise<never>(() => {});
 	const slow: readonly (readonly [string, () => Promise<unknown>, object])[] = [
@@ -121,7 +121,7 @@ test("a tool's own time limit replaces the limit of the run", async () => {
 	expect(await tool.dispatch([slow], call, { timeoutMs: 5 })).toMatchObject({ output: 'done' });
 });
 
-test('asks a person if needsApproval rejects, and not if it resolves to false', async () => {
+test('asks a person if needsApproval rejects, but asks nobody if needsApproval resolves to false', async () => {
 	const call = { id: 'c', name: 'own', input: {} };
 	const statusWith = async (needsApproval: Tool['needsApproval']) => {
 		const model = providers.scripted([{ toolCalls: [call], stopReason: 'tool_use' }, 'done']);

@@ -82,7 +82,7 @@ describe('the arguments of a tool are copies', () => {
 		expect(outputs).toEqual([input()]);
 	});
 
-	test('the handler gets the result of readArgs itself, even an instance of a class', async () => {
+	test('the handler gets the object that readArgs returns, and not a copy', async () => {
 		const { outputs } = await played({
 			readArgs: () => new URL('https://example.com/'),
 			fn: (url) => url instanceof URL,
@@ -135,7 +135,7 @@ describe('a result is stored as JSON.stringify writes it', () => {
 			}
 		})(),
 	};
-	test.each(Object.entries(given))('%s is written as JSON.stringify writes it', async (_, value) => {
+	test.each(Object.entries(given))('%s, returned or passed to halt', async (_, value) => {
 		const { outputs } = await played({ fn: () => value });
 		expect(outputs).toEqual([JSON.parse(JSON.stringify(value))]);
 		const halted = await played({ fn: () => halt('enough', value) });
@@ -162,14 +162,14 @@ describe('a result is stored as JSON.stringify writes it', () => {
 });
 
 describe('a copy of data', () => {
-	test('has its own fields of any name, and no prototype from the data', () => {
+	test('keeps fields of any name, even __proto__, and has a normal prototype', () => {
 		const given: unknown = JSON.parse('{"__proto__":{"admin":true},"constructor":1}');
 		const copy = copyData(given);
 		expect(JSON.stringify(copy)).toBe(JSON.stringify(given));
 		expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
 	});
 
-	test('may have any depth and circular references', () => {
+	test('can have any depth and circular references', () => {
 		let deep: unknown = 'end';
 		for (let n = 0; n < 200_000; n++) deep = [deep];
 		expect(Array.isArray(copyData(deep))).toBe(true);

@@ -29,7 +29,7 @@ const full: Tool = {
 };
 
 describe('toData', () => {
-	test('keeps everything except the functions, and survives JSON', () => {
+	test('returns all fields except the functions, as plain JSON data', () => {
 		const functions = {
 			fn: () => 1,
 			isAvailable: () => true,
@@ -47,13 +47,13 @@ describe('toData', () => {
 		expect(tool.toData([{ ...full, needsApproval: () => true }])[0]).not.toHaveProperty('needsApproval');
 	});
 
-	test('converts a tool made from a function too', () => {
+	test('converts a tool that was made from a function', () => {
 		expect(tool.toData([tool.fromFn(minus)])).toEqual([tool.schemaFromFn(minus)]);
 	});
 });
 
 describe('attach', () => {
-	test('attaches the functions by name', async () => {
+	test('attaches each function to the tool of the same name', async () => {
 		const [back] = tool.attach(throughJson(tool.toData([tool.fromFn(minus)])), {
 			minus: (x, y) => Number(x) - Number(y),
 		});
@@ -66,13 +66,13 @@ describe('attach', () => {
 		expect(await tool.dispatch(tools, { id: 'c', name: 'minus', input: { x: 4, y: 1 } })).toMatchObject({ output: 3 });
 	});
 
-	test('checks the input by the JSON Schema', async () => {
+	test('checks the input against the JSON Schema', async () => {
 		const tools = tool.attach(throughJson(tool.toData([tool.fromFn(minus)])), { minus: () => 1 });
 		const result = await tool.dispatch(tools, { id: 'c', name: 'minus', input: { x: 'four', y: 1 } });
 		expect(result).toMatchObject({ isError: true, output: expect.stringContaining('x') });
 	});
 
-	test('attaches several functions of a tool by a record', async () => {
+	test('attaches a record of several functions to a tool', async () => {
 		const notes: unknown[] = [];
 		const tools = tool.attach(tool.toData([full]), {
 			full: { fn: () => 'ran', onRequest: () => 'asked', isAvailable: () => true },
@@ -86,24 +86,24 @@ describe('attach', () => {
 		expect(notes).toEqual(['asked']);
 	});
 
-	test('leaves a tool without a handler if none is given for it', () => {
+	test('returns a tool without a handler if it gets no handler for the tool', () => {
 		expect(tool.attach([full])[0]?.fn).toBeUndefined();
 	});
 
-	test('finds only own handlers for names of an object prototype', () => {
+	test('attaches no inherited function to tools named __proto__, constructor and toString', () => {
 		const names = ['__proto__', 'constructor', 'toString'];
 		const tools = tool.attach(names.map((name) => ({ name, inputSchema: {} })));
 		expect(tools.map(({ fn: handler }) => handler)).toEqual([undefined, undefined, undefined]);
 	});
 
-	test('refuses a handler without a tool, and names it', () => {
+	test('refuses a handler that has no tool, and names the handler', () => {
 		expect(refusal(() => tool.attach([full], { other: () => 1 }))).toMatchObject({
 			code: 'invalid_tool',
 			message: expect.stringContaining('other'),
 		});
 	});
 
-	test('refuses two tools with one name', () => {
+	test('refuses two tools with the same name', () => {
 		expect(refusal(() => tool.attach([full, full])).code).toBe('duplicate_tool');
 	});
 

@@ -13,7 +13,7 @@ describe('fromFn', () => {
 		expect(tool.fromFn(search).inputSchema).toEqual(tool.schemaFromFn(search).inputSchema);
 	});
 
-	test('prefers meta.tool to the function, and an override to meta.tool', () => {
+	test('prefers an override to meta.tool, and prefers meta.tool to the function', () => {
 		const named = fn({ name: 'a', doc: 'A.', tool: { name: 'b', description: 'B.' } }, () => 1);
 		expect(tool.fromFn(named)).toMatchObject({ name: 'b', description: 'B.' });
 		expect(tool.fromFn(named, { name: 'c', description: 'C.' })).toMatchObject({ name: 'c', description: 'C.' });
@@ -23,7 +23,7 @@ describe('fromFn', () => {
 		expect(tool.fromFn(search, { description: undefined })).toMatchObject({ description: 'Search.' });
 	});
 
-	test('makes a tool without a description from a function without doc', () => {
+	test('makes a tool without a description if the function has no doc', () => {
 		expect(tool.fromFn(fn({ name: 'f' }, () => 1)).description).toBeUndefined();
 	});
 
@@ -57,7 +57,7 @@ describe('forAgent', () => {
 		expect(error.message).toContain('myapp/search');
 	});
 
-	test('accepts names of an object prototype', () => {
+	test('accepts names such as __proto__ and constructor', () => {
 		const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
 		const tools = tool.forAgent(names.map((name) => ({ ...weather, name })));
 		expect(tools.map(({ name }) => name)).toEqual(names);
@@ -104,7 +104,7 @@ describe('define', () => {
 		expect(tool.define({ ...weather, manual }).manual).toBe(manual);
 	});
 
-	test('treats a tool without manual as not manual', () => {
+	test('makes a tool that is not manual by default', () => {
 		expect(tool.define(weather).manual ?? false).toBe(false);
 	});
 
@@ -122,7 +122,7 @@ describe('define', () => {
 		});
 	});
 
-	test('refuses a schema that JSON Schema cannot express, and names its path', () => {
+	test('refuses a schema that JSON Schema cannot express, and names the schema', () => {
 		const error = refusal(() => tool.define({ ...weather, inputSchema: v.object({ when: v.date() }) }));
 		expect(error).toMatchObject({ code: 'invalid_tool', message: expect.stringContaining('weather: inputSchema') });
 	});
@@ -147,7 +147,7 @@ describe('providerName', () => {
 		expect(tool.providerName('::myapp/add')).toBe('myapp_add_0tnp62elyc3');
 	});
 
-	test('the alias of an alias is the same alias', () => {
+	test('an alias is its own alias', () => {
 		fc.assert(fc.property(anyName, (name) => tool.providerName(tool.providerName(name)) === tool.providerName(name)));
 	});
 
@@ -172,7 +172,7 @@ describe('providerName', () => {
 		expect(tool.providerName('myapp/search-docs')).toMatch(/^myapp_search-docs/);
 	});
 
-	test('a call under the alias finds its tool', async () => {
+	test('a call by the alias finds the tool', async () => {
 		await fc.assert(
 			fc.asyncProperty(fc.string({ minLength: 1 }), async (name) => {
 				const own = tool.define({ name, description: 'd', inputSchema: { type: 'object' }, fn: () => name });
@@ -182,7 +182,7 @@ describe('providerName', () => {
 		);
 	});
 
-	test('a call finds the tool with this name before a tool with this alias', async () => {
+	test('a call prefers the tool with the called name to a tool with that alias', async () => {
 		const record = (name: string) => tool.define({ name, description: 'd', inputSchema: {}, fn: () => name });
 		const alias = tool.providerName('a/b');
 		const result = await tool.dispatch([record('a/b'), record(alias)], { id: 'c', name: alias, input: {} });

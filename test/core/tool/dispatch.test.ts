@@ -43,11 +43,11 @@ describe('dispatch', () => {
 		expect(await dispatch(tool.providerName('myapp/minus'), { x: 5, y: 3 })).toMatchObject({ output: 2 });
 	});
 
-	test('maps the input by parameter names, in any order of its keys', async () => {
+	test('maps the input to the parameters by name, in any order', async () => {
 		expect(await dispatch('myapp/minus', { y: 3, x: 5 })).toMatchObject({ output: 2 });
 	});
 
-	test('a record without passInput gets its arguments in the order of inputSchema.properties', async () => {
+	test('a record without passInput gets its arguments in the order of its properties', async () => {
 		const own = record((...args) => args, {
 			passInput: false,
 			inputSchema: { type: 'object', properties: { b: {}, a: {}, c: {} } },
@@ -55,15 +55,15 @@ describe('dispatch', () => {
 		expect(await dispatch('it', { a: 1, b: 2 }, [own])).toMatchObject({ output: [2, 1, null] });
 	});
 
-	test('an optional argument may be missing', async () => {
+	test('an optional argument can be missing', async () => {
 		expect(await dispatch('greet', { name: 'Ada' })).toMatchObject({ output: 'Hello, Ada' });
 	});
 
-	test('an optional argument that is null counts as left out', async () => {
+	test('an optional argument that is null counts as missing', async () => {
 		expect(await dispatch('greet', { name: 'Ada', greeting: null })).toMatchObject({ output: 'Hello, Ada' });
 	});
 
-	test('an optional value that is null counts as missing in a tuple and in a map too', async () => {
+	test('an optional value that is null counts as missing, also in a tuple and in a map', async () => {
 		const deep = tool.define({
 			name: 'deep',
 			description: '',
@@ -95,18 +95,18 @@ describe('dispatch', () => {
 		expect(await dispatch(name, {})).toMatchObject({ isError: true });
 	});
 
-	test('an invalid argument is an error that names it', async () => {
+	test('the error for an invalid argument names the argument', async () => {
 		const result = await dispatch('myapp/minus', { x: 'five', y: 3 });
 		expect(result).toMatchObject({ id: 'call_1', isError: true, output: expect.stringMatching(/^x: /) });
 	});
 
-	test('all invalid arguments are named at once', async () => {
+	test('one error names all invalid arguments', async () => {
 		const { output } = await dispatch('myapp/minus', { x: 1.5 });
 		expect(output).toMatch(/^x: .*\ny: missing/);
 	});
 
 	test.each([7, true, ['x'], [], '{"x": 5,'])(
-		'an input that is no object is an error, not a throw (%j)',
+		'an input that is no object gives an error result, not an exception (%j)',
 		async (input) => {
 			expect(await dispatch('myapp/minus', input)).toMatchObject({ id: 'call_1', isError: true });
 		},
@@ -116,7 +116,7 @@ describe('dispatch', () => {
 		expect((await dispatch('myapp/minus', '{"x": 5,')).output).toMatch(/JSON/);
 	});
 
-	test.each([undefined, null, ''])('an empty input has no arguments (%j)', async (input) => {
+	test.each([undefined, null, ''])('an empty input counts as an empty object (%j)', async (input) => {
 		expect(await dispatch('it', input, [record((given) => given)])).toMatchObject({ output: {}, isError: false });
 	});
 
@@ -124,7 +124,7 @@ describe('dispatch', () => {
 		['an error', new Error('no such city'), 'no such city'],
 		['a text', 'no such city', 'no such city'],
 		['nothing', undefined, ''],
-	])('thrown %s becomes an error result', async (_, thrown, text) => {
+	])('a tool that throws %s gives an error result', async (_, thrown, text) => {
 		const failing = record(() => {
 			throw thrown;
 		});
@@ -139,7 +139,7 @@ describe('dispatch', () => {
 		});
 	});
 
-	test('a stack never reaches the model', async () => {
+	test('a stack trace never reaches the model', async () => {
 		const result = await dispatch('it', {}, [
 			record(() => {
 				throw new Error('down');
@@ -152,7 +152,7 @@ describe('dispatch', () => {
 		expect(await dispatch('it', {}, [record(() => undefined)])).toEqual({ id: 'call_1', output: null, isError: false });
 	});
 
-	test('a tool without a function is an error result', async () => {
+	test('a call of a tool without a function gives an error result', async () => {
 		expect(await dispatch('it', {}, [record(undefined)])).toMatchObject({ isError: true });
 	});
 
@@ -172,14 +172,14 @@ describe('dispatch', () => {
 		});
 	});
 
-	test('an invalid inputSchema of a handwritten tool is an error result', async () => {
+	test('a call of a tool with an invalid inputSchema gives an error result', async () => {
 		const own = record((input) => input, { inputSchema: { $ref: '#/$defs/none' } });
 		expect(await dispatch('it', {}, [own])).toMatchObject({ isError: true });
 	});
 });
 
 describe('isAvailable', () => {
-	test('does not run or offer an unavailable tool', async () => {
+	test('keeps an unavailable tool from running and from the list in the error', async () => {
 		const hidden = record(() => 'ran', { name: 'hidden', isAvailable: () => false });
 		const result = await dispatch('hidden', {}, [...tools, hidden]);
 		expect(result).toMatchObject({ isError: true });
@@ -194,7 +194,7 @@ describe('isAvailable', () => {
 		expect(await tool.dispatch([own], call, { sessionId: 's2' })).toMatchObject({ isError: true });
 	});
 
-	test('a function that throws makes its tool unavailable', async () => {
+	test('makes its tool unavailable if it throws', async () => {
 		const own = record(() => 'ran', {
 			isAvailable: () => {
 				throw new Error('no');
@@ -226,13 +226,13 @@ describe('a tool with passInput', () => {
 		expect(seen.context?.emit).toBeTypeOf('function');
 	});
 
-	test('has a signal, a skillContext and an emit by default', async () => {
+	test('gets a context with signal, skillContext and emit by default', async () => {
 		const own = record((_, context) => Object.keys(Object(context)).sort());
 		const result = await dispatch('it', {}, [own]);
 		expect(result.output).toEqual(expect.arrayContaining(['callId', 'emit', 'signal', 'skillContext']));
 	});
 
-	test('may ignore the context', async () => {
+	test('can ignore the context', async () => {
 		expect(await dispatch('it', { a: 1 }, [record((input) => input)])).toMatchObject({ output: { a: 1 } });
 	});
 });

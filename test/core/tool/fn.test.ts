@@ -27,7 +27,7 @@ describe('a function made with fn', () => {
 		expect(add(2, 3)).toBe(5);
 	});
 
-	test('may be async', async () => {
+	test('can be async', async () => {
 		const later = fn({ name: 'later' }, async () => 'done');
 		expect(await later()).toBe('done');
 		expect(await call(later, {})).toEqual({ id: 'c', output: 'done', isError: false });
@@ -50,7 +50,7 @@ describe('a function made with fn', () => {
 		expect(refusal(() => fn({ name: '' }, () => 1))).toMatchObject({ code: 'invalid_tool', data: { field: 'name' } });
 	});
 
-	test('is refused if two parameters have one name', () => {
+	test('is refused if two parameters have the same name', () => {
 		const params = [
 			['x', integer],
 			['x', integer],
@@ -84,7 +84,7 @@ describe('schemaFromFn', () => {
 		expect(tool.schemaFromFn(add)).toMatchObject({ description: 'Add two integers and return the sum.' });
 	});
 
-	test('is computed once for each function', () => {
+	test('computes the schema of a function only once', () => {
 		expect(tool.schemaFromFn(add)).toBe(tool.schemaFromFn(add));
 	});
 
@@ -106,13 +106,13 @@ describe('schemaFromFn', () => {
 		['valibot', v.date()],
 		['valibot bigint', v.bigint()],
 		['Zod', z.date()],
-	])('a parameter that JSON Schema cannot express is refused by name (%s)', (_, schema) => {
+	])('refuses a parameter that JSON Schema cannot express, and names the parameter (%s)', (_, schema) => {
 		const error = refusal(() => tool.schemaFromFn(fn({ name: 'f', params: [['when', schema]] }, () => 1)));
 		expect(error).toMatchObject({ code: 'invalid_tool' });
 		expect(error.message).toContain('when');
 	});
 
-	test('a recursive parameter refers to existing definitions, even after a round trip through JSON', async () => {
+	test('a recursive parameter is still checked after its schema was written and read as JSON', async () => {
 		interface Tree {
 			readonly name: string;
 			readonly kids: readonly Tree[];
@@ -169,7 +169,7 @@ describe('any Standard Schema with JSON Schema', () => {
 		expect(await call(zodAdd, { x: '1' })).toMatchObject({ output: expect.stringContaining('x'), isError: true });
 	});
 
-	test('Zod 4: an optional parameter may be missing or null', async () => {
+	test('Zod 4: an optional parameter can be missing or null', async () => {
 		expect(await call(zodAdd, { x: 1 })).toMatchObject({ output: 2 });
 		expect(await call(zodAdd, { x: 1, y: null })).toMatchObject({ output: 2 });
 	});
@@ -186,7 +186,7 @@ describe('any Standard Schema with JSON Schema', () => {
 	});
 });
 
-test('ArkType names only the parameter in an error of a scalar', async () => {
+test('the error for a scalar of ArkType begins with the name of the parameter', async () => {
 	const half = fn({ name: 'half', params: [['x', type('number')]] }, (x) => x / 2);
 	const { output } = await tool.dispatch([tool.fromFn(half)], { id: 'c', name: 'half', input: { x: 'one' } });
 	expect(output).toMatch(/^x: must be a number/);

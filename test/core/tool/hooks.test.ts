@@ -21,7 +21,7 @@ async function run(hooks: Partial<Tool>, input: unknown = { city: 'Rome' }) {
 }
 
 describe('readArgs', () => {
-	test('passes its result to the handler and the notes', async () => {
+	test('passes its result to the handler and to the hooks onRequest and onResult', async () => {
 		const { notes, result } = await run({
 			readArgs: (args) => ({ city: String(args.city).toUpperCase() }),
 			onRequest: (args) => JSON.stringify(args),
@@ -31,14 +31,14 @@ describe('readArgs', () => {
 		expect(notes).toEqual(['{"city":"ROME"}', '{"city":"ROME"}']);
 	});
 
-	test('runs after the validation, so it sees no invalid arguments', async () => {
+	test('runs only if the arguments are valid', async () => {
 		const seen: unknown[] = [];
 		const { result } = await run({ readArgs: (args) => seen.push(args) }, { city: 7 });
 		expect(result.isError).toBe(true);
 		expect(seen).toEqual([]);
 	});
 
-	test('gets the arguments that the schema returns', async () => {
+	test('gets the arguments as the schema transforms them', async () => {
 		const shout = fn({ name: 'shout', params: [['text', v.pipe(v.string(), v.toUpperCase())]] }, (text) => text);
 		const own = tool.fromFn(shout, { readArgs: ({ text }) => ({ text: `${text}!` }) });
 		expect(await tool.dispatch([own], { id: 'c', name: 'shout', input: { text: 'hi' } })).toMatchObject({
@@ -46,11 +46,11 @@ describe('readArgs', () => {
 		});
 	});
 
-	test('may be async', async () => {
+	test('can be async', async () => {
 		expect((await run({ readArgs: async () => 'later' })).result).toMatchObject({ output: 'later' });
 	});
 
-	test('does not run the tool if it throws: the argument is invalid', async () => {
+	test('keeps the tool from running if it throws', async () => {
 		const { notes, result } = await run({ readArgs: broken, fn: () => 'ran', onRequest: () => 'asked' });
 		expect(result).toMatchObject({ output: expect.stringContaining('hook broke'), isError: true });
 		expect(notes).toEqual([]);
@@ -58,7 +58,7 @@ describe('readArgs', () => {
 });
 
 describe('notes', () => {
-	test('shows onRequest before the tool runs, and onResult after it, with the result', async () => {
+	test('onRequest is called before the tool, and onResult is called after it with the result', async () => {
 		const order: string[] = [];
 		await run({
 			onRequest: () => void order.push('request'),
@@ -68,7 +68,7 @@ describe('notes', () => {
 		expect(order).toEqual(['request', 'fn', 'result 2']);
 	});
 
-	test('are a text, a pair, or nothing', async () => {
+	test('can be a text, a pair of texts, or nothing', async () => {
 		expect((await run({ onRequest: () => 'Asking', onResult: () => ['Weather', 'sunny'] })).notes).toEqual([
 			'Asking',
 			['Weather', 'sunny'],
@@ -76,7 +76,7 @@ describe('notes', () => {
 		expect((await run({ onRequest: () => undefined, onResult: () => undefined })).notes).toEqual([]);
 	});
 
-	test('drops only the note of a hook that throws', async () => {
+	test('are dropped if their hook throws, but the result is kept', async () => {
 		const { notes, result } = await run({ onRequest: broken, onResult: broken });
 		expect(result).toEqual({ id: 'c', output: { city: 'Rome' }, isError: false });
 		expect(notes).toEqual([]);
@@ -84,7 +84,7 @@ describe('notes', () => {
 		expect(failed).toMatchObject({ notes: [], result: { output: 'hook broke', isError: true } });
 	});
 
-	test('shows the notes of the tool itself between the notes of the hooks', async () => {
+	test('of the tool itself come between the notes of onRequest and onResult', async () => {
 		const { notes } = await run({
 			onRequest: () => 'first',
 			fn: (_, context) => {
@@ -97,7 +97,7 @@ describe('notes', () => {
 		expect(notes).toEqual(['first', 'half', ['way', 'there'], 'last']);
 	});
 
-	test('an error of a reader does not fail the tool', async () => {
+	test('an error in emit does not fail the tool', async () => {
 		const own = tool.define({
 			name: 'it',
 			description: 'd',
@@ -114,7 +114,7 @@ describe('notes', () => {
 		});
 	});
 
-	test('onResult gets the result of a tool that halts, and is not called for a tool that asks', async () => {
+	test('onResult gets the result of a tool that halts, but is not called for a question to the user', async () => {
 		const say = (_: unknown, result: unknown) => JSON.stringify(result);
 		expect((await run({ fn: () => halt('done', { ok: 1 }), onResult: say })).notes).toEqual(['{"ok":1}']);
 		expect((await run({ fn: () => askUser('Sure?'), onResult: say })).notes).toEqual([]);
@@ -124,7 +124,7 @@ describe('notes', () => {
 describe('onError', () => {
 	const failing = { fn: () => broken() };
 
-	test('gets the arguments and the reason; onResult is not called', async () => {
+	test('gets the arguments and the reason, and is called in place of onResult', async () => {
 		const onError = (args: unknown, reason: string) => `${JSON.stringify(args)} ${reason}`;
 		const { notes } = await run({ ...failing, onError, onResult: () => 'fine' });
 		expect(notes).toEqual(['{"city":"Rome"} hook broke']);

@@ -55,7 +55,7 @@ describe('define refuses a schema that cannot check inputs, and names the path o
 		);
 	});
 
-	test('refuses such an output schema too', () => {
+	test('an output schema is refused too', () => {
 		const record = { name: 'it', description: 'd', inputSchema: { type: 'object' }, outputSchema: { pattern: '(' } };
 		expect(() => tool.define(record)).toThrow(/^outputSchema: pattern: /);
 	});
@@ -120,8 +120,8 @@ describe('a check takes a bounded time', () => {
 	});
 });
 
-describe('input that is nested deep', () => {
-	test.each([101, 5_000, 1_000_000])('reports an input of %i levels as too deep', async (levels) => {
+describe('deeply nested input', () => {
+	test.each([101, 5_000, 1_000_000])('of %i levels is reported as too deep', async (levels) => {
 		const input = deepInput(levels);
 		for (const inputSchema of [{ type: 'object' }, { type: 'object', properties: { a: { $ref: '#' } } }]) {
 			const result = await call(inputSchema, input);
@@ -129,7 +129,7 @@ describe('input that is nested deep', () => {
 		}
 	});
 
-	test('reports the depth for a valibot schema and for a function too', async () => {
+	test('is reported as too deep for valibot schemas too', async () => {
 		const tree: v.GenericSchema = v.object({ a: v.optional(v.lazy(() => tree)) });
 		const own = tool.define({
 			name: 'own',
@@ -144,7 +144,7 @@ describe('input that is nested deep', () => {
 		}
 	});
 
-	test('checks all 90 levels of an input by a recursive schema', async () => {
+	test('of 90 levels is checked at every level by a recursive schema', async () => {
 		const schema = { type: 'object', properties: { a: { anyOf: [{ $ref: '#' }, { type: 'integer' }] } } };
 		expect(await call(schema, deepInput(90))).toMatchObject({ output: 'ran' });
 		const wrong = JSON.parse(JSON.stringify(deepInput(90)).replace('1', '"x"'));
@@ -254,7 +254,7 @@ describe('draft 2020-12', () => {
 		[{ const: { __proto__: null } }, {}, true],
 		[JSON.parse('{"properties":{"__proto__":{"type":"string"}}}'), JSON.parse('{"__proto__":1}'), false],
 		[JSON.parse('{"required":["toString"]}'), {}, false],
-	])('%j takes %j: %s', (given, input, expected) => {
+	])('%j accepts %j: %s', (given, input, expected) => {
 		expect(fits(given, input)).toBe(expected);
 	});
 });
@@ -300,7 +300,7 @@ describe('a schema of an older draft', () => {
 			expect(await call(old, wrong)).toMatchObject({ isError: true });
 	});
 
-	test('a provider gets keywords of 2020-12 for every kind of tool', async () => {
+	test('reaches the provider with the keywords of 2020-12, for every kind of tool', async () => {
 		const pair = v.object({ pair: v.tuple([v.string(), v.number()]) });
 		const tools = [
 			{ name: 'raw', description: 'd', inputSchema: old },
@@ -337,7 +337,7 @@ describe('a schema of an older draft', () => {
 describe('the strict form', () => {
 	const box = (inputSchema: JsonSchema) => toolbox.spec('it', toolbox.build([take(inputSchema)]))?.function;
 
-	test('closes a tuple in either notation', () => {
+	test('forbids further items of a tuple in either notation', () => {
 		const closed = { properties: { a: { prefixItems: [{ type: 'string' }], items: false } } };
 		const required = (a: unknown) => ({ ...of(a), required: ['a'] });
 		expect(box(required({ type: 'array', items: [{ type: 'string' }] }))?.parameters).toMatchObject(closed);

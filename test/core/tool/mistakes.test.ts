@@ -10,7 +10,7 @@ test('refuses an inputSchema that describes no object, and names the tool', () =
 	}
 });
 
-test('accepts an inputSchema that is empty, a reference or a choice', () => {
+test('accepts an inputSchema that is empty, a reference, a union or nullable', () => {
 	for (const inputSchema of [
 		{},
 		{ type: ['object', 'null'] },

@@ -7,7 +7,7 @@ const file = chat.filePart('https://example.com/a.pdf', 'application/pdf', 'a.pd
 const dispatch = (fn: () => unknown) => tool.dispatch([readTool('draw', fn)], { id: 'c1', name: 'draw', input: {} });
 
 describe('a tool that returns parts', () => {
-	test('returns a result of parts, and the output is the text of the parts', async () => {
+	test('returns the parts in its result, and their text as the output', async () => {
 		const given = [chat.textPart('A dot.'), image, file];
 		expect(await dispatch(() => parts(given))).toEqual({
 			id: 'c1',
@@ -24,7 +24,7 @@ describe('a tool that returns parts', () => {
 		expect(result.parts).toEqual([chat.textPart('before')]);
 	});
 
-	test('may halt the run with parts', async () => {
+	test('can halt the run with parts', async () => {
 		const { output } = await dispatch(() => halt('enough', parts([image])));
 		expect(tool.isHalt(output) && tool.isParts(output.result) && output.result.parts).toEqual([image]);
 	});

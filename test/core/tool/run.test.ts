@@ -22,7 +22,7 @@ const answers = ({ messages }: Awaited<ReturnType<typeof chat.run>['result']>) =
 	messages.flatMap((message) => (message.role === 'tool' ? [[message.toolCallId, message.content]] : []));
 
 describe('the result of a tool', () => {
-	test('askUser stops the run as awaiting_user, with the question, its options and the call', async () => {
+	test('askUser stops the run as awaiting_user with the question and its options', async () => {
 		const ask = fn({ name: 'ask' }, () => askUser('Which one?', { choices: ['a', 'b'] }));
 		const result = await run([call('c1', 'ask')], { tools: [ask] }).result;
 		expect(result).toMatchObject({
@@ -70,7 +70,7 @@ describe('manual tools', () => {
 		expect(await run([call('c1', 'charge')], { tools: [charge] }).result).toMatchObject({ status: 'awaiting_tools' });
 	});
 
-	test('let the run continue after tool messages are appended', async () => {
+	test('let the run continue when their results are appended as tool messages', async () => {
 		const charge = record('charge', undefined, { manual: true });
 		const { messages } = await run([call('c1', 'charge')], { tools: [charge] }).result;
 		const model = providers.scripted(['charged']);
@@ -82,7 +82,7 @@ describe('manual tools', () => {
 		});
 	});
 
-	test("with mode 'manual' the run stops before any tool runs, and all calls are open", async () => {
+	test("are all tools in the mode 'manual', so the run stops before any tool runs", async () => {
 		const ran: string[] = [];
 		const tools = ['a', 'b'].map((name) => record(name, () => ran.push(name)));
 		const result = await run([call('c1', 'a'), call('c2', 'b')], { tools, mode: 'manual' }).result;
@@ -132,7 +132,7 @@ describe('the calls of one turn', () => {
 		expect(model.requests[0]?.tools?.map(({ name }) => name)).toEqual(['seen']);
 	});
 
-	test('the reader gets notes as note events, with a label and a detail', async () => {
+	test('send their notes to the reader as note events with a label and a detail', async () => {
 		const look = record('look', () => 1, { onRequest: () => 'Looking', onResult: () => ['Looked', 'once'] });
 		const { events } = run([call('c1', 'look')], { tools: [look] });
 		const notes = [];

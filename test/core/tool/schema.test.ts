@@ -31,7 +31,7 @@ const order: JsonSchema = {
 const address = { city: 'Rome' };
 
 describe('a record with a JSON Schema', () => {
-	test('accepts values of the schema, and does not change them', async () => {
+	test('passes valid values unchanged', async () => {
 		const input = { size: 'small', address, lines: [{ sku: 'a' }] };
 		expect(await check(order, input)).toEqual({ id: 'c', output: input, isError: false });
 	});
@@ -46,7 +46,7 @@ describe('a record with a JSON Schema', () => {
 		['a property that is not allowed', { address, color: 'red' }, 'color'],
 		['one not allowed further in', { address: { city: 'Rome', street: 'x' } }, 'address.street'],
 		['a key with a slash', { address: { city: 'Rome', 'zip/code': 1 } }, 'address.zip/code'],
-	])('names %s in the message', async (_, input, place) => {
+	])('names %s in the error', async (_, input, place) => {
 		const result = await check(order, input);
 		expect(result).toMatchObject({ isError: true, output: expect.stringContaining(place) });
 	});
@@ -63,25 +63,25 @@ describe('a record with a JSON Schema', () => {
 });
 
 describe('null for an optional value', () => {
-	test('counts as left out, at any depth', async () => {
+	test('counts as a missing value, at any depth', async () => {
 		const input = { size: null, address: { city: 'Rome', 'zip/code': null }, lines: [{ sku: 'a', note: null }] };
 		expect(await check(order, input)).toMatchObject({ output: { address, lines: [{ sku: 'a' }] }, isError: false });
 	});
 
-	test('stays if the schema accepts null', async () => {
+	test('is kept if the schema accepts null', async () => {
 		const schema = { type: 'object', properties: { a: { type: ['string', 'null'] } } };
 		expect(await check(schema, { a: null })).toMatchObject({ output: { a: null } });
 	});
 
-	test('stays an error for a required value', async () => {
+	test('counts as missing, but null for a required value is an error', async () => {
 		expect(await check(order, { address: { city: null } })).toMatchObject({ isError: true });
 	});
 
-	test('does not allow unknown properties', async () => {
+	test('counts as missing, but null for an unknown property is an error', async () => {
 		expect(await check(order, { address, color: null })).toMatchObject({ isError: true });
 	});
 
-	test('counts as left out in a union too', async () => {
+	test('counts as a missing value in a union too', async () => {
 		const schema = {
 			type: 'object',
 			properties: { at: { anyOf: [{ type: 'object', properties: { a: { type: 'string' } } }, { type: 'null' }] } },
@@ -90,7 +90,7 @@ describe('null for an optional value', () => {
 		expect(await check(schema, { at: { a: null } })).toMatchObject({ output: { at: {} } });
 	});
 
-	test('counts as left out in a valibot schema too, and the default of a left-out value applies', async () => {
+	test('counts as a missing value in a valibot schema too, so that the default applies', async () => {
 		const echo = tool.define({
 			name: 'echo',
 			description: 'd',
@@ -117,11 +117,11 @@ describe('a record with a valibot schema', () => {
 		expect(await tool.dispatch([nested], call)).toMatchObject({ output: 5 });
 	});
 
-	test('describes the input of a transformation, not its output', () => {
+	test('describes the input of a transformation, not the output', () => {
 		expect(nested.inputSchema).toMatchObject({ properties: { from: { properties: { day: { type: 'string' } } } } });
 	});
 
-	test('names the path of an error', async () => {
+	test('names the path of an invalid value', async () => {
 		const call = { id: 'c', name: 'nested', input: { from: { day: 4 } } };
 		expect(await tool.dispatch([nested], call)).toMatchObject({
 			isError: true,

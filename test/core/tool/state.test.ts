@@ -5,7 +5,7 @@ import { tool } from '../../../src/core/index.ts';
 import { draftState, storeChanges } from '../../../src/core/tool/state.ts';
 
 describe('the state of a session', () => {
-	test('keeps copies of JSON values, and lists all keys, or the keys with a prefix, in order', async () => {
+	test('stores copies of JSON values, and lists its keys in order, optionally by prefix', async () => {
 		const state = tool.inMemoryState({ 'cart:b': 1 });
 		const items = ['pen'];
 		await state.set('cart:a', items);
@@ -18,7 +18,7 @@ describe('the state of a session', () => {
 		expect([await state.delete('name'), await state.delete('name')]).toEqual([true, false]);
 	});
 
-	test('returns a value typed by a schema, and reports a value that does not fit', async () => {
+	test('checks a value against a schema when the value is read', async () => {
 		const state = tool.inMemoryState({ count: 3, name: 'Ada' });
 		const count: number | undefined = await state.get('count', v.number());
 		expect(count).toBe(3);
@@ -58,7 +58,7 @@ const operation = fc.oneof(
 	fc.record({ get: key }),
 );
 
-test('shows the changes of a draft in the draft, and in the store only after they are stored', async () => {
+test('the changes of a draft are visible in the draft at once, and in the store after storeChanges', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(operation), fc.array(operation), async (before, during) => {
 			const store = tool.inMemoryState();

@@ -27,7 +27,7 @@ function close(a: number, b: number): boolean {
 }
 
 describe('calculate', () => {
-	test('agrees with JavaScript on the shared operators', () => {
+	test('has the same results as JavaScript for operators that JavaScript has too', () => {
 		fc.assert(
 			fc.property(sum, (expression) => {
 				fc.pre(expression.length <= 900);
@@ -91,7 +91,7 @@ describe('calculate', () => {
 		expect(calculate(expression)).toBe(value);
 	});
 
-	test('rounds off the noise of binary fractions', () => {
+	test('rounds away the errors of binary fractions, as in 0.1 + 0.2', () => {
 		expect(calculate('0.1 + 0.2')).toBe(0.3);
 		expect(calculate('4.35 * 100')).toBe(435);
 		expect(calculate('1 / 3')).toBeCloseTo(1 / 3, 14);
@@ -112,7 +112,7 @@ describe('calculate', () => {
 		['1 + 😀', '"😀" (character 5)'],
 		['()', '")" (character 2)'],
 		['2e', '"e" (character 2)'],
-	])('%j is an error that names the place', (expression, place) => {
+	])('reports an error in %j with its position', (expression, place) => {
 		expect(refusal(() => calculate(expression))).toMatchObject({
 			code: 'invalid_argument',
 			message: expect.stringContaining(place),
@@ -126,7 +126,7 @@ describe('calculate', () => {
 		},
 	);
 
-	test('refuses a result that is too large or not real', () => {
+	test('refuses a result that is too large or not a real number', () => {
 		expect(refusal(() => calculate('10 ^ 400')).message).toContain('too large');
 		expect(refusal(() => calculate('(-8) ^ 0.5')).message).toContain('no real number');
 	});
@@ -143,7 +143,7 @@ describe('calculate', () => {
 			expect(refusal(() => calculate(open.repeat(50_000))).message).toContain('200 deep');
 	});
 
-	test('returns a number or an explained error for any text', () => {
+	test('returns a number or throws an error with an explanation for any text', () => {
 		fc.assert(
 			fc.property(fc.string({ unit: fc.constantFrom(...'0123456789.+-*/%^() e'), maxLength: 30 }), (text) => {
 				try {
@@ -157,7 +157,7 @@ describe('calculate', () => {
 		);
 	});
 
-	test('as a tool, names the remedy, and refuses a text that is too long', async () => {
+	test('the tool explains a wrong expression, and refuses an expression that is too long', async () => {
 		const ask = (expression: unknown) => toolbox.perform('calculate', { expression }, toolbox.basic());
 		expect(await ask('1 +')).toMatchObject({
 			ok: false,

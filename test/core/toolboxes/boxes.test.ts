@@ -6,7 +6,7 @@ import { toolbox, workspace } from '../../../src/core/index.ts';
 const own = { name: 'own', inputSchema: { type: 'object' }, passInput: true, fn: () => 'ran' };
 
 describe('the boxes', () => {
-	test('basic has the time and arithmetic', async () => {
+	test('basic has get_time and calculate', async () => {
 		const box = toolbox.basic();
 		expect(Object.keys(box)).toEqual(expect.arrayContaining(['get_time', 'calculate']));
 		expect(await toolbox.perform('calculate', { expression: '(17 + 25) * 2' }, box)).toEqual({ ok: true, value: 84 });
@@ -23,7 +23,7 @@ describe('the boxes', () => {
 		}
 	});
 
-	test('basic with a workspace keeps search_conversation, because every run has a conversation', () => {
+	test('basic has the same tools with a workspace as without a context', () => {
 		const context = { workspace: workspace.inMemory() };
 		expect(Object.keys(toolbox.basic(context))).toEqual(Object.keys(toolbox.basic()));
 	});
@@ -37,7 +37,7 @@ describe('the boxes', () => {
 		expect(missing).toEqual([]);
 	});
 
-	test('are made synchronously and need no context', () => {
+	test('are created synchronously and without a context', () => {
 		for (const box of [toolbox.basic(), toolbox.all()]) expect(Object.keys(box)).toContain('calculate');
 	});
 
@@ -94,7 +94,7 @@ describe('the boxes', () => {
 			expect(spec).toMatchObject({ strict: true, parameters: { type: 'object', additionalProperties: false } });
 	});
 
-	test('have only sequential tools among the tools that change files', () => {
+	test('every tool that changes files or tasks is sequential', () => {
 		const harmless = [...Object.keys(toolbox.basic()), ...Object.keys(toolbox.withWeb()), 'show_tasks'];
 		for (const [name, tool] of Object.entries(toolbox.all()))
 			expect([name, tool.sequential ?? false]).toEqual([name, !harmless.includes(name)]);

@@ -7,7 +7,7 @@ import { callOn, correct } from './support.ts';
 const box = toolbox.withFiles();
 
 describe('write_file', () => {
-	test('creates a file, and replaces its whole content', async () => {
+	test('creates a file, or replaces the whole content of a file', async () => {
 		const { call, files } = callOn(box);
 		expect(await call('write_file', { path: './a/b.txt', text: 'é' })).toEqual({
 			path: 'a/b.txt',
@@ -69,14 +69,14 @@ describe('edit_file', () => {
 		expect(await edit('$1', { oldText: '$1', newText: '$& $$' })).toEqual([{ path: 'a', replaced: 1 }, '$& $$']);
 	});
 
-	test('prefers an exact match to a match with other blanks', async () => {
+	test('prefers an exact match to a match that differs in blanks', async () => {
 		expect(await edit('if (a)  b\nif (a) b\n', { oldText: 'if (a) b', newText: 'c' })).toEqual([
 			{ path: 'a', replaced: 1 },
 			'if (a)  b\nc\n',
 		]);
 	});
 
-	test('accepts a match with other blanks, and keeps the indentation of the file', async () => {
+	test('accepts a match that differs in blanks, and keeps the indentation of the file', async () => {
 		expect(
 			await edit('class A {\n\tf() {\n\t\treturn 1;\n\t}\n}\n', {
 				oldText: 'f() {\n  return  1;\n}',
@@ -85,14 +85,14 @@ describe('edit_file', () => {
 		).toEqual([{ path: 'a', replaced: 1 }, 'class A {\n\tf() {\n\t  return 2;\n\t}\n}\n']);
 	});
 
-	test('refuses two matches with other blanks, even if all is set', async () => {
+	test('refuses two matches that differ in blanks, even if the argument all is set', async () => {
 		for (const all of [false, true])
 			expect(await refuse('f( a )\nf(  a )\n', { oldText: 'f(   a )', newText: 'g', all })).toMatch(
 				/fits at 2 places of a .*\n1: f\( a \)\n2: f\( {2}a \)\n/,
 			);
 	});
 
-	test('keeps the line ends of the file', async () => {
+	test('keeps the line endings of the file', async () => {
 		expect(await edit('a\r\nb\r\nc\r\n', { oldText: 'a\nb', newText: 'x\ny\nz' })).toEqual([
 			{ path: 'a', replaced: 1 },
 			'x\r\ny\r\nz\r\nc\r\n',
@@ -110,7 +110,7 @@ describe('edit_file', () => {
 		expect(await refuse('aaa', { oldText: 'aa', newText: 'x' })).toContain('2 places');
 	});
 
-	test('refuses a missing text, and shows the most similar text', async () => {
+	test('refuses a text that the file does not contain, and shows the most similar text', async () => {
 		expect(
 			await refuse('import a from "a";\nconst total = price * count;\n', {
 				oldText: 'const total = price * amount;',
@@ -122,7 +122,7 @@ describe('edit_file', () => {
 		expect(await refuse('abc', { oldText: 'something else', newText: '' })).toContain('read the file');
 	});
 
-	test('edit_file refuses an edit whose new text equals the old text, and records no change', async () => {
+	test('refuses an edit whose new text equals the old text, and records no change', async () => {
 		const { fail, files: own } = callOn(box, { a: 'one\r\ntwo\r\n' });
 		for (const [oldText, newText] of [
 			['one', 'one'],
@@ -134,7 +134,7 @@ describe('edit_file', () => {
 		expect((await own.changes()).changes).toMatchObject([{ kind: 'created' }]);
 	});
 
-	test('names the mistake in the arguments, so that the model corrects them', async () => {
+	test('explains each wrong call, and accepts the corrected call', async () => {
 		const files = workspace.inMemory({ 'a.ts': 'const one = 1;\n', 'b.bin': Uint8Array.of(0) });
 		const edits = await correct(
 			box,
@@ -181,7 +181,7 @@ describe('edit_file', () => {
 });
 
 describe('delete_file and move_file', () => {
-	test('delete a file, or move a file and return its new path', async () => {
+	test('delete or move a file, and return its path', async () => {
 		const { call, files } = callOn(box, { a: '1', b: '2' });
 		expect(await call('delete_file', { path: 'a' })).toEqual({ path: 'a' });
 		expect(await call('move_file', { from: 'b', to: 'c/d' })).toEqual({ path: 'c/d' });
@@ -228,7 +228,7 @@ describe('undo_changes', () => {
 describe('tools that change files', () => {
 	const names = ['write_file', 'edit_file', 'delete_file', 'move_file', 'apply_patch', 'undo_changes'];
 
-	test('run alone, may run again after a crash, and are offered only with a workspace', () => {
+	test('run alone, can run again after a crash, and are offered only with a workspace', () => {
 		expect(Object.keys(box)).toEqual(names);
 		for (const tool of Object.values(box)) expect(tool).toMatchObject({ sequential: true, retry: 'safe' });
 		expect(toolbox.withFiles({}, {})).toEqual({});

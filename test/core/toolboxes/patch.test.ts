@@ -90,7 +90,7 @@ rename to dir/y.txt
 		expect(await patch({ a: ten }, text)).toMatchObject({ files: { a: ten.replace('line 6', 'LINE 6') } });
 	});
 
-	test('is accepted with the quotes of git, and with names that begin like the prefixes of git', async () => {
+	test('is accepted with paths in git quotes, and with a folder named like a git prefix', async () => {
 		expect(
 			await patch(
 				{ 'ü "1".txt': 'a\n' },
@@ -107,7 +107,7 @@ rename to dir/y.txt
 		});
 	});
 
-	test('changes the nearer of two places that match', async () => {
+	test('changes the match that is nearest to the line number of the hunk', async () => {
 		const text = 'x\n1\nx\n2\nx\n3\n';
 		expect(await patch({ a: text }, '--- a/a\n+++ b/a\n@@ -5 +5 @@\n-x\n+y\n')).toMatchObject({
 			files: { a: 'x\n1\nx\n2\ny\n3\n' },
@@ -119,7 +119,7 @@ rename to dir/y.txt
 		});
 	});
 
-	test('keeps the line ends of the file, and sets or removes the last line end', async () => {
+	test('keeps the line endings, and adds or removes the newline at the end of the file', async () => {
 		expect(await patch({ a: '1\r\n2\r\n' }, '--- a/a\n+++ b/a\n@@ -1,2 +1,3 @@\n 1\n+x\n 2\n')).toMatchObject({
 			files: { a: '1\r\nx\r\n2\r\n' },
 		});
@@ -156,12 +156,12 @@ rename to dir/y.txt
 			'--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-no\n+y\n',
 			/does not fit/,
 		],
-	])('is refused for %s, and nothing is changed', async (_, text, message) => {
+	])('is refused for %s, and changes nothing', async (_, text, message) => {
 		expect(await refuse({ a: ten }, text)).toMatch(message);
 		expect(await refuse({ a: ten }, text)).toContain('Nothing was changed.');
 	});
 
-	test('that Runlet makes of any two texts changes the first text into the second', async () => {
+	test('of any two texts changes the first text into the second', async () => {
 		const line = fc.constantFrom('a', 'b', 'c', '', ' x', '\t', '+', '-', '\\ no', '@@ -1 +1 @@');
 		const anyText = fc
 			.tuple(fc.array(line, { maxLength: 12 }), fc.boolean())
@@ -211,7 +211,7 @@ describe('a V4A patch', () => {
 		});
 	});
 
-	test('changes the end of a file, applies several hunks, and finds lines with other blanks', async () => {
+	test('changes the end of a file, applies several hunks, and ignores differences in blanks', async () => {
 		expect(
 			await patch(
 				{ a: 'x\n1\nx\n' },
@@ -249,7 +249,7 @@ describe('a V4A patch', () => {
 	});
 });
 
-test('the error for a hunk shows the place with the most equal lines that is nearest to its header', async () => {
+test('the error for a hunk shows the most similar place, or the nearest of several such places', async () => {
 	const block = 'if (a) {\n\tfirst();\n\tsecond();\n\tthird();\n\tfourth();\n\tfifth();\n}\n';
 	const text = `${block}// two\n${block}${block}`;
 	const lines = block.trimEnd().split('\n');
@@ -262,7 +262,7 @@ test('the error for a hunk shows the place with the most equal lines that is nea
 	expect(once).toContain('17: if (a) {\n18: \tfirst();');
 });
 
-test('refuses a patch that changes only line ends, and names the tool for them', async () => {
+test('refuses a patch that changes only line endings, and suggests write_file', async () => {
 	const text = '--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-one\r\n-two\r\n+one\n+two\n';
 	expect(await refuse({ a: 'one\r\ntwo\r\n' }, text)).toMatch(/a stays as it is.*write_file/);
 	expect(await refuse({ a: 'one\n' }, '*** Begin Patch\n*** Update File: a\n one\n*** End Patch')).toContain(
@@ -270,7 +270,7 @@ test('refuses a patch that changes only line ends, and names the tool for them',
 	);
 });
 
-test('a patch is one step', async () => {
+test('undo_changes undoes a whole patch as one step', async () => {
 	const { call, files } = callOn(box, { a: '1\n', b: '2\n' });
 	await call('apply_patch', {
 		patch: '--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+x\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n-2\n+y\n',
@@ -279,7 +279,7 @@ test('a patch is one step', async () => {
 	expect(await snapshot(files)).toEqual({ a: '1\n', b: '2\n' });
 });
 
-test('shows the nearest text for a wrong patch, so that the model corrects it', async () => {
+test('shows the most similar text for a wrong patch, and accepts the corrected patch', async () => {
 	const files = workspace.inMemory({ a: 'const one = 1;\nconst two = 2;\n' });
 	const patched = await correct(
 		box,

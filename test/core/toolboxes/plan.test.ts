@@ -40,7 +40,7 @@ describe('a plan', () => {
 		expect(await snapshot(own)).toEqual(after);
 	});
 
-	test('makes several edits of one file, one after another', async () => {
+	test('makes several edits of one file in the given order', async () => {
 		const { call, files: own } = callOn(box, { a: '1 2\n' });
 		const { planId } = Object(
 			await call('plan_changes', {
@@ -90,7 +90,7 @@ describe('a plan', () => {
 		expect(message).not.toContain('edits.7');
 	});
 
-	test('is refused, and the error lists every edit that puts a file below a file or in place of a folder', async () => {
+	test('is refused with a list of the edits that put a file below a file or over a folder', async () => {
 		const { fail, call } = callOn(box, { 'src/a.ts': 'a\n', 'b.ts': 'b\n', 'lib/deep/c.ts': 'c\n' });
 		const message = await fail('plan_changes', {
 			summary: 's',
@@ -146,14 +146,14 @@ describe('a plan', () => {
 		expect(await snapshot(own)).toEqual(before);
 	});
 
-	test('is not outdated by changes of other files', async () => {
+	test('stays valid when other files change', async () => {
 		const { call, files: own } = callOn(box, files);
 		const { planId } = Object(await call('plan_changes', { summary: 's', edits }));
 		await own.write('other', '');
 		expect(await call('apply_plan', { planId })).toEqual({ changed });
 	});
 
-	test('with an unknown id is an error that names the known plans; only the newest plans are kept', async () => {
+	test('with an unknown id gives an error that names the 20 newest plans', async () => {
 		const { call, fail } = callOn(box, files);
 		expect(await fail('apply_plan', { planId: 'x' })).toContain('call plan_changes first');
 		const ids: string[] = [];
@@ -163,7 +163,7 @@ describe('a plan', () => {
 		expect(await call('apply_plan', { planId: ids[1] })).toMatchObject({ changed: [{ kind: 'created' }] });
 	});
 
-	test('with a mistake is reported, so that the model corrects and applies the plan', async () => {
+	test('with a mistake is refused with an explanation, and the corrected plan is applied', async () => {
 		const own = workspace.inMemory(files);
 		const [wrong, right] = await correct(
 			box,

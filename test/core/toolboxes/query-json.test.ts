@@ -26,7 +26,7 @@ describe('query_json', () => {
 		['$..total', [5, 50, 70]],
 		['$.orders[-1].to', ['Annabel']],
 		['$.gone', []],
-	])('%s returns the list of matches from a file, from JSON, and from the text of JSON', async (query, result) => {
+	])('%s finds the same matches in a file, in a JSON value and in a JSON text', async (query, result) => {
 		expect(await call('query_json', { path: 'data/orders.json', query })).toEqual({ result });
 		expect(await call('query_json', { json: orders, query })).toEqual({ result });
 		expect(await call('query_json', { json: JSON.stringify(orders), query })).toEqual({ result });
@@ -39,14 +39,14 @@ describe('query_json', () => {
 		});
 	});
 
-	test('the strict schema describes json as a text', () => {
+	test('has a strict schema, in which the argument json is a text', () => {
 		expect(toolbox.spec('query_json', box)?.function).toMatchObject({
 			strict: true,
 			parameters: { properties: { json: { type: ['string', 'null'] } }, additionalProperties: false },
 		});
 	});
 
-	test('names the mistake in the arguments, so that the model corrects them', async () => {
+	test('explains each wrong call, and accepts the corrected call', async () => {
 		const files = workspace.inMemory({ 'a.json': '{"a":1}', 'bad.json': '{' });
 		const given = await correct(
 			box,
@@ -73,7 +73,7 @@ describe('query_json', () => {
 		expect(await fail('query_json', { path: 'big.json', query: '$' })).toMatch(/search_files/);
 	});
 
-	test('cuts many matches, and reports it', async () => {
+	test('cuts a long list of matches, and marks it as truncated', async () => {
 		const many = { json: Array.from({ length: 5_000 }, (_, n) => n), query: '$[*]' };
 		expect(Object(await call('query_json', many)).result).toHaveLength(1_000);
 		expect(await call('query_json', many)).toMatchObject({ truncated: true });

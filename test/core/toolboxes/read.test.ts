@@ -39,7 +39,7 @@ describe('list_files', () => {
 		});
 	});
 
-	test('names a similar folder for a mistyped folder', async () => {
+	test('suggests a similar folder for a mistyped folder', async () => {
 		expect(
 			await correct(box, workspace.inMemory(files), 'list_files', { path: 'scr' }, { path: 'src', limit: 1 }),
 		).toEqual([
@@ -50,7 +50,7 @@ describe('list_files', () => {
 });
 
 describe('read_file', () => {
-	test('returns the raw text with its line ends and its range', async () => {
+	test('returns the raw text with its line endings, and the range of its lines', async () => {
 		expect(await callOn(box, { a: '\ufeffone\r\ntwo\n' }).call('read_file', { path: 'a' })).toEqual({
 			path: 'a',
 			text: '\ufeffone\r\ntwo\n',
@@ -70,7 +70,7 @@ describe('read_file', () => {
 		});
 	});
 
-	test('returns a part of a long file with the toLine of the part, and continues after it', async () => {
+	test('returns a long file in parts, each of which gives its last line as toLine', async () => {
 		const line = `${'x'.repeat(99)}\n`;
 		const { call } = callOn(box, { a: line.repeat(2_500) });
 		const seen: string[] = [];
@@ -84,7 +84,7 @@ describe('read_file', () => {
 		expect(seen.join('')).toBe(line.repeat(2_500));
 	});
 
-	test('cuts a line that is too long, and reports it', async () => {
+	test('cuts a line that is too long, and marks the result as truncated', async () => {
 		const read = Object(await callOn(box, { a: 'x'.repeat(300_000) }).call('read_file', { path: 'a' }));
 		expect(read).toMatchObject({ toLine: 1, lines: 1, truncated: true });
 		expect(read.text).toHaveLength(100_000);
@@ -117,7 +117,7 @@ describe('read_file', () => {
 		expect(await fail('read_file', { path: 'a.png' })).toMatch(/3000000 bytes/);
 	});
 
-	test('names the mistake in the arguments, so that the model corrects them', async () => {
+	test('explains each wrong call, and accepts the corrected call', async () => {
 		const files = workspace.inMemory({ 'notes/plan.md': 'one\ntwo\n', 'notes/x/y': '' });
 		const read = await correct(
 			box,
@@ -156,12 +156,12 @@ describe('file_info', () => {
 		expect(await call('file_info', { path: '.' })).toEqual({ path: '.', type: 'folder' });
 	});
 
-	test('names a similar path for a missing file', async () => {
+	test('suggests a similar path for a missing file', async () => {
 		expect(await callOn(box, { 'a.txt': '' }).fail('file_info', { path: 'b.txt' })).toContain('Did you mean a.txt?');
 	});
 });
 
-test('shows notes of the call and of its result', async () => {
+test('each tool shows a note of its call and a note of its result', async () => {
 	const { events } = await finish(
 		[
 			calling(
@@ -189,7 +189,7 @@ test('shows notes of the call and of its result', async () => {
 	]);
 });
 
-test('the tools of files are offered and run only with a workspace', async () => {
+test('the file tools are offered and run only with a workspace', async () => {
 	const names = ['list_files', 'read_file', 'file_info', 'search_files'];
 	expect(Object.keys(toolbox.basic())).toEqual(expect.arrayContaining(names));
 	for (const name of names) expect(Object.keys(toolbox.basic({}))).not.toContain(name);

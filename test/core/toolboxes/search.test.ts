@@ -15,7 +15,7 @@ describe('search_files', () => {
 		'x.bin': Uint8Array.of(0, 111, 110, 101),
 	};
 
-	test('finds lines by a text', async () => {
+	test('finds the lines that contain a text', async () => {
 		expect(await callOn(box, files).call('search_files', { query: 'one' })).toEqual({
 			matches: [
 				{ path: 'src/a.ts', line: 1, text: 'const one = 1;' },
@@ -37,7 +37,7 @@ describe('search_files', () => {
 		});
 	});
 
-	test('searches a folder, a file, and the files of a glob', async () => {
+	test('searches a folder, a file, or the files that match a glob', async () => {
 		const { call } = callOn(box, files);
 		const search = async (more: object) =>
 			Object(await call('search_files', { query: 'one', ...more })).matches.map(
@@ -109,7 +109,7 @@ describe('search_files', () => {
 			});
 	});
 
-	test('searches a line of any length for a text, and the files after it', async () => {
+	test('searches a very long line for a text, and then the next files', async () => {
 		const [before, after] = ['a'.repeat(700_000), 'b'.repeat(600_000)];
 		const { call } = callOn(box, {
 			'dist/app.min.js': `${before}needle${after}\nshort needle\n`,
@@ -130,7 +130,7 @@ describe('search_files', () => {
 		expect(found.matches[2].text).toMatch(/^…x+needle$/);
 	});
 
-	test('names a line that is too long for a regular expression, and searches the files after it', async () => {
+	test('names a line that is too long for a regular expression, and searches the next files', async () => {
 		const { call } = callOn(box, {
 			'dist/app.min.js': `${'a'.repeat(700_000)}needle 1\nneedle 2\n`,
 			'src/a.ts': 'needle 3\n',
@@ -158,7 +158,7 @@ describe('search_files', () => {
 		}
 	});
 
-	test('a regular expression with exponential backtracking takes linear time', async () => {
+	test('a regular expression that could backtrack exponentially takes linear time', async () => {
 		const { call } = callOn(box, { a: `${'a'.repeat(20_000)}!\n` });
 		expect(await call('search_files', { query: '^(a+)+$', regex: true })).toEqual({ matches: [], truncated: false });
 	});
@@ -171,7 +171,7 @@ describe('search_files', () => {
 		});
 	});
 
-	test('names the mistake in the arguments, so that the model corrects them', async () => {
+	test('explains each wrong call, and accepts the corrected call', async () => {
 		const found = await correct(
 			box,
 			workspace.inMemory(files),
@@ -214,7 +214,7 @@ describe('a glob', () => {
 		for (const path of others) expect([path, matches(path)]).toEqual([path, false]);
 	});
 
-	test('with any characters is compiled, or is refused with the name of its field', () => {
+	test('of any characters is either compiled or refused with an error that names the field', () => {
 		fc.assert(
 			fc.property(
 				fc.string({ unit: fc.constantFrom('a', '*', '?', '/', '[', ']', '{', '}', ',', '!', '^', '-', '\\', '.') }),

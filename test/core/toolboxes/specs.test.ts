@@ -45,7 +45,7 @@ const order = fn(
 const box = toolbox.build([order]);
 
 describe('spec', () => {
-	test('is the OpenAI function form, strict', () => {
+	test('returns a tool in the strict function format of OpenAI', () => {
 		const simple = fn(
 			{ name: 'thing', doc: 'Does something.', params: [['thing', v.pipe(v.string(), v.description('The thing.'))]] },
 			(x) => x,
@@ -66,11 +66,11 @@ describe('spec', () => {
 		});
 	});
 
-	test.each(['gone', '__proto__', 'constructor'])('is undefined if the box has no %s', (name) => {
+	test.each(['gone', '__proto__', 'constructor'])('is undefined if the box has no tool named %s', (name) => {
 		expect(toolbox.spec(name, box)).toBeUndefined();
 	});
 
-	test('specs has the form of each tool, in order', () => {
+	test('specs returns the specification of each tool, in order', () => {
 		const basic = toolbox.basic();
 		expect(toolbox.specs(basic)).toEqual(Object.keys(basic).map((name) => toolbox.spec(name, basic)));
 	});
@@ -160,7 +160,7 @@ describe('strict', () => {
 		expect(parameters).toMatchObject({ properties: { at: { anyOf: [{ $ref: '#/$defs/at' }, { type: 'null' }] } } });
 	});
 
-	test('a tool without parameters has an empty, closed schema', () => {
+	test('a tool without parameters gets an empty schema that allows no properties', () => {
 		expect(readParameters({ type: 'object' })).toEqual({
 			type: 'object',
 			properties: {},
@@ -169,7 +169,7 @@ describe('strict', () => {
 		});
 	});
 
-	test('a property named like a keyword is a property', () => {
+	test('a property that is named like a keyword stays a property', () => {
 		const properties = {
 			items: { type: 'string' },
 			properties: { type: 'object', properties: { a: { type: 'string' } } },

@@ -9,7 +9,7 @@ const box = toolbox.withTask();
 const begin = { title: 'Release', tasks: ['build', 'test'] };
 
 describe('task lists', () => {
-	test('are created, extended at both ends and resolved; a resolved task keeps its place', async () => {
+	test('can be created and extended at both ends, and a resolved task keeps its place', async () => {
 		const { call } = callOn(box);
 		expect(await call('create_task_list', begin)).toEqual({
 			id: 'list-1',
@@ -34,7 +34,7 @@ describe('task lists', () => {
 		});
 	});
 
-	test('are shown one by one, or all', async () => {
+	test('can be shown one at a time or all together', async () => {
 		const { call } = callOn(box);
 		expect(await call('show_tasks', {})).toEqual({ lists: [] });
 		const first = await call('create_task_list', begin);
@@ -44,14 +44,14 @@ describe('task lists', () => {
 		expect(await call('show_tasks', { listId: 'list-2' })).toEqual({ lists: [second] });
 	});
 
-	test('are not files, and not steps of undo_changes', async () => {
+	test('are neither files nor steps that undo_changes can undo', async () => {
 		const { call, fail, files } = callOn(toolbox.withFiles(box));
 		await call('create_task_list', begin);
 		expect(await snapshot(files)).toEqual({});
 		expect(await fail('undo_changes', {})).toContain('nothing to undo');
 	});
 
-	test('last from run to run in the workspace, or in the state if there is no workspace', async () => {
+	test('are kept between runs in the workspace, or in the state if there is no workspace', async () => {
 		const state = tool.inMemoryState();
 		for (const context of [
 			{ workspace: workspace.inMemory() },
@@ -70,7 +70,7 @@ describe('task lists', () => {
 		}
 	});
 
-	test('last for only one run if there is neither a workspace nor a state', async () => {
+	test('are kept for one run only if there is neither a workspace nor a state', async () => {
 		const { result } = await finish(
 			[
 				calling({ id: 'a', name: 'create_task_list', input: { title: 'Here' } }),
@@ -82,7 +82,7 @@ describe('task lists', () => {
 		expect(results(result.messages)[1]).toEqual(['b', { lists: [{ id: 'list-1', title: 'Here', tasks: [] }] }]);
 	});
 
-	test('get no task twice if a call runs again after a crash', async () => {
+	test('are created once even if the call runs again after a crash', async () => {
 		const files = workspace.inMemory();
 		const own = files.forCall('c');
 		const again: Workspace = { ...files, forCall: () => own };
@@ -97,7 +97,7 @@ describe('task lists', () => {
 		});
 	});
 
-	test('are limited in their number and in the number of their tasks', async () => {
+	test('are limited in number, and each list has a limited number of tasks', async () => {
 		const { call, fail } = callOn(box);
 		await call('create_task_list', { title: 'Long', tasks: Array.from({ length: 200 }, (_, n) => `${n}`) });
 		expect(await fail('push_task', { listId: 'list-1', task: 'more' })).toMatch(/at most 200 tasks/);
@@ -105,7 +105,7 @@ describe('task lists', () => {
 		expect(await fail('create_task_list', { title: 'x' })).toMatch(/50 lists/);
 	});
 
-	test('are named in the error for the id of an unknown list or task', async () => {
+	test('are named in the error for an unknown id of a list or a task', async () => {
 		const files = workspace.inMemory();
 		await correct(box, files, 'create_task_list', begin);
 		const resolved = await correct(
@@ -125,7 +125,7 @@ describe('task lists', () => {
 		]);
 	});
 
-	test('show notes of each call', async () => {
+	test('show a note of each call and a note of its result', async () => {
 		const { events } = await finish(
 			[
 				calling({ id: 'a', name: 'create_task_list', input: begin }),
@@ -142,7 +142,7 @@ describe('task lists', () => {
 		]);
 	});
 
-	test('have an event with the whole list for each change, before the result of the call', async () => {
+	test('send an event with the whole list for each change, before the result of the call', async () => {
 		const { events } = await finish(
 			[
 				calling({ id: 'a', name: 'create_task_list', input: begin }),
@@ -176,7 +176,7 @@ describe('task lists', () => {
 		expect(told.filter((one) => one === 'd' || one === 'c')).toHaveLength(2);
 	});
 
-	test('may be shown by emit of a custom tool, and an invalid list is dropped', async () => {
+	test('can be shown by a custom tool with emit, and an invalid list is dropped', async () => {
 		const list: TaskList = { id: 'mine', title: 'Steps', tasks: [{ id: '1', text: 'one', outcome: 'done' }] };
 		const own = tool.define({
 			name: 'own',

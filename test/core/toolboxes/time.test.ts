@@ -21,12 +21,12 @@ describe('get_time', () => {
 		for (const part of ['18:04:56', 'Asia/Kolkata', '5:30', '2026-11-21T12:34:56.000Z']) expect(output).toContain(part);
 	});
 
-	test('returns the date of the zone', async () => {
+	test('returns the date in the zone', async () => {
 		expect((await ask({ timeZone: 'Pacific/Auckland' })).output).toContain('Sunday');
 		expect((await ask({ timeZone: 'Pacific/Auckland' })).output).toContain('22 November 2026');
 	});
 
-	test('returns the time of a zone in summer time', async () => {
+	test('applies the daylight saving time of a zone', async () => {
 		expect((await ask({ timeZone: 'Europe/Paris' })).output).toContain('13:34:56');
 		expect((await ask({ timeZone: 'Europe/Paris' }, new Date('2026-07-01T12:00:00Z'))).output).toContain('14:00:00');
 	});

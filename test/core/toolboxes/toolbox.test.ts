@@ -29,7 +29,7 @@ const broken = (): never => {
 };
 
 describe('build', () => {
-	test('makes a record of tools by name, from functions and tools', () => {
+	test('makes a record with the names of the given functions and tools as keys', () => {
 		expect(Object.keys(box)).toEqual(['rename', 'log']);
 		expect(box.rename).toMatchObject({ name: 'rename', fn: rename });
 	});
@@ -50,7 +50,7 @@ describe('build', () => {
 		expect(refusal(() => toolbox.build([log, { ...log }])).code).toBe('duplicate_tool');
 	});
 
-	test('keeps and finds tools with names of an object prototype', () => {
+	test('keeps and finds tools with names such as __proto__ and constructor', () => {
 		const own = toolbox.build(prototypeNames.map((name) => ({ ...log, name })));
 		expect(Object.keys(own)).toEqual(prototypeNames);
 		expect(prototypeNames.map((name) => toolbox.find(name, own)?.name)).toEqual(prototypeNames);
@@ -63,7 +63,7 @@ describe('find and isSequential', () => {
 		for (const name of ['gone', '', ...prototypeNames]) expect(toolbox.find(name, box)).toBeUndefined();
 	});
 
-	test('isSequential returns the field of the tool, else false', () => {
+	test('isSequential returns the field sequential of the tool, or false', () => {
 		const asked = ['log', 'rename', 'gone', 'constructor'].map((name) => toolbox.isSequential(name, box));
 		expect(asked).toEqual([true, false, false, false]);
 	});
@@ -123,7 +123,7 @@ describe('perform', () => {
 		expect(await toolbox.perform('log', {}, own, { sessionId: 's' })).toMatchObject({ value: { sessionId: 's' } });
 	});
 
-	test('throws only for an abort', async () => {
+	test('throws a cancelled error if the signal is aborted', async () => {
 		const signal = AbortSignal.abort();
 		await expect(toolbox.perform('log', {}, box, { signal })).rejects.toMatchObject({ code: 'cancelled' });
 	});
@@ -156,7 +156,7 @@ describe('arguments', () => {
 		expect(toolbox.validateRequired('gone', {}, box)).toMatchObject({ error: { kind: 'unknown_tool' } });
 	});
 
-	test('withArgs passes the arguments of the handler to a function, and returns its result', async () => {
+	test('withArgs calls a function with the arguments of the handler, and returns the result', async () => {
 		const own = { log: { ...log, readArgs: () => ({ read: true }) } };
 		expect(await toolbox.withArgs('log', {}, async ({ read }) => read, own)).toEqual({ ok: true, value: true });
 	});
@@ -196,7 +196,7 @@ describe('notes', () => {
 		expect(toolbox.onError('log', {}, 'why', noting)).toBe('no: why');
 	});
 
-	test('onRequest gets the result of readArgs, as in a call', async () => {
+	test('onRequest gets the result of readArgs, as it does in a call', async () => {
 		const schema = { type: 'object', properties: { a: {} }, required: ['a'] };
 		const own = (readArgs: Tool['readArgs']) => ({
 			log: { ...noting.log, inputSchema: schema, ...(readArgs && { readArgs }) },
@@ -220,7 +220,7 @@ describe('notes', () => {
 		).toBeUndefined();
 	});
 
-	test('the hooks get the defaults of the schema, as the handler gets them', async () => {
+	test('the hooks get the same default values of the schema as the handler', async () => {
 		const inputSchema = v.object({ n: v.optional(v.number(), 7) });
 		const own = {
 			log: tool.define({
@@ -242,7 +242,7 @@ describe('notes', () => {
 		expect(toolbox.onRequest('log', { n: 'x' }, own)).toBeUndefined();
 	});
 
-	test('onRequest has no note if a required argument is missing', () => {
+	test('onRequest returns no note if a required argument is missing', () => {
 		const schema = { type: 'object', properties: { a: {} }, required: ['a'] };
 		const seen: unknown[] = [];
 		const own = { log: { ...noting.log, inputSchema: schema, readArgs: (args: unknown) => seen.push(args) } };

@@ -80,7 +80,7 @@ test('search_files with a glob of many alternatives yields to other requests', {
 	expect(turns).toBeGreaterThan(fewTurns);
 });
 
-test('apply_patch finds thousands of displaced hunks without a search of all lines for each', async () => {
+test('apply_patch applies thousands of displaced hunks without a full search for each hunk', async () => {
 	const lines = Array.from({ length: 60_000 }, (_, n) => `line ${n} of a long file\n`);
 	const hunks = Array.from({ length: 3_000 }, (_, n) => {
 		const at = 20 * n + 3;

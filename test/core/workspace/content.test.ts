@@ -10,6 +10,6 @@ test.each([
 	['main.rs', undefined],
 	['constructor', undefined],
 	['.', undefined],
-])('the type of %s is %s', (name, type) => {
+])('the media type of %s is %s', (name, type) => {
 	expect(findMediaType(name)).toBe(type);
 });

@@ -20,7 +20,7 @@ export async function snapshot(workspace: Workspace): Promise<Record<string, str
 /** Tests what every workspace must do. */
 export function describeWorkspace(name: string, create: CreateWorkspace): void {
 	describe(`${name}: files`, () => {
-		test('a file comes back byte for byte', async () => {
+		test('a file is read back byte for byte', async () => {
 			const bytes = Uint8Array.from({ length: 5_000_000 }, (_, at) => (at * 31) % 256);
 			const workspace = await create();
 			await workspace.write('data/big.bin', bytes);
@@ -30,7 +30,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 			expect(await workspace.read('data/big.bin', { from: 4_999_999, to: 9_000_000 })).toEqual(bytes.slice(4_999_999));
 		});
 
-		test('copies the bytes that callers write and read', async () => {
+		test('a caller cannot change stored bytes through an array that it wrote or read', async () => {
 			const bytes = Uint8Array.of(1, 2, 3);
 			const workspace = await create();
 			await workspace.write('a.bin', bytes);
@@ -39,7 +39,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 			expect(await workspace.read('a.bin')).toEqual(Uint8Array.of(1, 2, 3));
 		});
 
-		test('a write says whether the file was there', async () => {
+		test('a write reports whether it created or changed the file', async () => {
 			const workspace = await create();
 			expect(await workspace.write('a.txt', 'one')).toEqual({ path: 'a.txt', kind: 'created' });
 			expect(await workspace.write('a.txt', 'two')).toEqual({ path: 'a.txt', kind: 'changed' });
@@ -64,7 +64,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 			expect(await workspace.stat('gone')).toBeUndefined();
 		});
 
-		test('every change of the bytes changes the version', async () => {
+		test('every write of a file changes its version, even with the same bytes', async () => {
 			const workspace = await create({ 'a.txt': 'one' });
 			const versions = new Set<unknown>();
 			for (let n = 0; n < 4; n++) {
@@ -75,7 +75,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 			expect(versions.size).toBe(4);
 		});
 
-		test('names a similar path for a missing file', async () => {
+		test('the error for a missing file suggests a similar path', async () => {
 			const workspace = await create({ 'src/index.ts': 'x', 'docs/readme.md': 'y' });
 			for (const work of [
 				() => workspace.read('src/indx.ts'),
@@ -90,7 +90,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 			expect((await refusal(workspace.read('nothing'))).message).toContain('list_files');
 		});
 
-		test('a folder is not read as a file', async () => {
+		test('a folder cannot be read, deleted or moved as a file', async () => {
 			const workspace = await create({ 'a/b.txt': 'x' });
 			for (const work of [() => workspace.read('a'), () => workspace.delete('a'), () => workspace.move('a', 'c')])
 				expect(await refusal(work())).toMatchObject({ message: expect.stringContaining('folder') });
@@ -100,7 +100,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 	describe(`${name}: lists`, () => {
 		const files = { 'a-b': '1', 'a/x': '22', 'a/y/z': '333', b: '' };
 
-		test('a list is sorted by path and has the folders', async () => {
+		test('a list is sorted by path and contains the folders', async () => {
 			const workspace = await create(files);
 			expect(await workspace.list()).toEqual({
 				entries: [
@@ -122,7 +122,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 			expect(paths((await workspace.list({ path: 'a', recursive: true })).entries)).toEqual(['a/x', 'a/y', 'a/y/z']);
 		});
 
-		test('a long list comes in parts', async () => {
+		test('a long list is returned in parts', async () => {
 			const workspace = await create(
 				Object.fromEntries(Array.from({ length: 25 }, (_, n) => [`f/${String(n).padStart(2, '0')}`, 'x'])),
 			);
@@ -142,7 +142,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 			expect(await workspace.stat('a')).toBeUndefined();
 		});
 
-		test('a missing folder and a file are refused', async () => {
+		test('a list of a missing folder or of a file is refused', async () => {
 			const workspace = await create(files);
 			expect((await refusal(workspace.list({ path: 'aa' }))).message).toContain('Did you mean a?');
 			expect((await refusal(workspace.list({ path: 'b' }))).message).toContain('is a file');
@@ -173,14 +173,14 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 			expect(await workspace.readLines('a')).toMatchObject({ text: '', fromLine: 1, toLine: 0, lines: 0 });
 		});
 
-		test('any line of a long file is found', async () => {
+		test('returns any line of a long file', async () => {
 			const lines = Array.from({ length: 3_000 }, (_, n) => `line ${n + 1} ${'é'.repeat(n % 7)}\n`);
 			const workspace = await create({ a: lines.join('') });
 			for (const at of [1, 2, 255, 256, 257, 258, 512, 513, 1_999, 3_000])
 				expect(await workspace.readLines('a', { fromLine: at, toLine: at })).toMatchObject({ text: lines[at - 1] });
 		});
 
-		test('returns a part of a long text, with its last line', async () => {
+		test('returns a part of a long text, with the number of the last line', async () => {
 			const workspace = await create({ a: `${'x'.repeat(9)}\n`.repeat(100), wide: 'é'.repeat(100) });
 			expect(await workspace.readLines('a', { fromLine: 5, maxBytes: 35 })).toEqual({
 				text: `${'x'.repeat(9)}\n`.repeat(3),
@@ -211,7 +211,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 
 function describeChanges(name: string, create: CreateWorkspace): void {
 	describe(`${name}: changes`, () => {
-		test('several edits are made together', async () => {
+		test('several edits are made in one change', async () => {
 			const workspace = await create({ a: 'a', b: 'b', 'old/c': 'c' });
 			expect(
 				await workspace.change([
@@ -230,7 +230,7 @@ function describeChanges(name: string, create: CreateWorkspace): void {
 			expect(await snapshot(workspace)).toEqual({ a: 'A', d: 'D', 'new/c': 'C' });
 		});
 
-		test('makes no edit if one is not possible', async () => {
+		test('no edit of a change is made if one of them is impossible', async () => {
 			const workspace = await create({ a: 'a', 'b/c': 'c' });
 			const before = await snapshot(workspace);
 			const first = { type: 'write', path: 'a', content: 'A' } as const;
@@ -292,7 +292,7 @@ function describeChanges(name: string, create: CreateWorkspace): void {
 			expect(older).not.toHaveProperty('cursor');
 		});
 
-		test('a note is stored together with the edits of its change', async () => {
+		test('a note is stored only if the whole change succeeds', async () => {
 			const workspace = await create({ a: 'a' });
 			await workspace.change([{ type: 'note', key: 'plan', value: { steps: ['x'] } }]);
 			expect(await workspace.readNote('plan')).toEqual({ steps: ['x'] });
@@ -333,7 +333,7 @@ function describeChanges(name: string, create: CreateWorkspace): void {
 
 function describeUndo(name: string, create: CreateWorkspace): void {
 	describe(`${name}: undo`, () => {
-		test('a step is all changes of one call', async () => {
+		test('a step consists of all changes of one call', async () => {
 			const workspace = await create({ a: 'a', b: 'b' });
 			const call = workspace.forCall('c1');
 			await call.write('a', 'A');
@@ -347,7 +347,7 @@ function describeUndo(name: string, create: CreateWorkspace): void {
 			expect(await snapshot(workspace)).toEqual({ a: 'a', b: 'b' });
 		});
 
-		test('calls with the same id are different steps', async () => {
+		test('two calls with the same id are two steps', async () => {
 			const workspace = await create();
 			await workspace.forCall('c').write('a', '1');
 			await workspace.forCall('c').write('a', '2');
@@ -355,7 +355,7 @@ function describeUndo(name: string, create: CreateWorkspace): void {
 			expect(await snapshot(workspace)).toEqual({ a: '1' });
 		});
 
-		test('an undo skips steps that are undone', async () => {
+		test('an undo skips steps that are already undone', async () => {
 			const workspace = await create({ a: '0' });
 			for (const text of ['1', '2', '3']) await workspace.forCall(text).write('a', text);
 			await workspace.forCall('u1').undo();
@@ -365,7 +365,7 @@ function describeUndo(name: string, create: CreateWorkspace): void {
 			expect((await refusal(workspace.undo())).message).toContain('nothing to undo');
 		});
 
-		test('changes of people are not steps', async () => {
+		test('changes by people are not steps', async () => {
 			const workspace = await create();
 			await workspace.forCall('c1').write('a', 'a');
 			await workspace.write('upload', 'of a person');
@@ -373,7 +373,7 @@ function describeUndo(name: string, create: CreateWorkspace): void {
 			expect(await snapshot(workspace)).toEqual({ upload: 'of a person' });
 		});
 
-		test('an undo does not overwrite a later change of somebody else', async () => {
+		test('an undo does not overwrite a later change by somebody else', async () => {
 			const workspace = await create({ a: 'a', b: 'b' });
 			await workspace.forCall('c1').change([
 				{ type: 'write', path: 'a', content: 'A' },
@@ -394,7 +394,7 @@ function describeUndo(name: string, create: CreateWorkspace): void {
 			expect(await snapshot(workspace)).toEqual({ a: 'a' });
 		});
 
-		test('a call recalls its undo', async () => {
+		test('a call recalls the result of its undo', async () => {
 			const workspace = await create();
 			await workspace.forCall('c1').write('a', 'a');
 			const call = workspace.forCall('u');
@@ -402,7 +402,7 @@ function describeUndo(name: string, create: CreateWorkspace): void {
 			expect(await call.recall()).toEqual({ undone });
 		});
 
-		test('any steps are undone exactly', async () => {
+		test('the undo of a step restores exactly the earlier files', async () => {
 			const workspace = await create({ a: 'a', 'd/e': 'e' });
 			const states = [await snapshot(workspace)];
 			const edits = [

@@ -6,7 +6,7 @@ import { describeWorkspace, snapshot } from './contract.ts';
 describeWorkspace('in memory', async (files) => workspace.inMemory(files));
 
 describe('inMemory', () => {
-	test('holds files by their paths', async () => {
+	test('creates files from a record of paths and contents', async () => {
 		expect(await snapshot(workspace.inMemory({ 'a/b.txt': 'text', c: new TextEncoder().encode('bytes') }))).toEqual({
 			'a/b.txt': 'text',
 			c: 'bytes',
@@ -20,7 +20,7 @@ describe('inMemory', () => {
 		expect(() => workspace.inMemory({ a: 1 })).toThrow(/a text or a Uint8Array/);
 	});
 
-	test('enforces the quota, and never refuses a change that frees space', async () => {
+	test('enforces the quota, and counts the space that the same change frees', async () => {
 		const small = workspace.inMemory({ a: 'aaaa' }, { quota: { files: 2, bytes: 8, fileBytes: 5 } });
 		expect((await refusal(small.write('b', '666666'))).message).toMatch(/a file at most 5/);
 		await small.write('b', 'bbbb');
@@ -33,7 +33,7 @@ describe('inMemory', () => {
 		expect(await snapshot(small)).toEqual({ a: 'aaaa', c: 'cccc' });
 	});
 
-	test('needs time for list, stat and read by the number of their results, even with 10,000 files', async () => {
+	test('list, stat and read stay fast with 10,000 files', async () => {
 		const files = Array.from({ length: 10_000 }, (_, n) => [`d${n % 100}/f${n}.txt`, 'x'.repeat(100)] as const);
 		const large = workspace.inMemory(Object.fromEntries(files));
 		const begun = performance.now();

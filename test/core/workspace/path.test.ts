@@ -80,12 +80,12 @@ describe('a path', () => {
 		expect(checkPath(path)).toBe(path);
 	});
 
-	test('is normalized to NFC: two spellings are one file', async () => {
+	test('is normalized to NFC, so that two spellings name one file', async () => {
 		const files = workspace.inMemory({ 'cafe\u0301.txt': 'x' });
 		expect(await files.stat('caf\u00e9.txt')).toMatchObject({ type: 'file', path: 'caf\u00e9.txt' });
 	});
 
-	test('may begin with ./', () => {
+	test('can begin with ./', () => {
 		expect(checkPath('./a/./b')).toBe('a/b');
 		expect([checkFolder('.'), checkFolder('./'), checkFolder(''), checkFolder('a/')]).toEqual(['', '', '', 'a']);
 	});

@@ -9,7 +9,7 @@ const skills = [
 	{ name: 'audit', description: 'Checking the books', hash: 'h2' },
 ];
 
-test('searches the full text and the vectors of KV in workerd', async () => {
+test('finds skills in KV by full text and by vectors, in workerd', async () => {
 	const rows = skills.flatMap((skill) => [...toBytes(demoEmbedding(toEmbeddedText(skill)))]);
 	const values = btoa(rows.map((byte) => String.fromCharCode(byte & 255)).join(''));
 	const names = skills.map(({ name }) => name);

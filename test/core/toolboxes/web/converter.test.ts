@@ -15,7 +15,7 @@ describe('a page as markdown', () => {
 		expect(read(html)).toBe('# One\n\nSome **bold** and _slanted_,\nand ~~gone~~.\n\n### Three\n\nLoose text\n\n***');
 	});
 
-	test('keeps tables with their captions, spans and cells that have pipes', () => {
+	test('keeps tables with captions, spans and pipes within cells', () => {
 		const html = `<table><caption>Prices</caption><thead><tr><td>Item<td>Price|€<tbody>
 			<tr><td rowspan=2>Tea<td>2 <tr><td>3<tr><td colspan=2>that is <code>a|b</code></table>`;
 		expect(read(html)).toBe(
@@ -23,12 +23,12 @@ describe('a page as markdown', () => {
 		);
 	});
 
-	test('adds an empty head to a table without a head, and keeps blocks in their cells', () => {
+	test('adds an empty header to a table without a header, and keeps blocks within cells', () => {
 		const html = '<table><tr><td><p>a</p><p>b</p><td><ul><li>x<li>y</ul></table>';
 		expect(read(html)).toBe('| | |\n| - | - |\n| a b | • x • y |');
 	});
 
-	test('drops a table that is used for layout, and keeps a table inside it', () => {
+	test('turns a table that is used for layout into text, but keeps a table inside it', () => {
 		const html = '<table><tr><td>Menu<td><h2>News</h2><table><tr><th>A<th>B<tr><td>1<td>2</table>End</table>';
 		expect(read(html)).toBe('Menu\n\n## News\n\n| A | B |\n| - | - |\n| 1 | 2 |\n\nEnd');
 	});
@@ -41,7 +41,7 @@ describe('a page as markdown', () => {
 		expect(read('Call <code>f(`x`)</code> or <kbd>Esc</kbd>')).toBe('Call ``f(`x`)`` or `Esc`');
 	});
 
-	test('keeps lists within lists, numbers and quotations', () => {
+	test('keeps nested lists, list numbers and quotations', () => {
 		const html = `<ul><li>One<ul><li>Two<ol><li>deep<li>deeper</ol></ul><li>Three</ul><ol start=7><li>seven</ol>
 			<blockquote>Said<p>twice</blockquote><dl><dt>Term<dd>Meaning</dl>`;
 		expect(read(html)).toBe(
@@ -49,7 +49,7 @@ describe('a page as markdown', () => {
 		);
 	});
 
-	test('has absolute links, which are resolved by the address of the page or by its base', () => {
+	test('has absolute links, which are resolved against the base element or the page address', () => {
 		expect(read('<a href="../up_x?a=1&amp;b=2#c">up</a> <a href="#here">here</a> <a href="//b.example">b</a>')).toBe(
 			'[up](https://a.example/up_x?a=1&b=2#c) [here](https://a.example/docs/page.html?x=1#here) [b](https://b.example/)',
 		);
@@ -72,7 +72,7 @@ describe('a page as markdown', () => {
 		' java\nscript:x',
 		'http://[',
 		'x'.repeat(3_000),
-	])('has no link for an address that is not of the web: %s', (href) => {
+	])('has no link for an address that is not a web address: %s', (href) => {
 		expect(read(`<a href="${href}">text</a>`)).toBe('text');
 	});
 
@@ -102,7 +102,7 @@ describe('a page as markdown', () => {
 		expect(read(html)).toBe('# T');
 	});
 
-	test('has the marked main part, or without a mark everything except navigation and footers', () => {
+	test('has only the marked main part, or else everything except navigation and footers', () => {
 		const words = 'word '.repeat(60).trim();
 		expect(read(`<nav>Menu</nav><main><nav>In</nav>${words}</main><footer>Foot</footer>`)).toBe(`In\n\n${words}`);
 		expect(read(`<div>Ads</div><article>${words}</article>`)).toBe(words);
@@ -114,21 +114,21 @@ describe('a page as markdown', () => {
 		expect(read('<nav><a href=/a>Only</a></nav>')).toBe('[Only](https://a.example/a)');
 	});
 
-	test('has the first title, as one line of at most 300 characters', () => {
+	test('has a title, which is its first title as one line of at most 300 characters', () => {
 		const { title } = readPage(`<svg><title>no</title></svg><title> A\n &amp; B </title><title>C</title>`);
 		expect(title).toBe('A & B');
 		expect(readPage(`<title>${'x'.repeat(5_000)}</title>`).title).toHaveLength(300);
 		expect(readPage('<p>x')).toEqual({ text: 'x' });
 	});
 
-	test('may have 500 levels of elements, and a deeper page is refused', () => {
+	test('can have 500 levels of elements, but a deeper page is refused', () => {
 		expect(read(`${'<div>'.repeat(499)}deep`)).toBe('deep');
 		expect(() => read('<div>'.repeat(501))).toThrow(
 			/^url: the page nests more than 500 levels deep .* Read another page\.$/,
 		);
 	});
 
-	test('has all entries and numbers of a list or a table that is written in pieces', () => {
+	test('has all entries and numbers of a long list or table, which is written in pieces', () => {
 		const items = Array.from({ length: 5_000 }, (_, n) => `item${n}`);
 		const list = read(`<ol>${items.map((one) => `<li>${one}`).join('')}</ol>`);
 		expect(list.match(/item\d+/g)).toEqual(items);
@@ -216,7 +216,7 @@ describe('any web page', () => {
 		);
 	});
 
-	test('keeps each word without tags, in order', () => {
+	test('keeps all words in order', () => {
 		const word = fc.stringMatching(/^[a-z]{1,8}$/);
 		fc.assert(
 			fc.property(

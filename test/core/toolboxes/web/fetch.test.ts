@@ -64,7 +64,7 @@ describe('web_fetch', () => {
 		expect(shown.replaceAll('\\t', '').replaceAll('\\n', '')).not.toMatch(/\\u00|[\u007f-\u009f]/);
 	});
 
-	test('guesses a missing type by the first bytes', async () => {
+	test('guesses a missing content type from the first bytes', async () => {
 		const untyped = (text: string) => new Response(new TextEncoder().encode(text));
 		const { read, fail } = callWeb({
 			'https://a.example/h': untyped('  <!DOCTYPE html><p>Hi'),
@@ -99,18 +99,18 @@ describe('web_fetch', () => {
 		['image/png', /^url: this is image\/png, and web_fetch reads only text\. Look for/],
 		['application/octet-stream', /^url: this is no text/],
 		['image/svg+xml', /^url: this is image\/svg\+xml/],
-	])('refuses %s, and names another way', async (type, message) => {
+	])('refuses %s, and suggests what to do', async (type, message) => {
 		const { fail } = callWeb({ 'https://a.example/': bytes([37, 80, 68, 70], type) });
 		expect(await fail('https://a.example/')).toMatch(message);
 	});
 
-	test("uses the project's reader for another type", async () => {
+	test('reads another content type with a reader that the project configures', async () => {
 		const readers = { 'application/pdf': (content: Uint8Array) => `${content.length} bytes of PDF` };
 		const { read } = callWeb({ 'https://a.example/': bytes([37, 80, 68, 70], 'application/pdf') }, { readers });
 		expect(await read('https://a.example/')).toMatchObject({ contentType: 'application/pdf', text: '4 bytes of PDF' });
 	});
 
-	test('refuses a page that has no text without its scripts', async () => {
+	test('refuses a page whose text comes only from its scripts', async () => {
 		const { fail } = callWeb({ 'https://a.example/': '<div id=app></div><script>fill()</script>' });
 		expect(await fail('https://a.example/')).toMatch(/no text without its scripts/);
 	});
@@ -130,7 +130,7 @@ describe('web_fetch', () => {
 			for (const one of texts) expect(one).toMatch(/^line \d+[\s\S]*\d\n?$/);
 		});
 
-		test('page 2 needs no second request, and page 1 is fetched again', async () => {
+		test('page 2 comes from the cache, but page 1 is fetched again', async () => {
 			const { read, urls } = callWeb({ 'https://a.example/': text() }, { pageCharacters: 1_000 });
 			await read('https://a.example/');
 			await read('https://a.example/', 2);
@@ -167,13 +167,13 @@ describe('web_fetch', () => {
 		};
 		const ascii = (text: string) => [...text].map((sign) => sign.charCodeAt(0));
 
-		test('are read from the byte order mark before the header', async () => {
+		test('are read from the byte order mark rather than from the header', async () => {
 			expect(await charset([0xef, 0xbb, 0xbf, 0xc3, 0xa9], 'text/plain; charset=windows-1252')).toBe('é');
 			expect(await charset([0xff, 0xfe, 0xe9, 0x00], 'text/plain; charset=utf-8')).toBe('é');
 			expect(await charset([0xfe, 0xff, 0x00, 0xe9], 'text/plain')).toBe('é');
 		});
 
-		test('are read from the header before the page', async () => {
+		test('are read from the header rather than from the page', async () => {
 			const page = [...ascii('<meta charset="windows-1251"><p>'), 0xe9];
 			expect(await charset(page, 'text/html; charset="ISO-8859-1"')).toBe('é');
 			expect(await charset(page, 'text/html')).toBe('й');
@@ -191,7 +191,7 @@ describe('web_fetch', () => {
 			expect(await charset([0xe9, 0x80], 'text/html')).toBe('é€');
 		});
 
-		test('with invalid bytes have U+FFFD in their place, and an unknown label is ignored', async () => {
+		test('show invalid bytes as U+FFFD, and an unknown label is ignored', async () => {
 			expect(await charset([0x61, 0xff, 0x62], 'text/plain; charset=utf-8')).toBe('a\ufffdb');
 			expect(await charset([0xc3, 0xa9], 'text/plain; charset=klingon')).toBe('é');
 		});
@@ -214,7 +214,7 @@ describe('web_fetch', () => {
 			'https://c.example/robots.txt': new Response('', { status: 503 }),
 		};
 
-		test('are obeyed with the option, after redirects too', async () => {
+		test('are obeyed if the option robots is set, also after redirects', async () => {
 			const { read, fail, urls } = callWeb(site, { robots: true });
 			expect(await read('https://a.example/open')).toMatchObject({ text: 'open' });
 			expect(await fail('https://a.example/private/x')).toMatch(
@@ -230,7 +230,7 @@ describe('web_fetch', () => {
 			expect(await read('https://b.example/')).toMatchObject({ text: 'b' });
 		});
 
-		test('are not requested without the option', async () => {
+		test('are not requested without the option robots', async () => {
 			const { read, urls } = callWeb(site);
 			expect(await read('https://a.example/private/x')).toMatchObject({ text: 'private' });
 			expect(urls()).toEqual(['https://a.example/private/x']);

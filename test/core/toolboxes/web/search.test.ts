@@ -16,7 +16,7 @@ async function search(service: SearchService, url: string, answer: Response, arg
 }
 
 describe('web_search', () => {
-	test('asks Brave with its key, and returns titles, addresses and snippets', async () => {
+	test('searches Brave with its key, and returns titles, addresses and snippets', async () => {
 		const answer = json({
 			web: { results: [{ title: '<strong>Tea</strong>', url: 'https://tea.example/', description: 'All  about tea' }] },
 		});
@@ -32,7 +32,7 @@ describe('web_search', () => {
 		expect(headers.get('x-subscription-token')).toBe('KEY');
 	});
 
-	test('asks Tavily by a POST with its key', async () => {
+	test('searches Tavily by a POST request with its key', async () => {
 		const answer = json({ results: [{ title: 'Tea', url: 'https://tea.example/', content: 'About' }] });
 		const service = toolbox.tavilySearch({ apiKey: 'KEY' });
 		const args = { query: 'tea "green"', limit: 3 };
@@ -44,7 +44,7 @@ describe('web_search', () => {
 		expect(JSON.parse(String(body))).toEqual({ query: 'tea "green"', max_results: 3 });
 	});
 
-	test('asks any other service by its description, even on the same machine', async () => {
+	test('searches any other service that the options describe, even on the same machine', async () => {
 		const service = {
 			url: 'http://localhost:8888/find?n={limit}&q={query}',
 			headers: { 'x-key': 'KEY' },
@@ -106,7 +106,7 @@ describe('web_search', () => {
 			new Response(null, { status: 302, headers: { location: 'https://evil.example/' } }),
 			/^search: redirects too often/,
 		],
-	])('reports a failure of the service with a way to continue, and without the key', async (answer, message) => {
+	])('reports a failure of the service with a remedy, but without the key', async (answer, message) => {
 		const service = { url: 'https://s.example/?{query}', headers: { authorization: 'Bearer KEY-1' } };
 		const { fetch, urls } = createWeb({ 'https://s.example/?x': answer });
 		const call = calling({ id: 'a', name: 'web_search', input: { query: 'x' } });
@@ -118,7 +118,7 @@ describe('web_search', () => {
 		expect(urls()).toEqual(['https://s.example/?x']);
 	});
 
-	test('refuses an empty query, so that the model corrects it', async () => {
+	test('refuses an empty query, and accepts the corrected query', async () => {
 		const { fetch } = createWeb({ 'https://s.example/?tea': json({ results: [found(1)] }) });
 		const call = (id: string, query: string) => calling({ id, name: 'web_search', input: { query } });
 		const context = { fetch, web: { search: { url: 'https://s.example/?{query}' } } };

@@ -54,7 +54,7 @@ const growing: readonly (readonly [name: string, start: string, piece: string])[
 	['entities without an end', '', '&amp;&#'],
 ];
 
-test.each(growing)('the work for a page of %s grows with its length', async (_, start, piece) => {
+test.each(growing)('the work for a page of %s grows linearly with its length', async (_, start, piece) => {
 	const count = (characters: number) =>
 		countSteps(() => doNow(readHtml(start + piece.repeat(characters / piece.length), address, uncounted)));
 	await count(1_000);
