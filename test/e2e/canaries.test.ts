@@ -208,7 +208,7 @@ async function tokenKeys(): Promise<string[]> {
 		});
 }
 
-test('no log, answer or row contains a secret, whatever fails', async () => {
+test('no log, answer or database row contains a secret, even after failures', async () => {
 	await ask(`/v1/skills?query=${sent['a query'].text}`);
 	await ask(`/v1/sessions?cursor=${sent['a query'].text}`);
 	const done = await talk();

@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 describe('npm run chat', () => {
-	test('answers a message of the arguments on standard output, and shows tool calls on standard error', async () => {
+	test('prints the answer to its arguments on standard output, and tool calls on standard error', async () => {
 		const server = await startServer([
 			...toolCall('c1', 'calculate', ['{"expression":', '"17 + 25"}'], 42),
 			say('17 + 25 '),
@@ -42,7 +42,7 @@ describe('npm run chat', () => {
 		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([{ text: 'What is 17 + 25?' }]);
 	});
 
-	test('shows skills, notes, warnings and failed calls while they happen', async () => {
+	test('shows skills, notes, warnings and failed calls on standard error', async () => {
 		const server = await startServer([
 			...toolCall('c1', 'read_skill', ['{"name":"refund-reply"}'], '# A long text'),
 			{ type: 'note', id: 'c2', label: 'Looking up', detail: 'order 7' },
@@ -135,7 +135,7 @@ describe('npm run chat', () => {
 		]);
 	});
 
-	test('sends each line of the input as a message of the same session', async () => {
+	test('sends each line of standard input as a message to the same session', async () => {
 		const server = await startServer([say('Yes.'), { type: 'done', text: 'Yes.', usage: {} }]);
 		const { stdout, code } = await run(server, ['--session', 's1'], 'one\n\ntwo\n');
 		expect(stdout).toBe('Yes.\nYes.\n');
@@ -144,7 +144,7 @@ describe('npm run chat', () => {
 		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([{ text: 'one' }, { text: 'two' }]);
 	});
 
-	test('resumes a connection after the last whole event', async () => {
+	test('continues a lost connection after the last complete event', async () => {
 		const events = [say('one '), say('two '), say('three'), { type: 'done', text: '', usage: {} } as const];
 		const server = await startServer(events, { cutAfter: [2] });
 		const { stdout, stderr, code } = await run(server, ['Count']);
@@ -188,7 +188,7 @@ describe('npm run chat', () => {
 		expect(stderr).toContain('starts again');
 	});
 
-	test('passes no control characters of a model to the terminal', async () => {
+	test('removes control characters from the answer of a model', async () => {
 		const server = await startServer([say('a\u001b]52;c;YQ==\u0007b\u009b2J'), { type: 'done', text: '', usage: {} }]);
 		const { stdout } = await run(server, ['Go']);
 		expect(stdout).toBe('a]52;c;YQ==b2J\n');
@@ -249,7 +249,7 @@ describe('npm run chat', () => {
 		['/model huge', '/model: huge is none of demo, big.'],
 		['/attach', '/attach: give the path of a file.'],
 		['/attach no-such-file', '/attach: there is no file no-such-file.'],
-	])('%s is refused: nothing is sent', async ([line = '', words]) => {
+	])('refuses %s, and sends nothing', async ([line = '', words]) => {
 		const server = await startServer([say('Yes.')]);
 		const { stderr, code } = await run(server, ['--session', 's1'], `${line}\n`);
 		expect(stderr).toContain(words);
@@ -283,7 +283,7 @@ describe('npm run chat', () => {
 		expect(code).toBe(0);
 	});
 
-	test('shows how to give a key if Runlet requires one', async () => {
+	test('shows how to set a key if Runlet requires a key', async () => {
 		const server = await startServer([say('Yes.'), { type: 'done', text: 'Yes.', usage: {} }], { key: 'rl_1' });
 		const env = { RUNLET_API_KEY: '' };
 		const { stderr, code } = await run(server, ['Go'], '', env);
@@ -293,7 +293,7 @@ describe('npm run chat', () => {
 		expect((await run(server, ['--key', 'rl_1', 'Go'], '', env)).stdout).toBe('Yes.\n');
 	});
 
-	test('sends no answer if another call waits in the meantime, and shows that call', async () => {
+	test('shows the call that waits now if somebody else has answered the question first', async () => {
 		const asked = { callId: 'q1', question: 'For which day?' };
 		const server = await startServer([{ type: 'awaiting', status: 'awaiting_user', question: asked }], {
 			now: { callId: 'q2', question: 'At what time?' },
@@ -306,7 +306,7 @@ describe('npm run chat', () => {
 		expect(code).toBe(1);
 	});
 
-	test('shows the lines of earlier starts by the arrow keys, and stores the lines in a private file', async () => {
+	test('recalls the input of earlier starts by the arrow keys, and stores it in a private file', async () => {
 		const file = join(await createFolder(), 'state/chat-history');
 		const type = async (keys: string) => {
 			const input = new PassThrough();

@@ -76,20 +76,20 @@ const paying = [[call('p', 'pay', { amount: 3 })]];
 describe.each([
 	['whole', clients],
 	['streamed', streaming],
-])('an answer, %s,', (_, list) => {
-	test.each(list)('reaches %s', async (_name, ask) => {
+])('with %s answers', (_, list) => {
+	test.each(list)('%s gets the answer', async (_name, ask) => {
 		const sent = stage.play([call('a', 'add', { x: 1, y: 2 })], [text('It is 3.')]);
 		await ask();
 		expect(sent).toHaveLength(2);
 	});
 
-	test.each(list)('of a run that failed after a tool call is not requested again by %s', async (_name, ask) => {
+	test.each(list)('%s does not repeat a request whose run failed after a tool call', async (_name, ask) => {
 		const sent = stage.play(...failing, ...failing, ...failing);
 		await expect(ask()).rejects.toThrow();
 		expect(sent).toHaveLength(2);
 	});
 
-	test.each(list)('of a run that waits for an approval is requested once by %s', async (_name, ask) => {
+	test.each(list)('%s does not repeat a request whose run waits for an approval', async (_name, ask) => {
 		const before = await waiting();
 		const sent = stage.play(...paying, ...paying, ...paying);
 		await expect(ask()).rejects.toThrow();
@@ -127,7 +127,7 @@ describe('a structured answer', () => {
 		expect(await structured.invoke(prompt)).toEqual(oslo);
 	});
 
-	test('is parsed by the AI SDK, with and without its schema in the request', async () => {
+	test('is parsed by the AI SDK, whether or not the request contains the schema', async () => {
 		for (const supportsStructuredOutputs of [true, false]) {
 			const provider = { ...settings(), supportsStructuredOutputs };
 			stage.play(...turns);

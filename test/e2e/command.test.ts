@@ -32,12 +32,12 @@ test.each(['20.11.0', '22.14.0'])('uses the Node of the project if Node %s is to
 	);
 });
 
-test('lists its commands without an argument', () => {
+test('runlet lists its commands if it gets no argument', () => {
 	for (const args of [[], ['--help'], ['help']]) expect(run(empty, args)).toMatchObject({ status: 0, stderr: '' });
 	expect(run(empty, []).stdout).toMatch(/dev .*\n.*chat .*\n.*skills .*\n.*keys .*\n.*deploy /);
 });
 
-test('refuses an unknown command, and names the most similar command', () => {
+test('runlet refuses an unknown command, and suggests the most similar command', () => {
 	const { status, stderr } = run(empty, ['kyes', 'list']);
 	expect([status, stderr]).toEqual([
 		2,
@@ -56,14 +56,14 @@ test.each(['dev', 'deploy', 'skills'])(
 	},
 );
 
-test.each(['dev', 'deploy', 'skills'])('%s without Wrangler shows how to install it', (name) => {
+test.each(['dev', 'deploy', 'skills'])('%s shows how to install Wrangler if Wrangler is missing', (name) => {
 	const project = mkdtempSync(join(empty, 'project-'));
 	writeFileSync(join(project, 'wrangler.toml'), 'name = "shop"\n');
 	const { status, stderr } = run(project, [name]);
 	expect([status, stderr]).toEqual([1, expect.stringMatching(/npm install --save-dev wrangler@\d/)]);
 });
 
-test('refuses another major version of Wrangler, and names the version to install', () => {
+test('runlet refuses another major version of Wrangler, and names the version to install', () => {
 	const project = mkdtempSync(join(empty, 'project-'));
 	writeFileSync(join(project, 'wrangler.toml'), 'name = "shop"\n');
 	for (const [name, file] of [
@@ -80,7 +80,7 @@ test('refuses another major version of Wrangler, and names the version to instal
 	expect([status, stderr]).toEqual([1, expect.stringMatching(/has Miniflare 5\.2.*npm install --save-dev wrangler@4/)]);
 });
 
-test('suggests a script of the project, else npx', () => {
+test('help texts suggest a script of the project, or npx runlet if there is no script', () => {
 	const project = mkdtempSync(join(empty, 'project-'));
 	writeFileSync(join(project, 'wrangler.toml'), 'name = "shop"\n');
 	const scripts = { keys: 'runlet keys', deploy: 'wrangler deploy', start: 'runlet dev --port 8799' };

@@ -87,7 +87,7 @@ describe('npm create runlet', () => {
 		expect(await readdir(folder)).not.toContain(name);
 	});
 
-	test('asks for a folder, and shows its help', async () => {
+	test('asks for a folder if none is given, and shows its help with --help', async () => {
 		expect(await create(folder)).toMatchObject({
 			code: 1,
 			stderr: expect.stringContaining('npm create runlet my-agents'),
@@ -98,7 +98,7 @@ describe('npm create runlet', () => {
 		});
 	});
 
-	test('prints the next two commands, and makes exactly these files', async () => {
+	test('prints the next two commands, and creates exactly the expected files', async () => {
 		await copyFile(runlet, join(folder, 'runlet-0.1.0.tgz'));
 		await mkdir(join(folder, 'my-shop/.git'), { recursive: true });
 		const { code, stdout } = await createByNpm(folder, 'my-shop');
@@ -140,7 +140,7 @@ describe('the new project', () => {
 		await run(project, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline');
 	});
 
-	test('serves its agent by npm start: the printed command gets an answer, and the page loads', async () => {
+	test('serves its agent with npm start, and the printed command gets an answer', async () => {
 		const url = `http://127.0.0.1:${await claimPort()}`;
 		const child = spawn('npm', ['start', '--', '--port', new URL(url).port], {
 			cwd: project,
@@ -170,13 +170,13 @@ describe('the new project', () => {
 		await run(project, 'npm', 'run', 'check');
 	});
 
-	test('is built by npx runlet deploy --dry-run, which runs the build once and checks the skill', async () => {
+	test('is built and checked by npx runlet deploy --dry-run', async () => {
 		const said = await run(project, 'npx', 'runlet', 'deploy', '--dry-run');
 		expect(said).toContain('skills: 1 checked, no problems');
 		expect(said).toContain('Nothing was deployed.');
 	});
 
-	test('has a command that corrects a misspelt command, and reports missing packages', async () => {
+	test('has a command runlet that suggests a correction, and reports missing packages', async () => {
 		const bin = join(project, 'node_modules/.bin/runlet');
 		expect(await run(project, bin, '--help')).toContain('npx runlet COMMAND');
 		for (const name of ['dev', 'chat', 'skills', 'keys', 'deploy'])

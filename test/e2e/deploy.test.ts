@@ -21,7 +21,7 @@ afterAll(() => rm(folder, { recursive: true }));
 const nobody = () => ({ HOME: folder, XDG_CONFIG_HOME: folder, CLOUDFLARE_API_TOKEN: '', CLOUDFLARE_API_KEY: '' });
 
 describe('npm run deploy -- --dry-run', () => {
-	test('builds the Worker with all objects, and needs no account', async () => {
+	test('builds the Worker with all Durable Objects, and needs no account', async () => {
 		const outdir = join(folder, 'out');
 		const file = join(folder, 'none.json');
 		const ended = await runScript('deploy', ['--dry-run', '--outdir', outdir, '--keys-file', file], nobody());
@@ -105,12 +105,12 @@ describe('npm run deploy', () => {
 		expect([...(cloudflare.namespaces.get('namespace1')?.values ?? [])]).toEqual(entries);
 	});
 
-	test('deploys nothing without a key and without --yes', async () => {
+	test('deploys nothing if no key exists and --yes is not set', async () => {
 		expect(await deploy()).toMatchObject({ code: 1, stderr: expect.stringContaining('npm run deploy -- --yes') });
 		expect(cloudflare.scripts.size).toBe(0);
 	});
 
-	test('does not change other keys of the Worker', async () => {
+	test('does not change the existing keys of the Worker', async () => {
 		cloudflare.scripts.set('runlet', { secrets: { API_KEYS: 'theirs' }, metadata: { bindings: [] } });
 		const ended = await deploySmall();
 		expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('they stay as they are') });

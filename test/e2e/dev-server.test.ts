@@ -139,7 +139,7 @@ async function startServer(
 	};
 }
 
-test('starts Wrangler again after it dies in the build of a saved fix', async () => {
+test('restarts Wrangler after Wrangler crashes in the build of a saved fix', async () => {
 	const { server, mistake, ending, expectLast } = await startServer('crash');
 	const [letEnd] = await Promise.all([ending, mistake]);
 	server.retry();
@@ -147,7 +147,7 @@ test('starts Wrangler again after it dies in the build of a saved fix', async ()
 	await expectLast();
 });
 
-test('starts Wrangler again after a file is saved while Wrangler ends because of an error', async () => {
+test('restarts Wrangler if a file is saved while Wrangler exits because of an error', async () => {
 	const { server, mistake, ending, expectLast } = await startServer('fail');
 	const [letEnd] = await Promise.all([ending, mistake]);
 	await expect(server.findAddress()).rejects.toThrow('The Worker does not run: agent.ts:1:1: TypeError: at load');
@@ -156,7 +156,7 @@ test('starts Wrangler again after a file is saved while Wrangler ends because of
 	await expectLast();
 });
 
-test('starts another Wrangler when a file is saved after a failed first build', async () => {
+test('restarts Wrangler when a file is saved after a failed first build', async () => {
 	const { server, mistake, expectLast } = await startServer('watch nothing');
 	await mistake;
 	await expect(server.findAddress()).rejects.toThrow('The Worker does not run: agent.ts:1:10: Unexpected ";"');
@@ -164,14 +164,14 @@ test('starts another Wrangler when a file is saved after a failed first build', 
 	await expectLast();
 });
 
-test('starts another Wrangler when a file is saved during a first build that then fails', async () => {
+test('restarts Wrangler when a file is saved during a first build that then fails', async () => {
 	const { server, mistake, expectLast } = await startServer('watch nothing');
 	server.retry(Date.now() + 1);
 	await mistake;
 	await expectLast();
 });
 
-test('repeats a failed build only after a file is saved later than the start of the build', async () => {
+test('repeats a failed build only after a file is saved that the build has not read', async () => {
 	const { server, mistake, ending, expectLast } = await startServer('fail');
 	const wrangler = children.at(-1);
 	const before = children.length;
@@ -186,7 +186,7 @@ test('repeats a failed build only after a file is saved later than the start of 
 	await expectLast();
 });
 
-test('starts Wrangler again each time that Wrangler ends soon after a reload', async () => {
+test('restarts Wrangler each time that Wrangler exits soon after a reload', async () => {
 	const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
 	const { expectLast } = await startServer('reload', {
 		starts: 6,
@@ -196,7 +196,7 @@ test('starts Wrangler again each time that Wrangler ends soon after a reload', a
 	clock.mockRestore();
 });
 
-test('prints no output of a Wrangler that the server is ending, not even a crash of the build', async () => {
+test('prints no output of a Wrangler process while it is being stopped', async () => {
 	const { server, printed, waits, expectLast } = await startServer('wait');
 	await waits;
 	server.restart();

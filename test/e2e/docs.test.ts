@@ -88,7 +88,7 @@ test('all code of the docs compiles', async () => {
 	expect(stdout).toBe('');
 });
 
-test('serves the agents of all pages, and reports no problem', async () => {
+test('a Worker serves the agents of all pages of the docs without problems', async () => {
 	const names = agents.flatMap(({ code }) =>
 		[...code.matchAll(/defineAgent\(\{\n\tname: '([\w-]+)'/g)].map(([, name]) => name),
 	);
@@ -335,7 +335,7 @@ describe('every file is valid', () => {
 	});
 });
 
-test('every block has a known language', () => {
+test('every code block has a known language', () => {
 	const known = /^(ts|js|tsx|sh|json|toml|md|mermaid)$/;
 	expect(blocks.filter(({ language }) => !known.test(language)).map(nameOf)).toEqual([]);
 });

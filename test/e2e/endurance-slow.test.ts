@@ -5,6 +5,6 @@ import { test } from 'vitest';
 import { show, timeout } from '../endurance/short.ts';
 import { slow } from '../endurance/slow.ts';
 
-test('slow readers cost neither memory of the server nor speed of the model', { timeout }, () =>
+test('slow readers neither fill the memory of the server nor slow down the model', { timeout }, () =>
 	show('slow', slow({ count: 20 })),
 );

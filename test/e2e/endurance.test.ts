@@ -17,38 +17,38 @@ import { stops } from '../endurance/stops.ts';
 import { webhooks } from '../endurance/webhooks.ts';
 
 // These programmes run together, because each has its own server and mostly waits.
-describe.concurrent('at once', () => {
-	test('a tool that asks has its effect once when the server is killed', { timeout }, () =>
+describe.concurrent('in parallel', () => {
+	test('a tool that asks a question never has its effect twice, even if the server is killed', { timeout }, () =>
 		show('answers', answers({ count: 2 })),
 	);
 
-	test('runs survive a crash after each of their writes', { timeout }, () => show('points', points({ count: 1 })));
+	test('runs survive a crash after any of their writes', { timeout }, () => show('points', points({ count: 1 })));
 
-	test('a reader with a cut connection gets the stored bytes, and each event once', { timeout }, () =>
+	test('a reader whose connection is cut gets the stored bytes, and each event once', { timeout }, () =>
 		show('cuts', cuts({ count: 50, kills: 2 })),
 	);
 
 	test('a run completes after its client disconnects', { timeout }, () => show('leave', leave({ count: 20 })));
 
-	test('many sessions that start at once have no failure', { timeout }, () => show('crowd', crowd({ count: 100 })));
+	test('many sessions can start at once without a failure', { timeout }, () => show('crowd', crowd({ count: 100 })));
 
-	test('concurrent runs never exceed a shared budget when the server is killed', { timeout }, () =>
+	test('concurrent runs never exceed a shared budget, even if the server is killed', { timeout }, () =>
 		show('budget', budget({ count: 10, kills: 3 })),
 	);
 
-	test('a killed server leaves no change of files partial or repeated', { timeout }, () =>
+	test('a killed server leaves no partial or repeated change of files', { timeout }, () =>
 		show('files', files({ count: 5 })),
 	);
 
 	test('no request makes the Worker fail', { timeout }, () => show('fuzz', fuzz({ count: 1_000 })));
 
-	test('five concurrent deliveries of each webhook begin one run when the server is killed', { timeout }, () =>
+	test('five concurrent deliveries of each webhook start one run, even if the server is killed', { timeout }, () =>
 		show('webhooks', webhooks({ count: 500, kills: 3 })),
 	);
 });
 
 // This programme runs alone, because it measures the delays of other requests.
-test('a tenant’s expensive calls end, and no request of another tenant fails', { timeout }, () =>
+test('expensive calls of one tenant end, and no request of another tenant fails', { timeout }, () =>
 	show('neighbours', neighbours({ count: 1 })),
 );
 
@@ -62,7 +62,7 @@ test(
 
 // These programmes run alone: a busy machine would change their charges of aborted calls, which depend on the
 // time.
-test('runs survive kills at random moments without a request', { timeout }, () => show('kills', kills({ count: 20 })));
+test('runs survive kills at random moments, and end without a new request', { timeout }, () => show('kills', kills({ count: 20 })));
 
 test('cancelled answers are charged their cost, with and without a budget', { timeout }, () =>
 	show('stops', stops({ count: 10 })),

@@ -38,6 +38,6 @@ test.each(own)('npm run %s refuses an unknown option', async (_, command) => {
 	expect(said).not.toMatch(/^\s+at .*:\d+:\d+/m);
 });
 
-test('every script is one program that gets all arguments', () => {
+test('every npm script is a single program, which gets all arguments', () => {
 	expect(asked.filter(([, command]) => /&&|;|\|/.test(command))).toEqual([]);
 });

@@ -9,7 +9,7 @@ function runOn(version: string) {
 	return spawnSync(process.execPath, ['--import', pretend, join(root, 'scripts/install.mjs')], { encoding: 'utf8' });
 }
 
-test('refuses an old Node with one sentence before npm installs anything', () => {
+test('refuses an old version of Node with one sentence before npm installs anything', () => {
 	for (const version of ['12.22.12', '16.20.2', '18.20.8']) {
 		const { status, stderr } = runOn(version);
 		expect(status).toBe(1);
@@ -17,6 +17,6 @@ test('refuses an old Node with one sentence before npm installs anything', () =>
 	}
 });
 
-test('accepts every version of Node that engines allows, also the oldest', () => {
+test('accepts every version of Node that engines allows, even the oldest', () => {
 	for (const version of ['20.0.0', '22.0.0', '24.0.0']) expect(runOn(version)).toMatchObject({ status: 0, stderr: '' });
 });

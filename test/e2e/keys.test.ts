@@ -38,7 +38,7 @@ describe('npm run keys', () => {
 		expect(await readdir(folder)).toEqual(['keys.json']);
 	});
 
-	test('makes no key if npm has taken an option, and shows the right place for the option', async () => {
+	test('makes no key if npm has consumed an option, and shows where the option belongs', async () => {
 		const given = { npm_config_day_usd: '5', npm_config_owner: '', npm_lifecycle_event: 'keys' };
 		const { stderr, code } = await keys('make capped', given);
 		expect(code).toBe(2);
@@ -87,7 +87,7 @@ describe('npm run keys', () => {
 		expect(stdout).toMatch(/curl http:\/\/127\.0\.0\.1:8787\/ai\/v1\/agents /);
 	});
 
-	test('rotates a key: makes a key with the same rights, and ends the first key', async () => {
+	test('rotates a key: makes a new key with the same rights, and lets the old key expire', async () => {
 		const made = shown((await keys('make --scope run,admin --day-usd 2.5')).stdout);
 		const [first] = await records();
 		const { stdout, code } = await keys(`rotate ${first?.id} --overlap-days 3`);
@@ -148,7 +148,7 @@ describe('npm run keys', () => {
 		expect(await records()).toHaveLength(68);
 	});
 
-	test('refuses two changes of the list at once, so that no key is lost', async () => {
+	test('refuses to change the list while another command changes the list', async () => {
 		await keys('make');
 		const before = await readFile(file, 'utf8');
 		await writeFile(`${file}.new`, '');
@@ -170,7 +170,7 @@ describe('npm run keys -- --remote', () => {
 	afterEach(() => cloudflare.close());
 	const secret = () => cloudflare.scripts.get('runlet')?.secrets.API_KEYS ?? '';
 
-	test('uploads and revokes keys at once, and reminds of changes that are not uploaded', async () => {
+	test('uploads a change of the keys at once, and reports changes that are not uploaded', async () => {
 		const made = await keys('make --remote', cloudflare.env);
 		const key = shown(made.stdout);
 		expect(made).toMatchObject({ code: 0, stderr: '' });
@@ -186,7 +186,7 @@ describe('npm run keys -- --remote', () => {
 		expect(secret()).not.toContain(readKeyId(key));
 	});
 
-	test('replaces keys from elsewhere only with --replace', async () => {
+	test('replaces keys that it did not upload only with --replace', async () => {
 		cloudflare.scripts.set('runlet', { secrets: { API_KEYS: 'theirs' }, metadata: { bindings: [] } });
 		const refused = await keys('make --remote', cloudflare.env);
 		expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('would replace them') });

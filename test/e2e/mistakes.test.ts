@@ -35,7 +35,7 @@ function find(name: string): number[] {
 	});
 }
 
-test('a broken upload does not end Wrangler', async () => {
+test('a broken upload does not make Wrangler exit', async () => {
 	const before = find('wrangler');
 	const { port, hostname } = new URL(runlet.url);
 	for (let count = 0; count < 5; count++) {
@@ -141,7 +141,7 @@ const atStart = [
 	],
 ] as const;
 
-test.each(atStart)('continues after the fix of a syntax error %s', async (_, spoil, says) => {
+test.each(atStart)('the Worker runs again after the fix of a syntax error %s', async (_, spoil, says) => {
 	const path = join(project, file);
 	const good = await readFile(path, 'utf8');
 	runlet.forget();
@@ -156,7 +156,7 @@ test.each(atStart)('continues after the fix of a syntax error %s', async (_, spo
 	expect((await agents()).status).toBe(200);
 });
 
-test("shows the stack of a tool's error, with lines of the sources, in the terminal and to readers", async () => {
+test("shows the stack of a tool's error, with source lines, in the terminal and to readers", async () => {
 	const path = join(project, file);
 	const good = await readFile(path, 'utf8');
 	const broken = good.replace(
@@ -197,7 +197,7 @@ test('the Worker gets a variable that is saved in .dev.vars, and keeps its addre
 	expect(await models()).toBe('demo');
 });
 
-test('publishes a saved skill, and a new skill', async () => {
+test('publishes a skill after it is changed or added', async () => {
 	const read = async (name: string) => (await fetch(`${runlet.url}/v1/skills/${name}`)).text();
 	const path = join(project, 'skills/receipts/SKILL.md');
 	const text = await readFile(path, 'utf8');
@@ -209,7 +209,7 @@ test('publishes a saved skill, and a new skill', async () => {
 	await expect.poll(() => read('stamps'), { timeout: 60_000 }).toContain('"stamps"');
 });
 
-test('serves a saved file of the page or of its client, and keeps the old page after a mistake', async () => {
+test('serves a saved change of the page or of the client, and keeps the old page after a mistake', async () => {
 	const read = async (path: string) => (await fetch(runlet.url + path)).text();
 	const statuses = new Set<number>();
 	let isOver = false;

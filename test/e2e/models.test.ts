@@ -60,7 +60,7 @@ describe('the Worker with a key', () => {
 		upstream.check();
 	});
 
-	test('a refused key ends the run with an error that names its variable, but not the key', async () => {
+	test('a refused key ends the run with an error that names the variable, but not the key', async () => {
 		upstream.play((exchange) => {
 			exchange.json(401, {
 				type: 'error',
@@ -116,7 +116,7 @@ describe('a Worker with a custom endpoint and prices', () => {
 		});
 	};
 
-	test('names the same cost in the stream of a run and in its session', async () => {
+	test('reports the same cost in the answer to a run and in its session', async () => {
 		const { url, close } = await start('llama');
 		const response = await ask(url, { usd: 1_000_000 });
 		const usd = (usualUsage.input * 3_000) / 1e6;
@@ -127,7 +127,7 @@ describe('a Worker with a custom endpoint and prices', () => {
 		await close();
 	});
 
-	test('names CHAT_API_KEY only to the operator if the endpoint refuses the key', async () => {
+	test('names CHAT_API_KEY in the error if the endpoint refuses the key', async () => {
 		const { url, close } = await start('llama');
 		upstream.play((exchange) => exchange.json(401, { error: { message: 'No.', type: 'authentication_error' } }));
 		const response = await fetch(`${url}/v1/sessions`, {

@@ -62,7 +62,7 @@ describe('a Worker with its own accounts and another name for SKILLS', () => {
 		}
 	});
 
-	test('runlet deploy tests the Worker with its skills under its base path, and names --base-path if it finds no Runlet', async () => {
+	test('runlet deploy checks the Worker under --base-path, and suggests this option if it is missing', async () => {
 		const built = join(project, 'built');
 		const options = ['--outdir', built, '--keys-file', join(project, 'none.json')];
 		const { stdout, stderr } = await run('deploy', '--dry-run', ...own, '--base-path', '/ai', ...options);

@@ -61,7 +61,7 @@ async function thrown(work: Promise<unknown>): Promise<unknown> {
 	);
 }
 
-describe('the openai package, unchanged', () => {
+describe('the unchanged openai package', () => {
 	test('lists the agents as models', async () => {
 		const { data: models } = await client.models.list();
 		expect(models.map(({ id }) => id)).toEqual(expect.arrayContaining(['assistant', 'support']));
@@ -114,7 +114,7 @@ describe('the openai package, unchanged', () => {
 		upstream.check();
 	});
 
-	test.each([false, true])('runs tools of the client in a loop of the client, streamed: %s', async (stream) => {
+	test.each([false, true])('runs tools of the client with runTools, streamed: %s', async (stream) => {
 		upstream.play(callsWeather, text('It rains.'));
 		const tool: RunnableToolFunctionWithParse<{ at: string }> = {
 			type: 'function',
@@ -154,7 +154,7 @@ describe('the openai package, unchanged', () => {
 		);
 	});
 
-	test('continues a session by a header, over several requests with tools and after a restart', async () => {
+	test('continues the session that a header names, over several requests and after a restart', async () => {
 		upstream.play(text('Noted.'), callsWeather, text('Bring it.'));
 		const headers = { 'Runlet-Session': 'a walk' };
 		const tell = (messages: ChatCompletionMessageParam[]) =>
@@ -170,7 +170,7 @@ describe('the openai package, unchanged', () => {
 			expect(said).toContain(words);
 	});
 
-	test.each(['stops reading', 'aborts'])('%s, and the run continues', async (way) => {
+	test.each(['stops reading', 'aborts'])('%s, but the run continues', async (way) => {
 		const left = Promise.withResolvers<void>();
 		upstream.play(async (exchange) => {
 			const events = anthropic.events({ text: 'Long ago and far away', stop: 'end_turn' });

@@ -114,7 +114,7 @@ const readCalls = (text: string): string[] =>
 		.parse(v.object({ toolCalls: v.array(v.object({ id: v.string() })) }), JSON.parse(text))
 		.toolCalls.map(({ id }) => id);
 
-test('every route that does not stream matches the document', async () => {
+test('every route that does not stream matches the OpenAPI document', async () => {
 	await good(200, '/healthz');
 	await good(200, '/openapi.json');
 	await good(200, '/docs', { headers: { accept: 'text/html' } });
@@ -215,7 +215,7 @@ test('every route that does not stream matches the document', async () => {
 	await good(204, waiting, { method: 'DELETE' });
 });
 
-test('errors that depend on stored data match the document', async () => {
+test('errors that depend on stored data match the OpenAPI document', async () => {
 	const none = `/v1/sessions/${'0'.repeat(64)}`;
 	await good(404, none);
 	await good(404, `${none}/messages`, { json: { text: 'hello' } });
@@ -246,7 +246,7 @@ test('errors that depend on stored data match the document', async () => {
 	await good(400, `${path}/events`, { headers: { 'last-event-id': 'none' } });
 });
 
-test('the Worker refuses requests that violate the document, with the documented error', async () => {
+test('the Worker refuses requests that violate the OpenAPI document, with the documented error', async () => {
 	const path = `/v1/sessions/${readId((await good(201, '/v1/sessions', { json: { agent: 'assistant' } })).text)}`;
 	const bad: readonly (readonly [path: string, asked: Asked])[] = [
 		['/v1/sessions', { json: {} }],

@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-test('type-checks strictly with all declarations, and reports an unknown name of context.env', () => {
+test('a project type-checks strictly with all declarations, and reports an unknown name of context.env', () => {
 	const file = join(project, 'src/wrong.ts');
 	onTestFinished(() => rmSync(file));
 	writeFileSync(
@@ -53,7 +53,7 @@ test('type-checks strictly with all declarations, and reports an unknown name of
 	]);
 });
 
-test('type-checks with TypeScript 5.6 and skipLibCheck', () => {
+test('a project type-checks with TypeScript 5.6 and skipLibCheck', () => {
 	run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.', '--skipLibCheck']);
 });
 
@@ -68,7 +68,7 @@ test('builds an ASCII file, because V8 compiles other files a sixth slower', () 
 	expect(build('src/index.ts', '--minify').match(/.{0,40}[\u0080-\uffff].{0,40}/gu)).toBeNull();
 });
 
-test('builds as Wrangler deploys it, without unused schema libraries', () => {
+test('Wrangler builds a project without unused schema libraries', () => {
 	const built = build('src/index.ts');
 	expect(built.length).toBeLessThan(6_000_000);
 	const taken = new Set([...built.matchAll(/node_modules\/((?:@[\w-]+\/)?[\w.-]+)\//g)].map(([, name]) => name));
@@ -170,7 +170,7 @@ async function serve(folder: string) {
 	};
 }
 
-test('keeps a session and the state of its tools after a restart, and hides both from another owner', async () => {
+test('a Worker keeps a session and its state after a restart, and hides both from another owner', async () => {
 	const folder = mkdtempSync(join(tmpdir(), 'runlet-own-worker-state-'));
 	let server = await serve(folder);
 	onTestFinished(async () => {

@@ -67,7 +67,7 @@ test('refuses a request with a foreign Host', async () => {
 		expect(await get(port, host), host).toMatch(/^HTTP\/1.1 200 /);
 });
 
-test('removes a secret, and the headers that control Wrangler, from a request', async () => {
+test('replaces a guessed secret, and removes the headers that control Wrangler', async () => {
 	const { url, port } = await startProxy();
 	const sent = {
 		'mf-original-url': 'http://evil.example/',
@@ -84,7 +84,7 @@ test('removes a secret, and the headers that control Wrangler, from a request', 
 	expect(Object.keys(headers).filter((name) => name.startsWith('mf-'))).toEqual([]);
 });
 
-test('refuses a request to a path of Wrangler if a page makes the request', async () => {
+test('refuses a request of a web page to a path of Wrangler', async () => {
 	const { url } = await startProxy();
 	const path = `${url}/cdn-cgi/handler/scheduled`;
 	expect((await fetch(path)).status).toBe(200);
@@ -123,7 +123,7 @@ test('forwards an upload of unknown length only when the upload is complete', as
 	expect(reached).toEqual(['5 whole']);
 });
 
-test('refuses a too long upload of unknown length before the upload ends', async () => {
+test('refuses an upload of unknown length as soon as the upload is too long', async () => {
 	const { port } = await startProxy(echo, { maxBytes: 4 });
 	const head = 'POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n';
 	expect(await sendRaw(port, `${head}5\r\nwhole\r\n`)).toMatch(/^HTTP\/1.1 413 .*more than 4 bytes/s);
@@ -135,7 +135,7 @@ test('forwards an answer before the end of the upload, and closes the connection
 	expect(await sendRaw(port, head)).toMatch(/^HTTP\/1.1 413 .*too long/s);
 });
 
-test('refuses an upload with a foreign Host before its end', async () => {
+test('refuses an upload with a foreign Host before the upload ends', async () => {
 	const { port } = await startProxy();
 	const head = 'POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 99\r\n\r\n';
 	expect(await sendRaw(port, head)).toMatch(/^HTTP\/1.1 403 /);
@@ -211,7 +211,7 @@ test('repeats a read after a crash, but not a write', async () => {
 	expect(reached).toEqual(['GET', 'GET', 'POST']);
 });
 
-test('repeats an unsent request, unless its body was read', async () => {
+test('repeats a request that it could not send, but only if the body was not read', async () => {
 	const closed = createServer();
 	const dead = await listen(closed);
 	closed.close();
@@ -230,7 +230,7 @@ test('repeats an unsent request, unless its body was read', async () => {
 	expect(await sendRaw(port, `${head}5\r\nwhole\r\n0\r\n\r\n`)).toMatch(/^HTTP\/1.1 503 /);
 });
 
-test('translates a stack in a stream of events to the sources, and changes nothing else', async () => {
+test('translates a stack in an event stream to source lines, and changes nothing else', async () => {
 	const { promise, resolve: goOn } = Promise.withResolvers<void>();
 	const stack =
 		'data: {"type":"tool_stack","id":"a","stack":"Error: ü\\n    at f (file:///w/worker.js:12:3)\\n    at /w/b/worker.js:4:5"}\n';

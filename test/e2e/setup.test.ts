@@ -37,7 +37,7 @@ async function startUntil(expression: RegExp, ...options: readonly string[]): Pr
 	return output;
 }
 
-test('reports an invalid variable in place of the banner', async () => {
+test('npm start reports an invalid variable instead of its banner', async () => {
 	const output = await startUntil(
 		/CORS_ORIGINS: .*\n/,
 		'--var',
@@ -136,7 +136,7 @@ describe('npm run deploy -- --dry-run checks the Worker that would be deployed',
 		);
 	});
 
-	test('reports an error of the function providers, ignores .dev.vars, and lists possible secrets separately', async () => {
+	test('reports an error of the function providers, and ignores .dev.vars', async () => {
 		await writeFile(join(project, '.dev.vars'), 'GITHUB_WEBHOOK_SECRET=hunter22\n');
 		const good = spawnSync(process.execPath, ['scripts/deploy.ts', '--dry-run'], { cwd: project, encoding: 'utf8' });
 		await rm(join(project, '.dev.vars'));

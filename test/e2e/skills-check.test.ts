@@ -32,7 +32,7 @@ describe('npm run skills -- --check', () => {
 		expect(code).toBe(1);
 	});
 
-	test('the skills of this repository have no problems', async () => {
+	test('finds no problems in the skills of this repository', async () => {
 		expect(await check(join(import.meta.dirname, '../../skills'))).toMatchObject({
 			code: 0,
 			stdout: expect.stringMatching(/^skills: [1-9]\d* checked, no problems\n$/),

@@ -76,7 +76,7 @@ test.each([
 	['a line that is no TOML', 'name = \n', undefined, /wrangler\.toml: Invalid TOML document: [\s\S]*1: {2}name = /],
 	['a field of another type', 'kv_namespaces = "SKILLS"\n', undefined, /^kv_namespaces: .*expected a list/],
 	['an environment that is not there', toml, 'test', /^--env test: .*no such environment\. It has: live, empty\.$/],
-])('reports %s as an error with its place', async (_, text, env, words) => {
+])('names the place of the mistake in the error for %s', async (_, text, env, words) => {
 	const config = await writeConfig('wrangler.toml', text);
 	await expect(findNamespace('SKILLS', { config, env })).rejects.toThrow(words);
 });

@@ -89,7 +89,7 @@ describe('publishSkills to a real KV', () => {
 		expect(await resolver.readFn('b')).toMatchObject({ name: 'b', body: 'Body of b\n' });
 	});
 
-	test('a second run writes nothing, and a run after the KV is emptied writes everything', async () => {
+	test('writes nothing in a second run, but writes everything again after the KV is emptied', async () => {
 		await publish();
 		operations = [];
 		expect(await publish()).toMatchObject({ published: [], unchanged: ['a', 'b'] });
@@ -117,7 +117,7 @@ describe('publishSkills to a real KV', () => {
 		expect(JSON.parse((await kv.get('skill:retired')) ?? '')).toEqual({ at: {} });
 	});
 
-	test('writes a retired value again if it is needed again', async () => {
+	test('writes a retired value again if a skill needs the value again', async () => {
 		const start = Date.now();
 		await publish({ now: start });
 		await write('a/SKILL.md', markdown('a', { body: 'New' }));
@@ -129,7 +129,7 @@ describe('publishSkills to a real KV', () => {
 		expect(await readAll()).toEqual({ a: 'Body of a\n', b: 'Body of b\n' });
 	});
 
-	test('after an interruption at any write, readers see one whole set, and the next run completes it', async () => {
+	test('after an interruption, readers see a complete set, and the next run finishes the publication', async () => {
 		const before = { a: 'Body of a\n', b: 'Body of b\n' };
 		const after = { a: 'New\n', c: 'Body of c\n' };
 		let completed = false;
@@ -199,7 +199,7 @@ describe('publishSkills to a real KV', () => {
 		expect((await keys()).filter((key) => key.startsWith('skill:body:'))).toHaveLength(2);
 	});
 
-	test('2,000 skills are published, with progress, and found', async () => {
+	test('publishes 2,000 skills with progress reports, and finds a skill among them', async () => {
 		const memory = memoryKv();
 		for (let at = 0; at < 2_000; at++)
 			await write(`many-${at}/SKILL.md`, markdown(`many-${at}`, { body: `Text ${at}` }));
@@ -223,7 +223,7 @@ describe('publishSkills to a real KV', () => {
 		expect(memory.written.map((key) => key.split(':')[1])).toEqual(['search', 'retired', 'index']);
 	});
 
-	test('publishes the valid skills of 268 real skills, which a model reads unchanged', async () => {
+	test('publishes the valid ones of 268 real skills, and a model reads them unchanged', async () => {
 		const memory = memoryKv();
 		const folder = join(import.meta.dirname, '../fixtures/skills-corpus');
 		const { published, problems } = await publishSkills(toSkillsKv(memory), { directory: folder });
@@ -285,7 +285,7 @@ describe('publishSkills to a real KV', () => {
 		expect(JSON.parse((await kv.get('other:index')) ?? '').skills).toHaveLength(1);
 	});
 
-	test('publishes text files with their path, but no binary files, hidden files and links', async () => {
+	test('publishes text files with their paths, but no binary files, hidden files or links', async () => {
 		await write('a/references/deep/x.md', 'é');
 		await write('a/assets/logo.png', Uint8Array.of(0x89, 0, 1));
 		await write('a/assets/latin1.txt', Uint8Array.of(0xe9));

@@ -93,7 +93,7 @@ afterAll(async () => {
 	await rm(folder, { recursive: true });
 });
 
-test('--remote writes all new entries in one request, then the index; a later run writes only changes', async () => {
+test('--remote writes all new entries in one request and then the index, and later writes only changes', async () => {
 	await skill('a', 'One');
 	await skill('b', 'Two');
 	requests.length = 0;

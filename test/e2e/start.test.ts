@@ -115,7 +115,7 @@ test('npm run chat asks for the result of a waiting call, and continues the run 
 	expect(stdout).toContain('issue_refund answered: receipt 77');
 });
 
-test('coder plans a change of three files, and makes it after a person allows it', async () => {
+test('coder plans a change of three files, and makes the change after an approval', async () => {
 	const client = createClient(runlet.url);
 	const { id } = await client.createSession({ agent: 'coder' });
 	const readChange = async (message: string) => {
@@ -237,7 +237,7 @@ test('publishes the example skills, and each agent sees its skills', async () =>
 	expect(readSkills('support')).toEqual(['customer-tone', 'escalation']);
 });
 
-test('prints one line for a request and one for a run, without the query', async () => {
+test('prints one line for each request and for each run, without the query string', async () => {
 	const headers = { 'content-type': 'application/json' };
 	const body = JSON.stringify({ agent: 'assistant', text: 'What is 17 + 25?' });
 	await (await fetch(`${runlet.url}/v1/sessions`, { method: 'POST', headers, body })).text();
@@ -278,7 +278,7 @@ test('the researcher reads the pages of its examples from the Worker itself', as
 	expect(text).toMatch(/^I have read Runlet: the API\.\n\nI have read http\S+\/healthz\.$/);
 });
 
-test('npm start sets its address for the logins of MCP servers', async () => {
+test('npm start sets the public address that logins of MCP servers need', async () => {
 	const client = createClient({ baseUrl: runlet.url });
 	await client.putMcpServer('tracker', { url: 'https://mcp.example.com/mcp', auth: 'oauth' });
 	expect(await client.listMcpServers()).toMatchObject([{ name: 'tracker', isLoggedIn: false }]);
@@ -328,14 +328,14 @@ test('sessions and secrets survive a restart in the same folder, and the first r
 	await expect(client.getTool('count_orders')).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('starts nothing if npm has taken an option, and suggests the two dashes before the option', async () => {
+test('npm start starts nothing if npm has consumed an option, and suggests the missing two dashes', async () => {
 	await expect(shell('node scripts/start.ts 8799')).rejects.toMatchObject({
 		code: 1,
 		stderr: expect.stringContaining('npm start -- --port 8799'),
 	});
 });
 
-test('leaves no process when it is stopped or killed', async () => {
+test('npm start leaves no process when it is stopped or killed', async () => {
 	for (const signal of ['SIGINT', 'SIGKILL'] as const) {
 		if (signal === 'SIGKILL') await runlet.restart();
 		expect(processes(runlet.group)).not.toBe('');

@@ -19,7 +19,7 @@ async function ask(url: string, body?: object, headers: Record<string, string> =
 const toEvents = (stream: string): RunEvent[] =>
 	stream.split('\n').flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []));
 
-test('a local Worker shows the stack before the result to readers of the run, and nowhere else', async () => {
+test('a local Worker shows the stack of a failed tool only to readers of the run, before the result', async () => {
 	stage = await startStage();
 	const { url, api, play } = stage;
 	const sent = play(...turns);
@@ -54,7 +54,7 @@ test('a local Worker shows the stack before the result to readers of the run, an
 	for (const one of told) expect(one).not.toMatch(/tool_stack| at .*worker\.js/);
 });
 
-test('a deployed Worker shows no reader the stack', async () => {
+test('a deployed Worker shows the stack to no reader', async () => {
 	const { key, record } = await createKey();
 	stage = await startStage({ LOCAL: 'false', API_KEYS: JSON.stringify([record]) });
 	stage.play(...turns);

@@ -169,7 +169,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		expect(shown(chat)).toEqual([{ text: 'On.' }]);
 	});
 
-	test('continues the run after stop(), and shows it whole after a reload', async () => {
+	test('lets the run continue after stop(), and shows the whole answer after a reload', async () => {
 		const { turn, begun, end } = held(({ say }) => say(text('Hello')));
 		stage.play(turn);
 		const chat = open();
@@ -239,7 +239,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 			expect(chat.messages).toHaveLength(2);
 		});
 
-	test('DELETE …/stream cancels the run, and its text stays', async () => {
+	test('DELETE …/stream cancels the run, and keeps its text', async () => {
 		const { turn, begun } = held(({ say }) => say(text('Hello')));
 		stage.play(turn, [text('Yes?')]);
 		const chat = open();
@@ -255,14 +255,14 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		expect(shown(chat)).toEqual([{ text: 'Yes?' }]);
 	});
 
-	test('finds nothing before the first message', async () => {
+	test('finds neither a stream nor messages before the first message', async () => {
 		const chat = open();
 		await chat.resumeStream();
 		expect(chat.error).toBeUndefined();
 		expect(await listed(chat.id)).toEqual([]);
 	});
 
-	test('regenerate() replaces the answer, and does not send it to the model', async () => {
+	test('regenerate() replaces the answer, and does not send the old answer to the model', async () => {
 		const sent = stage.play([text('One.')], [text('Two.')], [text('Two again.')], [text('One again.')]);
 		const chat = open();
 		await chat.sendMessage({ text: 'First' });
