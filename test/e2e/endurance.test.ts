@@ -62,7 +62,7 @@ test(
 
 // These programmes run alone: a busy machine would change their charges of aborted calls, which depend on the
 // time.
-test('runs survive kills at random moments, and end without a new request', { timeout }, () => show('kills', kills({ count: 20 })));
+test('runs survive random kills, and end without a request', { timeout }, () => show('kills', kills({ count: 20 })));
 
 test('cancelled answers are charged their cost, with and without a budget', { timeout }, () =>
 	show('stops', stops({ count: 10 })),

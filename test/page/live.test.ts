@@ -95,7 +95,7 @@ test('shows a message of another window and its run as it streams', async () => 
 	}
 });
 
-test('reports changes to other windows at once, and reads only the list in a window with another session', async () => {
+test('reports changes to other windows at once, and a window with another session reads only the list', async () => {
 	await stopTimers(there);
 	const id = await begin();
 	const asked: string[] = [];
@@ -141,7 +141,7 @@ test('shows a change that arrives while the window reads the session', async () 
 	await there.locator('#send').waitFor();
 });
 
-test('shows a message that another window queues, and hides it when it is removed there', async () => {
+test('shows a message that another window queues, and hides a message that another window removes', async () => {
 	await begin();
 	const end = Promise.withResolvers<void>();
 	stage.play(async (turn) => {
@@ -186,7 +186,7 @@ test('removes a call that another window approved from the chat and the inbox', 
 	await inbox.close();
 });
 
-test('shows an answer that another window gives to a question, and its run', async () => {
+test('shows the answer that another window gives to a question, and the run after the answer', async () => {
 	await begin();
 	stage.play([call('q1', 'ask', { question: 'For which day?' })], [text('Friday it is.')]);
 	await say(here, 'Book a table.');
@@ -199,7 +199,7 @@ test('shows an answer that another window gives to a question, and its run', asy
 	expect(await there.locator('.call').getAttribute('data-state')).toBe('done');
 });
 
-test('replaces a message that another window edits and all later messages, and keeps drafts', async () => {
+test('when another window edits a message, replaces this and all later messages, and keeps drafts', async () => {
 	await begin();
 	stage.play([text('Good evening.')]);
 	await there.getByRole('button', { name: 'Edit the message Hello.' }).click();
@@ -231,7 +231,7 @@ test('updates the menu and the list when another window renames or deletes a ses
 	await row.waitFor({ state: 'detached' });
 });
 
-test('shows changes by the API when the window becomes visible', async () => {
+test('when the window becomes visible, shows changes that a script made by the API', async () => {
 	const id = await begin();
 	stage.play([text('By the API.')]);
 	await ask('POST', `${id}/messages`, { text: 'From a script.' });
@@ -245,7 +245,7 @@ test('shows changes by the API when the window becomes visible', async () => {
 	await sees(there, '#transcript .failure', 'New chat');
 });
 
-test('polls for changes by the API while the window is visible, first the session and later only the list', async () => {
+test('polls for changes while the window is visible, first of the session and later only of the list', async () => {
 	const asked: string[] = [];
 	const showHidden = (value: boolean) =>
 		there.evaluate((hidden) => {

@@ -70,7 +70,7 @@ test('draws the blocks and the inline marks of Markdown', async () => {
 	);
 });
 
-test('shows formulas as text, and does not take prices for formulas', async () => {
+test('shows formulas as text, and does not mistake prices for formulas', async () => {
 	const formulas = ['$a_b*c*$', '$$x_1 = *y*$$', '\\(a_b\\)', '\\[ x * y * z \\]'];
 	for (const formula of formulas)
 		expect(await drawOne(`So ${formula} holds.`)).toBe(`<p>So <span class="verbatim">${formula}</span> holds.</p>`);
@@ -218,7 +218,7 @@ test('draws each item and each row as soon as its line is complete, in a block o
 	}
 });
 
-test('appends further words of a long paragraph or of code to their line', async () => {
+test('appends new words of a long paragraph or of code to the current line', async () => {
 	for (const [head, piece] of [
 		['', 'words that go on, and '],
 		['```js\n', 'const a = 1;\nconst '],
@@ -245,7 +245,7 @@ test('appends further words of a long paragraph or of code to their line', async
 	}
 });
 
-test('does not move the finished parts of a long block', async () => {
+test('does not recreate the finished parts of a long block', async () => {
 	const count = 3_000;
 	const kinds = {
 		li: { head: '', piece: '- an item with **bold** words\n', end: '\n- with a gap\n' },
@@ -278,7 +278,7 @@ test('does not move the finished parts of a long block', async () => {
 	}
 });
 
-test('repeats the head of a long table in each part of the table, and continues the numbers of a long list', async () => {
+test('repeats the header of a long table in each part, and continues the numbers of a long list', async () => {
 	const table = await drawOne(`| a |\n|---|\n${'| b |\n'.repeat(250)}`);
 	expect(table.match(/<th>a<\/th>/g)).toHaveLength(3);
 	expect(table.match(/aria-label="[^"]*"/g)).toEqual(
@@ -295,7 +295,7 @@ test('formats a long paragraph to its end', async () => {
 	expect(shown).not.toContain('*');
 });
 
-test('parses few characters again when a list or a table grows', () => {
+test('parses only a few characters again when a list or a table grows', () => {
 	const kinds = { list: ['', '- an item with **bold** words\n'], table: ['| a |\n|---|\n', '| a row with words |\n'] };
 	for (const [kind, [head = '', piece = '']] of Object.entries(kinds)) {
 		let text = head;

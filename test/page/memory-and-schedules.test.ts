@@ -61,7 +61,7 @@ test('writes, changes and downloads a memory, and deletes it after a confirmatio
 	expect(await readTexts()).toEqual([]);
 });
 
-test('shows a conflicting change, and replaces it only after a second save', async () => {
+test('shows a conflicting change by somebody else, and overwrites it only after a second save', async () => {
 	await client.putMemory('style.md', 'Short answers.');
 	await open();
 	await page.getByRole('button', { name: 'Edit style.md' }).click();
@@ -87,7 +87,7 @@ test('shows a conflicting change, and replaces it only after a second save', asy
 	for (const status of [404, 412]) forgive(status);
 });
 
-test('does not replace an existing memory by a new memory, and does not delete a changed memory', async () => {
+test('does not overwrite an existing memory with a new one, and does not delete a changed memory', async () => {
 	await client.putMemory('style.md', 'Short answers.');
 	await open();
 	await page.getByRole('button', { name: 'New…' }).click();
@@ -167,7 +167,7 @@ test('adds schedules of a session, and removes them', async () => {
 	expect(await client.listSchedules({ session })).toEqual([]);
 });
 
-test('shows the last run of an agent’s schedule, and no button that removes it', async () => {
+test('shows the last run of an agent’s schedule, and no button that removes the schedule', async () => {
 	const last = { at: '2026-01-01T09:00:00.000Z', outcome: 'skipped', reason: 'The day budget is spent.' };
 	const [ran, skipped] = [
 		{ id: 'a', name: 'digest', agent: 'desk', every: '1d', last: { at: last.at, outcome: 'ran', sessionId: 's1' } },

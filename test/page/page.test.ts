@@ -106,7 +106,7 @@ describe('a chat', () => {
 		await page.locator('#welcome').waitFor();
 	});
 
-	test('answers an example through a tool, and counts the tokens', async () => {
+	test('answers an example with a tool, and shows the number of tokens', async () => {
 		await page.click('#examples >> text=What is 17 + 25?');
 		await sees('.prose', '42');
 		await runEnds();
@@ -208,7 +208,7 @@ describe('a chat', () => {
 		expect(await shown()).toEqual(before);
 	});
 
-	test('opens the address of another agent’s session', async () => {
+	test('selects the agent of the session whose address is opened', async () => {
 		await page.selectOption('#agent', 'support');
 		await sees('#welcome-name', 'support');
 		await say('Hello');
@@ -218,7 +218,7 @@ describe('a chat', () => {
 		expect(await page.inputValue('#agent')).toBe('support');
 	});
 
-	test('sends a message by Enter, and starts a line by Shift+Enter', async () => {
+	test('sends a message by Enter, and starts a new line by Shift+Enter', async () => {
 		await page.locator('#text').pressSequentially('one');
 		await page.press('#text', 'Shift+Enter');
 		await page.locator('#text').pressSequentially('two');
@@ -252,7 +252,7 @@ describe('a chat', () => {
 		for (const complaint of complaints.splice(0)) expect(complaint).toContain('net::ERR_');
 	});
 
-	test('sends an early message once the page is ready, unless the person types on', async () => {
+	test('sends an early message once the page is ready, unless the person keeps typing', async () => {
 		for (const more of ['', ' And 1 + 1?']) {
 			const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
 			await page.route('**/v1/agents', (route) => mayGoOn.then(() => route.continue()), { times: 1 });
@@ -291,7 +291,7 @@ describe('a chat', () => {
 		for (const complaint of complaints.splice(0)) expect(complaint).toContain('500');
 	});
 
-	test('asks for the result of a waiting call, and continues the run with it, also after a reload', async () => {
+	test('asks for the result of a waiting call, and then continues the run, also after a reload', async () => {
 		await page.goto(server.url);
 		await page.selectOption('#agent', 'support');
 		await say('Please refund order A-1042, amount 25 euros.');
@@ -309,7 +309,7 @@ describe('a chat', () => {
 		]);
 	});
 
-	test('shows that another person gave the result, and asks for the calls that are still open', async () => {
+	test('shows that another person has already given the result, and removes the form of the call', async () => {
 		await page.goto(server.url);
 		await page.selectOption('#agent', 'support');
 		await say('Please refund order A-1043, amount 30 euros.');
@@ -351,7 +351,7 @@ describe('a chat', () => {
 		expect(await page.locator('#examples').isVisible()).toBe(false);
 	});
 
-	test('shows no examples for an agent without them', async () => {
+	test('shows no examples for an agent without examples', async () => {
 		const about = { name: 'writer', description: 'Writes.', model: 'demo', models: [], tools: [], skills: [] };
 		const agents = [{ ...about, examples: [] }];
 		await page.route('**/v1/agents', (route) => route.fulfill({ json: { agents } }));
@@ -783,7 +783,7 @@ describe('data from the server', () => {
 		expect(await readTexts('.call summary .visually-hidden')).toEqual(['no result']);
 	});
 
-	test('shows the events of a child, and of its own children, within the call that started it', async () => {
+	test('shows the events of a child and of its children within the call that started the child', async () => {
 		const child = (event: RunEvent, agent = 'writer'): RunEvent => ({
 			type: 'child',
 			...{ id: 'a', session: `of-${agent}`, agent, event },
@@ -966,7 +966,7 @@ describe('data from the server', () => {
 		expect(browser.countPages()).toBe(1);
 	});
 
-	test('shows each payload as text only, however the stream is split', async () => {
+	test('shows each malicious text as text only, however the stream is split', async () => {
 		await watchSinks();
 		await page.goto(server.url);
 		const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
@@ -1023,7 +1023,7 @@ describe('the parts of the page', () => {
 		expect(text.match(/word\d+/g)).toHaveLength(20_000);
 	});
 
-	test('shows images of a result only if they have their bytes and an image type', async () => {
+	test('shows a part of a result as an image only if the part has bytes and an image type', async () => {
 		const module = await loadModule<typeof import('../../src/page/chat/run-view.ts')>(page, 'chat/run-view');
 		const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 		const sizes = await module.evaluate(async ({ createRunView }, dot) => {

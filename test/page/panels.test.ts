@@ -39,7 +39,7 @@ async function start(message: string, agent = 'desk'): Promise<string> {
 const readStatus = async (id: string): Promise<string> =>
 	JSON.parse(await (await fetch(`${stage.url}/v1/sessions/${id}`)).text()).status;
 
-test('the script of the first load weighs less than 100 KB, compressed', async () => {
+test('the compressed script of the first load is smaller than 100 KB', async () => {
 	const script = await fetch(`${site.url}/app.js`);
 	expect(gzipSync(await script.text()).length).toBeLessThan(100_000);
 });
@@ -227,7 +227,7 @@ describe('the inbox', () => {
 		expect(JSON.stringify(chosen)).toContain('"M"');
 	});
 
-	test('links to a chat with the same forms, which shows the decision', async () => {
+	test('links to a chat that has the same forms and shows the decision', async () => {
 		stage.play([call('d1', 'desk', { task: 'Pay it.' })], [call('p1', 'pay', { amount: 5 })]);
 		const id = await start('Pay in the chat.', 'chief');
 		await page.goto(`${site.url}/#/sessions/${id}`);
@@ -363,7 +363,7 @@ describe('the sessions', () => {
 });
 
 describe('a call', () => {
-	test('shows the duration of a call, after its run and after a reload', async () => {
+	test('shows its duration after the run and after a reload', async () => {
 		stage.play([call('a1', 'add', { x: 1, y: 2 })], [text('It is 3.')]);
 		await say('Add them.');
 		await sees('.prose', 'It is 3.');
@@ -550,7 +550,7 @@ describe('/docs', () => {
 	});
 	const shown = (selector: string) => page.locator(`${selector}:visible`);
 
-	test('finds operations by their words, and shows a hidden operation when a link leads to it', async () => {
+	test('finds operations by words, and shows a hidden operation when a link leads to it', async () => {
 		const all = await shown('main article').count();
 		await page.keyboard.press('/');
 		await page.keyboard.type('fork session');
@@ -566,7 +566,7 @@ describe('/docs', () => {
 		expect(await shown('main article').count()).toBe(all);
 	});
 
-	test('makes a request with a key that it does not store, and shows the answer as it streams', async () => {
+	test('sends a request with a key that it does not store, and shows the answer as it streams', async () => {
 		const seen: (string | undefined)[] = [];
 		page.on('request', (request) => seen.push(request.headers().authorization));
 		const form = async (id: string) => {
@@ -609,7 +609,7 @@ describe('/docs', () => {
 		expect(await findBarriersInBoth()).toEqual([]);
 	});
 
-	test('fits a phone, and starts with the text', async () => {
+	test('fits a phone, and starts with the text instead of the contents', async () => {
 		await page.setViewportSize({ width: 390, height: 800 });
 		await page.locator('#contents ul').first().waitFor({ state: 'hidden' });
 		await page.locator('h1', { hasText: 'The API' }).waitFor();

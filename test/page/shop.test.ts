@@ -152,7 +152,7 @@ test('an agent looks into a complaint in the background, and sees the orders of 
 	expect(complaints).toEqual([]);
 });
 
-test('a signed event of Stripe about a failed payment opens a conversation for its customer only', async () => {
+test('a signed event of Stripe about a failed payment starts a conversation only for its customer', async () => {
 	const metadata = { customer: 'ben', order: 'B-2001' };
 	const body = JSON.stringify({
 		id: 'evt_1',

@@ -38,7 +38,7 @@ const show = (...given: Parameters<typeof toRuns>) =>
 		),
 	]);
 
-test('a turn starts before its message by the model’s latency, and its calls end with their results', () => {
+test('a turn starts one model latency before its message, and a call ends with its result', () => {
 	const messages = [say(0, 'Go.'), think(500, 400, ['a', 'b']), answer(600, 'b'), answer(900, 'a'), think(1_500, 550)];
 	expect(show(state('completed'), messages)).toEqual([
 		[
@@ -82,7 +82,7 @@ test('a turn shows why fewer tokens came from the provider’s cache', () => {
 	expect(toRuns(state('completed'), [said, missed])[0]?.spans.map(({ cacheMiss }) => cacheMiss)).toEqual(['expired']);
 });
 
-test('during a run, open calls have no end; without open calls, the next turn has no end', () => {
+test('during a run, an open call has no end, or the next turn has no end if no call is open', () => {
 	const messages = [say(0, 'Go.'), think(500, 500, ['a'])];
 	expect(show(state('running'), messages)).toEqual([['Go.', '0 Turn 1: demo 0-500 done', '1 tool-a 500- running']]);
 	expect(show(state('running'), [...messages, answer(700, 'a')])[0]?.at(-1)).toBe('0 Next turn: demo 700- running');
@@ -99,7 +99,7 @@ test('a call that a person answers a day later is in both runs, and its time doe
 	]);
 });
 
-test('a child and its calls are below the call that started it', () => {
+test('a child and its calls are below the call that started the child', () => {
 	const child = toRuns(state('completed', 'c'), [say(600, 'Do.', 'c'), think(800, 150, [], 'c')]);
 	const children = new Map([['a', [{ id: 's2', agent: 'helper', runs: child }]]]);
 	const messages = [say(0, 'Go.'), think(500, 500, ['a']), answer(900, 'a')];
@@ -177,7 +177,7 @@ test('reads the newest runs of a long session completely, and older runs on requ
 	expect(asked.filter((what) => what.includes('before'))).toHaveLength(4);
 });
 
-test('shows the part of a run that was read when the run has more messages than one request returns', async () => {
+test('shows the loaded part of a run that has more messages than one response contains', async () => {
 	const long = [say(0, 'Go.'), ...Array.from({ length: 150 }, (_, n) => think(1_000 * (n + 1), 10))];
 	const { histories, read } = serve({ s1: long });
 	expect((await read()).runs.map(({ spans }) => spans.length)).toEqual([101]);

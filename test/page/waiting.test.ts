@@ -62,8 +62,8 @@ async function readShown(name: string) {
 	};
 }
 
-describe('a call that has to be allowed', () => {
-	test('shows the result of an approved call, also after a reload', async () => {
+describe('a call that waits for a person', () => {
+	test('shows its result after an approval, also after a reload', async () => {
 		stage.play([call('p1', 'pay', { amount: 5 })], [text('It is paid.')]);
 		await say('Pay 5, please.');
 		await sees('.open-call', 'pay {"amount":5}');
@@ -94,7 +94,7 @@ describe('a call that has to be allowed', () => {
 		expect(await readTexts('.message')).toEqual(['You: Pay 5, please.', 'You: Thanks.']);
 	});
 
-	test('shows the reason of a denial at the call, also after a reload', async () => {
+	test('shows the reason of a denial, also after a reload', async () => {
 		stage.play([call('p1', 'pay', { amount: 6 })], [text('Then not.')]);
 		await say('Pay 6, please.');
 		await sees('.open-call', 'pay');
@@ -108,7 +108,7 @@ describe('a call that has to be allowed', () => {
 		}
 	});
 
-	test('Enter in the reason of a denial focuses the Deny button, and approves nothing', async () => {
+	test('focuses the Deny button on Enter in the reason of a denial, and approves nothing', async () => {
 		stage.play([call('p1', 'pay', { amount: 6 })], [text('Then not.')]);
 		await say('Pay 6, please.');
 		await sees('.open-call', 'pay');
@@ -160,7 +160,7 @@ describe('a call that has to be allowed', () => {
 		forgive(400);
 	});
 
-	test('shows each result at its own call when turns reuse an id', async () => {
+	test('shows its own result even if turns reuse an id', async () => {
 		stage.play([call('same', 'add', { x: 1, y: 2 })], [call('same', 'pay', { amount: 7 })], [text('Both.')]);
 		await say('Add, then pay.');
 		await sees('.open-call', 'pay');
@@ -174,7 +174,7 @@ describe('a call that has to be allowed', () => {
 		}
 	});
 
-	test('shows the answer to a question at its call, also after a reload', async () => {
+	test('shows the answer to its question, also after a reload', async () => {
 		stage.play([call('q1', 'ask', { question: 'For which day?' })], [text('Friday it is.')]);
 		await say('Book a table.');
 		await sees('.question', 'For which day?');
@@ -223,7 +223,7 @@ describe('a call that has to be allowed', () => {
 		}
 	});
 
-	test('reports a failure with a reason in place of a result, also in the inbox', async () => {
+	test('can be marked as failed, with a reason instead of a result, also in the inbox', async () => {
 		stage.play([call('s1', 'survey', { place: 'Bergen' })], [text('So be it.')]);
 		await say('Who comes?');
 		await sees('.open-call', 'survey');
@@ -238,7 +238,7 @@ describe('a call that has to be allowed', () => {
 		expect(await readShown('survey')).toMatchObject({ state: 'failed', result: 'nobody answered' });
 	});
 
-	test('has a field for each argument, or JSON, and sends only changed arguments', async () => {
+	test('has a field for each argument, and sends the arguments only if a person has changed them', async () => {
 		const input = { to: 'ada@example.com', body: 'Dear Ada,\n\nit is ready.', copies: ['bob'], when: null };
 		const sent = stage.play(
 			[call('m1', 'mail', input)],
@@ -284,7 +284,7 @@ describe('a call that has to be allowed', () => {
 		expect((await readShown('mail')).result).toContain('eve@example.com');
 	});
 
-	test('shows the result from a person at its call, also after a reload', async () => {
+	test('shows the result that a person entered, also after a reload', async () => {
 		stage.play([call('l1', 'locate')], [text('In Oslo, then.')]);
 		await say('Where am I?');
 		await sees('.open-call', 'locate');
@@ -316,7 +316,7 @@ describe('a late answer', () => {
 		forgive(409);
 	});
 
-	test('is refused if it is an approval: it decides no other call, and the page shows the calls that wait now', async () => {
+	test('that is an approval decides no other call, and the page shows the calls that wait now', async () => {
 		const small = call('p1', 'pay', { amount: 5 });
 		const sent = stage.play([small], [call('p1', 'pay', { amount: 5_000 })], [text('Then not.')]);
 		await say('Pay.');
@@ -333,7 +333,7 @@ describe('a late answer', () => {
 		expect(JSON.stringify(sent)).not.toContain('payment');
 	});
 
-	test('stays in the box if it is a text, and answers no other question', async () => {
+	test('that is a text stays in the box, and answers no other question', async () => {
 		const day = call('q1', 'ask', { question: 'For which day?' });
 		const sent = stage.play([day], [call('q2', 'ask', { question: 'At what time?' })], [text('Booked.')]);
 		await say('Book a table.');
@@ -351,7 +351,7 @@ describe('a late answer', () => {
 		expect(sent[2]?.at(-1)).toMatchObject({ role: 'tool', content: 'At eight' });
 	});
 
-	test('is refused if it is an approval for a child: it decides no other call of the child', async () => {
+	test('that is an approval for a child decides no other call of the child', async () => {
 		const turns = [5, 5_000].map((amount) => [call('p1', 'pay', { amount })]);
 		const sent = stage.play(
 			[call('d1', 'desk', { task: 'Pay it.' })],
@@ -407,7 +407,7 @@ test('shows the stack of a local tool error, folded, until the page is reloaded'
 });
 
 describe('a run', () => {
-	test('continues a failed run by a button, also after a reload, and copies its answer', async () => {
+	test('can be continued after a failure and a reload, and its answer can be copied', async () => {
 		stage.play([{ type: 'fail', message: 'No model today.' }]);
 		await say('Hello?');
 		await sees('.run .failure', 'No model today.');
@@ -457,7 +457,7 @@ describe('a message while a call waits', () => {
 		await sees('.prose', 'You are welcome.');
 	});
 
-	test('keeps a message in the box that the server refuses for a call of another window', async () => {
+	test('keeps the message in the box if the server refuses it because of a call from another window', async () => {
 		stage.play([text('Hello.')], [call('p1', 'pay', { amount: 9 })], [text('Paid.')]);
 		await say('Hi.');
 		await sees('.prose', 'Hello.');
@@ -486,7 +486,7 @@ describe('a message while a call waits', () => {
 describe('a message during a run', () => {
 	const waits = (words: string) => page.locator('#waiting li', { hasText: words });
 
-	test('queues a message by Enter, removes a queued message, and answers the others in their own runs', async () => {
+	test('is queued by Enter, can be removed, and is answered in a run of its own', async () => {
 		const { turn, end } = openTurn(text('Done.'));
 		const sent = stage.play(turn, [text('Two.')], [text('Four.')]);
 		await say('First');
@@ -518,7 +518,7 @@ describe('a message during a run', () => {
 		expect(await readTexts('.message, .prose')).toEqual(shown);
 	});
 
-	test('steers the run by Ctrl+Enter, and shows the message where the run read it, also after a reload', async () => {
+	test('steers the run by Ctrl+Enter, and appears where the run read it, also after a reload', async () => {
 		const { turn, end } = openTurn(call('a1', 'add', { x: 1, y: 2 }));
 		const last = openTurn(text('Trois.'));
 		const sent = stage.play(turn, last.turn);
@@ -540,7 +540,7 @@ describe('a message during a run', () => {
 		expect(await readTexts('.message, .prose')).toEqual(shown);
 	});
 
-	test('returns a queued message to the box when the run is stopped', async () => {
+	test('returns to the box when the run is stopped', async () => {
 		const { turn } = openTurn();
 		stage.play(turn);
 		await say('First');
@@ -553,7 +553,7 @@ describe('a message during a run', () => {
 		expect(await page.locator('#waiting').isVisible()).toBe(false);
 	});
 
-	test('keeps a message in the conversation that is removed after a run has read it', async () => {
+	test('stays in the conversation if it is removed after a run has read it', async () => {
 		const { turn, end } = openTurn(text('Done.'));
 		stage.play(turn, [text('Two.')]);
 		await say('First');
@@ -568,7 +568,7 @@ describe('a message during a run', () => {
 		expect(await readTexts('.message')).toEqual(['You: First', 'You: Second']);
 	});
 
-	test('shows a message that leaves the queue before the page reads its run', async () => {
+	test('appears in the conversation even if it leaves the queue before the page reads its run', async () => {
 		const { turn, end } = openTurn(text('Done.'));
 		stage.play(turn, [text('Two.')], [text('Three.')]);
 		await say('First');
@@ -590,7 +590,7 @@ describe('a message during a run', () => {
 });
 
 describe('a message that is sent again', () => {
-	test('replaces a message by an edited message, also after a reload and for the model', async () => {
+	test('replaces the original message if it is edited, also after a reload and for the model', async () => {
 		const sent = stage.play([text('Of the sea.')], [text('Deep.')], [text('Of the hills.')]);
 		await say('A poem of the sea');
 		await sees('.prose', 'Of the sea.');
@@ -619,7 +619,7 @@ describe('a message that is sent again', () => {
 		await shoot('edited');
 	});
 
-	test('shows the conflict during a run, and keeps the new words', async () => {
+	test('is refused with a conflict during a run, and keeps its new words', async () => {
 		const { turn, end } = openTurn();
 		stage.play(turn, [text('Two.')]);
 		await say('First');
@@ -636,7 +636,7 @@ describe('a message that is sent again', () => {
 		expect(await readTexts('.message, .prose')).toEqual(['You: Better words', 'Two.']);
 	});
 
-	test('replaces the answer when the same message is sent again', async () => {
+	test('replaces the answer if it is unchanged', async () => {
 		const sent = stage.play([text('Heads.')], [text('Tails.')]);
 		await say('Toss a coin');
 		await sees('.prose', 'Heads.');
@@ -740,7 +740,7 @@ describe('files', () => {
 	);
 	const csv = { name: 'prices.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') };
 
-	test('picks, previews, removes and sends files', async () => {
+	test('can be picked, previewed, removed and sent', async () => {
 		const sent = stage.play([text('Seen.')]);
 		const chooser = page.waitForEvent('filechooser');
 		await page.getByRole('button', { name: 'Attach files' }).press('Enter');
@@ -772,7 +772,7 @@ describe('files', () => {
 		await shoot('files-sent');
 	});
 
-	test('sends files without a text', async () => {
+	test('can be sent without a text', async () => {
 		stage.play([text('A table.')]);
 		await page.setInputFiles('#picker', csv);
 		await sees('#files .file', 'prices.csv');
@@ -811,7 +811,7 @@ describe('files', () => {
 		expect(JSON.stringify(sent[0]?.at(-1))).toContain('text/plain');
 	});
 
-	test('refuses files that are too large or too many before a request', async () => {
+	test('are refused before a request if they are too large or too many', async () => {
 		const large = { name: 'film.mp4', mimeType: 'video/mp4', buffer: Buffer.alloc(2_800_001) };
 		await page.setInputFiles('#picker', [large, csv]);
 		await sees('#files .file', 'prices.csv');
@@ -827,7 +827,7 @@ describe('files', () => {
 		expect(await page.locator('#files .file').count()).toBe(16);
 	});
 
-	test('sends the largest allowed message', async () => {
+	test('can be sent in a message of the largest allowed size', async () => {
 		stage.play([text('Large.')]);
 		await page.setInputFiles('#picker', { name: 'large.bin', mimeType: '', buffer: Buffer.alloc(2_800_000, 'a') });
 		await sees('#files .file', 'large.bin');
@@ -835,7 +835,7 @@ describe('files', () => {
 		await sees('.prose', 'Large.');
 	});
 
-	test('keeps the files and the text of a refused message', async () => {
+	test('stay in the box with the text if the message is refused', async () => {
 		await page.route('**/messages', (route) =>
 			route.fulfill({ status: 400, json: { error: { code: 'invalid_request', message: 'attachments.0.type: no.' } } }),
 		);
@@ -849,7 +849,7 @@ describe('files', () => {
 	});
 });
 
-test.each(['light', 'dark'] as const)('the page fits 420 pixels in the %s theme', async (colorScheme) => {
+test.each(['light', 'dark'] as const)('the page fits a width of 420 pixels in the %s theme', async (colorScheme) => {
 	await page.emulateMedia({ colorScheme });
 	await page.setViewportSize({ width: 420, height: 760 });
 	await shoot(`empty-${colorScheme}`);
@@ -868,7 +868,7 @@ test.each(['light', 'dark'] as const)('the page fits 420 pixels in the %s theme'
 	expect(width).toBeLessThanOrEqual(420);
 });
 
-test('a phone shows the buttons of a decision in a row, its head on a line, and a large retry button', async () => {
+test('a phone shows decision buttons in a row, a card head on one line, and a large retry button', async () => {
 	const readTop = async (selector: string) => (await page.locator(selector).last().boundingBox())?.y;
 	await page.setViewportSize({ width: 390, height: 760 });
 	stage.play([call('p1', 'pay', { amount: 41 })]);
@@ -891,7 +891,7 @@ test('a phone shows the buttons of a decision in a row, its head on a line, and 
 	expect(height).toBeGreaterThanOrEqual(32);
 });
 
-test('queued messages, result fields and the message editor fit 390 pixels', async () => {
+test('queued messages, result fields and the message editor fit a width of 390 pixels', async () => {
 	const readWidth = () => page.evaluate(() => document.documentElement.scrollWidth);
 	await page.emulateMedia({ colorScheme: 'dark' });
 	await page.setViewportSize({ width: 390, height: 760 });
