@@ -8,7 +8,7 @@ const blocks = (names: string, marked: readonly number[] = [], keepsMs = 5 * min
 	[...names].map((name, at) => ({ text: name.repeat(4_000), ...(marked.includes(at) && { keepsMs }) }));
 
 describe('the cache with marks', () => {
-	test('writes up to the last mark, and can read that until its time is over; each use restarts the time', () => {
+	test('stores a prompt up to its last mark until it expires, and each read restarts the time', () => {
 		const cache = createMarkedCache();
 		expect(cache(blocks('abcd', [2]), 0)).toEqual({ input: 4_000, read: 0, written: 3_000, writtenForHour: 0 });
 		expect(cache(blocks('abcde', [2]), 4 * minute)).toMatchObject({ read: 3_000, written: 0 });
@@ -22,7 +22,7 @@ describe('the cache with marks', () => {
 		expect(cache(blocks('abcd', [3], hour), 59 * minute)).toMatchObject({ read: 3_000, written: 1_000 });
 	});
 
-	test('reads nothing after a change, and no beginning shorter than 1,024 tokens', () => {
+	test('reads neither a changed prompt nor a prefix shorter than 1,024 tokens', () => {
 		const cache = createMarkedCache();
 		cache(blocks('abc', [0, 2]), 0);
 		expect(cache(blocks('abx', [2]), 1)).toMatchObject({ read: 0 });
@@ -39,8 +39,8 @@ describe('the cache with marks', () => {
 	});
 });
 
-describe('the cache of a common beginning', () => {
-	test('reads whole steps of 128 tokens above a minimum, until its time is over', () => {
+describe('the cache of common prefixes', () => {
+	test('reads a multiple of 128 tokens above a minimum, until the entry expires', () => {
 		const cache = createPrefixCache();
 		expect(cache(blocks('ab'), 0)).toMatchObject({ input: 2_000, read: 0 });
 		expect(cache(blocks('abc'), minute)).toMatchObject({ read: 1_920, written: 0 });

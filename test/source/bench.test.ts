@@ -23,7 +23,7 @@ async function read(events: readonly object[], end = ''): Promise<number> {
 	return delaysMs.length;
 }
 
-test('the bench reads a run to its end, with every piece of its text', async () => {
+test('the bench reads a run to its end, with every piece of the text', async () => {
 	expect(await read(whole)).toBe(4);
 });
 

@@ -31,7 +31,7 @@ test.each(pages)('the paths that %s names exist', (page) => {
 	expect(missing).toEqual([]);
 });
 
-test('the tree of CONTRIBUTING has the folders of src, and no others', () => {
+test('the tree in CONTRIBUTING lists exactly the folders of src', () => {
 	const folders: string[] = [];
 	const path: string[] = [];
 	const tree = read('CONTRIBUTING.md').matchAll(/^( {4,})([\w./-]+)(?= {2}|$)/gm);
@@ -45,7 +45,7 @@ test('the tree of CONTRIBUTING has the folders of src, and no others', () => {
 	expect([...folders].sort()).toEqual(rooms.sort());
 });
 
-test('a section that a comment points to exists', () => {
+test('every section that a comment refers to exists', () => {
 	const headings = new Map(
 		pages.map((page) => [page, [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading)]),
 	);
@@ -84,7 +84,7 @@ test('README links to every page', () => {
 	expect([...new Set(linked)].sort()).toEqual(globSync('docs/*.md', { cwd: root }).sort());
 });
 
-test('docs/api.md lists the status of every code', () => {
+test('docs/api.md lists the status of every error code', () => {
 	const statuses = [...read('src/core/base/errors.ts').matchAll(/^\t(\w+): (\d{3}),$/gm)];
 	const rows = [...read('docs/api.md').matchAll(/^\| ((?:`\d{3}`(?:, )?)+) \| (.*?) \|/gm)];
 	const named = new Map(
@@ -107,7 +107,7 @@ test('docs/environment.md lists every variable', () => {
 	expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
 
-test('docs/webhooks.md lists every source', () => {
+test('docs/webhooks.md lists every source of webhooks', () => {
 	const page = read('docs/webhooks.md');
 	expect(sourceNames.filter((name) => !page.includes(`| \`${name}\``))).toEqual([]);
 });
@@ -131,7 +131,7 @@ test.each([
 	['src/cloudflare/runlet/options.ts', 'RunletOptions', 'docs/own-worker.md'],
 	['src/core/tool/tool.ts', 'ToolContext', 'docs/tools.md'],
 	['src/core/tool/tool.ts', 'Tool', 'docs/tools.md'],
-])('%s: every field of %s is in %s', (file, name, page) => {
+])('%s: every field of %s is documented in %s', (file, name, page) => {
 	const fields = listFields(file, name);
 	expect(fields.length).toBeGreaterThan(4);
 	const text = read(page);

@@ -19,7 +19,7 @@ function check(file: string, specifier: string, form = `export * from '${specifi
 	return findViolations(project);
 }
 
-test('src keeps the rules of its layers', () => {
+test('src follows the rules of its layers', () => {
 	expect(findViolations(resolve(import.meta.dirname, '../..'))).toEqual([]);
 });
 
@@ -62,7 +62,7 @@ test.each([
 	['cloudflare/routes/app.ts', '../../worker.ts'],
 	['core/tool/fn.ts', '../../../package.json'],
 	['cloudflare/log.ts', '../../package.json'],
-])('%s may not import %s', (file, specifier) => {
+])('%s must not import %s', (file, specifier) => {
 	expect(check(file, specifier)).toEqual([expect.stringContaining(`src/${file}: imports ${specifier}: `)]);
 });
 
@@ -82,7 +82,7 @@ test.each([
 	['worker.ts', './agents/index.ts'],
 	['worker.ts', 'runlet/cloudflare'],
 	['agents/mine.ts', 'runlet'],
-])('%s may import %s', (file, specifier) => {
+])('%s is allowed to import %s', (file, specifier) => {
 	expect(check(file, specifier)).toEqual([]);
 });
 
@@ -94,7 +94,7 @@ test.each([
 	["import { a } from '../cloudflare/wire/event.ts';", 1],
 	["import { type A } from '../cloudflare/wire/event.ts';", 1],
 	["import type { B } from './b.ts';\nimport '../cloudflare/wire/event.ts';", 1],
-])('the client may import types of the wire, but no code: %s', (form, count) => {
+])('the client is allowed to import types of the wire, but no code: %s', (form, count) => {
 	expect(check('client/index.ts', '', form)).toHaveLength(count);
 });
 
@@ -102,13 +102,13 @@ test.each([
 	['core/tool/fn.ts', 'runlet'],
 	['cloudflare/agent/define.ts', 'runlet/chat'],
 	['page/app.ts', 'runlet/client'],
-])('%s has an import that names no part of the package: %s', (file, name) => {
+])('%s must import by a path in src, not by the package name %s', (file, name) => {
 	expect(check(file, name, `import {\n\ta,\n} from '${name}';`)).toEqual([
 		`src/${file}: imports ${name}: write its path in src.`,
 	]);
 });
 
-test('refuses a file and a folder without a module', () => {
+test('refuses a file and a folder that belong to no module', () => {
 	expect(check('helper.ts', './cloudflare/routes/operation.ts')).toEqual([
 		expect.stringContaining('src/helper.ts: has no module'),
 	]);
@@ -128,11 +128,11 @@ test.each([
 	'const late = await import(`../../session/object.ts`);',
 	"type Late = typeof import('../../session/object.ts');",
 	'export { a } from "../../session/object.ts";',
-])('an import is seen in each of its forms: %s', (form) => {
+])('an import is recognized in each of its forms: %s', (form) => {
 	expect(check('cloudflare/objects/ledger/one.ts', '../../session/object.ts', form)).toHaveLength(1);
 });
 
-test('only routes and compat create responses; objects return values and streams', () => {
+test('the folders agent, config, objects, rpc and session create no Response', () => {
 	const source = resolve(import.meta.dirname, '../../src/cloudflare');
 	const files = globSync('{agent,config,objects,rpc,session}/**/*.ts', { cwd: source });
 	expect(files.length).toBeGreaterThan(50);

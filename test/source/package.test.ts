@@ -21,7 +21,7 @@ function read(file: string): unknown {
 	return JSON.parse(readFileSync(file, 'utf8'));
 }
 
-test('each part of the package has the same name in the sources, and is built from these sources', () => {
+test('each entry of the package has the same name in the sources, and is built from them', () => {
 	const parts = Object.entries(manifest.exports).filter(([, to]) => typeof to !== 'string');
 	const sources = [...listSources()].map(([name, path]) => {
 		const built = relative(join(root, 'src'), path).replace(/\.ts$/, '');
@@ -31,7 +31,7 @@ test('each part of the package has the same name in the sources, and is built fr
 	expect(Object.fromEntries(parts)).toEqual(Object.fromEntries(sources));
 });
 
-test('the package is built, and its types are checked, before it is packed', () => {
+test('the package is built before it is packed', () => {
 	expect(manifest.scripts).toMatchObject({ prepack: 'npm run build', build: 'node scripts/build.ts' });
 });
 
@@ -68,7 +68,7 @@ test('the Worker reports the version of the package', () => {
 	expect(version).toBe(manifest.version);
 });
 
-test('the docs name the version of Wrangler that the package is tested with', () => {
+test('the docs name the tested version of Wrangler', () => {
 	const docs = readFileSync(join(root, 'docs/own-worker.md'), 'utf8');
 	expect(docs).toContain(`wrangler@${manifest.devDependencies.wrangler}`);
 });

@@ -58,7 +58,7 @@ function useFolder(): string {
 
 // For each error V8 finds the place of every function on the stack. For the module's own code it has to parse
 // the whole module again, which takes a quarter of a cold start.
-test('creates no error while the modules of the Worker load', async () => {
+test('the Worker creates no Error object while its modules load', async () => {
 	const file = join(useFolder(), 'worker.mjs');
 	await bundle("export { default } from './src/worker.ts';", file);
 	expect(listErrors(file)).toEqual([]);

@@ -25,7 +25,7 @@ async function replace(path: string, text: string): Promise<void> {
 	await rename(`${path}.new`, path);
 }
 
-test('reports each save of a file that is replaced twice and then written in place', async () => {
+test('the watcher reports each save of a file that is replaced twice and then written in place', async () => {
 	const { path, expectRead } = await createWatched('tone/SKILL.md');
 	for (const text of ['one\n', 'two\n']) {
 		await replace(path, text);
@@ -37,7 +37,7 @@ test('reports each save of a file that is replaced twice and then written in pla
 	await expectRead('two\nthree\nfour\n');
 });
 
-test('reports saves of a file whose folder was deleted and created again', async () => {
+test('the watcher reports saves of a file whose folder was deleted and created again', async () => {
 	const { path, expectRead } = await createWatched('tone/SKILL.md');
 	await rename(dirname(path), `${dirname(path)}.old`);
 	await mkdir(dirname(path));
