@@ -53,7 +53,7 @@ test('a test of an agent needs only ten lines', async () => {
 });
 
 describe('a session in memory', () => {
-	test('has files for its tools', async () => {
+	test('has a workspace for its tools', async () => {
 		const tools = Object.values(toolbox.withFiles(toolbox.basic()));
 		const clerk = defineAgent({ name: 'clerk', description: 'Files things.', model: 'demo', tools });
 		const session = createTestSession(clerk, {
@@ -105,7 +105,7 @@ describe('a session in memory', () => {
 		]);
 	});
 
-	test('answers a question by the next message, without a second call', async () => {
+	test('takes the next message as the answer to a question, without a second call', async () => {
 		const session = createTestSession(desk, { script: [callTool('ask'), 'That one, then.'] });
 		expect(await session.send('Find it.')).toMatchObject({
 			status: 'awaiting_user',
@@ -115,7 +115,7 @@ describe('a session in memory', () => {
 		expect(session.messages[2]).toMatchObject({ role: 'tool', content: 'The red one.' });
 	});
 
-	test('begins with the given state, and accepts parts', async () => {
+	test('begins with the given state, and stores the parts of a tool result', async () => {
 		const session = createTestSession(desk, { script: [callTool('draw'), 'Look.'], state: { last: 'B-2' } });
 		const { messages } = await session.send('Draw.');
 		expect(messages[2]).toMatchObject({ parts: [chat.imagePart('aGk=', 'image/png')] });

@@ -30,7 +30,7 @@ const chief = defineAgent({ name: 'chief', description: 'Leads.', tools: [agentT
 describe('an agent with memory', () => {
 	const keeper = defineAgent({ name: 'keeper', description: 'Keeps.', memory: true, tools: [read] });
 
-	test('stores memories with its tools, and recalls a fitting memory once', async () => {
+	test('stores memories with its tools, and recalls a relevant memory once', async () => {
 		const session = createTestSession(keeper, {
 			script: [
 				callTool('remember', { path: 'food.md', text: 'Likes apples.' }),
@@ -125,7 +125,7 @@ describe('the people of a session', () => {
 		return session;
 	};
 
-	test('may decide only if their role and the approvers of the agent allow it; otherwise the call keeps waiting', async () => {
+	test('can decide a call only if their role and the approvers of the agent allow it', async () => {
 		const session = await start(3);
 		const [call] = session.pending;
 		const answers = [{ id: call?.id ?? '', approve: true }];
@@ -140,7 +140,7 @@ describe('the people of a session', () => {
 		await expect(refused).rejects.toMatchObject({ code: 'forbidden' });
 	});
 
-	test('are known to tools: context.askedBy is the person who wrote the message', async () => {
+	test('are known to tools, and context.askedBy is the person who wrote the message', async () => {
 		const who = tool.define({
 			name: 'who',
 			description: 'Says who asks.',
@@ -174,7 +174,7 @@ test('tools of a fake MCP server have the names, the approvals and the limits of
 	);
 });
 
-test('a schedule wakes the agent at once in a test, with its text or with the text that its function returns', async () => {
+test('a schedule wakes the agent at once in a test, with its text or the text from its function', async () => {
 	const agent = defineAgent({
 		name: 'digest',
 		description: 'Sums up.',
@@ -191,7 +191,7 @@ test('a schedule wakes the agent at once in a test, with its text or with the te
 	await expect(session.wake('noon')).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('reads the skills of a folder with their files, and reports unpublishable skills', async () => {
+test('readSkills reads the skills of a folder with their files, and refuses invalid skills', async () => {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-skills-'));
 	onTestFinished(() => rm(folder, { recursive: true }));
 	await mkdir(join(folder, 'tone/references'), { recursive: true });
