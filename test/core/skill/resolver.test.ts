@@ -86,7 +86,7 @@ const published = skill.searchableResolver(
 	{ alwaysOn: ['tone', 'law'] },
 );
 
-test('a joined resolver takes a skill with a duplicate name from the earlier resolver', async () => {
+test('a joined resolver uses the earlier resolver for a skill that two resolvers have', async () => {
 	const joined = joinResolvers([own, published]);
 	expect((await joined.listFn(context)).map(({ name, description }) => [name, description])).toEqual([
 		['tone', 'Ours.'],
@@ -102,7 +102,7 @@ test('a joined resolver can search if one of its resolvers can search', async ()
 	expect(joinResolvers([own]).searchFn).toBeUndefined();
 });
 
-test('a joined resolver adds up the unlisted skills of its resolvers', async () => {
+test('a joined resolver adds up the numbers of unlisted skills of its resolvers', async () => {
 	const counting = (more: number) => ({ ...published, moreFn: () => more });
 	expect(await joinResolvers([own, counting(2), counting(3)]).moreFn?.(context)).toBe(5);
 	expect(joinResolvers([own, published]).moreFn).toBeUndefined();
@@ -200,7 +200,7 @@ describe('searchSkillsOf', () => {
 		);
 	});
 
-	test('returns at most limit skills, without any other change', () => {
+	test('cuts the list of results at limit, and changes nothing else', () => {
 		fc.assert(
 			fc.property(skills, query, fc.nat(30), (all, needle, limit) => {
 				const whole = skill.searchSkillsOf(all, needle, { limit: 1_000 });

@@ -134,7 +134,7 @@ test('asks a person if needsApproval rejects, but asks nobody if needsApproval r
 });
 
 test.each([[[undefined]], [[null]], [[5]], [['own']], [[[]]], [undefined], [null], ['own'], [own(undefined)]])(
-	'forAgent(%j) is invalid_tool',
+	'forAgent(%j) throws invalid_tool',
 	(entries) => {
 		expect(refusal(() => Reflect.apply(tool.forAgent, undefined, [entries]))).toBeInstanceOf(RunletError);
 		expect(refusal(() => Reflect.apply(tool.forAgent, undefined, [entries])).code).toBe('invalid_tool');

@@ -82,7 +82,7 @@ describe('the arguments of a tool are copies', () => {
 		expect(outputs).toEqual([input()]);
 	});
 
-	test('the handler gets the object that readArgs returns, and not a copy', async () => {
+	test('only an object that readArgs returns reaches the handler without a copy', async () => {
 		const { outputs } = await played({
 			readArgs: () => new URL('https://example.com/'),
 			fn: (url) => url instanceof URL,
@@ -135,7 +135,7 @@ describe('a result is stored as JSON.stringify writes it', () => {
 			}
 		})(),
 	};
-	test.each(Object.entries(given))('%s, returned or passed to halt', async (_, value) => {
+	test.each(Object.entries(given))('%s, whether returned or passed to halt', async (_, value) => {
 		const { outputs } = await played({ fn: () => value });
 		expect(outputs).toEqual([JSON.parse(JSON.stringify(value))]);
 		const halted = await played({ fn: () => halt('enough', value) });

@@ -86,7 +86,7 @@ describe('attach', () => {
 		expect(notes).toEqual(['asked']);
 	});
 
-	test('returns a tool without a handler if it gets no handler for the tool', () => {
+	test('leaves a tool without a handler if no handler has its name', () => {
 		expect(tool.attach([full])[0]?.fn).toBeUndefined();
 	});
 

@@ -71,7 +71,7 @@ describe('findByName', () => {
 	});
 
 	test.each(['nothing', '', '__proto__', 'constructor', 'length'])(
-		'gives undefined where none matches (%j)',
+		'returns undefined if no tool matches (%j)',
 		(name) => {
 			expect(tool.findByName(tool.forAgent([weather]), name)).toBeUndefined();
 		},

@@ -84,7 +84,7 @@ describe('dispatch', () => {
 		expect(await dispatch('greet', { name: null })).toMatchObject({ isError: true });
 	});
 
-	test('an unknown tool is an error that lists the tools', async () => {
+	test('the error for an unknown tool lists the known tools', async () => {
 		const result = await dispatch('sing', {});
 		expect(result).toMatchObject({ id: 'call_1', isError: true });
 		expect(result.output).toContain('sing');
@@ -179,7 +179,7 @@ describe('dispatch', () => {
 });
 
 describe('isAvailable', () => {
-	test('keeps an unavailable tool from running and from the list in the error', async () => {
+	test('hides an unavailable tool from calls and from the list of known tools', async () => {
 		const hidden = record(() => 'ran', { name: 'hidden', isAvailable: () => false });
 		const result = await dispatch('hidden', {}, [...tools, hidden]);
 		expect(result).toMatchObject({ isError: true });
@@ -239,7 +239,7 @@ describe('a tool with passInput', () => {
 
 describe('a tool may have parameters with names of an object prototype', () => {
 	test.each(['__proto__', 'constructor', 'toString'])(
-		'a parameter named %s gets its argument, or nothing',
+		'a parameter named %s gets its argument, or undefined',
 		async (key) => {
 			const own = fn({ name: 'own', params: [[key, v.optional(v.string())]] }, (value) => value ?? 'none');
 			const ask = (json: string) => dispatch('own', JSON.parse(json), tool.forAgent([own]));

@@ -186,7 +186,7 @@ describe('any Standard Schema with JSON Schema', () => {
 	});
 });
 
-test('the error for a scalar of ArkType begins with the name of the parameter', async () => {
+test('an ArkType error for a scalar parameter begins with the name of the parameter', async () => {
 	const half = fn({ name: 'half', params: [['x', type('number')]] }, (x) => x / 2);
 	const { output } = await tool.dispatch([tool.fromFn(half)], { id: 'c', name: 'half', input: { x: 'one' } });
 	expect(output).toMatch(/^x: must be a number/);

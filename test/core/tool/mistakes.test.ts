@@ -10,7 +10,7 @@ test('refuses an inputSchema that describes no object, and names the tool', () =
 	}
 });
 
-test('accepts an inputSchema that is empty, a reference, a union or nullable', () => {
+test('accepts an inputSchema that is empty, nullable, a union or a reference', () => {
 	for (const inputSchema of [
 		{},
 		{ type: ['object', 'null'] },
@@ -21,7 +21,7 @@ test('accepts an inputSchema that is empty, a reference, a union or nullable', (
 	}
 });
 
-test('names the remedy for a run without a model, or for a provider function that was not called', async () => {
+test('names the remedy if a run has no model, or if a provider function was not called', async () => {
 	const messages = [chat.userMessage('hi')];
 	await expect(chat.run({ model: '' }, messages).result).rejects.toMatchObject({
 		code: 'invalid_request',

@@ -82,7 +82,7 @@ describe('manual tools', () => {
 		});
 	});
 
-	test("are all tools in the mode 'manual', so the run stops before any tool runs", async () => {
+	test("include every tool in the mode 'manual', so the run stops before any tool runs", async () => {
 		const ran: string[] = [];
 		const tools = ['a', 'b'].map((name) => record(name, () => ran.push(name)));
 		const result = await run([call('c1', 'a'), call('c2', 'b')], { tools, mode: 'manual' }).result;

@@ -27,7 +27,7 @@ function close(a: number, b: number): boolean {
 }
 
 describe('calculate', () => {
-	test('has the same results as JavaScript for operators that JavaScript has too', () => {
+	test('gives the same results as JavaScript for the operators that both have', () => {
 		fc.assert(
 			fc.property(sum, (expression) => {
 				fc.pre(expression.length <= 900);
@@ -132,7 +132,7 @@ describe('calculate', () => {
 	});
 
 	test.each(['process', 'constructor', 'alert(1)', '1;2', '[1]', '"a"', '1 == 1', '`1`', 'Infinity', '0x10'])(
-		'it is no eval: %s is refused',
+		'does not evaluate JavaScript: %s is refused',
 		(code) => {
 			expect(refusal(() => calculate(code)).code).toBe('invalid_argument');
 		},
@@ -143,7 +143,7 @@ describe('calculate', () => {
 			expect(refusal(() => calculate(open.repeat(50_000))).message).toContain('200 deep');
 	});
 
-	test('returns a number or throws an error with an explanation for any text', () => {
+	test('for any text, returns a number or throws an error that explains the mistake', () => {
 		fc.assert(
 			fc.property(fc.string({ unit: fc.constantFrom(...'0123456789.+-*/%^() e'), maxLength: 30 }), (text) => {
 				try {

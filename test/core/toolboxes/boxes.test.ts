@@ -46,7 +46,7 @@ describe('the boxes', () => {
 	});
 
 	test.each(['withTask', 'withWeb', 'withFiles', 'withCoding'] as const)(
-		'%s keeps the tools of the box, and leaves the box alone',
+		'%s keeps the tools of the given box, and does not change that box',
 		(name) => {
 			const box = toolbox.build([own]);
 			expect(toolbox[name](box)).toMatchObject({ own: { name: 'own' } });

@@ -246,7 +246,7 @@ describe('tools that change files', () => {
 			{ changed: [{ path: 'a', kind: 'changed' }] },
 		],
 	])(
-		'%s that runs again after a crash changes nothing twice, and gives the first result',
+		'%s that runs again after a crash repeats none of its changes, and returns the first result',
 		async (name, args, result) => {
 			const files = workspace.inMemory({ a: 'one' });
 			// The store recognizes the call, like a store that outlives the process.

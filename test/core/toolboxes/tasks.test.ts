@@ -70,7 +70,7 @@ describe('task lists', () => {
 		}
 	});
 
-	test('are kept for one run only if there is neither a workspace nor a state', async () => {
+	test('are kept for a single run if there is neither a workspace nor a state', async () => {
 		const { result } = await finish(
 			[
 				calling({ id: 'a', name: 'create_task_list', input: { title: 'Here' } }),

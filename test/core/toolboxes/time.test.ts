@@ -36,7 +36,7 @@ describe('get_time', () => {
 	});
 
 	test.each(['Mars/Olympus', '', 'Paris, France'])(
-		'a zone that does not exist is an error with an example (%j)',
+		'the error for a zone that does not exist contains an example (%j)',
 		async (timeZone) => {
 			const result = await ask({ timeZone });
 			expect(result).toMatchObject({ isError: true, output: expect.stringMatching(/^timeZone: .*Europe\/Paris/) });

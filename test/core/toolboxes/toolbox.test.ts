@@ -88,7 +88,7 @@ describe('perform', () => {
 	});
 
 	test.each([{ from: 'a' }, { from: 'a', to: '' }, { from: 'a', to: null }, { from: 'a', to: undefined }])(
-		'fails with missing_argument, by name: %j',
+		'fails with missing_argument and the name of the argument: %j',
 		async (args) => {
 			const outcome = await toolbox.perform('rename', args, box);
 			expect(outcome).toMatchObject({

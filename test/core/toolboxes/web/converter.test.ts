@@ -87,7 +87,7 @@ describe('a page as markdown', () => {
 		);
 	});
 
-	test('has entities decoded exactly once', () => {
+	test('decodes entities exactly once', () => {
 		expect(read('&eacute;&amp;lt;&#x1F600;&#0;&notit; &copy 2 &bogus;')).toBe('é&lt;😀\ufffd¬it; © 2 &bogus;');
 	});
 
@@ -114,7 +114,7 @@ describe('a page as markdown', () => {
 		expect(read('<nav><a href=/a>Only</a></nav>')).toBe('[Only](https://a.example/a)');
 	});
 
-	test('has a title, which is its first title as one line of at most 300 characters', () => {
+	test('takes its title from the first title of the document, as one line of at most 300 characters', () => {
 		const { title } = readPage(`<svg><title>no</title></svg><title> A\n &amp; B </title><title>C</title>`);
 		expect(title).toBe('A & B');
 		expect(readPage(`<title>${'x'.repeat(5_000)}</title>`).title).toHaveLength(300);

@@ -87,7 +87,7 @@ describe('web_fetch', () => {
 		});
 	});
 
-	test.each([404, 410, 401, 403, 429, 418, 500, 503])('fails for status %i with a remedy', async (status) => {
+	test.each([404, 410, 401, 403, 429, 418, 500, 503])('names a remedy in the error for status %i', async (status) => {
 		const { fail } = callWeb({ 'https://a.example/': new Response('secret page', { status }) });
 		const message = await fail('https://a.example/');
 		expect(message).toMatch(new RegExp(`^url: https://a\\.example/ answered with status ${status}\\. [A-Z].*\\.$`));
