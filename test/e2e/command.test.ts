@@ -20,7 +20,7 @@ function run(cwd: string, args: readonly string[], version = process.versions.no
 	return spawnSync(process.execPath, ['--import', pretend, bin, ...args], { cwd, encoding: 'utf8' });
 }
 
-test.each(['20.11.0', '22.14.0'])('uses the Node of the project if Node %s is too old for Wrangler', (version) => {
+test.each(['20.11.0', '22.14.0'])('runlet uses the Node of the project if Node %s is too old', (version) => {
 	expect(run(root, ['--version'], version)).toMatchObject({
 		status: 0,
 		stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),

@@ -171,7 +171,7 @@ test('restarts Wrangler when a file is saved during a first build that then fail
 	await expectLast();
 });
 
-test('repeats a failed build only after a file is saved that the build has not read', async () => {
+test('repeats a failed build only if a file was saved after the start of the build', async () => {
 	const { server, mistake, ending, expectLast } = await startServer('fail');
 	const wrangler = children.at(-1);
 	const before = children.length;

@@ -114,7 +114,7 @@ async function deliver(): Promise<readonly [status: string | undefined, body: v.
 }
 
 // This test comes before the test of all requests, which posts the same event again.
-test('triage answers the event of docs/webhooks.md once', async () => {
+test('the agent triage answers the event of docs/webhooks.md once', async () => {
 	const [status, body] = await deliver();
 	expect(status).toBe('202');
 	const events = await (await fetch(`${runlet.url}/v1/sessions/${body.sessionId}/events`)).text();

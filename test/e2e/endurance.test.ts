@@ -53,7 +53,7 @@ test('expensive calls of one tenant end, and no request of another tenant fails'
 );
 
 test(
-	'an owner with ten times too many requests gets the capacity of its ledger, and immediate refusals',
+	'an owner with ten times too many requests is served at capacity, and the rest is refused at once',
 	{
 		timeout,
 	},

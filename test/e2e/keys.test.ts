@@ -77,7 +77,7 @@ describe('npm run keys', () => {
 		expect((await keys('make till --owner shop')).stdout).not.toContain('is new');
 	});
 
-	test('prints the help, and the mistake after the help', async () => {
+	test('prints the help and then the mistake', async () => {
 		expect((await keys('make --day-usd 0')).stderr).toMatch(/--help +this text\n\nkeys: --day-usd 0: [^\n]*\n$/);
 	});
 
@@ -186,7 +186,7 @@ describe('npm run keys -- --remote', () => {
 		expect(secret()).not.toContain(readKeyId(key));
 	});
 
-	test('replaces keys that it did not upload only with --replace', async () => {
+	test('replaces keys from another source only with --replace', async () => {
 		cloudflare.scripts.set('runlet', { secrets: { API_KEYS: 'theirs' }, metadata: { bindings: [] } });
 		const refused = await keys('make --remote', cloudflare.env);
 		expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('would replace them') });

@@ -97,7 +97,7 @@ const mistakes = [
 ] as const;
 
 test.each(mistakes)(
-	'reports the place of %s, answers 503 with it, and continues after the fix',
+	'reports the place of %s, answers 503 with the place, and continues after the fix',
 	async (_, spoil, says) => {
 		const path = join(project, file);
 		const good = await readFile(path, 'utf8');
@@ -156,7 +156,7 @@ test.each(atStart)('the Worker runs again after the fix of a syntax error %s', a
 	expect((await agents()).status).toBe(200);
 });
 
-test("shows the stack of a tool's error, with source lines, in the terminal and to readers", async () => {
+test("shows the stack of a tool's error, with source lines, in the terminal and to readers of the run", async () => {
 	const path = join(project, file);
 	const good = await readFile(path, 'utf8');
 	const broken = good.replace(

@@ -10,7 +10,7 @@ import { copyProject, startRunlet, startRunletIn } from '../runlet.ts';
 
 const config = join(root, 'examples/mount/wrangler.toml');
 
-test('an existing Worker keeps its routes, and has agents, their page and their address under /ai', async () => {
+test('an existing Worker keeps its routes, and serves agents, their page and their API under /ai', async () => {
 	const shop = await startRunlet('--config', config, '--base-path', '/ai');
 	try {
 		expect(shop.printed(/Runlet is at (\S+)/)).toBe(`${shop.url}/ai`);
