@@ -231,7 +231,7 @@ test('updates the menu and the list when another window renames or deletes a ses
 	await row.waitFor({ state: 'detached' });
 });
 
-test('when the window becomes visible, shows changes that a script made by the API', async () => {
+test('when the window becomes visible, shows changes that a script made through the API', async () => {
 	const id = await begin();
 	stage.play([text('By the API.')]);
 	await ask('POST', `${id}/messages`, { text: 'From a script.' });

@@ -54,7 +54,7 @@ test('a turn starts one model latency before its message, and a call ends with i
 	expect(run?.usage).toEqual({ inputTokens: 20, outputTokens: 4, costUsd: 1 });
 });
 
-test('a provider’s tool is within its turn, and the run has its cost', () => {
+test('a provider’s tool is shown within its turn, and its cost is part of the cost of the run', () => {
 	const [said, thought] = [say(0, 'Go.'), think(500, 400)];
 	if (thought.role !== 'assistant' || thought.turn === undefined) throw new Error('no turn');
 	const call = { id: 's1', name: 'web_search', output: [] };
@@ -90,7 +90,7 @@ test('during a run, an open call has no end, or the next turn has no end if no c
 	expect(show(state('cancelled'), messages)[0]?.at(-1)).toBe('1 tool-a 500- left');
 });
 
-test('a call that a person answers a day later is in both runs, and its time does not include the wait', () => {
+test('a call that a person answers a day later appears in two runs, and its time excludes the wait', () => {
 	const day = 86_400_000;
 	const messages = [say(0, 'Go.'), think(500, 500, ['a']), answer(day, 'a', 'r2'), think(day + 300, 200, [], 'r2')];
 	expect(show(state('completed', 'r2'), messages)).toEqual([

@@ -47,7 +47,7 @@ test('a percentile of no values is not a number, and the 100th percentile is the
 	expect(readQuantile([3, 1, 2], 1)).toBe(3);
 });
 
-test('a value misses a bar only on the wrong side of the bar, or if the value is not a number', () => {
+test('a value misses a limit only on the wrong side of the limit, or if the value is not a number', () => {
 	const verdicts = (value: number) =>
 		toBarTable([
 			{ what: 'cost', value, unit: 'ms', most: 2 },
