@@ -1,11 +1,11 @@
 import { toolbox } from 'runlet';
 import { defineAgent } from 'runlet/cloudflare';
 
-/** The tools that change a single file. This agent does not have them, because it edits only by a plan. */
+/** The tools that change a single file. This agent does not get them: it edits files only through `apply_plan`. */
 const direct = ['write_file', 'edit_file', 'delete_file', 'move_file', 'apply_patch'];
 const box = toolbox.withCoding(toolbox.withFiles(toolbox.withTask(toolbox.basic())));
 
-/** Makes and changes files. It plans all edits together, and a person allows the diff. */
+/** Makes and changes files. It plans all edits together, and a person approves the diff. */
 export const coder = defineAgent({
 	name: 'coder',
 	description: 'Makes and changes files: plans, shows the diff, and goes on when you allow it.',

@@ -2,7 +2,7 @@ import { defineAgent } from 'runlet/cloudflare';
 
 const dayMs = 86_400_000;
 
-/** Sums up each morning what happened in its owner's sessions. */
+/** Each morning, writes a summary of what happened in its owner's sessions. */
 export const digest = defineAgent({
 	name: 'digest',
 	description: 'Writes each morning what happened in the day before.',

@@ -1,4 +1,4 @@
-/** The agents that this Worker serves. Add yours: one file, one line here. */
+/** The agents that this Worker serves. To add an agent, add its file and a line here. */
 
 import { assistant } from './assistant.ts';
 import { coder } from './coder.ts';

@@ -31,8 +31,8 @@ const issueEvent = v.object({
 });
 
 /**
- * Answers GitHub issues. Each issue has one session: the opened issue begins it, and the comments of people
- * continue it. Where `GITHUB_TOKEN` is set, the answers are comments. Otherwise they are drafts in the session.
+ * Answers GitHub issues. Each issue has one session: the opened issue begins it, and the comments of people continue
+ * it. If `GITHUB_TOKEN` is set, the answers are posted as comments. Otherwise they are drafts in the session.
  */
 export const triage = defineAgent({
 	name: 'triage',

@@ -31,7 +31,7 @@ type OutputOf<A> = A extends { readonly json: infer S extends v.GenericSchema }
 	? { output: v.InferOutput<S>; outputFormat: 'json' }
 	: { output: string; outputFormat: 'body' };
 
-/** A body has the output type of its schema, because the input can be `unknown`. A query has the input type: text. */
+/** A body has its schema's output type, because the input type can be `unknown`. A query has the input type: text. */
 type InputOf<O extends Operation> = PathOf<O['path']> &
 	(O extends { readonly json: infer S extends v.GenericSchema } ? { json: v.InferOutput<S> } : object) &
 	(O extends { readonly query: infer S extends v.GenericSchema } ? { query?: v.InferInput<S> } : object) &

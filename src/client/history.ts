@@ -9,7 +9,7 @@ export interface EarlierMessages {
 }
 
 export interface EarlierOptions extends SignalOption {
-	/** The `cursor` of the page that was read last. The next page has the messages before it. */
+	/** The `cursor` of the page that was read last. Reads the messages before that page. */
 	readonly before?: string;
 	readonly limit?: number;
 	/** Whether to include replaced messages. */
@@ -52,7 +52,7 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 		return { messages: messages.filter((message) => withReplaced || isCurrent(message)).reverse(), cursor };
 	}
 
-	/** Reads from the newest messages back until there are enough for display. */
+	/** Reads backwards from the newest message, until there are enough messages for display. */
 	async function loadNewest(session: Session, newest: number, signal: AbortSignal | undefined): Promise<LoadedSession> {
 		const all: Message[] = [];
 		for (let before: string | undefined; ; ) {
@@ -71,10 +71,10 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 		listEarlier,
 
 		/**
-		 * Loads a session for display. Leaves out the messages of the newest run that `followRun` repeats, but includes
-		 * the message that began the run, or the tool result if the message answers a question. Includes the messages
-		 * that steered the run: `steered` has the number of turns before each. With `newest`, loads only about that
-		 * many of the newest messages: `listEarlier` with the `cursor` reads the messages before them.
+		 * Loads a session for display. Leaves out the answers and tool results of the newest run, because `followRun`
+		 * repeats them. Includes the input that began the run, and the messages that steered the run: `steered` has the
+		 * number of turns before each of these. With `newest`, loads only about that many messages, and `listEarlier`
+		 * with the `cursor` reads the messages before them.
 		 */
 		async loadSession(
 			id: string,
@@ -99,7 +99,7 @@ function isCurrent({ isReplaced }: Message): boolean {
 	return isReplaced !== true;
 }
 
-/** Leaves out the messages of the newest run that `followRun` repeats. */
+/** Leaves out those messages of the newest run that `followRun` repeats. */
 function leaveRepeated(session: Session, all: readonly Message[]): LoadedSession {
 	const newest = session.run?.id;
 	const steered = new Map<string, number>();

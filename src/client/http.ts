@@ -9,7 +9,7 @@ export interface ClientOptions {
 	readonly fetch?: typeof fetch;
 	/** The most retries of a request that failed for a temporary reason. */
 	readonly retries?: number;
-	/** The most reconnections in a row of a stream that brings no new event. */
+	/** The most reconnections of a stream without a new event between them. */
 	readonly streamRetries?: number;
 	/** Milliseconds before the first retry. The wait doubles each time, up to 8 s. `Retry-After` can lengthen it. */
 	readonly retryDelayMs?: number;
@@ -20,7 +20,7 @@ export interface ClientOptions {
 }
 
 export interface SignalOption {
-	/** Aborts the request or the reading. The run continues; only `cancelRun` stops it. */
+	/** Aborts the request, or the reading of the run's events. The run continues; only `cancelRun` stops it. */
 	readonly signal?: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ export interface Connection {
 export type Http = ReturnType<typeof createHttp>;
 
 const longestDelayMs = 8_000;
-/** A request whose server asks for a longer pause is not repeated, and fails. */
+/** If the server asks for a longer pause before a retry, the request fails without a retry. */
 const longestPauseMs = 60_000;
 
 /** Makes requests to a server. Repeats a request that fails for a temporary reason. */
@@ -116,7 +116,7 @@ export function createHttp({
 		return sleep(Math.max(delayMs, wantedMs), signal);
 	}
 
-	/** Makes a request, and returns the result of `use` for the answer. */
+	/** Makes a request, passes the answer to `use`, and returns the result of `use`. */
 	function read<T>(path: string, options: RequestOptions, use: (response: Response) => T | Promise<T>): Promise<T> {
 		return retry(async () => {
 			const { response, silence } = await open(path, options);
@@ -141,7 +141,7 @@ export function createAuthorization(apiKey: ClientOptions['apiKey']): Record<str
 	return key ? { authorization: `Bearer ${key}` } : {};
 }
 
-/** Whether to repeat a failed request: a temporary failure, whose retry the server does not delay too long. */
+/** Whether to repeat a failed request: the failure is temporary, and the server asks for no long pause. */
 export function isWorthRetry(error: unknown): boolean {
 	return isTransient(error) && error instanceof ClientError && (error.retryAfterMs ?? 0) <= longestPauseMs;
 }

@@ -74,7 +74,7 @@ export type {
 	WaitingMessage,
 } from './types.ts';
 
-/** A client of a server: sessions, users, the owner's tools, MCP servers, schedules, memories and skills, and every route under `v1` without retries. */
+/** A client of a server: for sessions, users, tools, MCP servers, schedules, memories and skills. `v1` has all routes, without retries. */
 export interface Client
 	extends SessionClient,
 		ToolClient,

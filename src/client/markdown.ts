@@ -10,7 +10,7 @@ interface Verbatim {
 
 export type MarkdownToken = MarkedToken | Verbatim;
 
-/** `$a_b$`, `$$…$$`, `\(…\)` and `\[…\]`, but not `$5 and $6`. Repetitions are bounded, so reading stays linear. */
+/** Matches `$a_b$`, `$$…$$`, `\(…\)` and `\[…\]`, but not `$5 and $6`. Bounded repetitions keep the time linear. */
 const formula =
 	/^(?:\$\$[^$]{1,2000}\$\$|\$(?!\s)[^$\n]{1,200}(?<!\s)\$(?!\d)|\\\([^\n]{1,500}?\\\)|\\\[[\s\S]{1,2000}?\\\])/;
 
@@ -41,7 +41,7 @@ const marked = new Marked({
 	],
 });
 
-/** A longer inline text is not prose. It is shown as it was written, because parsing it could take long. */
+/** The most characters of inline text to parse. Longer text is shown as it was written: parsing could take long. */
 const longestProse = 20_000;
 
 /** A text as blocks. Their inline text is not parsed yet. */
@@ -77,7 +77,7 @@ export function splitBlocks(text: string): { readonly settled: Markdown; readonl
 	const gap = blocks.findLastIndex(({ type }, at) => type === 'space' && at < last);
 	const settled = blocks.slice(0, gap + 1);
 	const raw = settled.map(({ raw }) => raw).join('');
-	// If the lexer has changed the text, its length shows no place to split at.
+	// If the lexer has changed the text, the length of the blocks does not show where to split.
 	if (!text.startsWith(raw)) return { settled: { blocks: [], getLine }, rest: text };
 	return { settled: { blocks: settled, getLine }, rest: text.slice(raw.length) };
 }

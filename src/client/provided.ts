@@ -3,9 +3,9 @@
 import type { ProviderCall, Source } from './types.ts';
 
 interface ProviderCalls<T> {
-	/** Returns the value made for a call. Events of one id belong to one call until the turn with its result ends. */
+	/** Returns a call's value. Events with the same id are of the same call, until a turn with its result has ended. */
 	take(call: ProviderCall): T;
-	/** Ends the turn. Calls without a result stay open for later turns. Some providers reuse their ids in each turn. */
+	/** Ends the turn and forgets calls with a result: some providers reuse ids in each turn. Other calls stay open. */
 	endTurn(): void;
 	/** Forgets the calls that began in this turn. */
 	dropTurn(): void;

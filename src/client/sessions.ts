@@ -128,7 +128,7 @@ export function createSessionClient(options: ClientOptions = {}) {
 			return http.json('/v1/sessions/import', { method: 'POST', headers, body: exported, signal });
 		},
 
-		/** Stops the run on the server and drops the waiting messages. Its readers get `cancelled`. */
+		/** Stops the run on the server and drops the waiting messages. The run's readers get the event `cancelled`. */
 		cancelRun(id: string, { signal }: SignalOption = {}): Promise<Session> {
 			return http.json(toPath(id, 'cancel'), { method: 'POST', headers: createIdempotencyKey(), signal });
 		},
@@ -151,7 +151,7 @@ function createReads(http: Http) {
 			return http.json(`/v1/usage${toQuery(query)}`, { signal });
 		},
 
-		/** Lists the calls and questions that wait for a person in all sessions of the owner, the oldest first, a page at a time. It needs an API key. */
+		/** Lists what waits for a person: the calls and questions of all the owner's sessions, oldest first, by page. Needs an API key. */
 		listApprovals({ signal, ...query }: SignalOption & ApprovalQuery = {}): Promise<ApprovalPage> {
 			return http.json(`/v1/approvals${toQuery(query)}`, { signal });
 		},
@@ -198,7 +198,7 @@ function createIdempotencyKey() {
 	return { 'idempotency-key': Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('') };
 }
 
-/** The requested page: the cursor of the page before, and the most entries. */
+/** The requested page: `cursor` is from the page before, and `limit` is the most entries. */
 interface FilePageOptions extends SignalOption {
 	readonly cursor?: string;
 	readonly limit?: number;

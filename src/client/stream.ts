@@ -66,7 +66,7 @@ async function* readSse({ response, silence }: Connection): AsyncGenerator<SseEv
 	if (!isEventStream(response) || body === null) {
 		silence.end();
 		await body?.cancel();
-		// There is no run to follow, or other calls wait.
+		// 204: there is nothing to follow. JSON: other calls still wait for answers.
 		if (response.status === 204 || isJson(response)) return;
 		throw createNotRunlet();
 	}
@@ -78,7 +78,7 @@ async function* readSse({ response, silence }: Connection): AsyncGenerator<SseEv
 		for (;;) {
 			silence.begin();
 			const { done, value } = await reader.read();
-			// The time that the caller takes for these events is not silence of the server.
+			// The time that the caller needs for these events does not count as the server's silence.
 			silence.pause();
 			if (done) return;
 			yield* parser.push(value);

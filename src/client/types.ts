@@ -64,7 +64,7 @@ export type TaskList = v.InferOutput<typeof taskLists>['lists'][number];
 
 /** A tool call that waits for its result or, with the kind `approval`, for permission to run. */
 export type WaitingCall = v.InferOutput<typeof waitingCall>;
-/** Calls of all sessions that wait for a person, the oldest first. */
+/** The calls of all sessions of an owner, if they wait for a person. The oldest comes first. */
 export type ApprovalPage = v.InferOutput<typeof approvalPage>;
 export type ApprovalQuery = Query<typeof approvalQuery>;
 /** A call that waits for a person, in one of the owner's sessions. */
@@ -84,7 +84,7 @@ export type PublishedSkill = v.InferOutput<typeof publishedSkill>;
 export type Spending = v.InferOutput<typeof spending>;
 export type SpendingQuery = Omit<v.InferInput<typeof spendingQuery>, 'days'> & { readonly days?: number };
 
-/** Everything that is stored of a user. */
+/** Everything that is stored about a user. */
 export type ExportedUser = v.InferOutput<typeof exportedUser>;
 export type ErasedUser = v.InferOutput<typeof erasedUser>;
 /** The budget of a user, and its use. */
@@ -117,7 +117,7 @@ export type FileChangePage = v.InferOutput<typeof fileChangePage>;
 export type FileChange = FileChangePage['changes'][number];
 
 type WireEvent = v.InferOutput<typeof runEvent>;
-/** The last event of a stream whose run continues. */
+/** The last event of a stream that ends before its run. */
 export type ClosedEvent = Extract<WireEvent, { type: 'closed' }>;
 /** An event of a run, by its `type`. Ignore unknown types, because a server can send others. */
 export type RunEvent = Exclude<WireEvent, ClosedEvent | ShownChild> | ChildEvent;

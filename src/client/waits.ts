@@ -17,7 +17,7 @@ interface ChildCall {
 	readonly call: WaitingCall;
 }
 
-/** Finds the child session's call for which a question asks an approval or a result (docs/agents.md). */
+/** Finds the call of a child session for which a question requests an approval or a result (docs/agents.md). */
 export function findChildCall({ options = {} }: Pick<Question, 'options'>): ChildCall | undefined {
 	const { child, kind, call } = options;
 	if (!isRecord(child) || !isRecord(call) || typeof call.id !== 'string' || typeof call.name !== 'string')
@@ -28,7 +28,7 @@ export function findChildCall({ options = {} }: Pick<Question, 'options'>): Chil
 	return kind === 'result' ? { agent, call: { id, name, input } } : undefined;
 }
 
-/** Finds the id of the call that an answer to the question decides. */
+/** Returns the id of the call that the answer to a question is for. */
 export function findAnswered(question: Question): string {
 	return findChildCall(question)?.call.id ?? question.callId;
 }

@@ -29,7 +29,7 @@ export function describeSize(bytes: number): string {
 	return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** Describes how far a list of tasks is, such as 2 of 3 done, 1 failed. */
+/** Describes the progress of a task list, such as `2 of 3 done, 1 failed`. */
 export function describeTasks({ tasks }: TaskList): string {
 	const count = (wanted: 'done' | 'failed') => tasks.filter(({ outcome }) => outcome === wanted).length;
 	if (tasks.length === 0) return 'no tasks yet';
@@ -43,14 +43,14 @@ export function findSkillName(name: string, input: unknown): string | undefined 
 	return typeof skill === 'string' ? skill : undefined;
 }
 
-/** Separates the diff in a tool's result, if there is one. `rest` is the result without the diff. */
+/** Separates the diff from a tool's result, if the result has a diff. `rest` is the result without the diff. */
 export function splitDiff(output: unknown): { readonly diff?: string; readonly rest: unknown } {
 	if (typeof output !== 'object' || output === null || !('diff' in output)) return { rest: output };
 	const { diff, ...rest } = output;
 	return typeof diff === 'string' && diff !== '' ? { diff, rest } : { rest: output };
 }
 
-/** Parses the streamed input of a tool call. Returns the text itself if it is not JSON, and `{}` for nothing. */
+/** Parses the streamed input of a tool call. Returns the text itself if it is not JSON, and `{}` for an empty text. */
 export function parseInput(json: string): unknown {
 	if (json.trim() === '') return {};
 	try {
