@@ -15,8 +15,8 @@ export interface AgentToolOptions {
 	/** Tells the model when to call the tool. By default the agent's description, or the list of agents. */
 	readonly description?: string;
 	/**
-	 * The most that a call can spend of what is left of the session's budget. By default the agent's budget, or, if the
-	 * agent has none, an equal share for each child that can work at the same time.
+	 * The most that a call can spend, but never more than the session has left. By default the agent's budget. Without
+	 * one, the rest of the session's budget in equal shares for the children that can work at once.
 	 */
 	readonly budget?: Limit;
 	/** The most levels of child sessions. 3 by default: a child at the third level cannot have children. */
@@ -27,9 +27,7 @@ export interface AgentToolOptions {
 	readonly maxChildren?: number;
 	/** Whether a person has to allow a call first. */
 	readonly needsApproval?: boolean;
-	/**
-	 * Whether a call ends at once, and the child's answer arrives later as a message. A call in a child session waits.
-	 */
+	/** Whether a call ends at once and the child's answer arrives later as a message. Calls of a child always wait. */
 	readonly background?: boolean;
 }
 
@@ -116,7 +114,7 @@ function createTool(
 		description: options.background === true ? `${description}\nThe answer comes later, as a message.` : description,
 		inputSchema,
 		passInput: true,
-		// A retry finds the call's child again. The task has a key, so it begins only one run.
+		// A retry finds the call's existing child. The task is sent with a key, so the child begins only one run.
 		retry: 'safe',
 		timeoutMs,
 		// The other agent has possibly read text from outside.

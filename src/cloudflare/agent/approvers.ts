@@ -1,7 +1,7 @@
 import type { Actor } from '../../core/base/actor.ts';
 
 export interface ApprovalRequest {
-	/** The person who decides. A person who is among `askers` is the same actor here, even with a token or a link. */
+	/** The person who decides. If one of `askers` is this person, or made their token or link, `by` is that asker. */
 	readonly by: Actor;
 	/** The senders of the message that the run answers, and the senders of later messages. */
 	readonly askers: readonly Actor[];

@@ -35,7 +35,7 @@ export async function beginChild(
 		try {
 			await insist(signal, () => children.reach(child).send(children.caller, input, { delivery: 'accepted', once }));
 		} catch (error) {
-			// Nothing would drop a background child later, so drop it now.
+			// No call waits for a background child, so nothing would drop the child later.
 			if (!signal.aborted) children.drop(child);
 			throw error;
 		}
@@ -78,13 +78,13 @@ export async function passOn(
 		return follow(passed, context, children, (one, delivery) =>
 			one.answer(children.caller, { text: answer, askers: children.askers(), transport: 'agent' }, { delivery, once }),
 		);
-	// A text that contains no decision does not decide the approval.
+	// A text without a decision leaves the approval open, so the question is asked again.
 	if (call.isApproval && decision === undefined) return askAgain(child, context, children);
 	const { by, ...decided } = decision ?? {};
 	const entry: CallAnswer = call.isApproval
 		? { id: call.id, approve: false, ...decided }
 		: { id: call.id, output: answer };
-	// The agent of the child has its own approvers.
+	// The child's agent checks the person with its own `approvers`.
 	const caller = { ...children.caller, ...(call.isApproval && by && { by }) };
 	try {
 		return await follow(passed, context, children, (one, delivery) => one.submit(caller, [entry], { delivery, once }));
@@ -105,8 +105,8 @@ async function askAgain(child: Child, { signal }: ToolContext, children: Childre
 }
 
 /**
- * Waits for the answer of a child, or for its question to a person. After a restart the child continues by
- * itself, so the request is repeated with the same key. The label lets readers follow the child's run.
+ * Waits until a child answers or asks a person a question. After a restart the request is repeated with the same key,
+ * because the child has continued by itself. The label lets readers follow the child's run.
  */
 async function follow(
 	passed: { readonly child: Child; readonly label: string },
@@ -126,7 +126,7 @@ async function follow(
 	return toResult(child, outcome);
 }
 
-/** Settles the cost of a child and its children. If a child ended before its own children, they are cancelled first. */
+/** Settles the cost of a child and its children. Cancels children that outlive the child first. */
 async function settle(child: Child, ended: SessionState, { signal }: ToolContext, children: Children): Promise<void> {
 	const known = findWholeCost(ended);
 	const cost = known ?? findWholeCost(await insist(signal, () => children.reach(child).cancel(children.caller)));
@@ -134,7 +134,7 @@ async function settle(child: Child, ended: SessionState, { signal }: ToolContext
 	else children.settle(child, cost);
 }
 
-/** Whether an approval question fits into a row in full. Other questions can be shortened there. */
+/** Whether a question fits into a row. An approval question must fit in full. Other questions can be shortened. */
 function isWhole({ question, options }: AskUser): boolean {
 	const found = findAskedCall({ callId: '', question, options });
 	return found === undefined || JSON.stringify([question, options]).length <= longestAsked;

@@ -38,7 +38,7 @@ export function findAskedCall(question: Question | undefined): AskedCall | undef
 }
 
 /**
- * Reads the answer to such a question: `approve`, or `approve` with changed arguments as a JSON object. Any other
+ * Reads the answer to an approval question: `approve`, or `approve` with changed arguments as a JSON object. Any other
  * answer denies the call. The text after `deny` is the reason. Throws `invalid_request` for arguments that are no JSON
  * object, or are too long or nested too deep.
  */

@@ -97,7 +97,7 @@ class Tree {
 				const number = this.#options.list().findIndex(({ id }) => id === event.detail);
 				const child = this.#options.list()[number];
 				if (child === undefined || child.isBackground) return false;
-				// The events of a child that continues begin with its current run.
+				// If a child continues after an answer, its earlier runs are not read again.
 				this.#follow(number, event.label === toBeginLabel(child.agent) ? this.#options.start : '');
 				return false;
 			}

@@ -11,7 +11,7 @@ export interface ChildLine {
 	readonly id?: string;
 }
 
-/** The number of unread events from which the child's stream waits for a slow reader. */
+/** With this many unread events, the child's stream waits until the reader has read them. */
 const mostHeld = 32;
 
 /** Milliseconds between two requests to a child that cannot be reached: the first pause and the longest. */
@@ -20,8 +20,8 @@ const [firstPauseMs, longestPauseMs] = [100, 5_000];
 const ends: ReadonlySet<string> = new Set(['done', 'awaiting', 'halted', 'cancelled', 'error']);
 
 /**
- * Reads the events of a child for a reader. After the last event it pauses until the reader asks again. Resumes a
- * broken stream after its last event.
+ * Reads the events of a child for a reader. Pauses after the last event until the reader asks again. Resumes a broken
+ * stream after the last event that arrived.
  */
 export class ChildReader {
 	/** The id of the last event that `take` returned. */

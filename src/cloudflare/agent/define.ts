@@ -116,7 +116,7 @@ export interface AgentDefinition extends AgentChoices {
 	readonly models?: readonly string[];
 	/** The system prompt, or a function that writes it from the session's metadata and the skill context. */
 	readonly system?: SystemPrompt;
-	/** Functions and records, or a toolbox. */
+	/** Functions and tool records, as a list or by name, or a toolbox. */
 	readonly tools?: ToolEntries;
 	/** Tools that the model can call only after it has read a skill that lists them in `allowed-tools`. */
 	readonly skillTools?: ToolEntries;
@@ -136,11 +136,11 @@ export interface AgentDefinition extends AgentChoices {
 	readonly maxIterations?: number;
 	/** The most tool calls of a run. 200 by default. Further calls are not run, and the model is told so. */
 	readonly maxToolCalls?: number;
-	/** The most parallel calls of a turn. 10 by default. They begin in the order of the model. */
+	/** The most parallel tool calls of a turn. 10 by default. Calls begin in the order of the model's reply. */
 	readonly maxParallelToolCalls?: number;
 	/** The most tools that are sent to the model. 40 by default. The model finds further tools with `search_tools`. */
 	readonly maxSentTools?: number;
-	/** The most tokens of these tools. By default a tenth of the context window, within 4,000 and 20,000. */
+	/** The most tokens of the tools that are sent. By default a tenth of the context window, but 4,000 to 20,000. */
 	readonly maxToolTokens?: number;
 	readonly maxContextTokens?: number;
 	/** What happens above the context limit: the run fails (the default), or old turns are left out or summed up. */
@@ -157,18 +157,18 @@ export interface AgentDefinition extends AgentChoices {
 	readonly reasoningEffort?: ReasoningEffort;
 	/**
 	 * The schema of the agent's answers: JSON Schema, or a schema of valibot, Zod or ArkType. After a wrong answer the
-	 * model is asked again, at most twice. The event `done` and the run's JSON contain the value in `output`.
+	 * model is asked again, at most twice. The event `done` and the run's JSON have the value as `output`.
 	 */
 	readonly outputSchema?: AnySchema | JsonSchema;
-	/** With `manual` no tool runs here: the results of all tools come from outside. */
+	/** With `manual` the Worker runs no tools: the results of all calls are submitted from outside. */
 	readonly mode?: 'auto' | 'manual';
 	/** Milliseconds that a call waits for an approval. Unlimited by default. */
 	readonly approvalMs?: number;
 	/** Who can decide about a call (docs/people.md). By default everybody with the right to decide in the session. */
 	readonly approvers?: Approvers;
 	/**
-	 * A URL that is called when a run begins to wait for a person (docs/people.md). With `links` the call contains
-	 * links to decide about calls that wait for an approval, made `for` a person. Links need the plugin `links`.
+	 * A URL that is called when a run begins to wait for a person (docs/people.md). With `links` the request contains
+	 * links to approve calls. `for` is the person who decides by them. Links need the plugin `links`.
 	 */
 	readonly onWaiting?: { readonly callback: string; readonly links?: boolean; readonly for?: string };
 	/** The budget of a session that sets no budget itself: tokens, US dollars, or both. */
@@ -179,7 +179,7 @@ export interface AgentDefinition extends AgentChoices {
 	readonly fallbacks?: readonly string[];
 	/** Retries of a model call after a temporary failure. 2 by default. */
 	readonly maxRetries?: number;
-	/** The time limits of a call, a tool and the run. */
+	/** The time limits of model calls, tool calls and the run. */
 	readonly timeouts?: Timeouts;
 	/** The times at which the agent wakes up (docs/schedules.md). They need the plugin `schedules`. */
 	readonly schedules?: readonly AgentSchedule[];
@@ -296,7 +296,7 @@ function isSchemaEntry(entry: unknown): boolean {
 	return typeof entry === 'function' || isRecord(entry);
 }
 
-/** The options of the loop that an agent defines, except its model, skills and context. */
+/** Returns the agent's options for the loop, except the model, skills and context. */
 export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<Agent, 'tools' | 'skillTools'> {
 	return {
 		system: agent.system,

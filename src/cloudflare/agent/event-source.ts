@@ -24,7 +24,7 @@ export interface TreeChild {
 	readonly id: string;
 	readonly callId: string;
 	readonly agent: string;
-	/** Whether the child continues after the result of its call. Then only the child's own readers follow it. */
+	/** Whether the child continues after the result of its call. If so, only its own readers follow the child. */
 	readonly isBackground: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface TreeChild {
 export type OpenEvents = (lastId: string) => Promise<RpcResult<Bytes | undefined>>;
 
 export interface TreeOptions {
-	/** The children in a fixed order. The place of a child is its number, which never changes. */
+	/** The children in a fixed order. A child's number is its position in this list. */
 	readonly list: () => readonly TreeChild[];
 	readonly open: (child: TreeChild, lastId: string) => ReturnType<OpenEvents>;
 	/** The id before the first event of a child. */

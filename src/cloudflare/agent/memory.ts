@@ -51,7 +51,7 @@ export interface MemorySupport {
 	createTools(session: RememberingSession): readonly Tool[];
 	/** Finds memories that fit a message, except those at the paths `known`. Throws if the memory cannot be reached. */
 	recallFor(session: RecallingSession, text: string, known: ReadonlySet<string>): Promise<Recalled | undefined>;
-	/** Writes recalled memories again, with their present texts. Throws if the memory cannot be reached. */
+	/** Reads earlier recalled memories again, with their present texts. Throws if the memory cannot be reached. */
 	recallAgain(
 		session: RecallingSession,
 		lists: readonly (readonly string[])[],

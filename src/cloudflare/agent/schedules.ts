@@ -30,10 +30,10 @@ export interface AgentSchedule extends Omit<WakeupTime, 'at'> {
 	readonly text?: string;
 	/** Writes the message. If it returns undefined, nothing is sent at this time. */
 	readonly fn?: (event: WakeEvent) => string | undefined | Promise<string | undefined>;
-	/** `same` (the default): all times share one session. `new`: each time has a new session. */
+	/** `same` (the default): all wake-ups share one session. `new`: each wake-up has a new session. */
 	readonly session?: 'same' | 'new';
 	/** The owner, who pays. `schedules` by default, and `local` on a laptop. */
 	readonly owner?: string;
-	/** The person of that owner. By default there is no person. */
+	/** The user of that owner. By default there is no user. */
 	readonly user?: string;
 }

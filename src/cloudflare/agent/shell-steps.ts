@@ -1,6 +1,6 @@
 /**
- * Counts the steps of a shell command. A local runtime does not stop an endless computation, and its clock does not
- * move during one. So scripts/pack/count-steps.ts puts calls of these functions into the code of the shell.
+ * Counts the steps of a shell command. A local runtime does not stop an endless computation, and the clock stands still
+ * during a computation. So scripts/pack/count-steps.ts puts calls of these functions into the code of the shell.
  */
 
 /** The most steps of synchronous code. After them the command is stopped. They take about 60 ms. */
@@ -12,13 +12,13 @@ const dueAfter = 6_000_000;
 /** The most steps of a command. They take a few seconds. */
 const mostSteps = 1_500_000_000;
 
-/** The steps that a function call counts. An iteration of a loop counts one step, because it can be very short. */
+/** The steps that a function call counts as. An iteration of a loop counts as one step, because it can be short. */
 const perCall = 20;
 
-/** The steps that `localeCompare` counts. */
+/** The number of steps that a call of `localeCompare` counts as. */
 const perComparison = 300;
 
-/** The number of characters or entries of a built-in function's value that count as one step. */
+/** The number of characters of a text, or entries of a list, that count as one step. */
 const perStep = 4;
 
 let leftAtOnce = mostAtOnce;

@@ -19,9 +19,9 @@ export interface WebhookMessage {
 	readonly metadata?: Readonly<Record<string, string>>;
 	/** The owner. `webhooks` by default, and `local` on a laptop. Derive it only from signed content. */
 	readonly owner?: string;
-	/** The person, by whom tools authorize calls (`context.user`). Derive it only from signed content. */
+	/** The person. Tools use this name to authorize calls (`context.user`). Derive it only from signed content. */
 	readonly user?: string;
-	/** The author's name for texts. It authorizes nothing. The default is the source. */
+	/** The author's name, for display only: it authorizes nothing. The default is the source. */
 	readonly sender?: string;
 	/** The model from this run on. */
 	readonly model?: string;
@@ -31,7 +31,7 @@ export interface WebhookMessage {
 	readonly answers?: boolean;
 	/** An https URL that is called at the end of the run. */
 	readonly callback?: string;
-	/** The `response_url` of Slack for the answer, instead of a callback. `isPublic` shows it to the whole channel. */
+	/** The `response_url` of Slack for the answer, instead of a callback. `isPublic` shows the answer to all. */
 	readonly responseUrl?: string;
 	readonly isPublic?: boolean;
 	/** The GitHub issue that gets the answer as a comment, instead of a callback. It needs `GITHUB_TOKEN`. */

@@ -55,7 +55,7 @@ export function toStoredTool(
 	return { ...body, secretNames: Object.keys(secrets) };
 }
 
-/** Lists the secrets that a new definition uses but leaves out. A new URL keeps none, because it might leak them. */
+/** Lists the stored secrets that a new definition uses but does not send. A new URL keeps none: it might leak them. */
 export function listKeptSecrets(before: StoredTool, { url, headers, secrets = {} }: ToolBody): readonly string[] {
 	if (before.url !== url) return [];
 	const used = listSecretNames(headers);

@@ -21,7 +21,7 @@ const maxRedirects = 5;
 /** The most characters of a failed answer that the model gets. */
 const longestFailure = 2_000;
 
-/** Removes secrets from results and messages, even if the server repeats them. */
+/** Makes an HTTP tool. Removes secrets from its results and messages, even if the server repeats them. */
 export function createUserTool(name: string, stored: StoredTool, options: UserToolOptions): Tool {
 	const { description, inputSchema, url, method } = stored;
 	const { allowLoopback } = options;
