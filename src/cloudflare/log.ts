@@ -6,8 +6,8 @@ import { redactSecrets } from '../core/base/text.ts';
  * console.
  *
  * A line holds only the fields listed here (docs/deploy.md, "Logs"): names from this code, ids and numbers. There
- * is no field for a body, a query, a header, a message or other text from a request. Field names are OpenTelemetry's if
- * it has one (https://opentelemetry.io/docs/specs/semconv/); the others start with `runlet.`.
+ * is no field for a body, a query, a header, a message or other text from a request. Where OpenTelemetry names a field,
+ * that name is used (https://opentelemetry.io/docs/specs/semconv/). The other names start with `runlet.`.
  */
 export function log(level: LogLevel, event: string, fields: LogFields = {}): void {
 	write(level, event, fields);
@@ -159,7 +159,7 @@ function readFrames({ message, stack = '' }: Error): string | undefined {
 	return frames.length === 0 ? undefined : frames.join('\n');
 }
 
-/** Returns the variable that an error is about: it is not set, or a provider refuses its value. */
+/** Returns the variable that an error is about: the variable is not set, or a provider refuses its value. */
 export function findVariable({ code, message, data }: ErrorBody['error']): string | undefined {
 	if (typeof data?.needs === 'string') return data.needs;
 	return code === 'not_configured' ? /^([A-Z][A-Z0-9_]{1,63}):/.exec(message)?.[1] : undefined;

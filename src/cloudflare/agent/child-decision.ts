@@ -7,7 +7,7 @@ import type { Question } from '../../core/chat/index.ts';
 import type { ToolCall } from '../../core/tool/index.ts';
 import { approvalEntry, toolCall } from '../wire/call.ts';
 
-/** A decision about the call of a child, with its arguments (docs/agents.md, "Agents that work for an agent"). */
+/** A decision about a child's call. It can change the arguments (docs/agents.md, "Agents that work for an agent"). */
 export type Decision = Extract<CallAnswer, { readonly approve: boolean }> & {
 	readonly by?: Actor;
 };

@@ -14,9 +14,9 @@ export type Identity =
 	| {
 			readonly kind: 'person';
 			readonly by: Actor;
-			/** Rights in the owner. */
+			/** Gives rights within the owner. */
 			readonly role: Role;
-			/** Rights for all owners. */
+			/** Give rights for all owners. */
 			readonly scopes: readonly Scope[];
 			/** The most requests in 10 seconds, if the key has its own limit. */
 			readonly rate?: number | undefined;
@@ -31,7 +31,7 @@ export const localIdentity = {
 	scopes,
 } satisfies Identity;
 
-/** If there are API keys: the owner of webhooks' sessions when the mapping names no owner. */
+/** If there are API keys: the owner of a webhook's session whose mapping names no owner. */
 export const webhookOwner = 'webhooks';
 
 /** If there are API keys: the owner of schedules that name no owner. */
@@ -94,13 +94,13 @@ export interface Account {
 	readonly scopes?: readonly Scope[];
 }
 
-/** Returns the account of a request, by a cookie or a token of the product. The request has no body. */
+/** Returns the account of a request, by a cookie or a token of the product. The request is passed without its body. */
 export type Authenticate = (
 	request: Request,
 	env: Env,
 ) => Account | undefined | null | Promise<Account | undefined | null>;
 
-/** The key id of all accounts. It is shorter than any API key's id, so it can never be one. */
+/** The key id of all accounts. It is shorter than any API key's id, so no API key can have this id. */
 export const accountKeyId = 'account';
 
 export function findKeyId({ via, id }: Actor): string {

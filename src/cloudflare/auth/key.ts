@@ -15,7 +15,7 @@ export interface KeyRecord {
 	readonly name?: string;
 	/** Keys of one owner open the same sessions. */
 	readonly owner: string;
-	/** The person who holds the key. Without a user, all such keys of an owner count as one person. */
+	/** The person who holds the key. All keys of an owner that have no user count as one person. */
 	readonly user?: string;
 	/** The role in the owner: `admin` by default. */
 	readonly role?: Role;

@@ -4,7 +4,7 @@ import { isLoopback } from '../../core/base/public-fetch.ts';
 export const localHeader = 'x-runlet-local';
 
 export interface LocalMode {
-	/** Shared by `npm start` and this Worker until the next start. Without it, only the host has to be this machine. */
+	/** Shared by `npm start` and this Worker until the next start. Without it, only the request's host is checked. */
 	readonly secret: string | undefined;
 }
 

@@ -28,7 +28,7 @@ export const rights = {
 	decide: { role: 'staff', token: 'approve' },
 	/** Rename, delete, fork and export sessions, and make tokens, links and schedules for them. */
 	manageSession: { role: 'staff' },
-	/** Create sessions for others: `user`, `for` and `metadata`. */
+	/** Create sessions for others: set `user`, `for` and `metadata`. */
 	nameUser: { role: 'staff' },
 	/** See the waiting calls of all sessions. */
 	seeInbox: { role: 'staff' },

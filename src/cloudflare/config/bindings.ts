@@ -70,7 +70,7 @@ export const bindingNames: readonly BindingName[] = Object.keys(kinds).filter(
 /** The project's own name of each binding, by its default name. */
 export type BindingNames = { readonly [N in BindingName]?: string };
 
-/** Throws `not_configured` for a binding of another kind, such as a KV namespace as a Durable Object. */
+/** Throws `not_configured` for a binding of the wrong kind, such as a KV namespace instead of a Durable Object. */
 export function findBinding<N extends BindingName>(
 	env: WorkerEnv,
 	name: N,

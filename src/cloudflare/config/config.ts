@@ -74,9 +74,9 @@ export interface Config {
 	/** Whether a key is neither revoked nor expired. Call `storedKeys.refreshKey` first. */
 	readonly knowsKey: (id: string) => boolean;
 	readonly model: string;
-	/** The keys of the secret. Without keys the Worker answers only this machine. */
+	/** The keys of the secret `API_KEYS`. Without keys the Worker answers only this machine. */
 	readonly keys: readonly KeyRecord[];
-	/** The keys in objects. Missing unless `STORED_KEYS` is on. */
+	/** The keys that are stored in Durable Objects. Missing unless `STORED_KEYS` is on. */
 	readonly storedKeys: StoredKeys | undefined;
 	readonly corsOrigins: readonly string[];
 	readonly rateLimiter: RateLimiter | undefined;

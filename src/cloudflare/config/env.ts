@@ -60,7 +60,7 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	/** The most that a session can spend if its agent has no budget. */
 	readonly SESSION_BUDGET_TOKENS?: string | number;
 	readonly SESSION_BUDGET_USD?: string | number;
-	/** The most files of a session, and their bytes. */
+	/** The most files of a session, and the most bytes of these files. */
 	readonly WORKSPACE_FILES?: string | number;
 	readonly WORKSPACE_BYTES?: string | number;
 	readonly SESSION_BYTES?: string | number;

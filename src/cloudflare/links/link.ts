@@ -51,7 +51,7 @@ export async function verifyLink(link: string, tokenKey: string | undefined): Pr
 	return isSigned ? readLink(link) : undefined;
 }
 
-/** Returns the bytes to sign for a link. The signed bytes of a token always differ. */
+/** Returns the bytes to sign for a link. They always differ from the signed bytes of a token. */
 function toSignedBytes(body: string) {
 	return joinBytes(`link ${body}`);
 }

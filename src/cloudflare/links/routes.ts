@@ -10,7 +10,7 @@ import { askSession, askSessionInPath, findCaller, writePage } from '../routes/r
 import { createLinks, decide, showDecision } from '../wire/operations/links.ts';
 import { readLink } from './link.ts';
 
-/** With this referrer policy a browser sends the form's origin to this site, and never the address to other sites. */
+/** With this referrer policy a browser sends `Origin` with the form, but never sends the address to other sites. */
 const headers = {
 	'cache-control': 'no-store',
 	'referrer-policy': 'same-origin',
@@ -64,7 +64,7 @@ ${whom === undefined ? '' : html`<p>You decide as ${showSigns(whom)}.</p>`}
 <form method="post"><button>${word}</button></form>`;
 }
 
-/** Shows the exact text: makes invisible characters visible, and characters that change the writing direction. */
+/** Shows the exact text: writes codes for invisible characters, and for characters that change the direction. */
 function showSigns(text: string): string {
 	const hidden = /[^\P{C}\n]|[\p{DI}\p{Zl}\p{Zp}]/gu;
 	return text.replace(hidden, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
