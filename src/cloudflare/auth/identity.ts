@@ -31,7 +31,7 @@ export const localIdentity = {
 	scopes,
 } satisfies Identity;
 
-/** If there are API keys: the owner of a webhook's session whose mapping names no owner. */
+/** If there are API keys: the owner of webhook sessions for which the mapping names no owner. */
 export const webhookOwner = 'webhooks';
 
 /** If there are API keys: the owner of schedules that name no owner. */

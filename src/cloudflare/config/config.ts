@@ -269,7 +269,7 @@ function isGood(key: KeyRecord | undefined): boolean {
 	return key !== undefined && !isOver(key);
 }
 
-/** Returns the keys' smallest cap of each kind. A kind without a cap gets the cap for everybody. */
+/** Returns the keys' smallest caps of tokens and of dollars. A missing cap is replaced by the cap for `everybody`. */
 function findCaps(keys: readonly KeyRecord[], everybody: Limit): Limit {
 	const cap = (unit: keyof Limit) => {
 		const caps = keys.flatMap(({ budget }) => budget?.[unit] ?? []);

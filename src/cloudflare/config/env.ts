@@ -89,7 +89,7 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly TAVILY_API_KEY?: string;
 	/** The address of another search service, with `{query}` in it. It is used instead of Brave and Tavily. */
 	readonly SEARCH_URL?: string;
-	/** The key of the service, and the header that carries it. By default `authorization`, as a bearer token. */
+	/** The key of this search service, and the header for the key. By default `authorization`, as a bearer token. */
 	readonly SEARCH_API_KEY?: string;
 	readonly SEARCH_HEADER?: string;
 	/** The JSON body for a service with POST. The body has `{query}` in it. */

@@ -3,7 +3,7 @@ import type { RecallingSession } from '../agent/memory.ts';
 import { log, toFailureFields } from '../log.ts';
 import { askMemory, type MemoryRecord, type MemoryVector } from '../objects/memory/api.ts';
 
-/** The most memories whose missing vectors a search makes. */
+/** The most memories for which a search makes missing vectors. */
 const atOnce = 32;
 /** The most milliseconds for making vectors. */
 const longestMs = 5_000;

@@ -114,8 +114,8 @@ export function assertHeld(limits: RoomLimits, { owner, user = 0 }: Held): void 
 const mostKnown = 1_000;
 
 /**
- * Owners and users that recently stored too much, as far as this isolate knows. Only for these does the session ask the
- * directory before it stores more.
+ * Owners and users that recently stored too much, as far as this isolate knows. Only their sessions ask the directory
+ * before they store more.
  */
 export class FullRooms {
 	readonly #full = new Set<string>();

@@ -31,7 +31,7 @@ const [lateMs, lateByLag] = [500, 10];
 const longestMs = 10_000;
 /** Milliseconds for which an object still counts as behind after its last late call or refusal. */
 const behindMs = 5_000;
-/** An object that is behind gets no new work from this number of open calls and these milliseconds of expected wait. */
+/** An object that is behind gets no new work if it has this many open calls and this expected wait in milliseconds. */
 const [fewestWaiting, mostWaitMs] = [4, 1_000];
 const mostKnown = 1_000;
 
@@ -162,7 +162,7 @@ const retryAfter = 5;
  * and `not_configured` for an object without SQLite.
  *
  * @param call gets a new stub for each attempt, because a failed stub stays broken. It passes on the deadline, in
- * milliseconds since 1970, so that the object drops what comes later
+ * milliseconds since 1970, so that the object refuses calls that arrive later
  */
 export async function reach<T>(
 	call: (deadline: number) => PromiseLike<T>,
@@ -200,7 +200,7 @@ export type RpcResult<T> = { readonly ok: true; readonly value: T } | { readonly
 
 export type Failure = ErrorBody['error'];
 
-/** Does the work of an object's method. Never rejects. Logs unexpected errors, as the answer omits their causes. */
+/** Does the work of an object's method. Never rejects. Logs unexpected errors: the answer omits their causes. */
 export async function toRpcResult<T>(work: () => Promise<T>): Promise<RpcResult<T>> {
 	try {
 		return { ok: true, value: await work() };

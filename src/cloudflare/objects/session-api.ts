@@ -65,9 +65,9 @@ export interface Input {
 	readonly whenBusy?: WhenBusy;
 	/** A checked URL that is called at the end of the run. */
 	readonly callback?: string;
-	/** Whether the message waits while calls wait for results. If not, it is refused. For senders that cannot retry. */
+	/** Whether the message waits if calls wait for results. Otherwise it is refused. For senders that cannot retry. */
 	readonly isPatient?: boolean;
-	/** Whether a patient message can answer a tool's question. If not, it waits until the question is answered. */
+	/** Whether a message with `isPatient` can answer a tool's question. If not, it waits for another answer. */
 	readonly mayAnswer?: boolean;
 	/** Creates the session if it does not exist yet. */
 	readonly create?: CreateInput;
@@ -75,7 +75,7 @@ export interface Input {
 	readonly ofChild?: { readonly id: string; readonly spent: Amount };
 }
 
-/** During a run a message waits until the run ends, is refused, or joins the run before its next turn. */
+/** What a message does during a run: it waits for the end, it is refused, or it joins the run before the next turn. */
 export type WhenBusy = 'queue' | 'reject' | 'steer';
 
 /** A post of a page that keeps its own messages (AI SDK). */
@@ -133,7 +133,7 @@ export interface CreateInput {
 		readonly id: string;
 		readonly depth: number;
 		readonly isBackground?: boolean;
-		/** The agents of the sessions above, the nearest last. */
+		/** The agents of the sessions above, the nearest session last. */
 		readonly agents: readonly string[];
 	};
 	/** Starts a run in the same operation. */
@@ -174,7 +174,7 @@ export interface RunStream {
 	readonly stream: Bytes;
 }
 
-/** `isWaiting`: calls in the answer that the page already has wait for somebody. */
+/** The page already has the whole answer. `isWaiting`: calls in this answer wait for somebody. */
 export interface NothingNew {
 	readonly kind: 'nothing';
 	readonly isWaiting: boolean;
@@ -196,11 +196,11 @@ export interface SessionApi {
 	tasks(caller: Caller): Promise<RpcResult<Bytes>>;
 	/** Creates links for a call that waits for an approval. Not allowed with a token. */
 	links(caller: Caller, request: LinkRequest): Promise<RpcResult<DecisionLinks>>;
-	/** Shows the call of a link, or makes the link's decision, only once. The link itself authorizes its holder. */
+	/** Shows the call of a link, or makes the decision of the link, once. The link itself authorizes its holder. */
 	followLink(link: string, how: 'show' | 'decide'): Promise<RpcResult<LinkedCall>>;
 	/** Not allowed with a token. */
 	token(caller: Caller, request: TokenRequest): Promise<RpcResult<Shown<typeof sessionToken>>>;
-	/** Also ends the token's streams. Not allowed with a token. */
+	/** Revokes a token and ends its streams. Not allowed with a token. */
 	revokeToken(caller: Caller, id: string): Promise<RpcResult<void>>;
 	/** A message as JSON, with the whole result of its tool. */
 	message(caller: Caller, seq: number): Promise<RpcResult<Bytes>>;
@@ -244,7 +244,7 @@ export interface SessionApi {
 	changes(caller: Caller, page: FilePageQuery): Promise<RpcResult<Bytes>>;
 	/** Lists the tools that can be called without a run. With `create` the session need not exist. */
 	tools(caller: Caller, agent: string, create?: CreateInput): Promise<RpcResult<readonly ListedTool[]>>;
-	/** Calls a tool without a run. Returns lines of JSON (`OutsideLine`). Closing them aborts the call. */
+	/** Calls a tool without a run. Returns lines of JSON (`OutsideLine`). Closing the stream aborts the call. */
 	callTool(caller: Caller, call: OutsideCall, create?: CreateInput): Promise<RpcResult<Bytes>>;
 	/** Not allowed with a token. */
 	delete(caller: Caller): Promise<RpcResult<void>>;

@@ -20,7 +20,7 @@ export function createAgentsRoute({ agents, skills }: Runtime) {
 		assertOrigin(c);
 		assertMay(c, 'createSession');
 		const person = getPerson(c);
-		// Marks the way in as `mcp`, because a model possibly wrote the message.
+		// Marks the origin of the message as `mcp`, because a model possibly wrote it.
 		const caller: PersonCaller = { ...person, by: { ...person.by, via: 'mcp' } };
 		const agent = findAgent(agents, c.req.param('agent'));
 		const config = readConfig(c.env);

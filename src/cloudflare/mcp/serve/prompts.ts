@@ -7,7 +7,7 @@ import type { Reader } from '../../wire/shown-error.ts';
 import { createInvalid, orProtocolError } from './failure.ts';
 import { listSkills } from './skills.ts';
 
-/** Serves skills as prompts. A skill with `fn` has its function's parameters. Others have the argument `request`. */
+/** Serves skills as prompts. A prompt has the parameters of the skill's `fn`. Without `fn` it has `request`. */
 export function servePrompts({ server }: McpServer, resolver: SkillResolver, reader: Reader): void {
 	const find = async (name: string): Promise<Skill> => {
 		const skill = await resolver.readFn(name);

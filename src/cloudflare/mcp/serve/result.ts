@@ -11,7 +11,7 @@ export function textResult(text: string, isError = false): CallToolResult {
 	return { content: [{ type: 'text', text: truncateText(text, longestText) }], ...(isError && { isError }) };
 }
 
-/** With an output schema, adds structured content. A value that does not fit is an error, as clients can refuse it. */
+/** With an output schema, adds structured content. A value that does not fit is an error: clients can refuse it. */
 export async function toCallResult(
 	{ output, isError, parts }: Extract<OutsideEnd, { readonly type: 'result' }>,
 	{ name, outputSchema }: Pick<ListedTool, 'name' | 'outputSchema'>,

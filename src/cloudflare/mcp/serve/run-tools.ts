@@ -43,7 +43,7 @@ export interface RunTool {
 	readonly annotations?: Readonly<Record<string, boolean>>;
 }
 
-/** Makes the tools for the agent as a whole. If the agent's own tools use a name, it gets the prefix `agent_`. */
+/** Makes the tools for the agent as a whole. A name that the agent's own tools use gets the prefix `agent_`. */
 export function createRunTools(agent: string, usedNames: ReadonlySet<string>): readonly RunTool[] {
 	const named = (name: string): string => (usedNames.has(name) ? named(`agent_${name}`) : name);
 	const make = (operation: RunOperation, name: string, description: string, inputSchema: v.GenericSchema) =>

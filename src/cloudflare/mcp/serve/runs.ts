@@ -38,7 +38,7 @@ export async function callRunTool(
 	return toResult(await look(served, session, ctx));
 }
 
-/** Opens the session that the request names, or the address, or a new one. Throws `not_found` for a foreign session. */
+/** Opens the session that the request or the address names, or a new one. Throws `not_found` for a foreign session. */
 async function openSession(served: ServedAgent, name: string | undefined): Promise<ServedSession> {
 	const session = served.findSession(name ?? served.sessionName);
 	if (session.create === undefined) await readState(served, session);
@@ -155,7 +155,7 @@ function toEnd(event: RunEvent): (Partial<Followed> & Pick<Followed, 'status'>) 
 	}
 }
 
-/** Returns the outcome of a run, or asks the person for its open calls. */
+/** Returns the outcome of a run. If the run waits for a person, asks that person, if the client can. */
 function toAnswer({ question, toolCalls, ...shown }: Followed, session: ServedSession, ctx: ServerContext): Answer {
 	const questions = listAsked(question, toolCalls);
 	const isAsking = Object.keys(questions).length > 0 && shown.runId !== undefined;

@@ -23,7 +23,7 @@ export interface AgentTools {
 	call(params: CallToolRequestParams, ctx: ServerContext): Promise<CallToolResult | InputRequiredResult>;
 }
 
-/** The tools run in the session that the address names, or a shared one. `project` adapts results to the revision. */
+/** The tools run in the session of the address, or in a shared session. `project` adapts results to the revision. */
 export function createAgentTools(
 	{ agent, caller, sessionName = usualSession, findSession }: ServedAgent,
 	project: Server['projectCallToolResult'],
@@ -77,7 +77,7 @@ async function findTool(name: string, { agent, list }: Pick<ServedAgent, 'agent'
 	return agent.tools.find(isNamed) ?? (await list()).find(isNamed) ?? { name, outputSchema: undefined };
 }
 
-/** Reports the notes of a call until its end. */
+/** Calls a tool, reports the notes of the call, and returns its end. */
 async function begin(
 	{ agent, caller }: Pick<ServedAgent, 'agent' | 'caller'>,
 	session: ServedSession,
@@ -104,7 +104,7 @@ async function begin(
 	throw new RunletError('interrupted', `${name} was cut off, so it is not known whether it was carried out.`);
 }
 
-/** The kind of the answer, the name of the question, and the secret name of the waiting call, made by its session. */
+/** The kind of the answer, the name of the question, and the secret name that the session gave to the waiting call. */
 const stateForm = /^(approval|result|answer|form|link)\.([\w-]{1,64})\.([0-9a-f]{32})$/;
 const kinds: readonly AnswerKind[] = ['approval', 'result', 'answer', 'form', 'link'];
 

@@ -51,7 +51,7 @@ export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	touch(entry: SessionReport, owner?: string, deadline?: number): Promise<Held | undefined>;
 	/** The bytes of all listed sessions, and the bytes of a user's sessions. */
 	readHeld(user?: string, deadline?: number): Promise<Held>;
-	/** A `touch` within a day does not list the session again. A newer session with the same id is listed. */
+	/** For a day, a `touch` does not list the removed session again. It does list a newer session with the same id. */
 	remove(id: string): Promise<void>;
 	/** Lists each session once, the newest activity first. Can miss a session that is active between two pages. */
 	list(page: DirectoryQuery, deadline?: number): Promise<DirectoryPage>;

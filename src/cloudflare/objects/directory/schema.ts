@@ -14,8 +14,8 @@ export const listed = [idle, waits] as const;
  * returns. The index of the time also finds old removed sessions.
  *
  * `owner` contains all owners in the directory `everybody`, and only its own owner in any other directory.
- * `sent` has the session of a request that may be repeated, by the request's hash. `entry` is the registry
- * (`registry.ts`). `waiting` has the calls that wait for somebody, as JSON (`wait.ts`).
+ * `sent` has the session of each request that a client can repeat, by the request's hash. `entry` is the
+ * registry (`registry.ts`). `waiting` has the calls that wait for somebody, as JSON (`wait.ts`).
  *
  * `schedule` (`schedule-api.ts`): `due_at` is the next due time. `try_at` is the time of the next attempt, which
  * is later than `due_at` after a failure. Both are NULL after the last due time. `askers` is JSON.

@@ -64,7 +64,7 @@ export class DirectoryStore {
 		this.held.add(user, more);
 	}
 
-	/** Keeps the creation time of a listed session. For any other session `now` is late enough. */
+	/** Keeps the creation time of a listed session. For any other session, uses `now`, which is later. */
 	remove(id: string, now: number): void {
 		const row = this.#read(id);
 		this.#storage.transactionSync(() => {

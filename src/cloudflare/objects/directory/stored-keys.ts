@@ -4,7 +4,7 @@ import { askRegistry, type EntryChange, type RegistryNamespace } from './registr
 
 /** Milliseconds until stored keys are read again. */
 const freshMs = 30_000;
-/** Milliseconds for which old keys are used while their object cannot be reached. Then calls fail. */
+/** Milliseconds for which old keys are used while their object cannot be reached. After that, calls fail. */
 const mostStaleMs = 60_000;
 
 const mostOfOwner = 1_000;
@@ -57,7 +57,7 @@ export class StoredKeys {
 		return drawers.flatMap((keys) => [...keys.values()]);
 	}
 
-	/** Throws `conflict` if there are too many keys. The key works only when both places have stored it. */
+	/** Throws `conflict` if there are too many keys. The key works only when the registry and the drawer have it. */
 	async add(record: KeyRecord): Promise<void> {
 		const { id: name, owner } = record;
 		const change = { kind: 'key', name, definition: JSON.stringify(record) } as const;
@@ -70,7 +70,7 @@ export class StoredKeys {
 		}
 	}
 
-	/** Returns whether the key existed. After a failure halfway, the key is still in its drawer. */
+	/** Returns whether the key existed. Changes the drawer last: after a failure, a retry still finds the key. */
 	async remove(id: string): Promise<boolean> {
 		const entry = await askRegistry(this.#directories(), toDrawer(id), (one) => one.getEntry('key', id));
 		if (entry === undefined) return false;
@@ -123,7 +123,7 @@ export class StoredKeys {
 	}
 }
 
-/** Returns the name of a drawer. It contains a space, so no owner can have it. */
+/** Returns the name of a drawer. The name contains a space, so no owner can have this name. */
 function toDrawer(id: string): string {
 	return `keys ${id.slice(0, 1)}`;
 }

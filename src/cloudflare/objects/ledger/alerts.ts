@@ -4,7 +4,7 @@ import { type Amount, isBounded, type Limit, minus } from '../budget.ts';
 import { type BudgetScope, formatDay, keptDays } from './api.ts';
 import { type AlertSender, type OutgoingAlert, percents, type SpendingAlert } from './spending-alert.ts';
 
-/** If this percentage of a budget is spent, a call that does not fit counts as 100 percent. */
+/** From this percentage of a budget on, a call that does not fit counts as 100 percent spent. */
 const nearlySpent = 80;
 
 export interface Spending {
@@ -32,8 +32,8 @@ const alertSchema: v.GenericSchema<unknown, SpendingAlert> = v.object({
 
 /**
  * The alerts of a ledger: which shares of budgets were announced under which limits, and the alerts that wait for
- * delivery. A share is announced once for a budget and a day, and again after the limit was raised so that the share
- * was no longer spent. The methods are synchronous. Call them in the transaction of their lease.
+ * delivery. A share is announced once for a budget and a day. It is announced again when the spending reaches the same
+ * share of a raised limit. The methods are synchronous. Call them in the transaction of the lease.
  */
 export class AlertRows {
 	readonly #storage: DurableObjectStorage;
@@ -83,7 +83,7 @@ export class AlertRows {
 		}
 	}
 
-	/** Removes the alerts of days whose leases are removed. */
+	/** Removes the alerts of days that no longer have leases. */
 	forget(today: number): void {
 		this.#storage.sql.exec('DELETE FROM alert WHERE day > 0 AND day < ?', today - keptDays);
 	}

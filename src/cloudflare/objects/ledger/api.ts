@@ -4,7 +4,7 @@ import { loads, reach, usualLimitMs } from '../reach.ts';
 
 export type UserScope = 'user-day' | 'user-total';
 
-/** The owner's day, or a budget of a user. */
+/** The budget of an owner's day, or one of the budgets of a user. */
 export type BudgetScope = 'day' | UserScope;
 
 export interface Refusal {
@@ -14,7 +14,7 @@ export interface Refusal {
 
 /** The reserved amount, or the budget that refuses. */
 export type Reserved =
-	/** The amount is less than requested if it reserves only a shorter reply. */
+	/** The amount is less than requested if only a shorter reply is reserved. */
 	{ readonly ok: true; readonly amount: Amount } | ({ readonly ok: false } & Refusal);
 
 export interface LeaseRequest {
@@ -22,7 +22,7 @@ export interface LeaseRequest {
 	/** The most that the next request can cost. Infinite if unknown: above every cap, but counts as 0 without a cap. */
 	readonly amount: Amount;
 	readonly limit: Limit;
-	/** The amount of a whole lease. It is reserved instead while much of each budget is left. */
+	/** The amount of a whole lease. It is reserved instead of `amount` while much of each budget is left. */
 	readonly whole?: Amount;
 	/** Missing if no shorter reply can be reserved. */
 	readonly reply?: ReplyCost;
@@ -120,8 +120,8 @@ export interface UserState {
 export interface LedgerApi {
 	/**
 	 * Reserves an amount for a lease on the current day. Refuses it if spent, reserved and this amount together exceed
-	 * the day's limit or a cap of the user. Reserves `whole` while at most half of the rest of each budget is reserved,
-	 * else a reply of the agent's recent length (`grant.ts`). A known id changes nothing and succeeds.
+	 * the day's limit or a cap of the user. Reserves `whole` or `amount` while much of each budget is left. If little
+	 * is left, possibly reserves only a usual reply of the agent (`store.ts`). A known id changes nothing and succeeds.
 	 *
 	 * If neither the day nor the user has a cap, a user's lease reserves nothing, and the answer's amount is infinite.
 	 */

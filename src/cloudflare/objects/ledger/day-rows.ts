@@ -13,7 +13,7 @@ const partDays = 90;
 /** The most parts in the row of a day. A longer row takes longer to write. */
 const mostInRow = 32;
 
-/** The numbers of a day's rows from which new users, then new models, and then new agents count as `others`. */
+/** With this many rows in a day, new users, then new models, and then new agents count as `others`. */
 const [mostRows, mostOfModels, mostOfAgents] = [500, 550, 600];
 
 /** The most characters of a name, and the most units of a part. */
@@ -129,8 +129,8 @@ type Row = {
 };
 
 /**
- * The spending of days by agent, model and user, for 90 days. Each day has a limited number of rows. The methods
- * are synchronous. Call them in the transaction of their lease.
+ * The spending of days by agent, model and user, for 90 days. Each day has a limited number of rows. The methods are
+ * synchronous. Call them in the transaction of the lease.
  */
 export class PartRows {
 	readonly #storage: DurableObjectStorage;
@@ -351,7 +351,7 @@ export class DayRows {
 		});
 	}
 
-	/** Lists the newest day first, then the part with the most tokens. */
+	/** Lists the newest day first, and within a day the part with the most tokens first. */
 	listParts(by: readonly PartField[], first: number, user?: string): DayPart[] {
 		const rows = this.#storage.sql.exec<DayRow>('SELECT * FROM day WHERE day >= ?', first).toArray();
 		const newest = rows.flatMap((row) => {

@@ -5,17 +5,17 @@ import type { Schema } from '../migrate.ts';
  *
  * A `day` has the sums of its leases. Its newest leases are in `open`, as JSON, each with its reservation. Other leases
  * are rows of `call`, under their first day, with the reservation, or with the cost if `settled`. A settled row of a
- * lease in `open` is not in the sums yet: the next lease adds it. A `past` day has no leases any more.
+ * lease in `open` is not in the sums yet: the next lease adds it. A day in `past` has no leases.
  *
- * `parts` of a day are sums by agent, model and user, as JSON. Many of them move to rows of `part`, where an empty text
- * is no user. `parts` of a call are those of a settled lease in `open`.
+ * `parts` of a day are sums by agent, model and user, as JSON. If there are many, they move to rows of `part`, where
+ * an empty text means no user. `parts` of a call are the parts of a settled lease that is still in `open`.
  *
  * `user_day` has the sums of a user's leases. `before` is the sum of all earlier days of the user, spent and reserved,
  * so that the newest row has the total. `user_cap` has caps as JSON.
  *
  * `alert` has the announced shares of budgets with their limits. An `armed` share is announced again under a higher
- * limit. Day 0 is the budget of all days. `outgoing` has alerts that wait for delivery, `watched` the owner and the
- * limit of a day. Both are empty without receivers.
+ * limit. Day 0 is the budget of all days. `outgoing` has alerts that wait for delivery. `watched` has the owner and
+ * the limit of a day. Both are empty if alerts have no receivers.
  */
 const tables = `
 	CREATE TABLE day (

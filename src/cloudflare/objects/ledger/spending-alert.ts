@@ -11,7 +11,7 @@ export interface SpendingAlert {
 	readonly user?: string;
 	/** The owner's day, the user's day, or the total of the user. */
 	readonly scope: BudgetScope;
-	/** 100 can also mean that at least 80 % is spent, and that the input of a call no longer fits. */
+	/** The alert for 100 is also sent if 80 % is spent and the input of a call no longer fits. */
 	readonly percent: (typeof percents)[number];
 	/** The UTC day of the spending, such as `2026-11-22`. */
 	readonly day: string;

@@ -30,8 +30,8 @@ import { schema } from './schema.ts';
 import { UserRows } from './users.ts';
 
 /**
- * Chooses the reservation of a lease. While much is left it is `whole`, or else `amount`. If little is left it is the
- * next request with a reply of `replyTokens`, but `amount` if nothing else is reserved.
+ * Chooses the reservation of a lease. If much of each budget is left, reserves `whole`, or else `amount`. If little is
+ * left, reserves only a reply of `replyTokens`, but `amount` if nothing else is reserved.
  */
 function chooseAmount(
 	{ amount, whole = amount, reply }: Pick<LeaseRequest, 'amount' | 'whole' | 'reply'>,
@@ -50,7 +50,7 @@ function isFree({ reserved }: BudgetState): boolean {
 	return reserved.tokens === 0 && reserved.usd === 0;
 }
 
-/** Whether, with this amount, at most half of what is left of a limit is reserved. */
+/** Whether at most half of what is left of a limit is reserved, including this amount. */
 function isPlenty({ limit, spent, reserved }: BudgetState, amount: Amount): boolean {
 	return !exceedsLimit({ limit: toHalf(limit, spent), spent: nothing, reserved }, amount);
 }

@@ -95,7 +95,7 @@ export class UserRows {
 		return rows.toArray().map(toDayOfUser);
 	}
 
-	/** Returns the total of a user. Reservations of days whose leases are already removed count as spent. */
+	/** Returns the total of a user. Reservations older than the kept days count as spent. */
 	#sumUp(user: string, today: number): Pick<BudgetState, 'spent' | 'reserved'> {
 		const { before: all } = this.#readSums(user, Number.MAX_SAFE_INTEGER);
 		const kept = this.#storage.sql

@@ -16,7 +16,7 @@ export interface MemoryRecord {
 }
 
 export interface MemoryChange extends Pick<MemoryRecord, 'path' | 'text' | 'source'> {
-	/** The versions that the change can replace (`*`: any). Without this field it can also create a memory. */
+	/** The versions that the change can replace (`*`: any). Without this field the change can also create a memory. */
 	readonly ifMatch?: '*' | readonly string[];
 	/** Whether the change can only create a memory. */
 	readonly ifNoneMatch?: boolean;

@@ -173,7 +173,7 @@ export class SkillWriter {
 	}
 }
 
-/** Keeps vectors of unchanged texts. Until `npm run skills` makes them again, a changed text is found by words. */
+/** Keeps vectors of unchanged texts. A changed text is found by words until `npm run skills` makes its vector. */
 async function keepVectors(vectors: Vectors, entries: ReadonlyMap<string, Entry>): Promise<Vectors | undefined> {
 	try {
 		const hashed = [...entries].map(async ([name, entry]) => [name, await hashContent(toEmbeddedText(entry))] as const);
