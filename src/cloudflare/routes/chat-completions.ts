@@ -68,7 +68,7 @@ export function createCompletionRoutes({ agents }: Pick<Runtime, 'agents'>) {
 
 const sessionHeader = 'Runlet-Session';
 
-/** Whether the session itself sent this error. An error without an answer of the session has a `cause`. */
+/** Whether the session itself sent this error. If the session did not answer, the error has a `cause`. */
 function isAnswer(error: unknown): boolean {
 	return error instanceof RunletError && error.cause === undefined;
 }
@@ -109,7 +109,7 @@ function createHandling(c: Context<RouteEnv>, body: CompletionRequest, { outputS
 
 /**
  * Returns the session of a request: the session that the header names, by its id or by a name of the client, or a new
- * one. A retry gets the session of the first attempt. `isUnknown`: a retry could not find the session yet.
+ * one. A retry gets the session of the first attempt. `isUnknown`: the session is not stored for retries yet.
  */
 async function findSession(
 	c: Context<RouteEnv>,
@@ -125,7 +125,7 @@ async function findSession(
 		if (before !== undefined) return { id: sessions.idFromString(before), isNew: true };
 		return { id: sessions.newUniqueId(), isNew: true, isUnknown: true };
 	}
-	// Two persons can use the same text as their key. It still counts as two keys.
+	// If two persons send the same text as a key, it counts as two keys.
 	const speaker = { ...caller, by: { ...caller.by, user } };
 	if (header === undefined) return { id: createSessionId(c, speaker, how), isNew: true };
 	const text = header.trim();
@@ -184,7 +184,7 @@ async function toUpdate(
 	};
 }
 
-/** Refuses a request for web search if the agent has none, because the answer would be a different one. */
+/** Refuses a request for web search if the agent has no web search: the answer would lack the search. */
 function assertSearch({ web_search_options: options }: CompletionRequest, agent: Agent): void {
 	if (options === undefined || options === null || hasWebSearch(agent)) return;
 	const remedy = 'Leave it out, or use an agent with the tool web_search or with providerTools: ["web_search"]';

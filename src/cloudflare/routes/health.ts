@@ -18,7 +18,7 @@ export function createHealthRoutes(runtime: Checked) {
 		mount(getHealth, async (c) => {
 			if (c.req.valid('query').deep === undefined) return c.json({ status: 'ok' as const });
 			await assertMayLook(c);
-			// With `deep=deployed`, the dry run of a deployment checks the Worker on this machine.
+			// With `deep=deployed`, checks the Worker on this machine as if it were deployed.
 			const isDeployed = c.req.valid('query').deep === 'deployed';
 			const problems = await findProblems(runtime, c.env, isDeployed);
 			c.header('cache-control', 'no-store');

@@ -53,8 +53,7 @@ export function isOnlyLocal(c: Context<RouteEnv>): boolean {
 
 /**
  * Refuses requests if there are neither API keys nor accounts (docs/keys.md). In this case only the local mode of `npm
- * start` answers, and only requests through its proxy. A request must come from its own pages or from no page: other
- * pages, on the web or on this machine, are refused.
+ * start` answers, and only requests through its proxy. A request of a page that `isAllowedPage` refuses is refused.
  */
 export const assertMayAnswer: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const { local } = readConfig(c.env);
@@ -82,7 +81,7 @@ function assertLocal(c: Context<RouteEnv>, local: LocalMode): void {
 	assertOwnPage(c);
 }
 
-/** Whether a request comes from a web tool, whose requests come from this machine, too. */
+/** Whether a request comes from a tool that reads the web. Such requests come from this machine, too. */
 function isFromWebTool(c: Context<RouteEnv>): boolean {
 	return c.req.header('user-agent') === webAgent;
 }
@@ -98,13 +97,13 @@ function assertOwnPage(c: Context<RouteEnv>): void {
 	}
 }
 
-/** A browser sends `Origin` with every write. `Sec-Fetch-Site` covers writes without `Origin`. */
+/** For a write without `Origin`: `Sec-Fetch-Site` shows whether a page of another site sent the write. */
 function isFromOtherSite(c: Context<RouteEnv>): boolean {
 	if (c.req.method === 'GET' || c.req.method === 'HEAD') return false;
 	return !['same-origin', 'none', undefined].includes(c.req.header('sec-fetch-site'));
 }
 
-/** Whether a page may call: `CORS_ORIGINS` has its origin, or pages need no key and it is the Worker's own page. */
+/** Whether a page is allowed to call: it is in `CORS_ORIGINS`, or it is the Worker's own page and needs no key. */
 export function isAllowedPage(c: Context<RouteEnv>, origin: string): boolean {
 	const { corsOrigins, local } = readConfig(c.env);
 	const needsNoKey = c.var.accounts !== undefined || (isOnlyLocal(c) && local !== undefined);
@@ -157,8 +156,8 @@ async function findRecord(env: WorkerEnv, id: string): Promise<KeyRecord | undef
 }
 
 /**
- * Throws `forbidden` for a caller who is not allowed to see the problems of the setup. Allows a key with the role
- * admin, the scope admin, and `npm start`. Reads only the variables of the keys, because another variable can be wrong.
+ * Throws `forbidden` for a caller who is not allowed to see the problems of the setup. Allows `npm start`, the role
+ * admin of a key, and the scope admin. Reads only the variables of the keys, because another variable can be wrong.
  */
 export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
 	if (isHere(c)) return;

@@ -5,7 +5,7 @@ import { readConfig } from '../config/config.ts';
 import { getModel, listModels } from '../wire/protocols/openai/operations.ts';
 import { mount } from './request.ts';
 
-/** `/v1/models`: lists each agent, and each agent with another of its models, as a model (docs/openai.md). */
+/** `/v1/models`: lists one model for each agent, and one for each other model of an agent (docs/openai.md). */
 export function createModelRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	return [
 		mount(listModels, (c) => c.json({ object: 'list', data: agents.flatMap(modelNames).map(toModel) })),

@@ -8,9 +8,9 @@ const period = 10;
 const most = 200;
 
 /**
- * Throws `rate_limited` if a caller sends more requests than the binding allows. The binding counts approximately, and
- * separately in each location (docs/deploy.md, "Rate limit"). Without it only keys with their own `rate` are limited.
- * Each isolate counts these separately.
+ * Throws `rate_limited` if a caller sends too many requests. For a key with its own `rate`, each isolate counts. For
+ * other callers the binding counts, approximately and separately in each location (docs/deploy.md, "Rate limit").
+ * Without the binding other callers are not limited.
  */
 export async function assertRate<E extends { Bindings: WorkerEnv }>(
 	c: Context<E>,

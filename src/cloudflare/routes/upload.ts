@@ -14,7 +14,7 @@ export async function passBody<T>(request: Request, limit: number, send: (body: 
 	const { readable, writable } = new IdentityTransformStream();
 	const writer = writable.getWriter();
 	const sent = isTooLarge ? Promise.reject<T>(bodyTooLarge(limit)) : send(readable);
-	// After its answer, the receiver reads no more.
+	// The receiver stops reading when it has answered.
 	const answered = sent.then(
 		() => writer.abort().catch(() => {}),
 		() => writer.abort().catch(() => {}),

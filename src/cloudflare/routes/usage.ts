@@ -25,7 +25,7 @@ export const usageRoutes = [
 	}),
 ];
 
-/** Asks for the days of the spending, the newest day first. */
+/** Reads the spending of owners by day, the newest day first. */
 async function askDays<T extends { readonly day: string }>(
 	owners: readonly string[],
 	ask: (owner: string) => Promise<readonly T[]>,

@@ -107,7 +107,7 @@ async function handle(c: Context<RouteEnv>, agent: Agent, options: WebhookOption
 	return store(c, agent, { ...event, body: options.sameBody === 'again' ? undefined : body }, message);
 }
 
-/** Answers a source that shows the answer to a person. Answers in time with an empty body. Longer work continues. */
+/** Answers a source that shows the answer to a person. Sends an empty body in time. Longer work continues. */
 async function show(c: Context<RouteEnv>, work: Promise<Response>): Promise<Response> {
 	const late = createDeferred<undefined>();
 	const timer = setTimeout(() => late.resolve(undefined), shownMs);

@@ -19,7 +19,7 @@ export type Reserved =
 
 export interface LeaseRequest {
 	readonly id: string;
-	/** The most that the next request can cost. Infinite if unknown: above every cap, but counts as 0 without a cap. */
+	/** The most that the next request can cost. If unknown, infinite: above any cap. Without a cap it counts as 0. */
 	readonly amount: Amount;
 	readonly limit: Limit;
 	/** The amount of a whole lease. It is reserved instead of `amount` while much of each budget is left. */
