@@ -58,7 +58,7 @@ export function createHttp({
 }: ClientOptions) {
 	const origin = baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl;
 
-	/** Makes a request once. Throws a `ClientError` if it fails, and the reason of the signal if it is aborted. */
+	/** Makes a request once. Throws a `ClientError` if it fails, or the signal's reason if the signal aborts it. */
 	async function open(
 		path: string,
 		{ method = 'GET', body, content, headers, signal }: RequestOptions = {},

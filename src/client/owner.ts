@@ -55,7 +55,7 @@ interface SkillChangeOptions extends SignalOption {
 }
 
 interface SkillPageOptions extends SignalOption {
-	/** Words to search for: the best skills come first. */
+	/** Words to search for. The skills that fit best come first. */
 	readonly query?: string;
 	readonly cursor?: string;
 	readonly limit?: number;

@@ -29,7 +29,7 @@ export type LogFields = { readonly [N in StringField]?: string } & {
 	readonly [N in NumberField]?: number;
 };
 
-/** The name of a model, an agent or a code: one word. */
+/** One word: the name of a model or an agent, or a code. */
 const name = /^[\w.:/@-]{1,128}$/;
 const id = /^[\w-]{1,128}$/;
 

@@ -28,7 +28,7 @@ export interface AgentMcpServer {
 	readonly needsApproval?: boolean | readonly string[];
 	/** Tools that can be called again after a crash. None by default, even if the server declares them safe. */
 	readonly safe?: readonly string[];
-	/** Milliseconds for a call. 60,000 by default. */
+	/** The time limit of a call in milliseconds. 60,000 by default. */
 	readonly timeoutMs?: number;
 }
 
@@ -38,7 +38,7 @@ export function listVariables(server: AgentMcpServer): readonly string[] {
 	return [...named, ...(clientSecret === undefined ? [] : [clientSecret])];
 }
 
-/** The name in `auth.clientSecret`. */
+/** Returns the name of the variable in `auth.clientSecret`. */
 export function findClientSecret({ auth }: { readonly auth?: ServerAuth }): string | undefined {
 	return typeof auth === 'object' ? auth.clientSecret?.slice(2, -1) : undefined;
 }

@@ -51,7 +51,7 @@ export async function openKept(
 	return Object.fromEntries(Object.entries(secrets ?? {}).filter(([name]) => wanted.includes(name)));
 }
 
-/** Seals secrets of an older key with the newest key, so that the older key can be removed. Only logs a failure. */
+/** Seals secrets again if an older key sealed them, so that the older key can be removed. Only logs a failure. */
 export async function resealSecrets(config: Config, about: Registered, entry: Entry): Promise<void> {
 	const { sealed, version: replaces, definition } = entry;
 	if (sealed === undefined) return;

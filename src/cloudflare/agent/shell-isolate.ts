@@ -86,7 +86,7 @@ export default class Isolate extends WorkerEntrypoint {
 	}
 }
 
-/** Shortens both: keeps the beginning of the output, and the end of the errors. */
+/** Shortens both texts: keeps the beginning of `stdout`, and the end of `stderr`. */
 function cut(stdout: string, stderr: string, most: number): Pick<ShellOutcome, 'stdout' | 'stderr' | 'truncated'> {
 	return {
 		stdout: stdout.slice(0, most),

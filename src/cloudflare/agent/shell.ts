@@ -31,7 +31,7 @@ export function createShell({ loader, page }: Pick<Config, 'loader' | 'page'>): 
 			const cpuMs = Math.min(request.timeoutMs, mostCpuMs);
 			const worker = loader.load({
 				compatibilityDate: '2026-07-30',
-				// For the commands that pack and unpack.
+				// For the commands that make and unpack archives.
 				compatibilityFlags: ['nodejs_compat'],
 				mainModule: file,
 				modules: { [file]: await readCode(page) },

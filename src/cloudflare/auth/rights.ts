@@ -104,7 +104,7 @@ export function toActors(stored: unknown): readonly Actor[] {
 	return Array.isArray(stored) ? stored.flatMap((one) => toActor(one) ?? []) : [];
 }
 
-/** The name of a person in an owner. It is compared exactly. */
+/** A user's name within an owner. Names are compared exactly. */
 export const userName = v.pipe(
 	v.string(),
 	v.regex(

@@ -103,7 +103,7 @@ export async function askAll<T>(
 	return found;
 }
 
-/** Returns the owner that a request names, or all (`*`). Throws `forbidden` for a stranger. */
+/** Returns the requested owner, or all owners for `*`. Throws `forbidden` if the caller is not allowed to list them. */
 export async function findListedOwners(c: Context<RouteEnv>, requested: string): Promise<readonly string[]> {
 	const owner = getListedOwner(c, requested);
 	return owner === everybody ? findOwners(c) : [owner];

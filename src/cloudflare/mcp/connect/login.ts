@@ -100,7 +100,7 @@ export class OwnerLogin implements OAuthClientProvider {
 		await this.#store.change((state) => ({ ...state, client: { ...kept }, callback: this.redirectUrl }));
 	}
 
-	/** The client passes a context before it refreshes the tokens. Other instances then wait for the refresh. */
+	/** A `context` means that the client is about to refresh the tokens. Other instances wait for the refresh. */
 	async tokens(context?: OAuthClientInformationContext): Promise<StoredOAuthTokens | undefined> {
 		const state = await this.#store.read();
 		const isRefreshed = context !== undefined && state.tokens?.refresh_token !== undefined;

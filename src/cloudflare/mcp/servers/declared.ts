@@ -29,7 +29,7 @@ const schema = v.object({
 	),
 });
 
-/** Throws `invalid_agent`, which names the field, for a wrong or unreachable server, or two servers of one name. */
+/** Throws `invalid_agent`, which names the field, for a wrong server, a forbidden URL, or two servers of one name. */
 export function assertServers(agents: readonly Agent[]): void {
 	for (const { name, mcp = [] } of agents) {
 		blameAgent(name, () => {
@@ -40,7 +40,7 @@ export function assertServers(agents: readonly Agent[]): void {
 	assertServersAgree(agents);
 }
 
-/** Throws `invalid_agent` for an unreachable server, and for a secret in the code. */
+/** Throws `invalid_agent` for a forbidden URL or header, and for a secret in the code. */
 function assertDeclared(servers: readonly AgentMcpServer[]): void {
 	for (const [index, server] of servers.entries()) {
 		const field = `mcp.${index}`;

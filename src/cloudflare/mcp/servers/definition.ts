@@ -43,7 +43,7 @@ export function toStoredServer({ secrets: given = {}, ...body }: ServerBody, sec
 	return { ...body, secretNames: names };
 }
 
-/** Lists the secrets of a server that a change keeps, like `listKeptSecrets` of a tool. */
+/** Lists the secrets that a change of a server keeps, as `listKeptSecrets` does for a tool. */
 export function listKeptServerSecrets(before: StoredServer, body: ServerBody): readonly string[] {
 	if (before.url !== body.url) return [];
 	const used = new Set([...listSecretNames({ ...body.headers, url: body.url }), findClientSecret(body)]);

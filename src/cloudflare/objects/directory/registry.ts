@@ -11,7 +11,7 @@ export interface Entry {
 	readonly name: string;
 	/** A new version after each change. */
 	readonly version: string;
-	/** JSON in the form of its kind, without secrets. */
+	/** JSON in the form that the kind requires, without secrets. */
 	readonly definition: string;
 	/** The secrets, sealed by `SECRETS_KEY`. */
 	readonly sealed?: string;

@@ -30,7 +30,7 @@ export interface LeaseRequest {
 	readonly about?: LeaseFacts;
 	/** Costs of earlier leases. They are settled first, even if the request is refused. */
 	readonly owed?: readonly Cost[];
-	/** Milliseconds since 1970 until which the caller waits. */
+	/** The time until which the caller waits, in milliseconds since 1970. */
 	readonly deadline?: number;
 }
 
