@@ -38,7 +38,7 @@ export function createObjects(runtime: Runtime & Provided, options: ObjectsOptio
 		})),
 		Publisher: bind(Publisher, toEnvironment, (env) => {
 			const { skills, local } = readConfig(env);
-			// Local KV is never stale, and `npm run skills` may also write to it.
+			// `npm run skills` also writes to local KV, so read KV each time: local KV is never stale.
 			return { skills, trustMs: local ? 0 : undefined, paceMs };
 		}),
 	};

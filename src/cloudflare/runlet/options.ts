@@ -24,8 +24,8 @@ export interface RunletOptions {
 	 */
 	readonly providers?: readonly ProviderRegistration[] | ((env: Env) => readonly ProviderRegistration[]);
 	/**
-	 * Loads the skills that agents name: a resolver, or a function of the environment and the session's owner that
-	 * returns one. By default these are the skills in KV. If this is set, `SKILLS` and `PUBLISHERS` need not be bound.
+	 * Loads the skills that agents name: a resolver, or a function from the environment and the session's owner to a
+	 * resolver. By default these are the skills in KV. If this is set, `SKILLS` and `PUBLISHERS` need not be bound.
 	 */
 	readonly skills?: SkillSource;
 	/**
@@ -34,13 +34,13 @@ export interface RunletOptions {
 	 */
 	readonly plugins?: readonly Plugin[];
 	/**
-	 * Finds the account of your product that sends a request: `{ owner, scopes? }`, or `undefined`, which answers
-	 * `401`. Without it callers need API keys. Session tokens, API keys and webhooks work in both cases.
+	 * Finds the account of your product that sends a request: returns `{ owner, scopes? }`, or `undefined` for the
+	 * answer `401`. API keys, session tokens and webhooks work with and without this function.
 	 */
 	readonly authenticate?: Authenticate;
 	/**
-	 * Called when 50, 80 and 100 % of an owner's day budget, or of a user's budget, are spent: once for each share, in
-	 * the object of the owner's ledger. Called again if it throws or takes over 15 seconds (docs/budgets.md, "Alerts").
+	 * Called once each when 50, 80 and 100 % of an owner's day budget or a user's budget are spent, in the object of
+	 * the owner's ledger. Called again if it throws or takes over 15 seconds (docs/budgets.md, "Alerts").
 	 */
 	readonly onSpending?: OnSpending;
 	/** The prefix of all paths of Runlet in another Worker, such as `/ai`. */
@@ -93,7 +93,7 @@ const schema = v.object({
 	bindings: v.optional(v.strictObject(v.entriesFromList(bindingNames, ownName))),
 });
 
-/** Throws `not_configured`, which names the field and its rule, or `invalid_agent` for two agents of one name. */
+/** Throws `not_configured`, which names the field and its rule, or `invalid_agent` if two agents have the same name. */
 export function assertOptions(options: RunletOptions): void {
 	const owner = 'createRunlet';
 	assertDate();

@@ -32,7 +32,7 @@ export interface CompletionResponseOptions {
 	readonly includeUsage?: boolean;
 }
 
-/** Answers an OpenAI client, in a route of your own, with a run of the library: as a completion, or as chunks. */
+/** Answers an OpenAI client with a run, in a route of your own. The answer is a completion or a stream of chunks. */
 export async function toCompletionResponse(
 	run: Run,
 	{ model, stream = false, includeUsage = false }: CompletionResponseOptions,
@@ -52,7 +52,7 @@ function streamRun({ events }: Run, { writer: createWriter, headers }: Protocol)
 	const encoder = new TextEncoder();
 	const body = new ReadableStream<Uint8Array>({
 		pull: async (controller) => {
-			// An event may write nothing. Without the loop the stream would then never call `pull` again.
+			// The loop skips events without text: the stream calls `pull` again only after something was enqueued.
 			for (;;) {
 				const { value, done } = await iterator.next();
 				const text = done ? writer.end() : writer.event(value, undefined);
