@@ -42,11 +42,11 @@ export function assertSchedules({ name, schedules = [] }: Agent): void {
 	});
 }
 
-/** Sends agents' schedules to the directories of their owners. Repeated calls change nothing. */
+/** Sends the schedules of all agents to the directories of their owners. Repeated calls change nothing. */
 export async function armSchedules(agents: readonly Agent[], config: () => Config): Promise<void> {
 	const { directories, scheduleOwner: usual } = config();
 	if (usual === undefined) return;
-	// The default owner is always included, because all its schedules may have been removed.
+	// The default owner is always included: an empty list removes the schedules that no agent has any more.
 	const owners = new Map<string, NewSchedule[]>([[usual, []]]);
 	for (const agent of agents)
 		for (const { name, cron, every, timezone, user, owner = usual } of agent.schedules ?? []) {

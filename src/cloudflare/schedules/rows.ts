@@ -11,7 +11,7 @@ export interface DueSchedule extends StoredSchedule {
 
 export interface Settled {
 	readonly last: LastWake;
-	/** Missing after the last time. */
+	/** The next due time. Missing if there is none. */
 	readonly dueAt?: number;
 }
 
@@ -65,7 +65,7 @@ export class ScheduleRows {
 		this.#storage.sql.exec('DELETE FROM schedule WHERE target = ?', toKey({ kind: 'session', session }));
 	}
 
-	/** Removes schedules whose last time was before the given time. */
+	/** Removes schedules that are over and were last due before the given time. */
 	removeOver(before: number): void {
 		this.#storage.sql.exec(
 			"DELETE FROM schedule WHERE try_at IS NULL AND last ->> 'at' < ?",
