@@ -115,7 +115,7 @@ const encoder = new TextEncoder();
 
 const pieceBytes = 65_536;
 
-/** Returns the next piece of the stream. A byte stream transfers its buffer, so shared bytes are copied. */
+/** Returns the next piece of the stream. A byte stream takes the buffer of each piece, so shared bytes are copied. */
 function takePiece(unread: Uint8Array[]): Uint8Array | undefined {
 	const [only] = unread;
 	if (only === undefined) return undefined;
@@ -147,11 +147,11 @@ function encodeOnce(event: RunEvent, id: string | undefined, writer: RunWriter):
 /** The milliseconds of silence after which a connection gets a comment, so that no proxy closes it. */
 const keepAliveMs = 15_000;
 
-/** The end of a wait: a change, silence, a reader that has left, or the end of its lease. */
+/** Why a wait ended: a change, silence, a reader that has left, or a lease that is over. */
 type Waking = 'change' | 'silence' | 'gone' | 'over';
 
 /**
- * Creates the waits of a reader, one at a time. All waits share a timer, because most waits end long before it fires.
+ * Lets a reader wait for one change at a time. Its waits share a timer, because most waits end long before it fires.
  *
  * @param left returns the milliseconds until the lease expires
  */

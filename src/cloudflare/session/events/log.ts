@@ -17,7 +17,7 @@ export interface EventId {
 	readonly restarts: number;
 	/** The number of events of the turn that are neither deltas nor notes. */
 	readonly items: number;
-	/** The notes, task lists and warnings of the turn. The next message stores them, so they are counted separately. */
+	/** The number of notes, task lists and warnings. The next message stores them, so they are counted separately. */
 	readonly notes: number;
 	/** The number of characters of reasoning. */
 	readonly reasoning: number;
@@ -89,7 +89,7 @@ export function advance(id: EventId, event: RunEvent): EventId {
 	}
 }
 
-/** Returns the part of an event at `at` that a reader at `seen` has not seen: all, the rest of its text, or nothing. */
+/** Returns the part of an event that a reader has not seen: all, the rest of its text, or nothing. */
 function cutSeenPart(event: RunEvent, at: EventId, seen: EventId): RunEvent | undefined {
 	if (isEnd(seen)) return undefined;
 	if (isTerminal(event)) return event;
@@ -151,9 +151,9 @@ export interface Cursor {
 	/** The position of the event at `index`. */
 	at: EventId;
 	version: number;
-	/** The number of events without an id before `index`. */
+	/** The number of events before `index` that have no id. */
 	passed: number;
-	/** The number of events without an id that the reader was shown. */
+	/** The number of shown events that have no id. */
 	shown: number;
 }
 
@@ -168,7 +168,7 @@ export class RunLog {
 	readonly run: number;
 	#events: RunEvent[] = [];
 	#version = 0;
-	/** The index of the first event of the current attempt of the current turn. */
+	/** The index of the current turn's first event since the turn's last restart. */
 	#turnAt = 0;
 	#writing = false;
 	#restarts = 0;
@@ -274,7 +274,7 @@ export class RunLog {
 		return out;
 	}
 
-	/** Returns the shown events of an unfinished turn, at most about `limit` characters. */
+	/** Returns the shown events of an unfinished turn, up to about `limit` characters. */
 	draft(limit: number): RunEvent[] {
 		if (!this.#writing) return [];
 		const turn = this.#events.slice(this.#turnAt);
@@ -289,7 +289,7 @@ export class RunLog {
 		return isEnd(cursor.seen);
 	}
 
-	/** Joins neighbouring pieces of the current turn. Readers find their position by the id. */
+	/** Joins neighbouring pieces of the current turn. Afterwards readers find their position again by the event id. */
 	#join(): void {
 		const joined: LogEntry[] = [];
 		for (const event of this.#events.splice(this.#turnAt)) push(joined, { event, id: undefined });
@@ -298,7 +298,7 @@ export class RunLog {
 	}
 }
 
-/** Whether an event has no id and the reader has already seen the event. Counts such events. */
+/** Whether an event has no id and was already shown to the reader. Counts the events that have no id. */
 function isUnplaced(event: RunEvent, cursor: Cursor): boolean {
 	if (isStored(event)) return false;
 	cursor.passed++;

@@ -29,13 +29,13 @@ export interface CutOff {
 	/** The last part of `events`, which no message contains. */
 	readonly draft: readonly RunEvent[];
 	readonly resume: Resumption;
-	/** Whether the run was interrupted during a request to the model. If so, that turn restarts. */
+	/** Whether the run was interrupted during a request to the model. If so, the turn of the request restarts. */
 	readonly asking: boolean;
 }
 
 /**
- * Rebuilds the shown events of an interrupted run, and finds where it continues. A turn that may have been requested
- * from the model restarts, even if readers saw nothing of it.
+ * Rebuilds the shown events of an interrupted run, and finds where it continues. A turn restarts if its request
+ * possibly reached the model, even if readers saw nothing of the turn.
  *
  * @param isAsking whether a request to the model has no message yet
  */
@@ -91,7 +91,7 @@ function addMessage(
 ): void {
 	const { events } = state;
 	if (input === true) {
-		// The first messages of a run are not shown as events. Later messages come between two turns.
+		// Inputs of a run are not shown as events. A user message during the run comes between two turns.
 		if (message.role === 'user') closeTurn(state, before);
 	} else if (message.role === 'tool') {
 		const result = readToolResult(message);
@@ -165,7 +165,7 @@ function callEvents({ id, name, input }: ToolCall, streamed: Readonly<Record<str
 const logs = new WeakMap<SessionStore, Map<number, SharedLog>>();
 
 interface SharedLog {
-	/** The status when the log was made. The status of a waiting run can still change. */
+	/** The run's status when the log was made. The status of a waiting run can still change. */
 	readonly status: RunRecord['status'];
 	readonly log: WeakRef<RunLog>;
 }
