@@ -33,13 +33,13 @@ const newline = 10;
 export interface FileStoreOptions {
 	readonly store: SessionStore;
 	readonly config: () => Pick<Config, 'files' | 'workspaceQuota' | 'roomLimits'>;
-	/** Throws, within the transaction of a change, if the change is not allowed any more. */
+	/** Called in the transaction of a change. Throws if the change is not allowed any more. */
 	readonly assertMayChange: () => void;
 }
 
 /**
- * Keeps the files of a session in its object, and files over 1 MB in the bucket. Bytes reach the bucket before a row
- * names their key. The outbox removes keys that no row names.
+ * Keeps a session's files: small files in the session's object, and files over 1 MB in the bucket. The bytes are in the
+ * bucket before a row names their key. The outbox removes keys that no row names.
  */
 export class FileStore implements WorkspaceStore {
 	readonly #store: SessionStore;
@@ -153,7 +153,7 @@ export class FileStore implements WorkspaceStore {
 		return this.#transact(how.caller, (quota) => {
 			const changed = workspace.change(edits, { ...how, quota });
 			const { roomLimits } = this.#config();
-			// A full session removes the deleted contents that only an undo needs.
+			// If the session is full, old contents that only an undo needs are removed.
 			const isFull = () => this.#store.bytes > (roomLimits.session ?? Infinity);
 			if (isFull()) workspace.forget(isFull);
 			if (edits.some(({ type }) => type === 'write')) assertRoom('session', roomLimits, this.#store.bytes);
@@ -201,7 +201,7 @@ export class FileStore implements WorkspaceStore {
 	}
 }
 
-/** SAFETY: only `find` creates a `StoredFile`, with the contents of this store. */
+/** SAFETY: only `find` creates a `StoredFile`, and its content is a `ContentRef` of this store. */
 function takeContent({ content }: StoredFile): ContentRef {
 	return content as ContentRef;
 }
@@ -264,7 +264,7 @@ export class SessionFiles {
 	/** Stores or replaces a file. Throws `precondition_failed` if the condition does not hold. */
 	async write(name: string, body: Bytes, condition: IfMatch): Promise<WrittenFile> {
 		const assertHolds = () => this.#assertHolds(checkPath(name), condition);
-		// The condition is also checked before a large file is received.
+		// This first check refuses a large file before it is received. The transaction checks again.
 		assertHolds();
 		return this.#write(name, body, this.#openForPeople(assertHolds));
 	}
