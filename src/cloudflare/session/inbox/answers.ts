@@ -11,8 +11,8 @@ import { findPending } from '../store/calls.ts';
 import type { InboxContext, InboxTransaction, Principal, StoreResult } from './transaction.ts';
 
 /**
- * Stores answers to open calls, all or none, or a decision about the call of a child. The decision names the child's
- * call, or the call of this session for which the child works.
+ * Stores answers to open calls, all or none. Or stores one decision about a child's call: the decision names the
+ * child's call, or the call of this session for which the child works.
  */
 export function submitAnswers(tx: InboxTransaction, answers: readonly CallAnswer[]): StoreResult {
 	const [answer] = answers;

@@ -24,7 +24,7 @@ import type { SessionStore } from '../store/store.ts';
 export interface ModelRequest {
 	readonly model?: string;
 	readonly maxOutputTokens?: number;
-	/** Whether the request replaces an earlier message. The model then possibly gets fewer tokens than before. */
+	/** Whether the request replaces an earlier message. The model's input can then be smaller than before. */
 	readonly isEdit?: boolean;
 	/** Whether the request continues a run and adds no message. */
 	readonly isContinued?: boolean;
@@ -41,8 +41,8 @@ interface FundsContext {
 }
 
 /**
- * Reads the budgets of the owner and the user that refused the newest runs of the session. Throws `overloaded` if they
- * cannot be read, or if the ledger that the next run would ask is behind.
+ * Reads the budgets, of the owner or the user, that refused the session's newest runs. Throws `overloaded` if the
+ * budgets cannot be read, or if the ledger that the next run needs is behind.
  */
 export async function readFunds({
 	store,
@@ -67,7 +67,7 @@ export async function readFunds({
 
 /**
  * Refuses a request before any part of it is stored (docs/budgets.md). Throws `budget_exceeded` if a similar request
- * was refused, and if the budget would still refuse that request.
+ * was refused and the budget would refuse it again.
  */
 export function assertFunds(context: FundsContext, asked: ModelRequest, known: KnownFunds = new Map()): void {
 	const error = findRefusal(context, asked, known);

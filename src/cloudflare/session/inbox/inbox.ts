@@ -44,7 +44,7 @@ export interface Request {
 	readonly answers?: readonly CallAnswer[];
 }
 
-/** Adds the events of a session's children to its own, from the position of a reconnecting reader. */
+/** Adds the children's events to the session's own events, from the position of a reconnecting reader. */
 export type JoinChildren = (own: EventSource, from?: TreePlace) => EventSource;
 
 export type StoreRequest = (tx: InboxTransaction) => StoreResult;
@@ -93,7 +93,7 @@ export class Inbox {
 		}
 	}
 
-	/** Adds the events of the session's children to its own. Missing if its agent has no children. */
+	/** Adds the children's events to the session's own events. Missing if no tool of the agent starts children. */
 	get join(): JoinChildren | undefined {
 		const { runtime, store, config } = this.#context;
 		if (!store.exists()) return undefined;
@@ -147,7 +147,7 @@ export class Inbox {
 		return { ...opened, funds: await readFunds({ store, session, config }) };
 	}
 
-	/** Authorizes a caller, even for a session of the caller that does not exist yet. */
+	/** Authorizes a caller. The session need not exist yet if the caller may create it. */
 	async #authorize({ caller, agent, create, asking }: Request, config: Config): Promise<Principal> {
 		const { authorization, runner } = this.#context;
 		const isTheirs = create !== undefined && 'owner' in caller && mayCreate(caller, create);

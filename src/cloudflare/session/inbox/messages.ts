@@ -146,7 +146,7 @@ function storePostedAnswers(
 function storeMessage(tx: InboxTransaction, incoming: IncomingMessage, input: Input): StoreResult {
 	const { whenBusy = 'queue', isPatient = false, mayAnswer = false, model, callback, ofChild } = input;
 	const { status } = tx;
-	// A child would repeat a refused report, so reports need no budget. The number of children limits them.
+	// Reports of children need no budget: a child repeats a refused report, and the number of children is limited.
 	const asked = ofChild === undefined ? { model } : undefined;
 	const isQuestion = isPatient && status === 'awaiting_user' && (!mayAnswer || tx.askedCall !== undefined);
 	const isAsking = isQuestion || (isPatient && status === 'awaiting_tools');
@@ -167,7 +167,7 @@ interface Replacement {
 	readonly incoming: IncomingMessage;
 }
 
-/** Replaces a message by a new or repeated message. The current run has to be cancelled first. */
+/** Replaces a message by a new one, or repeats it. Returns `cancel` if the current run has to be cancelled first. */
 function replaceMessage(tx: InboxTransaction, { record, isEdited, incoming }: Replacement, about: About): StoreResult {
 	if (tx.runner.live !== undefined || !canTakeNext(tx.status)) return { type: 'cancel' };
 	const messages = readRepeatedInput(tx.store, record, isEdited ? incoming.message : undefined);
@@ -229,8 +229,8 @@ function createTextRefusal(): RunletError {
 }
 
 /**
- * Chooses the operation of an update: the update has a message, answers open calls, or continues a failed run
- * with these answers. Throws `invalid_request` for another agent or another user.
+ * Chooses the operation of an update: `reply` for a message without results, `submit` for results, or `continue` if the
+ * failed run already has the results. Throws `invalid_request` for another agent or another user.
  */
 function chooseOperation(
 	{ store, session }: InboxTransaction,

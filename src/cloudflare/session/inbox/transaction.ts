@@ -136,12 +136,12 @@ export class SessionTokens {
 		this.#config = config;
 	}
 
-	/** Returns the first token of a session, which is valid for a day after the creation. */
+	/** Returns the first token of a session. The token is valid for a day. */
 	async showFirst(by: Actor | undefined, holder?: string): Promise<ShownToken> {
 		return this.#show(this.addFirst(by, holder));
 	}
 
-	/** Stores the first token, which belongs to a key. A repeated call returns the same token. */
+	/** Stores the session's first token for the caller's key. A repeated call returns the same token. */
 	addFirst(by: Actor | undefined, holder?: string): TokenRecord {
 		const keyId = by === undefined ? '' : findKeyId(by);
 		const now = toSeconds(Date.now());
@@ -182,7 +182,7 @@ export class SessionTokens {
 		const left = () => expiresAt * 1_000 - Date.now();
 		const ended = () => {
 			if (left() <= 0) return refuseToken('has expired');
-			// A reader of a removed session gets the end of its run.
+			// If the session was removed, the reader still gets the end of the run.
 			if (!this.#store.exists()) return undefined;
 			const record = this.#store.tokens.get(id);
 			if (record === undefined) return refuseToken('was revoked');
@@ -309,7 +309,7 @@ export class InboxTransaction {
 		return this.#pending;
 	}
 
-	/** The call of a child whose approval the session asks for. */
+	/** The child's call that the session now asks people to approve. */
 	get askedCall(): AskedCall | undefined {
 		return this.status === 'awaiting_user' ? findAskedCall(this.pending.question) : undefined;
 	}
