@@ -116,7 +116,7 @@ export function noteApproved(
 	}
 }
 
-/** Stores a queued message whose run cannot begin, with a failed run, because the message was accepted. */
+/** Stores a queued message whose run cannot begin. The run is stored as failed, because the message was accepted. */
 export function storeFailedRun(
 	store: SessionStore,
 	waited: QueuedMessage,
@@ -144,9 +144,9 @@ interface ResumedRun extends Pick<CutOff, 'events' | 'resume'> {
 }
 
 /**
- * Resumes a run whose object died (docs/runs.md, "Lives"). Call it in a transaction. Charges the interrupted request to
- * the model. Begun calls that may not be repeated get an unknown result. Readers are shown that the interrupted turn
- * restarts.
+ * Resumes a run whose object died (docs/runs.md, "Lives"). Call it in a transaction. Settles the cost of the
+ * interrupted model request. Calls that possibly ran and must not be repeated get an error as their result. Readers see
+ * that the interrupted turn restarts.
  */
 export function takeUp(store: SessionStore, run: RunRecord, attempt: Attempt, boot: string): ResumedRun {
 	const isAsking = store.spending.isUnanswered(run.n);
@@ -185,7 +185,7 @@ export function createInterruption(attempts: number): TerminalEvent {
 	return { type: 'error', code: 'interrupted', message };
 }
 
-/** Creates results for the begun calls of an interrupted run: it is unknown whether they ran. Other calls stay open. */
+/** Creates error results for calls that an interrupted run had begun: they possibly ran. Other calls stay open. */
 function createUnknownResults(open: readonly OpenCall[]): readonly ToolMessage[] {
 	const output =
 		'The run was cut off, so it is not known whether this call was carried out. Look before you call it again.';

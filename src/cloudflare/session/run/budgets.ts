@@ -66,7 +66,7 @@ function describeBudget(scope: ExceededBudget['scope'], user: string) {
 	}
 }
 
-/** Returns the units of an amount that have a limit. */
+/** Keeps only the units of an amount (tokens, dollars) that have a limit. */
 function keepCapped({ tokens, usd }: Amount, limit: Limit): Limit {
 	return { ...(limit.tokens !== undefined && { tokens }), ...(limit.usd !== undefined && { usd }) };
 }
@@ -124,7 +124,7 @@ export class KnownBudgets {
 			if (isSpent(state, amount)) throw createBudgetError({ scope, state, user }, amount);
 	}
 
-	/** Notes a refusal of the ledger. Returns whether the amount may fit later. Otherwise a shorter reply may fit now. */
+	/** Notes a refusal of the ledger. Returns true if waiting can help, and false to try a shorter reply. */
 	noteRefusal({ scope, state }: Refusal, amount: Amount): boolean {
 		const isFirst = !this.#refused.has(scope);
 		this.#refused.add(scope);
@@ -239,7 +239,7 @@ function toAmount({ estimate, amount: most, mayThink }: Charge, seen: ObservedCa
 	// The provider did not report its searches, so the charge includes all reserved searches.
 	const estimated = inputPrice + unitsUsd + outputUsd * outputTokens;
 	const reported = seen.usage?.costUsd ?? 0;
-	// An interrupted request reports a part of its price. A part without a price costs the whole reservation.
+	// An interrupted request reports a part of its price. If any used unit has no price, the whole reservation counts.
 	const least = seen.isCut && reported > 0 ? reported + outputUsd * outputTokens : 0;
 	const unknown = seen.usage?.unpriced === undefined ? 0 : most.usd;
 	return createAmount({ tokens: inputTokens + outputTokens, usd: costUsd ?? Math.max(estimated, least, unknown) });

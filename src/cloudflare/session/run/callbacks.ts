@@ -17,8 +17,8 @@ const maxBytes = 1_000;
 const atOnce = 6;
 
 /**
- * Sends callbacks (docs/webhooks.md): the end of a run, signed as in Standard Webhooks, at least once and always under
- * the same id; or the run's answer to Slack or GitHub. The object's alarm retries failed callbacks.
+ * Sends callbacks (docs/webhooks.md): a run's end as a signed webhook, at least once and always with the same id, or a
+ * run's answer to Slack or GitHub. The object's alarm retries failed callbacks.
  */
 export class Callbacks {
 	readonly #options: RunnerOptions;

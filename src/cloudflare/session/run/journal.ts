@@ -41,9 +41,9 @@ export class Journal {
 	#iteration: number;
 	#restarts: number;
 	#sides = 0;
-	/** The notes and warnings of a summary. Its place is among older messages, so the next message stores them. */
+	/** A summary's notes and warnings. The next message stores them, because the summary is placed further back. */
 	#kept: readonly SideEvent[] = [];
-	/** Whether the last write may still not be durable. */
+	/** Whether the last write is possibly not durable yet. */
 	#isAhead = false;
 	#syncing: Promise<void> | undefined;
 
@@ -76,12 +76,12 @@ export class Journal {
 		return this.#iteration;
 	}
 
-	/** The number of restarts of the current turn that readers were shown. */
+	/** How often readers were shown a restart of the current turn. */
 	get restarts(): number {
 		return this.#restarts;
 	}
 
-	/** The number of notes and warnings that are stored with a message, or were shown again. */
+	/** The number of shown notes and warnings that are stored with a message or only repeat earlier ones. */
 	get sides(): number {
 		return this.#sides;
 	}
@@ -203,7 +203,7 @@ function noteBegun(store: SessionStore, call: ToolCall, asking?: Parameters<Sess
  */
 const [secondMs, furtherMs] = [2_500, 7_200];
 
-/** After this many characters a draft is stored early, but not before the shortest pause in milliseconds. */
+/** A draft is stored early after this many characters, but only after this many milliseconds since the last draft. */
 const [mostCharacters, soonestMs] = [4_096, 1_000];
 
 interface DraftsOptions extends Pick<JournalOptions, 'atCrashPoint'> {

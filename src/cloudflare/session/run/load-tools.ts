@@ -26,9 +26,9 @@ interface ToolSources {
 }
 
 /**
- * Creates the loader of further tools. The owner's HTTP tools are loaded when the run begins, and the tools of
- * MCP servers at each turn. If several tools have one name, the first is used, in this order: the agent's, the
- * client's, the owner's, a server's. Returns nothing if the agent has no such tools.
+ * Creates the loader for the tools of owners and MCP servers. The owner's HTTP tools are loaded when the run begins,
+ * and the tools of MCP servers at each turn. If several tools have the same name, only the first is used, in this
+ * order: the agent's, the client's, the owner's, a server's. Returns nothing if the agent has no such tools.
  */
 export function createToolLoader(
 	agent: Agent,
@@ -206,7 +206,7 @@ function hasStateOfCopy({ runs, state }: Pick<SessionStore, 'runs' | 'state'>): 
 /** How long connections stay open after a run, in milliseconds. The object sleeps soon after they are closed. */
 const idleMs = 60_000;
 
-/** How long connections stay open while a run waits for a person, in milliseconds. A server may wait, too. */
+/** How long connections stay open while a run waits for a person, in milliseconds. The server possibly waits, too. */
 const waitingMs = 900_000;
 
 export function hasServers({ mcp = [], userMcp }: Pick<Agent, 'mcp' | 'userMcp'>): boolean {

@@ -34,7 +34,7 @@ import { createLease, findShortReply, hasRoom, type OwnerLedger, Patience, waitF
 
 /** The account of a run. It reserves the cost of each request, and settles the cost afterwards. */
 export interface SessionMeter extends Meter {
-	/** Settles the request of a message. Returns the cost, which is stored with the message. */
+	/** Settles the request that wrote a message. Returns the cost, which is stored with the message. */
 	readonly settle: (usage: ChatUsage | undefined, message: Message, silentMs?: number) => MessageCost | undefined;
 	readonly call: number | undefined;
 }
@@ -182,8 +182,8 @@ interface Reservation {
 	readonly cap: number | undefined;
 	readonly amount: Amount;
 	/**
-	 * The amount to request from the ledger. Tokens without a bound are infinite, and so are dollars without a
-	 * bound or a price: the ledger may keep caps of the user that the session does not have.
+	 * The amount to request from the ledger. Tokens without a bound are infinite, and so are dollars without a bound or
+	 * a price: the ledger can have caps of the user that the session does not know.
 	 */
 	readonly needs: Amount;
 	readonly estimate: Estimate;
@@ -244,7 +244,7 @@ async function toReservation(
 	return { cap, amount, needs: hasUser ? needs : amount, estimate, perToken };
 }
 
-/** Returns the most that a request may cost, as computed by its provider, or else by the price of its tokens. */
+/** Returns the highest possible cost of a request: as computed by the provider, or else the price of its tokens. */
 async function computeMost(
 	{ computeMost, computePrice }: ModelFacts,
 	model: string,

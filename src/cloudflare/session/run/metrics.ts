@@ -89,8 +89,8 @@ export interface ReportOptions {
 }
 
 /**
- * Reports a run whose end is stored, as a line of the log and a point in Analytics Engine. After a crash there may be
- * no report, or two. Never throws: a run does not fail because its report fails.
+ * Reports a run after its end was stored: with a line in the log and a point in Analytics Engine. After a crash there
+ * may be no report, or two. Never throws: a run does not fail because its report fails.
  */
 export function reportRun(options: ReportOptions, run: RunRecord, ended: EndedRun): void {
 	try {
@@ -153,8 +153,8 @@ function toLogLine(run: RunReport): LogFields {
 }
 
 /**
- * Formats a run as a row of the dataset. The columns have numbers, which docs/deploy.md names, and rows stay for three
- * months: append columns, never change one. An unknown number is 0, an unknown text ''.
+ * Formats a run as a row of the dataset. The columns are numbered (docs/deploy.md lists them), and rows stay for three
+ * months: append columns, and never change a column. An unknown number is 0, and an unknown text is ''.
  */
 function toPoint({ usage, ...run }: RunReport): DataPoint {
 	return {

@@ -105,8 +105,8 @@ export function decideNext(facts: SessionFacts, now: number): Next {
 const none: NextAction = { type: 'none' };
 
 /**
- * Plans the next attempt of a run whose object died. Returns nothing after the last attempt. Counts progress, not time:
- * a laptop may sleep for a night, or its clock may be set.
+ * Plans the next attempt of a run whose object died. Returns nothing after the last attempt. Attempts are limited by
+ * progress, and not by time: a laptop may sleep for a night, or its clock may be set.
  */
 function planNextAttempt(run: NonNullable<SessionFacts['run']>): Attempt | undefined {
 	const { attempt, lost, progress, stored, hasChildren = false } = run;
@@ -183,7 +183,7 @@ function countStored(store: SessionStore, { n, firstSeq }: RunRecord): number {
 /** The pause before the next try if the alarm could not be set, in milliseconds. */
 const againMs = 500;
 
-/** The pause after a failed alarm, in milliseconds. A failure of the storage usually ends soon. */
+/** The pause after a failed alarm, in milliseconds. It is shorter if the storage failed, which usually ends soon. */
 const storageAgainMs = 5_000;
 export const alarmAgainMs = 60_000;
 

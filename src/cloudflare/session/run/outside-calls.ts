@@ -23,7 +23,7 @@ import { createAgentOptions, type RunnerOptions } from './prepare.ts';
 const mostAtOnce = 32;
 /** The most lines that wait for a slow reader. Further notes are left out. */
 const mostLines = 1_000;
-/** How often a silent stream gets an empty line, in milliseconds. It shows whether the reader is still there. */
+/** How often a silent stream gets an empty line, in milliseconds. The line shows whether the reader is still there. */
 const beatMs = 1_000;
 /** The most characters of the conversation that a tool may read. */
 const historyCharacters = 1_000_000;

@@ -50,8 +50,8 @@ export interface RunnerOptions {
 /** The part of `runlet/cloudflare/links` that callbacks use. */
 export interface CallbackLinks {
 	/**
-	 * @internal Makes the links to decide about the waiting calls, by call id. Returns nothing for a callback without
-	 * links.
+	 * @internal Makes the links to decide about the waiting calls. The keys are the ids of the calls. Returns nothing
+	 * for a callback without links.
 	 *
 	 * @param since when the run began to wait, in milliseconds since 1970
 	 */
@@ -269,7 +269,7 @@ function takeShorter(a: number | undefined, b: number | undefined): number | und
 /** The most characters of a conversation that a run reads: more than any model takes, less than the object's memory. */
 const mostCharacters = 32_000_000;
 
-/** Reads the messages that a model may be sent: from the newest summary on, and no more than could fit. */
+/** Reads the messages that can be sent to a model: from the newest summary on, and only as many as can fit. */
 function readHistory(
 	store: SessionStore,
 	{ contextFull, maxContextTokens }: Pick<ChatOptions, 'contextFull' | 'maxContextTokens'>,

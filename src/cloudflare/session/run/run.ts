@@ -31,7 +31,7 @@ export function createRunId(): string {
 	return `run_${crypto.randomUUID()}`;
 }
 
-/** Creates a run that ended before it began, and that is not stored. Its reader continues after the run `n`. */
+/** Creates an unstored run that ended before it began. Its readers continue with the run after `n`. */
 export function createUnbegunRun(n: number, id: string, event: TerminalEvent): LiveRun {
 	return toPastRun({ n, id }, new RunLog(n, [event]), event);
 }
@@ -265,7 +265,7 @@ export class WaitingRuns {
 		throw new RunletError('not_found', 'This message does not wait: a run has taken it up, or it was removed.');
 	}
 
-	/** Drops messages within a transaction. Returns a function that ends the waiting requests after the commit. */
+	/** Drops messages within a transaction. Call the returned function after the commit: it ends waiting requests. */
 	drop(dropped: readonly QueuedMessage[] = this.#store.queue.all()): () => void {
 		const { queue, runs, callbacks } = this.#store;
 		const n = runs.get()?.n ?? 1;
