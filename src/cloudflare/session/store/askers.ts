@@ -7,8 +7,8 @@ import type { SessionStore } from './store.ts';
 
 /**
  * Lists the actors whose messages led to the newest run, each once, the newest last: the sender of the message that the
- * run answers, and everybody who later answered a question, gave the result of a call or wrote. A person who denied a
- * call is not an asker. A forwarded message counts for its first senders.
+ * run answers, and everybody who later answered a question, gave a call's result or sent a message. A person who denied
+ * a call is not an asker. A forwarded message counts for its first senders.
  */
 export function listAskers(store: SessionStore): readonly Actor[] {
 	const { records } = store.messages.page({ from: findBeginning(store) });
@@ -40,7 +40,7 @@ export function toDecider(by: Actor, askers: readonly Actor[]): Actor {
 	return askers.find(isAsker) ?? by;
 }
 
-/** Finds the place of the message that the newest run answers. The answer to a question continues an earlier run. */
+/** Finds the place of the user message that the newest run answers, possibly as the continuation of earlier runs. */
 function findBeginning(store: SessionStore): number {
 	for (let n = store.runs.get()?.n ?? 0; n > 0; n--) {
 		const run = store.runs.get(n);

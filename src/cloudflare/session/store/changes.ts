@@ -63,7 +63,7 @@ export class ChangeRows {
 		}
 	}
 
-	/** Whether a person has changed a file. Also true if old changes were forgotten, because they are unknown. */
+	/** Whether a person has changed a file. Also true if changes were forgotten: a person possibly made them. */
 	get hasChangesOfPeople(): boolean {
 		type Found = { first: number | null; people: number | null };
 		const oldest = 'COALESCE(MIN(change), (SELECT last_change + 1 FROM workspace))';
@@ -124,7 +124,7 @@ export class ChangeRows {
 		};
 	}
 
-	/** @param left the contents at the old paths of moved files, by change and path, as far as they were read */
+	/** @param left contents that were already read, at the old paths of moved files. A key is a change and a path. */
 	#toRecord(
 		row: Row,
 		left: ReadonlyMap<string, number | null>,

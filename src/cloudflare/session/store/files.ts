@@ -8,7 +8,7 @@ import type { ListedEntry } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import type { CachingSql } from './tables.ts';
 
-/** The id of a file's content, which is the version of the file, and the key of its bytes in the bucket. */
+/** A content of a file. `id` is also the version of the file. `key` is the key of the bytes in the bucket. */
 export interface ContentRef {
 	readonly id: number;
 	readonly key?: string;
@@ -66,7 +66,7 @@ export class ContentRows {
 			);
 	}
 
-	/** Changes the reference count of a content. Removes and returns a content without references. */
+	/** Changes the reference count of a content. Removes and returns the content if no reference is left. */
 	count(id: number, by: number): SessionFile | undefined {
 		const changed = 'UPDATE content SET refs = refs + ? WHERE id = ? RETURNING refs';
 		const [row] = this.#sql.exec<{ refs: number }>(changed, by, id).toArray();

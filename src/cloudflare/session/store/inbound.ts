@@ -39,7 +39,7 @@ export function toInbound(received: Input, session: Whose, from?: Actor) {
 	return { message, inbound };
 }
 
-/** Adds the session's user to the actor of a key without a user: a server with that key acts for its user. */
+/** If a key has no user, its actor gets the session's user: a server with the key acts for that user. */
 export function toSpeaker(by: Actor, { owner, user }: Whose): Actor {
 	const speaksForUser =
 		by.user === undefined && user !== undefined && by.owner === owner && (by.via === 'key' || by.via === 'mcp');
@@ -319,7 +319,7 @@ export class QueueRows {
 		return this.#about().at ?? undefined;
 	}
 
-	/** Takes a message out of the queue. The queue id may be reused, so the request's row gets the run. */
+	/** Takes a message out of the queue. A queue id can be reused, so the row of the request stores the run instead. */
 	take({ id, key }: Pick<QueuedMessage, 'id' | 'key'>, run: number | undefined): void {
 		this.#remove(id);
 		if (key !== undefined) this.#deliveries.endWaiting(key, run);

@@ -87,8 +87,8 @@ export interface SizedRecord<R> {
 }
 
 /**
- * A cache of the newest records of a table, in the order of their places. It has all records from a place on, up to a
- * number of characters. It is cleared by a rollback, and when the table changes without `add`.
+ * A cache of the newest records of a table, in the order of their places. It has no gaps, and a maximum size in
+ * characters. It is cleared by a rollback, and by a change of the table without `add`.
  */
 export class KeptRecords<R extends { readonly seq: number }> {
 	readonly #readVersion: () => number;
@@ -152,13 +152,13 @@ export class KeptRecords<R extends { readonly seq: number }> {
 
 export interface PageOptions {
 	readonly from?: number;
-	/** The place before which the page stops. */
+	/** The place where the page ends. The message at this place is not included. */
 	readonly to?: number;
 	readonly limit?: number;
 	readonly bytes?: number;
 	/** Whether replaced messages are included. The default is true. */
 	readonly withReplaced?: boolean;
-	/** Whether the newest messages come first. Then the next page ends before `next`. */
+	/** Whether the newest messages come first. In this case the next page ends before `next`. */
 	readonly isBackward?: boolean;
 }
 
@@ -250,7 +250,7 @@ export class MessageRows {
 		return { ...record, message: { ...message, content }, isCut: false };
 	}
 
-	/** Returns the messages between two places in order: at most `limit` and about `bytes`, but at least one. */
+	/** Returns the messages between two places in order: at most `limit` and about `bytes` bytes, but at least one. */
 	page({
 		from = 0,
 		to = Number.MAX_SAFE_INTEGER,
@@ -271,7 +271,7 @@ export class MessageRows {
 		return { records: found };
 	}
 
-	/** Returns the newest messages in order, without replaced messages: whole turns of about `characters`. */
+	/** Returns the newest whole turns in order, about `characters` characters, without replaced messages. */
 	newest({ from = 0, characters }: { readonly from?: number; readonly characters: number }): readonly MessageRecord[] {
 		let start = from;
 		let read = 0;

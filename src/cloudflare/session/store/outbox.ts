@@ -238,10 +238,10 @@ export const visitedForMs = 60_000;
 /** The shortest time between two reports of activity to the owner's list, in milliseconds. */
 const listedForMs = 300_000;
 
-/** By how many bytes a session must differ from the owner's list to be reported. */
+/** A session reports its size when it differs by this many bytes from the size in the owner's list. */
 const unlistedBytes = 1_048_576;
 
-/** How long a lease is reported if the ledger may not know it, in milliseconds. The ledger remembers it longer. */
+/** How long after a run's end its leases can still be reported, in milliseconds. The ledger remembers them longer. */
 const reportableMs = 86_400_000;
 
 /**
@@ -361,7 +361,7 @@ export class PendingReports {
 export function withDetail(cost: MessageCost | undefined, usage: ChatUsage | undefined): MessageCost | undefined {
 	if (cost === undefined) return undefined;
 	const { inputTokens, cachedInputTokens, units, costUsd, unpriced } = usage ?? {};
-	// If the price of the whole request is unknown, at most its tokens have a price.
+	// If the whole request has no known price, only its tokens can have a price.
 	const hasOtherParts = unpriced !== undefined || units !== undefined;
 	const isUnpriced = costUsd === undefined && (cost.usd === 0 || hasOtherParts);
 	return {
@@ -373,7 +373,7 @@ export function withDetail(cost: MessageCost | undefined, usage: ChatUsage | und
 	};
 }
 
-/** Reads the costs of leases by model. The keys are the numbers of their first requests. */
+/** Reads each lease's costs, with a part for each model. A key is the number of a lease's first request. */
 function readParts(
 	{ sql, spending, runs }: Pick<Rows, 'runs' | 'spending'> & { readonly sql: Sql },
 	leases: readonly Pick<EndedLease, 'firstCall' | 'lastCall'>[],
@@ -392,7 +392,7 @@ function readParts(
 	return new Map([...found].map(([lease, parts]) => [lease, [...parts.values()]]));
 }
 
-/** Reads the billed parts of requests, by request number. Skips messages before a place. */
+/** Reads the billed parts of requests. A key is the number of a request. Skips messages before a place. */
 function readDetails(sql: Sql, from: number): ReadonlyMap<number, CostDetail> {
 	const rows = sql.exec<{ cost: string }>('SELECT cost FROM message WHERE seq >= ? AND cost IS NOT NULL', from);
 	return new Map(

@@ -6,7 +6,7 @@ import type { RunTerms } from '../../wire/run.ts';
 import type { RunStatus } from './session-row.ts';
 import type { Cached, CachingSql } from './tables.ts';
 
-/** The last event of a run without the content of its last message. */
+/** The last event of a run without the content of the run's last message. */
 export type StoredEvent = TerminalEvent & {
 	readonly isOutputText?: true;
 };
@@ -93,14 +93,14 @@ export interface RunRecord {
 	readonly maxOutputTokens?: number;
 	readonly toolChoice?: ChatOptions['toolChoice'];
 	readonly terms?: RunTerms;
-	/** The instance of the object that carries out the run. Without that instance the run is interrupted. */
+	/** The instance of the object that carries out the run. If that instance is gone, the run was interrupted. */
 	readonly boot: string;
 	readonly attempt: number;
 	/** The number of interrupted attempts since the last progress. */
 	readonly lost: number;
 	/** The number of stored messages at the beginning of the current attempt. A higher number later means progress. */
 	readonly progress: number;
-	/** The number of restarts of the current turn that readers were shown. */
+	/** How often readers were shown a restart of the current turn. */
 	readonly restarts: number;
 	readonly draft?: Draft;
 	readonly firstSeq: number;

@@ -12,29 +12,30 @@ import type { Schema } from '../../objects/migrate.ts';
  *
  * `session.user` is the person of the session, `imported` is 1 for an imported history. A model gets the newest
  * `summary` instead of the messages before it. `token_key` signs the session's tokens, `client_tools` are the tools of
- * the current client. A session does not exist for anybody while it is `importing`. `listed_at` is its last activity
- * without a run.
+ * the current client. A session does not exist for anybody while it is `importing`. `listed_at` is the session's last
+ * activity outside of a run.
  *
  * - `call`: the state of a call and a hash of its arguments. `resume` is the data of a tool that takes the answer
  *   itself. `input` are the edited arguments, `decision` is the decision about the call of a child, `decided_by` its
  *   author, `inbound` the origin of the answer.
- * - `delivery`: a request with an `Idempotency-Key`, or a webhook with the hash of its `body`, and its run, or the
- *   queue id of its message (`waiting`).
+ * - `delivery`: a request with an `Idempotency-Key`, or a webhook with the hash of its `body`. The row also has the
+ *   request's run, or the queue id of its message (`waiting`).
  * - `queue`: the messages that wait for a run to end.
- * - `spending`: a request to a model, and the sum including it. Until it is `settled`, the row has the reservation, and
- *   the sum without it. The cost of a request with a message is in the message row. `input_tokens` and `input_usd`
- *   are estimates, `output_usd` is the price of an output token, `units_usd` the estimate of searches, containers and
- *   files. `lease` is the first request of the lease, which the ledger gets if `owed` is not 0. When the row was
- *   stored, the ledger knew all leases up to the request `told`. `embedding`, `thinks` and `unpriced` are 1 for a
- *   request for vectors, for a model that may think without showing it, and for an unknown price.
+ * - `spending`: a request to a model, with the total of all requests so far. Until a request is `settled`, its row has
+ *   the reservation, and the total does not include it. If a request has a message, its cost is in the message row.
+ *   `input_tokens` and `input_usd` are estimates, `output_usd` is the price of an output token, `units_usd` the
+ *   estimate of searches, containers and files. `lease` is the number of the lease's first request. The ledger gets the
+ *   lease if `owed` is not 0. When the row was stored, the ledger knew all leases up to the request `told`. `embedding`
+ *   is 1 for a request for vectors, `thinks` for a model that may think without showing it, and `unpriced` for an
+ *   unknown price.
  * - `callback`: the URLs that get the end of a run. `outbox`: the messages to other objects that were not delivered.
  * - `token`: the tokens that open the session, with their `holder` and their maker.
- * - `run.tail`: the end of the run. `run.listed_at` is the newest activity that the owner's list knew then.
+ * - `run.tail`: the end of the run. `run.listed_at` is the newest activity that the owner's list had at that time.
  *   `run.recalled` has the sources of the memories before the run's message.
  * - `state`: the state of tools.
  * - `file`: the paths of the workspace. A folder has no content.
- * - `content`: a content of a file. It never changes, and is removed without references (`refs`) from files and the
- *   journal. Its bytes are `piece`s, or in the bucket under `bucket_key`. `mark` has the position of every 256th line.
+ * - `content`: a content of a file. It never changes. It is removed when no file and no journal entry refers to it
+ *   (`refs`). Its bytes are `piece`s, or in the bucket under `bucket_key`. `mark` has the position of every 256th line.
  * - `change`: the journal of the workspace, a row for each file of a change. `recall`: the results of the newest turn's
  *   changes. `note`: the data of tools about files.
  * - `workspace`: one row with the totals and the last ids.

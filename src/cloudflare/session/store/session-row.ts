@@ -38,12 +38,12 @@ export interface ParentRecord {
 	readonly id: string;
 	/** The number of sessions above the child. */
 	readonly depth: number;
-	/** Whether the child reports its end by itself. Then it is in the owner's list, and people answer it there. */
+	/** Whether the child reports its end by itself. Such a child is in the owner's list, and people answer it there. */
 	readonly isBackground?: boolean;
 	readonly agents?: readonly string[];
 }
 
-/** Whether the owner of a session is a person: an account without a user, or the local machine. */
+/** Whether a session without a user belongs to a person: to an account, or to the local machine. */
 export function isOwners({ owner, createdBy }: Pick<SessionRecord, 'owner' | 'createdBy'>): boolean {
 	return createdBy?.via === 'account' || owner === localIdentity.by.owner;
 }

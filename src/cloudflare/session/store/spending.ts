@@ -25,7 +25,7 @@ export interface Estimate {
 	readonly inputUsd: number;
 	readonly unitsUsd?: number;
 	readonly outputUsd: number;
-	/** Whether the price is unknown. Then the dollars are 0. */
+	/** Whether the price is unknown. If so, the dollars are 0. */
 	readonly isUnpriced?: boolean;
 }
 
@@ -66,7 +66,7 @@ function toCharge({ call, run, model, tokens, usd, owed, ...row }: SpendingRow):
 
 /** A part of the owner's day budget for several requests (docs/budgets.md, "Leases"). */
 export interface Lease {
-	/** The number of its first request. */
+	/** The number of the lease's first request. */
 	readonly call: number;
 	readonly granted: Amount;
 	/** The spending of the session before the lease. */
@@ -156,7 +156,7 @@ export class SpendingRows {
 			.toArray()[0];
 	}
 
-	/** Stores the cost of a request that failed. */
+	/** Stores the cost of a request without a message: it failed, or it was for vectors. */
 	settle(call: number, { tokens, usd }: Amount): void {
 		this.lookBack();
 		this.#newest.change(

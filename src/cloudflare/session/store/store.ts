@@ -179,7 +179,7 @@ export class SessionStore {
 		this.reports.noteActivity(true, now);
 	}
 
-	/** Throws the same error as for an unknown session. */
+	/** Throws `not_found` if there is no session. */
 	session(): SessionRecord {
 		return this.#row.record;
 	}
@@ -245,7 +245,7 @@ export class SessionStore {
 		this.#set('summary', place);
 	}
 
-	/** Marks a message and all messages after it as replaced. If these include the summary, an earlier one counts. */
+	/** Marks a message and all after it as replaced. If the summary is among them, an earlier summary counts. */
 	replace(place: number): void {
 		this.messages.replace(place);
 		if (this.summary < place) return;

@@ -13,8 +13,8 @@ const isKnown = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|ALTER|CREATE INDEX)\b[^;]*;?
 const named = /\b(?:FROM|JOIN|INTO|UPDATE|ALTER TABLE|INDEX \w+ ON) "?(\w+)/g;
 
 /**
- * Wraps the storage of an object so that a table is created with its first row. Until then the table reads as empty and
- * takes no space: each table and each index has at least one page of 4 KB.
+ * Wraps the storage of an object so that a table is created with its first row. Until then the table reads as empty.
+ * This saves space: each table and each index needs at least one page of 4 KB.
  *
  * @param tables the statements that create the tables and their indexes
  */

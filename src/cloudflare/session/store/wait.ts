@@ -9,7 +9,7 @@ const mostCalls = 100;
 /** The most characters of arguments, a question or options in the list, as JSON. The session has them whole. */
 const longestValue = 4_000;
 
-/** Finds what a session waits for, for its owner's list. Returns nothing if it waits for nobody. */
+/** Describes what a session waits for, for the owner's list. Returns nothing if the session waits for nobody. */
 export function findWait(store: SessionStore): Wait | undefined {
 	if (!isWaiting(store.status)) return undefined;
 	const { turn, question, calls = [], askedAt } = findPending(store);

@@ -35,7 +35,7 @@ type Totals = {
 
 const nothing: Totals = { files: 0, bytes: 0, kept_bytes: 0, changes: 0, last_change: 0, last_content: 0 };
 
-/** The files of a session. Call a method that changes files in a transaction. */
+/** The files of a session. Call the methods that change files only inside a transaction. */
 export class WorkspaceRows {
 	readonly files: FileRows;
 	readonly contents: ContentRows;
@@ -72,7 +72,7 @@ export class WorkspaceRows {
 		return plan.changed;
 	}
 
-	/** Throws the errors that `change` would throw, without a change. */
+	/** Throws the errors that `change` would throw, but changes nothing. */
 	assertPossible(edits: readonly CheckedEdit[], quota: Quota): void {
 		const { files } = planEdits<ContentRef>(edits, this.files, ({ content: { length: size } }) => {
 			return { size, version: Number.NaN, content: { id: 0 }, modifiedAt: 0 };
@@ -158,7 +158,7 @@ export class WorkspaceRows {
 
 	/** Stores the new contents, and adds references to the others. Returns the added bytes. */
 	#keepContents(files: NewChange['files'], added: ReadonlyMap<number, NewContent>): number {
-		// The journal takes over the reference of a removed file. A new file and its journal entry have one each.
+		// The journal takes over a removed file's reference. A new file and its journal entry have one reference each.
 		const needed = new Map<number, { readonly file: SessionFile; readonly refs: number }>();
 		for (const { after: file } of files)
 			if (file !== undefined) needed.set(file.version, { file, refs: (needed.get(file.version)?.refs ?? 0) + 2 });
@@ -194,7 +194,7 @@ export class WorkspaceRows {
 		return { kept_bytes: left, changes: count };
 	}
 
-	/** Stores the result that a call recalls. The results of earlier turns are in the history. */
+	/** Stores a call's result for `recall`. Drops the results of earlier turns, because they are in the history. */
 	#remember(step: string | undefined, result: unknown): void {
 		if (step === undefined || result === undefined) return;
 		this.#sql.exec('DELETE FROM recall WHERE step < ? OR step = ?', step.slice(0, step.indexOf(' ')), step);
