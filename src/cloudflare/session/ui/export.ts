@@ -125,7 +125,7 @@ function toStoredEnd({ event: { isOutputText, ...event }, draft, ...end }: RunEn
 	return { ...end, draft: draft.flatMap(toDeltas), event, ...(isOutputText && { isOutputText }) };
 }
 
-/** Returns an event of a turn as a list. Returns an empty list for any other event. */
+/** Returns the event in a list if a draft can have it, or else an empty list. */
 function toDeltas(event: RunEvent) {
 	switch (event.type) {
 		case 'text':

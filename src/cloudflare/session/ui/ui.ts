@@ -81,7 +81,7 @@ function findAnswer(store: SessionStore, runs: readonly number[]): UiMessage | u
 	return message && withAllowed(message, listApprovedCalls(findOpenCalls(store)));
 }
 
-/** Returns results of the newest run's calls that arrived while other calls were open. The next run gets them. */
+/** Returns the results that arrived for the newest run's calls while other calls were open. The next run gets them. */
 function findEarlyAnswers(store: SessionStore, run: RunRecord): ReceivedResult[] {
 	const firstSeq = store.messages.lastTurn();
 	const n = run.n + 1;
