@@ -25,7 +25,7 @@ export function submitAnswers(tx: InboxTransaction, answers: readonly CallAnswer
 	return decideForChild(tx, askedCall, { ...answer, id });
 }
 
-/** Stores answers to open calls. The last answer begins a run. Edited arguments must have been checked in this turn. */
+/** Stores answers to open calls. The last answer begins a run. Refuses edits that were checked in an earlier turn. */
 export function storeAnswers(
 	tx: InboxTransaction,
 	answers: readonly CallAnswer[],
