@@ -22,8 +22,8 @@ export const budgetState = v.object({
 });
 
 /**
- * The default caps, in tokens (input and output), because the price of some models is unknown. A cap of any kind
- * replaces them.
+ * The default caps, in tokens (input and output), because the price of some models is unknown. A cap in tokens or in
+ * dollars replaces them.
  */
 export const defaultBudgets = {
 	/** Enough for a long day's work of an agent, with the history that each request sends again. */

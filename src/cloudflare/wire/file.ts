@@ -13,7 +13,7 @@ export const file = v.object({
 
 export const filePage = v.object({ files: v.array(file), cursor: nextCursor });
 
-/** The query of a page, which begins after the path of its cursor. */
+/** The query of a page. The page begins after the path that the cursor names. */
 export const fileQuery = v.object({
 	cursor: v.optional(v.pipe(v.string(), v.maxLength(1_024))),
 	limit: v.optional(count(1_000), '100'),

@@ -92,7 +92,7 @@ export function createBadRecord(line: number, message: string, data?: RunletErro
 	return new RunletError('invalid_request', `line ${line}: ${message}`, { ...data, line });
 }
 
-/** Turns a document into the records of lines. Throws `invalid_request` at once for a missing session or list. */
+/** Turns a JSON document into an export's records. Throws `invalid_request` at once for a missing session or list. */
 export function toRecords(document: unknown): Generator<object> {
 	if (!isRecord(document) || !('session' in document))
 		throw new RunletError('invalid_request', 'session: missing. Send what GET /v1/sessions/:id/export gave.', {

@@ -3,7 +3,7 @@ import { described } from './field.ts';
 import { shortText } from './limits.ts';
 import { longestMs, secretName, secretValue, whole } from './tool.ts';
 
-/** The form of a server's name, with which the names of its tools begin. */
+/** The form of a server's name. The names of the server's tools begin with it. */
 export const serverName = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 export const longestServerName = 32;

@@ -45,7 +45,7 @@ export const part = v.pipe(
 	),
 );
 
-/** The fields of the content. The schemas that use them define which of the two is required. */
+/** The text or the parts of a message. Each schema that uses these fields defines which of them is required. */
 export const content = {
 	text: v.optional(textField),
 	parts: v.optional(v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(32), v.array(part))),

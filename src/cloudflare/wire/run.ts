@@ -60,7 +60,7 @@ export const acceptedRun = v.object({ runId });
 
 /** The settings of a client for a run. */
 export interface RunTerms {
-	/** The schema of the answer, which is then JSON. */
+	/** The schema of a JSON answer. Missing for an answer as text. */
 	readonly outputSchema?: JsonSchema;
 	/** With `false` the client gets at most one call at a time. */
 	readonly parallelToolCalls?: boolean;

@@ -36,7 +36,7 @@ export const schedule = v.object({
 
 export const schedulePage = v.object({ schedules: v.array(schedule), cursor: nextCursor });
 
-/** The query of a page, which begins after the id of its cursor. */
+/** The query of a page. The page begins after the id that the cursor names. */
 export const schedulePageQuery = v.strictObject({
 	session: v.optional(v.pipe(v.string(), v.maxLength(200), v.description('Only those of this session.'))),
 	cursor: v.optional(cursor(/^(?:agent|session)\.[^.]{1,200}\.[^.]{1,64}$/)),

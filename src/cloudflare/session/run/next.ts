@@ -202,7 +202,7 @@ export class Alarm {
 		this.#wakeAt = wakeAt;
 	}
 
-	/** Sets the alarm before a session is created, so that it expires and is listed. Throws if the storage fails. */
+	/** Sets the alarm before a session is created, so the session is listed and expires. Throws if storing fails. */
 	announce(): Promise<void> {
 		return this.#store.alarm.set(Date.now() + watchMs);
 	}

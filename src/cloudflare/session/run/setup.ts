@@ -7,7 +7,7 @@ import type { Agent } from '../../agent/define.ts';
 import { listToolNames } from '../../agent/tool-names.ts';
 import type { SentTool, Setup } from '../store/messages.ts';
 
-/** Notes each change of the system prompt, the tools and the settings with the first message that it affected. */
+/** Notes each change of the system prompt, the tools and the settings, with the first reply after the change. */
 export class Setups {
 	readonly #settings: Readonly<Record<string, unknown>>;
 	readonly #isLoaded: (name: string) => boolean;

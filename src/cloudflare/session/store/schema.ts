@@ -21,13 +21,12 @@ import type { Schema } from '../../objects/migrate.ts';
  * - `delivery`: a request with an `Idempotency-Key`, or a webhook with the hash of its `body`. The row also has the
  *   request's run, or the queue id of its message (`waiting`).
  * - `queue`: the messages that wait for a run to end.
- * - `spending`: a request to a model, with the total of all requests so far. Until a request is `settled`, its row has
- *   the reservation, and the total does not include it. If a request has a message, its cost is in the message row.
+ * - `spending`: a request to a model, with the total of all requests so far. Until it is `settled`, the row has the
+ *   reservation, and the total does not include it. If a request has a message, its cost is in the message row.
  *   `input_tokens` and `input_usd` are estimates, `output_usd` is the price of an output token, `units_usd` the
  *   estimate of searches, containers and files. `lease` is the number of the lease's first request. The ledger gets the
  *   lease if `owed` is not 0. When the row was stored, the ledger knew all leases up to the request `told`. `embedding`
- *   is 1 for a request for vectors, `thinks` for a model that may think without showing it, and `unpriced` for an
- *   unknown price.
+ *   is 1 for a request for vectors, `thinks` for a model that can hide its thinking, `unpriced` for an unknown price.
  * - `callback`: the URLs that get the end of a run. `outbox`: the messages to other objects that were not delivered.
  * - `token`: the tokens that open the session, with their `holder` and their maker.
  * - `run.tail`: the end of the run. `run.listed_at` is the newest activity that the owner's list had at that time.

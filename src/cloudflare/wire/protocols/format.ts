@@ -9,7 +9,7 @@ import type { Protocol } from './protocol.ts';
 import { uiFailure, uiProtocol } from './ui/protocol.ts';
 import type { UiMessageHead } from './ui/writer.ts';
 
-/** The protocol of an answer. A request tells it to the session's object. The default is Runlet's own protocol. */
+/** The protocol of an answer. Each request sends it to the session's object. The default is Runlet's own protocol. */
 export type Format =
 	| CompletionFormat
 	/** For the parent of a session: lines of JSON, each with an event and its id. */
@@ -20,7 +20,7 @@ export type Format =
 	| { readonly type: 'ui'; readonly isContinued?: boolean };
 
 export interface ProtocolContext {
-	/** The message of an AI SDK page that a run writes. */
+	/** The head of the UI message that a run writes. */
 	readonly uiHead: (run: number, isContinued: boolean) => UiMessageHead;
 }
 

@@ -18,7 +18,7 @@ export interface Protocol {
 	writer(run: number): RunWriter;
 	/** Writes an event of a child session. A protocol without this method shows no such events. */
 	child?(event: ChildEvent, id: string | undefined): string;
-	/** Makes the answer without streaming from all events of the run. The default is an answer in Runlet's form. */
+	/** Makes a non-streamed answer from all events of the run. The default is an answer in Runlet's form. */
 	result?(events: readonly RunEvent[]): Completed;
 	/** Returns the end of a stream whose reader lost access. The run continues. */
 	closed?(why: RunletError): string;

@@ -20,9 +20,9 @@ export function refusalResponse(thrown: unknown): Response {
 }
 
 /**
- * Returns the response to a run that failed or waits for somebody. A retry would repeat its costs and the effects of
- * its tools, so no client retries its status: 400 for an invalid request, 402 for a used-up budget, else 406. `openai`
- * and the AI SDK retry 408, 409, 429 and 5xx; LangChain retries everything except 400 to 407, 409 and 413.
+ * Answers for a run that failed or waits for somebody. A retry would repeat the run's costs and the effects of its
+ * tools, so the status is one that no client retries: 400 for an invalid request, 402 for a used-up budget, else 406.
+ * `openai` and the AI SDK retry 408, 409, 429 and 5xx; LangChain retries everything except 400 to 407, 409 and 413.
  */
 export function runFailureResponse(error: RunletError): Response {
 	const status = statusFor(error);
@@ -51,7 +51,7 @@ function statusFor({ code, status }: RunletError): number {
 	return statuses[code] ?? status;
 }
 
-/** The names of Runlet's codes that OpenAI's clients expect. */
+/** The names that OpenAI's clients expect for Runlet's codes. */
 const codes: Readonly<Record<string, string>> = {
 	auth: 'invalid_api_key',
 	rate_limited: 'rate_limit_exceeded',

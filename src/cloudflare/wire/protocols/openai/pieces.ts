@@ -34,8 +34,8 @@ export type Piece =
 
 /**
  * Translates a run's events, in order, into pieces of one answer. The last piece is the end or the failure. The agent's
- * own calls are left out. A blank line separates the texts of the turns. A tool's question becomes text. A run that was
- * halted before any text says the reason. A run that waits for something the client cannot give is a failure.
+ * own calls are left out. A blank line separates the texts of the turns. A tool's question becomes text. If a run is
+ * halted before any text, the reason becomes text. A run that waits for something the client cannot give is a failure.
  *
  * Shown text cannot be withdrawn. So a turn that restarts must repeat its shown text. If the text differs, the answer
  * is a failure.

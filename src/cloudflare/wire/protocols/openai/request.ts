@@ -6,7 +6,7 @@ import type { ClientTool } from '../../run.ts';
 import type { CompletionRequest } from './schema.ts';
 
 export interface AnswerForm {
-	/** The schema of the answer, which is then JSON. */
+	/** The schema of a JSON answer. Missing for an answer as text. */
 	readonly outputSchema: JsonSchema | undefined;
 	/** The answer ends before the first occurrence of one of these texts. */
 	readonly stop: readonly string[];
@@ -37,8 +37,8 @@ export interface RequestedAgent {
 }
 
 /**
- * Returns the client's tools. Throws `invalid_request`, which names the field, if a name belongs to a tool of the agent
- * or to another tool, or if arguments cannot be checked against a schema.
+ * Returns the client's tools. Throws `invalid_request`, which names the field, if the agent has a tool of the same
+ * name, if two tools have the same name, or if arguments cannot be checked against a schema.
  */
 export function readClientTools(
 	{ tools, tool_choice }: Pick<CompletionRequest, 'tools' | 'tool_choice'>,

@@ -9,7 +9,7 @@ interface UiCall {
 	state: 'streaming' | 'open' | 'settled' | 'dropped';
 }
 
-/** Writes the tool calls of a UI message as chunks. Every output has a call. */
+/** Writes the tool calls of a UI message as chunks. Writes no output without its call. */
 export class UiCalls {
 	readonly #calls = new Map<string, UiCall>();
 	readonly #say: (chunk: UiChunk) => void;
@@ -57,7 +57,7 @@ export class UiCalls {
 		}
 	}
 
-	/** Settles a call without an output. Returns false if its input is not complete. */
+	/** Marks a call as settled, but writes no output. Returns false if the input of the call is not complete. */
 	trySettle(toolCallId: string): boolean {
 		const call = this.#calls.get(toolCallId);
 		if (call?.state !== 'open' && call?.state !== 'settled') return false;

@@ -5,7 +5,7 @@ import { toUiSse, type UiMessageHead, UiWriter, uiStreamEnd } from './writer.ts'
 /** The headers by which clients recognise a UI message stream. */
 export const uiHeaders = { 'x-vercel-ai-ui-message-stream': 'v1' } as const;
 
-/** The protocol of AI SDK pages. The client shows the body of a failure as its message. */
+/** The protocol of AI SDK pages. The client shows the body of a failed response as the error message. */
 export function uiProtocol(headOf: (run: number) => UiMessageHead): Protocol {
 	return {
 		headers: uiHeaders,

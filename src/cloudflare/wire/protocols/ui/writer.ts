@@ -57,7 +57,7 @@ export class UiWriter {
 		this.#head = head;
 	}
 
-	/** Returns no chunk for an unknown kind. */
+	/** Returns no chunks for an event of an unknown type. */
 	write(event: RunEvent): UiChunk[] {
 		if (event.type === 'run.started') this.#runId = event.runId;
 		this.#start();
@@ -83,7 +83,7 @@ export class UiWriter {
 		const { messageId, sessionId, earlier, given, isContinued } = this.#head;
 		const runId = this.#runId;
 		if (runId === undefined) {
-			// A run that did not begin has no events.
+			// A run that never began has no `run.started` event.
 			this.#say({ type: 'start', messageMetadata: { sessionId } });
 			return;
 		}

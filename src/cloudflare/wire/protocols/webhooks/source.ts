@@ -26,7 +26,7 @@ export interface WebhookEvent {
 	readonly id: string;
 	/** The payload of the event. */
 	readonly payload: Readonly<Record<string, unknown>>;
-	/** The request's headers. Of all sources, only Standard Webhooks signs some of its headers. */
+	/** The request's headers. Most of them are not signed. */
 	readonly headers: Headers;
 }
 
