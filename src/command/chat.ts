@@ -269,7 +269,7 @@ async function show(chat: Chat, events: AsyncIterable<RunEvent>): Promise<boolea
 		return !writer.hasFailed();
 	} catch (error) {
 		showFailure(chat, error);
-		// The prompt asks about open calls.
+		// Open calls are not printed here, because the prompt asks about them.
 		if (chat.question !== undefined) print('bold', chat.question.question);
 		return false;
 	} finally {

@@ -52,7 +52,7 @@ interface Wrangler {
 	address?: Address;
 	/** When the Worker first answered. */
 	upSince?: number;
-	/** When the build began that now runs or has failed. A later build counts only when its Worker runs. */
+	/** When the newest build began. While the sources have an error: when the build with the error began. */
 	builtAt: number;
 	/** The last output. */
 	tail: string;
@@ -81,12 +81,12 @@ export class DevServer {
 	start(): void {
 		const { program, args, json, print } = this.#options;
 		this.#mistake = undefined;
-		// `--import` is not used: with it Node loads Wrangler as if it were a module, which takes longer.
+		// `--import` is not used: with it Node loads Wrangler as a module, which takes longer.
 		const inside = join(import.meta.dirname, `inside${extension}`);
 		const child = spawn(process.execPath, ['--no-warnings', '--require', inside, program, 'dev', ...args], {
 			cwd: root,
 			// The process group stays the same, so a signal to the group reaches all processes. The last descriptor is
-			// our own output: it closes only when Wrangler has ended, too.
+			// our own output, so that our output closes only after Wrangler has ended.
 			stdio: ['inherit', 'pipe', 'pipe', 'ipc', 1],
 			env: { ...quietEnv, RUNLET_START: this.#mark, ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
 		});
@@ -96,7 +96,7 @@ export class DevServer {
 		for (const stream of [child.stdout, child.stderr]) {
 			stream?.setEncoding('utf8').on('data', (text: string) => {
 				wrangler.tail = `${wrangler.tail}${text}`.slice(-4_000);
-				// An ending process may crash, as esbuild does during a build.
+				// The output of an ending process is not printed: it may crash, as esbuild does during a build.
 				if (wrangler.ending === undefined) read(text);
 			});
 		}

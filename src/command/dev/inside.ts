@@ -59,7 +59,7 @@ Object.assign(childProcess, {
 		const child = Reflect.apply(spawn, childProcess, args);
 		const name = /(workerd|esbuild)[^/\\]*$/.exec(String(args[0]))?.[1];
 		child.once('exit', (_: unknown, signal: string | null) => {
-			// Not lost: Wrangler killed the process, or the process ended by itself and printed its reason.
+			// The process is not lost if Wrangler killed it, or if it ended by itself and printed its reason.
 			if (name !== undefined && signal !== null && !child.killed) send({ event: 'lost', name, signal });
 		});
 		return child;
@@ -93,7 +93,7 @@ async function onEvent(
 		const isHere = userWorkerUrl.hostname === '127.0.0.1';
 		// Wrangler's own proxy and the Worker both keep idle connections for five seconds. If a request is sent while
 		// the connection closes, the request is lost and Wrangler crashes (cloudflare/workers-sdk#14641). So `runlet
-		// dev` calls the Worker directly, unless it runs at Cloudflare.
+		// dev` calls the Worker directly, unless the Worker runs at Cloudflare.
 		const { port } = isHere ? userWorkerUrl : (await proxy.ready.promise).url;
 		const isSecure = isHere && userWorkerInnerUrlOverrides?.protocol === 'https:';
 		send({ event: 'worker', port: Number(port), isSecure });

@@ -19,7 +19,7 @@ const settleMs = 150;
 /** Milliseconds to wait before a check of the types, because people often save several files in a row. */
 const typesSettleMs = 1_000;
 
-/** Watches files that Wrangler does not watch, and those of the Worker while Wrangler is down. */
+/** Watches the files that Wrangler does not watch, and the Worker's files for the time when Wrangler is down. */
 export function watchFiles({ config, onSource, onTypeScript, onVariables, onSkills }: WatchOptions): void {
 	const source = settle((_, savedAt) => onSource(savedAt));
 	const variables = settle(onVariables);
@@ -36,7 +36,7 @@ export function watchFiles({ config, onSource, onTypeScript, onVariables, onSkil
 		if (/^\.(dev\.vars|env)(\.[\w.-]+)?$/.test(file)) variables(file);
 		if (file === 'package.json' || /^[^.].*\.[cm]?[jt]s$|^tsconfig\.json$/.test(file)) source(file);
 		if (file === 'tsconfig.json') types(file);
-		// The file was created or moved away.
+		// The folder `skills` was created or moved away.
 		if (file === 'skills') {
 			followAll(join(root, 'skills'), skills, skillFolders);
 			skills(file);
