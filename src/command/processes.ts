@@ -21,8 +21,8 @@ export function watchParent(): (onDeath: () => void) => void {
 }
 
 /**
- * Reads the parent from field 4 of /proc/PID/stat. Outside of Linux `sh -c` becomes the command that it runs, so no
- * shell is in between.
+ * Reads the parent from field 4 of /proc/PID/stat (Linux). On other systems the shell of `sh -c` is replaced by its
+ * command, so no shell is in between.
  */
 function findParent(pid: number): string {
 	return (

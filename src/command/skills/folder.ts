@@ -28,7 +28,7 @@ export async function readSkillFolders(directory: string): Promise<SkillFolder[]
 	return folders.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Finds the folder itself, or the skill folders below it. A skill's folder has no other skill, and is not hidden. */
+/** Lists the folder itself if it has a SKILL.md, else the skill folders below it. Leaves out hidden skill folders. */
 async function skillFolders(folder: string): Promise<string[]> {
 	const items = await readdir(folder, { withFileTypes: true });
 	if (items.some((item) => item.name === 'SKILL.md' && item.isFile()))
