@@ -24,7 +24,7 @@ export interface Actor {
 
 /**
  * Returns whether two actors are the same person, whatever their sources are. A token or a link also counts as its
- * maker. Keys and accounts of one owner without a user count as one person.
+ * maker. Keys and accounts that have the same owner and no user count as one person.
  */
 export function isSamePerson(one: Actor, other: Actor): boolean {
 	const names = new Set(listNames(one));

@@ -25,7 +25,7 @@ export function check<const S extends v.GenericSchema>(
 }
 
 /**
- * Throws a `RunletError` if a record has a field that is not among `known`: otherwise a mistyped option has no effect.
+ * Throws a `RunletError` for a field that is not in `known`, because a mistyped option would otherwise have no effect.
  * The message names the field and the most similar known field. `owner` names the object, such as `tool pay`.
  */
 export function assertKnownFields(
@@ -120,7 +120,7 @@ export function explain(issues: readonly v.BaseIssue<unknown>[], where: string):
 	return { field, message: `${field}: ${describeIssue(at)}` };
 }
 
-/** Returns the deepest mistake. For a union without its own message, it is a mistake within one of the forms. */
+/** Returns the deepest mistake. For a union without its own message, this is a mistake within one of its options. */
 function findDeepest(issue: v.BaseIssue<unknown>): { path: readonly unknown[]; at: v.BaseIssue<unknown> } {
 	const path = (issue.path ?? []).map(({ key }) => key);
 	const hasOwnWords = issue.type !== 'union' || !issue.message.startsWith('Invalid type: ');

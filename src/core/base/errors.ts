@@ -42,7 +42,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
 	not_configured: 503,
 };
 
-/** The codes of errors that the caller has caused. Towards a provider, the caller is Runlet. */
+/** The codes of errors that the caller has caused. In a request to a provider, the caller is Runlet. */
 const refusals: ReadonlySet<string> = new Set(['auth', 'invalid_request']);
 
 /**

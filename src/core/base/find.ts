@@ -4,7 +4,7 @@ import type { StepCounter, Steps } from './work.ts';
 export interface Sequence {
 	readonly length: number;
 	readonly at: (index: number) => unknown;
-	/** Steps to compare one character or line. */
+	/** The number of steps (`work.ts`) that one comparison of a character or line costs. */
 	readonly steps: number;
 }
 
@@ -14,12 +14,12 @@ export function toCharacters(text: string): Sequence {
 
 interface Places {
 	readonly count: number;
-	/** The index of each place, or of the first `most` places. */
+	/** The start index of each match, or of the first `most` matches. */
 	readonly first: readonly number[];
 }
 
 interface FindOptions {
-	/** The most places in `first`. The default is all. */
+	/** The most indices in `first`. The default is all. */
 	readonly most?: number;
 	readonly overlapping: boolean;
 }

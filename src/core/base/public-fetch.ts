@@ -113,7 +113,7 @@ function createDeadline(timeoutMs: number, own: AbortSignal | null | undefined):
 	return own ? { signal: AbortSignal.any([time, own]), own } : { signal: time, own: undefined };
 }
 
-/** Waits for a request or a read, but only until the signal aborts, even if the work ignores the signal. */
+/** Waits for a request or a read. Throws when the signal aborts, even if the request or the read ignores the signal. */
 async function limitTime<T>(work: Promise<T>, { field, timeoutMs, signal, own }: Bounds): Promise<T> {
 	let onAbort = (): void => {};
 	const aborted = new Promise<never>((_, reject) => {

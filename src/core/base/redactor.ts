@@ -48,7 +48,7 @@ function listMeanings(secret: string): readonly string[] {
 	}
 }
 
-/** Reads the character at a place: its code and its length in the text. A negative code is skipped. */
+/** Reads the character at a place: its code and its length in the text. A character with a negative code is skipped. */
 type ReadSign = (text: string, at: number) => readonly [code: number, length: number];
 
 interface Search {
@@ -56,7 +56,7 @@ interface Search {
 	readonly patterns: readonly string[];
 }
 
-/** The base64 of a text after `offset` other bytes, without the characters that depend on the neighbours. */
+/** The base64 of a text that follows `offset` bytes, without the characters that also encode bytes around it. */
 function toInnerBase64(text: string, offset: number): string {
 	const whole = toBase64(joinBytes(new Uint8Array(offset), text));
 	return whole.slice(Math.ceil((8 * offset) / 6), Math.floor((8 * (offset + text.length)) / 6));
@@ -85,7 +85,7 @@ const readPercent: ReadSign = (text, at) => {
 const readBackslash: ReadSign = (text, at) => {
 	const [all, four, two, sign = ''] = text[at] === '\\' ? matchAt(backslash, text, at) : [];
 	if (all === undefined) return readPlain(text, at);
-	// These are control characters, and no secret has a control character.
+	// These escapes stand for control characters, and no secret has a control character.
 	if (/[bfnrt]/.test(sign)) return [10, all.length];
 	return [sign === '' ? Number.parseInt(four ?? two ?? '', 16) : sign.charCodeAt(0), all.length];
 };

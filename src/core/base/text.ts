@@ -36,7 +36,7 @@ function isHighSurrogate(unit: number): boolean {
 
 /**
  * Removes the ending of an English word: `testing`, `tests` and `tested` become `test`. The result is rough, so
- * use this function for the searched words and for the words of the query.
+ * use this function for the words of the searched text and for the words of the query.
  */
 export function stem(word: string): string {
 	if (word.length < 5) return word.length === 4 ? word.replace(/(?<=[^s])s$|e$/, '') : word;
@@ -57,7 +57,7 @@ export function formatDollars(usd: number): string {
 	return usd.toLocaleString('en-US', { ...currency, minimumFractionDigits: Number.isInteger(usd) ? 0 : 2 });
 }
 
-/** The most characters of a word that is compared. No name is as long. */
+/** The most characters of a word that is compared, because no name is longer. */
 const longest = 64;
 
 /** Finds the name that is most similar to a mistyped word. Returns `undefined` if no name is similar enough. */
@@ -139,7 +139,7 @@ const longestSearched = 20_000;
 const shapes: readonly RegExp[] = [
 	// GitHub: https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats/
 	/(?<![A-Za-z0-9])(?:gh[a-z]_\w{16,}|github_pat_\w{16,})/g,
-	// A JWT (RFC 7519, 3): a header and a payload, which are JSON objects as base64url, and mostly a signature.
+	// A JWT (RFC 7519, 3): a header and a payload, which are JSON objects as base64url, and usually a signature.
 	/(?<![\w-])eyJ[\w-]{6,}\.[\w-]{2,}(?:\.[\w-]*){0,3}/g,
 	// Runlet's own keys and tokens, and secrets of webhooks.
 	/(?<![A-Za-z0-9])(?:rls?_[a-z0-9]{8,}_[\w-]{16,}|whsec_[\w+/=-]{16,})/g,

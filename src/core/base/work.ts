@@ -21,14 +21,14 @@ const mostAtOnce = 250_000;
 const mostSteps = 200_000_000;
 
 interface WorkOptions {
-	/** Ends the work at its next yield. */
+	/** Aborts the work at its next yield. */
 	readonly signal?: AbortSignal;
-	/** The argument that causes the work, and the remedy, for the error message. */
+	/** For the error message: the argument that causes the work, and the remedy. */
 	readonly field: string;
 	readonly remedy: string;
 }
 
-/** The work of one tool call. It yields to other requests, and throws `too_large` after seconds of processor time. */
+/** The work of one tool call. Yields to other requests. Throws `too_large` after a few seconds of processor time. */
 export class Work implements StepCounter {
 	readonly #options: WorkOptions;
 	#done = 0;
