@@ -119,7 +119,7 @@ export function toErrorHeaders(error: RunletError): Record<string, string> {
 
 /**
  * Returns the challenge for a refused client (RFC 9110, 11.6.1). It requests a key or a token (RFC 6750, 3), or a
- * signature in the named header. A client without credentials sees only the scheme.
+ * signature in the header that the challenge names. A client without credentials sees only the scheme.
  */
 function toChallenge({ status, message, data }: RunletError): string | undefined {
 	const scope = status === 403 && typeof data?.scope === 'string' ? data.scope : undefined;
