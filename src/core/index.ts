@@ -1,5 +1,5 @@
 /**
- * The exports of `runlet`. They run in Workers, Node, Deno, Bun and browsers, so no imported module uses a platform.
+ * The exports of `runlet`. They run in Workers, Node, Deno, Bun and browsers, so no import needs a certain platform.
  */
 
 export { type Actor, isSamePerson } from './base/actor.ts';

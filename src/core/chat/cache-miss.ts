@@ -38,8 +38,8 @@ const unevenTokens = 256;
 const [usualMinimum, highestMinimum] = [1_024, 4_096];
 
 /**
- * Finds why fewer tokens came from the cache than the previous request had. Returns `undefined` after a hit, or
- * if the provider does not report its cache.
+ * Finds why fewer tokens came from the cache than the previous request contained. Returns `undefined` after a hit,
+ * or if the provider does not report its cache.
  *
  * @param askedAt when the request was made
  */

@@ -36,9 +36,9 @@ interface Room {
 
 /**
  * Asks the model with as much of the conversation as fits (`contextFull`). If the request is over the limit, or if the
- * provider refuses its length before it sent a part of the reply, references replace older results. If that is not
- * enough, the oldest messages are left out until the request has about half of its size. Throws `context_overflow` if
- * the newest user message and the messages after it do not fit.
+ * provider refuses its length before sending a part of the reply, references replace older results. If that is not
+ * enough, the oldest messages are left out until the rest is about half of the limit, or half of the refused request.
+ * Throws `context_overflow` if the newest user message and the messages after it do not fit.
  */
 export async function askWithinContext(turn: PreparedTurn, conversation: Conversation): Promise<TurnReply> {
 	const { options, signal, readers } = turn;
@@ -150,7 +150,7 @@ async function truncate(turn: PreparedTurn, conversation: Conversation, room: Ro
 	await warn(turn, 'context_truncated', message);
 }
 
-/** Replaces the oldest groups by a summary, if there is room and the model writes one. */
+/** Replaces the oldest groups by a summary. Does nothing if the summary would not fit, or if the model writes none. */
 async function compact(turn: PreparedTurn, conversation: Conversation, room: Room): Promise<void> {
 	const { messages, window } = conversation;
 	const tokens = computeSummaryTokens(room.target);
@@ -182,7 +182,7 @@ async function countCharactersPerToken({ options, signal }: PreparedTurn, sent: 
 	return Math.min(4, Math.max(1, (4 * countTokensHeuristic(sent)) / Math.max(1, parts.messages)));
 }
 
-/** Finds the first place from which the request and `more` tokens fit the target. If there is none, tries the limit. */
+/** Finds the first place from which the request and `more` tokens fit the target. If no place does, uses the limit. */
 async function findFirstFitting(
 	turn: PreparedTurn,
 	conversation: Conversation,

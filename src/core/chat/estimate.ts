@@ -117,7 +117,7 @@ const countCharacters = memoize((message: Message): number => {
 	return messageText(message).length + calls;
 });
 
-/** The tokens of the role, the ids and the form of each message, result, call and tool. */
+/** The tokens that each message, result, call and tool has besides its text: for the role, the ids and the form. */
 const aroundMessage = 6;
 const aroundResult = 22;
 const aroundCall = 10;
@@ -133,7 +133,7 @@ type Estimated = Pick<
 > & { readonly system?: string; readonly outputSchema?: JsonSchema };
 
 /**
- * Estimates the tokens of a request for budgets. The estimate is rather too high. It counts texts by their script, the
+ * Estimates the tokens of a request for budgets, and tends to estimate too many. It counts texts by their script, the
  * `providerMetadata` that the adapter sends back, and images, audio and files by the provider's rules. A file of
  * unknown length counts as the whole context window. `countTokensFn` counts the messages, if it is set.
  */
@@ -249,13 +249,13 @@ interface KeptTokens {
 /** The fields in which adapters keep a whole turn: Anthropic and Chat, Responses, Gemini. */
 const wholeTurn: ReadonlySet<string> = new Set(['content', 'output', 'parts']);
 
-/** Encrypted fields. A token has about three bytes or more, which are four characters of base64. */
+/** Encrypted fields. A token has at least about three bytes, which are four characters of base64. */
 const encrypted = /^(signature|thought_?signature|encrypted_(content|index|stdout|reasoning))$/i;
 const charactersPerToken = 3;
 /** The tokens of the JSON syntax around a value. */
 const aroundValue = 1;
 
-/** Estimates the sent metadata of a message: the metadata of the provider, or all metadata without a provider. */
+/** Estimates the sent metadata of a message: the metadata of the provider, or all of it if the provider is unknown. */
 function countKept(
 	{ providerMetadata = {}, toolCalls = [] }: AssistantMessage,
 	variant: string | undefined,

@@ -19,7 +19,7 @@ export interface Step {
 	readonly providerCalls?: readonly ProviderCall[];
 	/** The sources of the text. */
 	readonly sources?: readonly Source[];
-	/** Why fewer tokens came from the cache than the previous request had. Missing after a hit, or if not reported. */
+	/** The cause of a cache miss. Missing after a hit, or if the provider does not report its cache. */
 	readonly cacheMiss?: CacheMiss;
 }
 
@@ -39,13 +39,13 @@ export interface Question {
 	readonly options?: Readonly<Record<string, unknown>>;
 }
 
-/** The call whose tool takes the answer to its question (`onAnswer`), and its `resume` data. Readers do not get it. */
+/** A call that asked a question and whose tool takes the answer (`onAnswer`). Not sent to readers. */
 export interface AnswerTo {
 	readonly callId: string;
 	readonly resume: unknown;
 }
 
-/** The end of a run: the last event, once, on every path. */
+/** The end of a run. Every run emits exactly one such event, as its last event. */
 export type TerminalEvent =
 	| {
 			readonly type: 'done';
@@ -74,7 +74,7 @@ export type LoopEvent =
 	| { readonly type: 'run.started'; readonly runId: string; readonly attempt: number }
 	| ({ readonly type: 'tool_result' } & ToolResult)
 	| { readonly type: 'note'; readonly id: string; readonly label: string; readonly detail?: string }
-	/** The stack of an error of a tool's function. Only the option `showThrown` emits it, and it is not stored. */
+	/** The stack of an error of a tool's function. Emitted only with the option `showThrown`, and not stored. */
 	| { readonly type: 'tool_stack'; readonly id: string; readonly stack: string }
 	/** The complete task lists that a call changed. */
 	| { readonly type: 'tasks'; readonly id: string; readonly lists: readonly TaskList[] }
@@ -89,7 +89,7 @@ export type SideEvent = Extract<LoopEvent, { readonly type: 'note' | 'tasks' | '
 /** An event of a run. A `switch` on `type` needs no case for unknown kinds. */
 export type RunEvent = ReplyDelta | LoopEvent;
 
-/** Passes an event to the readers of a run. Returns a promise if they are slower. Waiting for it limits the memory. */
+/** Passes an event to the readers of a run. Returns a promise if they lag behind. Awaiting it limits the memory. */
 export type Emit = (event: RunEvent) => undefined | Promise<void>;
 
 const terminalKinds: ReadonlySet<string> = new Set<TerminalEvent['type']>([
@@ -147,7 +147,7 @@ export function joinDeltas(events: readonly RunEvent[]): RunEvent[] {
 export interface EventFeed {
 	/** Adds the only reader. From this call on, the run waits for the reader. */
 	readonly attach: () => void;
-	/** Adds an event, unless the feed has ended. Returns a promise if the reader is slower. */
+	/** Adds an event, unless the feed has ended. Returns a promise if the reader lags behind. */
 	readonly add: (event: RunEvent) => undefined | Promise<void>;
 	/** Stops waiting for the reader. */
 	readonly release: () => void;

@@ -43,7 +43,7 @@ export interface RunState {
 	/** The index after the message that the run answers. */
 	readonly answersAt: number;
 	readonly steps: Step[];
-	/** The newest model turn when the run was continued. */
+	/** The model turn that was the newest when the run was continued. */
 	readonly resumedAt?: LastTurn;
 	recalling?: Promise<RecalledFronts | undefined>;
 	/** The number of completed model turns. */
@@ -155,7 +155,7 @@ export interface RunResult<Output = unknown> {
 		readonly stopReason?: string;
 		readonly manualToolCalls?: readonly WaitingCall[];
 		readonly question?: Question;
-		/** Set if the question's tool takes the answer. Pass it back with the answer in `options.openCalls`. */
+		/** Set if the tool that asked takes the answer. Pass `resume` back with the answer in `options.openCalls`. */
 		readonly answerTo?: AnswerTo;
 		readonly [key: string]: unknown;
 	};
@@ -277,7 +277,7 @@ async function emitWarnings(run: RunState, { catalog }: TurnSetting): Promise<vo
 	for (const warning of catalog.takeWarnings()) await run.emit({ type: 'warning', ...warning });
 }
 
-/** Waits for the recalled text. The first turn shows its sources to the readers. */
+/** Waits for the recalled text. The first turn shows the text's sources to the readers. */
 async function takeRecalled(run: RunState, { signal }: TurnSetting): Promise<void> {
 	const { recalling } = run;
 	run.recalling = undefined;

@@ -23,11 +23,11 @@ export function countMediaTokens(part: MessagePart, rules: MediaRules): number {
 		return Math.ceil(videoPerSecond * (readSeconds(bytes) ?? bytes.length / leastVideoBytes));
 	if (kind === 'audio')
 		return Math.ceil(audioPerSecond * (readSeconds(bytes) ?? bytes.length / readAudioRate(bytes, mime)));
-	// Models of known families get only a placeholder for a file of another type.
+	// Models of known families get only a placeholder for a file that is not text.
 	return kind === 'text' || rules.family === 'any' ? estimateTokens(decodeUtf8(bytes)) : 0;
 }
 
-/** Returns the share of audio in a part's tokens: 1 for a recording, and the sound of a video. */
+/** Returns the share of audio in a part's tokens: 1 for a recording, and the share of the sound for a video. */
 export function findAudioShare(part: MessagePart): number {
 	const media = toMedia(part);
 	if (media?.kind === 'audio') return 1;
@@ -137,11 +137,11 @@ function toSize(width: number, height: number): ImageSize | undefined {
 
 /** The assumed bytes of a page if a PDF has neither page objects nor content streams. */
 const pageBytes = 40_000;
-/** The characters before a stream that hold its dictionary. */
+/** The number of characters before a stream that are searched for its dictionary. */
 const dictionaryLength = 1_000;
 
 /**
- * Counts the pages of a PDF by its page objects, else by its content streams. The count is rather too high. From
+ * Counts the pages of a PDF by its page objects, else by its content streams. The count tends to be too high. From
  * PDF version 1.5 on, page objects may be compressed, but each page has a content stream.
  */
 function countPages(bytes: string): number {

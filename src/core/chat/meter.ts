@@ -55,11 +55,11 @@ export interface EndedCall {
 	readonly outputTokens: number;
 	/** The estimated tokens that the model wrote before the interruption, but that were not received. */
 	readonly unseenTokens?: number;
-	/** The most tokens of hidden thinking, if the model may hide it. */
+	/** The most tokens of hidden thinking, if the model can hide its thinking. */
 	readonly hiddenTokens?: number;
 	/** Whether the provider ran its own tools. After them the model reads the input again. */
 	readonly hasReadAgain?: boolean;
-	/** Whether the request was interrupted. The reported output may then be out of date. */
+	/** Whether the request was interrupted. If so, the reported output may be out of date. */
 	readonly isCut: boolean;
 }
 
@@ -72,7 +72,7 @@ interface CallCharge {
 
 /** The factor of an estimate, because an interrupted call may have written more than was received. */
 const margin = 1.03;
-/** The least share of the estimate at which a reported output counts as current. */
+/** A reported output counts as current if it is at least this share of the estimate. */
 const currentFrom = 0.75;
 
 /** Computes the charge from the reported usage, else from the estimates with a margin. Ignores an implausible zero. */

@@ -39,7 +39,7 @@ interface CallLimits {
 
 /**
  * Makes one call within its timeouts. After a timeout or an abort it passes on no delta, and the error has the cost
- * that the provider reports at once. Throws `timeout`, `interrupted` without a reply, and `reply_too_large`.
+ * that the provider reports at once. Throws `timeout`, `interrupted` if there is no reply, and `reply_too_large`.
  */
 async function watchCall(
 	call: ModelCall,
@@ -130,7 +130,7 @@ function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'first
 		if (isStopped) return;
 		const isFirst = last === 0;
 		last = Date.now();
-		// The running timer also checks the first pause early enough. Only a shorter pause needs a new timer.
+		// The running timer checks the first pause in time, unless the pause limit is shorter than the start limit.
 		if (!isFirst || longestPause >= longestStart) return;
 		clearTimeout(timer);
 		timer = setTimeout(check, longestPause);
@@ -157,7 +157,7 @@ function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'first
 export const usualReplyBytes = 8_388_608;
 /** The approximate bytes of an event besides its text. */
 const eventBytes = 32;
-/** The most successive empty deltas before timers can run. Only a timeout ends a stream of empty deltas. */
+/** After this many successive empty deltas, timers can run. Only a timeout ends a stream of empty deltas. */
 const emptyAtOnce = 1_024;
 
 export function createReplyTooLarge(model: string, maxBytes: number): RunletError {
@@ -178,7 +178,7 @@ function createDeltaMeter(maxBytes: number) {
 			empty = size === 0 ? empty + 1 : 0;
 			return bytes <= maxBytes;
 		},
-		/** Returns a promise to wait for after many empty deltas. */
+		/** After many empty deltas, returns a promise to wait for. */
 		pause: (): undefined | Promise<void> => {
 			if (empty < emptyAtOnce) return undefined;
 			empty = 0;
@@ -240,7 +240,7 @@ export interface TurnRequest {
 
 interface MeteredTurn extends TurnRequest {
 	readonly inputTokens: number;
-	/** Whether the reply may have the full length of the options. */
+	/** Whether the reply is allowed the full length that the options set. */
 	readonly isWhole?: boolean;
 	/** Called if the meter refuses the request. Neither a retry nor a fallback helps then. */
 	readonly onRefused: () => void;

@@ -64,7 +64,7 @@ export function readUsage({ data }: RunletError): ChatUsage | undefined {
 	return typeof usage === 'object' && usage !== null ? usage : undefined;
 }
 
-/** Reads the seconds to wait that a provider requests. */
+/** Reads how many seconds a provider requests to wait. */
 function readRetryAfter(error: unknown): number | undefined {
 	if (error instanceof RunletError) return readNumber(error.data, 'retryAfter');
 	const own = readNumber(error, 'retryAfter');
@@ -160,7 +160,7 @@ export function addLostUsage<R extends ChatReply>(reply: R, lost: ChatUsage): R 
 	return { ...reply, usage: addUsage(lost, reply.usage) };
 }
 
-/** Returns the milliseconds before the next attempt: half a second, doubled each time, and half of it random. */
+/** Returns the milliseconds to wait: 500, doubled for each retry, then reduced at random by up to half. */
 function computeBackoff(retries: number): number {
 	return 500 * 2 ** retries * (0.5 + Math.random() / 2);
 }

@@ -72,7 +72,7 @@ export function restoreReferences(
 /**
  * Finds a step that saves cost by replacing older results with references. A step changes the middle of the request, so
  * the provider's cache misses the rest. With a cold cache that costs nothing. With a warm cache the step must save
- * more, if the conversation gets as many further requests as it had so far.
+ * more than the miss costs, assuming that the conversation gets as many further requests as it had so far.
  */
 export function findPayingStep(conversation: Conversation, before: Before): Step | undefined {
 	const { messages, window } = conversation;

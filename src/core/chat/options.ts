@@ -75,7 +75,7 @@ export interface SystemContext
 export type SystemPrompt = string | ((about: SystemContext) => string | undefined | Promise<string | undefined>);
 
 /**
- * Returns the system prompt: the text, or the current result of its function. Throws `invalid_request` for a non-text.
+ * Returns the system prompt: the text, or its function's result. Throws `invalid_request` if the result is not a text.
  */
 export async function writeSystem(
 	system: SystemPrompt | undefined,
@@ -96,7 +96,7 @@ export interface Turn {
 	readonly model: string;
 	readonly stopReason: StopReason;
 	readonly usage: ChatUsage;
-	/** Why fewer tokens came from the provider's cache than the previous request had. */
+	/** Why fewer tokens came from the provider's cache than the previous request contained. */
 	readonly cacheMiss?: CacheMiss;
 	/** Inputs whose streamed text differs from `JSON.stringify`, by call id. */
 	readonly streamedInputs?: Readonly<Record<string, string>>;
@@ -139,7 +139,7 @@ export interface OpenCallState {
 	readonly input?: Readonly<Record<string, unknown>>;
 	/** The question that the call has asked. Without an answer the call does not run again. */
 	readonly question?: Question;
-	/** The answer for the tool (`onAnswer`), with the `resume` of the result's `metadata.answerTo`. */
+	/** The answer for the tool (`onAnswer`), with `resume` from the run result's `metadata.answerTo`. */
 	readonly answer?: { readonly text: string; readonly resume: unknown };
 }
 
@@ -162,7 +162,7 @@ export interface ChatOptions extends ProviderChoices {
 	readonly tools?: ToolEntries;
 	/**
 	 * Returns further tools. Called before each turn, so it should return the same list until the tools change. An error
-	 * here ends the run. A duplicate name is an error, as in `tools`. Its warnings go to the readers of the run.
+	 * here ends the run. A duplicate name is an error, as in `tools`. Calls of `warn` reach the readers of the run.
 	 */
 	readonly loadTools?: (warn: Warn) => readonly Tool[] | Promise<readonly Tool[]>;
 	readonly skills?: readonly (AnyFn | Skill)[];
@@ -170,7 +170,7 @@ export interface ChatOptions extends ProviderChoices {
 	/** Tools that are offered after the model read a skill that names them in `allowed-tools`. */
 	readonly skillTools?: ToolEntries;
 	/**
-	 * Facts about the turn, or a function that returns them at each call. They override the model's for `apply_skill`.
+	 * Facts about the turn for `apply_skill`, or a function that returns the current facts. They override the model's.
 	 */
 	readonly skillContext?: SkillContext | (() => SkillContext);
 	/**
@@ -196,13 +196,13 @@ export interface ChatOptions extends ProviderChoices {
 	 * The treatment of a conversation over the context limit of the options or of the provider. `fail` (the
 	 * default): the run fails with `context_overflow`. `truncate`: requests leave out the oldest part. `compact`:
 	 * the model summarizes the oldest part. The summary is added to the history and sent instead of this part. The
-	 * part begins and ends at a user message. The newest user message, everything after it, and system messages
-	 * are always sent. `messages` keep everything. A `warning` has the number of messages that are no longer sent.
+	 * part begins and ends at a user message. The newest user message, everything after it, and system messages are
+	 * always sent. The result's `messages` keep everything. A `warning` counts the messages that are no longer sent.
 	 */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
 	/**
-	 * The treatment of older tool results. `refer` (the default): requests have only their beginning if that costs less
-	 * or if they do not fit, and the model opens them with `read_result`. `keep`: requests have whole results.
+	 * The treatment of older tool results. `refer` (the default): if this costs less, or if the request would not fit,
+	 * only their beginnings are sent, and the model opens them with `read_result`. `keep`: whole results are sent.
 	 */
 	readonly oldResults?: 'refer' | 'keep';
 	/** The model's context window, or a function that returns it. It is the limit if `maxContextTokens` is missing. */
@@ -213,7 +213,7 @@ export interface ChatOptions extends ProviderChoices {
 	 * stopped, and the run fails with `reply_too_large`.
 	 */
 	readonly maxReplyBytes?: number;
-	/** The tool choice of the turn that answers a message. After tools have answered, the model is free again. */
+	/** The tool choice of the turn that answers a message. After tool results the model is free to choose. */
 	readonly toolChoice?: ToolChoice | OneOfTools;
 	/** With `false`, only one call of a turn can wait for a person or a client. Other waiting calls are not run. */
 	readonly parallelToolCalls?: boolean;
@@ -242,13 +242,13 @@ export interface ChatOptions extends ProviderChoices {
 	/** Whether to pass each delta to `emit`. */
 	readonly emitStreamDeltas?: boolean;
 	readonly deltaDataType?: string;
-	/** Receives these records. Its errors are ignored. */
+	/** Receives the steps and the deltas. Its errors are ignored. */
 	readonly emit?: (type: string, data: unknown) => unknown;
 	/** With `manual` the run stops before any tool runs, and the caller answers every call. */
 	readonly mode?: 'auto' | 'manual';
 	/** The decisions and answers of people about open calls, by call id. */
 	readonly openCalls?: ReadonlyMap<string, OpenCallState>;
-	/** Used ids. A new call with a used id gets a suffix. */
+	/** The call ids that are already used. A new call with a used id gets a suffix. */
 	readonly takenIds?: ReadonlySet<string>;
 	/** After this number of model turns and their calls, the run stops as `awaiting_tools`, without any open call. */
 	readonly stopAfter?: number;
@@ -263,7 +263,7 @@ export interface ChatOptions extends ProviderChoices {
 	readonly onMessage?: (message: Message, about: MessageContext) => void | Promise<void>;
 	/** Called before a tool runs a call. An error here ends the run. */
 	readonly onToolCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
-	/** Called with a question of a call, its state changes, and the `resume` data. An error here ends the run. */
+	/** Called with a call's question, the call's state changes, and the `resume` data. An error here ends the run. */
 	readonly onQuestion?: (
 		question: Question,
 		call: ToolCall,

@@ -1,4 +1,4 @@
-/** The reasons why fewer tokens came from a provider's cache than the previous request had (docs/costs.md). */
+/** The reasons why fewer tokens came from a provider's cache than the previous request contained (docs/costs.md). */
 export const cacheMisses = [
 	'changed model',
 	'changed tools',

@@ -4,7 +4,7 @@ import type { Message } from './message.ts';
 import type { ProviderChoices } from './provider-tool.ts';
 import type { ChatReply, ChatUsage, OnDelta } from './reply.ts';
 
-/** The provider of a model. Your own provider may have any other name. */
+/** The name of a model's provider. Your own provider may have any other name. */
 export type Provider = 'anthropic' | 'openai' | 'xai' | 'gemini' | (string & {});
 
 /** A provider: how to recognize its models, and how to talk to them. */
@@ -127,7 +127,7 @@ export type ChatFn = (
 	options?: CallOptions,
 ) => ChatReply | undefined | Promise<ChatReply | undefined>;
 
-/** Makes one streaming request. Passes deltas in order and returns the whole reply, or `undefined` if it broke off. */
+/** Makes one streaming request. Passes deltas in order. Returns the whole reply, or `undefined` if it broke off. */
 export type ChatStreamFn = (
 	model: string,
 	messages: readonly Message[],
@@ -171,20 +171,20 @@ export type ModelPrices = Readonly<Record<string, ModelPrice>>;
 
 /** Time limits in milliseconds. */
 export interface Timeouts {
-	/** Until the first event. The default is 120,000 for a stream and 600,000 for a reply without streaming. */
+	/** The limit until the first event. The default is 120,000 for a stream and 600,000 without streaming. */
 	readonly firstEventMs?: number;
-	/** Between two events of a stream, even empty ones. The default is 300,000. */
+	/** The limit between two events of a stream, even empty ones. The default is 300,000. */
 	readonly idleMs?: number;
-	/** For each tool. The default is 120,000. */
+	/** The limit for each tool. The default is 120,000. */
 	readonly toolMs?: number;
-	/** For the whole run. The default is 1,800,000. */
+	/** The limit for the whole run. The default is 1,800,000. */
 	readonly runMs?: number;
 }
 
 /** All levels of effort, from the lowest. */
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-/** How much a model thinks. A level that a model lacks becomes the nearest, preferably the higher (except `max`). */
+/** How much a model thinks. A level that a model lacks becomes the nearest, or of two the higher (except `max`). */
 export type ReasoningEffort = (typeof reasoningEfforts)[number];
 
 /** Throws `invalid_request` with the list of levels for an unknown level. */

@@ -22,7 +22,7 @@ export function withProviders(extras: readonly ProviderRegistration[]): readonly
 	return [...builtins, ...extras];
 }
 
-/** Makes a `detect` function that compares the beginning of a model's name with each prefix, in any case. */
+/** Makes a `detect` function that tests whether a model's name begins with one of the prefixes. Ignores case. */
 export function prefixDetector(...prefixes: readonly string[]): (model: string) => boolean {
 	return (model) => prefixes.some((prefix) => model.toLowerCase().startsWith(prefix.toLowerCase()));
 }
@@ -49,7 +49,7 @@ export function detectProviderFrom(
 	});
 }
 
-/** Returns the display name of a built-in provider, or the text itself. */
+/** Returns the display name of a built-in provider, or the given name of any other provider. */
 export function providerName(provider: Provider): string {
 	return builtins.find(({ variant }) => variant === provider)?.displayName ?? provider;
 }
@@ -81,8 +81,8 @@ export function createUnknownModel(model: string, registry: readonly ProviderReg
 }
 
 /**
- * Returns why a model cannot be asked, before anything is sent: it has no provider (`not_configured`, `unknown_model`),
- * or its provider lacks a tool (`invalid_request`).
+ * Checks without a request whether a model can be called. Returns the error if the model has no provider
+ * (`not_configured`, `unknown_model`), or if its provider lacks a tool (`invalid_request`).
  */
 export function findObstacle(
 	options: Pick<ChatOptions, 'model' | 'providers' | 'providerTools'>,
@@ -140,7 +140,7 @@ export async function dispatchChatStream(
 /** Discards every delta. */
 export function noopOnDelta(): undefined {}
 
-/** Returns both ways to call a model, of the options or of its provider. Each can replace the other. */
+/** Returns the functions that get a whole and a streamed reply. If one of them is missing, the other replaces it. */
 function findModelFns(options: Target) {
 	const { chatFn, chatStreamFn } = findProvider(options) ?? options;
 	const whole: TextChatFn | undefined =

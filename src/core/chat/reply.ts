@@ -16,11 +16,11 @@ export interface ChatUsage {
 	/** All output, including reasoning. */
 	readonly outputTokens?: number;
 	readonly totalTokens?: number;
-	/** Input from a cache. Writes to a cache only count in `inputTokens`. */
+	/** Input from a cache. Writes to a cache count only in `inputTokens`. */
 	readonly cachedInputTokens?: number;
 	readonly reasoningTokens?: number;
 	/**
-	 * Separately priced units, by name: `{ web_searches: 2, input_audio_tokens: 900 }`. Tokens of one kind are also in
+	 * Separately priced units, by name: `{ web_searches: 2, input_audio_tokens: 900 }`. Units of tokens also count in
 	 * `inputTokens` or `outputTokens`. docs/budgets.md lists the names.
 	 */
 	readonly units?: Units;
@@ -55,8 +55,8 @@ export function makeUsage(raw: unknown, provider?: string, model?: string): Chat
 	const reported = readNumber(from, 'totalTokens', 'total_tokens', 'totalTokenCount');
 	const output = readNumber(from, 'outputTokens', 'output_tokens', 'completion_tokens');
 	const candidates = readNumber(from, 'candidatesTokenCount');
-	// Gemini counts thoughts in addition to its candidates, and so does xAI's Chat API, as its total shows. Other APIs
-	// include reasoning in their output.
+	// Gemini does not count thoughts among its candidates. xAI's Chat API does not count reasoning in its output (its
+	// total shows that). Other APIs include reasoning in their output.
 	const beside = reported !== undefined && reported === (inputTokens ?? 0) + (output ?? 0) + (reasoningTokens ?? 0);
 	const visible = output ?? candidates;
 	const outputTokens =
@@ -215,8 +215,8 @@ export interface UnknownDelta {
 export type ReplyDelta = KnownDelta | UnknownDelta;
 
 /**
- * Receives deltas from an adapter: the known kinds, and any other `{ type, … }`. Returns a promise if the reader is
- * slower. An adapter that waits for the promise limits the memory that a slow reader needs.
+ * Receives deltas from an adapter: the known kinds, and any other `{ type, … }`. Returns a promise if the reader
+ * lags behind. An adapter that waits for the promise limits the memory that a slow reader needs.
  */
 export type OnDelta = (
 	delta: KnownDelta | { readonly type: string; readonly [field: string]: unknown },
@@ -253,7 +253,7 @@ const endings: Readonly<Record<string, string>> = {
 	'image/svg+xml': 'svg',
 };
 
-/** Writes the text for an image, like the text of its part. */
+/** Returns the placeholder for an image, in the same form as for a part. */
 export function renderMadeImage(name: string): string {
 	return `[image:${name}]`;
 }

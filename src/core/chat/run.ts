@@ -69,7 +69,7 @@ interface StartedRun {
 }
 
 interface StartOptions extends Partial<Pick<LoopContext, 'stream' | 'resume'>> {
-	/** Whether the messages are frozen at any depth. Then they are not copied. */
+	/** Whether the messages are frozen at any depth. If so, they are not copied. */
 	readonly isFrozen?: boolean;
 }
 

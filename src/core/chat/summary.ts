@@ -30,7 +30,7 @@ export interface Summary {
 	readonly usage: ChatUsage;
 }
 
-/** The most requests for a summary. Older messages are left out. */
+/** The most requests for one summary, each with one piece. Older pieces are left out. */
 const mostPieces = 8;
 /** The most characters of a call's input, and of its result. */
 const longestData = 2_000;
@@ -121,7 +121,7 @@ function createQuestion(summary: string, piece: string): string {
 	return `${before}The conversation${summary === '' ? '' : ' since then'}:\n\n${piece}\n\nNow write the summary.`;
 }
 
-/** Returns the most characters of the conversation in one request with the instructions, a summary and the answer. */
+/** Returns how many characters of the conversation fit in one request beside instructions, summary and answer. */
 function countRoom({ limit, tokens, charactersPerToken }: SummaryRoom, summary: string): number {
 	const frame = instructions.length + createQuestion('-', '').length;
 	const before = Math.max(tokens * charactersPerToken, summary.length);

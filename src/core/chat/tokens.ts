@@ -46,7 +46,7 @@ function toKind(unit: number): Kind {
 	return unit >= 65 && unit <= 90 ? upper : mark;
 }
 
-/** English has a quarter of a token per character. Text with mixed kinds, such as base64 and identifiers, has more. */
+/** English has a quarter of a token per character. Text that mixes kinds of characters, such as base64, has more. */
 function findAsciiWeight(kind: Kind, before: Kind): number {
 	switch (kind) {
 		case space:
@@ -62,7 +62,7 @@ function findAsciiWeight(kind: Kind, before: Kind): number {
 	}
 }
 
-/** The weight of characters from a code unit on. */
+/** The weights of characters. Each weight applies from its code unit to the next entry. */
 const scripts: readonly (readonly [from: number, weight: number])[] = [
 	[0x0080, 0.35], // Latin with accents
 	[0x0300, 0.8], // accents by themselves
@@ -105,7 +105,7 @@ export interface ImageSize {
 /** The billing rules of a model family. Every number is the highest documented number. */
 export interface MediaRules {
 	readonly family: string;
-	/** The most tokens of a text for each estimated token. */
+	/** The most real tokens that one estimated token of a text can stand for. */
 	readonly perToken: number;
 	/** The tokens of the text that a provider adds to a request with tools. */
 	readonly aroundTools: number;

@@ -44,7 +44,7 @@ export interface CallsRequest {
 	readonly parallel: boolean;
 	readonly showThrown?: (thrown: unknown) => string | undefined;
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
-	/** Called with a question of a call and its changes, and with the `resume` data if the tool takes the answer. */
+	/** Called with a call's question and state changes, and with `resume` data if the tool takes the answer. */
 	readonly ask: (question: Question, call: ToolCall, changes: StateChanges, answerTo?: AnswerTo) => Promise<void>;
 	readonly store: (message: ToolMessage, about: ResultContext) => Promise<void>;
 }
@@ -82,7 +82,7 @@ export function findCallsBeyond(messages: readonly Message[], from: number, limi
 
 /**
  * Runs the open calls of a turn: parallel calls, `atOnce` at a time, then sequential calls. Manual calls stay open.
- * Each result is stored before it is shown. After a tool asked or halted, no further sequential call begins.
+ * Each result is stored before it is shown. After a question or a halt, no further sequential call begins.
  */
 export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 	const { calls, tools, context, timeoutMs, emit, onCall, ask, store } = request;
@@ -169,7 +169,7 @@ async function partition({ calls, tools, context, timeoutMs, beyondLimit, openCa
 	for (const call of calls) {
 		const tool = findByCall(tools, call.name);
 		const { isApproved = false, answer } = openCalls.get(call.id) ?? {};
-		// If its question was answered, the call was already allowed when it began.
+		// A call whose question was answered has already begun, so it was allowed.
 		const isAllowed = isApproved || answer !== undefined;
 		const waits =
 			tool && !beyondLimit.has(call.id) && (await findWait(tool, call, isAllowed, { ...context, timeoutMs }));
