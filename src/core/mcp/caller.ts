@@ -16,7 +16,7 @@ import type { McpServer } from './server.ts';
 const usualTimeoutMs = 60_000;
 /** The most milliseconds that a call waits for a person. */
 const longestWaitMs = 900_000;
-/** The most times that a server can request the same call again without a question. */
+/** The most times that a server can ask Runlet to repeat a call without asking the person a question. */
 const mostRounds = 10;
 
 /** The questions of one call and the answers so far (version 2026-07-28, "Multi Round-Trip Requests"). */
@@ -182,7 +182,7 @@ export class Caller {
 		if (this.#open.get(callId) === call) this.#open.delete(callId);
 	}
 
-	/** Handles a question during a call (2025-11-25). It names no call: the oldest call without a question gets it. */
+	/** Handles a question that names no call (2025-11-25). The oldest call without a question gets this question. */
 	async #elicit(params: unknown): Promise<ElicitAnswer> {
 		const parsed = v.safeParse(elicitation, params);
 		const call = [...this.#open.values()].find(({ waiting }) => waiting === undefined);

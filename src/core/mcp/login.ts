@@ -11,7 +11,7 @@ export interface FinishLoginOptions extends Pick<ConnectionOptions, 'fetch' | 'a
 	readonly query: URLSearchParams;
 }
 
-/** Exchanges the code of a login for tokens. Rejects with `auth` if the login page refused, or with `network`. */
+/** Exchanges a login code for tokens. Rejects with `auth` after a refusal, or with `network` if the exchange fails. */
 export async function finishLogin(server: McpServer, options: FinishLoginOptions): Promise<void> {
 	const { name, url } = server;
 	const { login, query } = options;

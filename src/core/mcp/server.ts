@@ -139,7 +139,7 @@ export interface McpLogin {
 	clientInformation(context?: LoginContext): LoginClient | undefined | Promise<LoginClient | undefined>;
 	/** Stores the client. Without this function the client has to be registered in advance. */
 	saveClientInformation?(client: LoginClient, context?: LoginContext): void | Promise<void>;
-	/** Returns the tokens: with a context for a refresh, without a context for a request to the server. */
+	/** Returns the tokens. Gets a context for a refresh, and no context for a request to the server. */
 	tokens(context?: LoginContext): LoginTokens | undefined | Promise<LoginTokens | undefined>;
 	saveTokens(tokens: LoginTokens, context?: LoginContext): void | Promise<void>;
 	redirectToAuthorization(page: URL): void | Promise<void>;
