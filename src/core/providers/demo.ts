@@ -218,7 +218,7 @@ export function demoEmbedding(text: string): readonly number[] {
 	return length === 0 ? vector : vector.map((value) => value / length);
 }
 
-/** Adds a piece at the place of its hash (FNV-1a). A bit of the hash is the sign, so pieces there may cancel out. */
+/** Adds a piece at the place of its hash (FNV-1a). One bit is the sign, so pieces at one place can cancel out. */
 function add(vector: number[], piece: string, weight: number): void {
 	let hash = 0x811c9dc5;
 	for (let at = 0; at < piece.length; at++) hash = Math.imul(hash ^ piece.charCodeAt(at), 0x01000193);

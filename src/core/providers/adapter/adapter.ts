@@ -53,7 +53,7 @@ export interface Adapter {
 	readonly prefix?: string;
 	/** The variable that holds the key in a Worker, for error messages. */
 	readonly keyName?: string;
-	/** Whether the provider needs that key. The default is `true`. */
+	/** Whether the provider needs the key. The default is `true`. */
 	readonly needsKey?: boolean;
 	/** The missing setting. Without it the provider only recognizes its models. */
 	readonly needs?: string;

@@ -29,7 +29,7 @@ interface Exchange {
 	readonly reader: ReplyReader;
 	/** Called for each network chunk, and for each answer about a reply in the background. */
 	readonly onActivity: () => void;
-	/** Returns a promise if the reader of the run is slower. */
+	/** Returns a promise if the reader of the run lags behind. */
 	readonly drain: () => undefined | Promise<unknown>;
 	/** Whether a part of a stream was read. */
 	hasBegun: boolean;
@@ -123,7 +123,7 @@ const longestPauseMs = 10_000;
 /** The number of successive failed requests after which a reply counts as lost. */
 const mostFailures = 5;
 
-/** Requests a reply in the background by its id until the reply is finished. Does nothing for any other reply. */
+/** Polls a background reply by its id until the reply is finished. Does nothing for any other reply. */
 async function followReply({ background }: Adapter, exchange: Exchange): Promise<void> {
 	const { request, caller, reply, reader, onActivity } = exchange;
 	const { signal } = request;

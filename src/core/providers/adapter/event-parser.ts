@@ -1,4 +1,4 @@
 /**
- * The parser of event streams. The package holds a copy (scripts/pack/copies.ts): it requires a newer Node than Runlet.
+ * The event stream parser. It requires a newer Node than Runlet, so the package holds a copy (scripts/pack/copies.ts).
  */
 export { createParser } from 'eventsource-parser';

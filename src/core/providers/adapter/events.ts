@@ -10,7 +10,7 @@ export const done: Json = Object.freeze({ done: true });
 interface EventTaker {
 	/** Called for each network chunk, before the events of the chunk, and even if it has no events. */
 	readonly onChunk?: () => void;
-	/** Handles one event. Returns a promise if the reader of the run is slower. */
+	/** Handles one event. Returns a promise if the reader of the run lags behind. */
 	readonly take: (event: Json) => undefined | Promise<unknown>;
 	/** Whether the reply is complete. */
 	readonly hasAll: () => boolean;

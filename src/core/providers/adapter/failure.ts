@@ -45,7 +45,7 @@ export async function readComplaint(response: Response): Promise<ProviderComplai
 	return new ProviderComplaint({ status, headers, body: readJson(text) ?? text });
 }
 
-/** Converts a failure to a `RunletError` without secrets. The provider's words, else the status, decide its code. */
+/** Converts a failure to a `RunletError` without secrets. The provider's words, else the status, decide the code. */
 export function toProviderError(thrown: unknown, caller: Caller): RunletError {
 	if (thrown instanceof RunletError) return withCaller(thrown, caller);
 	const complaint = findComplaint(thrown);
@@ -227,7 +227,7 @@ export function createNotTheApi({ displayName, model, variant: provider }: Calle
 	return new RunletError('network', message, { model, provider });
 }
 
-/** Finds the complaint in an error of an adapter. SDKs wrap the errors that their `fetch` throws. */
+/** Finds the provider's complaint in an error of an adapter. SDKs wrap the errors that their `fetch` throws. */
 export function findComplaint(thrown: unknown): Complaint | undefined {
 	if (thrown instanceof ProviderComplaint) return thrown.complaint;
 	return thrown instanceof Error && thrown.cause instanceof ProviderComplaint ? thrown.cause.complaint : undefined;

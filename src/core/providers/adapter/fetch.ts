@@ -26,7 +26,7 @@ export function providerFetch(
 	return async (input, init) => {
 		const sent: Record<string, string> = {};
 		for (const [name = '', value = ''] of listHeaders(init?.headers)) if (usual.test(name)) sent[name] = value;
-		// An SDK sends the name of its class, which differs in minified code. Browsers send their own name.
+		// An SDK's user agent names its class, which differs in minified code. Browsers send their own user agent.
 		if (sent['user-agent'] !== undefined) sent['user-agent'] = 'runlet';
 		for (const [name, value] of [...Object.entries(own), ...Object.entries(headers)]) sent[name.toLowerCase()] = value;
 		const request = { ...init, headers: sent, redirect: 'manual' } as const;

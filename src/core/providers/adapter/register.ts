@@ -79,7 +79,7 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 	};
 }
 
-/** Creates the calls of an adapter. A caller that passes `onActivity` retries calls itself, so each is one request. */
+/** Creates an adapter's calls. A caller that passes `onActivity` retries calls itself, so each call is one request. */
 function createCall(
 	adapter: Adapter,
 	{ maxRetries = 0, timeouts }: Partial<ProviderSettings>,

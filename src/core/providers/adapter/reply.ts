@@ -22,7 +22,7 @@ export interface Ending {
 	readonly raw: Json;
 	/** Data that the provider wants back. Missing if the text and the calls contain everything. */
 	readonly metadata?: unknown;
-	/** Whether the last call was cut off, if its JSON does not show it. */
+	/** Whether the last call was cut off, which the call's JSON does not always show. */
 	readonly lastCallCut?: boolean;
 }
 

@@ -21,7 +21,7 @@ export function assertOwnType(provider: string, type: string): void {
 	if (isProviderToolType(type)) throw createNoTool(provider, type);
 }
 
-/** Groups the tools by the call whose sent result introduced them. Empty if there are no other tools. */
+/** Groups the tools by the call whose sent result introduced them. Empty if every tool was introduced by a call. */
 export function groupFoundTools({ tools, messages }: ModelRequest): ReadonlyMap<string, readonly WireTool[]> {
 	const later = tools.filter(({ foundBy }) => foundBy !== undefined);
 	const groups = new Map<string, WireTool[]>();

@@ -93,7 +93,7 @@ function isBare(piece: Json): boolean {
 function isNext(call: WireCall, { id, name }: Mark, json: string): boolean {
 	if (name === undefined || call.name === undefined) return false;
 	if (id !== undefined && call.id !== undefined) return id !== call.id;
-	// Without ids, a next call has another name, or complete arguments after complete arguments.
+	// Without ids, a piece is the next call if it has another name, or if both it and the call have all arguments.
 	return name !== call.name || (isWhole(json) && isWhole(call.json));
 }
 

@@ -21,7 +21,7 @@ export class ChatReader implements ReplyReader {
 	readonly #tools = new Set<number>();
 	#extra: Json | undefined;
 	#refused = false;
-	/** The form of the message, known after its first choice. */
+	/** The form of the message, known after the first choice was read. */
 	#form: 'pieces' | 'whole' | undefined;
 	#finish: string | undefined;
 	#id: unknown;
@@ -56,7 +56,7 @@ export class ChatReader implements ReplyReader {
 		if (usage !== undefined) this.#reply.usage(usage);
 		const tier = getString(from, 'service_tier') ?? getString(getObject(from, 'x_groq'), 'service_tier');
 		if (tier !== undefined && !usualTiers.has(tier)) this.#reply.bill({ serviceTier: tier });
-		// Such a model searches once in each request.
+		// Models with these names search once in each request.
 		if (/search-(preview|api)/.test(`${this.#model}`)) this.#reply.count('searched_requests', 1);
 		const complaint = findComplaint(from);
 		if (complaint !== undefined) throw new ProviderComplaint({ body: complaint });

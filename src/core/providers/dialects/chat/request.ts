@@ -181,7 +181,7 @@ function toMediaPart(part: MessagePart, { images = true, audio = true, pdf = 'fi
 	return undefined;
 }
 
-/** Formats a result. Chat has no field for failed results, so the text says that it failed. */
+/** Formats a result. Chat has no field for a failed call, so the text says that the call failed. */
 function toResultText(message: ToolMessage): string {
 	const text = message.parts?.length ? message.parts.map(toPartText).join('\n\n') : messageText(message);
 	return message.isError && !/^error\b/i.test(text) ? `Error: ${text}` : text;

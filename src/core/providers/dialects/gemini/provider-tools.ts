@@ -68,7 +68,7 @@ export function readCodeCall(part: Json, number: number): ProviderCall | undefin
 	return { ...call, output: result, isError: !outcome.endsWith('OK') };
 }
 
-/** Lists the searches and fetches at the end of an answer. */
+/** Lists the searches and fetches that the end of an answer reports. */
 export function listWebCalls(ending: Json): readonly ProviderCall[] {
 	const { webSearchQueries: queries } = getObject(ending, 'groundingMetadata');
 	const hasSearched = Array.isArray(queries) && queries.length > 0;

@@ -144,7 +144,7 @@ export class GeminiReader implements ReplyReader {
 		for (const part of getObjects(getObject(candidate, 'content'), 'parts')) this.#readPart(part);
 	}
 
-	/** Counts the searches: one for each prompt with older models, and one for each query with newer models. */
+	/** Counts the billed searches: older models bill one for each prompt, and newer models bill one for each query. */
 	#count(): void {
 		const grounding = getObject(this.#ending, 'groundingMetadata');
 		const called = this.#parts.flatMap((part) => (Array.isArray(part) ? [] : [getObject(part, 'toolCall')]));

@@ -58,7 +58,7 @@ function readVersion(model: string): number {
 	return version === undefined ? 99 : Number(version);
 }
 
-/** Converts an alias to a name for Gemini, which begins with a letter or `_`. */
+/** Converts an alias to a name that Gemini accepts: the name begins with a letter or `_`. */
 export function toWireName(alias: string): string {
 	return /^[a-zA-Z_]/.test(alias) ? alias : `_${alias}`.slice(0, 64);
 }

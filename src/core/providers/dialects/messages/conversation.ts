@@ -122,7 +122,7 @@ function toText(text: string): Json[] {
 	return text.trim() === '' ? [] : [{ type: 'text', text }];
 }
 
-/** Converts a result. The API allows only text in a failed result, so the text of other content says that it failed. */
+/** Converts a result. The API allows only text in a failed result, so other content begins with `Error:` instead. */
 function toToolResult(message: ToolMessage, found: readonly WireTool[]): Json {
 	const { toolCallId, isError, parts = [] } = message;
 	// The API accepts no other content beside references.

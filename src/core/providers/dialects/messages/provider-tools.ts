@@ -94,7 +94,7 @@ function toServer({ type: _, maxUses: __, configs: ___, default_config: ____, ..
 	return { type: 'url', ...fields };
 }
 
-/** Returns the most to bill besides the tokens. A compaction counts as another reading of everything and a text. */
+/** Returns the most to bill besides the tokens. A compaction counts as one more reading and one more text. */
 export function foreseeMessages(body: Json, inputTokens: number): Foreseen {
 	const tools = listToolTypes(body);
 	const count = (kind: RegExp): number =>

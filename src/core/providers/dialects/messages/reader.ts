@@ -92,7 +92,7 @@ export class MessagesReader implements ReplyReader {
 			block.citations.push(delta.citation);
 			this.#addSource(delta.citation);
 		}
-		// A delta names the field that it continues, including fields of unknown kinds.
+		// A delta names the field that it continues, even if the field is unknown.
 		for (const [field, piece] of Object.entries(delta)) {
 			if (field === 'type' || typeof piece !== 'string') continue;
 			block.texts.set(field, (block.texts.get(field) ?? getString(block.start, field) ?? '') + piece);
@@ -106,7 +106,7 @@ export class MessagesReader implements ReplyReader {
 		if (block === undefined) return;
 		if (block.callId === undefined) this.#endServerBlock(block);
 		else {
-			// If a program wrote a call, its arguments are in the start of the block, and it has no deltas.
+			// If a program wrote the call, the arguments are in the start of the block, and no deltas follow.
 			const input = getObject(block.start, 'input');
 			if (!this.#reply.hasInput(index) && Object.keys(input).length > 0) this.#reply.input(index, toInputText(input));
 			this.#reply.endCall(index);

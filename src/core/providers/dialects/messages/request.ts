@@ -107,7 +107,7 @@ const budgets = { minimal: 1_024, low: 2_048, medium: 8_192, high: 16_384, xhigh
 
 /**
  * Models since 4.6 think by an effort, and models since 3.7 within a budget. A forced tool turns thinking off, because
- * the API refuses both (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting).
+ * the API refuses the combination (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting).
  */
 function toThinking({ model, reasoningEffort, toolChoice }: ModelRequest, maxTokens: number) {
 	const version = readVersion(model);

@@ -107,7 +107,7 @@ function toParts(parts: readonly MessagePart[]): Json[] {
 }
 
 /**
- * Converts a result to text, or to parts if it has media. The text says that it failed, because the API has no field.
+ * Converts a result to text, or to parts if it has media. The API has no field for a failure, so a text reports it.
  */
 function toOutput(message: ToolMessage): string | Json[] {
 	const { parts = [], isError } = message;

@@ -75,7 +75,7 @@ function toTool(tool: ProviderTool, variant: Variant): Json {
 	}
 }
 
-/** Returns the most to bill besides the tokens. A compaction counts as another reading of everything and a text. */
+/** Returns the most to bill besides the tokens. A compaction counts as one more reading and one more text. */
 export function foreseeResponses(body: Json, variant: Variant, { inputTokens, ...choices }: CallEstimate): Foreseen {
 	const tools = listToolTypes(body).filter(({ type }) => !clientTools.test(type));
 	// xAI cannot limit the number of calls, so the usual number is reserved.
@@ -103,7 +103,7 @@ export function foreseeResponses(body: Json, variant: Variant, { inputTokens, ..
 /** Tools that the client runs. */
 const clientTools = /^(function|custom|computer|local_shell|apply_patch|tool_search|namespace)/;
 
-/** Returns the unit that a tool bills, and its highest count if that is not the number of uses. */
+/** Returns the unit that a tool bills, and the unit's highest count if it differs from the number of uses. */
 function toUnit(type: string, tool: Json, variant: Variant): readonly [unit?: string, most?: number] {
 	if (type.startsWith('web_search_preview')) return ['preview_searches'];
 	if (type.startsWith('web_search')) return ['web_searches'];
@@ -243,7 +243,7 @@ function toContainerUnit(tools: readonly Json[]): string {
 	return memory === '1g' ? 'containers' : `containers_${memory}`;
 }
 
-/** Counts xAI's tools by its usage record, if the record lists them. The record leaves out failed calls. */
+/** Counts the uses of xAI's tools by the usage record, if the record lists them. The record leaves out failed calls. */
 function countServerTools(usage: Json): Readonly<Record<string, number>> {
 	if (!isRecord(usage.server_side_tool_usage_details)) return {};
 	const details = usage.server_side_tool_usage_details;

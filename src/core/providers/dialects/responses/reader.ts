@@ -188,7 +188,7 @@ export class ResponsesReader implements ReplyReader {
 		return mime === undefined || data === undefined ? output : { type: 'image', file: this.#reply.image(mime, data) };
 	}
 
-	/** @param isWhole whether the response was not streamed. An unfinished response then continues in the background */
+	/** @param isWhole whether the response was not streamed. If so, an unfinished response goes on in the background */
 	#open(response: Json, isWhole = false): void {
 		this.#response = response;
 		const goesOn = response.status === 'queued' || response.status === 'in_progress';
