@@ -165,7 +165,7 @@ function toChatMessage(message: Json, fetches: boolean): Json {
 
 /**
  * Converts a reply, or a piece of a reply, to the form of Chat Completions. Older models answer with `{ response,
- * tool_calls }` and without a stop reason. A reply of the maximum length was cut off.
+ * tool_calls }` and without a stop reason. A reply of the maximum length counts as cut off.
  */
 function readChat(from: Json, key: 'delta' | 'message', longest = Number.POSITIVE_INFINITY): Json {
 	if (Array.isArray(from.choices) || (from.response === undefined && from.tool_calls === undefined)) return from;
@@ -203,7 +203,7 @@ function checkAnswer(answer: Json): Json {
 	return answer;
 }
 
-/** A status and a clearer code for each error code (developers.cloudflare.com/workers-ai/platform/errors). */
+/** A status and a code in words for each error code (developers.cloudflare.com/workers-ai/platform/errors). */
 const codes: Readonly<Record<string, readonly [status: number, word: string]>> = {
 	3003: [400, 'invalid_request'],
 	3006: [413, 'request_too_large'],
@@ -246,7 +246,7 @@ function complaintOfError(thrown: unknown): unknown {
 	return known || isOfService ? complaintOfText(text, undefined) : thrown;
 }
 
-/** The error under `wrangler dev`, because the models run only at Cloudflare. */
+/** The error under `wrangler dev` without a remote binding, because the models run only at Cloudflare. */
 function createOnlyRemote(): RunletError {
 	const remedy = 'Log in with npx wrangler login and set remote = true under [ai] in wrangler.toml, or deploy.';
 	return new RunletError('not_configured', `Workers AI runs at Cloudflare only. ${remedy}`, { needs: 'remote = true' });
@@ -269,7 +269,7 @@ function complaintOfText(text: string, status: number | undefined, headers?: Hea
 	return new ProviderComplaint({ status: own, headers, body: { error: { message: text, code: word } } });
 }
 
-/** Returns the code at the beginning of a message. Error names may precede the code. */
+/** Returns the code at the beginning of a message. Error names can precede the code. */
 function findCode(text: string): number | undefined {
 	const code = /^(?:\w*Error\b:?\s*)*(\d{4,5}):/.exec(text.trim())?.[1];
 	return code === undefined ? undefined : Number(code);

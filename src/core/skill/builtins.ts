@@ -31,7 +31,7 @@ export function builtinsWithResolver(resolver: SkillResolver, skillContext?: Ski
 
 export interface BuiltinOptions {
 	readonly skillContext?: SkillContext;
-	/** Adds the tools of skills to the run's tools. Without it, `read_skill` does not name these tools. */
+	/** Adds the tools of skills to the run's tools. Without this function, `read_skill` does not name these tools. */
 	readonly bundle?: ((skills: readonly Skill[]) => Bundle | undefined) | undefined;
 }
 
@@ -190,7 +190,7 @@ function findFile({ name, files = {} }: Skill, path: string): string {
 	return `The skill ${name} has no file ${JSON.stringify(path)}. Its files: ${paths.slice(0, mostPaths).join(', ')}${more}.`;
 }
 
-/** Whether a path is a plain path inside a folder. */
+/** Whether a path stays inside its folder: each name in the path is a plain name. */
 function isInside(path: string): boolean {
 	return !/[\\\p{Cc}]/u.test(path) && path.split('/').every((name) => name !== '' && name !== '.' && name !== '..');
 }

@@ -67,7 +67,7 @@ interface PlainValue {
 	readonly indent: string;
 	readonly key: string;
 	readonly text: string;
-	/** The offset of the value's key in the YAML, and the first line after the value. */
+	/** The offset of the value's first line in the YAML. `next` is the index of the line after the value. */
 	readonly at: number;
 	readonly length: number;
 	readonly next: number;

@@ -79,7 +79,7 @@ export function toMarkdown({ name, description, body = '', bodyFn, frontMatter =
 }
 
 /**
- * Lists every violation of the SKILL.md format (https://agentskills.io/specification), read literally. A character is a
+ * Checks a SKILL.md strictly (https://agentskills.io/specification), and lists every violation. A character is a
  * Unicode code point. `field` is a key, `metadata.KEY`, or `frontMatter` for the whole block. A skill with an `error`
  * cannot be published; a skill with a `warning` works here. Never throws.
  */

@@ -20,7 +20,7 @@ export interface SkillResolver {
 	 * The number of skills that `listFn` does not list, which is shown to the model. If missing, no number is shown.
 	 */
 	moreFn?(context: ListContext): number | Promise<number>;
-	/** Like `readFn`, but may leave out the text and files. For callers that need only the other fields. */
+	/** Like `readFn`, but can leave out the text and files, for callers that need only the other fields. */
 	findFn?(name: string): Skill | undefined | null | Promise<Skill | undefined | null>;
 	/** Whether the skills can have files. The tool `read_skill_file` reads these files. */
 	readonly hasFiles?: boolean;
@@ -71,7 +71,7 @@ export async function listAdvertised(resolver: SkillResolver, context: ListConte
 	return buildIndex(listed, resolver.searchFn === undefined ? 0 : await resolver.moreFn?.(context));
 }
 
-/** Finds a skill by its name. The skill may lack its text and files. */
+/** Finds a skill by its name. The skill possibly lacks its text and files. */
 export async function findIn(resolver: SkillResolver, name: string): Promise<Skill | undefined> {
 	const found = resolver.findFn === undefined ? resolver.readFn(name) : resolver.findFn(name);
 	return (await found) ?? undefined;
@@ -178,8 +178,8 @@ export function indexLine({ name, description, when, modalities }: Listed): stri
 }
 
 /**
- * Builds the part of the system prompt that lists the skills. Empty if there are no skills. If there are `more` skills,
- * a last line says how many, and how to find them.
+ * Builds the part of the system prompt that lists the skills. Empty if there are no skills. `more` is the number of
+ * skills that are not listed. A last line says this number, and how to find these skills.
  */
 export function buildIndex(skills: readonly Skill[], more = 0): string {
 	const lines = [
@@ -216,7 +216,7 @@ export interface FoundSkill extends Skill {
 
 /**
  * Searches skills, best first. Equal scores keep their order. A substring scores 3 in the name, 2 in the description,
- * and 1 in each `when`, whether upper or lower case. An empty query finds nothing.
+ * and 1 in each `when`. Upper and lower case do not matter. An empty query finds nothing.
  */
 export function searchSkillsOf(
 	skills: readonly Skill[],

@@ -31,8 +31,8 @@ export interface Skill {
 	/** The function that the skill was made from, if any. */
 	readonly fn?: AnyFn;
 	/**
-	 * `license`, `compatibility`, `allowed-tools` and `metadata` of a SKILL.md. `toMarkdown` writes them back. After the
-	 * skill was read, the run's `skillTools` that `allowed-tools` names are callable; other names have no effect.
+	 * `license`, `compatibility`, `allowed-tools` and `metadata` of a SKILL.md. `toMarkdown` writes them back. After
+	 * the skill was read, the model can call the run's `skillTools` that `allowed-tools` names. Other names do nothing.
 	 */
 	readonly frontMatter?: Readonly<Record<string, unknown>>;
 }

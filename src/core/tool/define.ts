@@ -19,9 +19,9 @@ import {
 import type { AnsweredCall, Note, Tool, ToolContext } from './tool.ts';
 
 /**
- * A record for `define`: a `Tool` with a required `description`. Its `inputSchema` may be any Standard Schema.
- * The handler and the hooks get the value that the schema describes (or `A`, if `readArgs` makes a value from
- * it). `onResult` gets the value that the handler returns.
+ * A record for `define`: a `Tool` with a required `description`. Its `inputSchema` can be any Standard Schema.
+ * The handler and the hooks get the value that the schema describes, or the result of `readArgs` (`A`) if there is a
+ * `readArgs`. `onResult` also gets the value that the handler returns.
  */
 export type ToolRecord<S extends AnySchema | JsonSchema = AnySchema | JsonSchema, A = InputOf<S>, R = unknown> = Omit<
 	Tool,

@@ -42,7 +42,7 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 		const emit = guardEmit(context.emit, signal);
 		const read = await readArguments(tool, input);
 		if (!read.ok) {
-			// Only a tool with an `onError` hook adds a note, because the result already has the message.
+			// Without an `onError` hook, there is no note, because the result already has the message.
 			if (tool.onError !== undefined) emitNote(emit, () => createErrorNote(tool, copyData(input), read.error.message));
 			return read;
 		}

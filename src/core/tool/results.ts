@@ -26,8 +26,8 @@ export interface Halt {
  * A tool returns this to ask the person. The run stops as `awaiting_user` with the question. The answer becomes
  * the result of this call, or is passed to the tool's `onAnswer`.
  *
- * @param options free data for the program that shows the question, such as the choices to offer
- * @param resume JSON that the tool's `onAnswer` gets with the answer. It is stored, and no reader gets it.
+ * @param options any data for the program that shows the question, such as the choices to offer
+ * @param resume JSON that the tool's `onAnswer` gets with the answer. It is stored, but readers do not get it.
  */
 export function askUser(question: string, options?: Readonly<Record<string, unknown>>, resume?: unknown): AskUser {
 	return {

@@ -36,7 +36,7 @@ export interface StateStore {
 	set(key: string, value: unknown): unknown;
 	delete(key: string): unknown;
 	list(): readonly string[] | Promise<readonly string[]>;
-	/** Makes all changes of a call after its result is stored. If it is missing, the changes are made one by one. */
+	/** Makes all changes of a call after its result is stored. Without this method, the changes are made one by one. */
 	change?(changes: StateChanges): void | Promise<void>;
 }
 

@@ -9,7 +9,7 @@ import type { TasksShown } from './tasks.ts';
 /** A message to the reader while a tool works: a text, or a label with a detail. */
 export type Note = string | readonly [label: string, detail: string];
 
-// SAFETY: only a Worker has an environment. In the library, a caller can pass one, and its fields can be missing.
+// SAFETY: a Worker always has an environment. In the library, the environment or its fields can be missing.
 /** A placeholder for calls that have no environment. */
 export const noEnv = {} as Env;
 
@@ -44,7 +44,7 @@ export interface SearchService {
 
 /** The context of a tool call. */
 export interface ToolContext {
-	/** The provider's id of the call. A call of another session may have the same id. */
+	/** The provider's id of the call. A call of another session can have the same id. */
 	readonly callId: string;
 	/**
 	 * The idempotency key of the call, for external effects. It is unique among all sessions, and stays the same after
@@ -122,7 +122,7 @@ export interface Tool {
 	 * question. Without this function, the answer is the result.
 	 */
 	onAnswer?(answer: string, about: AnsweredCall, context: ToolContext): unknown;
-	/** Whether the tool can run again after a crash, when nobody knows if it had run. The default is `never`. */
+	/** Whether a call that a crash interrupted can run again. The default is `never`. */
 	readonly retry?: 'safe' | 'never';
 	/** The time limit of a call in milliseconds. It replaces the run's limit for tools. */
 	readonly timeoutMs?: number;

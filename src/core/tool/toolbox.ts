@@ -168,7 +168,7 @@ export function onError(name: string, args: Args, reason: string, box: Toolbox):
 	return said ?? 'default';
 }
 
-/** Returns the arguments with the schema's defaults. Unchanged if they do not fit, or for an async schema. */
+/** Adds the schema's defaults to arguments. Adds nothing if they do not fit, or if the schema is asynchronous. */
 function fillDefaults(tool: Tool, args: Args): unknown {
 	const checked = checkInput(tool.inputSchema, copyData(args));
 	if (checked instanceof Promise) checked.catch(() => {});

@@ -6,8 +6,8 @@ import { compilePattern } from '../tool/pattern/pattern.ts';
 const longestGlob = 500;
 
 /**
- * Compiles a glob: `*` and `?` within a name, `**` over folders, `[abc]`, `{a,b}`. A glob without a slash is matched
- * against the name of a file, any other glob against the path. Matching takes linear time. Throws `invalid_argument`
+ * Compiles a glob: `*` and `?` within a name, `**` over folders, `[abc]`, `{a,b}`. A glob with a slash must match the
+ * whole path. A glob without a slash must match the file's name. Matching takes linear time. Throws `invalid_argument`
  * for other syntax.
  */
 export function compileGlob(glob: string): (path: string, work: StepCounter) => Steps<boolean> {

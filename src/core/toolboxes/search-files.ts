@@ -145,7 +145,7 @@ async function searchFile(search: Search, path: string, found: Found): Promise<v
 		const bytes = await workspace.read(path, { from: at, to: at + bytesAtOnce });
 		const isEnd = at + bytesAtOnce >= info.size;
 		const text = decoder.decode(bytes, { stream: !isEnd });
-		// The engine may compare each character with the whole literal.
+		// The engine possibly compares each character with the whole literal.
 		await work.add(text.length * (perCharacter + perCompared * test.literal.length));
 		open = await searchPiece(search, open, text, isEnd, found);
 	}

@@ -135,7 +135,7 @@ function describe(list: unknown): [string, string] | undefined {
 	return [list.title, `${list.tasks.length - open.length} of ${list.tasks.length} tasks resolved`];
 }
 
-/** Adds tasks. The list has never used their ids. */
+/** Adds tasks, with ids that the list has never used before. */
 function addTasks(list: TaskList, texts: readonly string[]): TaskList {
 	if (list.tasks.length + texts.length > mostTasks)
 		throw new RunletError('invalid_argument', `tasks: a list has at most ${mostTasks} tasks. Begin another list.`);
@@ -143,7 +143,7 @@ function addTasks(list: TaskList, texts: readonly string[]): TaskList {
 	return { ...list, tasks: [...list.tasks, ...added] };
 }
 
-/** Stores a new or changed list once, in the workspace if there is one, else in the state. Then shows the list. */
+/** Stores a list in the workspace, else in the state. A repeated call does not store it again. Then shows the list. */
 async function keepList(context: ToolContext, make: (ids: readonly string[]) => Promise<TaskList>): Promise<TaskList> {
 	const { workspace, emit } = context;
 	const makeKept = async (): Promise<TaskList> => {

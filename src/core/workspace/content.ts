@@ -60,7 +60,7 @@ export function skipLines(bytes: Uint8Array, lines: number): number {
 	return at;
 }
 
-/** Returns a file's media type by its name. If the bytes are text, only SVG counts as image, audio, video or font. */
+/** Returns a file's media type by its name. Text never counts as an image (except SVG), audio, video or font. */
 export function findMime(path: string, { lines }: Pick<ContentInfo, 'lines'>): string {
 	const name = path.slice(path.lastIndexOf('/') + 1);
 	const byName = name.includes('.') ? findMediaType(name) : undefined;

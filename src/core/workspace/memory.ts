@@ -154,7 +154,7 @@ class MemoryStore implements WorkspaceStore {
 		{ changed, caller, step }: { changed: readonly ChangedFile[]; caller?: Caller; step?: Caller['step'] },
 	): void {
 		this.#usage = addUsage(this.#usage, files, this.#quota);
-		// Deletions are made first, because a new file may replace a folder.
+		// Deletions are made first, because a new file can replace a folder.
 		for (const { path, before, after } of files) {
 			if (before === undefined || after !== undefined) continue;
 			this.#files.delete(path);

@@ -8,7 +8,7 @@ import { openai } from './openai.ts';
 import { findMoved } from './supplement.ts';
 import { xai } from './xai.ts';
 
-/** Dollars for a million tokens or a thousand units. The last step below a call's input applies to the whole call. */
+/** Dollars for a million tokens or thousand units. The last entry with `from` below the input prices the whole call. */
 export type Rate = readonly { readonly from: number; readonly price: number }[];
 
 /**

@@ -10,7 +10,7 @@ export type Billed = Pick<
 	'inputTokens' | 'outputTokens' | 'cachedInputTokens' | 'units' | 'serviceTier' | 'speed' | 'region'
 >;
 
-/** The rate of each unit that counts tokens. These tokens are part of the input or output tokens. */
+/** The kind of rate for each unit that counts tokens. These tokens are part of the input or output tokens. */
 export const tokenRates: ReadonlyMap<string, string> = new Map([
 	['cache_write_tokens', 'write'],
 	['cache_write_1h_tokens', 'hour'],
@@ -22,8 +22,8 @@ export const tokenRates: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns the price of a call: the price of all tokens and units, by the lists for its tier, speed and region. `own`
- * rates replace the listed rates, whatever the tier, speed and region.
+ * Returns the price of all tokens and units of a call. The listed rates depend on the call's tier, speed and region.
+ * `own` rates replace the listed rates, and apply to every tier, speed and region.
  */
 export function findPrice(provider: string, model: string, billed: Billed, now: Date, own?: Rates): Price {
 	const rates = own ?? findAllRates(provider, model, now, billed.serviceTier);
@@ -128,7 +128,7 @@ function toDollars(rates: Rates, { inputTokens = 0, outputTokens = 0, cachedInpu
 	return dollars;
 }
 
-/** Returns the number of audio, image and video tokens. The number is 0 for a kind without its own rate. */
+/** Lists the numbers of audio, image and video tokens. A kind without its own rate has the number 0. */
 function listParts(
 	unit: 'input' | 'cached' | 'output',
 	rate: 'input' | 'read' | 'output',

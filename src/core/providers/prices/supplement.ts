@@ -26,7 +26,7 @@ const units: readonly (readonly [provider: string, unit: string, model: RegExp, 
 	['openai', 'containers_64g', /^/, 1.92],
 	// Images cost nothing extra: the tokens of the image model are billed.
 	['openai', 'generated_images', /^/, 0],
-	// The price of the dearest image, which is made from another image. Used only for reservations.
+	// The price of the most expensive image, one that is made from another image. Used only for reservations.
 	['openai', 'image_generation', /^/, 0.35],
 	// Models from Gemini 3 on are billed by query. Older models are billed by grounded prompt.
 	['gemini', 'web_searches', /^(models\/)?gemini-[3-9]/, 0.014],
@@ -52,7 +52,7 @@ const rates: readonly (readonly [provider: string, model: RegExp, kind: string, 
 	['openai', /^gpt-4o-mini-audio/, 'output_audio', 20],
 ];
 
-/** The rates for a million tokens of a tier, if they are not the standard rates times the tier's factor. */
+/** A tier's rates for a million tokens, if they differ from the standard rates times the tier's factor. */
 const tierRates: readonly (readonly [provider: string, tier: string, model: RegExp, kind: string, usd: number])[] = [
 	['openai', 'flex', /^o4-mini/, 'read', 0.138],
 ];
@@ -124,7 +124,7 @@ export function findFactor(provider: string, model: string, field: Field, value:
 	)?.[4];
 }
 
-/** Model names that a provider has redirected to another model, but that the package lists at the old price. */
+/** Model names that a provider has redirected to another model, but that genai-prices lists at the old price. */
 const moves: readonly (readonly [provider: string, names: RegExp, from: string, model: string])[] = [
 	['mistral', /^mistral-large-latest$/, '2025-12-02', 'mistral-large-2512'],
 	['mistral', /^ministral-3b-latest$/, '2025-12-02', 'ministral-3b-2512'],

@@ -40,7 +40,7 @@ export interface DocumentsOptions {
 export interface Documents {
 	/** Reads the index again if the isolate's copy is too old. If the read fails, returns the last good copy. */
 	readonly readIndex: (maxAgeMs: number) => Promise<SkillSet | undefined>;
-	/** Reads a text with its files. Does not cache the text, and does not report a missing text. */
+	/** Reads a skill's text and files. Does not cache them, and does not report a missing text. */
 	readonly readBody: (hash: string) => Promise<v.InferOutput<typeof bodySchema> | undefined>;
 	/** Reads the document for the search. Each isolate parses a document only once. */
 	readonly readSearch: (hash: string) => Promise<SearchDocument | undefined>;

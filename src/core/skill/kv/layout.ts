@@ -28,7 +28,7 @@ const entrySchema = v.object({
 	modalities: v.optional(v.array(v.string())),
 	requires: v.optional(v.array(v.string())),
 	'allowed-tools': v.optional(v.string()),
-	/** The hash in the `bodyKey` of the skill's text and files. */
+	/** The hash in the key of the skill's text and files (`bodyKey`). */
 	hash: v.string(),
 	/** The paths of the skill's files. */
 	files: v.optional(v.array(v.string())),
@@ -39,9 +39,9 @@ export type Entry = v.InferOutput<typeof entrySchema>;
 /** The value under `indexKey`. Entries are parsed one by one, so a broken entry does not hide the others. */
 const indexSchema = v.object({
 	version: v.literal(1),
-	/** The hash in the `searchKey` of the search document. */
+	/** The hash in the key of the search document (`searchKey`). */
 	search: v.optional(v.string()),
-	/** The hash in the `vectorsKey`, and the model that made the vectors. */
+	/** The hash in the key of the vectors (`vectorsKey`), and the model that made the vectors. */
 	vectors: v.optional(v.object({ hash: v.string(), model: v.string() })),
 	skills: v.array(v.unknown()),
 });

@@ -28,7 +28,7 @@ export interface SkillProblem {
 	readonly line?: number;
 }
 
-/** The contents of KV: all keys, and the texts of the index and of the record of retired keys (`null` if missing). */
+/** The contents of KV: all keys, the index as text, and the record of retired keys as text (`null` if missing). */
 interface Stored {
 	readonly index: string | null;
 	readonly retired: string | null;
@@ -61,10 +61,10 @@ export interface SkillsPlan {
 	readonly problems: readonly SkillProblem[];
 }
 
-/** How long a value is kept after its last index. KV may serve an old index for a minute, and a run keeps its index. */
+/** How long a value is kept after it left the index. KV can serve an old index for a minute. A run keeps its index. */
 export const keptMs = 60 * 60_000;
 
-/** How long the record remembers a deleted key, in milliseconds. KV may still list and serve the key for some time. */
+/** How long the record remembers a deleted key, in milliseconds. KV can still list and serve the key for some time. */
 const rememberedMs = keptMs + 10 * 60_000;
 
 /** The index size above which descriptions are cut. It is limited because readers parse the whole index. */
@@ -103,7 +103,7 @@ export async function planSkills(
 	const isSame = (entry: Entry) => JSON.stringify(before.byName.get(entry.name)) === JSON.stringify(entry);
 	const changed = listed.filter(({ name }) => valid.has(name));
 	return {
-		// A retired key may already be deleted, although KV still lists it.
+		// KV possibly still lists a retired key that is already deleted, so its value is written again.
 		puts: [...values].filter(([key]) => !there.has(key) || (record.has(key) && !named.has(key))),
 		retired: retired !== null && retired !== stored.retired ? [retiredKey(prefix), retired] : undefined,
 		index: index !== stored.index ? [indexKey(prefix), index] : undefined,
@@ -146,13 +146,13 @@ async function createDocuments(
 
 const retiredSchema = v.object({ at: v.record(v.string(), v.number()) });
 
-/** Finds the keys that are no longer needed, each with its time, and the keys that can now be deleted. */
+/** Finds the keys that are no longer needed, each with the time it was retired, and the keys to delete now. */
 function retire(stored: Stored, needed: ReadonlySet<string>, named: ReadonlySet<string>, prefix: string, now: number) {
 	const parsed = v.safeParse(retiredSchema, parseJson(stored.retired));
 	const record = new Map(parsed.success ? Object.entries(parsed.output.at) : []);
 	const there = new Set(stored.keys.filter((key) => key !== indexKey(prefix) && key !== retiredKey(prefix)));
 	const unneeded = [...new Set([...there, ...named, ...record.keys()])].filter((key) => !needed.has(key)).sort();
-	// If a publish was interrupted, the record may have a time for a key that the index still names. Ignore this time.
+	// If a publish was interrupted, the record can have a time for a key that the index still names. Ignore this time.
 	const since = unneeded.map((key) => [key, named.has(key) ? now : (record.get(key) ?? now)] as const);
 	const at = since.filter(([key, time]) => there.has(key) || time + rememberedMs > now);
 	return {

@@ -16,8 +16,8 @@ export interface KvResolverOptions {
 	/** Serves only these skills, and lists all of them. */
 	readonly names?: readonly string[];
 	/**
-	 * The maximum length of a full listing in characters. The default is 4,000. If the index is longer, only the skills
-	 * of `alwaysOn` are listed, as many as fit. The model finds the other skills by a search.
+	 * The maximum length of a full listing in characters. The default is 4,000. If a full listing is longer, only the
+	 * skills of `alwaysOn` are listed, as many as fit. The model finds the other skills by a search.
 	 */
 	readonly listLimit?: number;
 	/** The names of skills that are always listed. */
@@ -37,11 +37,11 @@ export interface KvResolverOptions {
 /**
  * Resolves skills in Workers KV for one run (docs/skills.md). Make a new resolver for each run.
  *
- * It keeps its first index, so a run sees one set of skills even if another set is published. That costs one read, or
- * none while the isolate's copy is fresh. Bodies are read on demand, and the search documents by the first search. A
- * search compares vectors if there are vectors and an `embedFn` (words for skills without a vector), else the full
- * text, else substrings. `score` is the cosine, the BM25 score or the substring score. Missing and broken skills are
- * reported, and never fail a turn.
+ * It keeps its first index, so a run sees one set of skills even if another set is published. The index costs one read,
+ * or none while the isolate's copy is fresh. Texts and search documents are read when they are needed. A search
+ * compares vectors if there are vectors and an `embedFn`, and words for skills without a vector. Otherwise it uses the
+ * full text index, or substrings without such an index. `score` is the cosine, the BM25 score or the substring score.
+ * Missing and broken skills are reported, and never fail a turn.
  */
 export function kvResolver(
 	kv: SkillStore,

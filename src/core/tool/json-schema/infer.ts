@@ -2,8 +2,8 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { JsonSchema } from './keywords.ts';
 
 /**
- * The type of the values that a JSON Schema literal describes. Types, properties, items, enums, constants and choices
- * count. For other keywords, such as references and patterns, the type is `unknown`.
+ * The type of the values that a JSON Schema literal describes, by its types, properties, items, enums, constants and
+ * choices. If a schema has only other keywords, such as a reference, the type is `unknown`.
  */
 export type FromJsonSchema<S> = S extends { readonly const: infer C }
 	? C

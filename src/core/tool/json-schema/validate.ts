@@ -290,7 +290,7 @@ class Check {
 	};
 }
 
-/** Whether a schema with `issues` fits better than one with `than`: the first mistake is deeper, or there are fewer. */
+/** Whether a schema with `issues` fits better: its first mistake is deeper, or equally deep with fewer mistakes. */
 function isNearer(issues: readonly Issue[], than: readonly Issue[]): boolean {
 	const depth = (of: readonly Issue[]): number => of[0]?.path.length ?? 0;
 	return depth(issues) === depth(than) ? issues.length < than.length : depth(issues) > depth(than);

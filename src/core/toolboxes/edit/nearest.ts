@@ -9,7 +9,7 @@ const shownLines = 12;
 const mostCompared = 200;
 /** The maximum line length with folded blanks, and the maximum with the original blanks. */
 const [longestLine, longestRead] = [200, 1_000];
-/** The cost of testing two lines for equality, and the cost of a pair of letters, in steps. */
+/** The cost of testing two lines for equality, and the cost of comparing a pair of letters, in steps. */
 const [perLine, perPair] = [2, 20];
 
 /**
@@ -40,7 +40,7 @@ function* listCompared(text: string, work: StepCounter): Steps<readonly string[]
 	return compared;
 }
 
-/** Finds the place with the most text in equal lines. These must have at least a third of the wanted text. */
+/** Finds the place with the most text in equal lines. Equal lines must have at least a third of the wanted text. */
 function findEqualLines(lines: readonly string[], asked: readonly string[], expected: number, work: StepCounter) {
 	const least = asked.reduce((sum, line) => sum + line.length, 0) / 3;
 	const scoreAt = (at: number): number =>

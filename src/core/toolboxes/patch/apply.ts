@@ -198,7 +198,7 @@ class LineIndex {
 	}
 }
 
-/** The maximum number of compared characters: of a heading, and of a line that may contain the heading. */
+/** The maximum number of compared characters: of a heading, and of a line that can contain the heading. */
 const [longestHeading, longestHeaded] = [200, 1_000];
 
 /** Finds the place that follows the headings of a hunk. */
