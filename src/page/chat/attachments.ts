@@ -9,7 +9,7 @@ interface Item {
 	readonly node: HTMLElement;
 }
 
-/** The maximum number of files. With the bytes below, the files in base64 and a text fit into a request of 4 MB. */
+/** The maximum number of files. Files of `mostBytes` fit, in base64 and with a text, into a request of 4 MB. */
 const mostFiles = 16;
 const mostBytes = 2_800_000;
 

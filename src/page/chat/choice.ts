@@ -33,7 +33,7 @@ export function createChoice(onAgent: () => void) {
 			if (agent !== undefined) return agent;
 			throw new ClientError('no_agent', 'This server has no agent to talk to.', { status: 200 });
 		},
-		/** Finds the schema for the form of a call. The call is of the named agent, else of the chosen agent. */
+		/** Finds the schema for the form of a call. The default for `agent` is the chosen agent. */
 		findSchema: ((call, agent = agentField.value) => findCallSchema(agents, agent, call)) satisfies FindSchema,
 		/** The model that a person chose instead of the chat's model. Undefined if the model stays the same. */
 		get model(): string | undefined {

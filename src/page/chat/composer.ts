@@ -121,7 +121,7 @@ interface Controls {
 
 /**
  * Calls `onSend` for the buttons, for Enter, and for Ctrl+Enter, which steers the run. If a message is sent before the
- * chat is ready, it waits until then. It is not sent if the person continues to type.
+ * chat is ready, the message waits. If the person then continues to type, the message is not sent.
  */
 function listenForSending({ form, text, send }: Controls, onSend: Options['onSend']) {
 	let isPending = false;

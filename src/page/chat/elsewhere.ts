@@ -29,7 +29,7 @@ export function createElsewhere({ client, transcript, waiting, isRunning, onWait
 	let shown: Run | undefined;
 	let visit: Visit | undefined;
 
-	/** Whether the newest run is shown completely. A running run is not: this window does not follow it. */
+	/** Whether the newest run is shown completely. False for a running run, because this window does not follow it. */
 	const isShown = ({ run }: Session): boolean =>
 		run?.id === shown?.id && run?.status === shown?.status && run?.status !== 'running';
 

@@ -40,8 +40,8 @@ export function sendOrAnswer(
 }
 
 /**
- * Finds the error to show after a message or answer was refused, if the session has changed since it was shown. `call`
- * is the call that the person answered.
+ * Returns the error to show if a message or an answer was refused because the session has changed since the page showed
+ * the session. `call` is the call that the person answered.
  */
 export async function readRefusal(
 	client: Client,

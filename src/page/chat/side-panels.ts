@@ -9,7 +9,7 @@ import { createTaskLists } from './task-lists.ts';
 import { type CallView, showCallTimes } from './tool-call.ts';
 import { createWorkspaceView } from './workspace.ts';
 
-/** After a run, so many messages are read for the durations of its calls. A reopened chat shows all durations. */
+/** The number of messages that are read after a run, to find how long its calls took. */
 const newest = 50;
 
 /** Shows the panels beside the open session. If a panel cannot be read, the chat still works. */

@@ -18,7 +18,7 @@ const wordsOfState = {
 
 export type CallView = ReturnType<typeof createToolCall>;
 
-/** `where` is shown in place of the duration, for a call that has none. */
+/** If a call has no duration, `where` is shown instead. */
 export function createToolCall(name: string, where = '') {
 	const title = element('span', 'name', name);
 	const question = element('span', 'brief');

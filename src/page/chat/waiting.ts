@@ -75,7 +75,7 @@ export function createWaitingList(client: SessionClient, onShown: () => void) {
 			reading = next;
 			return next;
 		},
-		/** Removes the message that started a run from the list. Also finds a message that has left the list. */
+		/** Finds the message that started this run. If the message is still in the list, removes it. */
 		take(runId: string): WaitingMessage | undefined {
 			const isBegun = ({ id }: WaitingMessage): boolean => id === runId;
 			const begun = waiting.find(isBegun);

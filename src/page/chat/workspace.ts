@@ -11,7 +11,7 @@ import { createRefresh, type Visit } from '../parts/live.ts';
 const mostFiles = 500;
 const mostChanges = 50;
 
-/** Shows the files in `root`, which is hidden while there are no files. Changes are read only while it is open. */
+/** Shows the files in `root`, which is hidden while there are no files. Changes are read only while `root` is open. */
 export function createWorkspaceView(
 	root: HTMLDetailsElement,
 	client: SessionClient,

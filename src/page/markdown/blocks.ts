@@ -115,7 +115,7 @@ function toList({ ordered, start, items }: Tokens.List, getLine: GetLine, begun:
 	});
 }
 
-/** An item's first words are in no paragraph element, so a later blank line does not change the items before it. */
+/** The first words of an item get no paragraph element, so that a later blank line does not change earlier items. */
 function toItem({ tokens, task, checked, raw }: Tokens.ListItem, getLine: GetLine): Block {
 	const [first, ...others] = toKnown(tokens).filter(({ type }) => type !== 'checkbox');
 	const isLine = first?.type === 'text' || first?.type === 'paragraph';
@@ -171,7 +171,7 @@ function createScroller(from: number, table: HTMLElement): HTMLElement {
 	});
 }
 
-/** The length of a piece in characters. After `shortest`, it ends at the first sentence or line with balanced marks. */
+/** The lengths of a piece. After `shortest` characters, a piece ends at a sentence or line with balanced marks. */
 const shortest = 2_000;
 const longest = 4_000;
 
@@ -241,7 +241,7 @@ interface KeptBlock extends Drawing {
 
 export type KeptBlocks = KeptBlock[];
 
-/** Updates `place` to show these blocks. `kept` are the blocks that it shows now, at its end. */
+/** Updates `place` to show these blocks. `kept` has the blocks that are now at the end of `place`. */
 export function showBlocks(place: Element, kept: KeptBlocks, blocks: readonly Block[]): void {
 	let same = 0;
 	while (isSame(kept[same], blocks[same])) same += 1;

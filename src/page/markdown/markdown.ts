@@ -100,7 +100,7 @@ function splitSlices(text: string): readonly string[] {
 	return text.match(/[\s\S]{1,1500}/gu) ?? [];
 }
 
-/** A longer open block is not redrawn until it has grown by some percent, so that the total cost stays linear. */
+/** An open block of more characters is redrawn only after it has grown by some percent, so the cost stays linear. */
 const redrawLimit = 4_000;
 
 /** Whether `text` can be added to `end` without a redraw. `added` characters have been added since the last redraw. */

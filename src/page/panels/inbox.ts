@@ -112,7 +112,7 @@ function createEntry(approval: Approval, { place, listed, findSchema }: List): E
 		root.classList.add('settled');
 	}
 
-	/** Replaces a call that another person answered by the calls that wait now. Leaves out calls of other entries. */
+	/** Shows the calls that wait now, after another person has answered the call. Leaves out calls of other entries. */
 	function showNow(now: readonly Approval[]): void {
 		open = now.filter((call) => call.callId === approval.callId || !listed.has(toKey(call)));
 		showForms();

@@ -9,7 +9,7 @@ import { createAction, createForm, createRemoval, createSearchField, createTextF
 import { createPages, type Panel, type Place } from '../parts/panel.ts';
 import { createAge } from '../parts/time.ts';
 
-/** The number of sessions in a page. For each of them, another request reads the status and cost. */
+/** The number of sessions in a page. For each session, another request reads the status and cost. */
 const pageLength = 20;
 /** The maximum number of sessions that a search reads. They are the newest sessions. */
 const mostSearched = 500;

@@ -94,7 +94,7 @@ function describeBar(spent: Cost): string {
 	return `${describeCost(spent)}${tokens}`;
 }
 
-/** Finds the daily budget and today's spending of a single owner, in the unit of the chart. */
+/** If there is only one owner, returns the owner's daily budget and today's spending, in the unit of the chart. */
 function findLimit(
 	usage: Spending['usage'],
 	inDollars: boolean,

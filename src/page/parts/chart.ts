@@ -16,7 +16,7 @@ export interface ChartLimit {
 	readonly words: string;
 }
 
-/** The limit is drawn only if the highest bar reaches this share of it. Otherwise the bars would be too low to see. */
+/** The limit is drawn only if the highest bar reaches this share of the limit. Otherwise the bars would be too low. */
 const fewestOfLimit = 1 / 8;
 /** The minimum number of places for bars. With fewer bars, the rest of the width stays empty. */
 const fewestSlots = 16;

@@ -1,4 +1,4 @@
-/** Forms and buttons that send a request. If it fails, they show the failure beside them. */
+/** Forms and buttons that send a request. If the request fails, the failure is shown beside them. */
 
 import { ClientError } from '../../client/index.ts';
 import { isRecord } from '../../client/record.ts';

@@ -27,7 +27,7 @@ export function createRefresh(read: () => Promise<void>): () => Promise<void> {
 
 /** The lists of sessions and of waiting calls show a change only after some time, so the first poll waits this long. */
 const firstMs = 2_500;
-/** For a running session, the list is updated only every five minutes, so until then the session itself is read. */
+/** The longest delay. Polls with shorter delays also read the session: lists show a run up to five minutes late. */
 const longestMs = 320_000;
 
 /**

@@ -9,7 +9,7 @@ import { createSchemaField, isSame, type SchemaField } from './schema-form.ts';
 /** The maximum length of arguments that are shown on the line of the call. */
 const shortInput = 80;
 
-/** `schema` describes the arguments for an approval, else the result. Without it, the form has no separate fields. */
+/** `schema` describes the arguments for an approval, else the result. If missing, the form has no separate fields. */
 export function createOpenCall(
 	{ id, name, input, kind }: WaitingCall,
 	onAnswer: (answer: CallAnswer) => void,

@@ -11,7 +11,7 @@ export interface Place {
 	readonly signal: AbortSignal;
 	/** Reloads the panel. */
 	readonly again: () => void;
-	/** Registers a listener for when sessions or waiting calls have possibly changed elsewhere. */
+	/** Registers a listener. It is called when sessions or waiting calls have possibly changed elsewhere. */
 	readonly onNews: (listener: () => Promise<void>) => void;
 	/** Tells the page that the panel has changed sessions or waiting calls, so that the menu is updated. */
 	readonly changed: () => void;
