@@ -17,7 +17,7 @@ export interface TestMemories extends MemoryApi {
 	readonly texts: Readonly<Record<string, string>>;
 }
 
-/** Makes the memories of a person for a test. As in a Worker, words find them. Unlike in a Worker, vectors do not. */
+/** Makes the memories of a person for a test. A search finds them by words as in a Worker, but not by vectors. */
 export function createMemories(initial: Readonly<Record<string, string>> = {}): TestMemories {
 	const kept = new Map<string, MemoryRecord>();
 	let version = 0;
@@ -120,7 +120,7 @@ export function createRemembering(
 ): Remembering | undefined {
 	const options = findMemoryOptions(agent);
 	if (options === undefined) return undefined;
-	// SAFETY: of the configuration, the tools use only the namespace `memories`, and only its one object.
+	// SAFETY: the tools use only the namespace `memories` of the configuration, and only one object in it.
 	const config = { memories: { idFromName: (name: string) => name, get: () => memories } } as unknown as Config;
 	const about = { options, config, holder: { owner, user } };
 	const insideTools = listInsideTools(agent);

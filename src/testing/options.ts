@@ -27,12 +27,12 @@ export interface TestSessionOptions {
 	readonly owner?: string;
 	/** The person of the session. Tools authorize by this person. */
 	readonly user?: string;
-	/** The sender of the messages. The default is the person of the session (`user`), with an account. */
+	/** The sender of the messages. The default is the person of the session (`user`), with `via: 'account'`. */
 	readonly askedBy?: Actor;
 	readonly metadata?: Readonly<Record<string, string>>;
 	/** The context of each message for tools and skills: sender, transport, attachments. */
 	readonly skillContext?: skill.SkillContext;
-	/** The skills to which the agent refers by name, and which are not in its code but published. */
+	/** The published skills to which the agent refers by name. Skills in the agent's code are not listed here. */
 	readonly skills?: readonly Skill[];
 	/** The initial state that tools can read, by key. */
 	readonly state?: Readonly<Record<string, unknown>>;
