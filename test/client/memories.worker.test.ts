@@ -26,7 +26,7 @@ test('a client writes memories, reads them, finds them by words, and removes the
 	await expect(runlet.getMemory('../sessions', { user })).rejects.toMatchObject({ code: 'invalid_argument' });
 });
 
-test('an export has the memories of all pages', async () => {
+test('an export contains all memories, even if they fill several pages', async () => {
 	const [runlet, user] = [create(), createUser()];
 	const paths = Array.from({ length: 101 }, (_, n) => `${100 + n}.md`);
 	await Promise.all(paths.map((path) => runlet.putMemory(path, `At ${path}.`, { user })));
@@ -34,7 +34,7 @@ test('an export has the memories of all pages', async () => {
 	expect((await runlet.listMemories({ user, limit: 2 })).cursor).toBe('101.md');
 });
 
-test('refuses a change of an old version, and accepts the retry of a change whose answer was lost', async () => {
+test('refuses a change that is based on an old version, and accepts a retry after a lost answer', async () => {
 	const user = createUser();
 	let lost = 0;
 	const runlet = create(async (input, init) => {

@@ -237,7 +237,7 @@ test('a client queues messages during a run, lists and removes them, and loads s
 	expect([...steered]).toEqual([[messages[1]?.id, 1]]);
 });
 
-test('a client renames a session, and an empty title or change is refused', async () => {
+test('a client renames a session, and a change that is empty or has an empty title is refused', async () => {
 	const runlet = create();
 	play('Hi.');
 	const { id } = await runlet.createSession({ agent: 'scripted', text: 'Hello' });

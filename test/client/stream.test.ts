@@ -43,7 +43,7 @@ describe('a stream that drops', () => {
 		);
 	});
 
-	test('before its first event is requested again with the same Idempotency-Key', async () => {
+	test('is requested again with the same Idempotency-Key if no event has arrived', async () => {
 		await using server = await start([cutStream(), stream(one, end)]);
 		expect(await types(server.client.sendMessage('s', 'Go'))).toEqual(['text', 'done']);
 		expect(server.routes()).toEqual(Array(2).fill('POST /v1/sessions/s/messages'));
@@ -64,7 +64,7 @@ describe('a stream that drops', () => {
 		expect(server.lastEventIds()).toEqual([undefined, '1', '1', '1', '1']);
 	});
 
-	test('before its final event resumes, even if the connection closed cleanly', async () => {
+	test('resumes if the final event is missing, even if the connection closed cleanly', async () => {
 		await using server = await start([stream(one), stream(two, end)]);
 		expect(await texts(server.client.followRun('s'))).toEqual(['one', 'two', 'done']);
 		expect(server.routes()).toEqual(Array(2).fill('GET /v1/sessions/s/events'));
