@@ -27,7 +27,7 @@ test('an agent needs a name and a description, and has no tools or skills by def
 });
 
 test.each<[what: string, definition: object, field: string, says: RegExp]>([
-	['a name that cannot stand in a URL', { name: 'Host One' }, 'name', /^name: .*hyphens.*\(agent Host One\)/],
+	['a name that is invalid in a URL', { name: 'Host One' }, 'name', /^name: .*hyphens.*\(agent Host One\)/],
 	['an empty description', { description: '' }, 'description', /^description: .*\(agent host\)/],
 	[
 		'a field that is misspelt',
@@ -36,40 +36,40 @@ test.each<[what: string, definition: object, field: string, says: RegExp]>([
 		/^sytem: no such field\. Did you mean system\? \(agent host\)/,
 	],
 	[
-		'a webhook of a source that is none',
+		'a webhook of an unknown source',
 		{ webhooks: { nobody: () => 'x' } },
 		'webhooks.nobody',
 		/^webhooks\.nobody: no such field/,
 	],
 	[
-		'a webhook that is no function',
+		'a webhook that is not a function',
 		{ webhooks: { github: 'x' } },
 		'webhooks.github',
 		/^webhooks\.github: must be a function/,
 	],
 	[
-		'a webhook whose repeats are treated in no known way',
+		'a webhook with an unknown value of sameBody',
 		{ webhooks: { github: { map: () => 'x', sameBody: 'never' } } },
 		'webhooks.github',
 		/^webhooks\.github: .*sameBody/,
 	],
-	['a limit that is none', { maxIterations: 0 }, 'maxIterations', /^maxIterations: /],
-	['a way with old results that is none', { oldResults: 'drop' }, 'oldResults', /^oldResults: /],
+	['an invalid limit', { maxIterations: 0 }, 'maxIterations', /^maxIterations: /],
+	['an unknown value of oldResults', { oldResults: 'drop' }, 'oldResults', /^oldResults: /],
 	[
-		'a length for the provider that is none',
+		'an invalid length in providerContext',
 		{ providerContext: { compactAt: 1 } },
 		'providerContext.compactAt',
 		/compactAt/,
 	],
-	['a way with long conversations that is none', { contextFull: 'forget' }, 'contextFull', /^contextFull: /],
-	['an example that says nothing', { examples: ['Hello', ' '] }, 'examples.1', /^examples\.1: must not be empty/],
+	['an unknown value of contextFull', { contextFull: 'forget' }, 'contextFull', /^contextFull: /],
+	['an empty example', { examples: ['Hello', ' '] }, 'examples.1', /^examples\.1: must not be empty/],
 	['an example that is a page long', { examples: ['x'.repeat(501)] }, 'examples.0', /^examples\.0: at most 500/],
-	['more examples than anybody reads', { examples: [...'abcdefghi'] }, 'examples', /^examples: at most 8/],
-	['an example that is there twice', { examples: ['a', 'a'] }, 'examples', /^examples: two of them are the same/],
+	['more than eight examples', { examples: [...'abcdefghi'] }, 'examples', /^examples: at most 8/],
+	['an example that occurs twice', { examples: ['a', 'a'] }, 'examples', /^examples: two of them are the same/],
 	['a prompt that is neither text nor function', { system: 7 }, 'system', /^system: must be a text, or a function/],
-	['an output schema that is none', { outputSchema: 'city' }, 'outputSchema', /^outputSchema: must be a schema/],
+	['an invalid output schema', { outputSchema: 'city' }, 'outputSchema', /^outputSchema: must be a schema/],
 	[
-		'an output schema that no answer can be read by',
+		'an output schema with an invalid pattern',
 		{ outputSchema: { type: 'object', properties: { city: { pattern: '(' } } } },
 		'outputSchema',
 		/^outputSchema: properties\.city\.pattern: .*\(agent host\)/,
@@ -87,7 +87,7 @@ test.each<[what: string, definition: object, field: string, says: RegExp]>([
 		/^timeouts\.toolMS: no such field\. Did you mean toolMs\? \(agent host\)/,
 	],
 	[
-		'tools that are none',
+		'tools that are only names',
 		{ tools: ['calc'] },
 		'tools',
 		/^tools: must be a list of tools \(made by fn or tool\.define\)/,
@@ -117,7 +117,7 @@ test('refuses two agents with the same name, and says what to do', () => {
 	expect(() => assertNoNamesakes([host])).not.toThrow();
 });
 
-test('the stack of the error starts at a line of the project, not at a line of Runlet', () => {
+test('the stack of a definition error starts at a line of the project, not at a line of Runlet', () => {
 	try {
 		defineAgent({ ...given, maxRetries: -1 });
 		expect.unreachable();

@@ -213,7 +213,7 @@ describe('a command reaches nothing outside', () => {
 });
 
 describe('run_shell', () => {
-	test('is only in the toolbox withShell, and only if the context has files and a shell', () => {
+	test('is only in the toolbox withShell, and needs a context with files and a shell', () => {
 		expect(toolbox.all()).not.toHaveProperty('run_shell');
 		const files = workspace.inMemory({});
 		for (const [context, isThere] of [

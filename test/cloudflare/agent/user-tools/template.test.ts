@@ -11,16 +11,16 @@ test.each<[what: string, input: Record<string, unknown>, message: RegExp]>([
 	['an encoded ..', { city: '%2e%2e' }, /\.\./],
 	['an encoded ../', { city: '..%2fadmin' }, /\.\./],
 	['.', { city: '.' }, /\.\./],
-	['nothing', { city: '' }, /city: empty/],
-	['no value', {}, /city: missing/],
+	['an empty value', { city: '' }, /city: empty/],
+	['a missing value', {}, /city: missing/],
 	['an object', { city: { a: 1 } }, /city: it stands in the URL/],
-	['half a sign', { city: '\ud800' }, /city/],
-	['far too much', { city: 'x'.repeat(9_000) }, /8000 characters/],
+	['a lone surrogate', { city: '\ud800' }, /city/],
+	['a value that is too long', { city: 'x'.repeat(9_000) }, /8000 characters/],
 ])('%s is refused in the path of a URL', (_, input, message) => {
 	expect(() => read('https://example.com/a/{city}/x').fill(input)).toThrow(message);
 });
 
-test('two values that are harmless alone cannot form .. when they are joined', () => {
+test('two values that are harmless alone cannot form `..` when they are joined', () => {
 	expect(() => read('https://example.com/{a}{b}/x').fill({ a: '.', b: '.' })).toThrow(/\.\./);
 	expect(read('https://example.com/v{a}.{b}').fill({ a: 1, b: true }).pathname).toBe('/v1.true');
 });
