@@ -18,7 +18,7 @@ test('the hash of a key is its SHA-256', async () => {
 	expect(await hashKey('abc')).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0');
 });
 
-test('a key in API_KEYS has its id as the default owner, and run as the default scope', () => {
+test('by default, a key in API_KEYS has its own id as its owner, and the scope `run`', () => {
 	const hash = 'a'.repeat(43);
 	expect(parseKeys(JSON.stringify([{ id: 'abcdefgh', hash }]))).toEqual([
 		{ id: 'abcdefgh', owner: 'abcdefgh', hash, scopes: ['run'] },
