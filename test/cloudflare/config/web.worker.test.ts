@@ -26,7 +26,7 @@ test.each(hosts)('a deployed Worker never requests %s', async (host) => {
 	expect(await (await fetch(`${receiver}/echoed/web-deployed`)).json()).toEqual([]);
 });
 
-test('under npm start a tool reads this machine, and follows no redirect to a private address', async () => {
+test('under npm start a tool can request this machine, but follows no redirect to a private address', async () => {
 	const outcome = await read(`${receiver}/echo/web-local?type=text/plain`, { LOCAL: 'true' });
 	expect(outcome).toMatchObject({
 		ok: true,
@@ -38,7 +38,7 @@ test('under npm start a tool reads this machine, and follows no redirect to a pr
 });
 
 test.each(['/v1/sessions', '/v1/usage', '/mcp/assistant', '/healthz?deep'])(
-	'under npm start the API at %s needs no key, and refuses a tool that reads the web',
+	'under npm start the API at %s needs no key, but refuses the requests of web tools',
 	async (path) => {
 		const ask = (headers: Record<string, string>) =>
 			worker.request(`http://127.0.0.1:8787${path}`, { headers }, { ...env, LOCAL: 'true' });
