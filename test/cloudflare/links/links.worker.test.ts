@@ -46,7 +46,7 @@ const readTokenKey = (id: string) =>
 		(_, { storage }) => storage.sql.exec<{ token_key: string }>('SELECT token_key FROM session').one().token_key,
 	);
 
-test('opening a link shows the exact call, and only its button approves the call', async () => {
+test('an opened link only shows the exact call, and the button on its page approves the call', async () => {
 	const id = await waiting(call('a', 5));
 	const { approve, expiresAt } = await makeLinks(id, 'a');
 	expect(approve).toMatch(/^https:\/\/runlet\.example\.com\/v1\/decisions\//);
@@ -204,10 +204,10 @@ test('shows invisible characters and markup as text', async () => {
 });
 
 test.each([
-	['a call that does not wait', 'z', {}, 409],
-	['a time of a month', 'a', { expiresInSeconds: 2_592_000 }, 400],
-	['a field that is none', 'a', { until: 'ever' }, 400],
-])('links for %s are refused', async (_, callId, more, status) => {
+	['the call does not wait', 'z', {}, 409],
+	['the lifetime is a month', 'a', { expiresInSeconds: 2_592_000 }, 400],
+	['a field is unknown', 'a', { until: 'ever' }, 400],
+])('a request for links is refused if %s', async (_, callId, more, status) => {
 	const id = await waiting(call('a', 5));
 	expect((await askLinks(id, callId, more)).status).toBe(status);
 });
