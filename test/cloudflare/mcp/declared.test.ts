@@ -18,27 +18,27 @@ describe('an agent', () => {
 	});
 
 	test.each<[what: string, mcp: unknown, message: RegExp]>([
-		['no list', { name: 'a', url }, /mcp: must be a list of servers/],
+		['servers that are not a list', { name: 'a', url }, /mcp: must be a list of servers/],
 		['a name with capitals', [{ name: 'Tracker', url }], /mcp\.0\.name: Use a-z/],
 		['the name of a route', [{ name: 'callback', url }], /mcp\.0\.name: is the name of a route/],
 		[
-			'two servers of one name',
+			'two servers with the same name',
 			[
 				{ name: 'a', url },
 				{ name: 'a', url },
 			],
 			/mcp: two of them have one name/,
 		],
-		['a private name', [{ name: 'a', url: 'https://db.internal/' }], /mcp\.0\.url: a name of a private network/],
+		['a private host', [{ name: 'a', url: 'https://db.internal/' }], /mcp\.0\.url: a name of a private network/],
 		['http', [{ name: 'a', url: 'http://mcp.example.com/' }], /mcp\.0\.url: not https/],
 		['a mistyped field', [{ name: 'a', url, alow: [] }], /Did you mean allow/],
-		['a header of the connection', [{ name: 'a', url, headers: { host: 'b' } }], /mcp\.0\.headers\.host/],
+		['a connection header', [{ name: 'a', url, headers: { host: 'b' } }], /mcp\.0\.headers\.host/],
 		[
 			'a key in the code',
 			[{ name: 'a', url, headers: { authorization: `Bearer sk-${'a1'.repeat(20)}` } }],
 			/mcp\.0\.headers: it has what looks like a key/,
 		],
-		['a secret of a client in the code', [{ name: 'a', url, auth: { clientSecret: 'hunter22' } }], /mcp\.0\.auth/],
+		['a client secret in the code', [{ name: 'a', url, auth: { clientSecret: 'hunter22' } }], /mcp\.0\.auth/],
 	])('with %s is refused when the Worker starts', (_, servers, message) => {
 		expect(() => start(define(servers))).toThrow(message);
 	});

@@ -246,7 +246,7 @@ describe('the tokens of a login', () => {
 		expect(shown).toContain('[secret]');
 	});
 
-	test('are refreshed without a reuse of a refresh token if two sessions need them at the same time', async () => {
+	test('are refreshed by two sessions at the same time, and no refresh token is used twice', async () => {
 		await logIn(await startLogin());
 		play('Hello.', 'Hello.');
 		const [one, other] = await Promise.all([run(), run()]);
@@ -281,7 +281,7 @@ describe('the tokens of a login', () => {
 });
 
 describe('a Worker without the setup for logins', () => {
-	test('answers the start of a login with the missing variable', async () => {
+	test('names the missing variable when a login starts', async () => {
 		const ask = (bindings: object) =>
 			worker.request('http://localhost/v1/mcp/tracker/login', { method: 'POST', headers: json, body: '{}' }, bindings);
 		const json = { 'content-type': 'application/json' };

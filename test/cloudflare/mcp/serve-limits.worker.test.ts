@@ -39,7 +39,7 @@ describe('access to an agent', () => {
 			).rejects.toThrow('no such session');
 	});
 
-	test('is refused with a session token and without a key', async () => {
+	test('is refused to a request with a session token, and to a request without a key', async () => {
 		const { keys, bindings } = await createKeys({ ada: ['run'] });
 		const send = (headers: Record<string, string>, url = path) =>
 			worker.request(
@@ -83,7 +83,7 @@ describe('access to an agent', () => {
 		expect((await worker.request(path, { method: 'POST', body, headers: keyed }, allowed)).status).toBe(200);
 	});
 
-	test('every MCP route of a Worker without the plugin mcp answers 404 with the line to add', async () => {
+	test('gets 404 and the missing import on every MCP route if the Worker lacks the plugin mcp', async () => {
 		const app = createApp({ agents: [], providers: () => [] });
 		const asked = [
 			['POST', '/mcp/any'],

@@ -239,7 +239,7 @@ describe.each(revisions)('the skills of an agent, for a client of revision %s,',
 		await expect(client.getPrompt({ name: 'nothing' })).rejects.toMatchObject({ code: -32602 });
 	});
 
-	test('complete the values of a prompt argument and of a resource URI', async () => {
+	test('have completions for prompt arguments and resource URIs', async () => {
 		const client = await connect('/mcp/equipped', { revision });
 		const tone = await client.complete({
 			ref: { type: 'ref/prompt', name: 'greeting' },

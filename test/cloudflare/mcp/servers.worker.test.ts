@@ -80,45 +80,45 @@ describe('an MCP server of an owner', () => {
 
 	test.each<[what: string, body: object, field: string, message: RegExp]>([
 		['no URL', {}, 'url', /missing/],
-		['a field that there is not', { ...simple, headres: {} }, 'headres', /Did you mean headers/],
+		['an unknown field', { ...simple, headres: {} }, 'headres', /Did you mean headers/],
 		['http', { url: 'http://shop.example.com/mcp' }, 'url', /not https/],
-		['this machine, though it is a laptop', { url: 'http://127.0.0.1:8787/mcp' }, 'url', /not https/],
-		['this machine by https', { url: 'https://localhost/mcp' }, 'url', /private network/],
-		['an address in another spelling', { url: 'https://0x7f.1/' }, 'url', /IP address/],
-		['an address as a number', { url: 'https://2130706433/' }, 'url', /IP address/],
-		['an address of IPv6', { url: 'https://[::ffff:127.0.0.1]/' }, 'url', /IP address/],
-		['a private name', { url: 'https://db.internal/' }, 'url', /private network/],
+		['the address of this machine', { url: 'http://127.0.0.1:8787/mcp' }, 'url', /not https/],
+		['the https address of this machine', { url: 'https://localhost/mcp' }, 'url', /private network/],
+		['an IP address in another spelling', { url: 'https://0x7f.1/' }, 'url', /IP address/],
+		['an IP address as a number', { url: 'https://2130706433/' }, 'url', /IP address/],
+		['an IPv6 address', { url: 'https://[::ffff:127.0.0.1]/' }, 'url', /IP address/],
+		['a host name of a private network', { url: 'https://db.internal/' }, 'url', /private network/],
 		['a trailing dot', { url: 'https://shop.example.com./' }, 'url', /private network/],
 		['another port', { url: 'https://shop.example.com:8443/' }, 'url', /port/],
 		['a password in the URL', { url: 'https://a:b@shop.example.com/' }, 'url', /password/],
-		['data', { url: 'data:text/plain,x' }, 'url', /not https/],
+		['a data URL', { url: 'data:text/plain,x' }, 'url', /not https/],
 		[
-			'a secret that there is not',
+			'an undefined secret',
 			{ ...simple, headers: { authorization: `Bearer \${KEY}` } },
 			'headers.authorization',
 			/\$\{KEY\} is no secret/,
 		],
 		[
-			'a secret of the login that there is not',
+			'an undefined secret for the login',
 			{ ...simple, auth: { clientId: 'a', clientSecret: `\${KEY}` } },
 			'auth.clientSecret',
 			/no secret of this server/,
 		],
-		['a secret of the login in the open', { ...simple, auth: { clientSecret: 'hunter22' } }, 'auth', /scopes/],
+		['a login secret in plain text', { ...simple, auth: { clientSecret: 'hunter22' } }, 'auth', /scopes/],
 		['a host header', { ...simple, headers: { Host: 'example.com' } }, 'headers.Host', /connection/],
 		[
-			'a key in the open',
+			'a key in plain text',
 			{ ...simple, headers: { authorization: `Bearer sk-${'a1'.repeat(20)}` } },
 			'headers',
 			/Put it into secrets/,
 		],
 		[
-			'a secret in another field, too',
+			'a secret that another field repeats',
 			{ ...simple, allow: [token], secrets: { KEY: token } },
 			'allow',
 			/value of the secret KEY/,
 		],
-		['too long a time', { ...simple, timeoutMs: 120_001 }, 'timeoutMs', /120000/],
+		['a timeout that is too long', { ...simple, timeoutMs: 120_001 }, 'timeoutMs', /120000/],
 	])('with %s is refused, and the message names the field', async (_, body, field, message) => {
 		const response = await put('shop', body);
 		const { error } = await response.json<Refusal>();
@@ -227,7 +227,7 @@ describe('a run', () => {
 		expect(await readState(id)).toMatchObject({ toolCalls: [{ name: 'shop_buy', kind: 'approval' }] });
 	});
 
-	test('waits ten seconds for a hanging server, but only at its start', async () => {
+	test('waits ten seconds for a hanging server, but only when the run starts', async () => {
 		await put('shop', simple);
 		await put('stuck', { url: 'https://stuck.example.com/mcp' });
 		serveSite('stuck.example.com', () => new Promise<Response>(() => {}));
@@ -361,7 +361,7 @@ describe('a tool that changed since it was accepted', () => {
 		expect(results.map(({ isError = false }) => isError)).toEqual([true, false]);
 	});
 
-	test('is new, not changed, if its server has another URL', async () => {
+	test('counts as new, not as changed, if the URL of its server changed', async () => {
 		await put('shop', simple);
 		await callTools('connected', ['shop_find']);
 		serveTools('other.example.com', { find: { description: 'Another.', call: () => 'other' } });
