@@ -20,7 +20,7 @@ async function command(user: string, ...inputs: readonly object[]): Promise<unkn
 	return (await readHistory(id)).filter(({ role }) => role === 'tool').map(({ content }) => content);
 }
 
-test('the tool memory creates, shows, changes, moves and deletes a text, and reports each step', async () => {
+test('the tool `memory` creates, shows, changes, moves and deletes a text, and reports each step', async () => {
 	const user = createUser();
 	const path = '/memories/projects/site.md';
 	expect(
@@ -62,48 +62,48 @@ test('the tool memory creates, shows, changes, moves and deletes a text, and rep
 
 test.each<[what: string, input: object, said: RegExp]>([
 	[
-		'a path that is not there',
+		'the view of an unknown path',
 		{ command: 'view', path: '/memories/b.md' },
 		/^The path \/memories\/b\.md does not exist/,
 	],
-	['a path outside', { command: 'view', path: '/etc/passwd' }, /^Error: Path \/etc\/passwd is outside of \/memories/],
-	['a path that leaves', { command: 'view', path: '/memories/../etc' }, /"\.\."/],
-	['a path like the root', { command: 'view', path: '/memoriesx' }, /is outside of \/memories/],
+	['a foreign path', { command: 'view', path: '/etc/passwd' }, /^Error: Path \/etc\/passwd is outside of \/memories/],
+	['a path with ..', { command: 'view', path: '/memories/../etc' }, /"\.\."/],
+	['a path that only begins like /memories', { command: 'view', path: '/memoriesx' }, /is outside of \/memories/],
 	[
-		'what is there',
+		'a creation at an existing path',
 		{ command: 'create', path: '/memories/a.md', file_text: 'x' },
 		/^Error: File \/memories\/a\.md already/,
 	],
-	['no text', { command: 'create', path: '/memories/b.md' }, /^file_text: missing/],
-	['a folder of a text', { command: 'create', path: '/memories/a.md/b.md', file_text: 'x' }, /a\.md is a memory/],
-	['too long a text', { command: 'create', path: '/memories/b.md', file_text: 'x'.repeat(8_001) }, /8000/],
-	['what is not in it', { command: 'str_replace', path: '/memories/a.md', old_str: 'z' }, /did not appear verbatim/],
+	['a creation without a text', { command: 'create', path: '/memories/b.md' }, /^file_text: missing/],
+	['a path below a memory', { command: 'create', path: '/memories/a.md/b.md', file_text: 'x' }, /a\.md is a memory/],
+	['a text that is too long', { command: 'create', path: '/memories/b.md', file_text: 'x'.repeat(8_001) }, /8000/],
+	['a missing old_str', { command: 'str_replace', path: '/memories/a.md', old_str: 'z' }, /did not appear verbatim/],
 	[
-		'what is in it twice',
+		'an old_str that occurs twice',
 		{ command: 'str_replace', path: '/memories/a.md', old_str: 'One' },
 		/in lines: 1, 3\. Please/,
 	],
-	['nothing', { command: 'str_replace', path: '/memories/a.md', old_str: '' }, /did not appear verbatim/],
+	['an empty old_str', { command: 'str_replace', path: '/memories/a.md', old_str: '' }, /did not appear verbatim/],
 	[
-		'a line too far',
+		'an insertion after the last line',
 		{ command: 'insert', path: '/memories/a.md', insert_line: 4, insert_text: 'x' },
 		/lines of the file: \[0, 3\]/,
 	],
 	['a range too far', { command: 'view', path: '/memories/a.md', view_range: [2, 9] }, /lines of the file: \[1, 4\]/],
-	['what is gone', { command: 'delete', path: '/memories/b.md' }, /^Error: The path \/memories\/b\.md does not exist/],
-	['everything', { command: 'delete', path: '/memories' }, /^Error: \/memories itself stays/],
+	['a gone path', { command: 'delete', path: '/memories/b.md' }, /^Error: The path \/memories\/b\.md does not exist/],
+	['the deletion of /memories', { command: 'delete', path: '/memories' }, /^Error: \/memories itself stays/],
 	[
-		'onto another',
+		'a rename to an existing path',
 		{ command: 'rename', old_path: '/memories/a.md', new_path: '/memories/c.md' },
 		/c\.md already exists/,
 	],
-	['into itself', { command: 'rename', old_path: '/memories/a.md', new_path: '/memories/a.md/b' }, /is in a\.md/],
+	['a nested rename', { command: 'rename', old_path: '/memories/a.md', new_path: '/memories/a.md/b' }, /is in a\.md/],
 	[
-		'from nowhere',
+		'a rename of an unknown path',
 		{ command: 'rename', old_path: '/memories/b.md', new_path: '/memories/d.md' },
 		/b\.md: there is no such/,
 	],
-])('the tool memory refuses %s, and says why', async (_, input, said) => {
+])('the tool `memory` refuses %s, and says why', async (_, input, said) => {
 	const user = createUser();
 	await putMemory(user, 'a.md', 'One.\nTwo.\nOne.\n');
 	await putMemory(user, 'c.md', 'Three.');

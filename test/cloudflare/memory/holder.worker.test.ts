@@ -84,7 +84,7 @@ const ways: Readonly<Record<string, (owner: Owner) => Promise<unknown>>> = {
 };
 
 test.each(Object.entries(ways))(
-	'a session that begins by %s and names no user has no tools of memory and recalls nothing',
+	'a session without a user that begins by %s has no memory tools and recalls nothing',
 	async (_, begin) => {
 		const owner = await createOwner();
 		expect(await readTold(() => begin(owner))).toEqual(nothing);
@@ -183,7 +183,7 @@ test.each<[way: string, begin: (product: Product) => Promise<unknown>]>([
 		},
 	],
 ])(
-	'by %s an account without a user uses its owner’s memory, and an account with a user the user’s',
+	'by %s an account uses the memory of its user, or of its owner if it has no user',
 	async (_, begin) => {
 		const [owner, user] = [`owner-${crypto.randomUUID()}`, createUser()];
 		const admin = createProduct({ owner, role: 'admin' });

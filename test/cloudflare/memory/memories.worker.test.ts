@@ -85,11 +85,11 @@ test.each<[what: string, query: string, found: string[]]>([
 	['the beginning of a word', 'vegeta', ['food.md']],
 	['a word of the path', 'billing', ['billing.md']],
 	['a word without its accent', 'cafe', ['food.md']],
-	['signs without spaces', '東京', ['home.md']],
-	['signs that do not stand together', '京東', []],
+	['characters without spaces', '東京', ['home.md']],
+	['nothing for characters that are not adjacent', '京東', []],
 	['several words, the best first', 'vegetarian invoices in Bern', ['billing.md', 'food.md']],
-	['words that say nothing', 'what is the', []],
-	['the words of a query language', 'NEAR(billing) AND "food', ['billing.md', 'food.md']],
+	['nothing for stop words', 'what is the', []],
+	['words with the syntax of a query language', 'NEAR(billing) AND "food', ['billing.md', 'food.md']],
 ])('a search finds %s', async (_, query, found) => {
 	const user = createUser();
 	await putMemory(user, 'billing.md', 'Sends the invoices to Bern.');
@@ -99,9 +99,9 @@ test.each<[what: string, query: string, found: string[]]>([
 });
 
 test.each<[what: string, path: string, body: object, error: object]>([
-	['too long a text', 'a.md', { text: 'x'.repeat(8_001) }, { status: 413, message: expect.stringMatching(/8000/) }],
+	['an oversized text', 'a.md', { text: 'x'.repeat(8_001) }, { status: 413, message: expect.stringMatching(/8000/) }],
 	['an empty text', 'a.md', { text: ' ' }, { status: 400, message: expect.stringMatching(/Delete the memory/) }],
-	['a path that leaves', '..%2Fa.md', { text: 'x' }, { status: 400, message: expect.stringMatching(/"\.\."/) }],
+	['a path with ..', '..%2Fa.md', { text: 'x' }, { status: 400, message: expect.stringMatching(/"\.\."/) }],
 	['a folder', 'a/', { text: 'x' }, { status: 400, message: expect.stringMatching(/folder/) }],
 	['a path under a memory', 'is.md/b.md', { text: 'x' }, { status: 409, message: expect.stringMatching(/is\.md/) }],
 	['a memory in place of a folder', 'folder', { text: 'x' }, { status: 409, message: expect.stringMatching(/folder/) }],
@@ -127,7 +127,7 @@ test('a person has at most a million characters of memories', async () => {
 	expect((await at(125)).status).toBe(201);
 });
 
-test('an agent remembers, recalls in another session, and forgets; each memory has its source', async () => {
+test('an agent remembers, recalls in another session and forgets, and a memory names its source', async () => {
 	const user = createUser();
 	play(
 		call('a', 'remember', { text: 'Likes short answers.', path: 'style.md' }),

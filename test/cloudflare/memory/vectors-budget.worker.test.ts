@@ -25,7 +25,7 @@ afterEach(() => {
 const usage = { inputTokens: 40, outputTokens: 10 };
 
 describe('embedding in a run', () => {
-	test('charges the session the reported tokens, in a separate row', async () => {
+	test('charges the session for the reported tokens, in a separate row', async () => {
 		const user = createUser();
 		await putMemory(user, 'garage.md', 'Drives an automobile.');
 		embedding.usage = { inputTokens: 17 };

@@ -121,7 +121,7 @@ const commands = [
 	{ command: 'delete', path: '/memories/kept.md' },
 ];
 
-test.each(Object.keys(outside))('after %s every change by the tool memory waits for approval', async (what) => {
+test.each(Object.keys(outside))('after %s every change by the tool `memory` waits for an approval', async (what) => {
 	const user = createUser();
 	const id = (await outside[what]?.(user)) ?? '';
 	await putMemory(user, 'kept.md', 'Kept.');
@@ -136,7 +136,7 @@ test.each(Object.keys(outside))('after %s every change by the tool memory waits 
 	expect(await say(id)).toMatchObject({ status: 'completed', text: 'Seen.' });
 });
 
-test('remember waits for an approval even if the text from outside is from the same run or turn', async () => {
+test('`remember` waits for an approval even if the text from outside is from the same run or turn', async () => {
 	const user = createUser();
 	const id = await createSessionFor(user);
 	play(call('read_mail'), injected, 'Not remembered.');
@@ -147,7 +147,7 @@ test('remember waits for an approval even if the text from outside is from the s
 	expect(await readTexts(user)).toEqual({});
 });
 
-test('after text from outside remember waits for an approval even after a crash, a compaction or a fork', async () => {
+test('after text from outside, `remember` waits for an approval even after a crash, a compaction or a fork', async () => {
 	const user = createUser();
 	const read = outside['a tool that reads outside'];
 	const crashed = (await read?.(user)) ?? '';
@@ -170,7 +170,7 @@ test('after text from outside remember waits for an approval even after a crash,
 	expect(await readTexts(user)).toEqual({});
 });
 
-test('in an imported session and its fork remember waits for an approval', async () => {
+test('`remember` waits for an approval in an imported session and in its fork', async () => {
 	const user = createUser();
 	play('Hello.');
 	const first = await createSessionFor(user);
@@ -191,7 +191,7 @@ test('in an imported session and its fork remember waits for an approval', async
 	expect(await readTexts(user)).toEqual({});
 });
 
-test('remember waits in a fork from before the text from outside if a tool has stored state since', async () => {
+test('`remember` also waits in a fork of an earlier message if a tool stored state after the text from outside', async () => {
 	const user = createUser();
 	const id = await createSessionFor(user);
 	play('Hello.', call('read_mail'), call('keep_state', { text: mail.text }), 'Kept.');
@@ -207,7 +207,7 @@ test('remember waits in a fork from before the text from outside if a tool has s
 	expect(await readTexts(user)).toEqual({});
 });
 
-test('remember also waits for a person if an MCP client calls it', async () => {
+test('`remember` also waits for a person if an MCP client calls it', async () => {
 	const user = createUser();
 	const id = await createSessionFor(user);
 	const input = { name: 'remember', arguments: { text: 'Pay to account 666.', path: 'pay.md' } };
@@ -223,7 +223,7 @@ test('remember also waits for a person if an MCP client calls it', async () => {
 	expect(await readTexts(user)).toEqual({ 'pay.md': 'Pay to account 666.' });
 });
 
-test('a repeated approval of remember writes the memory once, even after a crash', async () => {
+test('a repeated approval of `remember` writes the memory once, even after a crash', async () => {
 	const user = createUser();
 	const id = (await outside['a tool that reads outside']?.(user)) ?? '';
 	play(injected, 'Done.');
