@@ -17,10 +17,10 @@ afterEach(() => vi.restoreAllMocks());
 
 describe('a call to another object', () => {
 	test.each([
-		['that failed with retryable is repeated if it is idempotent', ['retryable'], true, 2],
-		['is not repeated if it is not idempotent', ['retryable'], false, 1],
+		['that failed with the mark `retryable` is repeated if the call is idempotent', ['retryable'], true, 2],
+		['is not repeated if the call is not idempotent', ['retryable'], false, 1],
 		['to an overloaded object is not repeated', ['retryable', 'overloaded'], true, 1],
-		['that failed without retryable is not repeated', [], true, 1],
+		['that failed without the mark `retryable` is not repeated', [], true, 1],
 	])('%s', async (_, marks, isSafe, most) => {
 		let calls = 0;
 		const call = async (): Promise<string> => {
@@ -56,7 +56,7 @@ describe('a call to another object', () => {
 		expect(deadlines[0]).toBeLessThanOrEqual(Date.now() + 1_000);
 	});
 
-	test('is repeated for at most a tenth of all calls', async () => {
+	test('is not repeated if the retries would exceed a tenth of all calls', async () => {
 		let calls = 0;
 		const call = async (): Promise<never> => {
 			calls++;
@@ -116,7 +116,7 @@ describe('every route', () => {
 	] as const;
 
 	test.each([['retryable'], ['overloaded'], ['nothing']])(
-		'answers 503 with Retry-After if its object fails with %s, or 406 if a run may have begun, never 500',
+		'answers 503 if its object fails with the mark %s, or 406 if a run has possibly begun',
 		async (mark) => {
 			const objects = {
 				...env.SESSIONS,

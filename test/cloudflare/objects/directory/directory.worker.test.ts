@@ -82,7 +82,7 @@ test('returns a cursor except on the last page', async () => {
 	expect(second.cursor).toBeUndefined();
 });
 
-test('a removed session stays removed after a late touch and after a restart', async () => {
+test('a removed session stays removed after a late activity and after a restart', async () => {
 	const directory = newDirectory();
 	setClock('2026-03-01T12:00:00Z');
 	await directory.touch(entry('a', 1_000));
@@ -96,7 +96,7 @@ test('a removed session stays removed after a late touch and after a restart', a
 	expect(await directory.list({ limit: 10 })).toEqual({ sessions: [] });
 });
 
-test('lists a session that is created again with a removed id', async () => {
+test('lists a new session that has the id of a removed session', async () => {
 	const directory = newDirectory();
 	await directory.touch(entry('a', 5_000, { createdAt: 4_000 }));
 	await directory.remove('a');

@@ -118,7 +118,7 @@ test('sends separate alerts for a user’s daily budget and total budget', async
 	expect(await takeTold(ledger)).toEqual([]);
 });
 
-test('after the limit was raised, the alert at a percentage is sent again when it is reached again', async () => {
+test('after the limit was raised, an alert is sent again when the spending reaches its percentage again', async () => {
 	const ledger = newLedger();
 	await spend(ledger, 'a', 80, { limit: { tokens: 100 } });
 	expect(await takeTold(ledger)).toEqual(['day 50', 'day 80']);
@@ -147,7 +147,7 @@ test('after a user’s cap was raised, the alert at 50 percent is sent again', a
 	expect(await takeTold(ledger)).toEqual(['user-total kim 50']);
 });
 
-test('sends the alert at 100 percent only if an input exceeds the unspent rest of the budget', async () => {
+test('sends the alert at 100 percent only if the input of a request exceeds the unspent budget', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 100 };
 	const ask = (id: string, tokens: number, input: number) =>

@@ -43,7 +43,7 @@ test('rounds tokens up, and refuses an amount that is negative or not a finite n
 	}
 });
 
-test('an amount exceeds the limit exactly if it exceeds a cap together with spent and reserved amounts', () => {
+test('an amount exceeds the limit exactly if its sum with the spent and reserved amounts exceeds a cap', () => {
 	const units = (usd: number) => BigInt(Math.round(usd * 1e12));
 	fc.assert(
 		fc.property(limit, amount, amount, amount, (most, spent, reserved, one) => {

@@ -182,7 +182,7 @@ test('ignores a repeated settlement for two days, and charges it again after tha
 	expect(await ledger.state({})).toMatchObject({ spent: ten, reserved: nothing });
 });
 
-test('removes old days at the next use, in batches', async () => {
+test('the next calls of a ledger remove the rows of old days in batches', async () => {
 	const ledger = newLedger();
 	setClock('2026-03-01T12:00:00Z');
 	await runInDurableObject(ledger, (_, { storage }) => {
@@ -201,7 +201,7 @@ test('removes old days at the next use, in batches', async () => {
 	expect(days).toEqual([{ day: 20_515 }]);
 });
 
-test('a ledger looks for old days once a day', async () => {
+test('a ledger looks for rows of old days once a day', async () => {
 	await runInDurableObject(newLedger(), (_, { storage }) => {
 		const store = new LedgerStore(storage);
 		let looks = 0;
@@ -236,7 +236,7 @@ test('keeps spending and reservations after a restart', async () => {
 	expect(await ledger.reserve({ id: 'c', amount: ten, limit })).toMatchObject({ ok: false });
 });
 
-test('a lease covers the whole request up to half of the day’s rest, and beyond that only the next call', async () => {
+test('a lease covers the whole request up to half of the remaining budget, and beyond that only the next call', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 100, usd: 10 };
 	const whole = { tokens: 25, usd: 0.2 };
@@ -256,7 +256,7 @@ test('a lease covers the whole request up to half of the day’s rest, and beyon
 	});
 });
 
-describe('a lease beyond half of the day’s rest', () => {
+describe('a lease beyond half of the remaining daily budget', () => {
 	const limit = { tokens: 100_000 };
 	/** A request for a reply of at most 16,384 tokens and 1,000 tokens of input. */
 	const ask = (id: string, more: Partial<LeaseRequest> = {}): LeaseRequest => ({
@@ -279,7 +279,7 @@ describe('a lease beyond half of the day’s rest', () => {
 		return ledger;
 	};
 
-	test('has room for a reply as long as the agent’s recent replies', async () => {
+	test('covers a reply of the length of the agent’s recent replies', async () => {
 		const ledger = await fill();
 		expect(await reserve(ledger, ask('first'))).toBe(1_000 + 2_048);
 		await ledger.settle([came('first', 400)]);
@@ -303,7 +303,7 @@ describe('a lease beyond half of the day’s rest', () => {
 		expect(await reserve(ledger, ask('alone'))).toBe(17_384);
 	});
 
-	test('has room for the reply in dollars, too', async () => {
+	test('covers the reply in dollars, too', async () => {
 		const ledger = newLedger();
 		const day = { usd: 10 };
 		await ledger.reserve({ id: 'others', amount: { tokens: 1, usd: 6 }, limit: day });
@@ -314,9 +314,9 @@ describe('a lease beyond half of the day’s rest', () => {
 });
 
 test.each([
-	['that is given', { tokens: 100 }, true],
-	['that is refused', { tokens: 15 }, false],
-])('the request for a lease %s settles the costs that it contains', async (_, limit, ok) => {
+	['granted', { tokens: 100 }, true],
+	['refused', { tokens: 15 }, false],
+])('a lease request that is %s settles the costs that it contains', async (_, limit, ok) => {
 	const ledger = newLedger();
 	await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 100 } });
 	const owed = [{ id: 'a', amount: { tokens: 8, usd: 0 } }];

@@ -19,9 +19,9 @@ const five: Amount = { tokens: 5, usd: 0.05 };
 
 describe('a reservation for a user', () => {
 	test.each([
-		['of the day of the user', 'user-day', { daily: { tokens: 15 }, total: { tokens: 1_000 } }, 'daily'],
-		['of the user in all', 'user-total', { daily: { usd: 10 }, total: { usd: 0.15 } }, 'total'],
-	] as const)('is refused if it would pass the cap %s, with the state of that budget', async (_, scope, caps, name) => {
+		['on the user’s daily spending', 'user-day', { daily: { tokens: 15 }, total: { tokens: 1_000 } }, 'daily'],
+		['on the user’s total spending', 'user-total', { daily: { usd: 10 }, total: { usd: 0.15 } }, 'total'],
+	] as const)('is refused if it would exceed the cap %s, with the state of that budget', async (_, scope, caps, name) => {
 		const ledger = newLedger();
 		await ledger.setUserCaps('kim', caps);
 		expect(await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 100 }, user: 'kim' })).toEqual({
@@ -109,7 +109,7 @@ describe('a reservation for a user', () => {
 		expect(await ledger.userState('kim')).toMatchObject({ daily: { spent: five }, total: { spent: five } });
 	});
 
-	test('of infinite tokens is refused by a cap on tokens, and of infinite dollars by a cap on dollars', async () => {
+	test('of infinite tokens or dollars is refused if a cap has the same unit', async () => {
 		const ledger = newLedger();
 		const unpriced = { tokens: 10, usd: Number.POSITIVE_INFINITY };
 		const endless = { tokens: Number.POSITIVE_INFINITY, usd: 0.1 };

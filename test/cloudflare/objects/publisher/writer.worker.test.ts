@@ -80,7 +80,7 @@ test('the skill writer writes the index last, and only once for all waiting chan
 		expect(written).toEqual(['body', 'search', 'index', 'body', 'body', 'search', 'retired', 'index']);
 	}));
 
-test('a change fails and is undone if its index cannot be written', () =>
+test('a change fails and is undone if the index cannot be written', () =>
 	within(async (open) => {
 		vi.spyOn(console, 'error').mockImplementation(() => {});
 		const { kv, control, names } = memoryKv();
