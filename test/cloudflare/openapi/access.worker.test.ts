@@ -220,7 +220,7 @@ describe('the fields of a new session', () => {
 		['metadata', { metadata: { plan: 'gold' } }, 'staff'],
 		['budget', { budget: { tokens: 1_001 } }, 'admin'],
 		['budget', { budget: { usd: 1 } }, 'admin'],
-	] as const)('%s of %o needs the role %s, and the refusal names the field', async (field, more, role) => {
+	] as const)('%s in %o needs the role %s, and the refusal names the field', async (field, more, role) => {
 		for (const own of roles)
 			for (const who of ['a key', 'an account']) {
 				const response = await create(`${who} with the role ${own}`, more);
@@ -233,7 +233,7 @@ describe('the fields of a new session', () => {
 			}
 	});
 
-	test('a customer is allowed to name themselves, and to set a budget up to the agent’s budget', async () => {
+	test('let a customer name themselves, and set a budget up to the agent’s budget', async () => {
 		for (const [who, more] of [
 			['a key with the role customer', { user: 'carl' }],
 			['an account with the role customer', { user: 'carl' }],
@@ -245,7 +245,7 @@ describe('the fields of a new session', () => {
 		}
 	});
 
-	test('only an admin is allowed to change the budget of a session, and staff can change its title', async () => {
+	test('can be changed later: the title by staff, and the budget only by an admin', async () => {
 		const session = await createSession(actors['a key with the role admin'] ?? expect.unreachable());
 		const change = (name: string, body: object) =>
 			actors[name]?.ask(`/v1/sessions/${session}`, {

@@ -196,7 +196,7 @@ test('the document describes a numeric query parameter as an integer', () => {
 	expect(limit).toMatchObject({ schema: { type: 'integer', minimum: 1, maximum: 100 }, description: 'Default: 20.' });
 });
 
-test('a list has a default limit, and its cursor is a string', () => {
+test('the document describes the default limit of a list, and describes the cursor as a string', () => {
 	const find = (path: string, wanted: string) =>
 		document.paths[path]?.get?.parameters.find(({ name }) => name === wanted);
 	for (const name of ['messages', 'files', 'changes']) {
@@ -211,7 +211,7 @@ test('a body is required if the route refuses a request without one', () => {
 	expect(document.paths['/v1/sessions/{id}/messages']?.post?.requestBody?.required).toBe(true);
 });
 
-test('no schema has a default, which client generators treat as a required field', () => {
+test('no schema has a default, because client generators treat a field with a default as required', () => {
 	const schemas = [...walk(document)].filter(([path]) => !/\/(?:example|examples|properties|responses)$/.test(path));
 	expect(schemas.filter(([, value]) => Object.hasOwn(value, 'default')).map(([path]) => path)).toEqual([]);
 });
