@@ -35,7 +35,7 @@ describe('a line of the log', () => {
 		]);
 	});
 
-	test('redacts a secret even if the secret has the expected form', () => {
+	test('redacts a secret even if the secret has the form that its field expects', () => {
 		watch();
 		for (const code of [`ghp_${'a1B2'.repeat(9)}`, `AKIA${'IOSFODNN7EXAMPLE'}`, `eyJhbGciOiJub25lIn0.e30.`])
 			log('warn', 'here', { 'error.type': code, 'gen_ai.request.model': code });
@@ -63,7 +63,7 @@ describe('the log of a failure', () => {
 	test.each([
 		['has lines like those of a stack', new Error(`a\n    at ${canary} (file.ts:1:1)\n    at ${canary}:1:1`)],
 		['was changed after it was thrown', Object.assign(new Error(`a\n    at ${canary}:1:1`), { message: 'b' })],
-		['stands under a name of its own', Object.assign(new Error(canary), { name: canary })],
+		['is also the name of the error', Object.assign(new Error(canary), { name: canary })],
 		[
 			'is in a stack that was written by hand',
 			Object.assign(new Error('a'), { stack: `Error: ${canary}\n    at ${canary}:1:1` }),
@@ -72,8 +72,8 @@ describe('the log of a failure', () => {
 			'is only in a stack that was written by hand',
 			Object.assign(new Error(''), { stack: `Error: a\n    at ${canary}:1:1` }),
 		],
-		['is no error', canary],
-		['is an object', { message: canary, stack: `Error\n    at ${canary}:1:1` }],
+		['is a string instead of an error', canary],
+		['is in an object that is not an error', { message: canary, stack: `Error\n    at ${canary}:1:1` }],
 	])('contains no thrown text that %s', (_, thrown) => {
 		watch();
 		log('error', 'failure', toFailureFields(thrown));
