@@ -183,7 +183,7 @@ test.each<[way: string, begin: (product: Product) => Promise<unknown>]>([
 		},
 	],
 ])(
-	'by %s an account uses the memory of its user, or of its owner if it has no user',
+	'by %s an account uses the memory of its user, or the memory of its owner if the account has no user',
 	async (_, begin) => {
 		const [owner, user] = [`owner-${crypto.randomUUID()}`, createUser()];
 		const admin = createProduct({ owner, role: 'admin' });
