@@ -188,7 +188,7 @@ test('answers a guessed id like an unknown id', async () => {
 			expect([other, path, (await ask(ada, `/v1/sessions/${other}${path}`)).status]).toEqual([other, path, 404]);
 });
 
-test('people with similar names have separate memories, and an owner and a user with one name do, too', async () => {
+test('people with similar names have separate memories, and so do an owner and a user with the same name', async () => {
 	for (const [index, { owner, user }] of lookAlikes.entries()) {
 		const admin = { owner, user: 'the boss', role: 'admin' } as const;
 		const query = user === undefined ? '' : `?${new URLSearchParams({ user })}`;
@@ -268,7 +268,7 @@ describe('access control', () => {
 		},
 	);
 
-	test('lets a customer with the scope admin read like an operator, but decide and change nothing', async () => {
+	test('lets a customer with the scope admin read like an operator, but not decide or change anything', async () => {
 		const who: Account = { owner: 'shop', user: 'eve', role: 'customer', scopes: ['run', 'admin'] };
 		const { id } = await create(ada, { text: payment() });
 		expect((await ask(who, `/v1/sessions/${id}`)).status).toBe(200);
@@ -427,7 +427,7 @@ describe('the asker and the decider', () => {
 		expect(happened.paid).toEqual([]);
 	});
 
-	test('a decision that is repeated with its Idempotency-Key counts once, and only for people who may decide', async () => {
+	test('a decision that is repeated with its Idempotency-Key counts once, and people without the right cannot repeat it', async () => {
 		const { id, token } = await create(keys.shop, { user: 'ada' });
 		await say(token, id, payment());
 		const callId = await findOpen(id);
@@ -653,11 +653,11 @@ describe('spending', () => {
 	});
 
 	test.each<[string, unknown]>([
-		['less than nothing', { tokens: -1 }],
-		['no number', { tokens: 'all' }],
+		['a negative number', { tokens: -1 }],
+		['a text instead of a number', { tokens: 'all' }],
 		['null', { tokens: null }],
-		['a unit of its own', { euros: 5 }],
-	])('refuses a budget with %s', async (_, budget) => {
+		['an unknown unit', { euros: 5 }],
+	])('cannot be limited by a budget with %s', async (_, budget) => {
 		for (const who of [ada, keys.shop])
 			expect((await ask(who, '/v1/sessions', { agent: 'open-till', budget })).status).toBe(400);
 	});
@@ -675,7 +675,7 @@ test.each<[string, (who: Credential, id: string, callId: string) => Promise<Resp
 	expect(happened.paid).toMatchObject([{ owner: 'shop', user: 'ada', amount: 80 }]);
 });
 
-test('everybody who is allowed to write can answer a tool’s question, even if it looks like a decision', async () => {
+test('everybody who is allowed to write can answer a tool’s question, even if the question looks like an approval', async () => {
 	const { id, token } = await create(keys.shop, { user: 'ada' });
 	await say(
 		token,

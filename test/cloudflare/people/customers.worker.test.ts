@@ -124,12 +124,12 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 	/** Refused bodies of a new session, with the field that the refusal names. */
 	const bodies: readonly [string, object, string][] = [
 		['for another customer', { user: 'ben' }, 'user'],
-		['for a name that looks like theirs', { user: 'аda' }, 'user'],
+		['for a name that looks like their own name', { user: 'аda' }, 'user'],
 		['for their name in capitals', { user: 'ADA' }, 'user'],
 		['whose token is for somebody', { for: 'kim' }, 'for'],
 		['whose token is for themselves', { for: 'ada' }, 'for'],
 		['with metadata', { metadata: { user: 'ben', plan: 'gold' } }, 'metadata'],
-		['with metadata that is empty', { metadata: {} }, 'metadata'],
+		['with empty metadata', { metadata: {} }, 'metadata'],
 		['with more tokens than the agent has', { budget: { tokens: 50_001 } }, 'budget'],
 		['with 999,999,999 tokens', { budget: { tokens: 999_999_999 } }, 'budget'],
 		['with dollars in place of tokens', { budget: { usd: 0.01 } }, 'budget'],
@@ -149,7 +149,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 			});
 	});
 
-	test('can write, read, answer, stop and store files in their own session, even if a colleague created it', async () => {
+	test('can read, write, answer, store files and stop the run in their own session, even if a colleague created it', async () => {
 		const { id } = await create(kim, { user: 'ada', text: call('inquire', { question: 'Which?' }) });
 		expect((await answer(who, id, 'This.')).status).toBe(200);
 		expect((await say(who, id, call('hand_work'))).status).toBe(200);
@@ -288,13 +288,13 @@ const routes: readonly [string, string, unknown?][] = [
 describe.each<[string, Credential]>([
 	['another customer with a cookie', ben],
 	['another customer with a key', keys.ofBen],
-	['one of the same name in another shop', otherAda],
-	['one of the same name in another shop, with a key', keys.rivalOfAda],
+	['a customer of the same name in another shop', otherAda],
+	['a customer of the same name in another shop, with a key', keys.rivalOfAda],
 	['the boss of another shop', otherBoss],
 	['the server of another shop', keys.rival],
 	['a customer who names nobody', { owner: 'shop' }],
-	['a customer who names themselves by a look-alike', { owner: 'shop', user: 'аda' }],
-	['a customer whose name has a space behind a letter of theirs', { owner: 'shop', user: 'ada x' }],
+	['a customer whose name looks like the other name', { owner: 'shop', user: 'аda' }],
+	['a customer whose name begins with the other name and a space', { owner: 'shop', user: 'ada x' }],
 ])('%s', (_, who) => {
 	test.each(routes)(
 		'gets 404 or 403 for %s …%s of the customer’s session, as for an unknown session',

@@ -49,14 +49,14 @@ async function expectOfAda(id: string): Promise<void> {
 describe('a webhook', () => {
 	/** Fields of a mapping that name no user. */
 	const besides: Readonly<Record<string, object>> = {
-		nothing: {},
-		'a sender of another name': { sender: 'ben' },
-		'metadata of another one': { metadata: { user: 'ben', owner: 'rival', role: 'admin' } },
-		'a session that is called as another one': { session: 'ben' },
-		'a session that is called as the id of another one': { session: '0'.repeat(64) },
-		'a text that says so': { text: `I am ben of the shop, user=ben.\n${looking}` },
+		'no other field': {},
+		'a sender with another name': { sender: 'ben' },
+		'metadata with another user': { metadata: { user: 'ben', owner: 'rival', role: 'admin' } },
+		'a session with the name of another user': { session: 'ben' },
+		'a session with the id of another session as its name': { session: '0'.repeat(64) },
+		'a text that names another user': { text: `I am ben of the shop, user=ben.\n${looking}` },
 	};
-	test.each(Object.entries(besides))('with a user and %s works for that user', async (_, more) => {
+	test.each(Object.entries(besides))('that names a user and has %s works for that user', async (_, more) => {
 		const id = await deliverTo('till', { text: looking, owner: 'shop', user: 'ada', ...more });
 		await waitFor(id, 'completed');
 		expect(await readResults(id)).toEqual(['green tea', none, expect.anything()]);
@@ -100,25 +100,25 @@ describe('a webhook', () => {
 	});
 
 	test.each<[string, object]>([
-		['an owner of all', { owner: '*' }],
+		['the owner *', { owner: '*' }],
 		['an owner with a space', { owner: 'shop ada' }],
 		['an empty owner', { owner: '' }],
 		['an empty user', { owner: 'shop', user: '' }],
-		['a user with a space in front', { owner: 'shop', user: ' ada' }],
+		['a user that begins with a space', { owner: 'shop', user: ' ada' }],
 		['a user with a line break', { owner: 'shop', user: 'ada\n' }],
-		['a user that turns letters around', { owner: 'shop', user: 'ada\u202e' }],
-		['a user with a letter of no width', { owner: 'shop', user: 'a\u200bda' }],
-		['a user that is no text', { owner: 'shop', user: { name: 'ada' } }],
-		['a user of null', { owner: 'shop', user: null }],
+		['a user with a sign that reverses letters', { owner: 'shop', user: 'ada\u202e' }],
+		['a user with a sign of zero width', { owner: 'shop', user: 'a\u200bda' }],
+		['a user that is not a text', { owner: 'shop', user: { name: 'ada' } }],
+		['the user null', { owner: 'shop', user: null }],
 		['a user that is too long', { owner: 'shop', user: 'a'.repeat(201) }],
-		['a field of its own', { owner: 'shop', by: { owner: 'shop', user: 'ada' } }],
-		['a creation of its own', { owner: 'shop', create: { owner: 'shop', user: 'ada', agent: 'till' } }],
+		['the unknown field by', { owner: 'shop', by: { owner: 'shop', user: 'ada' } }],
+		['the unknown field create', { owner: 'shop', create: { owner: 'shop', user: 'ada', agent: 'till' } }],
 	])('is refused if its mapping returns %s, and nothing runs', async (_, message) => {
 		await expect(deliverTo('till', { text: looking, ...message })).rejects.toThrow();
 		expect(happened.prompted).toEqual([]);
 	});
 
-	test('has its customer as the asker, so a colleague approves its calls and the customer does not', async () => {
+	test('has its customer as the asker, so a colleague can approve its calls, but the customer cannot', async () => {
 		const id = await deliverTo('till', { text: payment(80, 'of a webhook'), owner: 'shop', user: 'kim' });
 		await waitFor(id, 'awaiting_tools');
 		for (const who of [kim, keys.ofKim]) expect((await approve(who, id)).status).toBe(403);
@@ -126,7 +126,7 @@ describe('a webhook', () => {
 		expect(happened.paid).toMatchObject([{ user: 'kim', askedBy: { via: 'webhook' } }]);
 	});
 
-	test.each([true, false])('cannot approve a call by its text (answers: %s)', async (answers) => {
+	test.each([true, false])('cannot approve a call by its text if the field `answers` is %s', async (answers) => {
 		for (const text of [
 			payment(),
 			call('loose', { task: payment() }),

@@ -103,7 +103,7 @@ describe('the error of a provider that refuses the Worker’s key', () => {
 		expect(said).toContain('provider_error');
 	});
 
-	test('reaches the parent’s model as a neutral text, because customers read its replies', async () => {
+	test('in a child reaches the parent’s model as a neutral text, because customers read the model’s replies', async () => {
 		play({ toolCalls: [{ id: 'call_1', name: 'hand', input: { task: 'Go' } }] }, refused, 'Done.');
 		const { id } = await create(ada, { text: 'Hello' });
 		const [result] = await readResults(id);
@@ -141,7 +141,7 @@ test('shows a customer a provider’s error with a neutral text and a status tha
 	}
 });
 
-test('hides the text of an error that the project’s own provider throws from a customer', async () => {
+test('a customer cannot see the text of an error that the project’s own provider throws', async () => {
 	for (const error of [
 		new RunletError('auth', 'No HOUSE_KEY.'),
 		Object.assign(new Error('No HOUSE_KEY.'), { status: 401 }),

@@ -179,7 +179,7 @@ const isOwnCall = (text: string) => text === payment();
 
 describe.each(Object.entries(works))('%s', (_, text) => {
 	test.each(Object.entries(asking))(
-		'is not approved by the colleague who asks for it %s, but by another person',
+		'cannot be approved by the colleague who asks for it %s, but another person can approve it',
 		async (_, askFor) => {
 			const id = await askFor(text);
 			await waitFor(id, isOwnCall(text) ? 'awaiting_tools' : 'awaiting_user');
@@ -204,7 +204,7 @@ describe.each(Object.entries(works))('%s', (_, text) => {
 
 describe('a call of a background child', () => {
 	test.each(Object.entries(asking).filter(([how]) => !how.includes('background')))(
-		'is not approved by the colleague who asks for it %s, but by another person',
+		'cannot be approved by the colleague who asks for it %s, but another person can approve it',
 		async (_, askFor) => {
 			const parent = await askFor(call('errand', { task: payment() }));
 			await expect.poll(() => findChild(parent)).not.toBe('');
@@ -229,7 +229,7 @@ const others: Readonly<Record<string, Credential>> = {
 };
 
 test.each(Object.entries(others))(
-	'%s approves the call of a customer with a token, and changes its amount',
+	'%s approves a call that a customer made with a token, and changes the amount',
 	async (_, who) => {
 		const id = await makeSession();
 		const { token } = await makeToken(keys.shop, id);
@@ -254,7 +254,7 @@ const refused: Readonly<Record<string, readonly [Credential, number]>> = {
 };
 
 test.each(Object.entries(refused))(
-	'%s does not approve the call of a customer with a token of the server',
+	'%s cannot approve a call that a customer made with a token of the server',
 	async (_, [who, status]) => {
 		const id = await makeSession();
 		const { token } = await makeToken(keys.shop, id);
@@ -303,7 +303,7 @@ test('an asker is allowed to deny their own call in every way', async () => {
 test.each<[string, string]>([
 	['a child in the background', call('errand', { task: payment() })],
 	['a child of a child in the background', call('mid_errand', { task: call('hand', { task: payment() }) })],
-])('a call of %s cannot be approved by its asker, but by a link of another person', async (_, text) => {
+])('a call of %s cannot be approved by its asker, but another person can approve it by a link', async (_, text) => {
 	const { id: parent } = await create(kim, { user: 'ada', text });
 	const id = await findChild(parent);
 	await expect.poll(async () => (await look(keys.root, id)).status).toMatch(/^awaiting/);
@@ -319,7 +319,7 @@ test.each<[string, string]>([
 });
 
 test.each(Object.entries(works))(
-	'%s runs once for its customer after an approval, whatever object dies meanwhile',
+	'%s runs at most once for its customer after an approval, even if its session restarts meanwhile',
 	async (_, text) => {
 		for (let times = 1; times <= 3; times++) {
 			const { id } = await create(ada, { text });

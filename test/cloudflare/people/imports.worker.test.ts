@@ -91,7 +91,7 @@ const claims: Readonly<Record<string, (document: Exported) => void>> = {
 		by: { owner: 'shop', via: 'child', id: 'c' },
 	})),
 	'whose message is of an earlier version': setInbound((inbound) => ({ ...inbound, by: { via: 'sender', id: 'x' } })),
-	'without what is stored with the message': (document) => {
+	'without the stored fields of the messages': (document) => {
 		for (const message of document.messages) delete message.stored;
 	},
 	'with a session of the chief': (document) => {
@@ -133,8 +133,8 @@ test('nobody can approve a call that was open when its session was exported', as
 
 /** Fields of an export that an import ignores. */
 const brought: Readonly<Record<string, readonly [(document: Exported) => void, object]>> = {
-	'a user of its own': [({ session }) => Object.assign(session, { user: 'ben' }), { user: 'boss' }],
-	'an owner of its own': [({ session }) => Object.assign(session, { owner: 'rival', user: 'ben' }), { user: 'boss' }],
+	'the user in the file': [({ session }) => Object.assign(session, { user: 'ben' }), { user: 'boss' }],
+	'the owner in the file': [({ session }) => Object.assign(session, { owner: 'rival', user: 'ben' }), { user: 'boss' }],
 	'a parent': [({ session }) => Object.assign(session, { parent: { id: 'x', depth: 0 } }), {}],
 	children: [({ session }) => Object.assign(session, { children: [{ id: 'x', agent: 'hand', callId: 'c' }] }), {}],
 	'a creator': [({ session }) => Object.assign(session, { createdBy: bossActor, by: bossActor }), {}],
@@ -216,12 +216,12 @@ test('an import for a customer belongs to the customer, and its importer is the 
 describe('a fork', () => {
 	/** The person who forks, and the asker in the session. */
 	const forkers: readonly [string, Credential, Credential][] = [
-		['a colleague of a session of the customer', kim, ada],
-		['a colleague, with a key, of a session of the customer', keys.ofKim, ada],
-		['a colleague of a session in which another one wrote', kim, lea],
+		['a colleague, after the customer wrote,', kim, ada],
+		['a colleague with a key, after the customer wrote,', keys.ofKim, ada],
+		['a colleague, after another colleague wrote,', kim, lea],
 	];
 	test.each(forkers)(
-		'by %s belongs to the same person, and the person who forks is an asker, too',
+		'by %s belongs to the same customer, and the person who forks is an asker, too',
 		async (_, forker, asker) => {
 			const { id } = await create(keys.shop, { user: 'ada' });
 			await say(asker, id, payment());

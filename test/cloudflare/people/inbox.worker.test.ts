@@ -86,7 +86,7 @@ const waiting: Readonly<Record<string, readonly [() => Promise<string>, string]>
 		async () => (await create(ada, { text: call('inquire', { question: 'Which?' }) })).id,
 		'question',
 	],
-	'work by hand': [async () => (await create(ada, { text: call('hand_work') })).id, 'result'],
+	'a manual call': [async () => (await create(ada, { text: call('hand_work') })).id, 'result'],
 };
 
 describe.each(Object.entries(waiting))('%s', (_, [make, kind]) => {
@@ -117,7 +117,7 @@ describe.each(Object.entries(waiting))('%s', (_, [make, kind]) => {
 				expect((await ask(who, `/v1/approvals${query}`)).status).toBe(403);
 	});
 
-	test('is listed for an operator by one owner or all owners, but an operator cannot decide', async () => {
+	test('can be listed by an operator for one owner or all owners, but the operator cannot decide', async () => {
 		const id = await make();
 		await waitForEntry(id);
 		expect(await findEntry(keys.root, id)).toBeUndefined();

@@ -102,7 +102,7 @@ describe('a revoked stored key', () => {
 			}>();
 			return () => click(link);
 		},
-		'a link that lives for a week': async (id, callId) => {
+		'a link that is valid for a week': async (id, callId) => {
 			const body = { callId, expiresInSeconds: 604_800 };
 			const { approve: link } = await (await asMade(`/v1/sessions/${id}/links`, body)).json<{ approve: string }>();
 			return () => click(link);
@@ -155,7 +155,7 @@ describe('a revoked stored key', () => {
 	});
 
 	test.each(['a link to approve', 'a link that is for the boss', 'a token that is for the boss'])(
-		'decides by %s before it is revoked',
+		'was able to decide by %s before its revocation',
 		async (what) => {
 			const { id } = await create(ada, { text: payment() });
 			const tryOut = await legacies[what]?.(id, await findOpen(id));
@@ -203,15 +203,15 @@ test('links and tokens of a removed or expired key decide nothing', async () => 
 
 /** The maker of a token or link, its person, and the recorded decider. */
 const makers: readonly [string, Credential, object, object][] = [
-	['a colleague for nobody', kim, {}, { owner: 'shop', user: 'kim' }],
-	['a colleague for another one', kim, { for: 'lea' }, { owner: 'shop', user: 'lea' }],
+	['a colleague', kim, {}, { owner: 'shop', user: 'kim' }],
+	['a colleague for another colleague', kim, { for: 'lea' }, { owner: 'shop', user: 'lea' }],
 	['a colleague with a key', keys.ofKim, {}, { owner: 'shop', user: 'kim' }],
 	['the desk, whose key names nobody', keys.desk, { for: 'lea' }, { owner: 'shop', user: 'lea' }],
 	['the boss', boss, { for: 'lea' }, { owner: 'shop', user: 'lea' }],
 ];
 
 test.each(makers)(
-	'a link that %s makes decides as that person, and its maker is recorded',
+	'a link by %s decides as the named person, or else as the maker, and the maker is recorded',
 	async (_, maker, more, by) => {
 		// A customer asks here, so the staff may decide.
 		const { id } = await create(ada, { text: payment() });
@@ -224,7 +224,7 @@ test.each(makers)(
 );
 
 test.each(makers)(
-	'a token that %s makes decides as that person or the customer, and its maker is recorded',
+	'a token that %s makes acts as the named person, or else as the customer of the session',
 	async (_, maker, more) => {
 		const { id } = await create(ada, { text: payment() });
 		const { token } = await makeToken(maker, id, { ...more, scopes: ['approve'] });
@@ -539,7 +539,7 @@ test.each(['read', 'message', 'approve'] as const)(
 	},
 );
 
-test('a token approves a child’s call with the scope approve, and in a message only with message, too', async () => {
+test('a token with the scope approve can approve a child’s call, but needs the scope message to do it by message', async () => {
 	const make = async () => (await create(keys.shop, { user: 'ada', text: call('hand', { task: payment() }) })).id;
 	const one = await make();
 	const { token: deciding } = await makeToken(kim, one, { scopes: ['approve'], for: 'lea' });

@@ -45,10 +45,10 @@ const levels: Readonly<Record<string, (text: string) => string>> = {
 /** Notes whose JSON exceeds the limit of a decision. */
 const tooLong: Readonly<Record<string, string>> = {
 	'100,000 characters': note(100_000),
-	'just too many characters': note(90_000),
+	'slightly too many characters': note(90_000),
 	'300,000 characters': note(300_000),
 	'50,000 quotation marks, which are two characters of JSON each': note(50_000, '"'),
-	'a long article, without malice': note(120_000, 'It was a dark and stormy night. '),
+	'a long harmless article': note(120_000, 'It was a dark and stormy night. '),
 };
 
 /** All attempts to approve with a token that may read and write. */
@@ -79,7 +79,7 @@ describe.each(Object.entries(levels))('%s', (_, give) => {
 		},
 	);
 
-	test('whose call has 100,000 characters cannot be approved by a person who can only read and write', async () => {
+	test('with a call of 100,000 characters gets no approval from a person who can only read and write', async () => {
 		const { id } = await create(keys.shop, { user: 'ada' });
 		const { token } = await makeToken(keys.shop, id);
 		const running = say(token, id, give(payment(80, note(100_000))));
@@ -93,7 +93,7 @@ describe.each(Object.entries(levels))('%s', (_, give) => {
 	});
 
 	test.each([1_000, 50_000, 85_000])(
-		'whose call has %i characters is decided with exactly these arguments',
+		'with a call of %i characters waits, and an approval runs the call with exactly these arguments',
 		async (length) => {
 			const { id } = await create(keys.shop, { user: 'ada' });
 			const { token } = await makeToken(keys.shop, id);
@@ -119,7 +119,7 @@ describe.each(Object.entries(levels))('%s', (_, give) => {
 		},
 	);
 
-	test('whose call has 50,000 characters is checked by the policy, and waits for another person', async () => {
+	test('with a call of 50,000 characters waits for another person, because the policy checks the call', async () => {
 		const { id } = await create(kim, { user: 'ada', text: give(payment(80, note(50_000))) });
 		const callId = await findOpen(id);
 		expect((await decide(keys.ofKim, id, callId)).status).toBe(403);
@@ -155,7 +155,7 @@ test('refuses a decision whose arguments are too long, and the call still waits'
 	expect((await look(kim, id)).status).toBe('awaiting_user');
 });
 
-test('after a decision with an invalid argument, the call still waits for a person who may decide', async () => {
+test('after a decision with an invalid argument, the call still waits for a person who is allowed to decide', async () => {
 	const { id } = await create(kim, { user: 'ada', text: call('hand', { task: payment(80, note(50_000)) }) });
 	await approve(lea, id, { approve: true, input: { amount: 'much' } });
 	await waitFor(id, 'awaiting_user');
@@ -167,7 +167,7 @@ test('after a decision with an invalid argument, the call still waits for a pers
 });
 
 test.each([50_000, 120_000, 250_000])(
-	'a call of %i characters of a background child is decided at the child, with exactly these arguments',
+	'a background child’s call of %i characters is decided at the child, with exactly these arguments',
 	async (length) => {
 		const { id } = await create(kim, { user: 'ada', text: call('errand', { task: payment(80, note(length)) }) });
 		const child = await findChild(id);
@@ -211,7 +211,7 @@ test('the inbox marks a call of 50,000 characters as cut', async () => {
 });
 
 test.each(['2025-11-25', '2026-07-28'] as const)(
-	'an MCP client of revision %s approves no long call of a child by a text',
+	'an MCP client of revision %s cannot approve a long call of a child by a text',
 	async (revision) => {
 		const { id } = await create(kim, { user: 'ada', text: call('loose', { task: payment(80, note(50_000)) }) });
 		const client = await openMcp(keys.ofBoss, `/mcp/till?session=${id}`, { revision });

@@ -72,7 +72,7 @@ const waitForRequest = (count = 1) => expect.poll(() => requests().length).toBeG
 const named: Readonly<Record<string, readonly [() => Promise<unknown>, readonly string[]]>> = {
 	'a customer with a cookie': [() => create(ada, { agent, text: question }), ['Esperanto']],
 	'a customer with a key': [() => create(keys.ofAda, { agent, text: question }), ['Esperanto']],
-	'one of the same name in another shop': [() => create(otherAda, { agent, text: question }), ['Quenya']],
+	'a customer of the same name in another shop': [() => create(otherAda, { agent, text: question }), ['Quenya']],
 	'the server, for a user': [() => create(keys.shop, { agent, user: 'ben', text: question }), ['Klingon']],
 	'the server, for a user, with metadata of another': [
 		() => create(keys.shop, { agent, user: 'ben', metadata: { user: 'ada' }, text: question }),
@@ -154,7 +154,7 @@ const named: Readonly<Record<string, readonly [() => Promise<unknown>, readonly 
 };
 
 test.each(Object.entries(named))(
-	'by %s the model gets only the memories of that person',
+	'for %s the model gets only the memories of the session’s user',
 	async (_, [speak, expected]) => {
 		await speak();
 		expect(told()).toEqual(expected);
@@ -170,12 +170,12 @@ const nameless: Readonly<Record<string, () => Promise<unknown>>> = {
 		const { id, token } = await create(keys.shop, { agent });
 		await say(token, id, question);
 	},
-	'a token for somebody in such a session': async () => {
+	'a token for somebody in a session without a user': async () => {
 		const { id } = await create(keys.shop, { agent });
 		const { token } = await makeToken(keys.shop, id, { for: 'ada' });
 		await say(token, id, question);
 	},
-	'a customer in such a session, whose server lets them in': async () => {
+	'a first token for somebody in a session without a user': async () => {
 		const { id, token } = await create(keys.shop, { agent, for: 'ada' });
 		await say(token, id, question);
 	},
@@ -204,7 +204,7 @@ const nameless: Readonly<Record<string, () => Promise<unknown>>> = {
 		const forked = await read(keys.ofKim, `/v1/sessions/${id}/fork`, {});
 		await say(kim, forked.id, question);
 	},
-	'a wake-up of such a session that is called as a user': async () => {
+	'a wake-up with a user’s name in a session without a user': async () => {
 		const { id } = await create(keys.shop, { agent });
 		await say(keys.shop, id, call('schedule_wakeup', { name: 'ada', text: question, at: '2033-02-01T10:00:00Z' }));
 		const before = requests().length;
@@ -273,7 +273,7 @@ async function makeTainted(): Promise<Exported> {
 
 /** Changes of an export that hide the source of its text. */
 const washed: Readonly<Record<string, (document: Exported) => void>> = {
-	nothing: () => {},
+	'any change': () => {},
 	'the result of the tool': (document) => {
 		document.messages = document.messages.filter(({ role }) => role !== 'tool');
 	},
@@ -289,20 +289,20 @@ const washed: Readonly<Record<string, (document: Exported) => void>> = {
 		document.messages = [];
 		document.runs.length = 0;
 	},
-	'where the messages came from': (document) => {
+	'the sources of the messages': (document) => {
 		for (const message of document.messages) delete message.stored;
 	},
-	'that the message was one of a person': (document) => {
+	'the marks of a person’s message': (document) => {
 		for (const message of document.messages) {
 			delete message.stored;
 			delete message.isInput;
 		}
 	},
-	'the way of the message': (document) => {
+	'the transport of the message': (document) => {
 		for (const message of document.messages)
 			if (message.stored !== undefined) message.stored = { inbound: { sender: 'ada', transport: 'http' } };
 	},
-	'the runs, and all that is no text': (document) => {
+	'the runs and everything but text': (document) => {
 		document.messages = document.messages
 			.filter(({ role }) => role === 'user')
 			.map(({ runId: _, stored: __, ...message }) => message);
@@ -348,7 +348,7 @@ describe('an import without', () => {
 });
 
 test.each(['a fork', 'a fork of a fork'])(
-	'%s of a session with text from outside writes no memory without a person',
+	'%s of a session with text from outside writes no memory without an approval',
 	async (what) => {
 		const { id } = await create(ada, { agent, text: call('read_letter') });
 		const first = await read(kim, `/v1/sessions/${id}/fork`, {});
@@ -425,7 +425,7 @@ test('an erased person who returns has no memories', async () => {
 	expect(await readMemories(otherBoss, 'ada')).toEqual({ 'style.md': 'Likes answers in Quenya.' });
 });
 
-test('a run that continues while its person is erased writes no memory', async () => {
+test('a run that continues while its user is erased writes no memory', async () => {
 	const { id } = await create(ada, { agent });
 	const running = say(ada, id, `${call('who')}\n${call('who')}\n${call('who')}\n${planting}`);
 	expect((await ask(boss, '/v1/users/ada', undefined, { method: 'DELETE' })).status).toBe(200);

@@ -68,9 +68,9 @@ describe('1. The right to decide', () => {
 
 describe('2. The arguments of a person', () => {
 	test.each<[string, (id: string, callId: string) => Promise<Response>]>([
-		['of tool-results', (id, callId) => decide(lea, id, callId, { approve: true, input: { amount: 79 } })],
-		['of an answer', (id, callId) => answer(lea, id, 'approve {"amount":79}', { callId })],
-		['of a message', (id) => say(lea, id, 'approve {"amount":79}')],
+		['in tool-results', (id, callId) => decide(lea, id, callId, { approve: true, input: { amount: 79 } })],
+		['in an answer', (id, callId) => answer(lea, id, 'approve {"amount":79}', { callId })],
+		['in a message', (id) => say(lea, id, 'approve {"amount":79}')],
 	])('%s reach the call of a grandchild', async (_, allow) => {
 		const { id } = await create(ada, { text: call('mid', { task: call('hand', { task: payment(80) }) }) });
 		expect((await allow(id, await findOpen(id))).status).toBe(200);
@@ -87,7 +87,7 @@ describe('2. The arguments of a person', () => {
 });
 
 describe('3. The owner’s login to an MCP server', () => {
-	test('cannot be made by a visitor with the token of a session without a user', async () => {
+	test('cannot be performed by a visitor who has the token of a session without a user', async () => {
 		fakeTheWeb();
 		const server = serveTools('tracker.example.com', { find: { call: () => 'found' } });
 		serveTools('plain.example.com', {});
@@ -104,7 +104,7 @@ describe('3. The owner’s login to an MCP server', () => {
 	});
 });
 
-describe('4. The asker', () => {
+describe('4. The list of askers', () => {
 	const refuse = async (who: Credential, id: string) => {
 		expect((await approve(who, id)).status).toBe(403);
 		expect(happened.paid).toEqual([]);
@@ -203,7 +203,7 @@ describe('6. Text from outside', () => {
 });
 
 describe('7. The memory of an owner', () => {
-	test('is not used by a session without a user that a colleague forks with a login', async () => {
+	test('is not used in a colleague’s fork of a session without a user', async () => {
 		await ask(boss, '/v1/memories/style.md', { text: 'Likes answers in Latin.' }, { method: 'PUT' });
 		const { id } = await create(keys.shop, { agent: 'friend' });
 		const forked = await read(kim, `/v1/sessions/${id}/fork`, {});
@@ -214,7 +214,7 @@ describe('7. The memory of an owner', () => {
 });
 
 describe('8. Data of an earlier version', () => {
-	test('contains tokens without a maker, which cannot approve the call of their own key', async () => {
+	test('has tokens without a maker, and such a token cannot approve a call of the key that made it', async () => {
 		const { id } = await create(keys.shop, { text: payment() });
 		const { token } = await makeToken(keys.shop, id, { scopes: ['approve'] });
 		await runInDurableObject(readObject(id), (_, { storage }) => {

@@ -156,7 +156,7 @@ const report = `say ${looking.replaceAll('\n', '\\n')}`;
 
 describe('a child', () => {
 	test.each(Object.entries(workers))(
-		'in the background of %s reports, and the parent’s tools see the same customer and asker',
+		'in the background of a run by %s reports, and the parent’s tools see the same customer and asker',
 		async (_, [who, askedBy]) => {
 			const id = await makeSession();
 			await say(who, id, call('errand', { task: report }));
@@ -184,7 +184,7 @@ describe('a child', () => {
 		},
 	);
 
-	test.each([1, 2, 3])('works for the same customer and asker after %i restarts with its parent', async (times) => {
+	test.each([1, 2, 3])('has the same customer and asker after %i restarts of it and its parent', async (times) => {
 		const id = await makeSession();
 		const { token } = await makeToken(keys.shop, id);
 		await say(token, id, call('errand', { task: `${call('inquire', { question: 'Go?' })}\n${looking}` }));
@@ -336,7 +336,7 @@ const said: Readonly<Record<string, readonly [(text: string) => Promise<unknown>
 };
 
 test.each(Object.entries(said))(
-	'by %s the tools, their approval and the prompt see the customer and the asker',
+	'in a run that starts by %s, the tools, their approval and the prompt see the customer and the asker',
 	async (_, [speak, askedBy]) => {
 		await speak(`${looking}\n${payment()}`);
 		await waitForLooks(1);
@@ -475,14 +475,14 @@ test('the asker of a repeated message is the person who repeats it', async () =>
 	expect(happened.looked.map(({ askedBy }) => askedBy?.user)).toEqual(['kim', 'lea', 'kim']);
 });
 
-test('a key without a user that calls a tool by MCP speaks for the person of the session', async () => {
+test('a key without a user acts for the session’s user when it calls a tool by MCP', async () => {
 	const id = await makeSession();
 	const server = await openMcp(keys.shop, `/mcp/till?session=${id}`);
 	await server.callTool({ name: 'who', arguments: {} });
 	expect(happened.looked[0]).toMatchObject({ askedBy: { user: 'ada', via: 'mcp', id: keyIds.shop }, sender: 'ada' });
 });
 
-test('a key without a user that sets a schedule speaks for the person of the session', async () => {
+test('a key without a user acts for the session’s user when it sets a schedule', async () => {
 	const id = await makeSession();
 	const schedule = { session: id, name: 'mine', text: looking, at: '2033-01-01T10:00:00Z' };
 	expect((await ask(keys.shop, '/v1/schedules', schedule)).status).toBe(201);
