@@ -71,7 +71,7 @@ test('GET /v1/approvals lists calls that wait for an approval, an answer or a re
 	expect(await listOf(patient, '&agent=patient&kind=approval')).toHaveLength(1);
 });
 
-test('a call leaves the list when it is answered, cancelled or deleted', async () => {
+test('a call leaves the list when it is answered, or when its session is cancelled or deleted', async () => {
 	const id = await begin([call('a', 'by_hand'), call('b', 'by_hand')]);
 	await expect.poll(() => callIds(id)).toEqual(['a', 'b']);
 	await submit(id, [{ id: 'a', output: 1 }]);
@@ -91,7 +91,7 @@ test.each([
 	['begins', [call('a', 'by_hand')], [], ['a']],
 	['is answered in part', [call('a', 'by_hand'), call('b', 'by_hand')], [{ id: 'a', output: 1 }], ['b']],
 ])(
-	'a wait that %s while the directory is down is listed later, also over a death of the object',
+	'a wait that %s while the directory is down is listed later, even if the session’s object crashes',
 	async (_, calls, answers, left) => {
 		vi.spyOn(console, 'warn').mockImplementation(() => {});
 		const id = await createSession();

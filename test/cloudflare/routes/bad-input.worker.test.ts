@@ -121,7 +121,7 @@ test.each(['{}', '[]', '{"foo":1}'])('an import of %s names the missing fields',
 	await refused(cut, 400, 'invalid_request', /^runs: missing\. It is a list/);
 });
 
-test('a part without its content is refused with the missing field', async () => {
+test('the error for a part without its content names the missing field', async () => {
 	const says = async (part: object, words: RegExp) => {
 		for (const [path, more] of [
 			['/v1/sessions', { agent: 'scripted' }],

@@ -72,7 +72,7 @@ describe('an answer', () => {
 		});
 	});
 
-	test('has the same text as a stream, with the usage in a last chunk without choices', async () => {
+	test('has the same text if it is streamed, and its usage is in a last chunk without choices', async () => {
 		const turns = [
 			{ text: 'Let me see.', toolCalls: [{ id: 'e', name: 'echo', input: { text: 'x' } }], usage },
 			{ text: 'It is x.', usage },
@@ -307,7 +307,7 @@ describe("the client's tools", () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('must be called in the first turn if tool_choice names one', async () => {
+	test('can be forced by tool_choice, but only in the first turn', async () => {
 		const { requests } = play(callsWeather, 'It rains.');
 		const tool_choice = { type: 'function' as const, function: { name: 'weather' } };
 		const messages: ChatCompletionMessageParam[] = ask('Weather?');
@@ -329,12 +329,12 @@ describe("the client's tools", () => {
 	});
 });
 
-describe('a run that waits for another answer than the client’s', () => {
+describe('a run that waits for somebody other than the client', () => {
 	test.each([
 		['an approval', { id: 'p', name: 'pay', input: { amount: 3 } }, 'pay'],
-		['a tool of somebody else', { id: 'b', name: 'by_hand', input: {} }, 'by_hand'],
+		['the result of a manual tool', { id: 'b', name: 'by_hand', input: {} }, 'by_hand'],
 	])(
-		'for %s says so with a status that no client tries again, and its session can be answered',
+		'returns a status that no client retries if it waits for %s, and can be answered in its session',
 		async (_, call, name) => {
 			const { requests } = play({ toolCalls: [call] }, 'Paid.');
 			const error = await thrown(completions.create({ model, messages: ask('Go') }).asResponse());
@@ -522,19 +522,19 @@ describe('a failure', () => {
 		expect(error).toMatchObject({ code: 'provider_error', type: 'server_error' });
 	});
 
-	test("of a budget is the error insufficient_quota, with a status that the client does not retry", async () => {
+	test("due to a spent budget is the error insufficient_quota, with a status that the client does not retry", async () => {
 		play('a');
 		const error = await thrown(completions.create({ model: 'thrifty', messages: ask('x'.repeat(40_000)) }));
 		expect(error).toMatchObject({ status: 402, type: 'insufficient_quota', code: 'budget_exceeded' });
 	});
 
-	test('of a conversation that is too long has the code context_length_exceeded', async () => {
+	test('due to a conversation that is too long has the code context_length_exceeded', async () => {
 		play('a');
 		const error = await thrown(completions.create({ model: 'full-fail', messages: ask('x'.repeat(40_000)) }));
 		expect(error).toMatchObject({ status: 400, code: 'context_length_exceeded' });
 	});
 
-	test('of an unknown model lists the known models', async () => {
+	test('due to an unknown model lists the known models', async () => {
 		const error = await thrown(completions.create({ model: 'gpt-5', messages: ask('Hi') }));
 		expect(error).toBeInstanceOf(NotFoundError);
 		expect(error).toMatchObject({
@@ -569,13 +569,13 @@ describe('an invalid request', () => {
 	const tool = (more: object) => ({ tools: [weather, { type: 'function', function: { name: 'b', ...more } }] });
 	const cases: readonly [name: string, body: object, param: string][] = [
 		['no messages', { messages: [] }, 'messages'],
-		['messages that are no list', { messages: 'Hi' }, 'messages'],
+		['messages that are not a list', { messages: 'Hi' }, 'messages'],
 		['an unknown role', { messages: [{ role: 'critic', content: 'x' }] }, 'messages[0].role'],
 		['no content', { messages: [{ role: 'user' }] }, 'messages[0].content'],
 		['an empty message', { messages: ask('  ') }, 'messages[0].content'],
 		['an unknown part', part({ type: 'movie' }), 'messages[0].content[0].type'],
 		[
-			'an image that is no URL',
+			'an image with the URL of a local file',
 			part({ type: 'image_url', image_url: { url: 'file:///etc/passwd' } }),
 			'messages[0].content[0].image_url.url',
 		],
@@ -590,17 +590,17 @@ describe('an invalid request', () => {
 			'messages[0].content[0].image_url.url',
 		],
 		[
-			'data that is no image',
+			'a data URL that is not an image',
 			part({ type: 'image_url', image_url: { url: 'data:text/html;base64,aGVs' } }),
 			'messages[0].content[0].image_url.url',
 		],
 		[
-			'sound that is no base64',
+			'audio that is not base64',
 			part({ type: 'input_audio', input_audio: { data: '?', format: 'wav' } }),
 			'messages[0].content[0].input_audio.data',
 		],
 		[
-			'a file that is kept elsewhere',
+			'a file that is given by its id',
 			part({ type: 'file', file: { file_id: 'file-1' } }),
 			'messages[0].content[0].file.file_data',
 		],
@@ -611,7 +611,7 @@ describe('an invalid request', () => {
 			'messages[1].tool_calls[0].function.name',
 		],
 		[
-			'a reading of a skill',
+			'a call of read_skill',
 			{ messages: [...ask('Hi'), call('read_skill'), result] },
 			'messages[1].tool_calls[0].function.name',
 		],
@@ -629,7 +629,7 @@ describe('an invalid request', () => {
 			'messages[1].tool_calls[1].id',
 		],
 		[
-			'two calls of one id',
+			'two calls with the same id',
 			{
 				messages: [
 					...ask('Hi'),
@@ -644,44 +644,44 @@ describe('an invalid request', () => {
 			{ messages: [...ask('Hi'), { role: 'assistant', function_call: { name: 'x', arguments: '' } }, ...ask('Hi')] },
 			'messages[1].function_call',
 		],
-		['a tool with a name of the agent', tool({ name: 'echo' }), 'tools[1].function.name'],
-		['a tool with a name of what reads skills', tool({ name: 'read_skill' }), 'tools[1].function.name'],
-		['two tools of one name', tool({ name: 'weather' }), 'tools[1].function.name'],
-		['a tool with a name that is none', tool({ name: 'a b' }), 'tools[1].function.name'],
+		['a tool with the name of an agent’s tool', tool({ name: 'echo' }), 'tools[1].function.name'],
+		['a tool with the name read_skill', tool({ name: 'read_skill' }), 'tools[1].function.name'],
+		['two tools with the same name', tool({ name: 'weather' }), 'tools[1].function.name'],
+		['a tool with an invalid name', tool({ name: 'a b' }), 'tools[1].function.name'],
 		['a tool of another kind', { tools: [{ type: 'custom', custom: { name: 'a' } }] }, 'tools[0].type'],
-		['a schema that is no object', tool({ parameters: { type: 'string' } }), 'tools[1].function.parameters'],
+		['a schema of another type than object', tool({ parameters: { type: 'string' } }), 'tools[1].function.parameters'],
 		[
-			'a schema that refers to nothing',
+			'a schema with a broken reference',
 			tool({ parameters: { type: 'object', $ref: '#/$defs/none' } }),
 			'tools[1].function.parameters',
 		],
-		['a schema that goes in a circle', tool({ parameters: { $ref: '#' } }), 'tools[1].function.parameters'],
-		['a forced tool of none', { tool_choice: 'required' }, 'tool_choice'],
+		['a schema that refers to itself', tool({ parameters: { $ref: '#' } }), 'tools[1].function.parameters'],
+		['a required call without tools', { tool_choice: 'required' }, 'tool_choice'],
 		[
-			'a tool that is not there',
+			'a tool_choice of an unknown tool',
 			{ tool_choice: { type: 'function', function: { name: 'weather' } } },
 			'tool_choice.function.name',
 		],
 		['several answers', { n: 2 }, 'n'],
 		['an answer in XML', { response_format: { type: 'xml' } }, 'response_format.type'],
-		['a schema that is none', { response_format: { type: 'json_schema' } }, 'response_format.json_schema'],
+		['a missing response schema', { response_format: { type: 'json_schema' } }, 'response_format.json_schema'],
 		[
-			'a schema of an answer that refers to nothing',
+			'a response schema with a broken reference',
 			{ response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { $ref: '#/$defs/none' } } } },
 			'response_format.json_schema.schema',
 		],
-		['JSON that is cut', { response_format: { type: 'json_object' }, stop: '}' }, 'stop'],
-		['probabilities', { logprobs: true }, 'logprobs'],
+		['a stop sequence for a JSON answer', { response_format: { type: 'json_object' }, stop: '}' }, 'stop'],
+		['log probabilities', { logprobs: true }, 'logprobs'],
 		[
-			'an answer in sound',
+			'an answer as audio',
 			{ modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' } },
 			'modalities[1]',
 		],
-		['too many places to stop', { stop: ['a', 'b', 'c', 'd', 'e'] }, 'stop'],
-		['nothing to stop at', { stop: '' }, 'stop'],
+		['too many stop sequences', { stop: ['a', 'b', 'c', 'd', 'e'] }, 'stop'],
+		['an empty stop sequence', { stop: '' }, 'stop'],
 		['old functions', { functions: [{ name: 'x' }] }, 'functions'],
-		['a search that the agent has not', { web_search_options: {} }, 'web_search_options'],
-		['no tokens', { max_tokens: 0 }, 'max_tokens'],
+		['a web search that the agent lacks', { web_search_options: {} }, 'web_search_options'],
+		['a limit of 0 tokens', { max_tokens: 0 }, 'max_tokens'],
 		['too many messages', { messages: Array(10_001).fill({ role: 'user', content: 'x' }) }, 'messages'],
 	];
 	test.each(cases)('with %s is refused with the name of the field', async (_, body, param) => {
@@ -726,7 +726,7 @@ describe('an invalid request', () => {
 		expect(await thrown(inSession('x'.repeat(201), ask('Hi')))).toBeInstanceOf(BadRequestError);
 	});
 
-	test('is still answered with 10,000 messages', async () => {
+	test('does not mean a long request: 9,999 messages are accepted', async () => {
 		const { requests } = play('Long.');
 		const long = Array.from({ length: 4_999 }, () => [
 			...ask('x'),
@@ -737,7 +737,7 @@ describe('an invalid request', () => {
 		expect(requests[0]?.messages).toHaveLength(9_999);
 	});
 
-	test('with deeply nested, odd or large messages never causes an internal error', async () => {
+	test('does not mean a request with odd or very long texts, which are accepted', async () => {
 		const odd = ['\ud800', '\u0000', '__proto__', 'x'.repeat(500_000)];
 		for (const text of odd) {
 			play('Fine.');

@@ -7,7 +7,7 @@ import { createKeys } from '../../credentials.ts';
 const { DAY_BUDGET_TOKENS: _, ...bindings } = { DAY_BUDGET_TOKENS: undefined, ...env };
 const readBudget = (variables: object) => readConfig({ ...bindings, ...variables }).findDayBudget('somebody');
 
-test('the daily budget is the default if no variable is set, and has no cap with the value none', () => {
+test('the daily budget has a default value, and the value `none` removes its cap', () => {
 	expect(readBudget({})).toEqual({ tokens: 20_000_000 });
 	expect(readBudget({ DAY_BUDGET_TOKENS: 'none' })).toEqual({});
 	expect(readBudget({ DAY_BUDGET_TOKENS: ' 2000000 ' })).toEqual({ tokens: 2_000_000 });

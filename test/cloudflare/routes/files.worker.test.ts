@@ -213,7 +213,7 @@ describe('files over HTTP', () => {
 		expect((await get(id, 'photo.png')).headers.get('content-type')).toBe('image/png');
 	});
 
-	test('a download has the name of the file, with any letters', async () => {
+	test('a download has the name of the file, even with special characters', async () => {
 		const id = await createSession();
 		await put(id, encodeURIComponent('Ünï "x" (1)\u20ac.txt'), 'x');
 		expect((await get(id, encodeURIComponent('Ünï "x" (1)\u20ac.txt'))).headers.get('content-disposition')).toBe(

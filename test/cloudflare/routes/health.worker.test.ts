@@ -40,7 +40,7 @@ test('names every invalid variable with its remedy', async () => {
 	for (const { message } of problems) expect(message).toMatch(/such as|Set it/);
 });
 
-test('names an unknown model of a variable or of an agent', async () => {
+test('names an unknown model in a variable or in an agent', async () => {
 	const worker = app(
 		{ name: 'plain', description: 'On MODEL.' },
 		{ name: 'own', description: 'On its own.', model: 'gtp-4', models: ['demo', 'gtp-5'], fallbacks: ['gtp-6'] },
@@ -197,7 +197,7 @@ describe('names an unmet requirement of an agent with its remedy:', () => {
 		]);
 	});
 
-	test('a function providers that throws an error', async () => {
+	test('a working function `providers`', async () => {
 		const providers = () => {
 			throw new Error('no key');
 		};

@@ -33,10 +33,10 @@ describe('a schema of a client', () => {
 	});
 
 	test.each<[string, unknown]>([
-		['a pattern that is none', of({ pattern: '(' })],
+		['an invalid pattern', of({ pattern: '(' })],
 		['a back reference', of({ pattern: '(a+)\\1' })],
 		['a pattern that is repeated too often', of({ pattern: '(a{1000}){1000}' })],
-		['a name pattern that is none', { type: 'object', patternProperties: { '(': {} } }],
+		['an invalid name pattern', { type: 'object', patternProperties: { '(': {} } }],
 		[
 			'very long patterns',
 			of({ anyOf: Array.from({ length: 10 }, (_, index) => ({ pattern: `${index}`.repeat(1_000) })) }),
@@ -63,8 +63,8 @@ describe('a schema of a client', () => {
 		['very many schemas', { type: 'object', properties: many(3_000, () => ({})) }],
 		['very long texts', of({ description: 'x'.repeat(200_000) })],
 		['a very long enum', of({ enum: Array.from({ length: 50_000 }, (_, index) => index) })],
-		['no form of a schema', of({ type: 'text' })],
-		['a list for an object', of({ properties: [] })],
+		['an unknown type', of({ type: 'text' })],
+		['a list instead of an object', of({ properties: [] })],
 	])('with %s is refused with the name of the field', async (_, parameters) => {
 		const { status, body } = await ask(parameters);
 		expect(status).toBe(400);
@@ -93,7 +93,7 @@ describe('a schema of a client', () => {
 			),
 		],
 		[
-			'of a person’s e-mail address, as Zod has it',
+			'with Zod’s pattern of an e-mail address',
 			of({
 				type: 'string',
 				format: 'email',

@@ -130,7 +130,7 @@ describe('a request that is repeated with its Idempotency-Key', () => {
 		expect(elsewhere.status).toBe(409);
 	});
 
-	test.each(['', ' ', 'a b', 'x'.repeat(256), 'ü'])('refuses the key %j', async (value) => {
+	test.each(['', ' ', 'a b', 'x'.repeat(256), 'ü'])('is refused if the key is %j', async (value) => {
 		const id = await createSession();
 		const response = await request(`/v1/sessions/${id}/messages`, { text: 'go' }, { 'idempotency-key': value });
 		expect(response.status).toBe(400);

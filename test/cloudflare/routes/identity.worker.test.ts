@@ -42,7 +42,7 @@ const ask = (credential: string | undefined, path: string, method = 'GET', body?
 const create = async (key: string) =>
 	(await ask(key, '/v1/sessions', 'POST', { agent: 'scripted' })).json<{ id: string; token: string }>();
 
-test('without a valid credential only the health check answers', async () => {
+test('a request for sessions needs a valid credential, and the health check needs none', async () => {
 	const wrong = [undefined, 'x', 'rl_x', makeKey().key, `${keys.alice.slice(0, -2)}aa`, keys.alice.toUpperCase()];
 	for (const credential of wrong) {
 		const response = await ask(credential, '/v1/sessions');
@@ -54,7 +54,7 @@ test('without a valid credential only the health check answers', async () => {
 });
 
 test.each(['x-api-key', 'api-key', 'X-API-Key'])(
-	'a key, or a token, may come alone as %s, on every route',
+	'a key or a token can be sent in the header %s alone, on every route',
 	async (name) => {
 		const { id, token } = await create(keys.alice);
 		for (const path of ['/v1/sessions', '/v1/agents', '/v1/models', `/v1/sessions/${id}`]) {

@@ -32,7 +32,7 @@ const bindingsWith = (expiresAt: string) => {
 	return { ...known, API_KEYS: JSON.stringify([{ ...first, budget: { tokens: 5 }, expiresAt }, ...rest]) };
 };
 
-test('both keys open the same sessions until the old key expires, which is then refused with the reason', async () => {
+test('the old and the new key open the same sessions until the old key expires and is refused with the reason', async () => {
 	const made = await ask(at(hour), keys.old, '/v1/sessions', { method: 'POST', body: '{"agent":"scripted"}' });
 	const { id, token } = await made.json<{ id: string; token: string }>();
 	for (const credential of [keys.old, keys.next, token])
@@ -44,7 +44,7 @@ test('both keys open the same sessions until the old key expires, which is then 
 	expect(error).toMatchObject({ code: 'auth', message: expect.stringMatching(/this key ended on 20.*Use that one/) });
 });
 
-test('only the holder of a key learns that it expired', async () => {
+test('only the holder of a key learns that the key expired', async () => {
 	const [, id] = keys.old.split('_');
 	const guess = await ask(at(-1_000), `rl_${id}_${'A'.repeat(43)}`);
 	expect(await guess.text()).toContain('not known, or was revoked');

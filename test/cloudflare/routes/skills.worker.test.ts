@@ -216,14 +216,14 @@ test('the next run reads the newest text of a skill', async () => {
 	expect(await readBy()).toBe('Be brief.');
 });
 
-test('keeps the files of npm run skills when the text is put', async () => {
+test('a new text of a skill keeps the skill’s other files, which npm run skills published', async () => {
 	await publishFolder([await prepareSkill('tone', markdown('tone'), { files: { 'references/x.md': 'X' } })]);
 	const { etag } = await read('tone');
 	expect((await put('tone', markdown('tone', 'New'), { 'if-match': `"${etag}"` })).status).toBe(200);
 	expect(await read('tone')).toMatchObject({ body: 'New', files: { 'references/x.md': 'X' } });
 });
 
-test('npm run skills continues from the published texts, and removes old texts', async () => {
+test('npm run skills recognizes texts that were published over HTTP, and removes old texts', async () => {
 	const same = await prepareSkill('a', markdown('a'));
 	const etag = readTag(await put('a', markdown('a', 'Old')));
 	await put('b');

@@ -123,7 +123,7 @@ describe('a stored key', () => {
 		expect((await revoke(id)).status).toBe(404);
 	});
 
-	test('that is revoked revokes its tokens, and the owner’s budget if it was the last key', async () => {
+	test('that is revoked makes its tokens invalid, and ends the owner’s budget if it was the last key', async () => {
 		const { key, id } = await make({ owner: 'token-maker', budget: { tokens: 500 } });
 		const created = await ask(key, 'sessions', post({ agent: 'scripted' }));
 		const { id: session, token } = await created.json<{ id: string; token: string }>();
