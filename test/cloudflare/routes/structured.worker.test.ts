@@ -93,7 +93,7 @@ describe('response_format', () => {
 		});
 	});
 
-	test('gives the finish reason length for an answer that max_tokens cuts off', async () => {
+	test('gives finish_reason `length` for an answer that max_tokens cuts off', async () => {
 		play({ text: '{"ci', stopReason: 'max_tokens' });
 		const { choices } = await completions.create({ model, messages, response_format });
 		expect(choices[0]).toMatchObject({ finish_reason: 'length', message: { content: '{"ci' } });
@@ -135,7 +135,7 @@ describe('tool_choice: required', () => {
 
 	const forced = [
 		['required', 'required' as const, [tool('a'), tool('b')]],
-		['one that is named', { type: 'function' as const, function: { name: 'a' } }, [tool('a'), tool('b')]],
+		['a named tool', { type: 'function' as const, function: { name: 'a' } }, [tool('a'), tool('b')]],
 	] as const;
 	test.each(forced)('asks the model once more if its answer has no tool call: %s', async (_, tool_choice, tools) => {
 		const { requests } = play('It may rain.', calls('a'));
@@ -152,7 +152,7 @@ describe('tool_choice: required', () => {
 		});
 	});
 
-	test('gives an error that no client retries after two answers without a tool call', async () => {
+	test('gives a non-retryable error after two answers without a tool call', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.', 'Four.');
 		const about = { model, messages, tools: [tool('a'), tool('b')], tool_choice: 'required' as const };
 		const refused = { code: 'invalid_output', message: expect.stringContaining('had to call one of a, b') };
@@ -181,7 +181,7 @@ describe('tool_choice: required', () => {
 		expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(expect.arrayContaining(['a', 'b', 'echo']));
 	});
 
-	test('does not apply to the repeated request for valid JSON after the call', async () => {
+	test('does not apply to a second request for valid JSON after the call’s result', async () => {
 		const { requests } = play('no JSON', good);
 		const call = { id: 'c', type: 'function' as const, function: { name: 'a', arguments: '{}' } };
 		const answered: ChatCompletionMessageParam[] = [

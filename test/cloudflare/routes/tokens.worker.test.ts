@@ -89,7 +89,7 @@ describe('the scopes of a token', () => {
 			}
 	});
 
-	test('message and approve are both needed for a request with a result and a decision', async () => {
+	test('`message` and `approve` are both needed for a request with a result and a decision', async () => {
 		const { id } = await create();
 		const both = [
 			{ id: 'a', approve: true },
@@ -101,7 +101,7 @@ describe('the scopes of a token', () => {
 		}
 	});
 
-	test('are read and message by default, without approve', async () => {
+	test('are `read` and `message` by default, without `approve`', async () => {
 		const { id, token, tokenScopes } = await create();
 		expect(tokenScopes).toEqual(['read', 'message']);
 		const paid = play({ toolCalls: [{ id: 'a', name: 'pay', input: { amount: 5 } }] }, 'Paid.');
@@ -128,7 +128,7 @@ describe('the scopes of a token', () => {
 	});
 
 	test.each([[[]], [['admin']], [['read', 'run']], ['read'], [['read', 'read', 'read', 'read']]])(
-		'are not %j',
+		'cannot be %j',
 		async (scopes) => {
 			const { id } = await create();
 			expect((await ask(keys.alice, `/v1/sessions/${id}/token`, { scopes })).status).toBe(400);
@@ -150,7 +150,7 @@ describe('a revoked token', () => {
 		expect((await revoke(id, 'x')).status).toBe(404);
 	});
 
-	test('was revoked by its owner, because tokens and other owners cannot revoke tokens', async () => {
+	test('can only have been revoked by its owner, not with a token or by another owner', async () => {
 		const { id, token, tokenId } = await create();
 		const other = await makeToken(id, { scopes: ['read', 'message', 'approve'] });
 		expect((await revoke(id, tokenId, token)).status).toBe(403);

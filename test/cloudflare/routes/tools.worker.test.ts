@@ -108,10 +108,10 @@ describe('a definition', () => {
 
 	test.each<[what: string, body: object, field: string, message: RegExp]>([
 		['no description', { ...simple, description: undefined }, 'description', /missing/],
-		['a field that there is not', { ...simple, headres: {} }, 'headres', /Did you mean headers/],
-		['another method', { ...simple, method: 'TRACE' }, 'method', /GET, POST/],
-		['http', { ...simple, url: 'http://weather.example.com/' }, 'url', /not https/],
-		['an address', { ...simple, url: 'https://10.0.0.1/' }, 'url', /IP address/],
+		['an unknown field', { ...simple, headres: {} }, 'headres', /Did you mean headers/],
+		['an unsupported method', { ...simple, method: 'TRACE' }, 'method', /GET, POST/],
+		['an http URL', { ...simple, url: 'http://weather.example.com/' }, 'url', /not https/],
+		['an IP address in the URL', { ...simple, url: 'https://10.0.0.1/' }, 'url', /IP address/],
 		['a private name', { ...simple, url: 'https://db.internal/' }, 'url', /private network/],
 		['a password in the URL', { ...simple, url: 'https://a:b@weather.example.com/' }, 'url', /password/],
 		[
@@ -128,12 +128,12 @@ describe('a definition', () => {
 		],
 		['a whole URL that the model chooses', { ...simple, url: '{city}' }, 'url', /path and in the query/],
 		[
-			'a field that the schema has not',
+			'a field in the URL that the schema does not have',
 			{ ...simple, url: 'https://example.com/{town}' },
 			'url',
 			/\{town\}.*It has: city/,
 		],
-		['a brace that is open', { ...simple, url: 'https://example.com/{city' }, 'url', /brace/],
+		['an unclosed brace in the URL', { ...simple, url: 'https://example.com/{city' }, 'url', /brace/],
 		['a fragment', { ...simple, url: 'https://example.com/#{city}' }, 'url', /fragment/],
 		['.. in the path', { ...simple, url: 'https://example.com/a/../{city}' }, 'url', /\.\./],
 		[
@@ -143,13 +143,13 @@ describe('a definition', () => {
 			/headers only/,
 		],
 		[
-			'a secret that there is not',
+			'a reference to an unknown secret',
 			{ ...simple, headers: { authorization: `Bearer \${KEY}` } },
 			'headers.authorization',
 			/\$\{KEY\} is no secret/,
 		],
 		[
-			'a secret that is not closed',
+			'an unclosed reference to a secret',
 			{ ...simple, headers: { authorization: `Bearer \${KEY` } },
 			'headers.authorization',
 			/not closed/,
@@ -170,36 +170,36 @@ describe('a definition', () => {
 			/redirect/,
 		],
 		[
-			'a key in the open',
+			'an API key in a header instead of a secret',
 			{ ...simple, headers: { authorization: `Bearer sk-${'a1'.repeat(20)}` } },
 			'headers',
 			/Put it into secrets/,
 		],
 		[
-			'a secret in another field, too',
+			'the value of a secret in another field',
 			{ ...simple, description: `Use ${token}.`, secrets: { KEY: token } },
 			'description',
 			/value of the secret KEY/,
 		],
 		[
-			'a secret that is no text',
+			'a secret that is not a string',
 			{ ...simple, secrets: { KEY: 123456789 } },
 			'secrets.KEY',
 			/^secrets\.KEY: must be a text$/,
 		],
 		['a secret that is too short', { ...simple, secrets: { KEY: 'abc' } }, 'secrets.KEY', /4 to 4,096/],
 		['a secret with a line end', { ...simple, secrets: { KEY: 'abcd\nefgh' } }, 'secrets.KEY', /visible ASCII/],
-		['too long a time', { ...simple, timeoutMs: 120_001 }, 'timeoutMs', /120000/],
-		['too large an answer', { ...simple, maxResponseBytes: 1_000_001 }, 'maxResponseBytes', /1000000/],
-		['a schema of a text', { ...simple, inputSchema: { type: 'string' } }, 'inputSchema', /of an object/],
+		['a timeout that is too long', { ...simple, timeoutMs: 120_001 }, 'timeoutMs', /120000/],
+		['a maxResponseBytes that is too large', { ...simple, maxResponseBytes: 1_000_001 }, 'maxResponseBytes', /1000000/],
+		['a schema of a string', { ...simple, inputSchema: { type: 'string' } }, 'inputSchema', /of an object/],
 		[
-			'a schema that is none',
+			'an invalid schema',
 			{ ...simple, inputSchema: { type: 'object', properties: { city: { type: 'town' } } } },
 			'inputSchema',
 			/properties\.city\.type/,
 		],
 		[
-			'a $ref to elsewhere',
+			'a $ref that leads out of the schema',
 			{ ...simple, inputSchema: schema({ city: { $ref: 'https://example.com/city' } }) },
 			'inputSchema',
 			/leads out of the schema/,
@@ -217,13 +217,13 @@ describe('a definition', () => {
 			/pattern/,
 		],
 		[
-			'a draft that nobody knows',
+			'an unknown draft of JSON Schema',
 			{ ...simple, inputSchema: { ...schema({ city: text }), $schema: 'https://example.com/draft' } },
 			'inputSchema',
 			/draft/,
 		],
 		[
-			'too long a definition',
+			'more than 20,000 characters',
 			{ ...simple, inputSchema: schema({ city: { enum: ['x'.repeat(20_000)] } }) },
 			'body',
 			/20000 is the most/,
@@ -541,7 +541,7 @@ describe('a run', () => {
 		expect(await offered('scripted')).not.toContain('mine');
 	});
 
-	test('prefers the tools of its agent and the agent’s skills to the owner’s tools of the same name', async () => {
+	test('prefers a tool of its agent or of the agent’s skills to the owner’s tool of the same name', async () => {
 		for (const name of ['echo', 'ask', 'read_skill', 'search_tools']) await put(name, definition('taken'));
 		const { output } = await callTool(definition('taken'), { text: 'own' }, { name: 'echo' });
 		expect(output).toBe('own');
@@ -573,7 +573,7 @@ describe('a run', () => {
 		expect(await offered('extended')).not.toContain(name);
 	});
 
-	test('fails with overloaded if the definitions cannot be read, and can be continued', async () => {
+	test('fails with the code `overloaded` if the definitions cannot be read, and can be continued', async () => {
 		const directory = readDirectory();
 		await runInDurableObject(directory, (instance) => {
 			Object.assign(instance, { listEntries: () => Promise.reject(new Error('broken')) });
@@ -625,7 +625,7 @@ describe('owners', () => {
 		}
 	});
 
-	test('need a key with the scope run, so session tokens and the scope admin are refused', async () => {
+	test('need a key with the scope `run`, so session tokens and keys with only `admin` are refused', async () => {
 		const { token: session } = await (await ask(keys.alice, '/v1/sessions', 'POST', { agent: 'extended' })).json<{
 			token: string;
 		}>();

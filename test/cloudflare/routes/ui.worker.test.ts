@@ -100,11 +100,11 @@ describe('a post', () => {
 	test.each([
 		['no messages', { id: 'bad', messages: [] }, 400, 'messages: must hold a message'],
 		['no id', { messages: [said('m1', 'Hi')] }, 400, 'id: missing'],
-		['a trigger of no kind', { id: 'bad', messages: [said('m1', 'Hi')], trigger: 'else' }, 400, /^trigger: /],
-		['a message that says nothing', { id: 'bad', messages: [said('m1', ' ')] }, 400, /neither text nor files/],
+		['an unknown trigger', { id: 'bad', messages: [said('m1', 'Hi')], trigger: 'else' }, 400, /^trigger: /],
+		['an empty message', { id: 'bad', messages: [said('m1', ' ')] }, 400, /neither text nor files/],
 		['a system message', { id: 'bad', messages: [{ role: 'system', parts: [] }] }, 400, /^role: /],
 		[
-			'an answer to be answered',
+			'an assistant message as the last message',
 			{ id: 'bad', messages: [{ role: 'assistant', parts: [] }], trigger: 'regenerate-message' },
 			400,
 			/^messages: the last one must be/,
@@ -118,8 +118,8 @@ describe('a post', () => {
 			400,
 			/contentUrl/,
 		],
-		['an agent that is not there', undefined, 404, /no agent named "nobody"/],
-	])('with %s is refused as plain text', async (_, body, status, words) => {
+		['an unknown agent', undefined, 404, /no agent named "nobody"/],
+	])('with %s is refused with a plain-text error', async (_, body, status, words) => {
 		const path = body === undefined ? '/v1/ui/nobody' : '/v1/ui/scripted';
 		const response = await request(path, body ?? { id: 'bad', messages: [said('m1', 'Hi')] });
 		expect(response.status).toBe(status);
@@ -177,7 +177,7 @@ describe('a post', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('that regenerates a replaced answer is a retry', async () => {
+	test('that regenerates an already replaced answer gets its replacement', async () => {
 		const { requests } = play('one', 'two', 'never');
 		const [start] = await readChunks(await post('scripted', 'retry', [said('m1', 'First')]));
 		const messageId = String(start?.messageId);
@@ -358,7 +358,7 @@ describe('a reloaded page', () => {
 		expect(readTexts(await listed('scripted', 'queued'))).toEqual(all);
 	});
 
-	test('shows a message that waits for open calls before these calls, and can answer them', async () => {
+	test('shows open calls after a message that waits for them, and can answer the calls', async () => {
 		const { promise: held, resolve: open } = Promise.withResolvers<void>();
 		const asks: ScriptedTurn = async () => {
 			await held;
@@ -457,7 +457,7 @@ describe('replaced messages', () => {
 		expect(readTexts(await listed('full-asking', 'summary'))).toEqual(['Anew', 'Only that.', 'More', 'And that.']);
 	});
 
-	test('can be the answer to a question, which is then open again', async () => {
+	test('can include the answer to a question, which is then open again', async () => {
 		play({ toolCalls: [{ id: 'c1', name: 'ask', input: { question: 'Which day?' } }] }, 'Friday.', 'Saturday.');
 		await readText(await post('scripted', 'asked', [said('m1', 'Book')]));
 		await readText(await post('scripted', 'asked', [said('m2', 'Friday')]));

@@ -52,7 +52,7 @@ async function read(query = '', name: keyof typeof keys = 'admin'): Promise<Usag
 }
 
 describe('GET /v1/usage', () => {
-	test('shows the scope admin the spending of each owner, or of one owner', async () => {
+	test('shows a caller with the scope `admin` the spending of each owner, or of one owner', async () => {
 		for (const [name, outputTokens] of [
 			['ann', 10],
 			['ben', 20],
@@ -117,7 +117,7 @@ describe('a default budget', () => {
 		expect(read({})).toEqual([{ tokens: 2_000_000 }, { tokens: 20_000_000 }]);
 	});
 
-	test('is replaced by any other cap, or by `none`', () => {
+	test('is replaced by a cap in tokens or dollars, and removed by `none`', () => {
 		expect(read({ SESSION_BUDGET_USD: '2.50', DAY_BUDGET_TOKENS: 5_000 })).toEqual([{ usd: 2.5 }, { tokens: 5_000 }]);
 		expect(read({ SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none' })).toEqual([{}, {}]);
 	});
@@ -128,7 +128,7 @@ describe('a default budget', () => {
 	});
 });
 
-test('the spending of a past day remains when its calls are removed', async () => {
+test('the ledger keeps the spending of a past day after it removes the calls of that day', async () => {
 	const ledger = env.LEDGERS.get(env.LEDGERS.newUniqueId());
 	setClock('2026-01-01');
 	await ledger.settle([{ id: 'a', amount: { tokens: 7, usd: 0.5 } }]);

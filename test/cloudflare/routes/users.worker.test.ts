@@ -126,7 +126,7 @@ describe('GET and DELETE /v1/users/:user', () => {
 			await vi.waitFor(async () => expect((await ask(`sessions/${gone}`)).status).toBe(404), { timeout: 10_000 });
 	});
 
-	test('refuses customers, lets staff read, and lets the scope admin read other owners', async () => {
+	test('refuses customers, lets staff read, and lets a caller with the scope `admin` read other owners', async () => {
 		for (const [path, method, body] of [
 			['users/ada', 'GET'],
 			['users/ada', 'DELETE'],

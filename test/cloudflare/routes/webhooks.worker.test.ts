@@ -40,7 +40,7 @@ describe('a delivery', () => {
 	});
 
 	test.each(sourceNames)(
-		'of %s that comes again, later, at once, or after a crash, begins no second run',
+		'of %s that is repeated at once, later or after a crash begins no second run',
 		async (source) => {
 			const { requests } = play('Once.', 'Twice.');
 			const id = unique();
@@ -121,7 +121,7 @@ describe('a delivery', () => {
 		await ended(again);
 	});
 
-	test('counts as a repeat for 30 days', async () => {
+	test('with a known id counts as a repeat for 30 days', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.');
 		const session = unique();
 		const send = (id: string) => deliver({ message: { text: id, session } }, { id });
@@ -191,7 +191,7 @@ describe('a delivery', () => {
 		['gives no message', { message: { session: 'a' } }],
 		['gives a number', { message: 1 }],
 		['gives null', { message: null }],
-		['gives a field that is none', { message: { text: 'a', agent: 'b' } }],
+		['gives an unknown field', { message: { text: 'a', agent: 'b' } }],
 		['names a callback that is not public', { message: { text: 'a', callback: 'https://10.0.0.1/' } }],
 		['names a callback that is not https', { message: { text: 'a', callback: 'http://example.com/' } }],
 	])('whose mapping %s gets a 500 that names the mapping', async (_, payload) => {
@@ -251,7 +251,7 @@ describe('a delivery', () => {
 });
 
 describe('who may deliver', () => {
-	test('1,000 tampered deliveries are refused with one message for each source', async () => {
+	test('1,000 tampered deliveries are refused, with the same error for every delivery of a source', async () => {
 		const { requests } = play();
 		const random = createRandom(7);
 		const answers = new Set<string>();
@@ -300,7 +300,7 @@ describe('who may deliver', () => {
 	});
 
 	test.each(sourceNames)(
-		'without the secret of %s the answer names its variable, and how to set it',
+		'if the secret of %s is missing, the answer names the variable and says how to set it',
 		async (source) => {
 			const variable = `${source.toUpperCase()}_WEBHOOK_SECRET`;
 			for (const value of [undefined, '', ' , ']) {
@@ -470,7 +470,7 @@ describe('an agent with its own secret', () => {
 
 describe('a replayed body', () => {
 	test.each(['github', 'hmac'] as const)(
-		'with another id from %s starts no run, neither in its own session nor in another',
+		'with another id from %s starts no second run, in a named session or in a new session',
 		async (source) => {
 			const { requests } = play('Once.', 'Twice.', 'Thrice.');
 			for (const session of [undefined, unique()]) {
@@ -501,7 +501,7 @@ describe('a replayed body', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('is a new delivery if sameBody is again, or if the sender signs the id', async () => {
+	test('is a new delivery with `sameBody: again`, or if the sender signs the id', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.', 'Four.', 'Five.', 'Six.');
 		for (const given of [{ agent: 'hooked-wide' }, { source: 'standard' as const }]) {
 			for (const session of [undefined, unique()]) {
@@ -641,7 +641,7 @@ const events = v.parse(
 );
 
 describe('the agent triage', () => {
-	test('answers issues and comments of people in a session for each issue, and ignores other events', async () => {
+	test('answers people’s issues and comments in one session per issue, and ignores other events', async () => {
 		const sessions = new Map<string, number>();
 		for (const { name, examples: payloads } of events) {
 			for (const payload of payloads) {
