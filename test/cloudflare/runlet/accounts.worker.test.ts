@@ -140,7 +140,7 @@ test('an account without a role is a customer, who cannot manage even their own 
 	}
 });
 
-test('a request without an account is 401, and its error says to sign in', async () => {
+test('a request without an account gets a 401, and the error says to sign in', async () => {
 	const none: Record<string, string>[] = [{}, { authorization: 'Bearer something' }, { cookie: 'theme=dark' }];
 	for (const headers of none) {
 		const response = await ask('/v1/sessions', { headers });
@@ -186,7 +186,7 @@ test("a session's token works without an account until it is revoked", async () 
 	expect((await ask(`/v1/sessions/${id}`, withSecond)).status).toBe(401);
 });
 
-test('API keys work beside accounts, and accounts without a key have a budget', async () => {
+test('API keys work beside accounts, and a key cannot read the session of an account', async () => {
 	const { keys, bindings } = await createKeys({ shop: ['run'] });
 	const headers = { authorization: `Bearer ${keys.shop}` };
 	const created = await ask('/v1/sessions', { headers, method: 'POST', body: { agent: 'plain' }, given: bindings });
@@ -216,7 +216,7 @@ test('webhooks work beside accounts, and no account owns their sessions', async 
 });
 
 test.each(['webhooks', 'local', '*', '', 'a b', 'é', 'x'.repeat(129)])(
-	'no account can be the owner "%s"',
+	'refuses an account with the owner "%s"',
 	async (owner) => {
 		const named = createRunlet({ agents, authenticate: () => ({ owner }) });
 		const response = await ask('/v1/sessions', { of: named });
@@ -328,7 +328,7 @@ test('the rate limit counts each account and each person of an account separatel
 	expect(new Set(counted).size).toBe(3);
 });
 
-test('an error of the function providers is shown only to an admin', async () => {
+test('an error of the function `providers` is shown only to an admin', async () => {
 	const throwing = () => {
 		throw new RunletError('invalid_request', 'apiKey: HOUSE_KEY is empty');
 	};

@@ -71,21 +71,21 @@ test('a Runlet is the default export of a Worker, with and without a cron trigge
 });
 
 test.each<[what: string, options: object, says: string]>([
-	['a field that there is not', { provider: [] }, 'provider: no such field (createRunlet). Did you mean providers?'],
+	['an unknown field', { provider: [] }, 'provider: no such field (createRunlet). Did you mean providers?'],
 	['no agent', { agents: [] }, 'agents: must have an agent'],
 	['an agent that is a plain record', { agents: [{ name: 'x' }] }, 'agents.0: must be made by defineAgent'],
-	['an agent alone', { agents: agent }, 'agents: must be a list of agents, each made by defineAgent'],
+	['an agent instead of a list', { agents: agent }, 'agents: must be a list of agents, each made by defineAgent'],
 	['the same agent twice', { agents: [agent, agent] }, 'name: the agent plain is in the list twice'],
-	['a base path without its slash', { basePath: 'ai' }, 'basePath: must begin with / and not end with it'],
+	['a base path without a leading slash', { basePath: 'ai' }, 'basePath: must begin with / and not end with it'],
 	['a base path that ends with a slash', { basePath: '/ai/' }, 'basePath: must begin with / and not end with it'],
-	['a binding that there is not', { bindings: { SESSION: 'CHATS' } }, 'SESSION'],
+	['an unknown binding', { bindings: { SESSION: 'CHATS' } }, 'SESSION'],
 	[
 		'a name that no binding can have',
 		{ bindings: { SESSIONS: 'my chats' } },
 		'bindings.SESSIONS: must be the name of a binding',
 	],
-	['providers that are none', { providers: [{}] }, 'providers: must be a list of providers'],
-	['one provider without a list', { providers: providers.demo() }, 'providers: must be a list of providers, such as'],
+	['an empty object as a provider', { providers: [{}] }, 'providers: must be a list of providers'],
+	['a provider instead of a list', { providers: providers.demo() }, 'providers: must be a list of providers, such as'],
 ])('refuses %s when the Worker starts, with the field and its line in the source', (_, options, says) => {
 	const { message, stack = '' } = refusal(options);
 	expect(message).toContain(says);
@@ -93,7 +93,7 @@ test.each<[what: string, options: object, says: string]>([
 	expect(first).toContain('create.worker.test.ts');
 });
 
-test('the function providers is called once for each environment', async () => {
+test('the function `providers` is called once for each environment', async () => {
 	let calls = 0;
 	const runlet = createRunlet({
 		agents: [defineAgent({ ...agent, model: 'mine/one' })],
@@ -163,12 +163,12 @@ test('a missing or wrong binding is reported with the project’s name for it an
 
 test.each<[what: string, more: object, says: string]>([
 	[
-		'an agent with schedules in a Worker without them',
+		'an agent with schedules in a Worker without the plugin `schedules`',
 		{ agents: [defineAgent({ ...named, schedules: [{ name: 'a', every: '1h', text: 'x' }] })] },
 		"schedules: the agent waking is woken by itself, and this Worker has no schedules. Add to src/worker.ts: import { schedules } from 'runlet/cloudflare/schedules';",
 	],
 	[
-		'an agent that wakes itself in a Worker without schedules',
+		'an agent with wake-up tools in a Worker without the plugin `schedules`',
 		{ agents: [defineAgent({ ...named, tools: toolbox.withWakeups() })] },
 		'tools: the agent waking is woken by itself',
 	],
@@ -181,30 +181,30 @@ test.each<[what: string, more: object, says: string]>([
 		'schedules.0.cron: this time never comes. (agent waking)',
 	],
 	[
-		'an agent that tells when it waits in a Worker without links',
+		'an agent with onWaiting in a Worker without the plugin `links`',
 		{ agents: [defineAgent({ ...named, onWaiting: { callback: 'https://example.com' } })] },
 		"onWaiting: the agent waking tells when it waits, and this Worker has no decision links. Add to src/worker.ts: import { links } from 'runlet/cloudflare/links'; and createRunlet({ agents, plugins: [links] }).",
 	],
 	[
-		'a callback that is no URL',
+		'a callback that is not a URL',
 		{ plugins: [links], agents: [defineAgent({ ...named, onWaiting: { callback: 'me' } })] },
 		'onWaiting.callback: must be a URL (agent waking)',
 	],
-	['plugins that are no list', { plugins: schedules }, 'plugins: must be a list, such as [mcp, memory]'],
-	['a plugin that is none', { plugins: [{}] }, 'plugins.0: must be a plugin: mcp, memory, schedules or links of'],
+	['plugins that are not a list', { plugins: schedules }, 'plugins: must be a list, such as [mcp, memory]'],
+	['an empty object as a plugin', { plugins: [{}] }, 'plugins.0: must be a plugin: mcp, memory, schedules or links of'],
 	[
-		'the option of a plugin',
+		'a plugin as a separate option',
 		{ schedules },
 		'schedules: no such field (createRunlet). Take it out, or use one of: agents, providers, skills, plugins',
 	],
 ])('refuses %s when the Worker starts', (_, more, says) => expect(refusal(more).message).toContain(says));
 
 test.each<[what: string, schedules: readonly object[], says: string]>([
-	['two of one name', [daily, daily], 'schedules: two of them have one name'],
+	['the same name twice', [daily, daily], 'schedules: two of them have one name'],
 	['neither text nor fn', [{ name: 'a', every: '1h' }], 'schedules.0: give either text or fn'],
 	['text and fn', [{ ...daily, fn: () => 'x' }], 'schedules.0: give either text or fn'],
 	['a name with a space', [{ ...daily, name: 'a b' }], 'schedules.0.name: Use a-z, 0-9 and single hyphens'],
-])('refuses an agent whose schedules have %s when the Worker starts', (_, given, says) => {
+])('when the Worker starts, refuses an agent whose schedules have %s', (_, given, says) => {
 	// @ts-expect-error The types and the check refuse the same values.
 	const waking = defineAgent({ ...named, schedules: given });
 	expect(refusal({ plugins: [schedules], agents: [waking] }).message).toBe(`${says} (agent waking)`);

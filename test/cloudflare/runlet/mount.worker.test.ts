@@ -66,7 +66,7 @@ describe.each(Object.entries(hosts))('under /ai, by %s', (_, host) => {
 		expect(addresses).toEqual(['data:,', '/ai/theme.css', '/ai/docs.css', '/ai/docs.js', '/ai/', '/ai/openapi.json']);
 	});
 
-	test.each(['/ai', '/ai/'])('the page at %s loads its files from /ai with its own content policy', async (path) => {
+	test.each(['/ai', '/ai/'])('the page at %s keeps its content policy and loads files from /ai', async (path) => {
 		const response = await ask(path);
 		expect([response.status, response.headers.get('content-security-policy')]).toEqual([200, policy]);
 		expect(await response.text()).toBe(html.replaceAll('./', '/ai/'));
@@ -75,7 +75,7 @@ describe.each(Object.entries(hosts))('under /ai, by %s', (_, host) => {
 	});
 
 	test.each(['/ai/', '/ai/docs', '/ai/openapi.json'])(
-		'answers %s without its files with 404 and the lines to write',
+		'answers %s with a 404 and the lines to write if the page’s files are not bound',
 		async (path) => {
 			const response = await ask(path, {}, { ...bindings, PAGE: undefined });
 			expect([response.status, await response.text()]).toEqual([
