@@ -126,7 +126,7 @@ describe('a session with wake-ups', () => {
 		expect(await readInputs(id)).toEqual(['Look again.']);
 	});
 
-	test('counts the person who set a wake-up as the asker of its calls', async () => {
+	test('counts the person who set a wake-up as the asker of the wake-up’s calls', async () => {
 		const id = await createSession('woken');
 		play(call('schedule_wakeup', { name: 'look', text: 'Look again.', every: '30m' }), 'I shall.');
 		await allEvents(await send(id, 'Look every half hour'));
@@ -140,7 +140,7 @@ describe('a session with wake-ups', () => {
 		expect(woken).toMatchObject([{ stored: { inbound: { askers } } }, { stored: { inbound: { askers } } }]);
 	});
 
-	test('cannot be a child session, because a child session has no tools for wake-ups', async () => {
+	test('cannot be a child session, which gets no wake-up tools and no schedules', async () => {
 		const parent = await createSession('woken');
 		const id = env.SESSIONS.newUniqueId();
 		const { requests } = play('Done.');
@@ -182,7 +182,7 @@ describe('an alarm', () => {
 		expect(await readAlarm(owner)).toBeNull();
 	});
 
-	test('is removed after its last time, which stays on the list for a week', async () => {
+	test('keeps a schedule without a next time on the list for a week, and then removes it', async () => {
 		const id = await createSession('woken');
 		await put(id, { at: '2030-03-04T08:00:00Z' });
 		play('Yes.');
@@ -248,15 +248,15 @@ describe('over HTTP', () => {
 	test.each<[what: string, body: object, status: number, says: string]>([
 		['a time that never comes', { cron: '0 0 31 2 *' }, 400, 'cron: this time never comes'],
 		['a name with a space', { name: 'a b', every: '1h' }, 400, 'name: Use a-z, 0-9 and single hyphens'],
-		['a session that there is not', { session: '7', every: '1h' }, 404, 'session: there is no such session'],
-		['a field that there is not', { evry: '1h' }, 400, 'evry'],
+		['an unknown session', { session: '7', every: '1h' }, 404, 'session: there is no such session'],
+		['an unknown field', { evry: '1h' }, 400, 'evry'],
 	])('%s is refused', async (_, more, status, says) => {
 		const response = await put(await createSession('woken'), more);
 		const { error } = await response.json<{ error: { message: string } }>();
 		expect([response.status, error.message]).toEqual([status, expect.stringContaining(says)]);
 	});
 
-	test('has at most 100 schedules', async () => {
+	test('refuses more than 100 schedules of a session', async () => {
 		const owner = 'many';
 		const target = { kind: 'session', session: 'a'.repeat(64) } as const;
 		const results = await runInDurableObject(findDirectory(owner), async (_, { storage }) => {
@@ -330,7 +330,7 @@ describe('the schedules of an agent', () => {
 		expect((await find('often', 'often'))?.last).toMatchObject({ outcome: 'ran' });
 	});
 
-	test('let their function list the owner’s active sessions since a given time', async () => {
+	test('let their function list the owner’s sessions that were active since a given time', async () => {
 		await arm();
 		const seen: (readonly ActiveSession[])[] = [];
 		writing.fn = async ({ listSessions }) => {
@@ -351,7 +351,7 @@ describe('the schedules of an agent', () => {
 		expect(none).toEqual([]);
 	});
 
-	test('the example digest gets the events of the previous day in the morning, and sums them up', async () => {
+	test('can sum up the previous day each morning, as the example digest does', async () => {
 		const id = await createSession('scripted');
 		play('It is on its way.');
 		await allEvents(await send(id, 'Where is my order?'));
@@ -422,7 +422,7 @@ test('skips a wake-up and records the reason if its session’s budget is spent'
 	expect(await list(id)).toMatchObject([{ last: { outcome: 'skipped', reason: 'the budget is spent' } }]);
 });
 
-test('retries an unreachable session with pauses, then skips this time and waits for the next time', async () => {
+test('retries an unreachable session with pauses, then records a failure and waits for the next time', async () => {
 	const owner = 'unreached';
 	const target = { kind: 'session', session: env.SESSIONS.newUniqueId().toString() } as const;
 	const sessions = {

@@ -8,21 +8,21 @@ const next = (time: WakeupTime, after: string, from = after) =>
 	new Date(findNext(time, { after: Date.parse(after), from: Date.parse(from) }) ?? Number.NaN).toISOString();
 
 test.each<[what: string, time: WakeupTime, says: string]>([
-	['none', {}, 'cron: give exactly one of cron, every and at, got none.'],
+	['no time', {}, 'cron: give exactly one of cron, every and at, got none.'],
 	['two', { cron: '* * * * *', every: '1h' }, 'cron: give exactly one of cron, every and at, got cron and every.'],
-	['a cron of four parts', { cron: '9 * * *' }, 'cron: expected minute, hour, day, month and weekday'],
-	['a cron of seconds', { cron: '* * * * * *' }, 'cron: expected minute, hour, day, month and weekday'],
-	['a cron with a minute that there is not', { cron: '61 * * * *' }, 'cron: expected minute'],
+	['a cron with four fields', { cron: '9 * * *' }, 'cron: expected minute, hour, day, month and weekday'],
+	['a cron with six fields', { cron: '* * * * * *' }, 'cron: expected minute, hour, day, month and weekday'],
+	['a cron with the minute 61', { cron: '61 * * * *' }, 'cron: expected minute'],
 	['a cron that never comes', { cron: '0 0 30 2 *' }, 'cron: this time never comes.'],
 	[
-		'a time zone that there is not',
+		'a time zone that does not exist',
 		{ cron: '0 9 * * *', timezone: 'Mars/Base' },
 		'timezone: "Mars/Base" is no time zone',
 	],
 	['a time zone without cron', { every: '1h', timezone: 'UTC' }, 'timezone: only cron has one'],
 	['an every without a unit', { every: '30' }, 'every: expected a number from 1 on and m, h, d or w'],
 	['an every of seconds', { every: '30s' }, 'every: expected'],
-	['an every of nothing', { every: '0m' }, 'every: expected'],
+	['an every of zero', { every: '0m' }, 'every: expected'],
 	['an every of 1,000 years', { every: '52000w' }, 'every: expected'],
 	...[
 		'2026-02-30T09:00:00Z',
@@ -30,10 +30,10 @@ test.each<[what: string, time: WakeupTime, says: string]>([
 		'2026-11-31T00:00Z',
 		'2026-13-01T00:00Z',
 		'2026-12-01T25:00Z',
-	].map((at): [string, WakeupTime, string] => [`${at}, on no day`, { at }, 'at: the calendar has no such time']),
+	].map((at): [string, WakeupTime, string] => [`the non-date ${at}`, { at }, 'at: the calendar has no such time']),
 	['an at without its offset', { at: '2026-11-24T09:00:00' }, 'at: expected a time with its offset'],
-	['an at on a day that there is not', { at: '2026-13-40T09:00:00Z' }, 'at: the calendar has no such time.'],
-	['an at that is past', { at: '2026-11-23T11:59:59Z' }, 'at: this time is past.'],
+	['an at with an invalid date', { at: '2026-13-40T09:00:00Z' }, 'at: the calendar has no such time.'],
+	['an at in the past', { at: '2026-11-23T11:59:59Z' }, 'at: this time is past.'],
 	['an at in a hundred years', { at: '2126-11-23T12:00:00Z' }, 'at: this is more than ten years from now.'],
 ])('refuses %s, and names the field', (_, time, says) => {
 	expect(() => assertTime(time, now)).toThrow(says);
