@@ -43,7 +43,7 @@ describe('results of open calls', () => {
 		expect(await readState(id)).toMatchObject({ status: 'completed' });
 	});
 
-	test('report a failed result to the model', async () => {
+	test('reach the model as errors if they have isError', async () => {
 		const id = await waiting('a');
 		const { requests } = play('I see.');
 		const answer = await submit(id, [{ id: 'a', output: 'no such order', isError: true }]);
@@ -65,7 +65,7 @@ describe('results of open calls', () => {
 		expect(sent).toEqual([1, 2, 3]);
 	});
 
-	test('keep the first answer to a call, and answer 409 to the second', async () => {
+	test('are refused with 409 for an answered call, which keeps its first answer', async () => {
 		const id = await waiting('a', 'b');
 		await submit(id, [{ id: 'a', output: 'first' }]);
 		const second = await submit(id, [{ id: 'a', output: 'second' }]);
@@ -74,7 +74,7 @@ describe('results of open calls', () => {
 		expect((await readHistory(id)).filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'first' }]);
 	});
 
-	test('accept one of two simultaneous answers', async () => {
+	test('are accepted only once for a call, even if two arrive simultaneously', async () => {
 		const id = await waiting('a');
 		play('Once.');
 		const both = await Promise.all([1, 2].map((output) => submit(id, [{ id: 'a', output }])));
@@ -82,9 +82,9 @@ describe('results of open calls', () => {
 	});
 
 	test.each([
-		['a call that nobody asked for', [{ id: 'z', output: 1 }], /id: no call "z".*a, b/],
+		['an id of no open call', [{ id: 'z', output: 1 }], /id: no call "z".*a, b/],
 		[
-			'one call twice',
+			'two results for one call',
 			[
 				{ id: 'a', output: 1 },
 				{ id: 'a', output: 2 },
@@ -92,7 +92,7 @@ describe('results of open calls', () => {
 			/id: "a" is answered twice/,
 		],
 		[
-			'a good one and a bad one',
+			'a valid result and an invalid result',
 			[
 				{ id: 'a', output: 1 },
 				{ id: 'z', output: 1 },
@@ -100,14 +100,14 @@ describe('results of open calls', () => {
 			/id: no call "z"/,
 		],
 		[
-			'one that is nested without end',
+			'a result that is nested too deep',
 			[{ id: 'a', output: JSON.parse('['.repeat(5_000) + ']'.repeat(5_000)) }],
 			/nested/,
 		],
-		['no list', { id: 'a', output: 1 }, /body: must be a list/],
+		['an object instead of a list', { id: 'a', output: 1 }, /body: must be a list/],
 		['an empty list', [], /must hold a result/],
 		['no output', [{ id: 'a' }], /0\.output: missing/],
-		['a field that is none', [{ id: 'a', output: 1, now: true }], /0\.now: no such field/],
+		['an unknown field', [{ id: 'a', output: 1, now: true }], /0\.now: no such field/],
 		['an output beside approve', [{ id: 'a', output: 1, approve: true }], /0\.output: no such field/],
 		['approve for a call that waits for its result', [{ id: 'a', approve: true }], /waits for a result/],
 	])('with %s are refused with the reason, and nothing changes', async (_, results, message) => {
@@ -121,7 +121,7 @@ describe('results of open calls', () => {
 		expect(await readState(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }, { id: 'b' }] });
 	});
 
-	test('begin a run that late readers get completely', async () => {
+	test('begin a run whose events late readers get completely', async () => {
 		const id = await waiting('a');
 		play('Thanks.');
 		const live = await allEvents(await submit(id, [{ id: 'a', output: 1 }], stream));
@@ -305,7 +305,7 @@ describe('approval', () => {
 		]);
 	});
 
-	test('refuses a result instead of an approval', async () => {
+	test('cannot be replaced by a result', async () => {
 		const id = await paying('scripted', pay('a'));
 		const refused = await submit(id, [{ id: 'a', output: 'paid 5' }]);
 		expect(refused.status).toBe(400);

@@ -206,7 +206,7 @@ test('refuses a link after the policy has changed, and names the policy and the 
 	expect(await readStatus(id)).toMatchObject({ toolCalls: [{ id: 'a' }] });
 });
 
-test('an asker cannot decide with another key, a login, a token or a link, even one made for others', async () => {
+test('an asker cannot decide with another key, a login, a token or a link, even if it was made for someone else', async () => {
 	const keys = await createKeys({ user: 'ada', role: 'admin' });
 	const { ada, bob, rest, bindings, ask, readStatus } = keys;
 	const { id } = await waiting(keys);
@@ -269,7 +269,7 @@ test('keys without a user count as one person, and a key with a user counts as a
 	expect(asked.at(-1)).toMatchObject({ by: bob.actor, askers: [one?.actor] });
 });
 
-test('a key without a user asks as the user of the session, and neither of the two can approve', async () => {
+test('a key without a user asks as the session’s user, and neither the key nor this user can approve', async () => {
 	const keys = await createKeys({});
 	const { ada, bob, rest, ask } = keys;
 	const [server] = rest;

@@ -15,7 +15,7 @@ const bytes = (type: string, contentBase64 = 'iVBO'): Attachment => ({ name: 'a'
 const parts = (...attachments: Attachment[]) => withAttachments({}, attachments).message.parts;
 
 describe('attachments in a message', () => {
-	test('do not change a message without attachments', () => {
+	test('are optional: a message without attachments stays unchanged', () => {
 		expect(withAttachments({ text: 'Hi' })).toEqual({ message: chat.userMessage('Hi'), attachments: [] });
 		const own = [chat.textPart('Hi')];
 		expect(withAttachments({ parts: own }, [])).toEqual({ message: chat.userMessage(own), attachments: [] });

@@ -69,7 +69,7 @@ describe('the budget of a session', () => {
 		expect(await created.json()).toMatchObject({ status: 'awaiting_tools', budget: { spent: { tokens: 100 } } });
 	});
 
-	test('gives a refused request without a stream the status 402', async () => {
+	test('gives the status 402 to a refused request that is not streamed', async () => {
 		const id = await make({ budget: { tokens: 1 } });
 		play('never');
 		const refused = await request(`/v1/sessions/${id}/messages`, { text: 'go' });
@@ -224,7 +224,7 @@ describe("the budget of an owner's day", () => {
 			}
 		}));
 
-	test('is not exceeded by twelve simultaneous runs whose model charges for bytes', () =>
+	test('is not exceeded by twelve simultaneous runs whose model charges by the byte', () =>
 		limited(async () => {
 			const ids = await Promise.all(Array.from({ length: 12 }, () => createSession('thrifty')));
 			await Promise.all(ids.map((id) => raise(id, { tokens: 1_000_000 })));
@@ -245,7 +245,7 @@ describe("the budget of an owner's day", () => {
 			expect(await readDay(ids[0] ?? '')).toBeLessThanOrEqual(100_000);
 		}));
 
-	test('makes runs wait for an unreachable ledger, and they can be read, cancelled and continued', () => {
+	test('makes runs wait while the ledger is unreachable, and a waiting run can be read and cancelled', () => {
 		let isDown = true;
 		const get = (id: DurableObjectId) => {
 			if (isDown) throw new Error('The ledger is down.');
@@ -270,7 +270,7 @@ describe("the budget of an owner's day", () => {
 		);
 	});
 
-	test('allows 150 simultaneous runs under a million tokens, and is not exceeded', () =>
+	test('of a million tokens allows 150 simultaneous runs, and is not exceeded', () =>
 		limited(
 			async () => {
 				const everyoneIsThere = Promise.withResolvers<void>();

@@ -136,7 +136,7 @@ describe('a message during a run', () => {
 		expect(await listed()).toEqual([]);
 	});
 
-	test('with whenBusy steer is listed until the current run gets it', async () => {
+	test('with `whenBusy: steer` is listed until the current run gets it', async () => {
 		const { id, first, end } = await busy('two');
 		const listed = async () => (await request(`/v1/sessions/${id}/waiting`)).json();
 		await say(id, 'and now?', { whenBusy: 'steer' }, async);

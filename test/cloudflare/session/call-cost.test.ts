@@ -17,7 +17,7 @@ test.each([
 	['whole', { isCut: false }],
 	['whole, with a part of its usage', { isCut: false, usage: { inputTokens: 300 } }],
 	['whole, with units alone', { isCut: false, usage: { units: {} } }],
-])('charges at most the reservation for a reply without reported usage: %s', (_, seen) => {
+])('charges at most the reservation for a reply without complete usage: %s', (_, seen) => {
 	const { tokens, usd } = computeCost(open, { outputTokens: 4_400, ...seen });
 	expect([tokens, usd]).toEqual([open.amount.tokens, open.amount.usd]);
 });
@@ -27,7 +27,7 @@ test('charges the reported cost of a reply, even above the reservation', () => {
 	expect(computeCost(open, { usage, outputTokens: 44, isCut: false })).toEqual({ tokens: 450, usd: 0.004 });
 });
 
-test('charges an interrupted reply for all reserved searches, even if it reported less input', () => {
+test('charges an interrupted reply for its reported input and for all reserved searches', () => {
 	const amount = { tokens: 9_000, usd: 0.05 };
 	const withSearches = { ...open, amount, estimate: { ...open.estimate, inputTokens: 8_000, unitsUsd: 0.014 } };
 	const usage = { inputTokens: 800, outputTokens: 10 };

@@ -128,7 +128,7 @@ describe('the end of a run that a webhook began', () => {
 
 describe('a callback that is not delivered', () => {
 	test.each([[500], [404], [302], [0]])(
-		'because of a %i is sent again under its id, at the time that the schedule says',
+		'because of the status %i is sent again under the same id, at the scheduled times',
 		async (status) => {
 			play('Done.');
 			const { url, received } = await place(...Array<number>(3).fill(status));
@@ -232,7 +232,7 @@ describe('a callback that is not delivered', () => {
 	});
 });
 
-test('sends signed callbacks only to public addresses, or locally to this machine, and needs a secret', async () => {
+test('refuses a callback to an address that is not public, and a callback without a secret to sign it', async () => {
 	play();
 	for (const callback of [
 		'http://example.com/',
@@ -276,14 +276,14 @@ test('sends nothing and keeps no alarm without a callback', async () => {
 describe('the answer to somebody in Slack', () => {
 	const asks = { toolCalls: [{ id: 'a', name: 'ask', input: { question: 'Which <day>?' } }] };
 	test.each([
-		['its text', 'Done & <!channel>.', { text: 'Done &amp; &lt;!channel&gt;.', response_type: 'ephemeral' }],
-		['its question', asks, { text: 'Which &lt;day&gt;?' }],
+		['a text', 'Done & <!channel>.', { text: 'Done &amp; &lt;!channel&gt;.', response_type: 'ephemeral' }],
+		['a question', asks, { text: 'Which &lt;day&gt;?' }],
 		[
-			'that it failed, and not why',
+			'a failure without its reason',
 			Object.assign(new Error('sk-secret'), { status: 401 }),
 			{ text: /^That did not work/ },
 		],
-	])('is posted to its response_url: %s', async (_, turn, data) => {
+	])('is posted to the response_url of the request: %s', async (_, turn, data) => {
 		play(turn);
 		const { url, received } = await place();
 		const { sessionId } = await begin({ text: 'go', responseUrl: url });
@@ -331,7 +331,7 @@ describe('the answer to somebody in Slack', () => {
 		expect((await deliver({ message: { text: 'go', responseUrl } })).status).toBe(500);
 	});
 
-	test('cannot have a callback beside its response_url', async () => {
+	test('cannot go to both a response_url and a callback', async () => {
 		const { url } = await place();
 		expect((await deliver({ message: { text: 'go', responseUrl: url, callback: url } })).status).toBe(500);
 	});

@@ -193,7 +193,7 @@ describe('the budget of a tree', () => {
 });
 
 describe('a child that waits for a person', () => {
-	test('gets answers to its question, its approval and its manual call from the parent', async () => {
+	test('gets the answers to a question, an approval and a manual call through its parent', async () => {
 		const id = await createEditor();
 		const calls = [
 			{ id: 'q', name: 'ask', input: { question: 'Which colour?' } },
@@ -259,7 +259,7 @@ describe('a child that waits for a person', () => {
 		return id;
 	}
 
-	test('treats any answer except an approval as a denial with this reason', async () => {
+	test('treats any answer other than an approval as a denial, with the answer as the reason', async () => {
 		const id = await askToPay();
 		await (await answer(id, 'Not so much.')).text();
 		expect(await readResults(id)).toMatchObject([{ content: 'Told: A person did not allow this call: Not so much.' }]);
@@ -316,7 +316,7 @@ describe('a child that waits for a person', () => {
 		expect(await readResults(child?.id ?? '')).toMatchObject([{ content: 'paid 3', ranWith: { amount: 3 } }]);
 	});
 
-	test('refuses an approval without the right to decide', async () => {
+	test('refuses an approval by a caller without the right to decide', async () => {
 		const id = await askToPay();
 		const approve = async (...scopes: string[]) => {
 			const { token } = await (await request(`/v1/sessions/${id}/token`, { scopes })).json<{ token: string }>();
@@ -378,7 +378,7 @@ describe('a cancelled tree of three levels', () => {
 	});
 
 	test.each(['below', 'writer'] as const)(
-		'learns the cost of all levels although the %s dies meanwhile',
+		'learns the cost of all levels even if its session %s dies during the cancel',
 		async (who) => {
 			const tree = await begin({ tokens: 12_000 });
 			let isDead = false;
@@ -474,7 +474,7 @@ describe('a tree in which objects die', () => {
 		...points.filter((point) => !point.startsWith('tool')).map((point) => ({ who: 'child', point })),
 	];
 	test.each(deaths)(
-		'has one child for a call, and is charged what it spent, where the $who dies at $point',
+		'has one child for a call, and pays each cost once, if the $who dies at $point',
 		async ({ who, point }) => {
 			const day = env.LEDGERS.get(env.LEDGERS.idFromName('local'));
 			const before = (await day.state({})).spent.tokens;

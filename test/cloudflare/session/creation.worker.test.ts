@@ -74,7 +74,7 @@ afterEach(() => {
 describe.each(Object.entries(ways))('a session that %s creates', (way, { id: toId, ask, expires = true }) => {
 	test.each([
 		['one write fails', (at: number) => (n: number) => n === at],
-		['no write works any more', (at: number) => (n: number) => n >= at],
+		['all later writes fail', (at: number) => (n: number) => n >= at],
 	])(
 		'exists completely or not at all if %s, and the same request succeeds if it is sent again',
 		async (kind, failsAt) => {

@@ -85,12 +85,12 @@ describe('a turn whose object dies twice', () => {
 });
 
 describe('a run that kills its object in each attempt', () => {
-	const safe = { what: 'asking the model each time if its calls are safe', more: [], times: 3 };
+	const safe = { what: 'with three model requests if all calls are safe', more: [], times: 3 };
 	const echo = { id: 'e', name: 'echo', input: { text: 'hi' } };
-	const unsafe = { what: 'asking the model once if a call is not safe', more: [echo], times: 1 };
+	const unsafe = { what: 'with one model request if a call is not safe', more: [echo], times: 1 };
 	for (const at of ['approval', 'call'] as const)
 		for (const { what, more, times } of [safe, unsafe])
-			test(`ends as interrupted after three attempts at its ${at}, ${what}`, async () => {
+			test(`ends as interrupted after three crashes at the ${at} of a call, ${what}`, async () => {
 				const id = await createSession();
 				const toolCalls = [{ id: 'l', name: 'lethal', input: { session: id, at } }, ...more];
 				const { requests } = play(...Array.from({ length: times }, () => ({ toolCalls })), 'Over.');

@@ -59,7 +59,7 @@ test('an approved call runs with the arguments of the person, and the model gets
 test.each<[what: string, input: unknown, field: string]>([
 	['a wrong value', { amount: 'much' }, 'input.amount'],
 	['a missing value', {}, 'input.amount'],
-	['something else than an object', [3], '0.input'],
+	['a list instead of an object', [3], '0.input'],
 	['more than 100,000 characters', { amount: 3, note: 'x'.repeat(100_000) }, '0.input'],
 ])('an approval with %s changes nothing, and the error names the field', async (_, input, field) => {
 	const id = await waiting(pay('a'), pay('b'));
@@ -108,9 +108,9 @@ test('keeps changed arguments until the last call is answered, even across a cra
 const once = (key: string) => ({ id: 'o', name: 'once', input: { key, hangs: false } });
 
 test.each<[point: CrashPointName, runs: string]>([
-	['tool-begin', 'tells the model that the outcome is not known'],
-	['tool-end', 'continues after the result of the call'],
-])('a crash at %s after an approval with other arguments %s', async (point) => {
+	['tool-begin', 'the model reads that the outcome is not known'],
+	['tool-end', 'the run continues after the result of the call'],
+])('after an approval with other arguments and a crash at %s, %s', async (point) => {
 	const id = await waiting(once(`asks-${point}`));
 	const { requests } = play('Done.', 'Done.');
 	let deaths = 0;

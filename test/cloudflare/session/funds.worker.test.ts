@@ -50,12 +50,12 @@ type Way = (id: string) => Promise<unknown>;
 const ways: Readonly<Record<string, Way>> = {
 	'a message that waits for its result': (id) => say(id),
 	'a message whose events are read': (id) => say(id, {}, stream),
-	'a message that nobody waits for': (id) => say(id, {}, { prefer: 'respond-async' }),
-	'a message under a key of its own': (id) => say(id, {}, { 'idempotency-key': crypto.randomUUID() }),
-	'a message that steers': (id) => say(id, { whenBusy: 'steer' }),
+	'a message whose result nobody waits for': (id) => say(id, {}, { prefer: 'respond-async' }),
+	'a message with its own Idempotency-Key': (id) => say(id, {}, { 'idempotency-key': crypto.randomUUID() }),
+	'a steering message': (id) => say(id, { whenBusy: 'steer' }),
 	'a message with a file': (id) =>
 		say(id, { attachments: [{ name: 'a.txt', type: 'text/plain', size: large.length, contentText: large }] }),
-	'a conversation of OpenAI': (id) => {
+	'a chat completion': (id) => {
 		const messages = [{ role: 'user', content: large }];
 		return request('/v1/chat/completions', { model: 'scripted', messages }, { 'runlet-session': id });
 	},
@@ -201,7 +201,7 @@ describe('a session whose budget is spent', () => {
 	});
 });
 
-describe("a session whose owner's or user's budget is spent", () => {
+describe('a session under the budget of its owner or user', () => {
 	/** Runs `work` with a limit of the day. The Worker under test has no such limit. */
 	const limited = async (work: (setDay: (limit: Limit) => void) => Promise<void>): Promise<void> => {
 		const own = await runInDurableObject(readObject(await createSession()), (one) =>
@@ -220,7 +220,7 @@ describe("a session whose owner's or user's budget is spent", () => {
 		return sessions.length;
 	};
 
-	test('refuses messages and stores nothing until the budget of the day is raised', () =>
+	test('refuses messages and stores nothing while the budget of the day is spent', () =>
 		limited(async (setDay) => {
 			const id = await createSession('thrifty');
 			setDay({ tokens: 1 });
@@ -237,7 +237,7 @@ describe("a session whose owner's or user's budget is spent", () => {
 			expect(await (await say(id, { text: 'go' })).json()).toMatchObject({ text: 'Hello.' });
 		}));
 
-	test('creates no session for a first message that the budget of the day refuses', () =>
+	test('is not created by a first message that the budget of the day refuses', () =>
 		limited(async (setDay) => {
 			setDay({ tokens: 1 });
 			play('never');
@@ -260,7 +260,7 @@ describe("a session whose owner's or user's budget is spent", () => {
 			});
 		}));
 
-	test('refuses messages of a user until an admin raises the user’s budget', async () => {
+	test('refuses messages of a user whose budget is spent, until an admin raises it', async () => {
 		const raise = (total: Limit) => request('/v1/users/poor/budget', { total }, {}, 'PUT');
 		await raise({ tokens: 1 });
 		const made = await request('/v1/sessions', { agent: 'thrifty', user: 'poor' });
@@ -282,7 +282,7 @@ describe("a session whose owner's or user's budget is spent", () => {
 		expect(await other.json()).toMatchObject({ text: 'Hello.' });
 	});
 
-	test('made no further call to the ledger while budget was left', () =>
+	test('makes no further call to the ledger while budget is left', () =>
 		limited(async (setDay) => {
 			setDay({ tokens: 10_000_000 });
 			const id = await createSession('thrifty');

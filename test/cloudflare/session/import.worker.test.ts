@@ -377,16 +377,16 @@ test.each([
 	['without a record', (lines: Line[]) => lines.toSpliced(-2, 1), 'end: it counts'],
 	['with a second session', ([one, ...rest]: Line[]) => [one, one, ...rest], 'line 2: session: a second one'],
 	['without its session', (lines: Line[]) => lines.slice(1), 'line 1: the first line of an export is its session'],
-	['of another kind', ([one]: Line[]) => [one, { song: {} }], 'line 2: no record of an export'],
+	['with a record of an unknown kind', ([one]: Line[]) => [one, { song: {} }], 'line 2: no record of an export'],
 	[
 		'of a later version',
 		([one]: Line[]) => [{ session: { ...one?.session, version: 2 } }],
 		'line 1: session.version: ',
 	],
 	['of an unknown agent', ([one]: Line[]) => [{ session: { ...one?.session, agent: 'nobody' } }], 'nobody'],
-	['with messages the other way round', (lines: Line[]) => reverseMessages(lines), 'message: stands behind'],
-	['with a file that has a hole', (lines: Line[]) => dropPiece(lines), 'pieces of a file'],
-	['with more behind its end', (lines: Line[]) => [...lines, lines.at(-1)], 'stands behind the last line'],
+	['with messages in reverse order', (lines: Line[]) => reverseMessages(lines), 'message: stands behind'],
+	['with a missing piece of a file', (lines: Line[]) => dropPiece(lines), 'pieces of a file'],
+	['with a line after its last line', (lines: Line[]) => [...lines, lines.at(-1)], 'stands behind the last line'],
 ])('refuses an export %s, names the line, and leaves nothing behind', async (_, change, says) => {
 	const lines = await readLines(await createFull());
 	const headers = { 'idempotency-key': crypto.randomUUID() };

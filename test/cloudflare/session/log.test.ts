@@ -211,7 +211,7 @@ test('a draft has the provider’s tools and sources, and only the beginning of 
 	expect(log.draft(50)).toEqual([call]);
 });
 
-test('the stack of a tool has no id, so later events have the same ids as in a replay without the stack', () => {
+test('a tool_stack event has no id, so later events have the same ids in a replay without this event', () => {
 	const before: readonly RunEvent[] = [
 		{ type: 'run.started', runId: 'r', attempt: 1 },
 		{ type: 'text', text: 'Let me see.' },

@@ -117,7 +117,7 @@ describe('a result over 256 KB', () => {
 		expect(await allEvents(await follow(id))).toEqual(live);
 	});
 
-	test('gets a 404 for an unknown message, and a 400 for an invalid id', async () => {
+	test('is answered with 404 under an unknown message id, and with 400 under an invalid id', async () => {
 		const id = await createSession();
 		expect((await request(`/v1/sessions/${id}/messages/65536`)).status).toBe(404);
 		expect((await request(`/v1/sessions/${id}/messages/first`)).status).toBe(400);

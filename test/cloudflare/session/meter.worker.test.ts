@@ -515,7 +515,7 @@ describe('the budgets of a user', () => {
 			/^budget: The user "kim lee" may spend 100 tokens in all; 60 tokens left, .* by PUT \/v1\/users\/kim%20lee\/budget\. Then continue\.$/,
 		],
 	])(
-		'refuse a request as %s, with a message that names the user and who raises the budget',
+		'refuse a request with the scope %s, and the error names the user and says who can raise the budget',
 		async (scope, caps, message) => {
 			const ledger = createUserLedger(caps, { tokens: 40, usd: 0 });
 			await withMeter({ owner: ofUser(ledger, 'kim lee') }, async (meter, store) => {
@@ -544,7 +544,7 @@ describe('the budgets of a user', () => {
 	test.each([
 		['user-day', { daily: { tokens: 1_000 } }],
 		['user-total', { total: { tokens: 1_000 } }],
-	] as const)('let a request wait while other sessions hold the missing part of %s', async (scope, caps) => {
+	] as const)('let a request wait while reservations of other sessions leave too little of %s', async (scope, caps) => {
 		useFakeTime();
 		let reserved = { tokens: 900, usd: 0 };
 		const read = () => toUserState(caps, nothing, reserved)[scope === 'user-day' ? 'daily' : 'total'];
@@ -641,7 +641,7 @@ test('charges the full cost of a request that exceeded its reservation', async (
 
 describe('a request', () => {
 	test.each([
-		['that nobody bounds', undefined],
+		['without an output limit', undefined],
 		['of a client that wants a million tokens', 1_000_000],
 	])('%s never reserves the whole budget of the day', async (_, maxOutputTokens) => {
 		const { owner, asked } = createLedger();
@@ -693,7 +693,7 @@ describe('an interrupted request', () => {
 	});
 
 	test.each([20, 75, 150])(
-		'is charged at least its cost, and little more, if it is stopped at any moment, at %i tokens a second',
+		'is charged its cost or little more, whenever it is stopped, at an output of %i tokens a second',
 		async (pace) => {
 			vi.useFakeTimers({ toFake: ['Date'] });
 			try {
@@ -783,7 +783,7 @@ describe('an interrupted request', () => {
 	});
 
 	test.each([20, 75, 150])(
-		'is charged at least its cost, and little more in sum, after a crash at any moment, at %i tokens a second',
+		'is charged at least its cost after any crash, and little more on average, at %i tokens a second',
 		async (pace) => {
 			const sum = { billed: 0, spent: 0 };
 			const drafts = [0, 800, 3_300, 10_500, 17_700, 24_900];

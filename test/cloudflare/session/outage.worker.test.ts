@@ -83,7 +83,7 @@ describe('a storage that refuses writes for a while', () => {
 		await expect.poll(async () => (await readState(id)).status).toBe('completed');
 	});
 
-	test('does not delay the stop of a cancelled model, but a cancel gets 503 until it is stored', async () => {
+	test('does not delay the stop of a cancelled model, but the cancel gets 503 until it can be stored', async () => {
 		const id = await createSession();
 		let isStopped = false;
 		const { requests } = play(({ options }) => {

@@ -189,7 +189,7 @@ describe('the cost of a request', () => {
 
 	test.each([
 		['a day', 86_300_000, 2],
-		['more, when its ledger may soon have forgotten it', 86_400_001, 1],
+		['more than a day', 86_400_001, 1],
 	])('is reported at most twice, under the same id, if an alarm is late by %s', async (_, ms, times) => {
 		const told: string[] = [];
 		const settle = async (costs: readonly Cost[]) => void told.push(...costs.map((cost) => cost.id));
@@ -239,7 +239,7 @@ describe('the cost of a request', () => {
 		}
 	});
 
-	test('does not delay a read of the session, which lacks only the day’s budget if the ledger hangs', async () => {
+	test('does not delay a read of the session if the ledger hangs, but the read lacks the day’s budget', async () => {
 		const restore = await changed({
 			dayBudgetOf: () => ({ tokens: 100_000 }),
 			ledgers: readNamespace(env.LEDGERS, { state: forever }),

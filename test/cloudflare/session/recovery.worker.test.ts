@@ -102,7 +102,7 @@ describe('a run whose object died', () => {
 		});
 	});
 
-	test('runs a call that had waited for an interrupted call and had not begun', async () => {
+	test('runs a call that had not begun because it waited for an interrupted call', async () => {
 		const id = await createSession();
 		const { requests } = play({ toolCalls: [call('u', 'unsafe'), call('l', 'last', { text: 'now' })] }, 'Done.');
 		await until(id, 'stop');

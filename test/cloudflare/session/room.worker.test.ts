@@ -69,7 +69,7 @@ describe('a full session', () => {
 			expect((await remove(id)).status).toBe(204);
 		}));
 
-	test('refuses a first message over its limit, and is not created', () =>
+	test('is not created by a first message that exceeds the limit', () =>
 		limited({ session: mebibyte / 2 }, async () => {
 			play('never');
 			const headers = { 'idempotency-key': 'large-first' };

@@ -112,7 +112,7 @@ test('a reader that comes after the end of a run gets the same events', async ()
 	expect(late).toEqual(live);
 });
 
-test('refuses a message with whenBusy reject during a run, and changes nothing', async () => {
+test('refuses a message with `whenBusy: reject` during a run, and changes nothing', async () => {
 	const open = Promise.withResolvers<void>();
 	play(async () => {
 		await open.promise;
@@ -161,7 +161,7 @@ test('creates a session with its first message in one request', async () => {
 	expect(await (await request(location)).json()).toMatchObject({ agent: 'scripted', status: 'completed' });
 });
 
-test('a request that creates a session and waits for its result gets the final status', async () => {
+test('a request that creates a session and waits for the run’s result gets the final status', async () => {
 	play('Hello');
 	const created = await request('/v1/sessions', { agent: 'scripted', text: 'hi' });
 	expect(created.status).toBe(201);
@@ -248,7 +248,7 @@ const countOwed = (id: string) => querySession(id, 'SELECT 1 FROM outbox').then(
 test.each([
 	['', false],
 	[', also after a restart', true],
-])('a turn of an existing session without drafts writes at most eight rows in all objects%s', async (_, dies) => {
+])('a turn without drafts in an existing session writes at most eight rows in all objects%s', async (_, dies) => {
 	const id = await createSession();
 	play('One.', 'Two.', 'Three.');
 	for (const text of ['go', 'go on']) {
