@@ -90,7 +90,7 @@ describe('a run that kills its object in each attempt', () => {
 	const unsafe = { what: 'with one model request if a call is not safe', more: [echo], times: 1 };
 	for (const at of ['approval', 'call'] as const)
 		for (const { what, more, times } of [safe, unsafe])
-			test(`ends as interrupted after three crashes at the ${at} of a call, ${what}`, async () => {
+			test(`ends as interrupted after three crashes at the tool’s ${at}, ${what}`, async () => {
 				const id = await createSession();
 				const toolCalls = [{ id: 'l', name: 'lethal', input: { session: id, at } }, ...more];
 				const { requests } = play(...Array.from({ length: times }, () => ({ toolCalls })), 'Over.');
