@@ -30,7 +30,7 @@ const conversation = fc
 const readTexts = (messages: readonly { readonly content: unknown }[]) =>
 	messages.map(({ content }) => String(content));
 
-test('keeps every text of a conversation in order by role, and leaves no call open', () => {
+test('keeps all texts of each role in their order, and leaves no call open', () => {
 	fc.assert(
 		fc.property(conversation, (messages) => {
 			const { history, results, message } = toConversation(messages);

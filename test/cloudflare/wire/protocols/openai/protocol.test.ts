@@ -121,7 +121,7 @@ test('a stream and a whole answer give the same completion in the client library
 	);
 });
 
-test('annotates each cited page once, and no page that only a discarded turn cited', async () => {
+test('annotates each cited page once, and ignores the citations of a discarded turn', async () => {
 	const cite = (id: string, url?: string, title?: string): RunEvent => ({
 		...{ type: 'source', id },
 		...(url && { url }),
@@ -198,7 +198,7 @@ test('a provider’s refusal of the Worker’s key is not reported as a refusal 
 });
 
 test.each(['overloaded', 'rate_limited', 'timeout', 'internal', 'interrupted', 'auth', 'conflict', 'acme'])(
-	'a run that failed with %s has a status that no client retries, and a refused request keeps its own status',
+	'a run that failed with %s has status 406, which no client retries, but a refused request has the usual status',
 	(code) => {
 		const failed = fail([started, { type: 'error', code, message: 'x', data: { retryAfter: 9 } }]);
 		expect([failed.status, failed.headers.get('x-should-retry')]).toEqual([406, 'false']);

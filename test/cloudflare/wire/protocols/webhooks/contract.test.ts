@@ -187,7 +187,7 @@ describe('the published examples of senders', () => {
 	});
 });
 
-describe('the content of a delivery', () => {
+describe('a signed delivery', () => {
 	const read = (name: (typeof sourceNames)[number], body: string, more: Record<string, string> = {}) => {
 		const { secret, headers } = senders[name];
 		const given = delivery(body, { ...headers(body, { id, at, secrets: [secret] }), ...more });
@@ -227,7 +227,7 @@ describe('the content of a delivery', () => {
 		expect((await read('github', title, form)).event.type).toBe('issues.opened');
 	});
 
-	test('identifies the delivery if it has no valid id', async () => {
+	test('is identified by its body or its Idempotency-Key if it has no valid id', async () => {
 		const bare = await read('stripe', '{"a":1}');
 		expect(bare.event.id).toMatch(/^sha256:[0-9a-f]{64}$/);
 		expect((await read('stripe', '{"a":1}')).event.id).toBe(bare.event.id);
@@ -239,7 +239,7 @@ describe('the content of a delivery', () => {
 		expect((await verify(sources.hmac, keyed, { secrets: [secret], now })).event.id).toBe('k');
 	});
 
-	test('has only one accepted base64 spelling of its signature', async () => {
+	test('is refused if its signature has another base64 spelling', async () => {
 		const { secret, headers } = senders.standard;
 		const signed = headers(text, { id, at, secrets: [secret] });
 		const signature = signed['webhook-signature'] ?? '';
@@ -251,7 +251,7 @@ describe('the content of a delivery', () => {
 		expect(await isAuthentic(sources.standard, given, { secrets: [secret], now })).toBe(false);
 	});
 
-	test('cannot have a Standard Webhooks id with a full stop', async () => {
+	test('is refused if its Standard Webhooks id contains a full stop', async () => {
 		const body = '1614265330.{"forged":true}';
 		const { secret, headers } = senders.standard;
 		const given = headers(body, { id: 'msg_1', at, secrets: [secret] });
@@ -261,7 +261,7 @@ describe('the content of a delivery', () => {
 		);
 	});
 
-	test.each(['', 'whsec_', 'whsec_%%%', 'whsec_a'])('is refused with the invalid secret %j', async (secret) => {
+	test.each(['', 'whsec_', 'whsec_%%%', 'whsec_a'])('cannot be verified with the invalid secret %j', async (secret) => {
 		const { headers } = senders.standard;
 		const given = delivery(text, headers(text, { id, at, secrets: [senders.standard.secret] }));
 		await expect(verify(sources.standard, given, { secrets: [secret], now })).rejects.toMatchObject({
