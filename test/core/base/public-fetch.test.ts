@@ -68,7 +68,7 @@ describe('publicFetch', () => {
 		}
 	});
 
-	test('follows redirects from loopback to loopback if allowed, but none from the web to loopback', async () => {
+	test('follows redirects from loopback to loopback if allowed, but never from the web to loopback', async () => {
 		const { get, urls } = web({
 			'http://localhost:1/': to('http://127.0.0.1:2/'),
 			'http://127.0.0.1:2/': to('https://a.example/'),

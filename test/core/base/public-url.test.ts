@@ -17,7 +17,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
 		'about:blank',
 		'https+unix://example.com/',
 	],
-	'no URL': ['', 'example.com', '//example.com/', '/path', 'https:', 'https://', 'https:///', 'https://?', 'https://['],
+	'non-URLs': ['', 'example.com', '//example.com/', '/path', 'https:', 'https://', 'https:///', 'https://?', 'https://['],
 	'an IPv4 address': [
 		'https://127.0.0.1/',
 		'https://127.1/',
@@ -95,7 +95,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
 		'https://com/',
 		'https://kubernetes.default.svc.cluster.local/',
 	],
-	'a name that is not quite one': [
+	'a malformed host name': [
 		'https://example.com./',
 		'https://example.com%2e/',
 		'https://example.com。/',
@@ -125,7 +125,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
 		'https://example.com:65535/',
 		'https://example.com:99999/',
 	],
-	'what parsers read differently': [
+	'a URL that parsers read differently': [
 		' https://example.com/',
 		'https://example.com/ ',
 		'https://exa\tmple.com/',

@@ -7,14 +7,14 @@ const redact = createRedactor([secret]);
 const hex = (text: string) => Array.from(text, (sign) => sign.charCodeAt(0).toString(16).padStart(2, '0'));
 
 const encodings: readonly (readonly [name: string, encode: (text: string) => string])[] = [
-	['as it is', (text) => text],
+	['unchanged', (text) => text],
 	['percent-encoded', encodeURIComponent],
 	[
-		'percent-encoded in small letters',
+		'percent-encoded in lowercase letters',
 		(text) => encodeURIComponent(text).replace(/%../g, (code) => code.toLowerCase()),
 	],
 	[
-		'every sign percent-encoded',
+		'with every character percent-encoded',
 		(text) =>
 			hex(text)
 				.map((code) => `%${code}`)
@@ -23,7 +23,7 @@ const encodings: readonly (readonly [name: string, encode: (text: string) => str
 	['in JSON', (text) => JSON.stringify(text)],
 	['in JSON with slashes escaped', (text) => JSON.stringify(text).replaceAll('/', '\\/')],
 	[
-		'every sign escaped as in JSON',
+		'with every character escaped as in JSON',
 		(text) =>
 			hex(text)
 				.map((code) => `\\u00${code}`)
@@ -31,23 +31,23 @@ const encodings: readonly (readonly [name: string, encode: (text: string) => str
 	],
 	['escaped as in HTML', (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')],
 	[
-		'as HTML numbers',
+		'as numeric HTML entities',
 		(text) =>
 			hex(text)
 				.map((code) => `&#x${code};`)
 				.join(''),
 	],
 	['as hexadecimal digits', (text) => hex(text).join('')],
-	['as capital hexadecimal digits', (text) => hex(text).join('').toUpperCase()],
+	['as uppercase hexadecimal digits', (text) => hex(text).join('').toUpperCase()],
 	['as base64', btoa],
 	['as base64url', (text) => btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')],
 	['as base64 within a longer text', (text) => btoa(`Bearer ${text} and more`)],
-	['as base64 behind one sign', (text) => btoa(`:${text}:`)],
-	['as base64 in lines', (text) => btoa(`user:${text}`).replace(/.{8}/g, '$&\r\n')],
+	['as base64 after one other character', (text) => btoa(`:${text}:`)],
+	['as base64 with line breaks', (text) => btoa(`user:${text}`).replace(/.{8}/g, '$&\r\n')],
 	['as base64 in JSON', (text) => JSON.stringify(btoa(text).replace(/.{8}/g, '$&\n')).replaceAll('/', '\\/')],
 ];
 
-test.each(encodings)('a secret is removed %s', (_, encode) => {
+test.each(encodings)('a secret is removed if it is written %s', (_, encode) => {
 	const shown = redact(`before ${encode(secret)} after`);
 	expect(shown).toMatch(/^before .{0,14}\[secret\].{0,14} after$/s);
 	expect(shown.length).toBeLessThan(50);

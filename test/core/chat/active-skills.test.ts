@@ -46,7 +46,7 @@ const go = chat.userMessage('Go');
 
 describe('the tools of a skill', () => {
 	test.for(['read_skill', 'apply_skill'])(
-		'are callable from the turn after %s on, with the tools of required skills',
+		'can be called in all turns after %s, together with the tools of required skills',
 		async (how) => {
 			const script = [reading('a', 'billing', how), call('b', 'pay'), call('c', 'book'), 'Done.'];
 			const { requests, result } = await finish(script, { skills });
@@ -176,7 +176,7 @@ describe('a read skill', () => {
 		expect(found).toEqual(['billing', 'ledger']);
 	});
 
-	test('is found from each turn’s new messages exactly as from the whole history', async () => {
+	test('offers the same tools in a running conversation as in a new run with the same history', async () => {
 		const one = fc.constantFrom('billing', 'ledger', 'plain', 'nope', 'echo', 'pay', 'book');
 		const turns = fc.array(fc.uniqueArray(one, { minLength: 1, maxLength: 3 }), { maxLength: 6 });
 		await fc.assert(
