@@ -17,7 +17,17 @@ const refused: Readonly<Record<string, readonly string[]>> = {
 		'about:blank',
 		'https+unix://example.com/',
 	],
-	'non-URLs': ['', 'example.com', '//example.com/', '/path', 'https:', 'https://', 'https:///', 'https://?', 'https://['],
+	'a text that is not a URL': [
+		'',
+		'example.com',
+		'//example.com/',
+		'/path',
+		'https:',
+		'https://',
+		'https:///',
+		'https://?',
+		'https://[',
+	],
 	'an IPv4 address': [
 		'https://127.0.0.1/',
 		'https://127.1/',
