@@ -39,12 +39,12 @@ const front = (text: string) => ({ recall: () => ({ text: 'new', sources: [], ea
 
 describe('a step', () => {
 	test.each([
-		['the cache had all of the request before', 5_000, {}],
-		['the cache had all but an uneven rest', 4_864, {}],
-		['the provider does not tell', undefined, {}],
-		['the agent wants no cache', 0, { second: { cache: false } }],
-		['another system prompt had no effect', 5_000, { second: { system: 'Be brief.' } }],
-	] as const)('has no reason where %s', async (_, cached, changes) => {
+		['the cache had the whole previous request', 5_000, {}],
+		['the cache had the previous request except a small rest', 4_864, {}],
+		['the provider does not report cached tokens', undefined, {}],
+		['the cache is turned off', 0, { second: { cache: false } }],
+		['the cache had the request despite another system prompt', 5_000, { second: { system: 'Be brief.' } }],
+	] as const)('reports no cache miss if %s', async (_, cached, changes) => {
 		expect(await playTwice(cached, changes)).toEqual([undefined]);
 	});
 
@@ -61,7 +61,7 @@ describe('a step', () => {
 		['too short', { tokens: 1_000 }],
 		['too short', { tokens: 3_000 }],
 		['unknown', {}],
-	] as const)('has the reason “%s”', async (reason, changes) => {
+	] as const)('has the reason “%s” for a cache miss', async (reason, changes) => {
 		expect(await playTwice(0, changes)).toEqual([reason]);
 	});
 
@@ -79,7 +79,7 @@ describe('a step', () => {
 	test.each([
 		['compact', 'summary'],
 		['truncate', 'truncated'],
-	] as const)('names the cut of the conversation as the reason: %s', async (contextFull, reason) => {
+	] as const)('names the shortened conversation as the reason for a cache miss: %s', async (contextFull, reason) => {
 		const long = Array.from({ length: 4 }, (_, n) => [
 			chat.userMessage(`${n} ${'x'.repeat(2_000)}`),
 			chat.assistantMessage('Yes.'),

@@ -43,7 +43,7 @@ describe('calls of a turn', () => {
 		expect(begun).toEqual([...ids('work'), ...ids('alone')]);
 	});
 
-	test('have their full time limit, because a wait for other calls does not count', async () => {
+	test('begin their time limit when they run, not while they wait for other calls', async () => {
 		vi.useFakeTimers();
 		const work = readTool('work', () => new Promise((resolve) => setTimeout(resolve, 80, 'ok')));
 		const alone = readTool('alone', work.fn, { sequential: true });
@@ -54,7 +54,7 @@ describe('calls of a turn', () => {
 		expect(results(result.messages)).toHaveLength(27);
 	});
 
-	test('that hang end at their time limit, and their signal is aborted', async () => {
+	test('end at their time limit if they hang, and their signals are aborted', async () => {
 		vi.useFakeTimers();
 		const stopped: unknown[] = [];
 		const hang = readTool('work', (_, context) => {

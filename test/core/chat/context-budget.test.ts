@@ -5,7 +5,7 @@ import { calling, echo, echoCall, fail, finish, only, readTool, refusal } from '
 const thousand: Message[] = [chat.userMessage('x'.repeat(4_000))];
 
 describe('token estimates', () => {
-	test('count characters / 4 for messages, plus 4 for each message', () => {
+	test('are a quarter of the characters of the messages, plus 4 for each message', () => {
 		expect(chat.countTokensHeuristic([], 'm')).toBe(0);
 		expect(chat.countTokensHeuristic([chat.userMessage('x'.repeat(40))], 'm')).toBe(14);
 		expect(
@@ -13,19 +13,19 @@ describe('token estimates', () => {
 		).toBe(20);
 	});
 
-	test('count calls and results as their JSON', () => {
+	test('include the JSON of calls and results', () => {
 		const call = { id: 'a', name: 'echo', input: { text: 'x'.repeat(400) } };
 		expect(chat.countTokensHeuristic([chat.assistantMessage('', [call])], 'm')).toBeGreaterThan(100);
 		const result = chat.toolResultMessage({ id: 'a', output: { rows: 'x'.repeat(400) }, isError: false });
 		expect(chat.countTokensHeuristic([result], 'm')).toBeGreaterThan(100);
 	});
 
-	test('count characters / 4 for a system prompt', () => {
+	test('are a quarter of the characters of a system prompt', () => {
 		expect(chat.estimateSystemTokens('x'.repeat(40))).toBe(10);
 		expect(chat.estimateSystemTokens(undefined)).toBe(0);
 	});
 
-	test('count JSON / 4 for tools, plus about 10 for each tool', () => {
+	test("are a quarter of the characters of the tools' JSON, plus about 10 for each tool", () => {
 		const one = readTool('look', () => 'seen', { description: 'x'.repeat(400) });
 		expect(chat.estimateToolsTokens(undefined)).toBe(0);
 		expect(chat.estimateToolsTokens([])).toBe(0);
@@ -56,7 +56,7 @@ describe('checkBudget', () => {
 		expect(error.data).toEqual({ parts: { messages: 1_004, system: 10, tools }, total: 1_014 + tools, limit: 500 });
 	});
 
-	test('accepts a request of exactly the limit', async () => {
+	test('accepts a request whose size equals the limit', async () => {
 		await expect(chat.checkBudget({ model: 'm', maxContextTokens: 1_004 }, thousand)).resolves.toBeDefined();
 		expect((await refusal(chat.checkBudget({ model: 'm', maxContextTokens: 1_003 }, thousand))).code).toBe(
 			'context_overflow',
@@ -70,7 +70,7 @@ describe('checkBudget', () => {
 		).resolves.toBeDefined();
 	});
 
-	test('counts the messages with countTokensFn and the model', async () => {
+	test('passes the messages and the model to countTokensFn', async () => {
 		const asked: unknown[] = [];
 		const countTokensFn = async (messages: readonly Message[], model: string) => {
 			asked.push([messages, model]);

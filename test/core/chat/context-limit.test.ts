@@ -57,7 +57,7 @@ describe('contextFull: truncate', () => {
 		expect(names(requests[0]?.messages)).toEqual(['q8', 'a8', 'q9', 'a9', 'now']);
 	});
 
-	test('leaves out an earlier summary only after all other groups', async () => {
+	test('leaves out all other older groups before an earlier summary', async () => {
 		const summary: Message = { role: 'system', content: 'S'.padEnd(400), summary: true };
 		const summed = [...long.slice(0, 2), summary, ...long.slice(2)];
 		const kept = await finish(['fine'], truncate(800), [...summed, user('now')]);
@@ -81,7 +81,7 @@ describe('a provider that refuses a request as too long', () => {
 		expect(names(requests[1]?.messages)).toEqual(['now']);
 	});
 
-	test('gets a summary with contextFull: compact', async () => {
+	test('gets a summary if contextFull is compact', async () => {
 		const answer: Script[number] = ({ system }) => (system === undefined ? 'fine' : 'Short.');
 		const { requests } = await finish([tooLong(), ...Array(8).fill(answer)], compact(), history);
 		expect(requests.at(-1)?.messages[0]).toMatchObject({ role: 'system', summary: true });

@@ -110,7 +110,7 @@ describe('a run that starts with a history', () => {
 		]);
 	});
 
-	test('does not run an open call that a user message follows', async () => {
+	test('does not run an open call that is followed by a user message', async () => {
 		let ran = 0;
 		const count = readTool('echo', () => ++ran);
 		await finish(['Hi'], { tools: [count] }, [user('1'), assistant(echoCall('a')), user('2')]);
@@ -174,7 +174,7 @@ describe('onMessage', () => {
 		expect(most).toBe(1);
 	});
 
-	test('ends the run if it rejects, before a tool runs or another request is sent', async () => {
+	test('ends the run if it rejects, and then no tool runs and no other request is sent', async () => {
 		let ran = 0;
 		const count = readTool('count', () => ++ran);
 		const onMessage = () => Promise.reject(new Error('disk full'));
@@ -186,7 +186,7 @@ describe('onMessage', () => {
 		expect(events.at(-1)?.type).toBe('error');
 	});
 
-	test('gets the number, model, stop reason and usage of the turn of an assistant message', async () => {
+	test("gets each assistant message with its turn's number, model, stop reason and usage", async () => {
 		const turns: unknown[] = [];
 		await finish([{ text: 'Hi', usage: { inputTokens: 3 } }], { onMessage: (_, { turn }) => void turns.push(turn) });
 		expect(turns).toEqual([{ iteration: 1, model: 'scripted', stopReason: 'end_turn', usage: { inputTokens: 3 } }]);
@@ -246,7 +246,7 @@ describe('cutOutput', () => {
 		expect(chat.cutOutput(content)).toBe(content);
 	});
 
-	test('returns the beginning of a longer text, and a note with its length', () => {
+	test('returns the beginning of a longer text, and a note with the full length', () => {
 		const cut = chat.cutOutput(`begins${'x'.repeat(limit)}`);
 		expect(cut).toMatch(/^beginsx+\n\n\[Cut: of 262150 characters only the first \d+ are shown\.\]$/);
 	});

@@ -16,7 +16,7 @@ describe('emit', () => {
 		expect((await emitted({})).records).toEqual([]);
 	});
 
-	test('gets a record of each turn as ai:chat:step with emitSteps', async () => {
+	test('gets an ai:chat:step record for each turn if emitSteps is set', async () => {
 		const { records, result } = await emitted({ emitSteps: true });
 		expect(records.map(([type]) => type)).toEqual(['ai:chat:step', 'ai:chat:step']);
 		expect(records.map(([, data]) => data)).toEqual(result.steps);
@@ -31,7 +31,7 @@ describe('emit', () => {
 		});
 	});
 
-	test('gets each delta in order as ai:chat:delta with emitStreamDeltas', async () => {
+	test('gets an ai:chat:delta record for each delta, in order, if emitStreamDeltas is set', async () => {
 		const { records, events } = await emitted({ emitStreamDeltas: true });
 		expect(new Set(records.map(([type]) => type))).toEqual(new Set(['ai:chat:delta']));
 		const kinds = ['text', 'tool_use_start', 'tool_use_input', 'tool_use_end', 'stop'];

@@ -46,7 +46,7 @@ describe('the part functions', () => {
 		expect(chat.flattenParts([])).toBe('');
 	});
 
-	test('write a placeholder with the kind, the name and the URL for a part without text', () => {
+	test('write a part without text as a placeholder with its kind, name and URL', () => {
 		expect(chat.renderPart({ kind: 'image', url: 'https://x.org/a.png' })).toBe('[image:image (https://x.org/a.png)]');
 		expect(chat.renderPart({ kind: 'image', name: 'a cat', url: 'u' })).toBe('[image:a cat (u)]');
 		expect(chat.renderPart({ kind: 'file', name: 'bill.pdf', data: 'aGk=' })).toBe('[file:bill.pdf]');

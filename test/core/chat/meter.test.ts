@@ -47,7 +47,7 @@ describe('a meter', () => {
 		]);
 	});
 
-	test('is asked to reserve a whole reply after its short limit cut off the first reply', async () => {
+	test("is asked to reserve a whole reply after the meter's short limit cut off the first reply", async () => {
 		let isShort = true;
 		const asked: (boolean | undefined)[] = [];
 		const { meter, told } = noting((request) => {
@@ -77,7 +77,7 @@ describe('a meter', () => {
 		expect(kinds).toContain('turn.restarted');
 	});
 
-	test('is not asked to reserve again after a cut reply if its limit was not short', async () => {
+	test("is not asked to reserve again if a reply was cut off but the meter's limit was not short", async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([{ text: 'One two', stopReason: 'max_tokens' }]);
 		await chat.run({ model: 'scripted', providers: [scripted], meter }, [chat.userMessage('Count.')]).result;
@@ -128,7 +128,7 @@ describe('a meter', () => {
 		expect(told).toEqual([true, false]);
 	});
 
-	test('learns the long pauses of an interrupted reply, and whether the provider used its own tools', async () => {
+	test('learns the total length of long pauses in an interrupted reply, and whether provider tools were used', async () => {
 		const told: (chat.HiddenCost | undefined)[] = [];
 		const meter: chat.Meter = { reserve: () => 100, lost: (_, __, ___, hidden) => void told.push(hidden) };
 		vi.useFakeTimers({ toFake: ['Date'] });
@@ -196,7 +196,7 @@ describe('a meter', () => {
 		expect(scripted.requests).toHaveLength(0);
 	});
 
-	test('learns that an interrupted request was cut off', async () => {
+	test('learns that a request was interrupted if its stream breaks off', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([undefined]);
 		const run = chat.run({ model: 'scripted', maxRetries: 0, providers: [scripted], meter }, [chat.userMessage('hi')]);

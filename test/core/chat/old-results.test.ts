@@ -55,15 +55,15 @@ describe('older results', () => {
 	});
 
 	test.each([
-		['the cache has the conversation, and a step saves too little', exchanges(6, 8_000), 4, {}],
-		['all are short', exchanges(60, 1_000), 6, {}],
-		['few are old', exchanges(3, 8_000), 6, {}],
-		['the agent keeps them', exchanges(6, 8_000), 6, { oldResults: 'keep' }],
-		['somebody else runs all tools', exchanges(6, 8_000), 6, { mode: 'manual' }],
-		['an hour of the cache is not over', exchanges(6, 8_000), 59, { cache: '1h' }],
+		['the conversation is cached, and references would save too little', exchanges(6, 8_000), 4, {}],
+		['all results are short', exchanges(60, 1_000), 6, {}],
+		['few results are old', exchanges(3, 8_000), 6, {}],
+		['oldResults is keep', exchanges(6, 8_000), 6, { oldResults: 'keep' }],
+		['the mode is manual', exchanges(6, 8_000), 6, { mode: 'manual' }],
+		['the one-hour cache has not expired', exchanges(6, 8_000), 59, { cache: '1h' }],
 		['the run has its own read_result', exchanges(6, 8_000), 6, { tools: [readTool('read_result', () => '')] }],
-		['they are what a skill says', exchanges(6, 8_000, 'read_skill'), 6, {}],
-	] as const)('stay whole where %s', async (_, given, minutes, options) => {
+		['they are results of read_skill', exchanges(6, 8_000, 'read_skill'), 6, {}],
+	] as const)('stay whole if %s', async (_, given, minutes, options) => {
 		const { sent, events, requests } = await goOn(given, minutes, options);
 		expect(listReferences(sent)).toEqual([]);
 		expect(stepped(events)).toBe(0);
@@ -139,7 +139,7 @@ describe('older results', () => {
 		expect(only(events, 'step').map(({ cacheMiss }) => cacheMiss)).toEqual(['old results']);
 	});
 
-	test('that share an id are sent whole, except the first of them', async () => {
+	test('that share an id are sent whole, but the first of them is sent as a reference', async () => {
 		const given = [...exchanges(2, 20_000), ...exchanges(2, 20_000), ...exchanges(3, 10)];
 		expect(listReferences((await goOn(given, 6)).sent)).toEqual(['call0', 'call1']);
 	});

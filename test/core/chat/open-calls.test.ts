@@ -89,7 +89,7 @@ test('an approved call that asks a question continues without another approval',
 	expect(result.status).toBe('completed');
 });
 
-test('a question of a tool without onAnswer sets no metadata.answerTo', async () => {
+test('a question sets no metadata.answerTo if its tool has no onAnswer', async () => {
 	const { result } = await finish([ordering], { tools: [order({ onAnswer: undefined })] });
 	expect(result.metadata).toMatchObject({ question: { callId: 'a' } });
 	expect(result.metadata.answerTo).toBeUndefined();
@@ -153,7 +153,7 @@ test('a call with wrong arguments fails without asking a person', async () => {
 	}
 });
 
-test('a result does not change if the tool changes the value later', async () => {
+test('a result does not change if the tool later changes the value that it returned', async () => {
 	const list = ['one'];
 	const grow = tool.define({ name: 'grow', description: 'Grows.', inputSchema: v.object({}), fn: () => list });
 	const { result } = await finish([calling(call('a', 'grow', {})), 'Done.'], { tools: [grow] });

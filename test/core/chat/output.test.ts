@@ -103,7 +103,7 @@ describe('a reply with an outputSchema', () => {
 		expect(result.status).toBe('awaiting_tools');
 	});
 
-	test('is described in the prompt if it may be any object', async () => {
+	test('is described in the prompt if the schema allows any object', async () => {
 		const { result, requests } = await finish(['[1]', '{"a":1}'], {
 			outputSchema: { type: 'object' },
 			system: 'Be brief.',

@@ -56,7 +56,7 @@ test('a halted run keeps the parts of the result that halted it', async () => {
 	]);
 });
 
-test('images in results count for the budget, and texts in results count for the context limit', async () => {
+test('images in results count in the estimate of a request, and texts in results count for the context limit', async () => {
 	const count = async (parts: readonly MessagePart[]) =>
 		estimateRequest({ model: 'any' }, [{ role: 'tool', toolCallId: 'a', content: '', parts }]);
 	const text = chat.textPart('A dot.');

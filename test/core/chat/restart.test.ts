@@ -35,7 +35,7 @@ describe('a turn whose stream breaks off is restarted', () => {
 	test.each([
 		['a reset', reset],
 		['an end without its terminal event', undefined],
-		['an error of the provider that may pass', httpError(529)],
+		['a temporary error of the provider', httpError(529)],
 		['a stream that was cut', new RunletError('interrupted', 'cut')],
 	])('after %s, and its readers get turn.restarted', async (_, failure) => {
 		const { result, events, requests } = await played([cut(failure), 'The whole answer.']);
@@ -114,10 +114,10 @@ describe('the limit of restarts', () => {
 });
 
 test.each([
-	['an error that stays', httpError(400)],
+	['a permanent error', httpError(400)],
 	['a refused request', new RunletError('content_filtered', 'no')],
 	['a quota that is used up', new RunletError('rate_limited', 'no', { insufficientQuota: true })],
-	['a foreign error', new Error('a bug')],
+	['an unexpected error', new Error('a bug')],
 ])('a turn is not restarted after %s', async (_, failure) => {
 	const { error, events, requests } = await played([cut(failure), 'never'], { fallbacks: ['scripted-b'] });
 	expect(error).toBeDefined();
@@ -125,7 +125,7 @@ test.each([
 	expect(readText(events)).toBe('Half of');
 });
 
-test('a refusal is not restarted', async () => {
+test('a turn that ends with a refusal is not restarted', async () => {
 	const { result, requests } = await played([{ text: 'No.', stopReason: 'refusal' }, 'never']);
 	expect(result?.metadata.stopReason).toBe('refusal');
 	expect(requests).toHaveLength(1);

@@ -67,12 +67,12 @@ describe('other stop reasons', () => {
 });
 
 describe('a reply', () => {
-	test('that breaks off fails with interrupted', async () => {
+	test('fails with interrupted if it breaks off', async () => {
 		const { error } = await fail([undefined], { maxRetries: 0 });
 		expect(error.code).toBe('interrupted');
 	});
 
-	test('that breaks off after some text fails with interrupted, and the text stays shown', async () => {
+	test('fails with interrupted if it breaks off after some text, and the text stays shown', async () => {
 		const cut: Parameters<typeof fail>[0][number] = async (_, onDelta) => {
 			await onDelta({ type: 'text', text: 'Once upon' });
 			return undefined;

@@ -134,7 +134,7 @@ describe('two calls with one id', () => {
 		expect(requests[1]?.messages).toEqual(result.messages.slice(0, -1));
 	});
 
-	test('have the same different ids in the deltas as in the history', async () => {
+	test('have the same ids in the deltas as in the history', async () => {
 		const { events, result } = await finish([{ ...calling(...same), deltas }, 'Done.'], { tools: [echo] });
 		const ids = results(result.messages).map(([id]) => id);
 		expect(only(events, 'tool_use_start').map(({ id }) => id)).toEqual(ids);

@@ -11,7 +11,7 @@ describe('contextFull: compact', () => {
 	const long = Array.from({ length: 10 }, (_, n) => [user(`q${n}`, 2_000), says(`a${n}`, 2_000)]).flat();
 	const history = [...long, user('now')];
 
-	test('replaces the oldest messages by a summary before the first message that is still sent', async () => {
+	test('replaces the oldest messages by a summary, which comes before the first message that is still sent', async () => {
 		const { requests, result, events } = await finish(['Ada has 3 cats.', 'fine'], compact(10_000), [rule, ...history]);
 		const summary = result.messages.find((one) => one.role === 'system' && one.summary === true);
 		expect(summary?.content).toContain('Ada has 3 cats.');
@@ -79,7 +79,7 @@ describe('contextFull: compact', () => {
 		expect(result.steps[0]?.usage.inputTokens).toBe(7);
 	});
 
-	test('passes the summary to onMessage before the next request, with its place, its cost and the warning', async () => {
+	test('passes the summary with its place, its cost and the warning to onMessage before the next request', async () => {
 		const order: string[] = [];
 		const stored: { message: Message; about: MessageContext }[] = [];
 		const onMessage = (message: Message, about: MessageContext) => {
@@ -182,7 +182,7 @@ describe('contextFull: compact', () => {
 	test.each<[what: string, given: Script[number]]>([
 		['is empty', { text: ' ', usage: { inputTokens: 50 } }],
 		['is refused', { text: 'No.', stopReason: 'refusal', usage: { inputTokens: 50 } }],
-		['fails for good', new RunletError('invalid_request', 'no', { usage: { inputTokens: 50 } })],
+		['fails permanently', new RunletError('invalid_request', 'no', { usage: { inputTokens: 50 } })],
 	])('leaves out the oldest groups if the summary %s', async (_, given) => {
 		const script: Script = [given, { text: 'fine', usage: { inputTokens: 7 } }];
 		const { requests, result, events } = await finish(script, compact(10_000), history);
@@ -192,7 +192,7 @@ describe('contextFull: compact', () => {
 		expect(result.usage.inputTokens).toBe(57);
 	});
 
-	test('sends fewer messages if the summary is long, and no summary if it does not fit', async () => {
+	test('sends fewer messages if the summary is long, and sends no summary if it does not fit', async () => {
 		const less = await finish(['S'.repeat(30_000), 'fine'], compact(10_000), history);
 		expect(less.requests[1]?.messages.at(0)).toMatchObject({ summary: true });
 		expect(codes(only(less.events, 'warning')).slice(0, 1)).toEqual(['context_compacted']);

@@ -34,8 +34,8 @@ const paths: Record<string, Path> = {
 	'a stream that broke off': { script: [undefined], ends: 'error', options: { maxRetries: 0 } },
 	'too many turns': { script: [calling(echoCall('a'))], ends: 'error', options: { maxIterations: 1 } },
 	'a full context': { script: ['Hi'], ends: 'error', options: { maxContextTokens: 1 } },
-	'two tools of one name': { script: ['Hi'], ends: 'error', options: { tools: [echo, echo] } },
-	'a model that nobody knows': { script: ['Hi'], ends: 'error', options: { model: 'unheard-of' } },
+	'a repeated tool name': { script: ['Hi'], ends: 'error', options: { tools: [echo, echo] } },
+	'an unknown model': { script: ['Hi'], ends: 'error', options: { model: 'unheard-of' } },
 	'a history that cannot be stored': {
 		script: ['Hi'],
 		ends: 'error',
@@ -85,9 +85,9 @@ describe('the start of a run', () => {
 
 describe('run never throws synchronously', () => {
 	const bad: Record<string, [code: string, options: ChatOptions]> = {
-		'two tools of one name': ['duplicate_tool', { model: 'demo', providers: [providers.demo()], tools: [echo, echo] }],
-		'a model that nobody knows': ['unknown_model', { model: 'unheard-of' }],
-		'a model that nobody can talk to': ['unknown_model', { model: 'claude-x' }],
+		'a repeated tool name': ['duplicate_tool', { model: 'demo', providers: [providers.demo()], tools: [echo, echo] }],
+		'an unknown model': ['unknown_model', { model: 'unheard-of' }],
+		'a model without a provider': ['unknown_model', { model: 'claude-x' }],
 	};
 	test.each(Object.entries(bad))(
 		'rejects the result and ends the events with error for %s',

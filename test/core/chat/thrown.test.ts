@@ -6,7 +6,7 @@ const breaks = readTool('breaks', () => {
 	throw new Error('No luck.');
 });
 
-test('the text of showThrown reaches readers before the result, but no message and no request', async () => {
+test('the text of showThrown reaches readers before the result, but is in no message and no request', async () => {
 	const thrown: unknown[] = [];
 	const { events, requests, result } = await finish([calling(call), 'done'], {
 		tools: [breaks],
@@ -22,7 +22,7 @@ test('the text of showThrown reaches readers before the result, but no message a
 	expect(JSON.stringify([requests, result.messages])).not.toContain('of Error');
 });
 
-test('shows readers no stack if showThrown returns no text', async () => {
+test('readers see no stack if showThrown returns no text', async () => {
 	for (const showThrown of [undefined, () => undefined]) {
 		const { events } = await finish([calling(call), 'done'], { tools: [breaks], showThrown });
 		expect(events.filter(({ type }) => type === 'tool_stack')).toEqual([]);

@@ -82,7 +82,7 @@ describe('an attachment', () => {
 		['a large image', large, 'claude-opus-4-5-20251101', 1_600],
 		['a large image', large, 'claude-opus-4-7', 4_784],
 		['an image behind a URL', behindUrl, 'claude-sonnet-4-20250514', 1_600],
-		['an image that is none', { kind: 'image', mime: 'image/png', data: '!!!' }, 'claude-sonnet-4-5', 1_600],
+		['an invalid image', { kind: 'image', mime: 'image/png', data: '!!!' }, 'claude-sonnet-4-5', 1_600],
 		['an image', photo, 'gpt-4o', 765],
 		['an image of low detail', { ...photo, meta: { detail: 'low' } }, 'gpt-4o', 85],
 		['a large image', large, 'gpt-4.1', 765],
@@ -111,7 +111,7 @@ describe('an attachment', () => {
 		['a text file', { kind: 'file', mime: 'text/plain', data: btoa('word '.repeat(400)) }, 'acme', 500],
 		['a text file with a caption', { kind: 'file', mime: 'text/plain', data: btoa('word '), text: 'a' }, 'acme', 2],
 		['a text', { kind: 'text', text: 'words' }, 'acme', 0],
-	] as const)('%s costs the tokens that the provider documents: %o of %s', (_, part, model, tokens) => {
+	] as const)('%s costs the tokens that the provider documents: %o, model %s', (_, part, model, tokens) => {
 		expect(countMediaTokens(part, findMediaRules(model))).toBe(tokens);
 	});
 });

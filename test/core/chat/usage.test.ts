@@ -62,8 +62,8 @@ describe('makeUsage', () => {
 			{ inputTokens: 120, outputTokens: 84, totalTokens: 204, latencyMs: 1280 },
 		],
 		['a record without output', { input_tokens: 3 }, { inputTokens: 3 }],
-		['no record', undefined, {}],
-		['a record of other values', { input_tokens: null, output_tokens: 'many' }, {}],
+		['a missing record', undefined, {}],
+		['a record with values of wrong types', { input_tokens: null, output_tokens: 'many' }, {}],
 	])('reads %s', (_, raw, usage) => expect(chat.makeUsage(raw)).toEqual(usage));
 
 	test('returns the provider and the model that the caller passes', () => {
