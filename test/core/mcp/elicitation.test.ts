@@ -100,7 +100,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a server of revision %s that asks i
 			'#f00',
 		],
 		[{ type: 'array' as const, items: { type: 'string' as const, enum: ['a', 'b'] } }, 'A, b', ['a', 'b']],
-	])('accepts plain words for a form with the single field %j', async (field, words, value) => {
+	])('gets a value of the right type for plain words in the single field %j', async (field, words, value) => {
 		const { answer } = await begin({
 			message: 'Well?',
 			requestedSchema: { type: 'object', properties: { it: field } },
@@ -165,7 +165,7 @@ describe('a server of revision 2026-07-28', () => {
 		expect(JSON.parse(String(result.output))).toEqual({ link: { action: 'accept' } });
 	});
 
-	it('cannot use the model, and is called again at most ten times if it asks nothing', async () => {
+	it('cannot request a reply of the model, and is called again at most ten times if it asks no question', async () => {
 		let calls = 0;
 		const served = keep(
 			await serveStateless(

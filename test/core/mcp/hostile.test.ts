@@ -64,7 +64,7 @@ const json = (id: number, rest: object) => Response.json({ jsonrpc: '2.0', id, .
 
 const attacks: Readonly<Record<string, readonly [Hostile, words: RegExp]>> = {
 	hangs: [() => new Promise(() => {}), /no answer within/],
-	'drips and never ends': [() => stream(': wait\n\n', 'hangs'), /no answer within/],
+	'sends only comments and never ends': [() => stream(': wait\n\n', 'hangs'), /no answer within/],
 	'dies in the call': [
 		() => {
 			throw new Error('died');
@@ -88,7 +88,7 @@ const attacks: Readonly<Record<string, readonly [Hostile, words: RegExp]>> = {
 		() => new Response('<p>', { headers: { 'content-type': 'text/html' } }),
 		/Unexpected content type/,
 	],
-	'sends a result that is none': [(id) => json(id, { result: { content: 'text' } }), /./],
+	'sends an invalid result': [(id) => json(id, { result: { content: 'text' } }), /./],
 	'answers with an error': [
 		(id) => json(id, { error: { code: -32_602, message: 'no such thing' } }),
 		/refused this: .*no such thing/,

@@ -54,7 +54,7 @@ async function serveBehindLogin(wants: (method: string | undefined) => boolean):
 }
 
 describe('a server that requires a login', () => {
-	it('makes a called tool ask with the login link, and gets the call after the login', async () => {
+	it('makes its tool ask a question with the login link, and gets the call after the login', async () => {
 		const served = keep(await serveBehindLogin((method) => method === 'tools/call'));
 		const login = new BrowserLogin(served.url);
 		const { tools } = keep(await fromServer({ name: 'fixture', url: served.url, auth: login }));
@@ -70,7 +70,7 @@ describe('a server that requires a login', () => {
 		expect((await call(tools, 'see', {}, { answer: { text: 'done', resume: output.resume } })).output).toBe('seen');
 	});
 
-	it('makes a called tool ask again if the person did not log in', async () => {
+	it('makes its tool ask again if the person did not log in', async () => {
 		const served = keep(await serveBehindLogin((method) => method === 'tools/call'));
 		const { tools } = keep(await fromServer({ name: 'fixture', url: served.url, auth: new BrowserLogin(served.url) }));
 		const first = (await call(tools, 'see')).output;
@@ -80,7 +80,7 @@ describe('a server that requires a login', () => {
 		);
 	});
 
-	it('offers only a login tool if its list requires the login, and its own tools after the login', async () => {
+	it('offers only a login tool if its tool list requires the login, and offers its own tools afterwards', async () => {
 		const served = keep(await serveBehindLogin(() => true));
 		const login = new BrowserLogin(served.url);
 		const problems: McpProblem[] = [];
@@ -100,14 +100,14 @@ describe('a server that requires a login', () => {
 		expect((await connection.loadTools()).map(({ name }) => name)).toEqual(['fixture_see']);
 	});
 
-	it('makes fromServer reject with the link if its list requires the login', async () => {
+	it('makes fromServer reject with the link if its tool list requires the login', async () => {
 		const served = keep(await serveBehindLogin(() => true));
 		const auth = new BrowserLogin(served.url);
 		const data = { server: 'fixture', url: expect.stringContaining('/authorize?') };
 		await expect(fromServer({ name: 'fixture', url: served.url, auth })).rejects.toMatchObject({ code: 'auth', data });
 	});
 
-	it('makes finishLogin report a refused login as auth and a failed login as network', async () => {
+	it('makes finishLogin fail with the code auth if the login is refused, or network if the login fails', async () => {
 		const other = keep(await serve(() => new Response('token-of-somebody', { status: 500 })));
 		const server = { name: 'fixture', url: other.url };
 		const finish = (query: string) => {

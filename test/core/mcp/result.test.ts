@@ -32,7 +32,7 @@ describe('the result of a call', () => {
 		]);
 	});
 
-	it('is only the structured content if no text adds to that content', async () => {
+	it('is only the structured content if the texts add nothing', async () => {
 		expect(await read([text('{ "n": 1 }')], { structuredContent: { n: 1 } })).toEqual({ n: 1 });
 		expect(await read([], { structuredContent: { n: 1 } })).toEqual({ n: 1 });
 		expect(await read([text('one')], { structuredContent: { content: 'one' } })).toBe('one');
