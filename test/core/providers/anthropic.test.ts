@@ -67,7 +67,7 @@ describe('the effort of thinking', () => {
 		['claude-haiku-4-5-20251001', 'none', { type: 'disabled' }, undefined],
 		['claude-haiku-4-5-20251001', 'low', { type: 'enabled', budget_tokens: 2_048 }, undefined],
 		['claude-3-5-haiku-20241022', 'high', undefined, undefined],
-	] as const)('%s gets the effort %s in its own words', async (name, reasoningEffort, thinking, effort) => {
+	] as const)('%s gets the effort %s in its own format', async (name, reasoningEffort, thinking, effort) => {
 		const body = await sent(hello, { model: name, options: { reasoningEffort } });
 		expect(body.thinking).toEqual(thinking);
 		expect(body.output_config).toEqual(effort && { effort });
@@ -159,7 +159,7 @@ describe('results', () => {
 		});
 	});
 
-	test('contain only the name of an image of an unsupported type', async () => {
+	test('contain the name of an image instead of the image if its type is unsupported', async () => {
 		const images = [chat.imagePart('PHN2Zy8+', 'image/svg+xml'), chat.imagePart('/9j/', 'image/jpg')];
 		const [svg, jpeg] = [
 			{ type: 'text', text: '[image:image]' },
@@ -170,7 +170,7 @@ describe('results', () => {
 	});
 });
 
-test('if the API refuses the thinking of the history, a second request leaves it out', async () => {
+test('if the API refuses the thinking of the history, a second request is sent without the thinking', async () => {
 	const thinking = { type: 'thinking', thinking: 'Hm', signature: 'c2ln' };
 	const thoughts = [thinking, { type: 'redacted_thinking', data: 'x' }];
 	const history = [...hello, given([...thoughts, { type: 'text', text: 'Hi' }]), ...hello, given(thoughts), ...hello];
@@ -245,7 +245,7 @@ describe('a system message within the conversation', () => {
 		['after the last answer', model, [...hello, reply, now]],
 		['for an older model', 'claude-opus-4-7', [...hello, now]],
 		['for Sonnet 5', 'claude-sonnet-5', [...hello, now]],
-	])('%s is sent as a user message in the same place', async (_, name, messages) => {
+	])('is sent as a user message in the same place: %s', async (_, name, messages) => {
 		const body = await sent(messages, { model: name });
 		expect(body.system).toEqual(front('Be brief.'));
 		const text = { type: 'text', text: '<system>\nNow in Latin.\n</system>' };

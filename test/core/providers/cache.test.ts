@@ -78,7 +78,7 @@ describe('Anthropic', () => {
 		});
 	});
 
-	test('sets its first message mark at the end of the previous request', async () => {
+	test('sets the first mark in the messages at the end of the previous request', async () => {
 		const before = await send(providers.anthropic, model, { messages: [...hello, ...ask('a')] });
 		const { body } = await send(providers.anthropic, model, { messages: [...hello, ...ask('a'), ...ask('b')] });
 		expect(listMarks(before.body).messages.at(-1)).toEqual(listMarks(body).messages[0]);
@@ -102,7 +102,7 @@ describe('Anthropic', () => {
 		['auto', '1h', mark],
 		[false, '5m', undefined],
 		['5m', false, mark],
-	] as const)('the agent’s %s wins over the provider’s %s', async (cache, usual, expected) => {
+	] as const)('the agent’s cache setting %s wins over the provider’s %s', async (cache, usual, expected) => {
 		const make = (settings: object) => providers.anthropic({ apiKey: 'key', ...settings, cache: usual });
 		const { body } = await send(make, model, { cache });
 		expect(list(body.system)[0]?.cache_control).toEqual(expected);
@@ -132,9 +132,9 @@ describe('Anthropic', () => {
 	});
 
 	test.each([
-		['of an older model', 'claude-3-7-sonnet-latest', messages],
-		['whose result is not sent', model, hello],
-	])('lists a found tool %s last', async (_, name, sent) => {
+		['for an older model', 'claude-3-7-sonnet-latest', messages],
+		['if the search result is not sent', model, hello],
+	])('lists the found tools last %s', async (_, name, sent) => {
 		const { body } = await send(providers.anthropic, name, { messages: sent, foundBy: found });
 		expect(JSON.stringify(body)).not.toMatch(/defer_loading|tool_reference/);
 		expect(listMarks(body).tools).toEqual(['later']);
@@ -150,7 +150,7 @@ describe('OpenAI', () => {
 		['gpt-5', '5m', { prompt_cache_key: 'k' }],
 		['gpt-5', undefined, { prompt_cache_key: 'k' }],
 		['gpt-5', false, {}],
-	] as const)('%s with the cache %s', async (model, cache, fields) => {
+	] as const)('sends %s the cache fields for the setting %s', async (model, cache, fields) => {
 		const { body } = await send(providers.openai, model, { cache, cacheKey: 'k' });
 		const { prompt_cache_key, prompt_cache_retention } = body;
 		expect(JSON.parse(JSON.stringify({ prompt_cache_key, prompt_cache_retention }))).toEqual(fields);

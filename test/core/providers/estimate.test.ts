@@ -219,7 +219,7 @@ describe('the estimate of a request', () => {
 		});
 	});
 
-	test.each(adapters)("to %s includes a message's metadata even if it has megabytes", async (model, create) => {
+	test.each(adapters)("to %s includes even megabytes of a message's metadata", async (model, create) => {
 		const { variant } = create(fetch);
 		const big = 'word '.repeat(300_000);
 		const content = [{ type: 'text', text: big }];
@@ -241,7 +241,7 @@ describe('the estimate of a request', () => {
 		['English', 'The name of a city. '],
 		['Chinese', '城市的名称。'],
 		['base64', 'Zk9xQ2VtV3pMcTRSc0tIYlA3dUo2eVRnWG5EaEFvRWM='],
-	])('counts the whole schema of a tool, in %s', async (_, words) => {
+	])('counts the whole schema of a tool if its description is %s', async (_, words) => {
 		const description = words.repeat(200);
 		const inputSchema = { type: 'object', properties: { city: { type: 'string', description } } } as const;
 		const tools: Tool[] = [{ name: 'look', description: '', inputSchema, fn: () => '' }];
@@ -263,7 +263,7 @@ describe('the estimate of a request', () => {
 		expect(own).toBeLessThan(2 * plain);
 	});
 
-	test('leaves out the thinking of turns without calls for Chat Completions', async () => {
+	test('to Chat Completions leaves out the thinking of turns that have no calls', async () => {
 		const provider = providers.deepseek({ apiKey: 'k' });
 		const kept = { deepseek: { reasoning_content: 'word '.repeat(10_000) } };
 		const answer: AssistantMessage = { role: 'assistant', content: 'Hi.', providerMetadata: kept };

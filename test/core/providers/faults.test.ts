@@ -321,7 +321,7 @@ describe.each(dialects)('$name', (dialect) => {
 			['too_large', 'context_overflow'],
 			['filter', 'content_filtered'],
 		];
-		test.each(usual.filter(([kind]) => dialect.errorBody(kind) !== undefined))('%s is %s', async (kind, code) => {
+		test.each(usual.filter(([kind]) => dialect.errorBody(kind) !== undefined))('%s has the code %s', async (kind, code) => {
 			const { status, body } = dialect.errorBody(kind) ?? { status: 500, body: {} };
 			server.play((exchange) => exchange.json(status, body));
 			const error = readError(await ask(way));
@@ -523,7 +523,7 @@ describe('openai and similar providers', () => {
 		expect(server.requests).toHaveLength(2);
 	});
 
-	test.each(everyWay)('xai reports a wrong key with status 400 as auth, through $way', async (way) => {
+	test.each(everyWay)('xai reports status 400 for a wrong key as auth, through $way', async (way) => {
 		const dialect = asking('xai');
 		const error = 'Incorrect API key provided: xa***42. You can obtain an API key from https://console.x.ai.';
 		server.play((exchange) => exchange.json(400, { code: 'Client specified an invalid argument', error }));
@@ -544,7 +544,7 @@ describe.each(streams)('gemini through $way', (way) => {
 	if (dialect === undefined) throw new Error('there are no dialects');
 	const ask = () => way.ask(dialect.provider(server.url), { model: dialect.model });
 
-	test('reports a wrong key with status 400 as auth', async () => {
+	test('reports status 400 for a wrong key as auth', async () => {
 		const details = [
 			{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID', domain: 'googleapis.com' },
 		];
@@ -643,7 +643,7 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			expect(await ask([begun('a', '', { index: 0 }), later('{"city":'), later('"Ulm"}')])).toEqual(two.slice(0, 1));
 		});
 
-		test('can have an index that begins with 1', async () => {
+		test('can have indexes that begin at 1', async () => {
 			expect(await ask([begun('a', '{"city":"Ulm"}', { index: 1 })])).toEqual(two.slice(0, 1));
 		});
 
@@ -657,7 +657,7 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			expect(await ask([begun('a', json, { index: 0 })])).toEqual([{ id: 'a', name: 'look', input: {} }]);
 		});
 
-		test('can have null for missing fields', async () => {
+		test('are none if the pieces have null for missing fields', async () => {
 			const nothing = { content: null, tool_calls: null, refusal: null, reasoning_content: null, function_call: null };
 			server.play(
 				playing([

@@ -205,7 +205,7 @@ test('sends back each signature with its part, but no thoughts without a signatu
 	]);
 });
 
-test('adds a signature that version 3 accepts to the calls of another model', async () => {
+test("gives the first call of another model's turn a signature that version 3 accepts", async () => {
 	const history = [
 		...hi,
 		chat.assistantMessage('', [call('a'), call('b', 'no JSON')]),
@@ -223,7 +223,7 @@ test('adds a signature that version 3 accepts to the calls of another model', as
 	]);
 });
 
-test("sends a tool's file within its result from version 3 on, and after all results to older versions", async () => {
+test("sends a tool's file inside the result to version 3 or newer, and after all results to older versions", async () => {
 	const history: readonly Message[] = [
 		...hi,
 		chat.assistantMessage('', [call('a'), call('b')]),
@@ -291,7 +291,7 @@ test.each([
 	['gemini-2.5-flash', 'none', { thinkingBudget: 0 }],
 	['gemini-2.5-flash', 'xhigh', { thinkingBudget: 24_576, includeThoughts: true }],
 	['gemini-2.0-flash', 'high', undefined],
-] as const)('%s gets the effort %s in its own words', async (model, reasoningEffort, thinkingConfig) => {
+] as const)('%s gets the effort %s in its own format', async (model, reasoningEffort, thinkingConfig) => {
 	const { chatFn, sent } = server([fine]);
 	await chatFn(model, hi, undefined, undefined, { reasoningEffort });
 	expect(sent[0]?.body.generationConfig?.thinkingConfig).toEqual(thinkingConfig);

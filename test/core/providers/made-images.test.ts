@@ -149,7 +149,7 @@ describe.each(['OpenAI', 'Gemini'] as const)('an image that a model of %s makes'
 	});
 });
 
-test('OpenAI gets back the other items of the turn, but no reasoning without its image', async () => {
+test('OpenAI gets back the other items of the turn, but neither the image nor the reasoning before the image', async () => {
 	const { provider, model, sent } = drawing('OpenAI');
 	const { messages } = await chat.run({ model, providers: [provider] }, hello).result;
 	await chat.run({ model, providers: [provider] }, [...messages, chat.userMessage('Thanks.')]).result;

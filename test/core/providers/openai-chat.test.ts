@@ -153,7 +153,7 @@ describe('settings', () => {
 		expect(server.requests[0]?.body).toMatchObject({ stream_options: { include_usage: true, extra: true } });
 	});
 
-	test('lower the reply limit of the body to the reserved length', async () => {
+	test('send the smaller limit if both body and maxOutputTokens limit the reply', async () => {
 		const provider = endpoint({ body: { max_tokens: 5_000, max_completion_tokens: 50 } });
 		const options = { maxOutputTokens: 100 };
 		expect(await sent(provider, { options })).toMatchObject({ max_tokens: 100, max_completion_tokens: 50 });
@@ -173,7 +173,7 @@ describe('settings', () => {
 		['https://eu.api.x.ai/v1', 'max_completion_tokens'],
 		['https://notopenai.com/v1', 'max_tokens'],
 		['http://127.0.0.1:8000/v1', 'max_tokens'],
-	])('send the limit to %s as %s', async (baseURL, field) => {
+	])('send the reply limit to %s as %s', async (baseURL, field) => {
 		const bodies: unknown[] = [];
 		const provider = endpoint({
 			baseURL,
@@ -187,7 +187,7 @@ describe('settings', () => {
 	});
 });
 
-describe('calls of a stream', () => {
+describe('the calls of an answer', () => {
 	const call = (fields: Readonly<Record<string, unknown>>) => chunk({ tool_calls: [fields] });
 	const named = (name: string, args?: unknown) => ({ function: { name, arguments: args } });
 	const more = (args: string) => ({ function: { arguments: args } });
@@ -336,7 +336,7 @@ describe('calls of a stream', () => {
 		expect(deltas.filter((delta) => JSON.stringify(delta).includes('tool_use_start'))).toHaveLength(expected.length);
 	});
 
-	test('two calls of a whole answer with one id get different ids', async () => {
+	test('get different ids if two calls of a whole answer have the same id', async () => {
 		const twice = [
 			{ id: 'a', ...named('look', '{"city":"Ulm"}') },
 			{ id: 'a', ...named('look', { city: 'Bonn' }) },
@@ -455,7 +455,7 @@ describe('a failure at the endpoint', () => {
 	test.each([
 		['flat', { object: 'error', message: 'Extra inputs are not permitted', type: 'invalid_request_error' }],
 		['a list', [{ error: { message: 'Extra inputs are not permitted', code: 400, status: 'INVALID_ARGUMENT' } }]],
-		['of FastAPI', { detail: 'Extra inputs are not permitted' }],
+		['in the format of FastAPI', { detail: 'Extra inputs are not permitted' }],
 	])('the error contains the message of a refusal whose body is %s', async (_name, body) => {
 		server.play((exchange) => exchange.json(422, body, { 'retry-after': '3' }));
 		const error = await failure(async () => endpoint().chatFn?.('acme/m-1', hello));
@@ -504,7 +504,7 @@ describe('a conversation', () => {
 		});
 	});
 
-	test('has only the name of an image of an unsupported type', async () => {
+	test('has the name of an image instead of the image if its type is unsupported', async () => {
 		const messages = [chat.userMessage([chat.textPart('See'), chat.imagePart('PHN2Zy8+', 'image/svg+xml')])];
 		expect(await sent(endpoint(), { messages })).toMatchObject({ messages: [{ content: 'See\n\n[image:image]' }] });
 	});
@@ -570,7 +570,7 @@ describe('Mistral', () => {
 		expect(await sent(endpoint(), { messages })).toMatchObject({ messages: { 1: { content: 'Four.' } } });
 	});
 
-	test('gets short ids, the tool choice any, and an assistant message between a result and a user message', async () => {
+	test('gets short ids, tool_choice any, and an assistant message between a result and a user message', async () => {
 		const messages: Message[] = [
 			...hello,
 			chat.assistantMessage('', [
@@ -622,7 +622,7 @@ describe('DeepSeek', () => {
 		expect(JSON.stringify(body)).toMatch(/Be brief\..*JSON Schema.*city/);
 	});
 
-	test('gets the thinking of each turn with calls, which is empty for turns of other providers', async () => {
+	test('gets the thinking of each turn with calls, or an empty thinking if another provider made the turn', async () => {
 		const messages: Message[] = [
 			...hello,
 			{ ...chat.assistantMessage('', [{ id: 'a', name: 'look', input: {} }]), reasoning: 'not for you' },

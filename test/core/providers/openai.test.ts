@@ -101,7 +101,7 @@ describe('openai: the metadata of a turn', () => {
 		['a namespace', call('call_1', '{}', { namespace: 'crm' })],
 		['a server tool', { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search' } }],
 		['a compaction', { type: 'compaction', id: 'cmp_1', encrypted_content: 'secret' }],
-		['a kind nobody knows yet', { type: 'hologram', id: 'h_1', frames: [1] }],
+		['an unknown kind', { type: 'hologram', id: 'h_1', frames: [1] }],
 	])('is sent back unchanged: %s', async (_, item) => {
 		expect(await sentBack([item])).toEqual([item, ...(item.type === 'function_call' ? [expect.anything()] : [])]);
 	});
@@ -361,7 +361,7 @@ describe('openai: a request', () => {
 		expect((await sent([{ role: 'user', content: 'Hi', parts: [] }])).input).toEqual([{ role: 'user', content: 'Hi' }]);
 	});
 
-	test('has only the name of an image of an unsupported type', async () => {
+	test('has the name of an image instead of the image if its type is unsupported', async () => {
 		const parts = [chat.imagePart('PHN2Zy8+', 'image/svg+xml'), chat.imagePart('aGk=', 'image/png')];
 		const content = [
 			{ type: 'input_text', text: '[image:image]' },
@@ -384,7 +384,7 @@ describe('openai: a request', () => {
 	describe('takes nothing from the environment', () => {
 		afterEach(() => vi.unstubAllEnvs());
 
-		test('the request uses its settings, even if the environment differs', async () => {
+		test('even if the environment has other settings', async () => {
 			vi.stubEnv('OPENAI_API_KEY', 'sk-environment');
 			vi.stubEnv('OPENAI_ORG_ID', 'org-environment');
 			vi.stubEnv('OPENAI_BASE_URL', 'https://environment.example');
@@ -446,16 +446,16 @@ describe('isStrict', () => {
 	};
 	test.each([
 		['a closed object with all fields required', closed, true],
-		['one within a list', { ...closed, properties: { a: { type: 'array', items: closed } } }, true],
+		['a closed object within a list', { ...closed, properties: { a: { type: 'array', items: closed } } }, true],
 		['an optional field', { ...closed, required: [] }, false],
-		['an open object within', { ...closed, properties: { a: { type: 'object', properties: {} } } }, false],
+		['an open inner object', { ...closed, properties: { a: { type: 'object', properties: {} } } }, false],
 		['an open definition', { ...closed, $defs: { b: { type: 'object' } } }, false],
 		[
-			'a keyword that the mode does not know',
+			'a keyword that strict mode does not support',
 			{ ...closed, properties: { a: { type: 'string', minLength: 1 } } },
 			false,
 		],
-		['a format that it does not know', { ...closed, properties: { a: { type: 'string', format: 'uri' } } }, false],
+		['an unsupported format', { ...closed, properties: { a: { type: 'string', format: 'uri' } } }, false],
 		['a root that is no object', { type: 'array', items: closed }, false],
 		['a root that is a choice', { ...closed, anyOf: [closed] }, false],
 	])('returns for %s: %s', (_, schema, expected) => expect(isStrict(schema)).toBe(expected));

@@ -121,9 +121,9 @@ describe('the request', () => {
 	});
 
 	test.each([
-		['xAI, which cannot', providers.xai, 'grok-4', providerContext],
-		['Gemini, which cannot', providers.gemini, 'gemini-3-pro', providerContext],
-		['Anthropic where nobody wants it', providers.anthropic, sonnet, undefined],
+		['xAI, which cannot compact', providers.xai, 'grok-4', providerContext],
+		['Gemini, which cannot compact', providers.gemini, 'gemini-3-pro', providerContext],
+		['Anthropic without providerContext', providers.anthropic, sonnet, undefined],
 	] as const)('asks nothing of %s', async (_, make, model, wanted) => {
 		const { provider, requests } = create(make, []);
 		await finish({ model, providers: [provider], providerContext: wanted }, [question]).catch(() => {});

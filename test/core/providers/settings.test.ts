@@ -82,7 +82,7 @@ describe('timeouts', () => {
 		await Promise.all(server.requests.map(({ closed }) => closed));
 	});
 
-	test('do not end a model that is silent but shows activity', async () => {
+	test('do not end a request if the model sends no text but shows activity', async () => {
 		const signs = async (exchange: Exchange, sign: string) => {
 			const [first = '', ...rest] = dialect.events({ text: 'Hi', stop: 'end_turn' });
 			await exchange.write(first);
@@ -152,7 +152,7 @@ describe('an invalid setting', () => {
 		[{ baseURL: 'ftp://gateway.example' }, 'baseURL'],
 		[{ maxRetries: -1 }, 'maxRetries'],
 		[{ maxRetries: 1.5 }, 'maxRetries'],
-	])('%j is refused with its name', (more, field) => {
+	])('is refused, and the error names the field: %j', (more, field) => {
 		expect(() => made(more)).toThrow(expect.objectContaining({ code: 'invalid_request', data: { field } }));
 	});
 });
@@ -217,7 +217,7 @@ describe.each(dialects.filter(({ name }) => name !== 'workers-ai').map((one) => 
 	(_, one) => {
 		const ask = (provider: ProviderRegistration) => provider.chatFn?.(one.model, hello);
 
-		test('sends neither the key nor the conversation to a redirect', async () => {
+		test('sends neither the key nor the conversation to the target of a redirect', async () => {
 			const elsewhere = await startServer();
 			elsewhere.play(answer);
 			server.play((exchange) => exchange.json(307, {}, { location: `${elsewhere.url}${exchange.path}` }));
@@ -229,7 +229,7 @@ describe.each(dialects.filter(({ name }) => name !== 'workers-ai').map((one) => 
 			await elsewhere.close();
 		});
 
-		test('sends no headers of the environment', async () => {
+		test('sends no headers from environment variables', async () => {
 			const stranger = 'authorization: Bearer stranger\nx-api-key: stranger\nx-goog-api-key: stranger\nx-stranger: 1';
 			for (const name of ['OPENAI', 'ANTHROPIC']) vi.stubEnv(`${name}_CUSTOM_HEADERS`, stranger);
 			server.play((exchange) => exchange.json(200, one.body({ text: 'Hi', stop: 'end_turn' })));

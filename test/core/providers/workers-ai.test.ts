@@ -157,7 +157,7 @@ test.each([
 	['zai-org/glm-5.3', 'none', { reasoning_effort: 'low' }],
 	['deepseek-ai/deepseek-v4-flash-0731', 'max', { reasoning_effort: 'max' }],
 	['qwen/qwen3.8-27b', 'high', { reasoning_effort: 'xhigh' }],
-] as const)('%s gets the effort %s in its own words', async (name, reasoningEffort, expected) => {
+] as const)('%s gets the effort %s in its own format', async (name, reasoningEffort, expected) => {
 	const { run } = await ask({ response: 'Hi' }, { model: `workers-ai/@cf/${name}`, reasoningEffort });
 	const { reasoning_effort, chat_template_kwargs } = run?.inputs ?? {};
 	expect({ reasoning_effort, chat_template_kwargs }).toEqual(expected);

@@ -42,8 +42,8 @@ describe('an endless answer is broken off, and its connection is closed', () => 
 	test.each<[what: string, head: string, piece: string, init: ResponseInit]>([
 		['a stream of text', delta('Hi'), delta(filler), sse],
 		['one event', 'data: {"choices":[{"index":0,"delta":{"content":"', filler, sse],
-		['one line that is no event', ': ', filler, sse],
-		['events that say nothing', delta('Hi'), `data: {"nothing":"${filler}"}\n\n`, sse],
+		['one line that is not an event', ': ', filler, sse],
+		['events without content', delta('Hi'), `data: {"nothing":"${filler}"}\n\n`, sse],
 		['a whole answer', '{"choices":[{"index":0,"message":{"content":"', filler, json],
 	])('%s is broken off', async (_, head, piece, init) => {
 		const { seen, response } = endless(head, piece, init);

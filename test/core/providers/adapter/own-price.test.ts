@@ -37,7 +37,7 @@ describe('your own price', () => {
 		).toBe(500_000);
 	});
 
-	test('can include prices of cached input and of units', async () => {
+	test('can include prices of cached input and of counted units, such as searches', async () => {
 		const own = { ...price, cachedInput: 0.5 };
 		expect(await readCost(providers.openaiChat({ ...settings, price: own }))).toBe(2.9);
 		const fetch = async () => Response.json({ ...body, model: 'llama-search-api' });
@@ -57,7 +57,7 @@ describe('your own price', () => {
 		expect(await readCost(providers.openaiChat({ ...settings, fetch, price: shorter }))).toBe(3);
 	});
 
-	test('can include a price of units that are tokens', async () => {
+	test('can include the price of one kind of token, such as audio tokens', async () => {
 		const usage = { ...body.usage, completion_tokens_details: { audio_tokens: 100_000 } };
 		const fetch = async () => Response.json({ ...body, usage });
 		const own = { ...price, units: { output_audio_tokens: 0.00001 } };
@@ -67,8 +67,8 @@ describe('your own price', () => {
 	});
 
 	test.each<[string, () => number]>([
-		['no number', () => Number.NaN],
-		['less than nothing', () => -1],
+		['not a number', () => Number.NaN],
+		['negative', () => -1],
 		['infinite', () => Number.POSITIVE_INFINITY],
 		[
 			'an error',

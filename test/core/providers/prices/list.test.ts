@@ -95,7 +95,7 @@ const small = {
 const large = { inputTokens: 400_000, outputTokens: 2_000, cachedInputTokens: 70_000 };
 const names = Object.keys(providers).filter((name): name is keyof typeof providers => name in providers);
 
-test.each(names)('prices and windows of %s equal those of the package for all names, versions and times', (name) => {
+test.each(names)('prices and windows of %s equal those of genai-prices for all names, versions and times', (name) => {
 	const own = listed.filter(({ id }) => id === providers[name] || (name === 'gemini' && id === 'anthropic'));
 	const models = own
 		.flatMap(namesIn)
@@ -106,12 +106,12 @@ test.each(names)('prices and windows of %s equal those of the package for all na
 	expect(known).toBeGreaterThan(100);
 });
 
-test.each(names)('%s has no price for a name that has no price in the package', (name) => {
+test.each(names)('%s has no price for a name that has no price in genai-prices', (name) => {
 	const models = [...new Set(listed.flatMap(namesIn))];
 	expect(findDifferences(name, models, [[new Date('2026-09-01T12:00Z'), large]]).differences).toEqual([]);
 });
 
-test('audio, images and their cached parts have the prices of the package', () => {
+test('audio, images and their cached parts have the prices of genai-prices', () => {
 	const google = listed.find(({ id }) => id === 'google');
 	const models = (google === undefined ? [] : namesIn(google)).filter((model) => model.startsWith('gemini'));
 	const units = { input_audio_tokens: 8_000, cached_audio_tokens: 2_000, output_image_tokens: 1_290 };
