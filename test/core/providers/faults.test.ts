@@ -321,7 +321,7 @@ describe.each(dialects)('$name', (dialect) => {
 			['too_large', 'context_overflow'],
 			['filter', 'content_filtered'],
 		];
-		test.each(usual.filter(([kind]) => dialect.errorBody(kind) !== undefined))('%s has the code %s', async (kind, code) => {
+		test.each(usual.filter(([kind]) => dialect.errorBody(kind) !== undefined))('%s becomes %s', async (kind, code) => {
 			const { status, body } = dialect.errorBody(kind) ?? { status: 500, body: {} };
 			server.play((exchange) => exchange.json(status, body));
 			const error = readError(await ask(way));
