@@ -41,7 +41,7 @@ describe('builtins', () => {
 });
 
 describe('list_skills', () => {
-	test('lists name, description and when of each skill', async () => {
+	test('lists the fields name, description and when of each skill', async () => {
 		expect(await output(skill.builtinListSkills(skills), 'list_skills', {})).toEqual(skill.listSkillsOf(skills));
 	});
 
@@ -130,7 +130,7 @@ describe('apply_skill', () => {
 		expect(result).toMatchObject({ output: 'Unknown skill: no', isError: false });
 	});
 
-	test('passes only its parameters to a bodyFn made with fn', async () => {
+	test('passes a bodyFn made with fn only its declared parameters', async () => {
 		const bodyFn = fn(
 			{ name: 'b', params: [['attachments', v.array(v.string())]] },
 			(files) => `${files.length} file(s)`,

@@ -94,7 +94,7 @@ describe('the tools of skills', () => {
 		expect(names(there, skills, [])).toEqual({ tools: [], taken: ['a.pay', 'a.get it'] });
 	});
 
-	test('that share a name are taken from the earlier skill', () => {
+	test('come from the earlier skill if two skills have a tool with the same name', () => {
 		const skills = [
 			make('a', { tools: tool.forAgent([named('pay')]) }),
 			make('b', { tools: tool.forAgent([named('pay')]) }),
@@ -118,10 +118,10 @@ describe('the tools of skills', () => {
 		['spaces', 'Read pay Bash(git diff:*)'],
 		['commas', 'Read,pay,Bash(cut -d, *)'],
 		['commas and spaces', 'Bash(git diff:*), pay'],
-		['a list of texts with several each', ['Read, pay', 'Bash']],
+		['a list of texts with several tools each', ['Read, pay', 'Bash']],
 		['patterns without a space between', 'Bash(a)pay(b)Read'],
 		['a pattern that is never closed', 'pay Bash(pay'],
-	])('are the tools that allowed-tools names, written as %s', (_, allowed) => {
+	])('are read from allowed-tools in this form: %s', (_, allowed) => {
 		const one = make('a', { frontMatter: { 'allowed-tools': allowed } });
 		const offered = ['pay', 'Other', 'git', 'cut', 'diff:*'].map(readTool);
 		expect(names([], [one], offered)).toEqual({ tools: ['a.pay'], taken: [] });

@@ -19,7 +19,7 @@ describe('repeated publishing with interruptions', () => {
 			text === null ? [] : [folder(`s${at}`, { 'SKILL.md': markdown(`s${at}`, { body: text }) })],
 		);
 
-	test('always shows readers a whole set, even for an hour after the set was replaced', async () => {
+	test('keeps each set complete for readers until an hour after another set replaces it', async () => {
 		const history = fc.array(edit, { minLength: 1, maxLength: 8 });
 		await fc.assert(
 			fc.asyncProperty(history, async (edits) => {

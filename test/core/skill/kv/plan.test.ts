@@ -112,7 +112,7 @@ describe('planSkills', async () => {
 	});
 
 	test.each(['{', '[]', '{"version":2,"skills":[]}', '{"version":1,"skills":[1]}'])(
-		'an index that cannot be read counts as none: %s',
+		'treats an unreadable index as a missing index: %s',
 		async (index) => {
 			const skills = await readSkills([folder('a'), folder('b')]);
 			const plan = await planSkills({ index, retired: '?', keys: ['skill:index'] }, skills);
@@ -120,7 +120,7 @@ describe('planSkills', async () => {
 		},
 	);
 
-	test('writes when, modalities and requires as lists into the index', async () => {
+	test('writes the fields when, modalities and requires into the index as lists', async () => {
 		const more = 'metadata:\n  when: "one, two"\n  modalities: image\n  requires: b\n';
 		const plan = await readPlan(undefined, [folder('a', { 'SKILL.md': markdown('a', { more }) })]);
 		expect(readIndex(plan).skills[0]).toMatchObject({ when: ['one', 'two'], modalities: ['image'], requires: ['b'] });
@@ -136,7 +136,7 @@ describe('planSkills', async () => {
 		expect(plan.index).toBeUndefined();
 	});
 
-	test('starts the hour of a retired body when the index drops the body, not at an interrupted publishing', async () => {
+	test('keeps a body for an hour after the index drops it, even if an interrupted publishing retired it earlier', async () => {
 		const keys = first.puts.map(([key]) => key);
 		const retired = JSON.stringify({ at: Object.fromEntries(keys.map((key) => [key, 0])) });
 		const stored = { ...storedBy(first), retired };

@@ -9,7 +9,7 @@ afterEach(() => vi.useRealTimers());
 describe('broken values in KV', () => {
 	test.each([
 		['a broken entry', { name: 'bad', hash: 7 }],
-		['no entry at all', 'text'],
+		['a text instead of an entry', 'text'],
 		['null', null],
 	])('%s is skipped and reported, and the other skills are served', async (_, broken) => {
 		const { resolver, problems } = store([entry('tone'), broken, entry('audit')]);
@@ -51,7 +51,7 @@ describe('broken values in KV', () => {
 	});
 
 	test.each([{ version: 2, skills: [] }, 'text', []])(
-		'an index that this version does not read is reported (%j)',
+		'an index that has an unknown format is reported: %j',
 		async (index) => {
 			const { resolver, problems, values } = store([]);
 			values.set('skill:index', index);
@@ -114,7 +114,7 @@ describe('the listed skills', () => {
 		expect(await resolver.moreFn?.(turn)).toBe(2);
 	});
 
-	test('are followed in the system prompt by the number of unlisted skills and the name of the search', async () => {
+	test('are followed in the system prompt by the number of unlisted skills and the name of the search tool', async () => {
 		const { resolver } = store(two, { listLimit: 30, alwaysOn: ['tone'] });
 		const provider = providers.scripted(['hi']);
 		await chat.run({ model: 'scripted', providers: [provider], skillResolver: resolver }, [chat.userMessage('go')])
@@ -128,7 +128,7 @@ describe('the listed skills', () => {
 		);
 	});
 
-	test('are exactly the skills of the option names, even over listLimit', async () => {
+	test('are exactly the skills in the option `names`, even over listLimit', async () => {
 		const { resolver } = store(two, { names: ['audit'], listLimit: 0 });
 		expect(names(await resolver.listFn(turn))).toEqual(['audit']);
 		expect(await resolver.readFn('tone')).toBeUndefined();

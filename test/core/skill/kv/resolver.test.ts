@@ -62,7 +62,7 @@ describe('kvResolver', () => {
 		expect(reads).toHaveLength(2);
 	});
 
-	test('uses the index that it read first for the whole run', async () => {
+	test('uses one index for the whole run, even if the index in KV changes', async () => {
 		const { kv, resolver, values } = store([entry('tone')], { cacheMs: 0 });
 		await resolver.listFn(turn);
 		values.set('skill:index', { version: 1, skills: [entry('audit'), entry('tone', { hash: 'h-audit' })] });
@@ -74,7 +74,7 @@ describe('kvResolver', () => {
 		expect(await resolver.searchFn?.('audit')).toEqual([]);
 	});
 
-	test('reads a skill by the newest index if its text for the older index was deleted', async () => {
+	test('uses the newest index for a skill if the body that the older index names was deleted', async () => {
 		const { resolver, values } = store([entry('tone')], { cacheMs: 0 });
 		await resolver.listFn(turn);
 		values.delete('skill:body:h-tone');
@@ -130,14 +130,14 @@ describe('searchFn', () => {
 		expect(reads).toEqual(['skill:index', 'skill:search:s1']);
 	});
 
-	test('returns at most limit results, and none below minScore', async () => {
+	test('returns at most `limit` results, and no result below minScore', async () => {
 		const { resolver } = searchable();
 		expect(names(await resolver.searchFn?.('books customers', { limit: 1 }))).toHaveLength(1);
 		expect(await resolver.searchFn?.('books customers', { minScore: 1_000 })).toEqual([]);
 		expect(await resolver.searchFn?.(' ')).toEqual([]);
 	});
 
-	test('searches by meaning if there is an embedFn, with the model of the stored vectors', async () => {
+	test('searches by meaning with the model of the stored vectors if there is an embedFn', async () => {
 		const embedFn = vi.fn(async () => [[0.1, 5]]);
 		const { resolver } = searchable({ embedFn });
 		const found = await resolver.searchFn?.('customers');
@@ -150,8 +150,8 @@ describe('searchFn', () => {
 
 	test.each([
 		['fails', () => Promise.reject(new Error('no key'))],
-		['gives a vector of another length', async () => [[1, 2, 3]]],
-		['gives none', async () => []],
+		['returns a vector of another length', async () => [[1, 2, 3]]],
+		['returns no vector', async () => []],
 	])('searches the full text if the embedFn %s, and reports that', async (_, embedFn) => {
 		const { resolver, problems } = searchable({ embedFn });
 		expect(names(await resolver.searchFn?.('customer'))).toEqual(['tone']);
