@@ -40,7 +40,7 @@ describe('fromMarkdown', () => {
 		expect(validateMarkdown('\uFEFF---\r\nname: a\r\ndescription: b\r\n---\r\n')).toEqual([]);
 	});
 
-	test('reads the metadata keys when, modalities and requires as lists or comma-separated text', () => {
+	test('reads the metadata keys `when`, `modalities` and `requires` as lists or as comma-separated text', () => {
 		const text = readFile(
 			'name: a',
 			'description: b',
@@ -63,7 +63,7 @@ describe('fromMarkdown', () => {
 		});
 	});
 
-	test('keeps all other keys, and reads a version such as 1.10 as text', () => {
+	test('keeps all remaining keys in frontMatter, and reads a version such as 1.10 as text', () => {
 		const text = readFile(
 			'name: a',
 			'description: b',
@@ -123,11 +123,11 @@ describe('fromMarkdown', () => {
 		['no description', readFile('name: a'), 'description', 1],
 		['a blank description', readFile('name: a', 'description: "  "'), 'description', 3],
 		['a description that is a list', readFile('name: a', 'description: [b]'), 'description', 3],
-		['a key that stands twice', readFile('name: a', 'description: b', 'name: c'), 'frontMatter', 4],
+		['a duplicate key', readFile('name: a', 'description: b', 'name: c'), 'frontMatter', 4],
 		['a tab as indentation', readFile('name: a', 'description: b', 'metadata:', '\tk: v'), 'frontMatter', 5],
 		['an anchor', readFile('name: &n a', 'description: b'), 'frontMatter', 2],
 		['an alias', readFile('name: a', 'description: b', 'metadata: {k: *n}'), 'frontMatter', 4],
-		['a list nested without end', readFile('name: a', 'description: b', `x: ${'['.repeat(20_000)}`), 'frontMatter', 4],
+		['a list nested too deep', readFile('name: a', 'description: b', `x: ${'['.repeat(20_000)}`), 'frontMatter', 4],
 	])('%s is an error, which validateMarkdown also reports', (_what, text, field, line) => {
 		const error = readRefusal(text, 'pdf');
 		expect(error).toMatchObject({ code: 'invalid_skill', data: { field, line } });
@@ -184,7 +184,7 @@ describe('YAML that is valid only with quotes', () => {
 });
 
 describe('toMarkdown', () => {
-	test('writes the lists when, modalities and requires as comma-separated text under metadata', () => {
+	test('writes the lists `when`, `modalities` and `requires` as comma-separated text under `metadata`', () => {
 		const text = toMarkdown({
 			name: 'pdf',
 			description: 'Reads PDFs: all of them.',
@@ -227,7 +227,7 @@ describe('toMarkdown', () => {
 		expect(() => toMarkdown(skill)).toThrow(expect.objectContaining({ code: 'invalid_skill' }));
 	});
 
-	test('refuses a skill with lists if its metadata is not a map', () => {
+	test('refuses a skill with the list `when` if the metadata of its front matter is not a map', () => {
 		const skill: Skill = { name: 'a', description: 'b', when: ['c'], frontMatter: { metadata: 'text' } };
 		expect(() => toMarkdown(skill)).toThrow(expect.objectContaining({ code: 'invalid_skill' }));
 	});
@@ -327,7 +327,7 @@ describe('a round trip', () => {
 		);
 	});
 
-	test('keeps the skill of any readable file, and validateMarkdown throws for no file', () => {
+	test('keeps the skill of any readable file, and validateMarkdown never throws', () => {
 		const line = fc.oneof(
 			fc
 				.tuple(fc.constantFrom('name', 'description', 'license', 'metadata', '  when', '  k', '- x', 'x'), text)

@@ -5,7 +5,7 @@ import { refusal } from '../tool/support.ts';
 const one: Skill = { name: 'tone', description: 'How we write.', body: 'Warm.' };
 const other: Skill = { ...one, body: 'Cold.' };
 
-test('every function refuses two skills with the same name', async () => {
+test('every function that accepts skills refuses two skills with the same name', async () => {
 	const twice = [one, other];
 	for (const given of [skill.forAgent, skill.inMemoryResolver, skill.searchableResolver, skill.builtins])
 		expect(refusal(() => Reflect.apply(given, undefined, [twice])).code).toBe('duplicate_skill');
@@ -13,7 +13,7 @@ test('every function refuses two skills with the same name', async () => {
 	await expect(run.result).rejects.toMatchObject({ code: 'duplicate_skill', data: { name: 'tone' } });
 });
 
-test('forAgent refuses a value that is not a skill as invalid_skill', () => {
+test('forAgent throws invalid_skill for a value that is not a skill', () => {
 	for (const entry of [undefined, null, 5, {}, { name: 'a' }])
 		expect(refusal(() => Reflect.apply(skill.forAgent, undefined, [[entry]])).code).toBe('invalid_skill');
 });
@@ -29,7 +29,7 @@ describe('a resolver whose functions return null', () => {
 			expect(await said(name)).toBe('Unknown skill: tone');
 	});
 
-	test('does not fail a skill that requires a missing skill', async () => {
+	test('lets read_skill return a skill even if a skill that it requires is missing', async () => {
 		const base = { ...one, name: 'base', requires: ['tone'] };
 		const resolver = { ...none, readFn: (name: string) => (name === 'base' ? base : null) };
 		const [, read] = skill.builtinsWithResolver(resolver);
@@ -38,7 +38,7 @@ describe('a resolver whose functions return null', () => {
 		);
 	});
 
-	test('does not fail a run that reads a missing skill', async () => {
+	test('lets a run complete even if the run reads a missing skill', async () => {
 		const call = { id: 'c', name: 'read_skill', input: { name: 'tone' } };
 		const model = providers.scripted([{ toolCalls: [call], stopReason: 'tool_use' }, 'done']);
 		const run = chat.run({ model: 'scripted', providers: [model], skillResolver: none }, [chat.userMessage('go')]);

@@ -102,7 +102,7 @@ test('a joined resolver can search if one of its resolvers can search', async ()
 	expect(joinResolvers([own]).searchFn).toBeUndefined();
 });
 
-test('a joined resolver adds up the numbers of unlisted skills of its resolvers', async () => {
+test("a joined resolver adds up its resolvers' numbers of unlisted skills", async () => {
 	const counting = (more: number) => ({ ...published, moreFn: () => more });
 	expect(await joinResolvers([own, counting(2), counting(3)]).moreFn?.(context)).toBe(5);
 	expect(joinResolvers([own, published]).moreFn).toBeUndefined();
@@ -118,11 +118,11 @@ test('a joined resolver has findFn and hasFiles if one of its resolvers has them
 const bare = { name: 'tone', description: 'Apply our voice' };
 
 describe('indexLine', () => {
-	test('writes the name and the description after two spaces', () => {
+	test('indents the name and the description by two spaces', () => {
 		expect(skill.indexLine(bare)).toBe('  - tone: Apply our voice');
 	});
 
-	test('writes the fields when and modalities in parentheses', () => {
+	test('writes the fields `when` and `modalities` in parentheses', () => {
 		expect(skill.indexLine({ ...bare, when: ['reply', 'marketing'], modalities: ['image', 'pdf'] })).toBe(
 			'  - tone: Apply our voice (when: reply, marketing) (modalities: image, pdf)',
 		);
@@ -163,7 +163,7 @@ describe('buildIndex with unlisted skills', () => {
 });
 
 describe('listSkillsOf', () => {
-	test('returns only name, description and when', () => {
+	test('returns only `name`, `description` and `when`', () => {
 		expect(skill.listSkillsOf([{ ...bare, body: 'secret', when: ['reply'] }, bare])).toEqual([
 			{ ...bare, when: ['reply'] },
 			{ ...bare, when: [] },
@@ -200,7 +200,7 @@ describe('searchSkillsOf', () => {
 		);
 	});
 
-	test('cuts the list of results at limit, and changes nothing else', () => {
+	test('cuts the list of results at `limit`, and changes nothing else', () => {
 		fc.assert(
 			fc.property(skills, query, fc.nat(30), (all, needle, limit) => {
 				const whole = skill.searchSkillsOf(all, needle, { limit: 1_000 });

@@ -17,7 +17,7 @@ const receipts = fn(
 );
 
 describe('fromFn', () => {
-	test('returns the annotation with the name of the function and the function itself', () => {
+	test('returns the fields of the annotation, the name of the function, and the function itself', () => {
 		expect(skill.fromFn(tone)).toMatchObject({
 			name: 'myapp/tone',
 			description: 'Customer tone',
@@ -32,12 +32,12 @@ describe('fromFn', () => {
 		expect(skill.fromFn(named)).toMatchObject({ name: 'tone', when: [] });
 	});
 
-	test('calls the function for the text if the annotation has neither body nor bodyFn', async () => {
+	test('uses the text that the function returns if the annotation has neither body nor bodyFn', async () => {
 		expect(await skill.loadBody(skill.fromFn(receipts), { attachments: ['a', 'b'] })).toBe('Extract from 2 file(s).');
 		expect(await skill.loadBody(skill.fromFn(receipts), {})).toBe('Extract from 0 file(s).');
 	});
 
-	test('keeps modalities, requires and tools, and converts functions to tools', () => {
+	test('keeps `modalities`, `requires` and `tools`, and converts functions to tools', () => {
 		const add = fn({ name: 'add' }, () => 1);
 		const f = fn(
 			{ name: 'f', skill: { description: 'd', body: 'b', modalities: ['pdf'], requires: ['tone'], tools: [add] } },

@@ -44,7 +44,7 @@ describe('reading YAML', () => {
 		['brackets', `a: ${'['.repeat(15_000)}${']'.repeat(15_000)}`],
 		['maps', `a: ${'{a: '.repeat(7_000)}`],
 		['items', `a:\n ${'- '.repeat(15_000)}b`],
-		['keys that ask', '? '.repeat(15_000)],
+		['explicit keys', '? '.repeat(15_000)],
 	])('refuses %s that are nested too deep', (_, text) => {
 		expect(readYaml(text).problems.length).toBeGreaterThan(0);
 	});
@@ -55,7 +55,7 @@ describe('reading YAML', () => {
 		['a tag', 'a: !!str b', 1],
 		['a directive', '%YAML 1.1\na: b', 1],
 		['a second document', 'a: b\n--- c', 2],
-		['a key that stands twice', 'a: b\nc:\n  d: 1\n  d: 2', 4],
+		['a duplicate key', 'a: b\nc:\n  d: 1\n  d: 2', 4],
 		['a tab as indentation', 'a:\n  b: 1\n\tc: 2', 3],
 		['a bracket that is never closed', 'a: b\nc: [d,\ne: f', 3],
 		['text behind a quote', 'a: b\nc: "d" e', 2],

@@ -11,9 +11,9 @@ const own = (isAvailable: Tool['isAvailable'], more: Partial<Tool> = {}): Tool =
 	...more,
 });
 const never: Record<string, Tool['isAvailable']> = {
-	'says no later': async () => false,
-	'fails later': () => Promise.reject(new Error('no')),
-	'fails at once': () => {
+	'resolves to false': async () => false,
+	'rejects its promise': () => Promise.reject(new Error('no')),
+	'throws an error': () => {
 		throw new Error('no');
 	},
 };

@@ -30,13 +30,13 @@ async function played(more: Partial<Tool>) {
 describe('the arguments of a tool are copies', () => {
 	const functions: Record<string, Partial<Tool>> = {
 		'a handler': { fn: (args) => spoil(args) },
-		'a handler with arguments by name': {
+		'a handler without passInput': {
 			passInput: false,
 			inputSchema: { type: 'object', properties: { list: {}, deep: {} } },
 			fn: (...args) => spoil(args),
 		},
 		readArgs: { readArgs: (args) => spoil(args) },
-		'readArgs that gives its arguments back': { readArgs: (args) => args, fn: (args) => spoil(args) },
+		'readArgs that returns its arguments': { readArgs: (args) => args, fn: (args) => spoil(args) },
 		onRequest: { onRequest: (args) => void spoil(args) },
 		onResult: { onResult: (args) => void spoil(args) },
 		'onError of a tool that fails': {
@@ -48,7 +48,7 @@ describe('the arguments of a tool are copies', () => {
 				return 'ignore';
 			},
 		},
-		'onError of arguments that are wrong': {
+		'onError of invalid arguments': {
 			inputSchema: { type: 'object', required: ['missing'] },
 			onError: (args) => {
 				spoil(args);
@@ -61,7 +61,7 @@ describe('the arguments of a tool are copies', () => {
 				return false;
 			},
 		},
-		'a schema that lets values through': {
+		'a handler with a valibot schema': {
 			...tool.define({ name: 'own', description: 'd', inputSchema: v.looseObject({ deep: v.unknown() }) }),
 			fn: (args) => spoil(args),
 		},
@@ -119,15 +119,15 @@ class Money {
 	}
 }
 
-describe('a result is stored as JSON.stringify writes it', () => {
+describe('a result is stored in the form that JSON.stringify writes', () => {
 	const given: Record<string, unknown> = {
 		'a class with toJSON': new Money(),
-		'one within': { price: new Money(), list: [new Money()] },
+		'an object and a list with such a class': { price: new Money(), list: [new Money()] },
 		'a date': new Date(0),
 		'a map and a set': { map: new Map([['a', 1]]), set: new Set([1]) },
 		'a URL': { at: new URL('https://example.com/') },
 		'undefined and functions among the fields': { a: undefined, b: () => 1, c: [undefined] },
-		'numbers that JSON has not': [Number.NaN, Number.POSITIVE_INFINITY, -0],
+		'numbers that JSON cannot hold': [Number.NaN, Number.POSITIVE_INFINITY, -0],
 		'a class': new (class {
 			own = 1;
 			get computed() {
@@ -135,7 +135,7 @@ describe('a result is stored as JSON.stringify writes it', () => {
 			}
 		})(),
 	};
-	test.each(Object.entries(given))('%s, whether returned or passed to halt', async (_, value) => {
+	test.each(Object.entries(given))('%s that a tool returns or passes to halt', async (_, value) => {
 		const { outputs } = await played({ fn: () => value });
 		expect(outputs).toEqual([JSON.parse(JSON.stringify(value))]);
 		const halted = await played({ fn: () => halt('enough', value) });
@@ -153,7 +153,7 @@ describe('a result is stored as JSON.stringify writes it', () => {
 		expect(result.output).toMatchObject({ question: 'Which?', options: { choices: ['5.00 EUR'] } });
 	});
 
-	test('a value that JSON cannot hold is an error that names the tool', async () => {
+	test('a circular value is an error that names the tool', async () => {
 		const circle: { self?: unknown } = {};
 		circle.self = circle;
 		const { outputs } = await played({ fn: () => circle });

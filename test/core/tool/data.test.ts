@@ -72,7 +72,7 @@ describe('attach', () => {
 		expect(result).toMatchObject({ isError: true, output: expect.stringContaining('x') });
 	});
 
-	test('attaches a record of several functions to a tool', async () => {
+	test('attaches a record of functions, such as fn and onRequest, to a tool', async () => {
 		const notes: unknown[] = [];
 		const tools = tool.attach(tool.toData([full]), {
 			full: { fn: () => 'ran', onRequest: () => 'asked', isAvailable: () => true },
@@ -111,7 +111,7 @@ describe('attach', () => {
 		['no list', 'tools', 'data'],
 		['no name', [{ inputSchema: {} }], 'name'],
 		['no schema', [{ name: 'a' }], 'inputSchema'],
-		['a text as manual', [{ name: 'a', inputSchema: {}, manual: 'yes' }], 'manual'],
+		['a text in the field manual', [{ name: 'a', inputSchema: {}, manual: 'yes' }], 'manual'],
 	])('refuses data that is not a tool, and names the field: %s', (_, data, field) => {
 		const error = refusal(() => tool.attach(data));
 		expect(error.code).toBe('invalid_tool');

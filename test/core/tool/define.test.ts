@@ -27,7 +27,7 @@ describe('fromFn', () => {
 		expect(tool.fromFn(fn({ name: 'f' }, () => 1)).description).toBeUndefined();
 	});
 
-	test('accepts an override that replaces the schema and passes the whole input', async () => {
+	test('accepts overrides of inputSchema, passInput and fn', async () => {
 		const made = tool.fromFn(search, { inputSchema: { type: 'object' }, passInput: true, fn: (input) => input });
 		expect(await tool.dispatch([made], { id: 'c', name: made.name, input: { any: 1 } })).toMatchObject({
 			output: { any: 1 },
@@ -93,18 +93,18 @@ describe('define', () => {
 		expect(error.message).toContain(field);
 	});
 
-	test.each([undefined, null, 'yes', 1])('refuses manual: %j, and names the field', (manual) => {
+	test.each([undefined, null, 'yes', 1])('refuses the value %j in the field manual, and names the field', (manual) => {
 		// @ts-expect-error manual is a boolean
 		const error = refusal(() => tool.define({ ...weather, manual }));
 		expect(error).toMatchObject({ code: 'invalid_tool', data: { field: 'manual' } });
 		expect(error.message).toContain('manual');
 	});
 
-	test.each([true, false])('keeps manual: %j', (manual) => {
+	test.each([true, false])('keeps the value %j in the field manual', (manual) => {
 		expect(tool.define({ ...weather, manual }).manual).toBe(manual);
 	});
 
-	test('makes a tool that is not manual by default', () => {
+	test('makes a tool that is not manual if the field manual is missing', () => {
 		expect(tool.define(weather).manual ?? false).toBe(false);
 	});
 
@@ -147,7 +147,7 @@ describe('providerName', () => {
 		expect(tool.providerName('::myapp/add')).toBe('myapp_add_0tnp62elyc3');
 	});
 
-	test('an alias is its own alias', () => {
+	test('the alias of an alias is the same alias', () => {
 		fc.assert(fc.property(anyName, (name) => tool.providerName(tool.providerName(name)) === tool.providerName(name)));
 	});
 
@@ -182,7 +182,7 @@ describe('providerName', () => {
 		);
 	});
 
-	test('a call prefers the tool with the called name to a tool with that alias', async () => {
+	test('a name finds the tool with this name rather than the tool with this alias', async () => {
 		const record = (name: string) => tool.define({ name, description: 'd', inputSchema: {}, fn: () => name });
 		const alias = tool.providerName('a/b');
 		const result = await tool.dispatch([record('a/b'), record(alias)], { id: 'c', name: alias, input: {} });

@@ -47,7 +47,7 @@ describe('dispatch', () => {
 		expect(await dispatch('myapp/minus', { y: 3, x: 5 })).toMatchObject({ output: 2 });
 	});
 
-	test('a record without passInput gets its arguments in the order of its properties', async () => {
+	test('a tool without passInput gets its arguments in the order of the properties in its schema', async () => {
 		const own = record((...args) => args, {
 			passInput: false,
 			inputSchema: { type: 'object', properties: { b: {}, a: {}, c: {} } },
@@ -194,7 +194,7 @@ describe('isAvailable', () => {
 		expect(await tool.dispatch([own], call, { sessionId: 's2' })).toMatchObject({ isError: true });
 	});
 
-	test('makes its tool unavailable if it throws', async () => {
+	test('makes the tool unavailable if isAvailable throws', async () => {
 		const own = record(() => 'ran', {
 			isAvailable: () => {
 				throw new Error('no');
@@ -205,7 +205,7 @@ describe('isAvailable', () => {
 });
 
 describe('a tool with passInput', () => {
-	test('gets the whole input and its context', async () => {
+	test('gets the whole input and the context of the call', async () => {
 		const seen: { input?: unknown; context?: ToolContext } = {};
 		const own = tool.define({
 			name: 'it',
@@ -237,7 +237,7 @@ describe('a tool with passInput', () => {
 	});
 });
 
-describe('a tool may have parameters with names of an object prototype', () => {
+describe('a tool can have parameters that are named like properties of Object.prototype', () => {
 	test.each(['__proto__', 'constructor', 'toString'])(
 		'a parameter named %s gets its argument, or undefined',
 		async (key) => {

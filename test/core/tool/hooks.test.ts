@@ -38,7 +38,7 @@ describe('readArgs', () => {
 		expect(seen).toEqual([]);
 	});
 
-	test('gets the arguments as the schema transforms them', async () => {
+	test('gets the arguments after the schema has transformed them', async () => {
 		const shout = fn({ name: 'shout', params: [['text', v.pipe(v.string(), v.toUpperCase())]] }, (text) => text);
 		const own = tool.fromFn(shout, { readArgs: ({ text }) => ({ text: `${text}!` }) });
 		expect(await tool.dispatch([own], { id: 'c', name: 'shout', input: { text: 'hi' } })).toMatchObject({
@@ -50,7 +50,7 @@ describe('readArgs', () => {
 		expect((await run({ readArgs: async () => 'later' })).result).toMatchObject({ output: 'later' });
 	});
 
-	test('keeps the tool from running if it throws', async () => {
+	test('prevents the tool from running if readArgs throws', async () => {
 		const { notes, result } = await run({ readArgs: broken, fn: () => 'ran', onRequest: () => 'asked' });
 		expect(result).toMatchObject({ output: expect.stringContaining('hook broke'), isError: true });
 		expect(notes).toEqual([]);
@@ -97,7 +97,7 @@ describe('notes', () => {
 		expect(notes).toEqual(['first', 'half', ['way', 'there'], 'last']);
 	});
 
-	test('an error in emit does not fail the tool', async () => {
+	test('an error in emit does not make the tool fail', async () => {
 		const own = tool.define({
 			name: 'it',
 			description: 'd',
@@ -130,12 +130,12 @@ describe('onError', () => {
 		expect(notes).toEqual(['{"city":"Rome"} hook broke']);
 	});
 
-	test('shows a text or a pair as the note', async () => {
+	test('shows the returned text or pair of texts as the note', async () => {
 		expect((await run({ ...failing, onError: () => 'Oh no' })).notes).toEqual(['Oh no']);
 		expect((await run({ ...failing, onError: () => ['Oh', 'no'] })).notes).toEqual([['Oh', 'no']]);
 	});
 
-	test("'ignore' shows no note, and 'default' shows the note of a tool without the hook", async () => {
+	test("returning 'ignore' shows no note, and returning 'default' shows the same note as without onError", async () => {
 		expect((await run({ ...failing, onError: () => 'ignore' })).notes).toEqual([]);
 		const { notes } = await run({ ...failing, onError: () => 'default' });
 		expect(notes).toEqual((await run(failing)).notes);

@@ -33,19 +33,19 @@ describe('define refuses a schema that cannot check inputs, and names the path o
 			/^inputSchema: patternProperties: this pattern/,
 		],
 		['a back reference', of({ pattern: '(a)\\1' }), /pattern: this pattern has a back reference/],
-		['a $ref to nowhere', of({ $ref: '#/$defs/gone' }), /properties\.a\.\$ref: "#\/\$defs\/gone" is nowhere/],
-		['a $ref to elsewhere', of({ $ref: 'https://example.com/s.json' }), /leads out of the schema/],
+		['a $ref to nothing', of({ $ref: '#/$defs/gone' }), /properties\.a\.\$ref: "#\/\$defs\/gone" is nowhere/],
+		['a $ref to another document', of({ $ref: 'https://example.com/s.json' }), /leads out of the schema/],
 		[
 			'a $ref in a circle',
 			{ ...of({ $ref: '#/$defs/x' }), $defs: { x: { allOf: [{ $ref: '#/$defs/x' }] } } },
 			/circle/,
 		],
-		['itself', { type: 'object', anyOf: [{ $ref: '#' }] }, /circle/],
+		['a schema that refers to itself', { type: 'object', anyOf: [{ $ref: '#' }] }, /circle/],
 		['an unknown type', of({ type: 'text' }), /properties\.a\.type: expected one of/],
-		['a list that is none', of({ anyOf: {} }), /properties\.a\.anyOf: expected a list/],
+		['an anyOf that is no list', of({ anyOf: {} }), /properties\.a\.anyOf: expected a list/],
 		['a number as schema', of(7), /properties\.a: expected a schema/],
 		['100,000 levels', of(nested(100_000, (not) => ({ not }))), /nested more than 100 levels/],
-		['10,000 allOf', of({ allOf: [nested(10_000, (inner) => ({ allOf: [inner] }))] }), /nested more than 100 levels/],
+		['nested allOf', of({ allOf: [nested(10_000, (inner) => ({ allOf: [inner] }))] }), /nested more than 100 levels/],
 		['a chain of references', chain(500), /references and choices within each other/],
 		['references that multiply', bomb(30), /multiply/],
 	])('%s is refused', (_, inputSchema, why) => {
@@ -55,7 +55,7 @@ describe('define refuses a schema that cannot check inputs, and names the path o
 		);
 	});
 
-	test('an output schema is refused too', () => {
+	test('an output schema with a mistake is refused too', () => {
 		const record = { name: 'it', description: 'd', inputSchema: { type: 'object' }, outputSchema: { pattern: '(' } };
 		expect(() => tool.define(record)).toThrow(/^outputSchema: pattern: /);
 	});
@@ -81,7 +81,7 @@ function bomb(levels: number): JsonSchema {
 /** A full check of any of these inputs would delay all other requests for seconds at least. */
 const slow: [string, JsonSchema, unknown][] = [
 	['a pattern that can match in many ways', of({ pattern: '^(a+)+$' }), { a: `${'a'.repeat(34)}!` }],
-	['the same on a long text', of({ pattern: '^(a|a)*$' }), { a: `${'a'.repeat(1_000_000)}!` }],
+	['an ambiguous pattern on a long text', of({ pattern: '^(a|a)*$' }), { a: `${'a'.repeat(1_000_000)}!` }],
 	['a name pattern', { type: 'object', patternProperties: { '^(a+)+$': {} } }, { [`${'a'.repeat(40)}!`]: 1 }],
 	['names that must match', { type: 'object', propertyNames: { pattern: '(x+x+)+y' } }, { ['x'.repeat(5_000)]: 1 }],
 	['a choice at every level', { type: 'object', anyOf: [of({ $ref: '#' }), of({ $ref: '#' })] }, deepInput(60)],
@@ -91,7 +91,7 @@ const slow: [string, JsonSchema, unknown][] = [
 		{ a: Array.from({ length: 100_000 }, (_, index) => [index]) },
 	],
 	[
-		'a long list by many choices',
+		'a long list with many choices for each item',
 		of({ items: { anyOf: Array.from({ length: 500 }, (_, index) => ({ const: `${index}` })) } }),
 		{ a: Array(50_000).fill('x') },
 	],
@@ -101,7 +101,7 @@ const slow: [string, JsonSchema, unknown][] = [
 		{ a: Array(50_000).fill('x') },
 	],
 	[
-		'names by patterns',
+		'many names and many patterns for names',
 		{
 			type: 'object',
 			patternProperties: Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`^a{${index}}$`, {}])),
@@ -129,7 +129,7 @@ describe('deeply nested input', () => {
 		}
 	});
 
-	test('is reported as too deep for valibot schemas too', async () => {
+	test('is reported as too deep even if the schema is a valibot schema', async () => {
 		const tree: v.GenericSchema = v.object({ a: v.optional(v.lazy(() => tree)) });
 		const own = tool.define({
 			name: 'own',
@@ -220,7 +220,7 @@ describe('draft 2020-12', () => {
 		),
 	})).value;
 
-	test('has the same results as another validator', () => {
+	test('a check has the same result as a check by another validator', () => {
 		fc.assert(
 			fc.property(schema, value, (given, input) => {
 				const whole = { $defs: { text: { type: 'string' } }, ...given };
@@ -328,7 +328,7 @@ describe('a schema of an older draft', () => {
 		expect(JSON.stringify(body.tools)).not.toMatch(/"items":\[\{"type":"string"|definitions|draft-07/);
 	});
 
-	test('a schema of 2020-12 stays the same object', () => {
+	test('needs a conversion, but a schema of 2020-12 stays the same object', () => {
 		const current = of({ prefixItems: [{}] });
 		expect(take(current).inputSchema).toBe(current);
 	});
@@ -347,7 +347,7 @@ describe('the strict form', () => {
 		expect(toolbox.spec('it', toolbox.build([own]))?.function).toMatchObject({ strict: true, parameters: closed });
 	});
 
-	test('leaves the context of apply_skill open', () => {
+	test('allows any fields in the context of apply_skill', () => {
 		const builtins = toolbox.build(skill.builtins([{ name: 'a', description: 'b', body: 'c' }]));
 		const spec = toolbox.spec('apply_skill', builtins)?.function;
 		expect(spec?.strict).toBe(false);
@@ -357,7 +357,7 @@ describe('the strict form', () => {
 	test.each<[string, unknown]>([
 		['of any fields', { type: 'object', additionalProperties: {} }],
 		['of fields of one type', { type: 'object', additionalProperties: { type: 'string' } }],
-		['that says nothing', { type: 'object' }],
+		['that names no fields', { type: 'object' }],
 	])('leaves an object %s open, and marks the schema as not strict', (_, open) => {
 		const spec = box({ ...of(open), required: ['a'] });
 		expect(spec).toMatchObject({ strict: false, parameters: { additionalProperties: false } });

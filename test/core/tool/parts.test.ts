@@ -30,16 +30,16 @@ describe('a tool that returns parts', () => {
 	});
 
 	test.each([
-		['no list', 'text', 'parts: must be a list of parts'],
+		['a value that is no list', 'text', 'parts: must be a list of parts'],
 		['an empty list', [], 'parts: must hold a part'],
 		['a text', ['text'], 'parts.0'],
 		['a part of another kind', [{ kind: 'video', data: 'aGk=' }], 'parts.0.kind: must be text, image, audio or file'],
-		['an image without bytes and address', [{ kind: 'image' }], 'parts.0: give data or url'],
+		['an image without bytes or an address', [{ kind: 'image' }], 'parts.0: give data or url'],
 		['bytes that are no base64', [{ kind: 'image', data: '?' }], 'parts.0.data: must be base64'],
 		['a text part without text', [{ kind: 'text' }], 'parts.0.text: missing'],
-		['a field that there is not', [{ kind: 'text', text: '', size: 1 }], 'parts.0.size: no such field'],
-		['too many', Array.from({ length: 33 }, () => image), 'at most 32 parts'],
-		['too much', [{ kind: 'text', text: 'x'.repeat(4_000_001) }], 'at most 4000000 characters together'],
+		['an unknown field', [{ kind: 'text', text: '', size: 1 }], 'parts.0.size: no such field'],
+		['too many parts', Array.from({ length: 33 }, () => image), 'at most 32 parts'],
+		['too much text', [{ kind: 'text', text: 'x'.repeat(4_000_001) }], 'at most 4000000 characters together'],
 	])('fails with an error that explains the mistake: %s', async (_, list, says) => {
 		const wrong: (typeof image)[] = JSON.parse(JSON.stringify(list));
 		const { output, isError } = await dispatch(() => parts(wrong));

@@ -62,7 +62,7 @@ const patterns = [
 ];
 
 describe('a pattern of a schema', () => {
-	test.each(patterns)('%s matches the same texts as the regular expression', (source) => {
+	test.each(patterns)('%s matches the same texts as the RegExp with this source', (source) => {
 		const { matches } = compilePattern(source);
 		const form = new RegExp(source, 'u');
 		const text = fc.string({

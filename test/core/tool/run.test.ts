@@ -47,7 +47,7 @@ describe('the result of a tool', () => {
 });
 
 describe('manual tools', () => {
-	test('wait as open calls after the other calls of the turn have run', async () => {
+	test('leave their calls open, and the other calls of the turn still run', async () => {
 		const charge = tool.define({ name: 'charge', description: 'd', inputSchema: v.object({}), manual: true });
 		const calls = [call('c1', 'charge', {}), call('c2', 'look')];
 		const result = await run(calls, { tools: [charge, record('look', () => 'seen')] }).result;
@@ -82,7 +82,7 @@ describe('manual tools', () => {
 		});
 	});
 
-	test("include every tool in the mode 'manual', so the run stops before any tool runs", async () => {
+	test("include all tools of a run with the mode 'manual', which stops before any tool runs", async () => {
 		const ran: string[] = [];
 		const tools = ['a', 'b'].map((name) => record(name, () => ran.push(name)));
 		const result = await run([call('c1', 'a'), call('c2', 'b')], { tools, mode: 'manual' }).result;
@@ -125,7 +125,7 @@ describe('the calls of one turn', () => {
 		expect(order).toEqual(['c begins', 'c ends', 's1 begins', 's1 ends', 's2 begins', 's2 ends']);
 	});
 
-	test('an unavailable tool is not advertised to the model', async () => {
+	test('follow a request that advertises only available tools to the model', async () => {
 		const tools = [record('seen', () => 1), record('hidden', () => 1, { isAvailable: () => false })];
 		const { model, result } = run([], { tools });
 		await result;

@@ -39,12 +39,12 @@ describe('a record with a JSON Schema', () => {
 	test.each([
 		['a missing property', {}, 'address'],
 		['a wrong type', { address: 'Rome' }, 'address'],
-		['what is behind a $ref', { address: { city: 7 } }, 'address.city'],
-		['what is missing behind a $ref', { address: {} }, 'city'],
+		['a wrong type behind a $ref', { address: { city: 7 } }, 'address.city'],
+		['a missing property behind a $ref', { address: {} }, 'city'],
 		['an item of a list', { address, lines: [{ sku: 'a' }, { sku: 1 }] }, 'lines.1.sku'],
 		['a value outside an enum', { size: 'huge', address }, 'size'],
 		['a property that is not allowed', { address, color: 'red' }, 'color'],
-		['one not allowed further in', { address: { city: 'Rome', street: 'x' } }, 'address.street'],
+		['a nested property that is not allowed', { address: { city: 'Rome', street: 'x' } }, 'address.street'],
 		['a key with a slash', { address: { city: 'Rome', 'zip/code': 1 } }, 'address.zip/code'],
 	])('names %s in the error', async (_, input, place) => {
 		const result = await check(order, input);

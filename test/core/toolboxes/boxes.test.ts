@@ -23,7 +23,7 @@ describe('the boxes', () => {
 		}
 	});
 
-	test('basic has the same tools with a workspace as without a context', () => {
+	test('basic has the same tools with and without a workspace', () => {
 		const context = { workspace: workspace.inMemory() };
 		expect(Object.keys(toolbox.basic(context))).toEqual(Object.keys(toolbox.basic()));
 	});

@@ -71,17 +71,17 @@ rename to dir/y.txt
 
 	test.each([
 		['shifted line numbers', '--- a/a\n+++ b/a\n@@ -90,2 +90,2 @@\n line 5\n-line 6\n+LINE 6\n'],
-		['no a/ and b/', '--- a\n+++ a\n@@ -5,2 +5,2 @@\n line 5\n-line 6\n+LINE 6\n'],
+		['paths without a/ and b/', '--- a\n+++ a\n@@ -5,2 +5,2 @@\n line 5\n-line 6\n+LINE 6\n'],
 		[
-			'prose in front and behind',
+			'prose before and after the patch',
 			'Here it is:\n\n```diff\n--- a/a\n+++ b/a\n@@ -5,2 +5,2 @@\n line 5\n-line 6\n+LINE 6\n```\nDone.\n',
 		],
 		[
-			'times behind the names',
+			'times after the paths',
 			'--- a/a\t2026-01-01 10:00:00\n+++ b/a\t2026-01-01 10:00:01\n@@ -6 +6 @@\n-line 6\n+LINE 6\n',
 		],
-		['a heading behind the numbers', '--- a/a\n+++ b/a\n@@ -6,1 +6,1 @@ function f() {\n-line 6\n+LINE 6\n'],
-		['line ends of Windows', '--- a/a\r\n+++ b/a\r\n@@ -5,2 +5,2 @@\r\n line 5\r\n-line 6\r\n+LINE 6\r\n'],
+		['a heading after the line numbers', '--- a/a\n+++ b/a\n@@ -6,1 +6,1 @@ function f() {\n-line 6\n+LINE 6\n'],
+		['line endings of Windows', '--- a/a\r\n+++ b/a\r\n@@ -5,2 +5,2 @@\r\n line 5\r\n-line 6\r\n+LINE 6\r\n'],
 		[
 			'a signature of git format-patch',
 			'From 1 Mon\nSubject: x\n---\n a | 1 +\n\n--- a/a\n+++ b/a\n@@ -6 +6 @@\n-line 6\n+LINE 6\n-- \n2.40.0\n',
@@ -132,27 +132,27 @@ rename to dir/y.txt
 	});
 
 	test.each([
-		['a new file that exists', '--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+x\n', /a exists already/],
+		['a new file at an existing path', '--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+x\n', /a exists already/],
 		['a hunk that stops midway', '--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n line 1\n-line 2\n', /Write every hunk whole/],
 		[
-			'a hunk with more lines than it says',
+			'a hunk with more lines than its header says',
 			'--- a/a\n+++ b/a\n@@ -1,1 +1,1 @@\n-line 1\n+x\n+y\n',
 			/more lines than expected/,
 		],
 		['a hunk without numbers', '--- a/a\n+++ b/a\n@@ something @@\n-line 1\n+x\n', /patch: /],
 		['a binary file', 'diff --git a/a b/a\nindex 1..2\nBinary files a/a and b/a differ\n', /binary.*write_file/],
 		['binary data', 'diff --git a/a b/a\nGIT binary patch\nliteral 1\nIcmZPo000310RR91\n', /binary/],
-		['no change', 'I changed nothing.', /no change is in it/],
+		['a text without a change', 'I changed nothing.', /no change is in it/],
 		['a missing file', '--- a/b\n+++ b/b\n@@ -1 +1 @@\n-x\n+y\n', /there is no file b. Did you mean a\?/],
 		['a path that leaves the workspace', '--- a/../a\n+++ b/../a\n@@ -1 +1 @@\n-x\n+y\n', /leaves the workspace/],
 		[
-			'lines that are not there',
+			'lines that the file does not contain',
 			'--- a/a\n+++ b/a\n@@ -1 +1 @@\n-line eleven\n+y\n',
 			/hunk 1 of a does not fit[\s\S]*1: line 1/,
 		],
-		['a deletion of less than all', '--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-line 1\n', /more lines/],
+		['a deletion of only a part of the file', '--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-line 1\n', /more lines/],
 		[
-			'a file after another that does not fit',
+			'a second file that does not fit',
 			'--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-no\n+y\n',
 			/does not fit/,
 		],
@@ -232,18 +232,18 @@ describe('a V4A patch', () => {
 	});
 
 	test.each([
-		['an end', '*** Begin Patch\n*** Update File: a\n-line 1\n+x', /stops midway/],
-		['a new file that is none', '*** Begin Patch\n*** Add File: a\n+x\n*** End Patch', /exists already/],
+		['an end marker', '*** Begin Patch\n*** Update File: a\n-line 1\n+x', /stops midway/],
+		['a free path for a new file', '*** Begin Patch\n*** Add File: a\n+x\n*** End Patch', /exists already/],
 		['a file', '*** Begin Patch\n*** End Patch', /no file is in it/],
-		['a known line', '*** Begin Patch\n*** Update File: a\nline 1\n*** End Patch', /begins with none of/],
-		['a header', '*** Begin Patch\n-line 1\n*** End Patch', /begins no file/],
-		['lines that are there', '*** Begin Patch\n*** Update File: a\n-line eleven\n+x\n*** End Patch', /does not fit/],
+		['a prefix on each line', '*** Begin Patch\n*** Update File: a\nline 1\n*** End Patch', /begins with none of/],
+		['a file header', '*** Begin Patch\n-line 1\n*** End Patch', /begins no file/],
+		['matching lines', '*** Begin Patch\n*** Update File: a\n-line eleven\n+x\n*** End Patch', /does not fit/],
 		[
-			'a heading that is there',
+			'a heading that the file contains',
 			'*** Begin Patch\n*** Update File: a\n@@ nowhere\n-line 1\n+x\n*** End Patch',
 			/does not fit/,
 		],
-		['lines behind a heading', '*** Begin Patch\n*** Update File: a\n@@ line 1\n*** End Patch', /no lines follow/],
+		['lines after a heading', '*** Begin Patch\n*** Update File: a\n@@ line 1\n*** End Patch', /no lines follow/],
 	])('is refused without %s', async (_, text, message) => {
 		expect(await refuse({ a: ten }, text)).toMatch(message);
 	});

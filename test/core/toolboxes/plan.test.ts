@@ -90,7 +90,7 @@ describe('a plan', () => {
 		expect(message).not.toContain('edits.7');
 	});
 
-	test('is refused with a list of the edits that put a file below a file or over a folder', async () => {
+	test('is refused with a list of the edits that would put a file inside a file or in place of a folder', async () => {
 		const { fail, call } = callOn(box, { 'src/a.ts': 'a\n', 'b.ts': 'b\n', 'lib/deep/c.ts': 'c\n' });
 		const message = await fail('plan_changes', {
 			summary: 's',
@@ -133,10 +133,10 @@ describe('a plan', () => {
 	});
 
 	test.each([
-		['a file that changes', async (own: Workspace) => own.write('a.ts', files['a.ts'])],
-		['a file that is deleted', async (own: Workspace) => own.delete('b.ts')],
-		['a file that was to be made', async (own: Workspace) => own.write('d.ts', '')],
-		['a target that is taken', async (own: Workspace) => own.write('lib/b.ts', '')],
+		['a change of a file', async (own: Workspace) => own.write('a.ts', files['a.ts'])],
+		['the deletion of a file', async (own: Workspace) => own.delete('b.ts')],
+		['the creation of a file that the plan creates', async (own: Workspace) => own.write('d.ts', '')],
+		['the creation of a file at the target of a move', async (own: Workspace) => own.write('lib/b.ts', '')],
 	])('is outdated after %s, and then changes nothing', async (_, change) => {
 		const { call, fail, files: own } = callOn(box, files);
 		const { planId } = Object(await call('plan_changes', { summary: 's', edits }));

@@ -190,7 +190,7 @@ describe('notes', () => {
 		}),
 	};
 
-	test("are returned as the tool's hook writes them", () => {
+	test('are returned unchanged from the hook of the tool', () => {
 		expect(toolbox.onRequest('log', { a: 1 }, noting)).toEqual(['asked', '{"a":1}']);
 		expect(toolbox.onResult('log', { a: 1 }, 2, noting)).toBe('{"a":1} 2');
 		expect(toolbox.onError('log', {}, 'why', noting)).toBe('no: why');
@@ -251,7 +251,7 @@ describe('notes', () => {
 		expect(seen).toEqual([]);
 	});
 
-	test('are missing without a hook or a tool, except for the default note of an error', () => {
+	test("are missing without a hook or without a tool, but onError then returns 'default'", () => {
 		for (const name of ['log', 'gone', 'constructor']) {
 			expect(toolbox.onRequest(name, {}, box)).toBeUndefined();
 			expect(toolbox.onResult(name, {}, 1, box)).toBeUndefined();
@@ -259,7 +259,7 @@ describe('notes', () => {
 		}
 	});
 
-	test('are left out if their hook throws, and an error then has the default note', () => {
+	test("are left out if their hook throws, but onError then returns 'default'", () => {
 		const own = { log: { ...log, onRequest: broken, onResult: broken, onError: broken } };
 		expect(toolbox.onRequest('log', {}, own)).toBeUndefined();
 		expect(toolbox.onResult('log', {}, 1, own)).toBeUndefined();

@@ -33,22 +33,22 @@ test.each<[what: string, name: string, args: Record<string, unknown>]>([
 		{ path: 'letters.json', query: "$[?match(@, '(((.?){0,25}){0,25})*c')]" },
 	],
 	[
-		'query_json with a pattern that looks for each value in each other one',
+		'query_json with a query that scans the list for each value',
 		'query_json',
 		{ path: 'numbers.json', query: '$[?count($[?@ > 5000000]) == 3]' },
 	],
 	[
-		'edit_file with a text that is almost everywhere',
+		'edit_file with a text that almost matches at every place',
 		'edit_file',
 		{ path: 'letters.json', oldText: `${'a'.repeat(300_000)}b`, newText: '' },
 	],
 	[
-		'edit_file with lines that are almost everywhere',
+		'edit_file with lines that almost match at every place',
 		'edit_file',
 		{ path: 'lines.txt', oldText: `${' x\n'.repeat(50_000)}y`, newText: '' },
 	],
 	[
-		'plan_changes with texts that stand nowhere',
+		'plan_changes with texts that no file contains',
 		'plan_changes',
 		{
 			summary: 's',
@@ -59,7 +59,7 @@ test.each<[what: string, name: string, args: Record<string, unknown>]>([
 			})),
 		},
 	],
-])('%s yields to other requests, and ends with a remedy', { timeout: 120_000 }, async (_, name, args) => {
+])('%s yields to other requests, and its error suggests a remedy', { timeout: 120_000 }, async (_, name, args) => {
 	const files = {
 		'letters.json': JSON.stringify([repeated]),
 		'numbers.json': JSON.stringify(Array.from({ length: 20_000 }, (_, n) => n)),

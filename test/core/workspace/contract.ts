@@ -230,7 +230,7 @@ function describeChanges(name: string, create: CreateWorkspace): void {
 			expect(await snapshot(workspace)).toEqual({ a: 'A', d: 'D', 'new/c': 'C' });
 		});
 
-		test('no edit of a change is made if one of them is impossible', async () => {
+		test('no edit of a change is made if one edit is impossible', async () => {
 			const workspace = await create({ a: 'a', 'b/c': 'c' });
 			const before = await snapshot(workspace);
 			const first = { type: 'write', path: 'a', content: 'A' } as const;

@@ -19,7 +19,7 @@ describe('full text', () => {
 		['a word of a trigger', 'my taxes', 'pdf-forms'],
 		['another form of a word', 'a customer tested it', 'tone'],
 		['the beginning of a word', 'custom', 'tone'],
-		['a slip of the pen', 'custommers', 'tone'],
+		['a misspelled word', 'custommers', 'tone'],
 		['a word without its accents', 'Menus cafe', 'cafe'],
 	])('%s finds the skill', (_, query, name) => {
 		expect(find(skills, query)[0]).toBe(name);

@@ -191,7 +191,7 @@ describe('web_fetch', () => {
 			expect(await charset([0xe9, 0x80], 'text/html')).toBe('é€');
 		});
 
-		test('show invalid bytes as U+FFFD, and an unknown label is ignored', async () => {
+		test('decode invalid bytes as U+FFFD, and are ignored if their label is unknown', async () => {
 			expect(await charset([0x61, 0xff, 0x62], 'text/plain; charset=utf-8')).toBe('a\ufffdb');
 			expect(await charset([0xc3, 0xa9], 'text/plain; charset=klingon')).toBe('é');
 		});

@@ -57,7 +57,7 @@ const failures: [path: string, message: RegExp, options?: WebOptions][] = [
 ];
 
 describe('a page that cannot be read', () => {
-	test.each(failures)('at %s gives an error, and the model reads another', async (path, message, options) => {
+	test.each(failures)('at %s gives an error, and the model reads another page', async (path, message, options) => {
 		const tools = toolbox.build(toolbox.webTools(options));
 		const call = (id: string, to: string) => calling({ id, name: 'web_fetch', input: { url: `${sink.url}${to}` } });
 		const thrown: unknown[] = [];
@@ -82,7 +82,7 @@ describe('a page that cannot be read', () => {
 		await left;
 	});
 
-	test('a cancelled call ends at once, and its connection is closed', async () => {
+	test('at /hang does not delay a cancelled call, and the connection is closed', async () => {
 		const stop = new AbortController();
 		const before = sink.hits.length;
 		const reading = toolbox.perform('web_fetch', { url: `${sink.url}/hang` }, toolbox.withWeb(), {
