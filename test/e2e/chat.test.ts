@@ -144,7 +144,7 @@ describe('npm run chat', () => {
 		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([{ text: 'one' }, { text: 'two' }]);
 	});
 
-	test('continues a lost connection after the last complete event', async () => {
+	test('resumes after the last complete event if the connection is lost', async () => {
 		const events = [say('one '), say('two '), say('three'), { type: 'done', text: '', usage: {} } as const];
 		const server = await startServer(events, { cutAfter: [2] });
 		const { stdout, stderr, code } = await run(server, ['Count']);

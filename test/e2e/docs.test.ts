@@ -142,7 +142,7 @@ function listExpected(code: string): readonly RegExp[] {
 	);
 }
 
-describe('every program runs, and prints the output that its comments show', () => {
+describe('every program of the docs runs, and prints the output that its comments show', () => {
 	const toPath = (block: Block): string => join('programs', basename(toFile(block)));
 	// In parallel, because each build contains Runlet.
 	beforeAll(async () => {
@@ -182,7 +182,7 @@ async function readWrangler(toml: string) {
 	return v.parse(workerConfig, read);
 }
 
-describe('every Worker starts with the bindings of its page, and answers', () => {
+describe('every Worker of the docs starts with the bindings of docs/own-worker.md, and answers', () => {
 	const built = join('build', 'workers');
 	// In parallel, because each build contains Runlet.
 	beforeAll(async () => {
@@ -257,7 +257,7 @@ const shells = blocks.filter(({ language }) => language === 'sh');
 const isCurl = ({ code }: Block): boolean => code.includes('curl ');
 const isHere = ({ code }: Block): boolean => code.includes(address);
 
-describe('every request is answered', () => {
+describe('every curl request of the docs is answered', () => {
 	test.each(shells.filter((block) => isCurl(block) && isHere(block)).map((block) => [nameOf(block), block] as const))(
 		'%s is answered',
 		async (_, { code }) => {
@@ -317,7 +317,7 @@ function toCommand(line: string): readonly string[] {
 	return [...own, ...words.split(' ').filter((word) => word !== '')];
 }
 
-describe('every command exists with its options', () => {
+describe('every npm and npx command of the docs exists with its options', () => {
 	test.each(commands)('%s: %s', async (_, line) => {
 		const command = toCommand(line);
 		if (command.length === 0) return;
@@ -326,7 +326,7 @@ describe('every command exists with its options', () => {
 	});
 });
 
-describe('every file is valid', () => {
+describe('every JSON, TOML and Markdown block of the docs is valid', () => {
 	const files = blocks.filter(({ language }) => /^(json|toml|md)$/.test(language));
 	test.each(files.map((block) => [nameOf(block), block] as const))('%s is valid', async (_, { language, code }) => {
 		if (language === 'toml') await readWrangler(code);
@@ -335,7 +335,7 @@ describe('every file is valid', () => {
 	});
 });
 
-test('every code block has a known language', () => {
+test('every code block of the docs has a known language', () => {
 	const known = /^(ts|js|tsx|sh|json|toml|md|mermaid)$/;
 	expect(blocks.filter(({ language }) => !known.test(language)).map(nameOf)).toEqual([]);
 });

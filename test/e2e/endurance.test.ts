@@ -53,7 +53,7 @@ test('expensive calls of one tenant end, and no request of another tenant fails'
 );
 
 test(
-	'an owner with ten times too many requests is served at capacity, and the rest is refused at once',
+	'if one owner sends ten times too many requests, the Worker serves its capacity and refuses the rest at once',
 	{
 		timeout,
 	},
@@ -62,9 +62,9 @@ test(
 
 // These programmes run alone: a busy machine would change their charges of aborted calls, which depend on the
 // time.
-test('runs survive random kills, and end without a request', { timeout }, () => show('kills', kills({ count: 20 })));
+test('runs survive random kills, and end even without a further request', { timeout }, () => show('kills', kills({ count: 20 })));
 
-test('cancelled answers are charged their cost, with and without a budget', { timeout }, () =>
+test('the cost of cancelled answers is charged, with and without a budget', { timeout }, () =>
 	show('stops', stops({ count: 10 })),
 );
 

@@ -48,7 +48,7 @@ describe('npm run keys', () => {
 		expect(await readdir(folder)).toEqual([]);
 	});
 
-	test('makes a second key for an owner with scopes and a day budget, and revokes the first key by its id', async () => {
+	test('makes a second key with scopes and a day budget for an owner, and revokes the first key by its id', async () => {
 		const first = readKeyId(shown((await keys('make')).stdout)) ?? '';
 		const second = shown(
 			(await keys(`make --owner ${first} --scope run,admin --day-tokens 1000 --day-usd 2.5`)).stdout,
@@ -77,7 +77,7 @@ describe('npm run keys', () => {
 		expect((await keys('make till --owner shop')).stdout).not.toContain('is new');
 	});
 
-	test('prints the help and then the mistake', async () => {
+	test('prints the help and then the mistake if an option is invalid', async () => {
 		expect((await keys('make --day-usd 0')).stderr).toMatch(/--help +this text\n\nkeys: --day-usd 0: [^\n]*\n$/);
 	});
 

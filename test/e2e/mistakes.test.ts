@@ -61,7 +61,7 @@ test('the Worker refuses a body that is too long', async () => {
 });
 
 test.each(['wrangler', 'workerd'])(
-	'starts again at the same address when %s is killed, and reports it',
+	'starts the Worker again at the same address after %s is killed, and reports the restart',
 	async (name) => {
 		runlet.forget();
 		for (const pid of find(name)) process.kill(pid, 'SIGKILL');
@@ -84,13 +84,13 @@ const mistakes = [
 		/assistant\.ts:1:7: Could not resolve "\.\/nowhere\.ts"/,
 	],
 	[
-		'a tool that is wrong',
+		'an invalid tool',
 		(good: string) =>
 			`import { tool } from 'runlet';\n${good}\ntool.define({\n\tname: 'pay',\n\tdescription: '',\n\tinputSchema: {},\n\t// @ts-expect-error\n\tneedApproval: true,\n});\n`,
 		/assistant\.ts:\d+:\d+: .*needApproval: no such field \(tool pay\)\. Did you mean needsApproval\? Mend it and save/,
 	],
 	[
-		'an agent that is wrong',
+		'an invalid agent',
 		(good: string) => good.replace("name: 'assistant'", "name: 'Assistant!'"),
 		/name: Use a-z, 0-9 and single hyphens/,
 	],
@@ -118,7 +118,7 @@ test.each(mistakes)(
 
 const atStart = [
 	[
-		'when it starts',
+		'that exists at the start',
 		async (path: string, wrong: string) => {
 			await writeFile(path, wrong);
 			await runlet.restart(/The Worker does not run: .*Unexpected/);
@@ -126,7 +126,7 @@ const atStart = [
 		/Runlet is at /,
 	],
 	[
-		'after an error at load',
+		'that follows an error at load',
 		async (path: string, wrong: string) => {
 			await writeFile(path, `${await readFile(path, 'utf8')}\nthrow new TypeError('at load');\n`);
 			await runlet.says(/The Worker does not run: .*at load/);

@@ -49,14 +49,14 @@ test('npm start reports an invalid variable instead of its banner', async () => 
 	expect(output).not.toContain('Runlet is at');
 });
 
-describe('a mistake in the command line is reported before anything starts', () => {
+describe('npm start', () => {
 	test.each([
 		[['--port', 'abc'], /--port abc: expected a number from 1 to 65535/],
 		[['--port'], /--port: its value is missing/],
 		[['--prot', '8799'], /--prot: there is no such option. Did you mean --port\?/],
 		[['--local-protocol', 'https'], /--https-key-path FILE/],
 		[['8799'], /npm start -- --port 8799/],
-	])('refuses %j', async (args, words) => {
+	])('refuses %j before anything starts', async (args, words) => {
 		const { code, stderr } = await runScript('start', args);
 		expect([code, stderr]).toEqual([1, expect.stringMatching(words)]);
 		expect(stderr).not.toMatch(/\n {4}at /);
@@ -70,12 +70,12 @@ describe('a mistake in the command line is reported before anything starts', () 
 		expect(names.filter((name) => !known.has(name) && !known.has(name.replace(/^no-/, '')))).toEqual([]);
 	});
 
-	test('--help shows the help of runlet, not of Wrangler', async () => {
+	test('shows the help of runlet, not of Wrangler, with --help', async () => {
 		const { code, stdout } = await runScript('start', ['--help']);
 		expect([code, stdout]).toEqual([0, expect.stringContaining('npm start -- [OPTIONS]')]);
 	});
 
-	test('npm start starts nothing if the port of --port or PORT is occupied', async () => {
+	test('starts nothing if the port of --port or PORT is occupied', async () => {
 		const { createServer } = await import('node:net');
 		const server = createServer().listen(0, '127.0.0.1');
 		await once(server, 'listening');
@@ -88,7 +88,7 @@ describe('a mistake in the command line is reported before anything starts', () 
 		expect([byVariable.code, byVariable.stderr]).toEqual([1, stderr]);
 	});
 
-	test('npm start refuses an invalid PORT of the environment', async () => {
+	test('refuses an invalid PORT of the environment', async () => {
 		const { code, stderr } = await runScript('start', [], { PORT: 'abc' });
 		expect([code, stderr]).toEqual([1, expect.stringContaining('PORT=abc: expected a number from 1 to 65535')]);
 	});

@@ -55,7 +55,7 @@ test.each([
 	['bare.toml', top, [undefined, 'live']],
 	['wrangler.jsonc', jsonc, [undefined, 'live']],
 ] as const)(
-	'publishes the skills of %s to the namespace of wrangler dev, in each environment',
+	'finds the same KV namespace for each binding as wrangler dev, in each environment of %s',
 	async (name, text, envs) => {
 		const config = await writeConfig(name, text);
 		for (const env of envs) {
@@ -75,7 +75,7 @@ test('without --env, CLOUDFLARE_ENV names the environment, as for wrangler dev',
 test.each([
 	['a line that is no TOML', 'name = \n', undefined, /wrangler\.toml: Invalid TOML document: [\s\S]*1: {2}name = /],
 	['a field of another type', 'kv_namespaces = "SKILLS"\n', undefined, /^kv_namespaces: .*expected a list/],
-	['an environment that is not there', toml, 'test', /^--env test: .*no such environment\. It has: live, empty\.$/],
+	['an unknown environment', toml, 'test', /^--env test: .*no such environment\. It has: live, empty\.$/],
 ])('names the place of the mistake in the error for %s', async (_, text, env, words) => {
 	const config = await writeConfig('wrangler.toml', text);
 	await expect(findNamespace('SKILLS', { config, env })).rejects.toThrow(words);

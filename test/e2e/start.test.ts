@@ -75,7 +75,7 @@ test('stores a file of 5 MB unchanged, and refuses a file that is too large', as
 test.each([
 	['lines', 'application/x-ndjson'],
 	['one JSON document', 'application/json'],
-])('imports an export as %s with a file of 4.5 MB unchanged', async (_, accept) => {
+])('imports a session that was exported as %s, with its file of 4.5 MB unchanged', async (_, accept) => {
 	const at = `${runlet.url}/v1/sessions`;
 	const headers = { 'content-type': 'application/json' };
 	const made = await fetch(at, { method: 'POST', headers, body: JSON.stringify({ agent: 'assistant' }) });

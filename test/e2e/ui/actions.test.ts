@@ -121,7 +121,7 @@ function readStates(chat: AnyChat): unknown[] {
 let conversations = 0;
 
 test.each([6, 7] as const)(
-	'the page of AI SDK %i shows the same after a reload, and the model gets its messages, after any actions',
+	'for any actions, a reload does not change the page of AI SDK %i, and the model gets the messages of the page',
 	async (version) => {
 		await fc.assert(
 			fc.asyncProperty(fc.array(action, { minLength: 2, maxLength: 8 }), async (actions) => {

@@ -406,7 +406,7 @@ describe.each([6, 7] as const)('approvals with useChat of AI SDK %i', (version) 
 	test.each([
 		['person', 'approval-responded'],
 		['page', 'output-available'],
-	])('shows the answer of the %s after a reload, while the other call still waits', async (who, state) => {
+	])('after a reload, shows the answer of the %s to one call while the other call still waits', async (who, state) => {
 		stage.play([call('c1', 'pay', { amount: 1 }), call('c2', 'locate')], [text('Settled.')]);
 		const id = `beside-${who}-${version}`;
 		const chat = chats[version]({ api: stage.api, id });
