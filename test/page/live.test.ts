@@ -73,7 +73,7 @@ const ask = (method: string, path: string, body: object) =>
 
 const comeBack = (page: Page) => page.evaluate(() => dispatchEvent(new Event('focus')));
 
-test('shows a message of another window and its run as it streams', async () => {
+test('shows a message that another window sends, and the answer as it streams', async () => {
 	await begin();
 	const end = Promise.withResolvers<void>();
 	stage.play(async (turn) => {
@@ -95,7 +95,7 @@ test('shows a message of another window and its run as it streams', async () => 
 	}
 });
 
-test('reports changes to other windows at once, and a window with another session reads only the list', async () => {
+test('other windows get each change at once, and a window with another session reads only the list', async () => {
 	await stopTimers(there);
 	const id = await begin();
 	const asked: string[] = [];
@@ -165,7 +165,7 @@ test('shows a message that another window queues, and hides a message that anoth
 		expect(await readTexts(page, '.message')).toEqual(['You: Hello.', 'You: Count.', 'You: Then what?']);
 });
 
-test('removes a call that another window approved from the chat and the inbox', async () => {
+test('when another window approves a call, removes it from the chat, and marks it as settled in the inbox', async () => {
 	await begin();
 	stage.play([call('p1', 'pay', { amount: 5 }), call('p2', 'pay', { amount: 6 })]);
 	await say(here, 'Pay both.');
@@ -199,7 +199,7 @@ test('shows the answer that another window gives to a question, and the run afte
 	expect(await there.locator('.call').getAttribute('data-state')).toBe('done');
 });
 
-test('when another window edits a message, replaces this and all later messages, and keeps drafts', async () => {
+test('when another window edits a message, replaces that message and all later messages, and keeps drafts', async () => {
 	await begin();
 	stage.play([text('Good evening.')]);
 	await there.getByRole('button', { name: 'Edit the message Hello.' }).click();
@@ -245,7 +245,7 @@ test('when the window becomes visible, shows changes that a script made through 
 	await sees(there, '#transcript .failure', 'New chat');
 });
 
-test('polls for changes while the window is visible, first of the session and later only of the list', async () => {
+test('while the window is visible, first polls the session for changes, and later polls only the list', async () => {
 	const asked: string[] = [];
 	const showHidden = (value: boolean) =>
 		there.evaluate((hidden) => {

@@ -87,7 +87,7 @@ test('shows images and HTML as text', async () => {
 	expect(await drawOne('<div>\n<b>x</b>\n</div>')).toBe('<p>&lt;div&gt;\n&lt;b&gt;x&lt;/b&gt;\n&lt;/div&gt;</p>');
 });
 
-test('draws any text the same however the stream is split', async () => {
+test('draws any text in the same way, no matter how the stream is split', async () => {
 	const lines = [
 		...['# Title\r', 'Some **bold** and `code`.', '- one', '  - two', '  more', '1. first', '2) second', '', '', '***'],
 		...[
@@ -145,7 +145,7 @@ async function findDiffering(cases: readonly { readonly text: string; readonly s
 	return cases.filter((_, at) => cut[at] !== whole[at]);
 }
 
-test('draws a long list, table or paragraph the same however the stream is split', async () => {
+test('draws a long list, table or paragraph in the same way, no matter how the stream is split', async () => {
 	const items = [
 		'- one',
 		'- two **b**',

@@ -966,7 +966,7 @@ describe('data from the server', () => {
 		expect(browser.countPages()).toBe(1);
 	});
 
-	test('shows each malicious text as text only, however the stream is split', async () => {
+	test('shows each malicious text as text only, no matter how the stream is split', async () => {
 		await watchSinks();
 		await page.goto(server.url);
 		const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
@@ -1138,7 +1138,7 @@ describe('the parts of the page', () => {
 });
 
 describe('a server that requires a key', () => {
-	test('sends the key that a person enters in this tab', async () => {
+	test('gets the key that a person enters in this tab', async () => {
 		const { key, id } = makeKey();
 		const keyed = await startWorker({ API_KEYS: JSON.stringify([{ id, hash: await hashKey(key) }]) });
 		try {

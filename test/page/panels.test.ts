@@ -310,7 +310,7 @@ describe('the sessions', () => {
 		await sees('.prose', 'Yes.');
 	});
 
-	test('renames a session with the keyboard, also in the menu', async () => {
+	test('renames a session with the keyboard, and shows the new title in the menu', async () => {
 		stage.play([text('Yes.')]);
 		await start('A question about grapes.');
 		await page.click('#places >> text=Sessions');

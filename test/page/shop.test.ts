@@ -145,7 +145,7 @@ test('a refund that a colleague denies is not made', async () => {
 	expect(complaints).toEqual([]);
 });
 
-test('an agent looks into a complaint in the background, and sees the orders of this customer', async () => {
+test('a background agent looks into a complaint, and sees the orders of the customer who complained', async () => {
 	await say(ada, 'I have a complaint: "Order A-1002 came open."');
 	await sees(ada, '.answer', 'Its answer comes as a message');
 	await sees(ada, '.answer', /researcher has finished its task.*A cup with a lid/s);

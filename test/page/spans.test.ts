@@ -82,7 +82,7 @@ test('a turn shows why fewer tokens came from the provider’s cache', () => {
 	expect(toRuns(state('completed'), [said, missed])[0]?.spans.map(({ cacheMiss }) => cacheMiss)).toEqual(['expired']);
 });
 
-test('during a run, an open call has no end, or the next turn has no end if no call is open', () => {
+test('an open call has no end time, and without an open call the next turn of a running run has no end time', () => {
 	const messages = [say(0, 'Go.'), think(500, 500, ['a'])];
 	expect(show(state('running'), messages)).toEqual([['Go.', '0 Turn 1: demo 0-500 done', '1 tool-a 500- running']]);
 	expect(show(state('running'), [...messages, answer(700, 'a')])[0]?.at(-1)).toBe('0 Next turn: demo 700- running');

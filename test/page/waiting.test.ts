@@ -108,7 +108,7 @@ describe('a call that waits for a person', () => {
 		}
 	});
 
-	test('focuses the Deny button on Enter in the reason of a denial, and approves nothing', async () => {
+	test('is not decided by Enter in the reason of a denial, which only focuses the Deny button', async () => {
 		stage.play([call('p1', 'pay', { amount: 6 })], [text('Then not.')]);
 		await say('Pay 6, please.');
 		await sees('.open-call', 'pay');
@@ -373,7 +373,7 @@ describe('a late answer', () => {
 	});
 });
 
-test('does not split a character when it shortens a text', async () => {
+test('shortening a text does not split a character', async () => {
 	stage.play([call('q1', 'ask', { question: `${'a'.repeat(199)}😀` })]);
 	await say(`${'b'.repeat(39)}😀`);
 	await sees('.brief', 'aaa');
@@ -391,7 +391,7 @@ test('shows the error of a failed tool once', async () => {
 	expect(await readTexts('.turn')).not.toContainEqual(expect.stringContaining('fail failed'));
 });
 
-test('shows the stack of a local tool error, folded, until the page is reloaded', async () => {
+test('shows the collapsed stack of a local tool error until the page is reloaded', async () => {
 	stage.play([call('f1', 'fail')], [text('Oh.')]);
 	await say('Try it.');
 	await sees('.prose', 'Oh.');
@@ -435,7 +435,7 @@ describe('a run', () => {
 });
 
 describe('a message while a call waits', () => {
-	test('keeps the message in the box, and marks the waiting call', async () => {
+	test('stays in the box, and the waiting call is marked', async () => {
 		stage.play([call('p1', 'pay', { amount: 8 })], [text('Paid.')], [text('You are welcome.')]);
 		await say('Pay 8.');
 		await sees('.open-call', 'pay');
@@ -457,7 +457,7 @@ describe('a message while a call waits', () => {
 		await sees('.prose', 'You are welcome.');
 	});
 
-	test('keeps the message in the box if the server refuses it because of a call from another window', async () => {
+	test('stays in the box if the server refuses the message because of a call from another window', async () => {
 		stage.play([text('Hello.')], [call('p1', 'pay', { amount: 9 })], [text('Paid.')]);
 		await say('Hi.');
 		await sees('.prose', 'Hello.');
@@ -590,7 +590,7 @@ describe('a message during a run', () => {
 });
 
 describe('a message that is sent again', () => {
-	test('replaces the original message if it is edited, also after a reload and for the model', async () => {
+	test('with new words replaces the original message, also after a reload and for the model', async () => {
 		const sent = stage.play([text('Of the sea.')], [text('Deep.')], [text('Of the hills.')]);
 		await say('A poem of the sea');
 		await sees('.prose', 'Of the sea.');
@@ -636,7 +636,7 @@ describe('a message that is sent again', () => {
 		expect(await readTexts('.message, .prose')).toEqual(['You: Better words', 'Two.']);
 	});
 
-	test('replaces the answer if it is unchanged', async () => {
+	test('with the same words gets a new answer that replaces the old answer', async () => {
 		const sent = stage.play([text('Heads.')], [text('Tails.')]);
 		await say('Toss a coin');
 		await sees('.prose', 'Heads.');
