@@ -8,7 +8,7 @@ const blocks = (names: string, marked: readonly number[] = [], keepsMs = 5 * min
 	[...names].map((name, at) => ({ text: name.repeat(4_000), ...(marked.includes(at) && { keepsMs }) }));
 
 describe('the cache with marks', () => {
-	test('stores a prompt up to its last mark until it expires, and each read restarts the time', () => {
+	test('stores a prompt up to its last mark for a limited time, and each read restarts this time', () => {
 		const cache = createMarkedCache();
 		expect(cache(blocks('abcd', [2]), 0)).toEqual({ input: 4_000, read: 0, written: 3_000, writtenForHour: 0 });
 		expect(cache(blocks('abcde', [2]), 4 * minute)).toMatchObject({ read: 3_000, written: 0 });
@@ -16,7 +16,7 @@ describe('the cache with marks', () => {
 		expect(cache(blocks('abcde', [2]), 14 * minute)).toMatchObject({ read: 0, written: 3_000 });
 	});
 
-	test('keeps a prompt for an hour, and counts the tokens that are written for an hour', () => {
+	test('keeps a prompt for an hour if its mark requests that, and counts the tokens as writtenForHour', () => {
 		const cache = createMarkedCache();
 		expect(cache(blocks('abc', [2], hour), 0)).toMatchObject({ written: 3_000, writtenForHour: 3_000 });
 		expect(cache(blocks('abcd', [3], hour), 59 * minute)).toMatchObject({ read: 3_000, written: 1_000 });

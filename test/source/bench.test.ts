@@ -31,8 +31,8 @@ test.each([
 	['a piece', whole.toSpliced(4, 1)],
 	['the result of a tool', whole.toSpliced(2, 1)],
 	['the end', whole.slice(0, -1)],
-	['the order of its pieces', [text(1), text(0), ...whole.slice(2)]],
-	['a single meaning, because a piece comes twice', [text(0), ...whole]],
+	['the correct order of its pieces', [text(1), text(0), ...whole.slice(2)]],
+	['unique pieces', [text(0), ...whole]],
 ])('the bench fails for a run whose stream lacks %s', async (_, events) => {
 	await expect(read(events)).rejects.toThrow(/pieces|as its piece/);
 });
@@ -47,7 +47,7 @@ test('a percentile of no values is not a number, and the 100th percentile is the
 	expect(readQuantile([3, 1, 2], 1)).toBe(3);
 });
 
-test('a value misses a limit only on the wrong side of the limit, or if the value is not a number', () => {
+test('a value misses a limit if the value is on the wrong side of the limit or is not a number', () => {
 	const verdicts = (value: number) =>
 		toBarTable([
 			{ what: 'cost', value, unit: 'ms', most: 2 },

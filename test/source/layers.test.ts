@@ -108,7 +108,7 @@ test.each([
 	]);
 });
 
-test('refuses a file and a folder that belong to no module', () => {
+test('a file or folder that belongs to no module is a violation', () => {
 	expect(check('helper.ts', './cloudflare/routes/operation.ts')).toEqual([
 		expect.stringContaining('src/helper.ts: has no module'),
 	]);
