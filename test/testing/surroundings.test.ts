@@ -62,7 +62,7 @@ describe('an agent with memory', () => {
 });
 
 describe('an agent that works for another agent', () => {
-	test('runs each call in its own session, and continues its script', async () => {
+	test('handles each call in a new session, and continues its script across the calls', async () => {
 		const session = createTestSession(chief, {
 			script: [callTools(['clerk', { task: 'First.' }], ['clerk', { task: 'Second.' }]), 'All done.'],
 			children: [{ agent: clerk, script: ['One.', 'Two.'] }],
@@ -95,7 +95,7 @@ describe('an agent that works for another agent', () => {
 		]);
 	});
 
-	test('is chosen by the model with spawn, and fails as in a Worker', async () => {
+	test('can be chosen by the model with spawn, and fails in the same way as in a Worker', async () => {
 		const leader = defineAgent({ name: 'leader', description: 'Leads.', tools: [spawn([clerk])] });
 		const session = createTestSession(leader, {
 			script: [callTool('spawn', { agent: 'clerk', task: 'Go.' }), 'Sorry.'],
