@@ -9,7 +9,7 @@ export interface EarlierMessages {
 }
 
 export interface EarlierOptions extends SignalOption {
-	/** The `cursor` of the page that was read last. Reads the messages before that page. */
+	/** The `cursor` of the page that was read last, to read the messages before it. */
 	readonly before?: string;
 	readonly limit?: number;
 	/** Whether to include replaced messages. */

@@ -14,7 +14,7 @@ const mostOfOwner = 10_000;
 const atOnce = 16;
 const readAtOnce = 500;
 
-/** The pause after each failed attempt, in milliseconds. After the last attempt the due time counts as failed. */
+/** The pauses between attempts, in milliseconds. If the last attempt fails too, the due time counts as failed. */
 const pausesMs = [10_000, 60_000, 360_000, 1_800_000];
 
 /** How long a schedule stays listed after its last due time, in milliseconds. */

@@ -66,7 +66,7 @@ export function assistantMessage(text?: string, toolCalls?: readonly ToolCall[])
 	return toolCalls === undefined || toolCalls.length === 0 ? message : { ...message, toolCalls };
 }
 
-/** Makes the message of a tool's result. Keeps `isError`, the parts and the arguments that a person changed. */
+/** Makes the message of a tool's result. Keeps `isError`, the parts, and arguments changed by a person. */
 export function toolResultMessage({ id, output, isError, parts, ranWith }: ToolResult): ToolMessage {
 	return dropUndefined({ role: 'tool', content: output ?? null, toolCallId: id, isError, parts, ranWith });
 }

@@ -125,7 +125,7 @@ export interface MessageContext {
 	readonly prompt?: PromptRecord;
 	/** Only for an assistant message: whether all its calls are safe to run again after a crash (`retry: 'safe'`). */
 	readonly isRepeatable?: boolean;
-	/** The reason if the tool of this result stops the run. */
+	/** Why the run stops, if this result's tool stops it. */
 	readonly haltedReason?: string;
 	/** The state changes of the call. Store them together with the result. */
 	readonly changes?: StateChanges;

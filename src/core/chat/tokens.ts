@@ -6,8 +6,8 @@ export interface TokenCounter {
 }
 
 /**
- * Estimates the tokens of a text for any model. Each character has a weight by its script, measured with the tokenizers
- * o200k, cl100k and Claude's of 2023, which differ by a factor of two outside English.
+ * Estimates the tokens of a text for any model. Each character has a weight by its script, measured with the o200k,
+ * cl100k and 2023 Claude tokenizers, which differ by a factor of two outside English.
  */
 export function estimateTokens(text: string): number {
 	const counter = createTokenCounter();

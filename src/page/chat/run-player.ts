@@ -80,7 +80,7 @@ export interface TakenUpOptions {
 
 export function createTakenUp({ waiting, transcript, sent, loaded, onOther }: TakenUpOptions): TakenUp {
 	let turns = 0;
-	/** The place above the next turn, for the queued messages that this turn receives. */
+	/** The place above the next turn, for the queued messages of that turn. */
 	let place: HTMLElement | undefined;
 
 	function makePlace(view: RunView): void {

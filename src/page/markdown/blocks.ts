@@ -9,7 +9,7 @@ import { createInline } from './inline.ts';
 
 type GetLine = Markdown['getLine'];
 
-/** Makes the blocks of a text. `begun` describes the part of the first block that is already finished. */
+/** Makes the blocks of a text. `begun` describes the already finished part of the first block. */
 export function toBlocks({ blocks, getLine }: Markdown, begun: Begun = notBegun): Block[] {
 	return blocks.flatMap((token, at) => toBlock(token, getLine, at === 0 ? begun : notBegun));
 }

@@ -666,7 +666,7 @@ describe('spending', () => {
 test.each<[string, (who: Credential, id: string, callId: string) => Promise<Response>]>([
 	['an answer', (who, id) => answer(who, id, 'approve')],
 	['a decision', decide],
-])('a token with the scopes read and approve decides about the call of a child by %s', async (_, allow) => {
+])('a child’s call is decided by %s with a token whose scopes are read and approve', async (_, allow) => {
 	const { id } = await create(ada, { text: call('hand', { task: payment() }) });
 	const { token } = await makeToken(boss, id, { for: 'kim', scopes: ['read', 'approve'] });
 	const callId = (await look(boss, id)).question?.options?.call?.id ?? '';

@@ -726,7 +726,7 @@ describe('an invalid request', () => {
 		expect(await thrown(inSession('x'.repeat(201), ask('Hi')))).toBeInstanceOf(BadRequestError);
 	});
 
-	test('does not mean a long request: 9,999 messages are accepted', async () => {
+	test('is not a merely long one: 9,999 messages are accepted', async () => {
 		const { requests } = play('Long.');
 		const long = Array.from({ length: 4_999 }, () => [
 			...ask('x'),
@@ -737,7 +737,7 @@ describe('an invalid request', () => {
 		expect(requests[0]?.messages).toHaveLength(9_999);
 	});
 
-	test('does not mean a request with odd or very long texts, which are accepted', async () => {
+	test('is not one with odd or very long texts, which are accepted', async () => {
 		const odd = ['\ud800', '\u0000', '__proto__', 'x'.repeat(500_000)];
 		for (const text of odd) {
 			play('Fine.');

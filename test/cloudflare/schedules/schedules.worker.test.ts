@@ -182,7 +182,7 @@ describe('an alarm', () => {
 		expect(await readAlarm(owner)).toBeNull();
 	});
 
-	test('keeps a schedule without a next time on the list for a week, and then removes it', async () => {
+	test('lists a schedule for a week after its last time, and then removes it', async () => {
 		const id = await createSession('woken');
 		await put(id, { at: '2030-03-04T08:00:00Z' });
 		play('Yes.');

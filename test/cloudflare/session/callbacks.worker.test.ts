@@ -216,7 +216,7 @@ describe('a callback that is not delivered', () => {
 		await expect.poll(async () => (await request(`/v1/sessions/${sessionId}`)).status).toBe(404);
 	});
 
-	test('keeps its session from expiring before the delivery', async () => {
+	test('lets its session expire only after delivery', async () => {
 		play('Done.');
 		const { url } = await place(500);
 		const { sessionId } = await begin({ text: 'go', callback: url });

@@ -213,7 +213,7 @@ describe('a run whose last attempt dies during an answer', () => {
 		expect(await readState(id)).toMatchObject({ status: 'completed', budget: { reserved: { tokens: 0 } } });
 	});
 
-	test('lets a queued message begin its run', async () => {
+	test('lets a queued message run next', async () => {
 		const id = await createSession();
 		play(readHalf('One'), readHalf('Two'), readHalf('Three'), 'At last.');
 		let response = await send(id, 'go');

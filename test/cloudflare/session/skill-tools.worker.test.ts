@@ -42,7 +42,7 @@ beforeAll(async () => {
 	await env.SKILLS.put('skill:body:p1', JSON.stringify({ body: 'Text.', files: { 'references/a.md': 'A.' } }));
 });
 
-describe('the tools of a read skill', () => {
+describe('the tools of a loaded skill', () => {
 	test('are callable from the next turn on, in later runs, and after a restart', async () => {
 		const id = await createSession('equipped');
 		const first = play(read('r'), calls(call('a', 'bundled')), 'Done.');

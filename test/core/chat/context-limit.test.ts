@@ -81,7 +81,7 @@ describe('a provider that refuses a request as too long', () => {
 		expect(names(requests[1]?.messages)).toEqual(['now']);
 	});
 
-	test('gets a summary if contextFull is compact', async () => {
+	test('gets a summary with contextFull: compact', async () => {
 		const answer: Script[number] = ({ system }) => (system === undefined ? 'fine' : 'Short.');
 		const { requests } = await finish([tooLong(), ...Array(8).fill(answer)], compact(), history);
 		expect(requests.at(-1)?.messages[0]).toMatchObject({ role: 'system', summary: true });

@@ -144,7 +144,7 @@ describe('a response of OpenAI in the background', () => {
 		expect(sent.at(-1)).toBe('POST /v1/responses/resp_1/cancel');
 	});
 
-	test('is stored at the provider only if it runs in the background', async () => {
+	test('is stored at the provider, but other responses are not', async () => {
 		const sent: unknown[] = [];
 		const provider = providers.openai({
 			apiKey: 'key',

@@ -82,7 +82,7 @@ test('the demo model repeats the outcome of a background task without calling a 
 });
 
 describe('the demo model', () => {
-	test('serves only the model demo', () => {
+	test('is used only for `demo`', () => {
 		const { detect } = providers.demo();
 		expect([detect('demo'), detect('demonstration'), detect('gpt-4o')]).toEqual([true, false, false]);
 	});

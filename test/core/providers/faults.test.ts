@@ -471,7 +471,7 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(server.requests).toHaveLength(2);
 		});
 
-		test('is retried in a run by the run itself, not by the provider', async () => {
+		test('is retried by the run, not by the provider', async () => {
 			server.play(fail, succeed);
 			const options = { model: dialect.model, providers: [dialect.provider(server.url)] };
 			expect((await chat.run(options, [chat.userMessage('Hello')]).result).text).toBe(story.text);

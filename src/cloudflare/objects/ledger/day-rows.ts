@@ -13,7 +13,7 @@ const partDays = 90;
 /** The most parts in the row of a day. A longer row takes longer to write. */
 const mostInRow = 32;
 
-/** With this many rows in a day, new users, then new models, and then new agents count as `others`. */
+/** At these numbers of rows in a day, new users, models and agents respectively count as `others`. */
 const [mostRows, mostOfModels, mostOfAgents] = [500, 550, 600];
 
 /** The most characters of a name, and the most units of a part. */

@@ -333,7 +333,7 @@ function measureEvent(event: RunEvent): number {
 	return event.type === 'tool_use_input' ? event.partialInputJson.length : 1;
 }
 
-/** Whether an event is from the provider's own tools. Such an event has no id, but a draft contains it. */
+/** Whether an event is from the provider's own tools. These events have no id, but drafts contain them. */
 function isProvided({ type }: RunEvent): boolean {
 	return type === 'provider_tool' || type === 'source';
 }

@@ -191,7 +191,7 @@ class RunEnding {
 					continue;
 				}
 				if (isShort) {
-					// Readers leave without an end. The next instance of the object resumes the run.
+					// Readers get no end event. The object's next instance resumes the run.
 					log.leave();
 					throw createEndNotStored(record.id, cause);
 				}

@@ -276,7 +276,7 @@ export class QueueRows {
 		const { last } = this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(id), 0) AS last FROM queue').one();
 		const id = last + 1;
 		if (once !== undefined) this.#deliveries.add(once, { waiting: id }, createdAt);
-		// The message keeps this id on a page when its run begins.
+		// The message has this id on a page, both in the queue and in its run.
 		const named = { messageId: waiting.runId, ...inbound };
 		return this.#insert({ id, ...waiting, inbound: named, key: once?.key }, createdAt);
 	}
@@ -319,7 +319,7 @@ export class QueueRows {
 		return this.#about().at ?? undefined;
 	}
 
-	/** Takes a message out of the queue. A queue id can be reused, so the row of the request stores the run instead. */
+	/** Takes a message out of the queue. A queue id can be reused, so the request's row stores the run, not the id. */
 	take({ id, key }: Pick<QueuedMessage, 'id' | 'key'>, run: number | undefined): void {
 		this.#remove(id);
 		if (key !== undefined) this.#deliveries.endWaiting(key, run);

@@ -21,7 +21,7 @@ export function createCallReader(reply: ReplyBuilder) {
 		const known = index === undefined ? calls.find((call) => id !== undefined && call.id === id) : byIndex.get(index);
 		if (known !== undefined || name !== undefined) return known;
 		if (index === undefined) return calls.at(newest) ?? calls.at(-1);
-		// A call without an index, or with a used index, gets the index of its place.
+		// A call whose index is missing or already used gets its position as its index.
 		return id === undefined ? calls[index] : undefined;
 	};
 	const begin = (call: WireCall): void => {

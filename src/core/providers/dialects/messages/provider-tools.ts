@@ -33,7 +33,7 @@ export function toMessagesChoices(choices: ProviderChoices): Json {
 	};
 }
 
-/** The fewest tokens at which a compaction or a clearing starts, because both write the cache again. */
+/** The fewest tokens for compaction or clearing. Both write the cache again, so they must be rare. */
 const leastCompacted = 50_000;
 const leastCleared = 8_000;
 
