@@ -73,8 +73,8 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 		/**
 		 * Loads a session for display. Leaves out the answers and tool results of the newest run, because `followRun`
 		 * repeats them. Includes the input that began the run, and the messages that steered the run: `steered` has the
-		 * number of turns before each of these. With `newest`, loads only about that many messages, and `listEarlier`
-		 * with the `cursor` reads the messages before them.
+		 * number of turns before each steering message. With `newest`, loads only about that many messages. Then
+		 * `listEarlier` with the `cursor` reads the earlier messages.
 		 */
 		async loadSession(
 			id: string,

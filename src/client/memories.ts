@@ -33,7 +33,7 @@ export function createMemoryClient(http: Http) {
 	return {
 		listMemories,
 
-		/** Finds memories by words in them, the best first. */
+		/** Finds memories by words in them, the best matches first. */
 		async searchMemories(
 			query: string,
 			{ signal, ...more }: Omit<MemoryPageOptions, 'cursor'> = {},
@@ -69,7 +69,7 @@ export function createMemoryClient(http: Http) {
 			return http.remove(toAddress(path, user), signal, toCondition(version));
 		},
 
-		/** Removes all memories of a user, or the owner's own. */
+		/** Removes all memories of a user. Without a user, removes the owner's own memories. */
 		eraseMemories({ user, signal }: MemoryHolderOptions = {}): Promise<void> {
 			return http.remove(`${memories}${toQuery({ user })}`, signal);
 		},

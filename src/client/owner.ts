@@ -133,7 +133,7 @@ export type McpClient = ReturnType<typeof createMcpClient>;
 /** Creates the methods of `/v1/mcp`: the MCP servers of an owner. They need an API key. */
 export function createMcpClient(http: Http) {
 	return {
-		/** Lists the servers of this owner and of the agents, by name, without a request to any server. */
+		/** Lists the servers of this owner and of the agents, sorted by name. No server is called. */
 		async listMcpServers({ signal }: SignalOption = {}): Promise<McpServer[]> {
 			return (await http.json<{ servers: McpServer[] }>('/v1/mcp', { signal })).servers;
 		},

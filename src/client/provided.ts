@@ -3,7 +3,7 @@
 import type { ProviderCall, Source } from './types.ts';
 
 interface ProviderCalls<T> {
-	/** Returns a call's value. Events with the same id are of the same call, until a turn with its result has ended. */
+	/** Returns a call's value. An id means the same call until the turn with the call's result has ended. */
 	take(call: ProviderCall): T;
 	/** Ends the turn and forgets calls with a result: some providers reuse ids in each turn. Other calls stay open. */
 	endTurn(): void;

@@ -198,7 +198,7 @@ function createIdempotencyKey() {
 	return { 'idempotency-key': Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('') };
 }
 
-/** The requested page: `cursor` is from the page before, and `limit` is the most entries. */
+/** The requested page: `cursor` is from the page before, and `limit` is the maximum number of entries. */
 interface FilePageOptions extends SignalOption {
 	readonly cursor?: string;
 	readonly limit?: number;

@@ -64,7 +64,7 @@ export type TaskList = v.InferOutput<typeof taskLists>['lists'][number];
 
 /** A tool call that waits for its result or, with the kind `approval`, for permission to run. */
 export type WaitingCall = v.InferOutput<typeof waitingCall>;
-/** The calls of all sessions of an owner, if they wait for a person. The oldest comes first. */
+/** A page of the calls that wait for a person, in all of an owner's sessions, oldest first. */
 export type ApprovalPage = v.InferOutput<typeof approvalPage>;
 export type ApprovalQuery = Query<typeof approvalQuery>;
 /** A call that waits for a person, in one of the owner's sessions. */

@@ -17,7 +17,7 @@ interface ChildCall {
 	readonly call: WaitingCall;
 }
 
-/** Finds the call of a child session for which a question requests an approval or a result (docs/agents.md). */
+/** Finds the child session's call, if a question requests that call's approval or result (docs/agents.md). */
 export function findChildCall({ options = {} }: Pick<Question, 'options'>): ChildCall | undefined {
 	const { child, kind, call } = options;
 	if (!isRecord(child) || !isRecord(call) || typeof call.id !== 'string' || typeof call.name !== 'string')

@@ -75,7 +75,7 @@ export function describeTokens(usage: Usage | undefined): string {
 	return parts.join(' · ');
 }
 
-/** Describes a cost in dollars. It is empty for a call that costs nothing. */
+/** Describes a cost in dollars. Returns an empty text if the cost is 0. */
 function describeCost(usage: Usage | undefined): string {
 	const { costUsd, unpriced } = usage ?? {};
 	const known = costUsd ? `$${costUsd.toFixed(costUsd < 0.01 ? 5 : 2)}` : '';

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The program `runlet`. Wrangler needs a newer Node than many machines have. So this program continues in the
- * Node that the project has in node_modules (the package `node`). This file itself must run on Node 20.11.
+ * The program `runlet`. Wrangler needs a newer Node than many machines have. If this Node is too old, the program
+ * continues in the Node of the project's package `node`. This file itself must run on Node 20.11.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';

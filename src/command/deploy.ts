@@ -179,8 +179,8 @@ async function askYesNo(question: string): Promise<boolean> {
 const deployed = v.object({ type: v.literal('deploy'), targets: v.optional(v.array(v.string()), []) });
 
 /**
- * Deploys the code and the keys as one version, and returns the address. The first deploy creates KV and later
- * deploys find it, so `wrangler.toml` needs no id.
+ * Deploys the code and the keys as one version, and returns the address. The first deploy creates the KV namespace
+ * and later deploys find it, so `wrangler.toml` needs no id.
  */
 async function deploy(folder: string, target: Target, keys: Keys | undefined): Promise<string | undefined> {
 	const secrets = join(folder, 'secrets.json');

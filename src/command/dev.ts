@@ -147,8 +147,8 @@ function explainListening(error: unknown, ip: string, port: number): string {
 }
 
 /**
- * Publishes the skills in a separate process, which frees the memory of Wrangler's code. An invalid skill does not stop
- * the server.
+ * Publishes the skills in a separate process, so that the memory of Wrangler's code is freed afterwards. An invalid
+ * skill does not stop the server.
  */
 async function publishSkills({ target }: DevOptions): Promise<void> {
 	if (!existsSync(join(root, 'skills'))) return;

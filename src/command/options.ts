@@ -3,7 +3,7 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { findNearest } from '../core/base/text.ts';
 
-/** Like `parseArgs`, but errors name the wrong option and the most similar one. The command in `help` lists all. */
+/** Like `parseArgs`, but errors name the wrong and the most similar option. The command in `help` lists all options. */
 export function parseOptions<T extends ParseArgsConfig>(help: string, config: T): ReturnType<typeof parseArgs<T>> {
 	const { tokens = [] } = parseArgs({ ...config, strict: false, tokens: true });
 	const options = config.options ?? {};

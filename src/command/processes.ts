@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 /**
  * Returns a function that calls `onDeath` when the process that started this process has ended. Under npm the function
- * watches npm, even if there is a shell in between. Without npm it watches nothing, because `npx runlet dev &` may run
+ * watches npm, even if there is a shell in between. Without npm it watches nothing, because `npx runlet dev &` can run
  * longer than its shell.
  */
 export function watchParent(): (onDeath: () => void) => void {

@@ -34,7 +34,7 @@ export function assertConfig(config: string): void {
 	);
 }
 
-/** Resolves a package as the project has it. Throws an error that says how to install it. */
+/** Resolves a package that the project has installed. If it is missing, the error says how to install it. */
 export function resolveInProject(name: string, from = join(root, 'package.json')): string {
 	try {
 		return createRequire(from).resolve(name);

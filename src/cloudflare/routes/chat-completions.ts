@@ -89,7 +89,7 @@ function createLostError(): RunletError {
 	return new RunletError('interrupted', `The answer was lost, and its run may go on. ${remedy}.`);
 }
 
-/** Returns the user that the request names and is allowed to name, else the caller's user. */
+/** Returns the user that the request names, if the caller is allowed to name users, else the caller's own user. */
 function findUser({ by, role }: PersonCaller, { user, safety_identifier: id, metadata }: CompletionRequest) {
 	return (hasRight(role, 'nameUser') ? (user ?? id ?? metadata?.user) : undefined) ?? by.user;
 }
@@ -108,8 +108,8 @@ function createHandling(c: Context<RouteEnv>, body: CompletionRequest, { outputS
 }
 
 /**
- * Returns the session of a request: the session that the header names, by its id or by a name of the client, or a new
- * one. A retry gets the session of the first attempt. `isUnknown`: the session is not stored for retries yet.
+ * Returns the session that the header names by its id or by the client's own name. Without the header, returns a new
+ * session, or for a retry the session of the first attempt. `isUnknown`: the session is not stored for retries yet.
  */
 async function findSession(
 	c: Context<RouteEnv>,

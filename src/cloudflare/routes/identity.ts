@@ -53,7 +53,7 @@ export function isOnlyLocal(c: Context<RouteEnv>): boolean {
 
 /**
  * Refuses requests if there are neither API keys nor accounts (docs/keys.md). In this case only the local mode of `npm
- * start` answers, and only requests through its proxy. A request of a page that `isAllowedPage` refuses is refused.
+ * start` answers, and only requests through its proxy. This mode refuses pages that `isAllowedPage` does not allow.
  */
 export const assertMayAnswer: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const { local } = readConfig(c.env);
@@ -156,8 +156,8 @@ async function findRecord(env: WorkerEnv, id: string): Promise<KeyRecord | undef
 }
 
 /**
- * Throws `forbidden` for a caller who is not allowed to see the problems of the setup. Allows `npm start`, the role
- * admin of a key, and the scope admin. Reads only the variables of the keys, because another variable can be wrong.
+ * Throws `forbidden` for a caller who is not allowed to see the problems of the setup. Allows `npm start`, keys with
+ * the role admin, and the scope admin. Reads only the variables of the keys, because another variable can be wrong.
  */
 export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
 	if (isHere(c)) return;
@@ -213,7 +213,7 @@ export function getPerson(c: Context<RouteEnv>): PersonCaller {
 	return { owner: by.owner, by, role };
 }
 
-/** Returns the caller of an operation that callers with the scope admin can use for all owners. */
+/** Returns the caller. The scope admin allows a caller to use the sessions of all owners. */
 export function getCallerOrAdmin(c: Context<RouteEnv>, session: string): Caller {
 	const { identity } = c.var;
 	if (identity.kind !== 'person' || !isAdmin(c)) return getCaller(c, session);
@@ -267,7 +267,7 @@ export function getListedOwner(c: Context<RouteEnv>, requested: string | undefin
 	return requested;
 }
 
-/** Throws `forbidden` for a caller without a right. The session itself verifies its tokens and their scopes. */
+/** Throws `forbidden` for a caller without this right. The session itself verifies its tokens and their scopes. */
 export function assertMay(c: Context<RouteEnv>, right: Right, isOfSession = false): void {
 	const { identity } = c.var;
 	if (identity.kind === 'token') {
@@ -279,7 +279,7 @@ export function assertMay(c: Context<RouteEnv>, right: Right, isOfSession = fals
 	assertRight(identity.role, right);
 }
 
-/** Returns the caller. Throws `forbidden` if the key does not have the scope. */
+/** Returns the caller. Throws `forbidden` if the caller does not have the scope. */
 export function assertScope(c: Context<RouteEnv>, scope: Scope) {
 	const person = findPerson(c);
 	if (person.scopes.includes(scope)) return person;

@@ -105,7 +105,7 @@ export function shedFairly(most = usualMost): MiddlewareHandler<RouteEnv> {
 	};
 }
 
-/** Returns the name under which a request is counted. Only the session knows the owner of a token. */
+/** Returns the name to count a request by. A token counts by its session, because its owner is not known here. */
 function toKey(identity: Identity): string {
 	return identity.kind === 'person' ? `owner ${identity.by.owner}` : `session ${identity.session}`;
 }

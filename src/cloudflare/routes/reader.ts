@@ -10,7 +10,7 @@ export function getReader(c: Context<RouteEnv>): Reader {
 	return { isOperator, id: c.res.headers.get('x-request-id') ?? undefined };
 }
 
-/** Returns the reader of an error, even if not identified yet. Every caller of a local Worker is an operator. */
+/** Returns an error's reader. The caller is possibly unidentified. Every caller of a local Worker is an operator. */
 export async function findReader(c: Context<RouteEnv>): Promise<Reader> {
 	const reader = getReader(c);
 	if (reader.isOperator || c.get('identity') !== undefined) return reader;

@@ -64,7 +64,7 @@ ${content}
 </html>`;
 }
 
-/** Makes a stream, each piece only when the reader asks for it. */
+/** Makes a stream. Each piece is made only when the reader asks for it. */
 export function toStream(pieces: AsyncGenerator<string | Uint8Array>): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
 	return new ReadableStream({
@@ -81,7 +81,7 @@ export function toStream(pieces: AsyncGenerator<string | Uint8Array>): ReadableS
 const limitMs = 20_000;
 
 /**
- * Asks a session for a value. Repeats calls that are safe: any but a `POST` without an `Idempotency-Key`. Only a `GET`
+ * Asks a session for a value. Repeats failed calls, but by default no `POST` without an `Idempotency-Key`. Only a `GET`
  * has a time limit, because the answer to a message arrives when its run ends. Throws the session's failure.
  */
 export async function askSession<T>(
@@ -132,7 +132,7 @@ export async function orGone<T>(answer: Promise<T>): Promise<T | undefined> {
 	}
 }
 
-/** Returns the name that makes a session's id. The same chat id of two users means two sessions. */
+/** Returns the name from which a session's id is made. The same chat id of two users means two sessions. */
 export function toSessionName(
 	{ owner, user }: { readonly owner: string; readonly user?: string },
 	...parts: readonly string[]

@@ -33,7 +33,7 @@ const mostAsked = 96;
 
 /**
  * Returns a page of the owner's sessions. Staff get all of them, and a customer gets their own. A caller with the scope
- * admin can list another owner, or all owners (`*`).
+ * admin can list the sessions of another owner, or of all owners (`*`).
  */
 export async function listSessions(c: Context<RouteEnv>, { status, user, ...rest }: Query): Promise<Page> {
 	const query = { ...rest, ...getListedUser(c, user) };

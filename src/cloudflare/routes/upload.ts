@@ -5,7 +5,7 @@ import { bodyTooLarge } from '../wire/limits.ts';
 const mostDrained = 268_435_456;
 
 /**
- * Streams the body of a request to a receiver, which counts the bytes. Reads the rest of the body before it answers,
+ * Streams the body of a request to a receiver, which counts the bytes. Reads the rest of the body before the answer,
  * because a client that is still sending would not read the answer. Throws `too_large` if `Content-Length` is above the
  * limit.
  */

@@ -165,7 +165,7 @@ async function erase(c: Ctx, person: Person, { memory }: Parts) {
 	return { user, sessions, isDone: true };
 }
 
-/** Erases a session with its child sessions, because they belong to the same person. For a child, erases its parent. */
+/** Erases a session and its child sessions, which belong to the same person. A child is erased with its parent. */
 async function eraseSession(c: Ctx, id: string): Promise<void> {
 	try {
 		await orGone(askSession(c, toId(c, id), (one) => one.delete(getPerson(c)), true));

@@ -90,7 +90,7 @@ function findEndpoint(agents: readonly Agent[], { agent: name, source: from }: {
 	);
 }
 
-/** Limits deliveries with a wrong signature by address, so that nobody can guess the secret. */
+/** Limits how many wrong signatures an address can send, so that nobody can guess the secret. */
 async function orStranger<T>(c: Context<RouteEnv>, work: () => Promise<T>): Promise<T> {
 	try {
 		return await work();
@@ -107,7 +107,7 @@ async function handle(c: Context<RouteEnv>, agent: Agent, options: WebhookOption
 	return store(c, agent, { ...event, body: options.sameBody === 'again' ? undefined : body }, message);
 }
 
-/** Answers a source that shows the answer to a person. Sends an empty body in time. Longer work continues. */
+/** Answers a source that shows the answer to a person. Sends an empty body within `shownMs`. Longer work continues. */
 async function show(c: Context<RouteEnv>, work: Promise<Response>): Promise<Response> {
 	const late = createDeferred<undefined>();
 	const timer = setTimeout(() => late.resolve(undefined), shownMs);

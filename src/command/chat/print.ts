@@ -10,7 +10,7 @@ export function printText(text: string) {
 	writeText(toPrintable(text));
 }
 
-/** Writes text without control characters from outside. */
+/** Writes text unchanged. The caller must first remove control characters that come from outside. */
 export function writeText(text: string) {
 	process.stdout.write(text);
 	if (text !== '') isInLine = !text.endsWith('\n');

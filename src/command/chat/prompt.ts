@@ -8,7 +8,7 @@ import { createInterface, type Interface } from 'node:readline';
 /** The most lines that are kept. */
 const mostLines = 500;
 
-/** Returns the file of the history. It is in this system's folder for the state of programs. */
+/** Returns the path of the history file, which is in the system's folder for program state. */
 export function findHistoryFile(env: NodeJS.ProcessEnv = process.env): string {
 	const folder = env.XDG_STATE_HOME || env.LOCALAPPDATA || join(homedir(), '.local', 'state');
 	return join(folder, 'runlet', 'chat-history');
@@ -37,7 +37,7 @@ function readLines(file: string): string[] {
 	}
 }
 
-/** Only the current user may read the file. */
+/** Writes the lines to a file that only the current user can read. */
 function keepLines(file: string, lines: readonly string[]): void {
 	try {
 		mkdirSync(dirname(file), { recursive: true, mode: 0o700 });

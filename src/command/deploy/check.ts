@@ -46,8 +46,8 @@ export async function checkDeploy(
 		[loadMiniflare(), loadWrangler()],
 	);
 	const read = unstable_readConfig({ config, env }, { hideWarnings: true });
-	// .dev.vars is not deployed. Wrangler reads that file unless `envFiles` names another file, which may be
-	// missing. Wrangler's types lack this option.
+	// .dev.vars is not deployed. Wrangler reads that file unless `envFiles` names another file. The other file does
+	// not need to exist. Wrangler's types lack this option.
 	const options = { overrides: {}, envFiles: [join(folder, '.no-variables')] };
 	const { compatibilityDate, compatibilityFlags, durableObjects, d1Databases, r2Buckets, queueProducers } =
 		unstable_getMiniflareWorkerOptions(read, env, options).workerOptions;

@@ -10,7 +10,7 @@ export interface BannerOptions {
 	/** The address of Runlet, with its base path. */
 	readonly url: string;
 	readonly basePath: string;
-	/** The address of the Worker itself. */
+	/** The port of the Worker itself, behind the proxy. */
 	readonly port: number;
 	readonly secret: string;
 	readonly hasKeys: boolean;
@@ -59,7 +59,7 @@ function describeAccess({ hasKeys, isPrivate }: BannerOptions, asksForAccount: b
 
 const budgets = v.looseObject({ budgets: v.object({ session: limitSchema, day: limitSchema }) });
 
-/** Describes the default budgets. If there are keys, only an admin can ask the Worker for its budgets. */
+/** Describes the Worker's budgets, or the default budgets if the Worker does not show its own without a key. */
 async function describeBudgets({ port, secret, basePath }: BannerOptions): Promise<string> {
 	try {
 		const response = await fetch(`http://127.0.0.1:${port}${basePath}/v1/usage?days=1`, {

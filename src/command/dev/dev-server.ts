@@ -18,7 +18,7 @@ import { SourceLines } from './stack.ts';
 const startMs = 60_000;
 /** Milliseconds until a stopping Wrangler is killed. */
 const stopMs = 5_000;
-/** A server that ran for a shorter time died at once. After several of these in a row `runlet dev` gives up. */
+/** A server that ran for a shorter time died at once. After several such deaths in a row `runlet dev` gives up. */
 const atOnceMs = 1_000;
 const maxAtOnce = 4;
 
@@ -123,7 +123,7 @@ export class DevServer {
 		throw new RunletError('overloaded', 'The server is still starting. Try again in a second.', { retryAfter: 1 });
 	}
 
-	/** Starts a server that waits for a saved file. A server that is ending because of an error starts again after its end. */
+	/** Called when a file was saved. Starts the server if none runs, or after its end if an error is ending it. */
 	retry(savedAt = Date.now()): void {
 		this.#savedAt = savedAt;
 		if (this.#wrangler === undefined) this.start();

@@ -80,7 +80,7 @@ export interface DevOptions {
 /** The values of `--ip` with which only this machine reaches the server. */
 const loopback = ['127.0.0.1', 'localhost', '::1'];
 
-/** Throws a `UsageError`. */
+/** Reads the options. Throws a `UsageError` for a wrong option. */
 export function readOptions(args: readonly string[], { PORT }: NodeJS.ProcessEnv = process.env): DevOptions {
 	const { values, tokens } = parseArgs({
 		tokens: true,

@@ -94,7 +94,7 @@ function assertAllowed({ url = '', headers }: IncomingMessage, { onlyLoopback }:
 		throw new RunletError('forbidden', 'A page may not ask for what is under /cdn-cgi. Use curl.');
 }
 
-/** Asks the Worker. Asks again if Wrangler died before its answer and the request is safe to repeat. */
+/** Sends the request to the Worker. Sends it again if it is safe to repeat and Wrangler died before the answer. */
 async function passOn(req: IncomingMessage, res: ServerResponse, options: ProxyOptions, report: Report): Promise<void> {
 	for (let attempt = 1; ; attempt++) {
 		const address = await options.findAddress();
@@ -188,7 +188,7 @@ async function send(
 	[first, ...steps]: readonly [NodeJS.ReadableStream, ...NodeJS.ReadWriteStream[]],
 ): Promise<void> {
 	const { req } = res;
-	// The server would read the rest of this request as the next request.
+	// If the connection stayed open, the server would read the rest of this request as the next request.
 	if (!req.complete) res.shouldKeepAlive = false;
 	res.writeHead(status, headers);
 	res.flushHeaders();

@@ -4,7 +4,7 @@ import { indexKey, parseSkillSet, readStoredVectors, type Vectors } from '../../
 import { hashContent, type PreparedSkill } from '../../core/skill/kv/plan.ts';
 import { readRows, toBytes, toEmbeddedText, writeValues } from '../../core/skill/kv/search.ts';
 
-/** The model that computes the vectors, and the providers that may have the model. */
+/** The model that computes the vectors, and the providers that are searched for it. */
 export interface Embedder {
 	readonly model: string;
 	readonly providers: readonly ProviderRegistration[];
