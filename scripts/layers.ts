@@ -19,6 +19,7 @@ const layers: readonly (readonly string[])[] = [
 	['cloudflare/session', 'cloudflare/routes', 'agents'],
 	['cloudflare/plugin.ts'],
 	['cloudflare/mcp', 'cloudflare/memory', 'cloudflare/schedules', 'cloudflare/links'],
+	['replay'],
 	['cloudflare/runlet', 'command', 'worker.ts'],
 	['testing'],
 ];
@@ -57,8 +58,9 @@ const only: Readonly<Record<string, readonly string[]>> = {
 	agents: [],
 	client: ['cloudflare/wire'],
 	page: ['client'],
-	command: ['core', 'client', 'cloudflare/auth', 'cloudflare/wire'],
-	testing: ['core', 'cloudflare', 'command/skills'],
+	replay: ['core', 'cloudflare'],
+	command: ['core', 'client', 'cloudflare/auth', 'cloudflare/wire', 'cloudflare/agent', 'replay'],
+	testing: ['core', 'cloudflare', 'command/skills', 'replay'],
 	'worker.ts': ['agents'],
 };
 

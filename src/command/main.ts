@@ -10,6 +10,8 @@ import { type Command, type CommandOptions, UsageError } from './options.ts';
 const commands: Readonly<Record<string, { readonly about: string; readonly load: () => Promise<Command> }>> = {
 	dev: { about: 'serves your Worker on this machine, and reloads what is saved', load: () => import('./dev.ts') },
 	chat: { about: 'talks to an agent in the terminal', load: () => import('./chat.ts') },
+	record: { about: 'saves a session as a recording', load: () => import('./record.ts') },
+	replay: { about: 'replays recordings with your agents as they are now', load: () => import('./replay.ts') },
 	skills: { about: 'publishes the folder skills/ to Workers KV', load: () => import('./skills.ts') },
 	keys: { about: 'makes, lists, rotates and revokes API keys', load: () => import('./keys.ts') },
 	deploy: { about: 'puts your Worker on Cloudflare, with its keys and skills', load: () => import('./deploy.ts') },

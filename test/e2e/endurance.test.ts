@@ -62,7 +62,9 @@ test(
 
 // These programmes run alone: a busy machine would change their charges of aborted calls, which depend on the
 // time.
-test('runs survive random kills, and end even without a further request', { timeout }, () => show('kills', kills({ count: 20 })));
+test('runs survive random kills, and end even without a further request', { timeout }, () =>
+	show('kills', kills({ count: 20 })),
+);
 
 test('the cost of cancelled answers is charged, with and without a budget', { timeout }, () =>
 	show('stops', stops({ count: 10 })),

@@ -33,7 +33,14 @@ export const exportedRun = v.object({
 	error: v.optional(v.object({ code: v.string(), message: v.string() })),
 	reason: v.optional(described(v.string(), 'Why the run was halted.')),
 	partialText: v.optional(described(v.string(), 'The text that readers saw of an interrupted turn.')),
-	stored: described(v.object({ firstMessage: v.string(), end: v.optional(runEnd) }), 'Further data for an import.'),
+	stored: described(
+		v.object({
+			firstMessage: v.string(),
+			end: v.optional(runEnd),
+			terms: v.optional(described(v.record(v.string(), v.unknown()), 'What the request asked of the run.')),
+		}),
+		'Further data for an import, and for a replay.',
+	),
 });
 
 const charge = v.object({
@@ -90,8 +97,29 @@ const inbound = v.object({
 	),
 });
 
+const setup = v.object({
+	system: v.optional(v.string()),
+	tools: v.optional(
+		v.array(
+			v.object({
+				name: v.string(),
+				description: v.optional(v.string()),
+				inputSchema: v.optional(v.unknown()),
+				isLoaded: v.optional(v.literal(true)),
+			}),
+		),
+	),
+	settings: v.optional(v.record(v.string(), v.unknown())),
+});
+
+const change = v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(2));
+
 const storedWithMessage = v.object({
 	inbound: v.optional(inbound),
+	decidedBy: v.optional(actor),
+	isDenied: v.optional(v.boolean()),
+	setup: v.optional(described(setup, 'The system prompt, tools and settings of the turn, as far as they changed.')),
+	changes: v.optional(described(v.array(change), 'The changed keys of the tools’ state, with their values.')),
 	providerMetadata: v.optional(v.record(v.string(), v.unknown())),
 	before: v.optional(v.array(sideEvent)),
 	restarts: v.optional(v.number()),
@@ -119,7 +147,18 @@ const exportedAbout = v.object({
 		),
 	),
 	expiresAfterMs: v.optional(v.number()),
-	clientTools: v.optional(described(v.array(v.object({ name: v.string() })), 'The tools that the client runs.')),
+	clientTools: v.optional(
+		described(
+			v.array(
+				v.object({
+					name: v.string(),
+					description: v.optional(v.string()),
+					inputSchema: v.record(v.string(), v.unknown()),
+				}),
+			),
+			'The tools that the client runs.',
+		),
+	),
 });
 
 const document = v.object({

@@ -13,11 +13,10 @@ export interface SentPrompt extends Pick<Conversation, 'messages' | 'window' | '
 	readonly system?: string;
 }
 
-/** Records an answered request. Returns `undefined` if it has neither a count of input tokens nor references. */
-export function createPromptRecord(sent: SentPrompt, usage: ChatUsage, at: number): PromptRecord | undefined {
+/** Records an answered request. */
+export function createPromptRecord(sent: SentPrompt, usage: ChatUsage, at: number): PromptRecord {
 	const { model, tools = [], system = '' } = sent;
 	const { messages, references } = sent;
-	if (usage.inputTokens === undefined && references === undefined) return undefined;
 	const fronts = [...(sent.fronts?.values() ?? [])];
 	return {
 		model,

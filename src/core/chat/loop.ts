@@ -248,6 +248,7 @@ async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 		silentMs: reply.silentMs,
 		isRepeatable,
 		prompt: run.prompt,
+		sent: reply.sent,
 	});
 	await run.emit({ type: 'stop', reason: stopReason, usage });
 	run.begun = { calls: message.toolCalls ?? [], results: [] };

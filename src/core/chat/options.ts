@@ -123,6 +123,8 @@ export interface MessageContext {
 	readonly silentMs?: number;
 	/** Only for an assistant message: the `lastPrompt` of the next run. */
 	readonly prompt?: PromptRecord;
+	/** Only for an assistant message: the system prompt and the tools of its request. */
+	readonly sent?: { readonly system?: string; readonly tools?: readonly Tool[] };
 	/** Only for an assistant message: whether all its calls are safe to run again after a crash (`retry: 'safe'`). */
 	readonly isRepeatable?: boolean;
 	/** Why the run stops, if this result's tool stops it. */

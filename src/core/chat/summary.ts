@@ -168,7 +168,7 @@ function toEntryTexts(message: Message): string[] {
 }
 
 /** Returns the text of an earlier summary without its lead and its list of skills. */
-function readSummary(summary: SystemMessage): string {
+export function readSummary(summary: SystemMessage): string {
 	const text = messageText(summary);
 	const end = describeSkills(summary.skills ?? []);
 	return text.slice(text.startsWith(lead) ? lead.length : 0, text.endsWith(end) ? text.length - end.length : undefined);

@@ -522,7 +522,7 @@ describe('a failure', () => {
 		expect(error).toMatchObject({ code: 'provider_error', type: 'server_error' });
 	});
 
-	test("due to a spent budget is the error insufficient_quota, with a status that the client does not retry", async () => {
+	test('due to a spent budget is the error insufficient_quota, with a status that the client does not retry', async () => {
 		play('a');
 		const error = await thrown(completions.create({ model: 'thrifty', messages: ask('x'.repeat(40_000)) }));
 		expect(error).toMatchObject({ status: 402, type: 'insufficient_quota', code: 'budget_exceeded' });

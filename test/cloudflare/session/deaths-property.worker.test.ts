@@ -7,6 +7,7 @@ import type { ToolCall } from '../../../src/core/tool/index.ts';
 import { readEvents, type WireEvent, type WireMessage } from '../../client.ts';
 import { atCrashPoint, die } from '../../crash.ts';
 import { play } from '../../script.ts';
+import { replaySession } from '../../testing/record.ts';
 import worker from '../../worker.ts';
 
 interface RandomTurn {
@@ -237,6 +238,7 @@ test.each([
 					if (end?.type === 'done') expect(open).toEqual({ text: '', calls: [], results: [] });
 				}
 				expect(history.filter(({ role }) => role === 'user')).toHaveLength(1);
+				expect(await replaySession(id)).toBeUndefined();
 			}),
 			{ numRuns: 25, timeout: 120_000, examples: [[diesBetweenAttempts]] },
 		);

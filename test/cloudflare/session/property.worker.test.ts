@@ -7,6 +7,7 @@ import type { ToolCall } from '../../../src/core/tool/index.ts';
 import { readEvents, restart, type WireEvent, type WireMessage } from '../../client.ts';
 import { effects } from '../../effects.ts';
 import { play } from '../../script.ts';
+import { replaySession } from '../../testing/record.ts';
 import worker from '../../worker.ts';
 
 /** What happens during a model or a tool. */
@@ -416,6 +417,7 @@ test('a conversation replays as it was live, and has no effect twice, whatever f
 			}
 			expect(await readHistory(id)).toEqual(history);
 			for (const [key, times] of effects.began) if (!key.startsWith('again')) expect(times, key).toBe(1);
+			expect(await replaySession(id)).toBeUndefined();
 		}),
 		runs,
 	);

@@ -295,18 +295,21 @@ describe.each(dialects)('$name', (dialect) => {
 				expect(readCalls(reply)).toEqual([{ id: 'call_1', name: 'unheard_of', input: {} }]);
 			});
 
-			testIf(way === ran)('a call whose input is not JSON has an error as its result, and the run continues', async () => {
-				server.play(
-					calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city": Ulm}' }]),
-					playing(dialect.events({ text: 'Sorry.', stop: 'end_turn' })),
-				);
-				const tool: Tool = { ...look, fn: () => 'sunny', passInput: true };
-				const options = { model: dialect.model, providers: [dialect.provider(server.url)], tools: [tool] };
-				const { text, messages } = await chat.run(options, [chat.userMessage('Hello')]).result;
-				expect(text).toBe('Sorry.');
-				expect(messages.find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
-				dialect.readRequest(server.requests[1]?.body, server.requests[1]?.path ?? '');
-			});
+			testIf(way === ran)(
+				'a call whose input is not JSON has an error as its result, and the run continues',
+				async () => {
+					server.play(
+						calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city": Ulm}' }]),
+						playing(dialect.events({ text: 'Sorry.', stop: 'end_turn' })),
+					);
+					const tool: Tool = { ...look, fn: () => 'sunny', passInput: true };
+					const options = { model: dialect.model, providers: [dialect.provider(server.url)], tools: [tool] };
+					const { text, messages } = await chat.run(options, [chat.userMessage('Hello')]).result;
+					expect(text).toBe('Sorry.');
+					expect(messages.find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
+					dialect.readRequest(server.requests[1]?.body, server.requests[1]?.path ?? '');
+				},
+			);
 		});
 	});
 

@@ -1,16 +1,18 @@
 import type { ChatOptions, Message, MeteredRequest, RunEvent, SideEvent } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/loop.ts';
 import { createTokenCounter } from '../../../core/chat/tokens.ts';
-import type { Tool, ToolCall } from '../../../core/tool/index.ts';
+import type { StateChanges, Tool, ToolCall } from '../../../core/tool/index.ts';
 import type { AtCrashPoint } from '../../agent/runtime.ts';
 import { toFailureFields, log as writeLog } from '../../log.ts';
 import type { RunLog } from '../events/log.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import type { Inbound, InboundContext } from '../store/inbound.ts';
+import type { MessageRecord } from '../store/messages.ts';
 import { withDetail } from '../store/outbox.ts';
 import { type Draft, draftMs, longestPart, type RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { SessionMeter } from './meter.ts';
+import type { Setups } from './setup.ts';
 
 export type JournalHooks = {
 	readonly [Hook in 'onMessage' | 'onToolCall' | 'onQuestion' | 'onRestart' | 'steer' | 'meter']: NonNullable<
@@ -32,6 +34,7 @@ export interface JournalOptions {
 	/** Called with the queue id of each message that steers the run. */
 	readonly onSteered: (id: number) => void;
 	readonly atCrashPoint: AtCrashPoint;
+	readonly setups?: Pick<Setups, 'take'>;
 }
 
 /** The journal of a run: each step is in the store before the next step begins (docs/runs.md, "What a run writes"). */
@@ -104,7 +107,7 @@ export class Journal {
 	}
 
 	async #addMessage(...[message, about]: Parameters<JournalHooks['onMessage']>): Promise<void> {
-		const { record, meter, answered, atCrashPoint } = this.#options;
+		const { record, meter, answered, atCrashPoint, setups } = this.#options;
 		const { turn, spent, silentMs, isRepeatable, haltedReason, inFrontOf, changes, prompt } = about;
 		const before = [...this.#kept, ...about.before];
 		if (inFrontOf !== undefined) {
@@ -117,6 +120,8 @@ export class Journal {
 			store.messages.add(record.n, message, Date.now(), {
 				turn,
 				prompt,
+				setup: turn && setups?.take(about),
+				changes: changes && toRecorded(changes),
 				...(message.role === 'tool' && { inbound: answered?.get(message.toolCallId) }),
 				restarts: restarts > 0 ? restarts : undefined,
 				before: before.length > 0 ? before : undefined,
@@ -191,6 +196,14 @@ export class Journal {
 			return work(store);
 		});
 	}
+}
+
+/** The most characters of state changes that are stored with a result, as JSON. */
+const longestChanges = 16_384;
+
+function toRecorded(changes: StateChanges): MessageRecord['changes'] {
+	const list = [...changes].map(([key, value]) => (value === undefined ? ([key] as const) : ([key, value] as const)));
+	return list.length === 0 || JSON.stringify(list).length > longestChanges ? undefined : list;
 }
 
 function noteBegun(store: SessionStore, call: ToolCall, asking?: Parameters<SessionStore['calls']['note']>[4]): void {

@@ -38,6 +38,7 @@ import {
 import { closeAccount, createSessionMeter, Embeddings, type SessionMeter } from './meter.ts';
 import { type EndedRun, RunCounter } from './metrics.ts';
 import type { Work } from './run.ts';
+import { Setups } from './setup.ts';
 
 export interface RunnerOptions {
 	readonly runtime: Runtime;
@@ -179,7 +180,10 @@ export function prepareRun(
 	const sync = () => store.sync();
 	const { resume } = resumed;
 	const shared = { store, record, resume, sync, meter, atCrashPoint };
-	const journal = new Journal({ ...shared, answered, inbound, files, onSteered });
+	const lastPrompt = history.findLast(({ message }) => message.role === 'assistant')?.prompt;
+	const settings = history.findLast(({ setup }) => setup?.settings !== undefined)?.setup?.settings;
+	const setups = new Setups(findAgent(context.runtime.agents, session.agent), { prompt: lastPrompt, settings });
+	const journal = new Journal({ ...shared, answered, inbound, files, onSteered, setups });
 	const stop = new AbortController();
 	const children = () => createChildren({ store, session, record, sessions: config.sessions, limit });
 	return {
@@ -213,7 +217,7 @@ export function prepareRun(
 			recall: createRecall({ store, record, history, recall, isWhole: options.contextFull !== 'truncate' }),
 			cache: options.cache === 'auto' ? chooseCacheLifetime(history) : options.cache,
 			cacheKey: hashText(sessionId),
-			lastPrompt: history.findLast(({ message }) => message.role === 'assistant')?.prompt,
+			lastPrompt,
 			tools: connectChildren(options.tools, children),
 			skillTools: connectChildren(options.skillTools, children),
 			openCalls: readOpenCalls(open),

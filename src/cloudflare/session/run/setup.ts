@@ -1,23 +1,25 @@
-import { memoize } from '../../../core/base/memoize.ts';
 import type { MessageContext } from '../../../core/chat/index.ts';
 import type { PromptRecord } from '../../../core/chat/prompt-record.ts';
-import { listProviderTools } from '../../../core/chat/provider-tool.ts';
+import { searchName } from '../../../core/chat/tool-search.ts';
 import { providerName, type Tool } from '../../../core/tool/index.ts';
 import type { Agent } from '../../agent/define.ts';
+import { readSettings } from '../../agent/settings.ts';
 import { listToolNames } from '../../agent/tool-names.ts';
 import type { SentTool, Setup } from '../store/messages.ts';
+import { hasServers } from './load-tools.ts';
 
 /** Notes each change of the system prompt, the tools and the settings, with the first reply after the change. */
 export class Setups {
 	readonly #settings: Readonly<Record<string, unknown>>;
-	readonly #isLoaded: (name: string) => boolean;
+	readonly #own: ReadonlySet<string>;
+	readonly #loadsTools: boolean;
 	#prompt: PromptRecord | undefined;
 	#noted: unknown;
 
 	/** @param last the newest request and the newest settings of the session */
 	constructor(agent: Agent, last: { readonly prompt?: PromptRecord; readonly settings?: unknown }) {
-		const own = listToolNames(agent);
-		this.#isLoaded = (name) => !own.has(providerName(name));
+		this.#own = listToolNames(agent);
+		this.#loadsTools = agent.userTools === true || hasServers(agent);
 		this.#settings = readSettings(agent);
 		this.#prompt = last.prompt;
 		this.#noted = last.settings;
@@ -30,29 +32,23 @@ export class Setups {
 		const before = this.#prompt;
 		this.#prompt = prompt;
 		const hasNewTools = before?.tools.join() !== prompt.tools.join();
-		const hasNewSettings = JSON.stringify(this.#noted) !== JSON.stringify(this.#settings);
+		const hasNewSettings =
+			this.#noted !== this.#settings && JSON.stringify(this.#noted) !== JSON.stringify(this.#settings);
 		this.#noted = this.#settings;
 		const setup = {
 			...(before?.system !== prompt.system && { system }),
-			...(hasNewTools && { tools: tools.map((tool) => describe(tool, this.#isLoaded(tool.name))) }),
+			...(hasNewTools && { tools: this.#describe(tools) }),
 			...(hasNewSettings && { settings: this.#settings }),
 		};
 		return Object.keys(setup).length > 0 ? setup : undefined;
 	}
-}
 
-function describe({ name, description, inputSchema }: Tool, isLoaded: boolean): SentTool {
-	return { name, description, inputSchema, ...(isLoaded && { isLoaded: true as const }) };
+	#describe(tools: readonly Tool[]): readonly SentTool[] {
+		const isLoaded = ({ name }: Tool) => !this.#own.has(providerName(name));
+		return tools.map((tool) => ({
+			...{ name: tool.name, description: tool.description, inputSchema: tool.inputSchema },
+			// The search is for the loaded tools that were not sent.
+			...((isLoaded(tool) || (this.#loadsTools && tool.name === searchName)) && { isLoaded: true as const }),
+		}));
+	}
 }
-
-/** Returns the settings of an agent that are plain data, with the names of its skills and servers. */
-export const readSettings = memoize((agent: Agent): Readonly<Record<string, unknown>> => {
-	const { name: _, description: __, examples, system, tools, skillTools, skillResolver, webhooks, ...rest } = agent;
-	const { approvers, onWaiting, schedules, outputSchema, providerTools, mcp, skills, ...plain } = rest;
-	const names = {
-		skills: skills === 'all' ? skills : skills.map((skill) => (typeof skill === 'string' ? skill : skill.name)),
-		mcp: mcp?.map(({ name: server }) => server),
-		providerTools: providerTools && listProviderTools({ providerTools }).map(({ type }) => type),
-	};
-	return JSON.parse(JSON.stringify({ ...plain, ...names }));
-});

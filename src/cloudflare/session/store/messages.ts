@@ -8,6 +8,22 @@ import { splitRows, toJsonText } from '../../objects/storage.ts';
 import type { Inbound } from './inbound.ts';
 import type { Cached, CachingSql } from './tables.ts';
 
+/** A tool as a model was sent it. */
+export interface SentTool {
+	readonly name: string;
+	readonly description?: string;
+	readonly inputSchema?: unknown;
+	/** Whether the tool came from an MCP server or from the owner, and not from the agent's code. */
+	readonly isLoaded?: true;
+}
+
+/** What a model was sent besides the messages, and the agent's settings. Each field stands only where it changed. */
+export interface Setup {
+	readonly system?: string;
+	readonly tools?: readonly SentTool[];
+	readonly settings?: Readonly<Record<string, unknown>>;
+}
+
 export interface MessageRecord {
 	readonly seq: number;
 	readonly run: number;
@@ -22,6 +38,10 @@ export interface MessageRecord {
 	readonly turn?: Turn;
 	/** The request of an assistant message, for comparison with the next request. */
 	readonly prompt?: PromptRecord;
+	/** What changed since the assistant message before. */
+	readonly setup?: Setup;
+	/** The changes of the tools' state with this tool result: keys with values, or deleted keys. Missing if too long. */
+	readonly changes?: readonly (readonly [key: string, value?: unknown])[];
 	/** How often the turn restarted because the object restarted. */
 	readonly restarts?: number;
 	readonly haltedReason?: string;

@@ -1,5 +1,6 @@
 import { toBase64 } from '../../../core/base/bytes.ts';
 import { createFieldError } from '../../../core/base/errors.ts';
+import { dropUndefined } from '../../../core/base/json.ts';
 import { close } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
 import { exportedLists, type exportedSession, recordNames } from '../../wire/export.ts';
@@ -104,7 +105,10 @@ async function* listEntries({ store, files, about }: ExportOptions, end: number)
 	}
 }
 
-function toRun({ id, status, model, attempt, createdAt, endedAt, end, firstSeq }: RunRecord): Exported['runs'][number] {
+function toRun(run: RunRecord): Exported['runs'][number] {
+	const { id, status, model, attempt, createdAt, endedAt, end, firstSeq } = run;
+	const { stopAfter, maxOutputTokens, toolChoice } = run;
+	const terms = dropUndefined({ ...run.terms, stopAfter, maxOutputTokens, toolChoice });
 	const partialText = (end?.draft ?? []).flatMap((event) => (event.type === 'text' ? [event.text] : [])).join('');
 	const event = end?.event;
 	return {
@@ -117,7 +121,11 @@ function toRun({ id, status, model, attempt, createdAt, endedAt, end, firstSeq }
 		...(event?.type === 'error' && { error: { code: event.code, message: event.message } }),
 		...(event?.type === 'halted' && { reason: event.reason }),
 		...(partialText !== '' && { partialText }),
-		stored: { firstMessage: String(firstSeq), ...(end !== undefined && { end: toStoredEnd(end) }) },
+		stored: {
+			firstMessage: String(firstSeq),
+			...(end !== undefined && { end: toStoredEnd(end) }),
+			...(Object.keys(terms).length > 0 && { terms }),
+		},
 	};
 }
 
@@ -143,8 +151,19 @@ function toDeltas(event: RunEvent) {
 
 function toMessage(record: MessageRecord, runId: string | undefined): Exported['messages'][number] {
 	const { message, inbound, before, restarts, haltedReason, replaces, isRestated } = record;
+	const { decidedBy, isDenied, setup, changes } = record;
 	const providerMetadata = message.role === 'assistant' ? message.providerMetadata : undefined;
-	const stored = { inbound, providerMetadata, before, restarts, haltedReason, replaces, isRestated };
+	const origin = { inbound, providerMetadata, decidedBy, isDenied };
+	const stored = {
+		...origin,
+		setup,
+		changes,
+		before,
+		restarts,
+		haltedReason,
+		replaces,
+		isRestated,
+	};
 	const hasAny = Object.values(stored).some((value) => value !== undefined);
 	return { ...showMessage(record, runId), ...toOrigin(inbound), ...(hasAny && { stored }) };
 }

@@ -1,12 +1,12 @@
-import { RunletError, type Skill, skill } from '../core/index.ts';
-import { readSkills as prepareSkills } from '../core/skill/kv/publish.ts';
+import { RunletError, type Skill, skill } from '../../core/index.ts';
+import { readSkills as prepareSkills } from '../../core/skill/kv/publish.ts';
 
 /**
  * Reads the skills of a folder, such as `skills`, as they would be published. Needs Node. If a skill cannot be
  * published, throws `invalid_skill` with all problems.
  */
 export async function readSkills(folder: string): Promise<readonly Skill[]> {
-	const { readSkillFolders } = await import('../command/skills/folder.ts');
+	const { readSkillFolders } = await import('./folder.ts');
 	const folders = await readSkillFolders(folder);
 	const { problems } = await prepareSkills(folders);
 	if (problems.length > 0) {

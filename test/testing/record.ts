@@ -1,0 +1,19 @@
+import { compareReplay } from '../../src/replay/replay.ts';
+import { writeReport } from '../../src/replay/report.ts';
+import { request } from '../client.ts';
+import { runtime } from '../worker.ts';
+
+/** Records a session of the Worker under test, with its children. */
+export async function record(id: string): Promise<object> {
+	const exported = await (await request(`/v1/sessions/${id}/export`)).json<{
+		session: { children?: readonly { id: string }[] };
+	}>();
+	const children = await Promise.all((exported.session.children ?? []).map((child) => record(child.id)));
+	return { recording: 1, ...exported, ...(children.length > 0 && { children }) };
+}
+
+/** Replays a session with the unchanged agents. Returns the report of the first difference. */
+export async function replaySession(id: string): Promise<string | undefined> {
+	const { divergence } = await compareReplay(await record(id), { agents: runtime.agents });
+	return divergence && writeReport(divergence);
+}
