@@ -13,7 +13,7 @@ import { createAlertSender, type OnSpending } from './spending.ts';
 
 /** The common options of a Worker's objects. */
 export interface ObjectsOptions extends Pick<PublisherOptions, 'paceMs'> {
-	/** Returns the environment under Runlet's own names. If this is missing, the environment is used unchanged. */
+	/** Returns the environment with its bindings under Runlet's own names. By default the environment is unchanged. */
 	readonly toEnvironment?: (env: Env) => WorkerEnv;
 	/** The clock, in milliseconds since 1970. */
 	readonly now?: () => number;
@@ -38,7 +38,7 @@ export function createObjects(runtime: Runtime & Provided, options: ObjectsOptio
 		})),
 		Publisher: bind(Publisher, toEnvironment, (env) => {
 			const { skills, local } = readConfig(env);
-			// `npm run skills` also writes to local KV, so read KV each time: local KV is never stale.
+			// `npm run skills` also writes to local KV, so KV is read each time. Local KV is never stale.
 			return { skills, trustMs: local ? 0 : undefined, paceMs };
 		}),
 	};

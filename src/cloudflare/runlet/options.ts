@@ -39,13 +39,13 @@ export interface RunletOptions {
 	 */
 	readonly authenticate?: Authenticate;
 	/**
-	 * Called once each when 50, 80 and 100 % of an owner's day budget or a user's budget are spent, in the object of
-	 * the owner's ledger. Called again if it throws or takes over 15 seconds (docs/budgets.md, "Alerts").
+	 * Called when 50, 80 and 100 % of an owner's day budget or a user's budget are spent, once for each share. Runs in
+	 * the object of the owner's ledger. Called again if it throws or takes over 15 seconds (docs/budgets.md, "Alerts").
 	 */
 	readonly onSpending?: OnSpending;
 	/** The prefix of all paths of Runlet in another Worker, such as `/ai`. */
 	readonly basePath?: string;
-	/** Your own names of bindings, by their default names: `{ SESSIONS: 'CHATS' }`. */
+	/** Your own names of bindings, keyed by the default names: `{ SESSIONS: 'CHATS' }`. */
 	readonly bindings?: BindingNames;
 }
 

@@ -9,9 +9,9 @@ import { retryDelay, signHeaders } from '../wire/protocols/webhooks/callback.ts'
 /** Called once for each spent share of a budget. If it throws, or takes too long, it is called again later. */
 export type OnSpending = (alert: SpendingAlert, env: Env) => unknown;
 
-/** The most milliseconds that a receiver may take. */
+/** How long a receiver may take, in milliseconds. */
 const timeoutMs = 15_000;
-/** The most bytes of a response, whose content is ignored. */
+/** The maximum size of a response in bytes. Its content is ignored. */
 const maxBytes = 1_000;
 
 type Deliver = (outgoing: OutgoingAlert) => Promise<number>;

@@ -5,7 +5,7 @@ import { type SourceName, sourceNames, sources, type Verified, verify } from '..
 export interface VerifyWebhookOptions {
 	/** The secret with which the sender signs. Pass several secrets while the sender replaces its secret. */
 	readonly secrets: string | readonly string[];
-	/** The most bytes of the body. The default is 1,000,000. */
+	/** The maximum size of the body in bytes. The default is 1,000,000. */
 	readonly maxBytes?: number;
 }
 
