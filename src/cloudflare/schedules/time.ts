@@ -14,8 +14,8 @@ const farthestMs = 10 * 366 * units.d;
 const isoTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 
 /**
- * Throws `invalid_argument` unless exactly one of `cron`, `every` and `at` is set, and its time is valid and will
- * occur. The error names the field, with `prefix` before it, and the remedy.
+ * Checks that exactly one of `cron`, `every` and `at` is set, and that its time is valid and will occur. Otherwise
+ * throws `invalid_argument`, which names the field, with `prefix` before it, and the remedy.
  */
 export function assertTime(time: WakeupTime, now: number, prefix = ''): void {
 	const refuse = (field: string, why: string) => createFieldError('invalid_argument', `${prefix}${field}`, why);
@@ -34,7 +34,7 @@ export function assertTime(time: WakeupTime, now: number, prefix = ''): void {
 	if (kind === 'at' && next > now + farthestMs) throw refuse('at', 'this is more than ten years from now.');
 }
 
-/** Returns the next time in milliseconds since 1970. `every` counts from `from`, so a late wake moves no later time. */
+/** Returns the next time in milliseconds since 1970. `every` counts from `from`: a late wake delays no later wake. */
 export function findNext(time: WakeupTime, { after, from }: { readonly after: number; readonly from: number }) {
 	if (time.at !== undefined) {
 		const at = Date.parse(time.at);
