@@ -24,7 +24,7 @@ export interface FollowOptions {
 }
 
 /**
- * Streams the events of a run after an event id as bytes of a protocol (`text/event-stream`). Each reader pulls
+ * Streams the events of a run that follow an event id, as bytes of a protocol (`text/event-stream`). Each reader pulls
  * at its own pace: a slow reader gets few large events. If the stream is cancelled or its lease ends, only the
  * reader ends: the run continues.
  */
@@ -93,7 +93,7 @@ export function follow(
 					if (source.isOver()) push(encoder.encode(writer.end()));
 				}
 				const bytes = takePiece(unread);
-				// A protocol may skip an event. Then the reader waits for the next event.
+				// A protocol can skip an event. In this case the reader waits for the next event.
 				if (bytes !== undefined) controller.enqueue(bytes);
 				const isOver = unread.length === 0 && (source.isOver() || source.isLeft());
 				if (isOver) {
@@ -151,7 +151,7 @@ const keepAliveMs = 15_000;
 type Waking = 'change' | 'silence' | 'gone' | 'over';
 
 /**
- * Lets a reader wait for one change at a time. Its waits share a timer, because most waits end long before it fires.
+ * Lets a reader wait for one change at a time. The waits share a timer, because most of them end before it fires.
  *
  * @param left returns the milliseconds until the lease expires
  */

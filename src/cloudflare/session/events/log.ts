@@ -157,7 +157,7 @@ export interface Cursor {
 	shown: number;
 }
 
-/** The most separate events of an unfinished turn. Above this number neighbouring pieces of a text are joined. */
+/** If an unfinished turn has more separate events than this, neighbouring pieces of a text are joined. */
 const joinAt = 4_096;
 
 /**

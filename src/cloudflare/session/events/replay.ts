@@ -37,7 +37,7 @@ export interface CutOff {
  * Rebuilds the shown events of an interrupted run, and finds where it continues. A turn restarts if its request
  * possibly reached the model, even if readers saw nothing of the turn.
  *
- * @param isAsking whether a request to the model has no message yet
+ * @param isAsking whether the newest request to the model has no stored reply yet
  */
 export function replayCutOff(run: RunRecord, records: readonly MessageRecord[], isAsking: boolean): CutOff {
 	const state = replayMessages(run, records);
