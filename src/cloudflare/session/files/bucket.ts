@@ -5,7 +5,7 @@ import type { FileBucket, UploadedPart } from '../../config/env.ts';
 import type { Bytes } from '../../objects/reach.ts';
 import { createGone, type NewContent } from '../store/files.ts';
 
-/** The most bytes of a file in rows. Larger files are in the bucket. */
+/** The maximum size in bytes of a file that is stored in rows. Larger files are in the bucket. */
 export const mostInRows = 1_048_576;
 /** Bytes of a part of an upload. A bucket requires at least 5 MiB. */
 const partBytes = 8_388_608;

@@ -23,9 +23,9 @@ import type { SessionStore } from '../store/store.ts';
 import { type ChangeOptions, nameStep } from '../store/workspace.ts';
 import { mostInRows, reachBucket, readObject, receiveContent } from './bucket.ts';
 
-/** The most bytes of a file's old and new content together. A file with more bytes has no diff. */
+/** The maximum size of a file's old and new content together, in bytes. A larger change has no diff. */
 const mostForDiff = 1_000_000;
-/** The most bytes of all texts in the diffs of a page. */
+/** The maximum size of all texts in the diffs of a page, in bytes. */
 const mostForDiffs = 8_000_000;
 const bytesAtOnce = 262_144;
 const newline = 10;
@@ -222,7 +222,7 @@ export class SessionFiles {
 		return createWorkspace(this.#openForPeople());
 	}
 
-	/** Returns the workspace of a run's tools, which refuses changes after this attempt of the run. */
+	/** Returns the workspace of a run's tools, which refuses changes after this attempt of the run has ended. */
 	openForRun(record: Pick<RunRecord, 'n' | 'boot' | 'attempt'>): Workspace {
 		return createWorkspace(this.#open(() => this.#store.runs.assertOpen(record)));
 	}
