@@ -56,7 +56,7 @@ export function storeAnswers(
 	return { type: 'change' };
 }
 
-/** Stores a decision about the call of a child. The tool that asked passes the decision to the child. */
+/** Stores a decision about the call of a child. The tool that asked for the decision passes it to the child. */
 export function decideForChild(
 	tx: InboxTransaction,
 	{ call, agent, through }: AskedCall,
@@ -74,8 +74,8 @@ export function decideForChild(
 }
 
 /**
- * Checks the edited arguments of answers with the tools of their calls. Returns the turn of the calls. Without
- * edited arguments, returns nothing. Throws `invalid_request`, which names the field.
+ * Lets the tools check the arguments that answers edit. Returns the turn of the calls, or nothing if no arguments are
+ * edited. Throws `invalid_request`, which names the field.
  */
 export async function checkArguments(
 	{ store, runner }: InboxContext,

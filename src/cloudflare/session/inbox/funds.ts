@@ -41,8 +41,8 @@ interface FundsContext {
 }
 
 /**
- * Reads the budgets, of the owner or the user, that refused the session's newest runs. Throws `overloaded` if the
- * budgets cannot be read, or if the ledger that the next run needs is behind.
+ * Reads the owner's and the user's budgets that refused the session's newest runs. Throws `overloaded` if the budgets
+ * cannot be read, or if the ledger that the next run needs is overloaded.
  */
 export async function readFunds({
 	store,
@@ -76,7 +76,7 @@ export function assertFunds(context: FundsContext, asked: ModelRequest, known: K
 
 /**
  * Throws `budget_exceeded` for a new session if a budget of its owner or user would refuse the first run. Throws
- * `overloaded` if their ledger is behind.
+ * `overloaded` if their ledger is overloaded.
  */
 export async function assertNewFunds(create: CreateInput, config: Config): Promise<void> {
 	const { user, input } = create;

@@ -55,7 +55,7 @@ export interface AcceptedRequest extends Pick<Principal, 'by' | 'lease' | 'isOpe
 	readonly join?: JoinChildren;
 }
 
-/** The most requests that a session handles at a time, not counting reads and cancels. */
+/** The maximum number of requests that a session handles at a time, not counting reads and cancels. */
 const mostWaiting = 100;
 
 /** Handles the requests that may begin a run, in three steps: `open`, `transaction`, `start`. */
@@ -110,7 +110,7 @@ export class Inbox {
 		return (own, from) => work.joinEvents(own, { list, open, start: formatEventId(toStart(1)), from });
 	}
 
-	/** Cancels the session's run. Returns whether the request is repeated. A repeated request cancels nothing. */
+	/** Cancels the session's run. For a repeated request, cancels nothing and returns true. */
 	async cancel(caller: Caller, once: Once | undefined): Promise<boolean> {
 		const { store, runner, authorization } = this.#context;
 		authorization.assertMayChange(caller);
@@ -241,7 +241,7 @@ export class Lifecycle {
 		try {
 			this.#wake();
 		} catch (cause) {
-			// Each request and the alarm try again.
+			// The next request or alarm tries again.
 			log('error', 'session.not_awake', toFailureFields(cause));
 		}
 	}

@@ -113,7 +113,7 @@ export function continueRun(tx: InboxTransaction, operation: 'continue' | 'step'
 	return tx.storeRun([], { stopAfter: operation === 'step' ? 1 : undefined });
 }
 
-/** Stores what a page posts. A repeated post joins its earlier run. A post without anything new has no run. */
+/** Stores what a page posts. A repeated post joins its earlier run. A post without anything new begins no run. */
 export function storePost(tx: InboxTransaction, post: PagePost): StoreResult {
 	const { input, model, answers = [], isAgain = false, messageId } = post;
 	if (input === undefined) return storePostedAnswers(tx, answers, model);

@@ -35,7 +35,7 @@ export function findReplaced(store: SessionStore, id: string): MessageRecord {
 	throw createFieldError('invalid_request', 'replaces', what);
 }
 
-/** Returns the messages that repeat a message, or its newer text. For a call's answer this is the call's whole turn. */
+/** Returns a repeated message, or `newer` instead. For a call's answer, returns the call's whole turn. */
 export function readRepeatedInput(store: SessionStore, record: MessageRecord, newer?: UserMessage): Message[] {
 	const { message } = store.messages.whole(record);
 	if (message.role !== 'tool') return [newer ?? message];

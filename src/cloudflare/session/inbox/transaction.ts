@@ -254,7 +254,7 @@ export interface InboxContext {
 	readonly config: () => Config;
 }
 
-/** The run of a waiting message. */
+/** The run that a waiting message will begin or steer. */
 export interface UpcomingRun {
 	readonly record: { readonly n: number; readonly id: string };
 	readonly begun: Promise<LiveRun>;
@@ -363,7 +363,7 @@ export class InboxTransaction {
 		return { type: 'join', run: { record: { n, id: runId }, begun: this.runner.waiting.wait(id) } };
 	}
 
-	/** Returns the run of an earlier request: live, stored, or the run of its queued message. */
+	/** Returns the run of an earlier request: a live run, a stored run, or the run of its queued message. */
 	join({ run, waiting }: Outcome): StoreResult {
 		const waits = waiting === undefined ? undefined : this.store.queue.get(waiting);
 		if (waits !== undefined) return this.joinWaiting(waits);
