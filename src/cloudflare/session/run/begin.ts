@@ -32,7 +32,7 @@ export interface BeginOptions extends Pick<RunRecord, 'stopAfter' | 'maxOutputTo
 	readonly approved?: readonly ToolCall[];
 	/** Arguments of approved calls. They replace the model's arguments. */
 	readonly edits?: readonly CallEdit[];
-	/** The answer for the tool of a call. */
+	/** The answer to a call's question, for the call's tool. */
 	readonly answered?: CallReply;
 	readonly inbound?: Inbound;
 	/** The place of the first replaced message. All messages after it are replaced, too. */

@@ -84,9 +84,9 @@ export function readBudgetState({ spending, calls }: SessionStore, limit: Limit)
 }
 
 /**
- * The budgets that an owner's ledger keeps, as far as a request knows them. The limit of the day is always known. The
- * caps of the session's user are known from a refusal of the ledger, or from the lease. A budget counts as unspent
- * until the ledger reports its state.
+ * What a request knows of the budgets in an owner's ledger. The limit of the day is always known. The caps of the
+ * session's user are known from a refusal of the ledger, or from the lease. A budget counts as unspent until the ledger
+ * reports its state.
  */
 export class KnownBudgets {
 	readonly #states = new Map<BudgetScope, BudgetState>();
@@ -164,7 +164,7 @@ export interface RefusedRun extends Pick<RunRecord, 'n' | 'model' | 'maxOutputTo
 	readonly endedAt: number;
 }
 
-/** The most refused runs in a row. After them, even a shorter message is refused until the budget has room. */
+/** After this many refused runs in a row, even a shorter message is refused until the budget has room. */
 export const mostTries = 3;
 
 /** Lists the last runs that were refused in a row, the newest first: at most `mostTries`. */
@@ -212,7 +212,7 @@ export function toCharacters(messages: readonly Message[]): number {
 	return messages.reduce((sum, message) => sum + JSON.stringify(message).length, 0);
 }
 
-/** The tokens of a fast model per millisecond. */
+/** The number of tokens that a fast model writes per millisecond. */
 export const fastPace = 0.15;
 
 /** The observed part of a request, and the milliseconds during which there was no output. */

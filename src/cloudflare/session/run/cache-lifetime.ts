@@ -6,8 +6,8 @@ const minute = 60_000;
 const [read, short, long] = [0.1, 1.25, 2];
 
 /**
- * Chooses how long the prompt of a session stays in the cache, by the pauses between its turns: an hour if that would
- * have cost less until now. The sizes of prompts are measured in messages, not in tokens.
+ * Chooses how long a session's prompt stays in the cache, from the pauses between the session's turns: an hour if that
+ * would have cost less until now. The sizes of prompts are measured in messages, not in tokens.
  */
 export function chooseCacheLifetime(
 	history: readonly { readonly message: Message; readonly createdAt: number }[],

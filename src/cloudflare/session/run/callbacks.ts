@@ -12,7 +12,7 @@ import { createPastRun } from './run.ts';
 
 /** How long a receiver may take, in milliseconds. */
 const timeoutMs = 15_000;
-/** The most bytes of a response. The body of a response is not used. */
+/** The maximum size of a response in bytes. Its body is not used. */
 const maxBytes = 1_000;
 const atOnce = 6;
 

@@ -27,7 +27,7 @@ export interface JournalOptions {
 	/** Resolves when everything that was written is durable. */
 	readonly sync: () => Promise<void>;
 	readonly meter: SessionMeter;
-	/** The origins of the answers to calls, by call id. */
+	/** The origins of the answers to calls, keyed by call id. */
 	readonly answered?: ReadonlyMap<string, Inbound>;
 	readonly inbound: InboundContext;
 	readonly files: Pick<SessionFiles, 'keepAttachments'>;
@@ -139,7 +139,7 @@ export class Journal {
 		return atCrashPoint(message.role === 'tool' ? 'tool-end' : 'model-end');
 	}
 
-	/** Makes the reservation durable before the turn is shown, together with the writes of the previous turn. */
+	/** Makes the reservation and the previous turn's writes durable before the turn is shown. */
 	async #reserve(request: MeteredRequest): Promise<number | undefined> {
 		const { store, record, meter } = this.#options;
 		store.runs.assertOpen(record);

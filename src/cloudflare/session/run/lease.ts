@@ -32,7 +32,7 @@ import { Outbox } from './outbox.ts';
 export interface OwnerLedger {
 	/** Returns a new stub each time, because a failed stub stays broken. */
 	readonly ledger: () => LedgerApi;
-	/** Finds the day limit by the owner's current keys. Throws `overloaded` if they cannot be read. */
+	/** Finds the day limit from the owner's current keys. Throws `overloaded` if they cannot be read. */
 	readonly findLimit: () => Promise<Limit>;
 	/** Calls the ledger. The same call reports the costs of earlier requests. */
 	readonly tellWith: <T>(call: (owed: readonly Cost[]) => Promise<T>) => Promise<T>;
@@ -69,7 +69,7 @@ export function hasRoom({ granted, before, endsAt }: Lease, amount: Amount, spen
 
 export interface LeaseNeeds {
 	readonly id: string;
-	/** The most that the next request may cost. An unknown part is infinite. */
+	/** The highest possible cost of the next request. An unknown part is infinite. */
 	readonly amount: Amount;
 	readonly estimate: Estimate;
 	/** How the cost depends on the reply's length. Missing if the reply must not be shortened. */
@@ -167,8 +167,8 @@ export class Patience {
 }
 
 /**
- * Ends the lease that a session keeps for its next run, if the ledger is behind. The ledger gets the costs at once.
- * Otherwise many sessions would report together twelve seconds later, and the ledger would stay behind.
+ * Ends the lease that a session keeps for its next run, if the ledger is overloaded. The ledger gets the costs at once.
+ * Otherwise many sessions would report together twelve seconds later, and the ledger would stay overloaded.
  */
 export function endLeaseEarly({ state }: Next, store: SessionStore, { ledgers }: Config): void {
 	if (state === 'running' || !store.exists()) return;
@@ -224,7 +224,7 @@ export class Owner {
 		assertHeld(roomLimits, held);
 	}
 
-	/** Returns the budget of the owner's day. Returns nothing if it has no limit or the ledger cannot be reached. */
+	/** Returns the owner's budget of the day. Returns nothing if there is no limit or the ledger cannot be reached. */
 	async day(): Promise<BudgetState | undefined> {
 		const { ledger, findLimit } = findLedger(this.#config(), this.#store.session());
 		try {

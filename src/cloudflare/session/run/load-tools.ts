@@ -143,7 +143,7 @@ export function createRecall({ store, record, history, recall, isWhole }: Recall
 	};
 }
 
-/** Lists the stored sources by run. `place` is the index of the run's first user message in the history. */
+/** Lists each run's stored sources. `place` is the index of the run's first user message in the history. */
 function listKnown(
 	store: SessionStore,
 	history: readonly MessageRecord[],
@@ -300,8 +300,8 @@ export function createChildren({ store, session, record, sessions, limit }: Chil
 }
 
 /**
- * Lets the outbox cancel the children whose results no call waits for. A background child continues, except with
- * `all`, or if its call has no result yet: then no model has got the child's id.
+ * Lets the outbox cancel the children whose results no call waits for. Background children are cancelled only with
+ * `all`, or if their calls have no result yet, because no model has got their ids.
  */
 export function leaveChildren(store: SessionStore, { all = false } = {}): void {
 	if (store.calls.children.listOpen().length === 0) return;

@@ -244,7 +244,7 @@ async function toReservation(
 	return { cap, amount, needs: hasUser ? needs : amount, estimate, perToken };
 }
 
-/** Returns the highest possible cost of a request: as computed by the provider, or else the price of its tokens. */
+/** Returns a request's highest possible cost: the provider's own figure. Without it, the price of the tokens. */
 async function computeMost(
 	{ computeMost, computePrice }: ModelFacts,
 	model: string,

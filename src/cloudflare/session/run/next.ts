@@ -21,7 +21,7 @@ export interface SessionFacts {
 		readonly createdAt: number;
 		readonly visitedAt?: number;
 	};
-	/** Whether there are tables: those of a session, or the outbox of a removed session. */
+	/** Whether tables exist: a session's tables, or the outbox of a removed session. */
 	readonly hasTables: boolean;
 	readonly isImporting?: boolean;
 	readonly run?: Pick<RunRecord, 'status' | 'attempt' | 'lost' | 'progress' | 'createdAt' | 'endedAt'> & {
@@ -183,7 +183,7 @@ function countStored(store: SessionStore, { n, firstSeq }: RunRecord): number {
 /** The pause before the next try if the alarm could not be set, in milliseconds. */
 const againMs = 500;
 
-/** The pause after a failed alarm, in milliseconds. It is shorter if the storage failed, which usually ends soon. */
+/** The pause after a failed alarm, in milliseconds. It is shorter after storage failures, as these usually end soon. */
 const storageAgainMs = 5_000;
 export const alarmAgainMs = 60_000;
 
@@ -191,7 +191,7 @@ export function toPauseMs(cause: unknown): number {
 	return isStorageError(cause) ? storageAgainMs : alarmAgainMs;
 }
 
-/** The object's alarm. Setting or deleting it costs a row, so an earlier alarm stays: its handler sets the next one. */
+/** The object's alarm. Setting or deleting it costs a row, so an early alarm stays: its handler sets the next one. */
 export class Alarm {
 	readonly #store: SessionStore;
 	readonly #wakeAt: () => number | undefined;
@@ -207,7 +207,7 @@ export class Alarm {
 		return this.#store.alarm.set(Date.now() + watchMs);
 	}
 
-	/** Sets the alarm unless an earlier one is set. Returns false if that failed; it tries again later. Never rejects. */
+	/** Sets the alarm unless an earlier one is set. If this fails, returns false and retries later. Never rejects. */
 	async set(): Promise<boolean> {
 		if (this.#again !== undefined) clearTimeout(this.#again);
 		this.#again = undefined;
@@ -235,7 +235,7 @@ export class Alarm {
 		return this.set();
 	}
 
-	/** Whether an alarm is set for this time or earlier. An alarm that is long overdue may be lost. */
+	/** Whether an alarm is set for this time or earlier. A long overdue alarm counts as lost. */
 	#isSetBefore(at: number, now: number): boolean {
 		const { at: current } = this.#store.alarm;
 		return current !== undefined && current <= at && current > now - watchMs;

@@ -21,13 +21,13 @@ import type { Connections } from './load-tools.ts';
 import { createAgentOptions, type RunnerOptions } from './prepare.ts';
 
 const mostAtOnce = 32;
-/** The most lines that wait for a slow reader. Further notes are left out. */
+/** The maximum number of lines that wait for a slow reader. Further notes are left out. */
 const mostLines = 1_000;
 /** How often a silent stream gets an empty line, in milliseconds. The line shows whether the reader is still there. */
 const beatMs = 1_000;
-/** The most characters of the conversation that a tool may read. */
+/** How many characters of the conversation a tool can read. */
 const historyCharacters = 1_000_000;
-/** The most milliseconds that the tools of the session may take to load when arguments are checked. */
+/** How long the session's tools may take to load when arguments are checked, in milliseconds. */
 const loadMs = 15_000;
 
 /** Throws `forbidden` if the caller may not decide about a call. */
@@ -38,7 +38,7 @@ interface OutsideOptions extends RunnerOptions {
 	readonly connections: Pick<Connections, 'take' | 'rest'>;
 }
 
-/** The session of a call, which need not exist yet. */
+/** The session of a call. The session need not exist yet. */
 type Whose = Pick<CreateInput, 'agent' | 'owner' | 'user' | 'by'>;
 
 /** Calls of the agent's tools from outside of a run, such as calls by MCP clients (docs/mcp.md). */
@@ -56,7 +56,7 @@ export class OutsideCalls {
 		return this.#running.size > 0;
 	}
 
-	/** Lists the tools that may be called in a session, which need not exist yet. */
+	/** Lists the tools that may be called in a session. The session need not exist yet. */
 	async list(whose: Whose): Promise<readonly ListedTool[]> {
 		const { signal } = new AbortController();
 		const calls = await prepareSingleCalls(this.#createOptions(whose), [], signal);

@@ -63,7 +63,7 @@ export interface CallbackLinks {
 	): Promise<Readonly<Record<string, DecisionLinks>> | undefined>;
 }
 
-/** The session of a run, or of a call from outside of runs. The latter need not be stored yet. */
+/** The session of a run, or of a call from outside of runs. For a call, the session need not be stored yet. */
 type OptionsSession = Pick<
 	SessionRecord,
 	'agent' | 'model' | 'owner' | 'user' | 'createdBy' | 'metadata' | 'clientTools'
@@ -236,7 +236,7 @@ export function prepareRun(
 					store.callbacks.add({ run: record.n, runId: record.id, url: onWaiting.callback });
 			}
 			embeddings.end();
-			// A request is still open only if its message was not stored.
+			// A request is still open only if its reply was not stored.
 			closeAccount(store, store.runs.get(record.n)?.draft);
 			endFamily(store, session, event);
 		},
@@ -270,7 +270,7 @@ function takeShorter(a: number | undefined, b: number | undefined): number | und
 	return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
-/** The most characters of a conversation that a run reads: more than any model takes, less than the object's memory. */
+/** How many characters of a conversation a run can read: more than any model takes, less than the object's memory. */
 const mostCharacters = 32_000_000;
 
 /** Reads the messages that can be sent to a model: from the newest summary on, and only as many as can fit. */

@@ -195,7 +195,7 @@ class RunEnding {
 					log.leave();
 					throw createEndNotStored(record.id, cause);
 				}
-				// The content of the end may be the reason, so the next try stores a short end.
+				// The storage possibly refuses the content of the end, so the next try stores a short end.
 				isShort = true;
 				event = toStorageFailure(cause);
 			}
