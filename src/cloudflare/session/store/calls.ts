@@ -225,7 +225,7 @@ interface Rows {
 	readonly calls: CallRows;
 }
 
-/** Finds the calls and the question of the newest run that nobody has answered. */
+/** Finds the unanswered calls and the unanswered question of the newest run. */
 export function findPending(store: Rows): Pending {
 	const { records } = store.messages.page({ from: store.messages.lastTurn() });
 	const turn = records.map(({ message }) => message);
@@ -301,7 +301,7 @@ function hashArguments({ name, input }: ToolCall): string {
 /** How long a call from outside waits for a person, in milliseconds. */
 const longestMs = 600_000;
 
-/** The most waiting calls. A further call replaces the oldest. */
+/** The maximum number of waiting calls. A further call replaces the oldest. */
 const mostWaiting = 100;
 
 export interface WaitingCallRecord {

@@ -124,7 +124,7 @@ export class ChangeRows {
 		};
 	}
 
-	/** @param left contents that were already read, at the old paths of moved files. A key is a change and a path. */
+	/** @param left the contents at the old paths of moved files, as far as they were read, keyed by change and path */
 	#toRecord(
 		row: Row,
 		left: ReadonlyMap<string, number | null>,

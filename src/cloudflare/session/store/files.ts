@@ -28,9 +28,9 @@ type ContentRow = {
 	modified: number | null;
 };
 
-/** The most bytes of a piece. A row may hold 2 MB. */
+/** The maximum size of a piece in bytes. A row can hold 2 MB. */
 const pieceBytes = 1_048_576;
-/** The most line positions in a row. A position has four bytes. */
+/** The maximum number of line positions in a row. A position has four bytes. */
 const placesInRow = 65_536;
 
 /** The contents of files and of earlier versions. A content never changes. */

@@ -319,7 +319,7 @@ export class QueueRows {
 		return this.#about().at ?? undefined;
 	}
 
-	/** Takes a message out of the queue. A queue id can be reused, so the request's row stores the run, not the id. */
+	/** Takes a message out of the queue. Queue ids can be reused, so the request's row stores the run instead. */
 	take({ id, key }: Pick<QueuedMessage, 'id' | 'key'>, run: number | undefined): void {
 		this.#remove(id);
 		if (key !== undefined) this.#deliveries.endWaiting(key, run);

@@ -84,7 +84,7 @@ function toRecord({ seq, run, stored, replaced, body, created_at: createdAt }: R
 	return freezeData({ seq, run, stored, createdAt, ...parsed, ...about });
 }
 
-/** The distance between the places of two turns. A turn can have one call less than this. */
+/** The distance between the places of two turns. A turn can have at most one call less than this. */
 export const messageStride = 65_536;
 
 /** Returns the place of the turn that a place belongs to. */
@@ -120,7 +120,7 @@ export class KeptRecords<R extends { readonly seq: number }> {
 
 	/**
 	 * @param readVersion returns another number after each change of the table
-	 * @param most the most characters
+	 * @param most the maximum number of characters
 	 */
 	constructor(readVersion: () => number, most: number) {
 		this.#readVersion = readVersion;
@@ -188,7 +188,7 @@ export interface MessagePage {
 	readonly next?: number;
 }
 
-/** The most characters of the newest messages in the cache. They are about half a million tokens of English. */
+/** The maximum number of cached characters of the newest messages: about half a million tokens of English. */
 const mostKept = 2_000_000;
 
 /** The conversation. A message has one row, whatever its number of deltas. */

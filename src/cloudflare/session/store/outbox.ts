@@ -238,7 +238,7 @@ export const visitedForMs = 60_000;
 /** The shortest time between two reports of activity to the owner's list, in milliseconds. */
 const listedForMs = 300_000;
 
-/** A session reports its size when it differs by this many bytes from the size in the owner's list. */
+/** A session reports its size when that differs by this many bytes from the size in the owner's list. */
 const unlistedBytes = 1_048_576;
 
 /** How long after a run's end its leases can still be reported, in milliseconds. The ledger remembers them longer. */
@@ -361,7 +361,7 @@ export class PendingReports {
 export function withDetail(cost: MessageCost | undefined, usage: ChatUsage | undefined): MessageCost | undefined {
 	if (cost === undefined) return undefined;
 	const { inputTokens, cachedInputTokens, units, costUsd, unpriced } = usage ?? {};
-	// If the whole request has no known price, only its tokens can have a price.
+	// Without a total price from the provider, only tokens have a price, so a request with other units is unpriced.
 	const hasOtherParts = unpriced !== undefined || units !== undefined;
 	const isUnpriced = costUsd === undefined && (cost.usd === 0 || hasOtherParts);
 	return {

@@ -6,7 +6,7 @@ import type { RunTerms } from '../../wire/run.ts';
 import type { RunStatus } from './session-row.ts';
 import type { Cached, CachingSql } from './tables.ts';
 
-/** The last event of a run without the content of the run's last message. */
+/** A run's last event, but without the content of the run's last message. */
 export type StoredEvent = TerminalEvent & {
 	readonly isOutputText?: true;
 };
@@ -22,7 +22,7 @@ export interface RunEnd {
 	readonly event: StoredEvent;
 }
 
-/** The most characters of each part of a stored end. All parts together, escaped as JSON, fit a row of 2 MB. */
+/** The maximum length of each part of a stored end. All parts together, escaped as JSON, fit a row of 2 MB. */
 export const longestPart = 100_000;
 
 export function shortenRunEnd({ before, event, ...rest }: RunEnd): RunEnd {

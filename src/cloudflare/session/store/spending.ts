@@ -71,7 +71,7 @@ export interface Lease {
 	readonly granted: Amount;
 	/** The spending of the session before the lease. */
 	readonly before: Amount;
-	/** In milliseconds since 1970. The latest time is the end of the day. */
+	/** In milliseconds since 1970, and not after the end of the UTC day. */
 	readonly endsAt: number;
 	readonly isKept: boolean;
 	readonly userLimits?: ReadonlyMap<UserScope, Limit>;

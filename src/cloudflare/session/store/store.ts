@@ -97,7 +97,7 @@ export class SessionStore {
 		return this.#findRow()?.isImporting === true;
 	}
 
-	/** Whether there are tables: those of a session, or the outbox of a removed session. */
+	/** Whether tables exist: a session's tables, or the outbox of a removed session. */
 	get hasTables(): boolean {
 		return this.#storage.version() > 0;
 	}

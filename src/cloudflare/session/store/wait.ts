@@ -3,10 +3,10 @@ import { findPending } from './calls.ts';
 import { isWaiting } from './session-row.ts';
 import type { SessionStore } from './store.ts';
 
-/** The most calls of a session in its owner's list. When they are answered, the list gets the next calls. */
+/** The maximum number of a session's calls in its owner's list. Answered calls make room for the next calls. */
 const mostCalls = 100;
 
-/** The most characters of arguments, a question or options in the list, as JSON. The session has them whole. */
+/** The maximum length of arguments, a question or options in the list, as JSON. The session has them whole. */
 const longestValue = 4_000;
 
 /** Describes what a session waits for, for the owner's list. Returns nothing if the session waits for nobody. */

@@ -11,7 +11,7 @@ import type { OutboxRows } from './outbox.ts';
 import type { CachingSql } from './tables.ts';
 
 const mostChanges = 1_000;
-/** The most characters of a note as JSON. */
+/** The maximum length of a note as JSON. */
 const longestNote = 16_000_000;
 
 export interface ChangeOptions {
