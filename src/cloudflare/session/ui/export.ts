@@ -133,7 +133,7 @@ function toStoredEnd({ event: { isOutputText, ...event }, draft, ...end }: RunEn
 	return { ...end, draft: draft.flatMap(toDeltas), event, ...(isOutputText && { isOutputText }) };
 }
 
-/** Returns the event in a list if a draft can have it, or else an empty list. */
+/** Returns a list with the event, or an empty list if a draft cannot have the event. */
 function toDeltas(event: RunEvent) {
 	switch (event.type) {
 		case 'text':

@@ -27,8 +27,8 @@ export function findHead(store: SessionStore, n: number, isContinued: boolean): 
 }
 
 /**
- * Lists the newest part of the conversation for a page, without the answer that is being written, because a page
- * follows that run. Queued messages come last. But an answer with open calls comes after them, because a page
+ * Lists the newest part of the conversation for a page, without the answer that is being written: a page gets that
+ * answer as a stream. Queued messages come last. But an answer with open calls comes after them, because a page
  * answers the calls of its last message.
  */
 export function uiMessages(store: SessionStore): UiMessage[] {
