@@ -26,7 +26,7 @@ export const resultEntry = v.strictObject({
 	isError: v.optional(v.boolean()),
 });
 
-/** The most characters of edited arguments, as JSON. */
+/** The maximum number of characters of edited arguments, as JSON. */
 const longestEdit = 100_000;
 
 export const ranWith = v.optional(

@@ -81,8 +81,8 @@ export const sideEvent = v.variant('type', [...sideEvents]);
 export const terminalEvent = v.variant('type', [...terminalEvents]);
 
 /**
- * An event of a run's stream. The stream ends with exactly one of the last five types. It ends with `closed` if the
- * reader lost access to it. The run then continues.
+ * An event of a run's stream. The stream ends with exactly one of the last five types: with `closed` if the reader lost
+ * access to the stream. In this case the run continues.
  */
 export const runEvent = v.variant('type', [
 	v.object({ type: v.literal('run.started'), runId: v.string(), attempt: v.number() }),

@@ -17,13 +17,13 @@ import { expirySchema, maxName, shortText } from './limits.ts';
 import { modelField } from './message.ts';
 import { metadata } from './session.ts';
 
-/** The most bytes of an export as a single JSON document. */
+/** The maximum size in bytes of an export as a single JSON document. */
 export const maxDocument = 33_554_432;
 
-/** The most bytes of an export as lines. */
+/** The maximum size in bytes of an export as lines. */
 export const maxLines = 1_073_741_824;
 
-/** The most characters of a line. */
+/** The maximum number of characters of a line. */
 export const maxLine = 33_554_432;
 
 const position = v.pipe(v.number(), v.safeInteger(), v.minValue(0));

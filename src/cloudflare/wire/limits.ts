@@ -1,25 +1,25 @@
 import * as v from 'valibot';
 import { RunletError } from '../../core/base/errors.ts';
 
-/** The most characters of an id from outside, such as a model's call id. */
+/** The maximum number of characters of an id from outside, such as a model's call id. */
 export const maxId = 1_000;
 
 export const maxName = 255;
 
-/** The most characters of a text: the same number as the most bytes of a body. */
+/** The maximum number of characters of a text: the same number as `maxBody`. */
 export const maxContent = 4_000_000;
 
 export const longText = v.pipe(v.string(), v.maxLength(maxContent));
 
 export const shortText = (most: number) => v.pipe(v.string(), v.maxLength(most, `at most ${most} characters`));
 
-/** The most bytes of a request body. */
+/** The maximum number of bytes of a request body. */
 export const maxBody = 4_000_000;
 
-/** The most bytes that an agent may allow for a webhook body. */
+/** The highest limit that an agent may set for a webhook body, in bytes. */
 export const maxWebhookBody = 25_000_000;
 
-/** The most bytes of a file in a session with a bucket. */
+/** The maximum number of bytes of a file in a session with a bucket. */
 export const maxFile = 104_857_600;
 
 export function bodyTooLarge(limit: number): RunletError {

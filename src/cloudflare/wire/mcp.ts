@@ -8,7 +8,7 @@ export const serverName = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 export const longestServerName = 32;
 
-/** The most tools of a list. */
+/** The maximum number of tools in a list. */
 const mostNamed = 500;
 
 const toolNames = v.pipe(v.array(shortText(200)), v.maxLength(mostNamed, `at most ${mostNamed}`));

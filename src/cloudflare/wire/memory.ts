@@ -2,11 +2,11 @@ import * as v from 'valibot';
 import { described, time } from './field.ts';
 import { count, nextCursor, ownerName } from './page.ts';
 
-/** The most characters of a memory. */
+/** The maximum number of characters of a memory. */
 export const longestMemory = 8_000;
-/** The most memories of a person. */
+/** The maximum number of memories of a person. */
 export const mostMemories = 1_000;
-/** The most characters of all memories of a person. */
+/** The maximum number of characters of all memories of a person. */
 export const mostCharacters = 1_000_000;
 
 export const shownMemory = v.object({
@@ -40,7 +40,7 @@ const user = v.optional(
 
 export const memoryHolder = v.object({ user });
 
-/** A key with the scope admin may name another owner. */
+/** A key with the scope `admin` may name another owner. */
 export const memoryReader = v.object({ user, owner: v.optional(ownerName) });
 
 export const memoryQuery = v.pipe(

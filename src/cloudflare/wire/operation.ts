@@ -3,7 +3,7 @@ import type { Right } from '../auth/rights.ts';
 import type { FailureStatus } from './error.ts';
 import { sourceNames } from './protocols/webhooks/source.ts';
 
-/** Who may call: anybody, a sender with a signature, holders of a right, or keys with the scope admin or keys. */
+/** Who may call: anybody, a sender with a signature, holders of a right, or keys with the scope `admin` or `keys`. */
 export type Access = 'anybody' | 'sender' | Right | 'admin' | 'keys';
 
 /**
@@ -15,7 +15,7 @@ export interface Operation {
 	/** The path in the router's form, such as `/v1/sessions/:id`. */
 	readonly path: string;
 	readonly access: Access;
-	/** Whether a key with the scope admin may call the operation for every owner. */
+	/** Whether a key with the scope `admin` may call the operation for every owner. */
 	readonly adminToo?: true;
 	readonly tag: string;
 	readonly summary: string;

@@ -16,7 +16,7 @@ interface Shown {
 
 const setupCodes: ReadonlySet<string> = new Set(['not_configured', 'unknown_model', 'invalid_agent']);
 
-/** Failures of a model with a remedy that the reader can apply. */
+/** Model failures that the reader can remedy, with the code and the message for the reader. */
 const remedies: Readonly<Record<string, readonly [code: string, message: string]>> = {
 	context_overflow: ['context_overflow', 'The conversation is too long for the model. Send less, or begin a new one.'],
 	content_filtered: ['content_filtered', 'The model refuses this content. Change the message.'],
@@ -29,8 +29,8 @@ const remedies: Readonly<Record<string, readonly [code: string, message: string]
 };
 
 /**
- * Returns an error in the form that its reader may see. Only operators read errors of the setup and the texts of
- * a provider. Other readers get a neutral text and the id of the log entry.
+ * Returns an error in the form that its reader may see. Only operators see setup errors and a provider's own texts.
+ * Other readers get a neutral text and the id of the log entry.
  */
 export function showError<E extends Shown>(error: E, { isOperator, id }: Reader): E | Shown {
 	if (isOperator || !isOfOperator(error)) return error;

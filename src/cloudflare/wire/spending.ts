@@ -44,7 +44,7 @@ const counts = {
 	units: described(v.record(v.string(), v.number()), 'Other billed units, by name: `{ "web_searches": 2 }`.'),
 };
 
-/** The spending by agent, model and user. */
+/** A part of a day's spending: of one agent, one model and one user. */
 export const spentParts = v.object({
 	day: spentDay.entries.day,
 	...names,
@@ -56,7 +56,7 @@ export const spentParts = v.object({
 	...counts,
 });
 
-/** A group of the spending, or the number of units of a kind in a group. */
+/** A group of the spending, or the number of billed units of one kind in a group. */
 export const spentGroup = v.union([
 	v.object({ owner: v.string(), ...spentParts.entries }),
 	v.object({

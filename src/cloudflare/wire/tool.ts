@@ -6,7 +6,7 @@ const toolMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** The default time limit of a tool, in milliseconds. */
 export const longestMs = 120_000;
-/** The most bytes of an answer. */
+/** The maximum number of bytes of an answer. */
 const largestResponse = 1_000_000;
 
 export const whole = (most: number) => {

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { taskList } from '../../core/tool/tasks.ts';
 import { described } from './field.ts';
 
-/** The most characters of a chat id or a message id. */
+/** The maximum number of characters of a chat id or a message id. */
 const maxId = 256;
 
 /** The limit is far above the few hundred parts of an answer with many turns. */

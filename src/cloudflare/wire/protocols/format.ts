@@ -9,7 +9,7 @@ import type { Protocol } from './protocol.ts';
 import { uiFailure, uiProtocol } from './ui/protocol.ts';
 import type { UiMessageHead } from './ui/writer.ts';
 
-/** The protocol of an answer. Each request sends it to the session's object. The default is Runlet's own protocol. */
+/** The protocol of an answer. Each request sends this to the session's object. The default is Runlet's own protocol. */
 export type Format =
 	| CompletionFormat
 	/** For the parent of a session: lines of JSON, each with an event and its id. */

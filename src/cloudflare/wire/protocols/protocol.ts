@@ -10,7 +10,7 @@ export interface RunWriter {
 }
 
 export interface Protocol {
-	/** Headers of a streamed answer, besides those of every event stream. */
+	/** Headers of a streamed answer, in addition to the headers of every event stream. */
 	readonly headers?: Readonly<Record<string, string>>;
 	/** Whether every reader gets the same text for an event. */
 	readonly isSame?: boolean;

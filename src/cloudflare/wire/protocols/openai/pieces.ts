@@ -141,7 +141,7 @@ export function listPieces({
 	};
 }
 
-/** Returns the events without restarted turns. Call it only if nothing of the answer was shown yet. */
+/** Returns the events without restarted turns. Call it only before any part of the answer was shown. */
 export function withoutRestarted(events: readonly RunEvent[]): readonly RunEvent[] {
 	const kept: RunEvent[] = [];
 	let turnAt = 0;
@@ -214,7 +214,7 @@ function createAnnotations() {
 	};
 }
 
-/** Cuts a text before the first of these words, even if a word is split over several pieces. */
+/** Cuts off a text before the first stop word, even if that word is split over several pieces. */
 function createStopper(words: readonly string[]) {
 	/** Text that is held back because it may be the start of a word. */
 	let held = '';

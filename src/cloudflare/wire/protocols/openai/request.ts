@@ -12,7 +12,7 @@ export interface AnswerForm {
 	readonly stop: readonly string[];
 }
 
-/** Reads the form of a request's answer. Throws `invalid_request`, which names the field. */
+/** Reads the form of the answer that a request asks for. Throws `invalid_request`, which names the field. */
 export function readAnswerForm({
 	response_format: format,
 	stop: sequences,

@@ -7,7 +7,7 @@ import { longText, maxContent, maxId, maxName, shortText } from '../../limits.ts
 
 const mostMessages = 10_000;
 
-/** The most tools of a request. OpenAI has the same limit. */
+/** The maximum number of tools of a request. OpenAI has the same limit. */
 const mostTools = 128;
 
 const mostCalls = 1_000;

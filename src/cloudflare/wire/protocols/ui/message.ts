@@ -12,7 +12,7 @@ export interface UiMessage {
 	readonly parts: readonly UiPart[];
 }
 
-/** Returns the message that a client makes of the chunks, without restarted turns. Undefined if the message is empty. */
+/** Returns the message that a client makes from the chunks, without restarted turns. Undefined if it is empty. */
 export function toUiMessage(chunks: readonly UiChunk[]): UiMessage | undefined {
 	let id = '';
 	let metadata: object | undefined;

@@ -15,7 +15,7 @@ interface UiProviderCall {
 
 /** Writes the provider's part of a UI message as chunks: the tools that it ran, and the sources of the text. */
 export class UiProviderCalls {
-	/** The calls that a later event may name, by the provider's ids. */
+	/** The calls that a later event can name, keyed by the provider's ids. */
 	readonly #calls = new Map<string, UiProviderCall>();
 	/** How often each id was used. Some providers reuse ids in each turn, but a message needs unique ids. */
 	readonly #uses = new Map<string, number>();

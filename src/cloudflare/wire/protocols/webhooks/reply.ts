@@ -6,10 +6,10 @@ export type ReplyTarget =
 	| { readonly kind: 'slack'; readonly url: string; readonly isPublic: boolean }
 	| { readonly kind: 'github'; readonly repository: string; readonly issue: number };
 
-/** The end of each comment of Runlet, by which a mapping recognises these comments. */
+/** The end of each comment that Runlet posts. By this text a mapping recognises Runlet's comments. */
 export const commentMark = '<!-- runlet -->';
 
-/** The most characters that Slack and GitHub accept. */
+/** The maximum number of characters of a text for Slack and for GitHub. */
 const longest = { slack: 39_000, github: 65_000 } as const;
 
 export function formatReplyTarget(target: ReplyTarget): string {

@@ -3,7 +3,7 @@ import { RunletError } from '../../../../core/base/errors.ts';
 import { isRecord, parseJson } from '../../../../core/base/json.ts';
 import { type RawDelivery, type Signed, type Source, signatureHeaders, type WebhookEvent } from './source.ts';
 
-/** The most seconds by which the sender's clock may differ from the clock here, if the sender signs a time. */
+/** How many seconds the sender's clock may differ from the clock here, if the sender signs a time. */
 const toleranceSeconds = 300;
 
 /** A delivery that its source has signed. */
@@ -111,7 +111,7 @@ async function hashBody(body: Uint8Array<ArrayBuffer>): Promise<string> {
 const algorithm = { name: 'HMAC', hash: 'SHA-256' };
 
 /**
- * The most signatures of a delivery that are checked. A sender that changes its secret sends two signatures. The
+ * The maximum number of checked signatures of a delivery. A sender that changes its secret sends two signatures. The
  * check of each signature hashes the whole body.
  */
 const mostSignatures = 8;
