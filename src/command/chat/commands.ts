@@ -29,7 +29,7 @@ interface Conversation {
 	readonly next: NextMessage;
 }
 
-/** The most files and changes that are printed. */
+/** The maximum number of printed files and changes. */
 const mostFiles = 500;
 const mostChanges = 20;
 
@@ -90,7 +90,7 @@ async function printAllTasks(client: SessionClient, id: string): Promise<void> {
 	if (lists.length === 0) print('dim', 'There are no lists of tasks.');
 }
 
-/** The most sessions that are printed. */
+/** The maximum number of printed sessions. */
 const mostSessions = 20;
 
 async function printSessions(client: SessionClient): Promise<void> {

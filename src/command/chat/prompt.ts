@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 
-/** The most lines that are kept. */
+/** The maximum number of lines that are kept. */
 const mostLines = 500;
 
 /** Returns the path of the history file, which is in the system's folder for program state. */

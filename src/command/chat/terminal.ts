@@ -153,7 +153,7 @@ function printChild({ agent, event }: ChildEvent) {
 	for (const { name, input } of event.toolCalls) print('dim', `  ${agent}: → ${name} ${toOneLine(input)}`);
 }
 
-/** The most lines of a diff that are printed. */
+/** The maximum number of printed lines of a diff. */
 const mostLines = 200;
 
 export function printDiff(diff: string) {
@@ -165,7 +165,7 @@ export function printDiff(diff: string) {
 	if (lines.length > mostLines) print('dim', `  … ${lines.length - mostLines} more lines`);
 }
 
-/** The most tasks of a list that are printed. */
+/** The maximum number of printed tasks of a list. */
 const mostTasks = 12;
 
 const marks = { done: '[x]', failed: '[!]', open: '[ ]' };
@@ -186,7 +186,7 @@ export function printTasks(list: TaskList) {
 	if (after > 0) print('dim', `  … ${after} more`);
 }
 
-/** The most footnotes that are printed. */
+/** The maximum number of printed footnotes. */
 const mostNotes = 50;
 
 function createProvided() {

@@ -14,7 +14,7 @@ import type { Message } from './inside.ts';
 import { createOutput } from './output.ts';
 import { SourceLines } from './stack.ts';
 
-/** The most milliseconds that a request waits for a starting server. */
+/** How long a request waits for a starting server, in milliseconds. */
 const startMs = 60_000;
 /** Milliseconds until a stopping Wrangler is killed. */
 const stopMs = 5_000;
@@ -123,7 +123,7 @@ export class DevServer {
 		throw new RunletError('overloaded', 'The server is still starting. Try again in a second.', { retryAfter: 1 });
 	}
 
-	/** Called when a file was saved. Starts the server if none runs, or after its end if an error is ending it. */
+	/** Called when a file was saved. Starts a stopped server. One that is ending with an error is started later. */
 	retry(savedAt = Date.now()): void {
 		this.#savedAt = savedAt;
 		if (this.#wrangler === undefined) this.start();

@@ -116,7 +116,7 @@ function readOutput(message: string): string {
 	return line === undefined ? message : String(JSON.parse(line).message);
 }
 
-// Wrangler exports its classes only when it is loaded. Its events are emitted later.
+// This runs after Wrangler is loaded and has exported its classes, but before its first event.
 setImmediate(() => {
 	const prototype: DevEnv | undefined = process.mainModule?.exports?.unstable_DevEnv?.prototype;
 	if (prototype === undefined)

@@ -24,7 +24,7 @@ export const usage = `${toCommand('dev', '[OPTIONS]')}: serves everything on thi
   --help              this text
 All other options go to wrangler dev: npx wrangler dev --help has them.`;
 
-/** The options of `wrangler dev`. A test compares them with its `--help`. Any other option is a typing mistake. */
+/** The options of `wrangler dev`. A test compares them with `wrangler dev --help`. Others are typing mistakes. */
 export const wranglerNames = [
 	...['alias', 'assets', 'bundle', 'compatibility-date', 'compatibility-flag', 'compatibility-flags', 'config', 'cwd'],
 	...['define', 'enable-containers', 'env', 'env-file', 'help', 'host', 'https-cert-path', 'https-key-path'],

@@ -38,7 +38,7 @@ export interface ProxyOptions {
 	readonly onAnswer?: (line: AnswerLine) => void;
 	/** A certificate and its key, for an https address. */
 	readonly tls?: ServerOptions;
-	/** The most bytes of a body of unknown length, which is kept in memory. The default is the Worker's own limit. */
+	/** The maximum size of a body of unknown length, which is kept in memory. The default is the Worker's own limit. */
 	readonly maxBytes?: number;
 }
 
@@ -178,7 +178,7 @@ async function readWhole(req: IncomingMessage, maxBytes: number): Promise<Buffer
 	return Buffer.concat(chunks);
 }
 
-/** The most milliseconds for which the rest of a refused body is read. */
+/** How long the rest of a refused body is read, in milliseconds. */
 const lateMs = 1_000;
 
 async function send(

@@ -19,7 +19,7 @@ const settleMs = 150;
 /** Milliseconds to wait before a check of the types, because people often save several files in a row. */
 const typesSettleMs = 1_000;
 
-/** Watches the files that Wrangler does not watch, and the Worker's files for the time when Wrangler is down. */
+/** Watches the files that Wrangler does not watch, and also the Worker's files, for when Wrangler is down. */
 export function watchFiles({ config, onSource, onTypeScript, onVariables, onSkills }: WatchOptions): void {
 	const source = settle((_, savedAt) => onSource(savedAt));
 	const variables = settle(onVariables);
