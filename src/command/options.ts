@@ -3,7 +3,7 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { findNearest } from '../core/base/text.ts';
 
-/** Like `parseArgs`, but errors name the wrong and the most similar option. The command in `help` lists all options. */
+/** Like `parseArgs`, but errors name the wrong option, the nearest one, and `help`: the command that lists them all. */
 export function parseOptions<T extends ParseArgsConfig>(help: string, config: T): ReturnType<typeof parseArgs<T>> {
 	const { tokens = [] } = parseArgs({ ...config, strict: false, tokens: true });
 	const options = config.options ?? {};
@@ -46,7 +46,7 @@ export function assertNotTakenByNpm(names: readonly string[]): void {
 	);
 }
 
-/** Checks the form of a base path, which should be the `basePath` of `createRunlet`. */
+/** Checks the form of the option `--base-path`, whose value should equal the `basePath` of `createRunlet`. */
 export function toBasePath(path = ''): string {
 	if (path === '' || /^(\/[\w.~-]+)+$/.test(path)) return path;
 	throw new UsageError(`--base-path ${path}: must begin with / and not end with it, such as /ai.`);

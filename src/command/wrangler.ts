@@ -22,7 +22,7 @@ export async function loadWrangler(): Promise<typeof import('wrangler')> {
 
 const manifest = v.object({ version: v.string() });
 
-/** Loads the Miniflare of the project's Wrangler. Throws unless it is version 4, because other versions differ. */
+/** Loads the Miniflare of the project's Wrangler. Throws unless Miniflare is version 4: other versions differ. */
 export async function loadMiniflare(): Promise<typeof import('miniflare')> {
 	const path = resolveInProject('miniflare', findWrangler());
 	const { version } = v.parse(manifest, JSON.parse(readFileSync(join(dirname(path), '../../package.json'), 'utf8')));
@@ -68,10 +68,10 @@ export class WranglerError extends Error {
 }
 
 export interface WranglerOptions {
-	/** The standard input. Wrangler never asks questions. */
+	/** The text for the standard input, which is no terminal. So Wrangler asks no questions. */
 	readonly input?: string;
 	readonly env?: NodeJS.ProcessEnv;
-	/** Whether the output is printed too. */
+	/** Whether to print the output, besides returning it. */
 	readonly show?: boolean;
 }
 
@@ -95,7 +95,7 @@ export async function wrangler(
 		all += text;
 		if (show) process.stderr.write(text);
 	});
-	// Ignored, because a process that ends before it has read all input reports its own error.
+	// The error is ignored, because a process that ends before it has read all input reports its own error.
 	child.stdin.on('error', () => {});
 	child.stdin.end(input);
 	const [code] = await once(child, 'close');

@@ -23,7 +23,7 @@ export interface Remote {
 	readonly url?: string;
 }
 
-/** The keys, and the deployed Workers by the name of Wrangler's environment ('' for none). */
+/** The keys, and each deployed Worker by the name of its Wrangler environment ('' for none). */
 export interface Keys {
 	readonly keys: readonly KeyRecord[];
 	readonly remotes: Readonly<Record<string, Remote>>;
@@ -96,17 +96,17 @@ export async function rotateKey(before: KeyRecord, days: number): Promise<NewKey
 	return { ...made, ends: { ...before, expiresAt: at } };
 }
 
-/** The error for a wrong value of each field. */
+/** For each field, the error for a wrong value. */
 const refusals: Readonly<Record<string, string>> = {
 	user: '--user: expected 1 to 200 characters without control characters.',
 	owner: '--owner: expected a–z, 0–9 and hyphens, 64 at most.',
 	name: 'NAME: expected 64 characters at most.',
 };
 
-/** The most bytes of a secret: Cloudflare allows 5 KB (https://developers.cloudflare.com/workers/platform/limits/). */
+/** The byte limit of a secret: Cloudflare allows 5 KB (https://developers.cloudflare.com/workers/platform/limits/). */
 const secretBytes = 5_000;
 
-/** Returns the list for the Worker (`API_KEYS`), with only the fields that it needs. Throws if the list is too long. */
+/** Returns the list for the Worker (`API_KEYS`), with only the needed fields. Throws if the list is too long. */
 export function toSecret(keys: readonly KeyRecord[]): string {
 	const secret = formatKeys(keys);
 	const bytes = Buffer.byteLength(secret);

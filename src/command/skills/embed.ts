@@ -42,7 +42,7 @@ export async function embedSkills(
 	};
 }
 
-/** Reads the published vectors, by the hash of their text. Returns no vectors if another model computed them. */
+/** Maps the hash of each published text to its vector. The map is empty if another model computed the vectors. */
 async function readKnownVectors(kv: SkillsKv, prefix: string, model: string): Promise<Map<string, Int8Array>> {
 	const stored = await readStoredVectors(kv, prefix, parseSkillSet(await kv.get(indexKey(prefix))));
 	if (stored?.model !== model) return new Map();

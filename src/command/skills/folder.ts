@@ -5,8 +5,8 @@ import type { SkillFolder } from '../../core/skill/kv/publish.ts';
 
 /**
  * Reads every folder with a SKILL.md, at any depth, with its text files. The result is sorted by path. A top folder
- * without a SKILL.md below it is included without files. Hidden files and folders, links and files that are not UTF-8
- * text are left out.
+ * that has no SKILL.md at any depth is included without files. Hidden files and folders, links and files that are not
+ * UTF-8 text are left out.
  */
 export async function readSkillFolders(directory: string): Promise<SkillFolder[]> {
 	const paths: string[] = [];
