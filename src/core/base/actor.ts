@@ -14,8 +14,8 @@ export interface Actor {
 	/** The source of the actor. */
 	readonly via: (typeof ways)[number];
 	/**
-	 * The id in the source: the id of the key or the token, the user of the account, the agent and the source of
-	 * the webhook, the name of the schedule, or the id of the child's session.
+	 * The id in the source: the id of a key or a token, the user of an account, `AGENT/SOURCE` for a webhook, the name of
+	 * a schedule, or the id of a child's session.
 	 */
 	readonly id: string;
 	/** The maker of the token or the link. */

@@ -43,7 +43,7 @@ export function assertKnownFields(
 	throw new RunletError(code, message, { field: shown });
 }
 
-/** The most names that a message lists. */
+/** The maximum number of names that a message lists. */
 const mostListed = 20;
 
 /** Finds the known field that is most similar to an unknown field. Skips the fields that the record has. */

@@ -19,14 +19,14 @@ interface Places {
 }
 
 interface FindOptions {
-	/** The most indices in `first`. The default is all. */
+	/** The maximum length of `first`. By default it has all matches. */
 	readonly most?: number;
 	readonly overlapping: boolean;
 }
 
 /**
- * Finds a sequence, which is not empty, in another sequence. Takes linear time (Knuth, Morris and Pratt): V8's `includes`
- * took 50 s for a text of 1 MB.
+ * Finds a non-empty sequence in another sequence. Takes linear time (Knuth, Morris and Pratt): V8's `includes` took 50
+ * seconds for a text of 1 MB.
  */
 export function* findPlaces(
 	all: Sequence,

@@ -2,11 +2,11 @@ import { RunletError } from './errors.ts';
 
 /** The limits of a `publicFetch`. */
 export interface PublicFetchOptions extends PublicUrlOptions {
-	/** The most bytes of an answer, counted after unpacking. */
+	/** The maximum number of bytes of an answer, counted after unpacking. */
 	readonly maxBytes: number;
 	/** Milliseconds for everything: every redirect, and the body to its end. */
 	readonly timeoutMs: number;
-	/** The most redirects. With 0 a redirect is an error. */
+	/** The maximum number of redirects. With 0 a redirect is an error. */
 	readonly maxRedirects: number;
 	/** Called with each address before its request. An error here ends the fetch. */
 	readonly onHop?: (url: URL) => void | Promise<void>;

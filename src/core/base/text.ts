@@ -57,7 +57,7 @@ export function formatDollars(usd: number): string {
 	return usd.toLocaleString('en-US', { ...currency, minimumFractionDigits: Number.isInteger(usd) ? 0 : 2 });
 }
 
-/** The most characters of a word that is compared, because no name is longer. */
+/** Words with more characters are not compared, because no name is longer. */
 const longest = 64;
 
 /** Finds the name that is most similar to a mistyped word. Returns `undefined` if no name is similar enough. */
@@ -107,7 +107,7 @@ export class LineSplitter {
 	/** The number of characters of the unfinished line. */
 	length = 0;
 
-	/** Adds the next piece. Returns the lines that it completes, without line breaks and empty lines. */
+	/** Adds the next piece. Returns the lines that are now complete, without line breaks and without empty lines. */
 	push(text: string): readonly string[] {
 		const [first = '', ...others] = text.split('\n');
 		this.#begun.push(first);
@@ -129,7 +129,7 @@ export class LineSplitter {
 	}
 }
 
-/** The most characters of a text that are searched. The rest is cut off. */
+/** Only this many characters of a text are searched. The rest is cut off. */
 const longestSearched = 20_000;
 
 /**

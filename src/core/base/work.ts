@@ -17,7 +17,7 @@ export const uncounted: StepCounter = { spend: () => false };
 /** Steps between two yields. A step takes about 10 ns: a look at a character, a line or a value. */
 const mostAtOnce = 250_000;
 
-/** The most steps of one tool call: a few seconds. */
+/** The maximum number of steps of one tool call: a few seconds. */
 const mostSteps = 200_000_000;
 
 interface WorkOptions {
