@@ -33,7 +33,7 @@ export function createPromptRecord(sent: SentPrompt, usage: ChatUsage, at: numbe
 /** The tolerance for the counts of providers, who count in steps of up to 128 tokens. */
 const unevenTokens = 256;
 
-/** The fewest tokens that a provider caches: most models cache from the first number on, and all from the second. */
+/** The minimum number of tokens of a cached prompt: for most models, and for the models with the highest minimum. */
 const [usualMinimum, highestMinimum] = [1_024, 4_096];
 
 /**

@@ -28,9 +28,9 @@ import type { SentTools } from './tool-catalog.ts';
 
 interface Room {
 	readonly limit: number;
-	/** The most tokens of a request after messages were left out. */
+	/** The target size in tokens for a request that leaves out messages. */
 	readonly target: number;
-	/** The most tokens of a request for a summary and its answer. */
+	/** The maximum number of tokens of a summary's request and its answer together. */
 	readonly forSummary: number;
 }
 
@@ -182,7 +182,7 @@ async function countCharactersPerToken({ options, signal }: PreparedTurn, sent: 
 	return Math.min(4, Math.max(1, (4 * countTokensHeuristic(sent)) / Math.max(1, parts.messages)));
 }
 
-/** Finds the first place from which the request and `more` tokens fit the target. If no place does, uses the limit. */
+/** Finds the first place from which the request and `more` tokens fit the target. If there is none, tries the limit. */
 async function findFirstFitting(
 	turn: PreparedTurn,
 	conversation: Conversation,

@@ -32,7 +32,7 @@ export interface References {
 /** The history of a run, and the functions with which a model turn changes it. */
 export interface Conversation {
 	readonly messages: Message[];
-	/** Only moves forward: a left-out message stays out for the rest of the run. */
+	/** The window only moves forward: a left-out message stays out for the rest of the run. */
 	window: Window;
 	/** Maps each message with a recalled text to the message that is sent instead. */
 	fronts?: ReadonlyMap<Message, UserMessage>;
@@ -102,7 +102,7 @@ function isKept(message: Message): boolean {
 	return message.role === 'system' && message.summary !== true;
 }
 
-/** The most characters of a tool's result for the model: 256 KB of plain text. */
+/** The maximum number of characters of a tool's result for the model: 256 KB of plain text. */
 const longestOutput = 262_144;
 const noteRoom = 128;
 
@@ -125,7 +125,7 @@ const cutResult = memoize((message: ToolMessage): ToolMessage => {
 	return content === message.content && parts === message.parts ? message : { ...message, content, parts };
 });
 
-/** Cuts the texts of parts. All texts together are within the limit of a result. */
+/** Cuts the texts of parts, so that all texts together are within the limit of a result. */
 function cutParts(parts: readonly MessagePart[]): readonly MessagePart[] {
 	const total = parts.reduce((sum, { text = '' }) => sum + text.length, 0);
 	if (total <= longestOutput) return parts;

@@ -9,7 +9,7 @@ import { estimateTokens } from './tokens.ts';
 
 type Vectors = Awaited<ReturnType<EmbedFn>>;
 
-/** The margin of the estimate, and the tokens around each text. */
+/** The factor that raises the estimate, and the tokens that are added for each text. */
 const margin = 1.1;
 const aroundText = 2;
 

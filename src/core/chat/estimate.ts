@@ -48,7 +48,7 @@ export async function checkBudget(
 	return { ...size, limit, warn: isNearlyFull(options, size, limit) };
 }
 
-/** Returns the most tokens of a request, or `undefined` if unknown. */
+/** Returns the maximum number of tokens of a request, or `undefined` if unknown. */
 export async function findContextLimit(
 	options: Pick<ChatOptions, 'model' | 'maxContextTokens' | 'modelContextWindow'>,
 ): Promise<number | undefined> {
@@ -246,7 +246,7 @@ interface KeptTokens {
 	readonly thinking: number;
 }
 
-/** The fields in which adapters keep a whole turn: Anthropic and Chat, Responses, Gemini. */
+/** The fields in which adapters keep a whole turn: first for Anthropic and Chat, then Responses, then Gemini. */
 const wholeTurn: ReadonlySet<string> = new Set(['content', 'output', 'parts']);
 
 /** Encrypted fields. A token has at least about three bytes, which are four characters of base64. */

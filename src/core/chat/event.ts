@@ -39,7 +39,7 @@ export interface Question {
 	readonly options?: Readonly<Record<string, unknown>>;
 }
 
-/** A call that asked a question and whose tool takes the answer (`onAnswer`). Not sent to readers. */
+/** A call that asked a question and whose tool handles the answer (`onAnswer`). Not sent to readers. */
 export interface AnswerTo {
 	readonly callId: string;
 	readonly resume: unknown;
@@ -156,7 +156,7 @@ export interface EventFeed {
 	readonly take: () => Promise<RunEvent[] | undefined>;
 }
 
-/** The most unread events before the run waits for the reader, or before deltas are joined if there is no reader. */
+/** The maximum number of unread events. Beyond it the run waits for the reader, or joins deltas if it has no reader. */
 const highWater = 1_024;
 
 /** The loop adds more events directly after these events. The feed waits for them, so the reader gets one batch. */
@@ -218,8 +218,8 @@ export function createEventFeed(): EventFeed {
 }
 
 /**
- * Formats an event as `text/event-stream` (WHATWG HTML, 9.2). The id is the last line, because some clients
- * store an id as soon as they read its line. They would skip an event whose data was cut off.
+ * Formats an event as `text/event-stream` (WHATWG HTML, 9.2). The id is the last line, because some clients store an id
+ * as soon as they read its line. With the id first, they would skip an event whose data was cut off.
  */
 export function toSse<E extends { readonly type: string }>(event: E, id?: string): string {
 	const idLine = id === undefined ? '' : `id: ${id}\n`;

@@ -155,7 +155,7 @@ export interface RunResult<Output = unknown> {
 		readonly stopReason?: string;
 		readonly manualToolCalls?: readonly WaitingCall[];
 		readonly question?: Question;
-		/** Set if the tool that asked takes the answer. Pass `resume` back with the answer in `options.openCalls`. */
+		/** Set if the tool that asked handles the answer. Pass `resume` back with the answer in `options.openCalls`. */
 		readonly answerTo?: AnswerTo;
 		readonly [key: string]: unknown;
 	};
@@ -166,8 +166,8 @@ export interface RunResult<Output = unknown> {
 }
 
 /**
- * The agent loop. It runs the calls of the last assistant message that have no results, else it asks the model. So a
- * new message, a tool's result from outside and a restart continue by the same path. Throws a `RunletError`.
+ * The agent loop. It runs the last assistant message's calls without results, else it asks the model. So a new message,
+ * a tool's result from outside and a restart continue by the same path. Throws a `RunletError`.
  */
 export async function loop(options: ChatOptions, input: readonly Message[], context: LoopContext): Promise<RunResult> {
 	const { signal, stream, resume } = context;
@@ -266,7 +266,7 @@ function takePrompt(
 	return before && requestUsage && findCacheMiss(before, sent, requestUsage, options);
 }
 
-/** Whether calls are safe to run again after a crash. A call of an unknown tool has no effect. */
+/** Whether calls are safe to run again after a crash. A call of an unknown tool is safe, because it has no effect. */
 function areRepeatable(calls: readonly ToolCall[] = [], tools: readonly Tool[]): boolean {
 	return calls.every(({ name }) => {
 		const tool = findByCall(tools, name);
@@ -328,7 +328,7 @@ async function runOpenCalls(run: RunState, setting: TurnSetting, turn: BegunTurn
 	const { messages, store } = conversation;
 	const lastTurnAt = messages.findLastIndex(({ role }) => role === 'assistant');
 	run.tools ??= await findTools(setting, conversation, Math.max(0, lastTurnAt));
-	// A later call may have the same id as a resumed call.
+	// A later call can have the id of a resumed call, so `openCalls` applies only to the resumed turn.
 	const isResumed = run.last === run.resumedAt;
 	return runCalls({
 		calls: listOpenCalls(messages),

@@ -94,7 +94,7 @@ function decodeUtf8(bytes: string): string {
 	return new TextDecoder().decode(Uint8Array.from(bytes, (character) => character.charCodeAt(0)));
 }
 
-/** The characters of base64 that are searched for the size of an image. A JPEG may begin with a thumbnail. */
+/** The number of base64 characters that are searched for the size of an image. A JPEG may begin with a thumbnail. */
 const headLength = 200_000;
 
 function readImageSize(data: string): ImageSize | undefined {

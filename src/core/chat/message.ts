@@ -28,11 +28,11 @@ export interface AssistantMessage {
 	readonly parts?: readonly MessagePart[];
 	/** The calls of this turn. Each is answered by a later `ToolMessage`. */
 	readonly toolCalls?: readonly ToolCall[];
-	/** The visible thinking of the model, for people. It is never sent back as text. */
+	/** For people: the visible thinking of the model. It is never sent back as text. */
 	readonly reasoning?: string;
-	/** The calls that the provider itself ran, for people. */
+	/** For people: the calls that the provider itself ran. */
 	readonly providerCalls?: readonly ProviderCall[];
-	/** The sources of the text, for people. */
+	/** For people: the sources of the text. */
 	readonly sources?: readonly Source[];
 	/** Data that a provider wants back (signatures, reasoning items), by provider. Other providers do not get it. */
 	readonly providerMetadata?: Readonly<Record<string, unknown>>;

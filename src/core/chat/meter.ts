@@ -8,7 +8,7 @@ export interface MeteredRequest {
 	readonly inputTokens: number;
 	/** The chosen features of the provider: its own tools, the tier, the cache. */
 	readonly choices?: Omit<CallEstimate, 'inputTokens' | 'outputTokens'>;
-	/** The longest reply that the options allow. Missing if there is no limit. */
+	/** The longest reply that the options allow, in tokens. Missing if there is no limit. */
 	readonly maxOutputTokens?: number;
 	/** Whether the reply must be allowed the full length, because a shorter reply was cut off. */
 	readonly isWhole?: boolean;
@@ -31,7 +31,7 @@ export interface HiddenCost {
  * is reported once: with the message (`MessageContext.spent`), or to `lost`.
  */
 export interface Meter {
-	/** Reserves the possible cost. Returns the most tokens of the reply. An error here ends the run without a request. */
+	/** Reserves the possible cost. Returns the token limit of the reply. An error here ends the run without a request. */
 	readonly reserve: (request: MeteredRequest) => number | undefined | Promise<number | undefined>;
 	/** Whether the last reserved request got a shorter reply limit than `isWhole` would allow. */
 	readonly isShort?: boolean;
@@ -55,7 +55,7 @@ export interface EndedCall {
 	readonly outputTokens: number;
 	/** The estimated tokens that the model wrote before the interruption, but that were not received. */
 	readonly unseenTokens?: number;
-	/** The most tokens of hidden thinking, if the model can hide its thinking. */
+	/** The maximum number of tokens of hidden thinking, if the model can hide its thinking. */
 	readonly hiddenTokens?: number;
 	/** Whether the provider ran its own tools. After them the model reads the input again. */
 	readonly hasReadAgain?: boolean;

@@ -130,7 +130,7 @@ function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'first
 		if (isStopped) return;
 		const isFirst = last === 0;
 		last = Date.now();
-		// The running timer checks the first pause in time, unless the pause limit is shorter than the start limit.
+		// The running timer fires in time for the first pause, unless the pause limit is shorter than the start limit.
 		if (!isFirst || longestPause >= longestStart) return;
 		clearTimeout(timer);
 		timer = setTimeout(check, longestPause);
@@ -153,11 +153,11 @@ function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'first
 	};
 }
 
-/** The default for the most bytes of a reply: text, thinking and the input of calls together. */
+/** The default size limit of a reply in bytes: text, thinking and the input of calls together. */
 export const usualReplyBytes = 8_388_608;
 /** The approximate bytes of an event besides its text. */
 const eventBytes = 32;
-/** After this many successive empty deltas, timers can run. Only a timeout ends a stream of empty deltas. */
+/** After this many successive empty deltas the call lets timers run, because only a timeout ends such a stream. */
 const emptyAtOnce = 1_024;
 
 export function createReplyTooLarge(model: string, maxBytes: number): RunletError {
@@ -386,13 +386,13 @@ function toModelCall(
 	};
 }
 
-/** Returns the schema for the request. A schema for any object is part of the system prompt instead. */
+/** Returns the schema for the request. A schema that allows any object goes into the system prompt instead. */
 function toSentSchema(schema: ChatOptions['outputSchema']): JsonSchema | undefined {
 	if (isAnyObject(schema)) return undefined;
 	return isSchema(schema) ? toJsonSchema(schema, 'outputSchema') : schema;
 }
 
-/** Takes the next ready fallback from the list. Warns of each other fallback. */
+/** Takes the next ready fallback from the list. Warns of each fallback that it skips. */
 async function findNextReady(options: ChatOptions, fallbacks: string[], emit: Emit): Promise<string | undefined> {
 	for (let model = fallbacks.shift(); model !== undefined; model = fallbacks.shift()) {
 		if (canTalk(options)) return model;

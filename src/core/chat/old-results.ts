@@ -14,7 +14,7 @@ import { searchName } from './tool-search.ts';
 const keptTurns = 5;
 const leastTurns = 1;
 
-/** The fewest tokens that a step must save: with a cold cache, with a warm cache, and if the request does not fit. */
+/** The tokens that a step must save at least: with a cold cache, with a warm cache, and if the request does not fit. */
 const [leastCold, leastWarm, leastFull] = [4_000, 8_000, 1];
 
 /** The cost of writing a token to the cache again, and of reading it, as shares of the usual price. */
@@ -53,7 +53,7 @@ interface Step {
 	readonly warning: string;
 }
 
-/** Whether older results can be sent as references. In manual mode `read_result` does not run, so they cannot. */
+/** Whether older results can be sent as references. In manual mode they cannot, because `read_result` does not run. */
 export function isReferring({ oldResults, mode }: Pick<ChatOptions, 'oldResults' | 'mode'>): boolean {
 	return oldResults !== 'keep' && mode !== 'manual';
 }
@@ -122,17 +122,17 @@ function isCold({ prompt, model, cache, now }: Before): boolean {
 
 export const readResultName = 'read_result';
 
-/** The tools whose results are never replaced: texts of skills, and found tools. */
+/** The tools whose results are never replaced, because these are texts of skills or lists of found tools. */
 const neverReferred: ReadonlySet<string> = new Set([...builtinNames, searchName]);
 
-/** The fewest characters of a result that becomes a reference. */
+/** Results with fewer characters do not become references. */
 const leastCharacters = 1_500;
 /** The number of characters of a result that its reference shows. */
 const shownCharacters = 200;
 /** The number of characters that one call of `read_result` returns. */
 const openedCharacters = 20_000;
 
-/** Creates the references to all long results of the window before a place, if there are any. */
+/** Creates references to the window's long results before a place. Returns `undefined` if there are none. */
 function createReferences(
 	{ messages, window, references: known }: Pick<Conversation, 'messages' | 'window' | 'references'>,
 	before: number,

@@ -113,7 +113,7 @@ export interface MessageContext {
 	readonly turn?: Turn;
 	/** The notes and warnings since the previous message, in order. */
 	readonly before: readonly SideEvent[];
-	/** Only for a summary: the number of messages after it in the history. They were passed or stored before it. */
+	/** Only for a summary: how many messages follow it in the history. These messages were passed or stored earlier. */
 	readonly inFrontOf?: number;
 	/** Only for a summary: its cost, which counts in the usage of the run but not in the usage of a turn. */
 	readonly usage?: ChatUsage;
@@ -171,26 +171,24 @@ export interface ChatOptions extends ProviderChoices {
 	readonly skillResolver?: SkillResolver;
 	/** Tools that are offered after the model read a skill that names them in `allowed-tools`. */
 	readonly skillTools?: ToolEntries;
-	/**
-	 * Facts about the turn for `apply_skill`, or a function that returns the current facts. They override the model's.
-	 */
+	/** Facts about the turn for `apply_skill`, or a function that returns them. They override the model's facts. */
 	readonly skillContext?: SkillContext | (() => SkillContext);
 	/**
 	 * Returns a text to send before the newest user message, such as memories about the person. Gets the text of the
 	 * message. Called once, before the first turn. An error here becomes a `warning`.
 	 */
 	readonly recall?: Recall;
-	/** The most model turns of a run. The default is 10. */
+	/** The maximum number of model turns of a run. The default is 10. */
 	readonly maxIterations?: number;
-	/** The most tool calls of a run. The default is 200. A further call is not run, and its result reports this. */
+	/** The maximum number of tool calls of a run. The default is 200. The result of a further call reports the limit. */
 	readonly maxToolCalls?: number;
-	/** The most calls of a turn that run at a time. The default is 10. They begin in their order. */
+	/** How many calls of a turn can run at a time. The default is 10. Calls begin in the order of the reply. */
 	readonly maxParallelToolCalls?: number;
-	/** The most tools of a request. The default is 40. With more tools, the model finds them with `search_tools`. */
+	/** The tool limit of a request. The default is 40. With more tools, the model finds them with `search_tools`. */
 	readonly maxSentTools?: number;
 	/**
-	 * The most tokens of the tools of a request. With larger tools, the model finds them with `search_tools`. The default
-	 * is a tenth of the context window, from 4,000 to 20,000.
+	 * The token limit for all tools of a request together. With larger tools, the model finds them with `search_tools`.
+	 * The default is a tenth of the context window, from 4,000 to 20,000.
 	 */
 	readonly maxToolTokens?: number;
 	readonly maxContextTokens?: number;
@@ -211,8 +209,8 @@ export interface ChatOptions extends ProviderChoices {
 	readonly modelContextWindow?: number | ProviderRegistration['contextWindow'];
 	readonly maxOutputTokens?: number;
 	/**
-	 * The most bytes of a turn's reply: text, thinking and calls together. The default is 8,388,608. A longer reply is
-	 * stopped, and the run fails with `reply_too_large`.
+	 * The size limit of a turn's reply in bytes: text, thinking and calls together. The default is 8,388,608. A longer
+	 * reply is stopped, and the run fails with `reply_too_large`.
 	 */
 	readonly maxReplyBytes?: number;
 	/** The tool choice of the turn that answers a message. After tool results the model is free to choose. */

@@ -24,7 +24,7 @@ export interface PromptRecord {
 	readonly start: readonly [hash: string, isSummed: boolean];
 	/** The number of messages with a recalled text, and a hash of these texts. */
 	readonly fronts: readonly [count: number, hash: string];
-	/** The numbers of references and of messages after them. Missing if there are no references. */
+	/** The number of references, and the number of messages after them. Missing if there are no references. */
 	readonly references?: readonly [count: number, behind: number];
 	/** The input tokens, or 0 if the provider did not report them. */
 	readonly inputTokens: number;

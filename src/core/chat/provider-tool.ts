@@ -5,7 +5,7 @@ import { dropUndefined, isRecord } from '../base/json.ts';
 export interface ProviderTool {
 	/** Runlet's name of the tool, or the provider's own `type`, such as `web_search_20260209`. */
 	readonly type: ProviderToolType | (string & {});
-	/** The most uses in one reply. The default is 5. Their price is reserved before the call. */
+	/** The maximum number of uses in one reply. The default is 5. The price of all uses is reserved before the call. */
 	readonly maxUses?: number;
 	/** The only domains to search or fetch. */
 	readonly allowedDomains?: readonly string[];
@@ -53,7 +53,7 @@ export interface ProviderChoices {
 	readonly endUser?: string;
 }
 
-/** The default for the most uses of a tool in one reply. */
+/** The default limit for the uses of a tool in one reply. */
 export const usualUses = 5;
 
 export function pickChoices(choices: ProviderChoices): ProviderChoices {

@@ -41,13 +41,13 @@ export interface CallEstimate extends ProviderChoices {
 	readonly inputTokens: number;
 	/** The audio tokens among `inputTokens`, which some models bill at another price. */
 	readonly inputAudioTokens?: number;
-	/** The most tokens of the reply. */
+	/** The maximum number of tokens of the reply. */
 	readonly outputTokens: number;
 }
 
 /** The most that a call may cost. */
 export interface MostCost {
-	/** The most input tokens, including the tokens that the provider's own tools add. */
+	/** The maximum number of input tokens, including the tokens that the provider's own tools add. */
 	readonly inputTokens: number;
 	/** The number of further texts, such as a summary, each as long as the reply. */
 	readonly texts?: number;
@@ -55,7 +55,7 @@ export interface MostCost {
 	readonly usd?: number;
 	/** The part of `usd` for other units than tokens: searches, containers, files. */
 	readonly unitsUsd?: number;
-	/** Describes the part without a known price: the model, or a unit, a tier, a speed or a region. */
+	/** Names the model, unit, tier, speed or region that has no known price. */
 	readonly unpriced?: string;
 }
 
@@ -73,7 +73,7 @@ export interface ProviderMeta {
 	readonly audio?: boolean;
 	/** Whether the models show their thinking, or accept an effort. */
 	readonly reasoning?: boolean;
-	/** Whether the models may hide their thinking. If so, an interrupted reply is also charged for silence. */
+	/** Whether the models can hide their thinking. If so, an interrupted reply is also charged for its silent time. */
 	readonly hidesThinking?: boolean;
 	/** The context window of the usual models in tokens. For a single model, call the registration's `contextWindow`. */
 	readonly contextWindow?: number;
@@ -83,9 +83,9 @@ export interface ProviderMeta {
 /** The options of a model call besides the conversation. */
 export interface CallOptions extends ProviderChoices {
 	readonly signal?: AbortSignal;
-	/** The most tokens of the reply. */
+	/** The maximum number of tokens of the reply. */
 	readonly maxOutputTokens?: number;
-	/** The most bytes of the reply. The default is 8,388,608. A longer reply is stopped as `reply_too_large`. */
+	/** The size limit of the reply in bytes. The default is 8,388,608. A longer reply is stopped as `reply_too_large`. */
 	readonly maxReplyBytes?: number;
 	readonly toolChoice?: ToolChoice;
 	/** With `false` a reply has at most one call, if the provider supports that. */
@@ -111,7 +111,7 @@ export interface CallOptions extends ProviderChoices {
 }
 
 /**
- * The lifetime of a prompt in the provider's cache. `auto` selects the cheaper one for the session. `false`: no cache.
+ * A prompt's lifetime in the provider's cache. `auto` selects the cheaper lifetime for the session. `false`: no cache.
  */
 export type PromptCache = '5m' | '1h' | 'auto' | false;
 
@@ -173,7 +173,7 @@ export type ModelPrices = Readonly<Record<string, ModelPrice>>;
 export interface Timeouts {
 	/** The limit until the first event. The default is 120,000 for a stream and 600,000 without streaming. */
 	readonly firstEventMs?: number;
-	/** The limit between two events of a stream, even empty ones. The default is 300,000. */
+	/** The limit between two events of a stream, including empty events. The default is 300,000. */
 	readonly idleMs?: number;
 	/** The limit for each tool. The default is 120,000. */
 	readonly toolMs?: number;
@@ -184,7 +184,7 @@ export interface Timeouts {
 /** All levels of effort, from the lowest. */
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-/** How much a model thinks. A level that a model lacks becomes the nearest, or of two the higher (except `max`). */
+/** How much a model thinks. A model that lacks the level uses its nearest level, or the higher of two, except `max`. */
 export type ReasoningEffort = (typeof reasoningEfforts)[number];
 
 /** Throws `invalid_request` with the list of levels for an unknown level. */

@@ -21,7 +21,7 @@ export type RecalledFronts = Pick<Recalled, 'text' | 'sources'> & {
 	readonly fronts: ReadonlyMap<Message, UserMessage>;
 };
 
-/** Starts the recall for the newest user message. The returned promise rejects with its errors. */
+/** Starts the recall for the newest user message. The returned promise rejects with the recall's errors. */
 export function beginRecall(
 	recall: Recall | undefined,
 	messages: readonly Message[],

@@ -99,7 +99,7 @@ export function findObstacle(
 	return found !== undefined && canTalk(found) ? undefined : createUnknownModel(model, providers);
 }
 
-/** Whether a provider, or the options of a run, can call a model. */
+/** Whether a provider or a run's options have a function that calls a model. */
 export function canTalk({ chatFn, chatStreamFn }: Pick<ChatOptions, 'chatFn' | 'chatStreamFn'>): boolean {
 	return chatFn !== undefined || chatStreamFn !== undefined;
 }
@@ -140,7 +140,7 @@ export async function dispatchChatStream(
 /** Discards every delta. */
 export function noopOnDelta(): undefined {}
 
-/** Returns the functions that get a whole and a streamed reply. If one of them is missing, the other replaces it. */
+/** Returns the functions for whole and for streamed replies. If one of them is missing, the other replaces it. */
 function findModelFns(options: Target) {
 	const { chatFn, chatStreamFn } = findProvider(options) ?? options;
 	const whole: TextChatFn | undefined =

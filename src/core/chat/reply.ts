@@ -174,7 +174,7 @@ export interface ChatReply {
 	readonly images?: readonly MadeImage[];
 	/** Data that the provider wants back, by the provider's name. The history keeps it. */
 	readonly providerMetadata?: Readonly<Record<string, unknown>>;
-	/** The provider's own answer. The loop does not read it. */
+	/** The provider's own data, such as its stop reason. The loop does not read it. */
 	readonly raw?: unknown;
 }
 
@@ -224,7 +224,7 @@ export type OnDelta = (
 
 /** An image that a model made. */
 export interface MadeImage {
-	/** Its path in the workspace, below `images/`. The same image has the same name. */
+	/** Its path in the workspace, below `images/`. Equal images have equal names. */
 	readonly name: string;
 	/** Media type, such as `image/png`. */
 	readonly mime: string;

@@ -65,9 +65,9 @@ function isAnswered(messages: readonly Message[]): boolean {
 	return last?.role === 'tool';
 }
 
-/** The most repeated requests for a reply that fits `outputSchema`. */
+/** The maximum number of repeated requests for a reply that fits `outputSchema`. */
 const mostRepairs = 2;
-/** The most issues in a message to the model, and the most characters of an issue. */
+/** The maximum number of issues in a message to the model, and the maximum number of characters of an issue. */
 const mostIssues = 10;
 const longestIssue = 300;
 

@@ -159,7 +159,7 @@ function mirror(options: ChatOptions, event: RunEvent): void {
 	}
 }
 
-/** Makes `return` of a generator stop its source at once, even before or during a `next`. */
+/** Makes a generator's `return` call `leave` first, so that the source stops even before or during a `next`. */
 function allowLeaving<T>(events: AsyncGenerator<T, undefined>, leave: () => void): AsyncGenerator<T, undefined> {
 	const end = events.return.bind(events);
 	return Object.assign(events, {

@@ -10,7 +10,7 @@ import { prepareTurns } from './turn.ts';
 
 /** Tool calls outside of a run. */
 export interface SingleCalls {
-	/** Finds the tool of a call by its own name or its provider-safe alias. */
+	/** Finds a call's tool by the tool's own name or its provider-safe alias. */
 	find(name: string): Tool | undefined;
 	/** Lists the tools that can be called now. */
 	list(): Promise<readonly Tool[]>;

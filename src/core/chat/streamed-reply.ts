@@ -177,13 +177,13 @@ function createCallIds(nameless: string, takenIds: ReadonlySet<string>) {
 	const used = new Set(takenIds);
 	const newest = new Map<string, string>();
 	return {
-		/** Returns the id of a new call. */
+		/** Returns a unique id for a new call. */
 		start: (id: string): string => {
 			const unique = claimId(used, id || nameless);
 			newest.set(id, unique);
 			return unique;
 		},
-		/** Returns the id of the newest call that was started with an id. */
+		/** Returns the unique id of the newest call that was started with this id. */
 		getCurrent: (id: string): string => newest.get(id) ?? id,
 	};
 }

@@ -19,7 +19,7 @@ export type PreparedTurn = Omit<TurnRequest, 'messages'> & {
 };
 
 export interface SummaryRoom {
-	/** The most tokens of a request and its answer. */
+	/** The maximum number of tokens of a request and its answer together. */
 	readonly limit: number;
 	readonly tokens: number;
 	readonly charactersPerToken: number;
@@ -30,11 +30,11 @@ export interface Summary {
 	readonly usage: ChatUsage;
 }
 
-/** The most requests for one summary, each with one piece. Older pieces are left out. */
+/** The maximum number of requests for one summary, each with one piece. Older pieces are left out. */
 const mostPieces = 8;
-/** The most characters of a call's input, and of its result. */
+/** The maximum number of characters of a call's input, and of its result. */
 const longestData = 2_000;
-/** The fewest characters of a conversation in one request, even if it is over the limit. */
+/** A request has room for at least this many characters of the conversation, even if it is then over the limit. */
 const shortestPiece = 1_000;
 const lead = 'What came before, in short. This is a record of the conversation, not an instruction:\n\n';
 

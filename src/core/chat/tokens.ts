@@ -105,7 +105,7 @@ export interface ImageSize {
 /** The billing rules of a model family. Every number is the highest documented number. */
 export interface MediaRules {
 	readonly family: string;
-	/** The most real tokens that one estimated token of a text can stand for. */
+	/** The highest number of real tokens for one estimated token of a text. */
 	readonly perToken: number;
 	/** The tokens of the text that a provider adds to a request with tools. */
 	readonly aroundTools: number;
@@ -120,7 +120,7 @@ export interface MediaRules {
 /** A page of a PDF is a text and an image (platform.claude.com/docs/en/build-with-claude/pdf-support, 2026-11). */
 const usual = { perToken: 1.1, aroundTools: 0, pdfPage: 4_600, anyUrl: false };
 
-/** From version 4.7 on, Claude counts up to 1.35 times the tokens for the same text. */
+/** For the same text, Claude since version 4.7 counts up to 1.35 times the tokens of earlier versions. */
 const claude = { ...usual, perToken: 1.35, aroundTools: 810 };
 
 /** platform.claude.com/docs/en/build-with-claude/vision, 2026-11. */

@@ -44,7 +44,7 @@ export interface CallsRequest {
 	readonly parallel: boolean;
 	readonly showThrown?: (thrown: unknown) => string | undefined;
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
-	/** Called with a call's question and state changes, and with `resume` data if the tool takes the answer. */
+	/** Called with a call's question and state changes, and with `resume` data if the tool handles the answer. */
 	readonly ask: (question: Question, call: ToolCall, changes: StateChanges, answerTo?: AnswerTo) => Promise<void>;
 	readonly store: (message: ToolMessage, about: ResultContext) => Promise<void>;
 }
@@ -70,7 +70,7 @@ export const mostAtOnce = 10;
 export const mostCalls = 200;
 
 /**
- * Finds the calls of the newest turn over a run's limit. Calls count from the index `from` on, also in a continued run.
+ * Finds the newest turn's calls that exceed a run's limit. Also in a continued run, calls count from the index `from`.
  */
 export function findCallsBeyond(messages: readonly Message[], from: number, limit: number): ReadonlySet<string> {
 	const turns = messages

@@ -16,7 +16,7 @@ const mostNamed = 10;
 /** The tools of a run that are callable without reading a skill. Loaded tools may change between turns. */
 export interface ToolCatalog {
 	readonly tools: readonly Tool[];
-	/** The most tokens of the run's own tools in a request. Missing if all these tools are within the limit. */
+	/** The token limit of the run's own tools in a request. Missing if all these tools are within the limit. */
 	readonly mostTokens: number | undefined;
 	/** The names of the tools of `options.tools` and `loadTools`. */
 	readonly ownNames: ReadonlySet<string>;
@@ -114,7 +114,7 @@ export interface SentTools {
 export interface LaterTools {
 	/** The names of the run's own tools, which a search finds if there are many. */
 	readonly own: ReadonlySet<string>;
-	/** The most tokens of the run's own tools in a request. Missing if all these tools are within the limit. */
+	/** The token limit of the run's own tools in a request. Missing if all these tools are within the limit. */
 	readonly mostTokens?: number;
 	/** The origins of skill tools in the conversation. */
 	readonly bySkills?: ReadonlyMap<string, Origin>;
@@ -176,7 +176,7 @@ interface Room {
 	readonly mostTokens: number | undefined;
 }
 
-/** Finds the own tools that the sent messages found or called, in this order, within the limits. */
+/** Finds the run's own tools that the sent messages found or called, within the limits, in the messages' order. */
 function findKnownTools(
 	{ messages, window }: Pick<Conversation, 'messages' | 'window'>,
 	own: ReadonlySet<string>,

@@ -4,7 +4,7 @@ import { filterAvailable } from '../tool/call.ts';
 import { define } from '../tool/define.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 
-/** The default for the most tools of a request. With more tools the model searches. */
+/** The default limit for the tools of a request. With more tools the model searches. */
 export const mostSent = 40;
 const mostFound = 10;
 export const searchName = 'search_tools';
@@ -35,10 +35,10 @@ const stopWords = new Set(
 	the their then this to up us was we what when where which with you your`.split(/\s+/),
 );
 
-/** The fewest letters of a word that is also searched inside of other words. */
+/** Words with at least this many letters are also searched inside other words. */
 const shortestPart = 4;
 
-/** Ranks the tools with words of the query by their stems, the best first. A word in the name counts most. */
+/** Ranks the tools that have words of the query, compared by stem, best first. Words in a tool's name count most. */
 function rankTools(tools: readonly Tool[], query: string): readonly Tool[] {
 	const all = splitWords(query);
 	const searched = all.filter((word) => !stopWords.has(word));
