@@ -12,11 +12,11 @@ import { askForLogin } from './login.ts';
 import { readCallResult } from './result.ts';
 import type { McpServer } from './server.ts';
 
-/** The default milliseconds for a call without progress. */
+/** The default time limit of a call without progress, in milliseconds. */
 const usualTimeoutMs = 60_000;
-/** The most milliseconds that a call waits for a person. */
+/** The maximum time that a call waits for a person, in milliseconds. */
 const longestWaitMs = 900_000;
-/** The most times that a server can ask Runlet to repeat a call without asking the person a question. */
+/** The maximum number of successive answers to a call that request a repeat but ask the person nothing. */
 const mostRounds = 10;
 
 /** The questions of one call and the answers so far (version 2026-07-28, "Multi Round-Trip Requests"). */

@@ -18,7 +18,7 @@ interface FailureContext {
 	readonly cut: RunletError | undefined;
 }
 
-/** The most characters of a server's error message. */
+/** The maximum number of characters of a server's error message. */
 const longestWords = 1_000;
 
 /** Converts an error of the protocol's client to an error that names the server. */
@@ -44,7 +44,7 @@ export function toFailure(thrown: unknown, { sdk, server: { name }, link, cut }:
 	return create('network', `${name}: the server could not be asked: ${words}`);
 }
 
-/** The most streams that a connection reopens, because a server may close each stream at once. */
+/** The maximum number of times that a connection reopens a stream. A server might close every stream at once. */
 const mostReconnections = 50;
 /** The limits of the time before a stream is opened again, in milliseconds. */
 const shortestDelayMs = 100;
@@ -60,10 +60,10 @@ export function createScheduler() {
 	};
 }
 
-/** Runlet's own error code for a missing answer, which no server sends. */
+/** Runlet's own error code for a missing answer. No server sends this code. */
 const noAnswer = -31_999;
 
-/** Fails a request whose stream ends without an answer, for which the protocol's client would wait forever. */
+/** Fails a request whose stream ends without an answer. The protocol's client would wait for it forever. */
 export function endWithStreams(transport: StreamableHTTPClientTransport): void {
 	const send = transport.send.bind(transport);
 	transport.send = (message, options) => {

@@ -2,15 +2,15 @@ import { RunletError } from '../base/errors.ts';
 import { isLoopback, publicFetch } from '../base/public-fetch.ts';
 import type { ConnectionOptions, McpServer } from './server.ts';
 
-/** The most bytes of an answer or of a stream, eight times the longest result. */
+/** The maximum number of bytes of an answer or of a stream: eight times the longest result. */
 const maxBytes = 8_388_608;
-/** The most milliseconds of a request with its stream. A call has a shorter limit. */
+/** The maximum time of a request with its stream, in milliseconds. A call has a shorter limit. */
 const longestRequestMs = 1_800_000;
 const maxRedirects = 3;
 
 export interface ServerFetch {
 	readonly send: typeof globalThis.fetch;
-	/** Returns and clears the last error that interrupted an answer, which the protocol's client does not report. */
+	/** Returns and clears the last error that interrupted an answer. The protocol's client does not report it. */
 	takeFailure(): RunletError | undefined;
 }
 

@@ -44,9 +44,9 @@ export interface Link {
 	close(): Promise<void>;
 }
 
-/** The most milliseconds to open a connection, and to request a list. */
+/** The time limit for opening a connection, and for requesting a list, in milliseconds. */
 const openMs = 30_000;
-/** The most milliseconds to end a session. */
+/** The time limit for ending a session, in milliseconds. */
 const goodbyeMs = 3_000;
 /** The timeout that the protocol's client gets for a call. `Caller` ends a call earlier. */
 const longestMs = 2_000_000_000;

@@ -9,7 +9,7 @@ import { checkOutput } from '../tool/schema.ts';
 import type { ToolDefinition } from './acceptance.ts';
 
 const longestResult = 1_048_576;
-/** The most parts of a result besides the notes. */
+/** The maximum number of parts of a result, without the note about missing parts. */
 const mostParts = 28;
 
 const optionalText = v.optional(v.string());
@@ -142,7 +142,7 @@ function toMediaPart(
 	return dropUndefined({ kind, data: padded, ...about });
 }
 
-/** Cuts a result to its limits. A note lists the missing content, including `leftOut` earlier parts. */
+/** Cuts a result to its limits. A note lists what is missing, and counts `leftOut` parts that the caller dropped. */
 function cutParts(list: readonly MessagePart[], leftOut: number): readonly MessagePart[] {
 	const kept: MessagePart[] = [];
 	const missing: string[] = [];

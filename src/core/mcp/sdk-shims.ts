@@ -1,6 +1,6 @@
 /**
- * Replaces the platform module of the protocol's SDK (`[alias]` in wrangler.toml, scripts/pack/copies.ts), which has
- * two copies of a JSON Schema validator. Runlet checks values itself, so the validator is never called.
+ * Replaces the platform module of the protocol's SDK (`[alias]` in wrangler.toml, scripts/pack/copies.ts), because that
+ * module has two copies of a JSON Schema validator. Runlet checks values itself, so no validator is called.
  */
 export class DefaultJsonSchemaValidator {
 	getValidator(): never {
@@ -8,5 +8,5 @@ export class DefaultJsonSchemaValidator {
 	}
 }
 
-/** Whether the SDK repeats a failed request without headers, as browsers need. */
+/** Whether the SDK repeats a failed request without headers. Only browsers need that (CORS). */
 export const CORS_IS_POSSIBLE = 'document' in globalThis;

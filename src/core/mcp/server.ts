@@ -56,7 +56,7 @@ export interface ConnectionOptions {
 	readonly allowLoopback?: boolean;
 	/** The store of accepted definitions. The default is the memory of this connection. */
 	readonly acceptance?: Acceptance;
-	/** Texts to remove from everything that the server sends, besides its secret headers. */
+	/** Texts that are removed, like the secret headers, from everything that the server sends. */
 	readonly secrets?: readonly string[];
 	/** Logs in to the server (OAuth 2.1). */
 	readonly login?: McpLogin;

@@ -113,7 +113,7 @@ export async function acceptDefinitions(
 type Caller = Pick<ServerCaller, 'call' | 'answer' | 'logIn'>;
 
 const longestDescription = 1_500;
-/** The most characters of a schema for the model. The server checks the arguments against the whole schema. */
+/** The character limit of a schema for the model. The server checks the arguments against the whole schema. */
 const longestSchema = 12_000;
 
 /** Lists the schemas that are cut, with their sizes. Returns `undefined` if no schema is cut. */
