@@ -4,12 +4,12 @@ import type { JsonSchema } from '../tool/index.ts';
 import { findReferred } from '../tool/json-schema/keywords.ts';
 import { getProperties } from '../tool/schema.ts';
 
-/** The most levels, values and fields of a sample. A schema may be circular. */
+/** The maximum numbers of levels, values and fields of a sample, because a schema may be circular. */
 const deepest = 12;
 const mostValues = 1_000;
 const mostFields = 100;
 
-/** Writes a sample of a schema with the text of the demo model. */
+/** Writes the demo model's text in the form of the schema, if there is a schema. */
 export function toForm(text: string, schema: JsonSchema | undefined, system: string | undefined): string {
 	if (schema !== undefined)
 		return JSON.stringify(sample(schema, { text, root: schema, level: 0, count: { values: 0 } }));

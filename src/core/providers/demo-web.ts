@@ -4,9 +4,9 @@ import { parseToolInput } from '../tool/call.ts';
 import type { Tool } from '../tool/index.ts';
 import type { Done, PlannedCall } from './demo-files.ts';
 
-/** The most addresses of a message that the model opens. */
+/** The model opens at most this many addresses of a message. */
 const mostPages = 5;
-/** The most characters of a page in a report. */
+/** A report shows at most this many characters of a page. */
 const longestExcerpt = 600;
 
 /** Plans the calls that read the addresses of a message, and write a report to the file that the message names. */

@@ -31,7 +31,7 @@ export interface ReplyReader {
 	readonly body: (body: Json) => void;
 	/** Called when the stream ends: after its last byte, or at `data: [DONE]`. */
 	readonly end?: (how: 'eof' | 'done') => void;
-	/** Returns the id of a reply that the provider continues in the background, until the reply has ended. */
+	/** Returns the id of an unfinished reply that the provider continues in the background. */
 	readonly pending?: () => string | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface Adapter {
 	readonly meta: ProviderMeta;
 	/** Converts an agent's choices to fields of a request's body. Throws `invalid_request` for an unknown tool. */
 	readonly choose?: (choices: ProviderChoices) => Json;
-	/** Returns the most that a request with these fields in its body may bill besides its tokens and the reply. */
+	/** Returns the most that a provider may bill for a request with these fields, besides its tokens and the reply. */
 	readonly foresee?: (fields: Json, model: string, call: CallEstimate) => Foreseen;
 	/** Sends the request with more fields in its body. Resolves to a successful response. Throws what the SDK throws. */
 	readonly send: (request: ModelRequest, more: Json) => Promise<Response>;

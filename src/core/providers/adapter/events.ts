@@ -17,9 +17,9 @@ interface EventTaker {
 }
 
 /**
- * Reads the events of a server-sent stream as JSON, until the reply is complete, `data: [DONE]`, or the end. Resolves
- * to whether the stream came to its end. After a complete reply, the connection can serve the next request. Otherwise
- * it is closed. Throws `interrupted` for an event that is not JSON, and `reply_too_large` over the limits.
+ * Reads the events of a server-sent stream as JSON, until the reply is complete, or until `data: [DONE]` or the end.
+ * Resolves to whether the stream came to its end. After a complete reply, the connection can serve the next request.
+ * Otherwise it is closed. Throws `interrupted` for an event that is not JSON, and `reply_too_large` over the limits.
  */
 export async function readEvents(
 	response: Response,
@@ -92,7 +92,7 @@ function createEventDecoder(bounds: WireBounds) {
 	};
 }
 
-/** The most characters of an error that is in a stream but not in an event. */
+/** The maximum length, in characters, of an error that is in a stream but not in an event. */
 const longestBare = 8_192;
 
 /** Adds the text after the last line of an event: Google may end a stream with an error as bare JSON. */
@@ -119,11 +119,11 @@ function addEvents(data: string, events: Json[]): void {
 	else if (Array.isArray(value)) events.push(...value.filter(isRecord));
 }
 
-/** The limits for the part of an answer that follows the complete reply, in bytes and milliseconds. */
+/** Limits for the rest of a response, after the model's reply is complete: bytes and milliseconds. */
 const mostRestBytes = 65_536;
 const mostRestMs = 1_000;
 
-/** Reads the rest of an answer, so that its connection can serve the next request. Never rejects. */
+/** Reads the rest of a response, so that its connection can serve the next request. Never rejects. */
 async function readRest(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
 	const close = (): void => void reader.cancel().catch(() => {});
 	const timer = setTimeout(close, mostRestMs);

@@ -1,7 +1,7 @@
 import { readComplaint } from './failure.ts';
 import type { ProviderSettings } from './settings.ts';
 
-/** The options of every official SDK. The loop retries and limits the time, and the SDK logs nothing. */
+/** The options of every official SDK. The SDK neither retries, logs nor limits the time. The loop does. */
 export const quietSdk = {
 	maxRetries: 0,
 	timeout: 2 ** 31 - 1,
@@ -26,7 +26,7 @@ export function providerFetch(
 	return async (input, init) => {
 		const sent: Record<string, string> = {};
 		for (const [name = '', value = ''] of listHeaders(init?.headers)) if (usual.test(name)) sent[name] = value;
-		// An SDK's user agent names its class, which differs in minified code. Browsers send their own user agent.
+		// An SDK's user agent has a class name, which differs in minified code. Browsers send their own user agent.
 		if (sent['user-agent'] !== undefined) sent['user-agent'] = 'runlet';
 		for (const [name, value] of [...Object.entries(own), ...Object.entries(headers)]) sent[name.toLowerCase()] = value;
 		const request = { ...init, headers: sent, redirect: 'manual' } as const;

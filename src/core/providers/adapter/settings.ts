@@ -10,7 +10,7 @@ import type { Json } from './json.ts';
 export interface ProviderSettings {
 	/** Sent only to the provider, and never part of a message. Without a key the models are known, but cannot answer. */
 	readonly apiKey: string | undefined;
-	/** The URL of the API, as the provider's own SDK takes it: a gateway, a proxy, your own server. */
+	/** The URL of the API, a gateway, a proxy or your own server, in the form that the provider's own SDK accepts. */
 	readonly baseURL?: string;
 	/** More headers for each request. */
 	readonly headers?: Readonly<Record<string, string>>;

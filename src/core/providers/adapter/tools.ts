@@ -21,7 +21,7 @@ export function assertOwnType(provider: string, type: string): void {
 	if (isProviderToolType(type)) throw createNoTool(provider, type);
 }
 
-/** Groups the tools by the call whose sent result introduced them. Empty if every tool was introduced by a call. */
+/** Groups the tools by the call whose sent result introduced them. Returns no groups if calls introduced all tools. */
 export function groupFoundTools({ tools, messages }: ModelRequest): ReadonlyMap<string, readonly WireTool[]> {
 	const later = tools.filter(({ foundBy }) => foundBy !== undefined);
 	const groups = new Map<string, WireTool[]>();
@@ -54,7 +54,7 @@ export function toArguments(input: unknown): Json {
 /** The tokens that a use of a provider's tool may add to the input: a page of search results, a fetched page. */
 const tokensOfUse = 10_000;
 
-/** Counts the most input tokens: at each use of a tool, the model reads the input and all earlier results again. */
+/** Counts the maximum input tokens: at each use of a tool, the model reads the input and all earlier results again. */
 export function countMostInput(inputTokens: number, uses: number): number {
 	return inputTokens * (uses + 1) + (tokensOfUse * uses * (uses + 1)) / 2;
 }

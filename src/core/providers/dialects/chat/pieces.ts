@@ -89,11 +89,11 @@ function isBare(piece: Json): boolean {
 	return Object.values(readMark(piece)).every((mark) => mark === undefined);
 }
 
-/** Whether a piece with a call's index is already the next call. */
+/** Whether a piece with a call's index already belongs to the next call. */
 function isNext(call: WireCall, { id, name }: Mark, json: string): boolean {
 	if (name === undefined || call.name === undefined) return false;
 	if (id !== undefined && call.id !== undefined) return id !== call.id;
-	// Without ids, a piece is the next call if it has another name, or if both it and the call have all arguments.
+	// Without ids, another name begins the next call. So does a piece with all arguments after a complete call.
 	return name !== call.name || (isWhole(json) && isWhole(call.json));
 }
 

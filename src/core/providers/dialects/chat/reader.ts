@@ -160,7 +160,7 @@ const usualTiers: ReadonlySet<string> = new Set(['default', 'auto', 'standard', 
 function findUsage(from: Json): Json | undefined {
 	const usage = [from.usage, getObject(from, 'x_groq').usage, getObjects(from, 'choices')[0]?.usage].find(isFilled);
 	if (!isFilled(usage) || getNumber(usage, 'prompt_tokens') === undefined) return usage;
-	// LiteLLM sends Anthropic's counts in addition to OpenAI's, which already include them.
+	// LiteLLM also sends Anthropic's counts, which OpenAI's counts already include.
 	const { cache_read_input_tokens: read, cache_creation_input_tokens: written, ...counts } = usage;
 	const details = getObject(usage, 'prompt_tokens_details');
 	const cached = usage.prompt_cache_hit_tokens ?? usage.num_cached_tokens ?? usage.cached_tokens ?? read;

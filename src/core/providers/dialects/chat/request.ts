@@ -48,7 +48,7 @@ export interface ChatQuirks {
 	readonly serviceTiers?: Readonly<Record<string, string>>;
 	/** The endpoint's field for the end user, or `false` if it refuses such a field. The default is `user`. */
 	readonly endUser?: string | false;
-	/** Whether every turn with calls must have `reasoning_content`, even an empty text, and even from other providers. */
+	/** Whether every turn with calls needs `reasoning_content`, even another provider's turn. An empty text is enough. */
 	readonly wantsReasoning?: boolean;
 }
 
@@ -217,7 +217,7 @@ function toAssistantMessages(message: AssistantMessage, thinks: boolean, dialect
 
 /**
  * Finds the assistant messages of exchanges with tool calls. Their thinking continues from one message to the next, so
- * it is sent back; the thinking of other turns is not (api-docs.deepseek.com/guides/thinking_mode).
+ * it is sent back. The thinking of other turns is left out (api-docs.deepseek.com/guides/thinking_mode).
  */
 function findThinkingTurns(messages: readonly Message[]): ReadonlySet<Message> {
 	const found = new Set<Message>();

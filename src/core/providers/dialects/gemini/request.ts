@@ -198,7 +198,7 @@ function readKeptParts({ providerMetadata = {} }: AssistantMessage): readonly Js
 	return getObjects(getObject(providerMetadata, 'gemini'), 'parts');
 }
 
-/** Returns Gemini's own ids for the calls of a turn by Runlet's ids. Most models send no ids. */
+/** Maps Runlet's ids of a turn's calls to Gemini's own ids. Most models send no ids. */
 function findWireIds(message: AssistantMessage | undefined): ReadonlyMap<string, string> {
 	const ids = new Map<string, string>();
 	for (const part of message === undefined ? [] : readKeptParts(message)) {

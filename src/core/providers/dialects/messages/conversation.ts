@@ -20,8 +20,8 @@ export interface WireMessage {
 
 /**
  * Converts messages to content blocks in the same order, without the first system messages. Joins neighbours of one
- * role. Later system messages go between the user's turn and the assistant's if the model accepts them there, else they
- * become user messages. Moved to the start, they would invalidate the cache and later thinking.
+ * role. A later system message stays between the user's turn and the assistant's turn if the model accepts it there,
+ * else it becomes a user message. At the start it would invalidate the cache and later thinking.
  *
  * @param found the tools that a call's result brought, by the id of the call
  */
@@ -142,7 +142,7 @@ function toToolResult(message: ToolMessage, found: readonly WireTool[]): Json {
 	};
 }
 
-/** Converts the content of a result that is placed after the result. */
+/** Converts a result's content to blocks that are sent after the result, which holds only references. */
 function toResultBlocks(message: ToolMessage): Json[] {
 	const { parts = [], isError } = message;
 	const blocks = parts.length > 0 ? toBlocks(parts) : toText(messageText(message));

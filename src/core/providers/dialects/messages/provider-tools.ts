@@ -33,7 +33,7 @@ export function toMessagesChoices(choices: ProviderChoices): Json {
 	};
 }
 
-/** The fewest tokens for compaction or clearing. Both write the cache again, so they must be rare. */
+/** The minimum tokens to compact, and the minimum tokens to clear. Both rewrite the cache, so they must be rare. */
 const leastCompacted = 50_000;
 const leastCleared = 8_000;
 
@@ -94,7 +94,7 @@ function toServer({ type: _, maxUses: __, configs: ___, default_config: ____, ..
 	return { type: 'url', ...fields };
 }
 
-/** Returns the most to bill besides the tokens. A compaction counts as one more reading and one more text. */
+/** Returns the highest possible bill besides the tokens. A compaction counts as one more reading and one more text. */
 export function foreseeMessages(body: Json, inputTokens: number): Foreseen {
 	const tools = listToolTypes(body);
 	const count = (kind: RegExp): number =>

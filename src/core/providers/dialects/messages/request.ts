@@ -75,7 +75,7 @@ async function closeSchema(schema: JsonSchema): Promise<unknown> {
 	}
 }
 
-/** Removes lists of exact items, which the API does not support. The whole schema checks the reply later. */
+/** Removes a boolean `items`, which the API does not support. The whole schema checks the reply later. */
 function removeClosedLists(schema: JsonSchema): Record<string, unknown> {
 	const { items, ...rest } = mapInner(schema, removeClosedLists);
 	return typeof items === 'boolean' || items === undefined ? rest : { ...rest, items };
@@ -94,7 +94,7 @@ function readVersion(model: string): number {
 	return major === undefined ? 99 : Number(`${major}.${minor}`);
 }
 
-/** The default limit of a reply, which the API requires. Every model of the version can produce it. */
+/** The default limit of a reply in tokens, which the API requires. Every model of the version can reach it. */
 function findLongestReply(model: string): number {
 	const version = readVersion(model);
 	return version >= 4 ? 32_000 : version >= 3.5 ? 8_192 : 4_096;

@@ -75,7 +75,7 @@ function toTool(tool: ProviderTool, variant: Variant): Json {
 	}
 }
 
-/** Returns the most to bill besides the tokens. A compaction counts as one more reading and one more text. */
+/** Returns the highest possible bill besides the tokens. A compaction counts as one more reading and one more text. */
 export function foreseeResponses(body: Json, variant: Variant, { inputTokens, ...choices }: CallEstimate): Foreseen {
 	const tools = listToolTypes(body).filter(({ type }) => !clientTools.test(type));
 	// xAI cannot limit the number of calls, so the usual number is reserved.
@@ -128,7 +128,7 @@ function toUnit(type: string, tool: Json, variant: Variant): readonly [unit?: st
 	}
 }
 
-/** Reads a call that the provider ran itself from an item. */
+/** Reads from an item the call that the provider itself ran. */
 export function readServerCall(item: Json): ProviderCall | undefined {
 	const { type, status } = item;
 	const id = getString(item, 'id');
