@@ -1,7 +1,7 @@
 import { readComplaint } from './failure.ts';
 import type { ProviderSettings } from './settings.ts';
 
-/** The options of every official SDK. The SDK neither retries, logs nor limits the time. The loop does. */
+/** The options of every official SDK. The SDK itself neither retries nor logs. The loop retries and limits the time. */
 export const quietSdk = {
 	maxRetries: 0,
 	timeout: 2 ** 31 - 1,
