@@ -70,7 +70,7 @@ interface CallCharge {
 	readonly costUsd?: number;
 }
 
-/** The factor of an estimate, because an interrupted call may have written more than was received. */
+/** Estimates are multiplied by this factor, because an interrupted call may have written more than was received. */
 const margin = 1.03;
 /** A reported output counts as current if it is at least this share of the estimate. */
 const currentFrom = 0.75;

@@ -71,7 +71,7 @@ function sampleText({ format, maxLength }: JsonSchema, text: string): string {
 	return typeof maxLength === 'number' ? text.slice(0, maxLength) : text;
 }
 
-/** Returns the last number of the text, such as the result of a sum, within the bounds of the schema. */
+/** Returns the last number of the text, such as the result of a sum. The schema's bounds limit the number. */
 function sampleNumber({ minimum, maximum }: JsonSchema, text: string): number {
 	const numbers = text.slice(-200).match(/-?\d{1,15}(?:\.\d{1,15})?/g);
 	const found = Number(numbers?.at(-1) ?? 0);

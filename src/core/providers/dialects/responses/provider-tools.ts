@@ -225,7 +225,7 @@ const freeCalls: ReadonlySet<string> = new Set([
 	'tool_search_call',
 ]);
 
-/** Whether a response reports the tokens of its images. Older responses, and some newer responses, do not. */
+/** Whether a response reports the tokens of its images. Older responses, and some newer ones, do not report them. */
 function hasImageTokens(response: Json): boolean {
 	return Boolean(getNumber(getObject(getObject(response, 'tool_usage'), 'image_gen'), 'output_tokens'));
 }
