@@ -13,7 +13,7 @@ import { toChatChoices } from './dialects/chat/provider-tools.ts';
 import { ChatReader } from './dialects/chat/reader.ts';
 import { type ChatDialect, toChatBody } from './dialects/chat/request.ts';
 
-/** The part of the `AI` binding that is used: `env.AI`. */
+/** The part of the Workers AI binding (`env.AI`) that Runlet uses. */
 export interface AiBinding {
 	run(
 		model: string,
@@ -30,8 +30,8 @@ export interface WorkersAiSettings extends Pick<ProviderSettings, 'body' | 'maxR
 }
 
 /**
- * The models of Cloudflare's Workers AI, with the Worker's binding:
- * `workers-ai/@cf/meta/llama-4-scout-17b-16e-instruct`. Needs no key. Only some models can use tools.
+ * The models of Cloudflare's Workers AI, such as `workers-ai/@cf/meta/llama-4-scout-17b-16e-instruct`. Uses the
+ * Worker's binding and needs no key. Only some models can use tools.
  */
 export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 	checkSettings('workersAi', settings);
@@ -203,7 +203,7 @@ function checkAnswer(answer: Json): Json {
 	return answer;
 }
 
-/** A status and a code in words for each error code (developers.cloudflare.com/workers-ai/platform/errors). */
+/** The HTTP status and the name of each error code (developers.cloudflare.com/workers-ai/platform/errors). */
 const codes: Readonly<Record<string, readonly [status: number, word: string]>> = {
 	3003: [400, 'invalid_request'],
 	3006: [413, 'request_too_large'],
@@ -246,7 +246,7 @@ function complaintOfError(thrown: unknown): unknown {
 	return known || isOfService ? complaintOfText(text, undefined) : thrown;
 }
 
-/** The error under `wrangler dev` without a remote binding, because the models run only at Cloudflare. */
+/** The error under `wrangler dev` without a remote binding: the models run only at Cloudflare. */
 function createOnlyRemote(): RunletError {
 	const remedy = 'Log in with npx wrangler login and set remote = true under [ai] in wrangler.toml, or deploy.';
 	return new RunletError('not_configured', `Workers AI runs at Cloudflare only. ${remedy}`, { needs: 'remote = true' });

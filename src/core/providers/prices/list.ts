@@ -8,7 +8,7 @@ import { openai } from './openai.ts';
 import { findMoved } from './supplement.ts';
 import { xai } from './xai.ts';
 
-/** Dollars for a million tokens or thousand units. The last entry with `from` below the input prices the whole call. */
+/** Dollars for a million tokens or thousand units. For the whole call, the last `from` below `inputTokens` counts. */
 export type Rate = readonly { readonly from: number; readonly price: number }[];
 
 /**
@@ -32,7 +32,7 @@ interface ListedModel {
  * The price lists by provider name. A line has a pattern of model names, the context window (0 if unknown) and prices.
  * `input=1.25,200000:2.5` means 1.25 dollars, or 2.5 if the input has over 200,000 tokens. The last valid prices count.
  * Prices after `from=2026-08-17` are valid from that day on. Prices after `at=3600-14400` are valid between these
- * seconds of each day in UTC, and prices after `weekdays=3600-14400` only from Monday to Friday.
+ * seconds of each day in UTC. Prices after `weekdays=3600-14400` are valid between these seconds from Monday to Friday.
  */
 const texts: ReadonlyMap<string, string> = new Map([
 	['anthropic', anthropic],

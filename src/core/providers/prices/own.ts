@@ -32,7 +32,7 @@ export const modelPrices = v.record(modelName, modelPrice);
 
 export const ownPrice = v.union([v.function(), modelPrice, modelPrices]);
 
-/** Returns your own rates for a model by one of its exact names, else by the longest prefix such as `gpt-*`. */
+/** Finds your own rates for a model, first by its exact names, then by the longest matching prefix such as `gpt-*`. */
 export function findOwnRates(price: OwnPrice | undefined, names: readonly string[]): Rates | undefined {
 	if (price === undefined || typeof price === 'function') return undefined;
 	const found = isModelPrice(price) ? price : findByName(price, names);

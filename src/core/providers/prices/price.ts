@@ -2,7 +2,7 @@ import type { ChatUsage, Units } from '../../chat/reply.ts';
 import { findRates, type Rate, type Rates } from './list.ts';
 import { findFactor, findTierRates, findTokenPrice, findUnitPrice, isFree } from './supplement.ts';
 
-/** The price of a call in US dollars, or the part whose price is unknown: the model, a unit or a tier. */
+/** The price of a call in US dollars, or the reason why it is unknown: a model, unit or tier without a price. */
 export type Price = { readonly usd: number } | { readonly unpriced: string };
 
 export type Billed = Pick<
@@ -49,7 +49,7 @@ export function findPrice(provider: string, model: string, billed: Billed, now: 
 	return { usd };
 }
 
-/** Returns the highest price of a call: the input is written to a cache, and the output is of the dearest kind. */
+/** Returns the highest possible price of a call. Assumes a cache write for all input, and the dearest kind of output. */
 export function findMostPrice(provider: string, model: string, billed: Billed, now: Date, own?: Rates): Price {
 	const { inputTokens = 0, outputTokens = 0, units } = billed;
 	const rates = own ?? findAllRates(provider, model, now);
@@ -101,7 +101,7 @@ function toUnitPrice(rates: Rates, unit: string): number | undefined {
 	return rate && at(rate, 0) / 1_000;
 }
 
-/** Returns the price of the tokens. A part with its own rate is subtracted from the whole, so it is billed once. */
+/** Returns the price of the tokens. A part with its own rate is subtracted from the whole, and billed only once. */
 function toDollars(rates: Rates, { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0, units = {} }: Billed) {
 	const take = (rate: string, count = 0): number => (rates.has(rate) ? count : 0);
 	const hour = take('hour', units.cache_write_1h_tokens);
@@ -128,7 +128,7 @@ function toDollars(rates: Rates, { inputTokens = 0, outputTokens = 0, cachedInpu
 	return dollars;
 }
 
-/** Lists the numbers of audio, image and video tokens. A kind without its own rate has the number 0. */
+/** Counts the audio, image and video tokens. A kind without its own rate counts as 0 tokens. */
 function listParts(
 	unit: 'input' | 'cached' | 'output',
 	rate: 'input' | 'read' | 'output',

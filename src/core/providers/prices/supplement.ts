@@ -28,7 +28,7 @@ const units: readonly (readonly [provider: string, unit: string, model: RegExp, 
 	['openai', 'generated_images', /^/, 0],
 	// The price of the most expensive image, one that is made from another image. Used only for reservations.
 	['openai', 'image_generation', /^/, 0.35],
-	// Models from Gemini 3 on are billed by query. Older models are billed by grounded prompt.
+	// Models from Gemini 3 on are billed per query. Older models are billed per grounded prompt.
 	['gemini', 'web_searches', /^(models\/)?gemini-[3-9]/, 0.014],
 	['gemini', 'searched_prompts', /^/, 0.035],
 	['gemini', 'maps_queries', /^(models\/)?gemini-[3-9]/, 0.014],
