@@ -43,9 +43,9 @@ export function readFrontMatter(text: string): FrontMatter {
 	const close = closing.exec(text);
 	if (close === null) return fail('is never closed: write a line `---` after its last key', 1);
 	const body = text.slice(closing.lastIndex).replace(/^\r?\n/, '');
-	// The YAML starts with the line break after the opening `---`, so its line numbers equal those of the file.
 	if (close.index > maxLength)
 		return fail(`has ${close.index} characters, and ${maxLength} are allowed: put long text in the body`, 1);
+	// The YAML starts with the line break after the opening `---`, so its line numbers equal those of the file.
 	const yaml = text.slice(open.length, close.index).replace(/\r(?=\n|$)/g, '');
 	const { entries, problems } = readYaml(yaml);
 	const [problem] = problems;

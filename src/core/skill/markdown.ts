@@ -19,7 +19,7 @@ export interface MarkdownOptions {
  *
  * `when`, `modalities` and `requires` are comma-separated texts or lists under `metadata`. `body` is everything
  * after the front matter, without one blank line. `frontMatter` keeps the rest, so
- * `fromMarkdown(toMarkdown(skill))` equals every `skill` that was read.
+ * `fromMarkdown(toMarkdown(skill))` equals `skill` if `skill` itself was read from a SKILL.md.
  *
  * @throws {RunletError} `invalid_skill` if the front matter or the description is missing, if there is neither a
  * name nor a `directory`, or if the YAML is broken. `data` has `field` and `line`.

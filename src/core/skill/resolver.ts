@@ -16,9 +16,7 @@ export interface SkillResolver {
 	listFn(context: ListContext): readonly Skill[] | Promise<readonly Skill[]>;
 	readFn(name: string): Skill | undefined | null | Promise<Skill | undefined | null>;
 	searchFn?(query: string, options?: SearchOptions): readonly FoundSkill[] | Promise<readonly FoundSkill[]>;
-	/**
-	 * The number of skills that `listFn` does not list, which is shown to the model. If missing, no number is shown.
-	 */
+	/** The number of skills that `listFn` leaves out. The model sees this number. If missing, it sees no number. */
 	moreFn?(context: ListContext): number | Promise<number>;
 	/** Like `readFn`, but can leave out the text and files, for callers that need only the other fields. */
 	findFn?(name: string): Skill | undefined | null | Promise<Skill | undefined | null>;
@@ -179,7 +177,7 @@ export function indexLine({ name, description, when, modalities }: Listed): stri
 
 /**
  * Builds the part of the system prompt that lists the skills. Empty if there are no skills. `more` is the number of
- * skills that are not listed. A last line says this number, and how to find these skills.
+ * skills that are not listed. A last line gives this number and says how to find these skills.
  */
 export function buildIndex(skills: readonly Skill[], more = 0): string {
 	const lines = [
@@ -229,7 +227,7 @@ export function searchSkillsOf(
 		.map(({ skill }) => skill);
 }
 
-/** Returns all matches with their scores, in the same order. */
+/** Returns all matches with their scores, best first. */
 export function scoreSkills<S extends Searched>(skills: readonly S[], query: string): { skill: S; score: number }[] {
 	const needle = query.trim().toLowerCase();
 	if (needle === '') return [];

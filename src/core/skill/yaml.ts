@@ -130,7 +130,7 @@ function toValue(value: unknown, text = ''): Value {
 	return { value: Number.isFinite(value) ? value + 0 : text, text };
 }
 
-/** Writes a map as YAML that versions 1.1 and 1.2 read alike: a text like a number, date or boolean is quoted. */
+/** Writes a map as YAML that versions 1.1 and 1.2 read alike. Quotes texts that look like a number, date or boolean. */
 export function writeYaml(map: Readonly<Record<string, unknown>>): string {
 	const kept = new Map(Object.entries(map).filter(([, value]) => value !== undefined));
 	return stringify(kept, {

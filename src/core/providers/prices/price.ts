@@ -49,7 +49,7 @@ export function findPrice(provider: string, model: string, billed: Billed, now: 
 	return { usd };
 }
 
-/** Returns the highest possible price of a call. Assumes a cache write for all input, and the dearest kind of output. */
+/** Returns the highest possible price of a call. Assumes a cache write for all input and the dearest kind of output. */
 export function findMostPrice(provider: string, model: string, billed: Billed, now: Date, own?: Rates): Price {
 	const { inputTokens = 0, outputTokens = 0, units } = billed;
 	const rates = own ?? findAllRates(provider, model, now);

@@ -56,7 +56,7 @@ export const searchSchema = v.object({
 export const bodySchema = v.object({
 	body: v.string(),
 	files: v.optional(v.record(v.string(), v.string())),
-	/** The SKILL.md keys that are not in the index. Present only for skills that were put over HTTP. */
+	/** The SKILL.md keys that are not in the index. Present only for skills that were written over HTTP. */
 	frontMatter: v.optional(v.record(v.string(), v.unknown())),
 });
 

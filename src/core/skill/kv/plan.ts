@@ -61,7 +61,7 @@ export interface SkillsPlan {
 	readonly problems: readonly SkillProblem[];
 }
 
-/** How long a value is kept after it left the index. KV can serve an old index for a minute. A run keeps its index. */
+/** How long a value is kept after it left the index, because the cache of KV and runs still use an older index. */
 export const keptMs = 60 * 60_000;
 
 /** How long the record remembers a deleted key, in milliseconds. KV can still list and serve the key for some time. */
@@ -103,7 +103,7 @@ export async function planSkills(
 	const isSame = (entry: Entry) => JSON.stringify(before.byName.get(entry.name)) === JSON.stringify(entry);
 	const changed = listed.filter(({ name }) => valid.has(name));
 	return {
-		// KV possibly still lists a retired key that is already deleted, so its value is written again.
+		// Write the value of a retired key again, because KV possibly still lists the key although it is deleted.
 		puts: [...values].filter(([key]) => !there.has(key) || (record.has(key) && !named.has(key))),
 		retired: retired !== null && retired !== stored.retired ? [retiredKey(prefix), retired] : undefined,
 		index: index !== stored.index ? [indexKey(prefix), index] : undefined,
@@ -115,7 +115,7 @@ export async function planSkills(
 	};
 }
 
-/** Creates the search documents, with their hashes for the index. A document that is too large for KV is a problem. */
+/** Creates the search documents, with their hashes for the index. Reports a document that is too large for KV. */
 async function createDocuments(
 	prefix: string,
 	given: {

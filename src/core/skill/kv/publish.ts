@@ -43,7 +43,7 @@ export async function publishFolders(
 /** A skill's folder: its name, its path, and its text files by their path in the folder (`references/api.md`). */
 export interface SkillFolder {
 	readonly name: string;
-	/** The path below the folder of all skills, with `/`. */
+	/** The path relative to the folder of all skills, with `/` between names. */
 	readonly path: string;
 	readonly files: Readonly<Record<string, string>>;
 }

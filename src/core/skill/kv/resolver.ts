@@ -38,10 +38,10 @@ export interface KvResolverOptions {
  * Resolves skills in Workers KV for one run (docs/skills.md). Make a new resolver for each run.
  *
  * It keeps its first index, so a run sees one set of skills even if another set is published. The index costs one read,
- * or none while the isolate's copy is fresh. Texts and search documents are read when they are needed. A search
- * compares vectors if there are vectors and an `embedFn`, and words for skills without a vector. Otherwise it uses the
- * full text index, or substrings without such an index. `score` is the cosine, the BM25 score or the substring score.
- * Missing and broken skills are reported, and never fail a turn.
+ * or none while the isolate's copy is fresh. Texts and search documents are read when they are needed. If
+ * there are vectors and an `embedFn`, a search compares vectors, and it compares words for skills without a vector.
+ * Otherwise a search uses the full text index, or looks for substrings if there is no such index. `score` is the
+ * cosine, the BM25 score or the substring score. Missing and broken skills are reported, and never make a turn fail.
  */
 export function kvResolver(
 	kv: SkillStore,
@@ -81,7 +81,7 @@ export function kvResolver(
 	return {
 		listFn: async () => (await begin()).listed.map(toSkill),
 		moreFn: async () => {
-			// Without an index, the number is unknown. The next turn tries to read the index again.
+			// Without an index, the number of unlisted skills is unknown. The next turn tries to read the index again.
 			const { served, listed } = (await view) ?? { served: [], listed: [] };
 			return served.length - listed.length;
 		},

@@ -101,7 +101,7 @@ export function readVectors(vectors: Vectors): ByMeaning {
 	};
 }
 
-/** Keeps the vectors for which `isWanted` returns true for the name and the hash of the text. */
+/** Keeps the vectors whose name and text hash `isWanted` accepts. */
 export function filterVectors(vectors: Vectors, isWanted: (name: string, text: string) => boolean): Vectors {
 	const { model, names, texts } = vectors;
 	const kept = readRows(vectors).flatMap((row, at) => {
