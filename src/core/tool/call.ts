@@ -21,7 +21,7 @@ export async function dispatch(
 	return { id: call.id, output: outcome.error.message, isError: true };
 }
 
-/** Creates the result of a successful call. Its output is the return value of the tool, or the parts as one text. */
+/** Creates the result of a successful call. Its output is the tool's return value. Parts are joined to one text. */
 export function createResult(id: string, value: unknown): ToolResult {
 	if (!isParts(value)) return { id, output: value, isError: false };
 	return { id, output: flattenParts(value.parts), isError: false, parts: value.parts };
@@ -76,7 +76,7 @@ export function parseToolInput(json: string): unknown {
 	}
 }
 
-/** Converts the arguments of a call back to text. Arguments that never were valid JSON are still a text. */
+/** Converts the arguments of a call back to text. Arguments that were not valid JSON are already text. */
 export function toInputText(input: unknown): string {
 	if (typeof input === 'string') return input;
 	try {

@@ -166,7 +166,7 @@ export async function limitTime(
 	} finally {
 		if (timer !== undefined) clearTimeout(timer);
 		outer?.removeEventListener('abort', onAbort);
-		// Tells a tool that is still running to stop.
+		// Aborts the tool if it still runs.
 		controller.abort();
 	}
 }
@@ -190,7 +190,7 @@ async function callHandler(
 	}
 }
 
-/** Error codes of files and servers that a model can fix. Such an error is not a fault of the tool. */
+/** The codes of file and server errors that a model can handle. Such an error is not a fault of the tool. */
 const expectedCodes: readonly string[] = [
 	'invalid_argument',
 	'invalid_request',

@@ -77,9 +77,9 @@ export function prepareCheck(schema: JsonSchema): (input: unknown) => Checked | 
 }
 
 /**
- * Checks an input against a tool's `inputSchema`: with the schema that the `inputSchema` was made from, or as
- * JSON Schema. A `null` for an optional value, at any depth, counts as left out, because models in strict mode
- * send `null` for such a value. The result is a promise only if the schema checks asynchronously.
+ * Checks an input against a tool's `inputSchema`, or against the schema that the `inputSchema` was made from. A
+ * `null` for an optional value, at any depth, counts as left out, because models in strict mode send `null` for such a
+ * value. The result is a promise only if the schema checks asynchronously.
  */
 export function checkInput(schema: JsonSchema, input: unknown): Checked | Promise<Checked> {
 	if (isTooDeep(input)) return { issues: [`The arguments are nested more than ${maxLevels} levels deep.`] };

@@ -23,7 +23,7 @@ export interface ToolState {
 	set(key: string, value: unknown): Promise<void>;
 	/** Deletes a key. Returns whether the key existed. */
 	delete(key: string): Promise<boolean>;
-	/** Lists the keys with a prefix in order. Without a prefix, lists all keys. */
+	/** Lists the keys that begin with `prefix`, sorted. Without a prefix, lists all keys. */
 	list(prefix?: string): Promise<readonly string[]>;
 }
 

@@ -44,7 +44,7 @@ export interface SearchService {
 
 /** The context of a tool call. */
 export interface ToolContext {
-	/** The provider's id of the call. A call of another session can have the same id. */
+	/** The provider's id of the call. A call in another session can have the same id. */
 	readonly callId: string;
 	/**
 	 * The idempotency key of the call, for external effects. It is unique among all sessions, and stays the same after
@@ -62,9 +62,7 @@ export interface ToolContext {
 	readonly user?: string;
 	/** The metadata from the creation of the session. Do not use it to identify a person. */
 	readonly metadata: Readonly<Record<string, string>>;
-	/**
-	 * The sender of the message that led to this call. After a child's report or a wake-up: the actor who asked for it.
-	 */
+	/** The actor whose message led to this call, or who asked for the child or the wake-up that led to it. */
 	readonly askedBy?: Actor;
 	/** Aborts if the run is cancelled or the tool's time limit has passed. */
 	readonly signal: AbortSignal;

@@ -53,7 +53,7 @@ export function build(tools: readonly (AnyFn | Tool)[] | Toolbox | undefined, co
 function mayBeAvailable(tool: Tool, context: InvokeContext): boolean {
 	try {
 		const said = tool.isAvailable === undefined || tool.isAvailable(context);
-		// The promise is awaited when the tool is called. Only then is its failure reported.
+		// The promise is awaited when the tool is called. A failure is reported only then.
 		if (said instanceof Promise) said.catch(() => {});
 		return Boolean(said);
 	} catch {
@@ -168,7 +168,7 @@ export function onError(name: string, args: Args, reason: string, box: Toolbox):
 	return said ?? 'default';
 }
 
-/** Adds the schema's defaults to arguments. Adds nothing if they do not fit, or if the schema is asynchronous. */
+/** Adds the schema's defaults to arguments that fit the schema. Adds nothing if the schema is asynchronous. */
 function fillDefaults(tool: Tool, args: Args): unknown {
 	const checked = checkInput(tool.inputSchema, copyData(args));
 	if (checked instanceof Promise) checked.catch(() => {});

@@ -49,7 +49,7 @@ type NamesOf<S> = S extends { readonly required: readonly (infer N)[] } ? N : ne
 
 type Flat<T> = { [K in keyof T]: T[K] };
 
-/** The type of the values that a schema describes: of valibot, Zod or ArkType, or a JSON Schema literal. */
+/** The type of the values that a schema describes: a valibot, Zod or ArkType schema, or a JSON Schema literal. */
 export type FromAnySchema<S> = S extends StandardSchemaV1
 	? StandardSchemaV1.InferOutput<S>
 	: S extends JsonSchema

@@ -57,8 +57,8 @@ const steps: readonly Step[] = [
 ];
 
 /**
- * Cuts a schema to a number of characters for a model. Values of the schema also fit the cut schema: examples are
- * dropped, descriptions are shortened, and deep parts become `{}`. The caller checks values by the whole schema.
+ * Cuts a schema to a number of characters for a model. Every valid value also fits the cut schema: examples are
+ * dropped, descriptions are shortened, and deep parts become `{}`. The caller checks values against the whole schema.
  */
 export function slimSchema(schema: JsonSchema, mostCharacters: number): JsonSchema {
 	if (isWithin(schema, mostCharacters)) return schema;
@@ -73,7 +73,7 @@ function isWithin(schema: JsonSchema, mostCharacters: number): boolean {
 	return JSON.stringify(schema).length <= mostCharacters;
 }
 
-/** Keywords that are dropped, because loosening their inner schemas could exclude valid values. */
+/** Dropped keywords. With looser inner schemas, keywords such as `not` would refuse valid values. */
 const reversed = /^(not|if|then|else|contains|minContains|maxContains|unevaluated\w+|dependent\w+)$/;
 
 function cutSchema(schema: JsonSchema, step: Step, depth: number): JsonSchema {

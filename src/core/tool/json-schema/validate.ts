@@ -24,8 +24,8 @@ interface Issue {
 type Seen = Set<string> | undefined;
 
 /**
- * Checks an input against a JSON Schema (2020-12). Returns one line for each mistake, which begins with the path of the
- * mistake. The time of a check is limited: an input that takes longer counts as invalid.
+ * Checks an input against a JSON Schema (2020-12). Returns one line for each mistake. A line begins with the path of
+ * the mistake. The time of a check is limited: an input that takes longer counts as invalid.
  */
 export function findIssues(compiled: Compiled, input: unknown): readonly string[] {
 	const check = new Check(compiled);
@@ -290,7 +290,7 @@ class Check {
 	};
 }
 
-/** Whether a schema with `issues` fits better: its first mistake is deeper, or equally deep with fewer mistakes. */
+/** Compares two schemas by their mistakes. A deeper first mistake is nearer. At equal depth, fewer are nearer. */
 function isNearer(issues: readonly Issue[], than: readonly Issue[]): boolean {
 	const depth = (of: readonly Issue[]): number => of[0]?.path.length ?? 0;
 	return depth(issues) === depth(than) ? issues.length < than.length : depth(issues) > depth(than);

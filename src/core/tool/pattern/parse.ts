@@ -140,7 +140,7 @@ function toCharacters(node: Node): readonly Char[] | undefined {
 	return parts.includes(undefined) || characters.length > maxBehind ? undefined : characters;
 }
 
-/** Makes the test for one character. Its regular expression gets only this character, so it is fast. */
+/** Makes the test for one character. A regular expression that gets only one character is fast. */
 function toChar(source: string): Char {
 	const own = source.codePointAt(0) ?? 0;
 	if (source !== '.' && source.length === (own > 0xffff ? 2 : 1))
