@@ -52,7 +52,7 @@ export function joinPaths(changed: readonly { readonly path: string }[]): string
 	return changed.map(({ path }) => path).join(', ');
 }
 
-/** Creates the error for an argument that is missing. Such an argument can be an empty text, but cannot be left out. */
+/** Creates the error for a required argument that was left out. An empty text does not count as left out. */
 export function createAbsent(field: string, what: string): RunletError {
 	return new RunletError('invalid_argument', `${field}: missing. ${what}`, { field });
 }

@@ -11,7 +11,7 @@ import { findValues } from './json-path.ts';
 
 /** The maximum size of a file in bytes. */
 const largestFile = 4_194_304;
-/** The maximum number of values in a JSON text, because parsing does not pause. Lists and objects count 4 times. */
+/** The maximum number of values in a JSON text. Limited, because parsing never pauses. Lists and objects count as 4. */
 const [mostItems, perContainer] = [600_000, 4];
 const mostMatches = 1_000;
 /** The maximum length of all matches in characters of JSON. */
@@ -29,7 +29,7 @@ const input = v.object({
 });
 type Input = v.InferOutput<typeof input>;
 
-/** Models see `json` as a text, because strict mode has no type for any JSON value. Other JSON is accepted too. */
+/** Models see `json` as a text, because strict mode cannot express arbitrary JSON. Other JSON is accepted too. */
 const described = {
 	'~standard': {
 		version: 1,
@@ -105,7 +105,7 @@ function measureJson(text: string): { readonly items: number; readonly levels: n
 	for (let at = 0; at < text.length; at++)
 		switch (text.charCodeAt(at)) {
 			case quote:
-				// A string ends at the first quotation mark that has no backslash before it.
+				// A string ends at the first quotation mark that is not escaped by a backslash.
 				for (at++; at < text.length && text.charCodeAt(at) !== quote; at++) if (text.charCodeAt(at) === backslash) at++;
 				break;
 			case comma:

@@ -68,7 +68,7 @@ export function searchFilesTool(): Tool {
 interface Test {
 	/** A text that every matching line contains. */
 	readonly literal: string;
-	/** Decides whether a line that contains the literal matches. If missing, every such line matches. */
+	/** Checks a line that contains the literal. If missing, every line with the literal matches. */
 	readonly pattern?: Pattern;
 }
 

@@ -143,7 +143,7 @@ function addTasks(list: TaskList, texts: readonly string[]): TaskList {
 	return { ...list, tasks: [...list.tasks, ...added] };
 }
 
-/** Stores a list in the workspace, else in the state. A repeated call does not store it again. Then shows the list. */
+/** Stores a list and shows it. In a workspace, a call that is repeated after a crash does not store the list again. */
 async function keepList(context: ToolContext, make: (ids: readonly string[]) => Promise<TaskList>): Promise<TaskList> {
 	const { workspace, emit } = context;
 	const makeKept = async (): Promise<TaskList> => {

@@ -40,7 +40,7 @@ function* listCompared(text: string, work: StepCounter): Steps<readonly string[]
 	return compared;
 }
 
-/** Finds the place with the most text in equal lines. Equal lines must have at least a third of the wanted text. */
+/** Finds the place with the most text in equal lines. Together, they must make up a third of the wanted text. */
 function findEqualLines(lines: readonly string[], asked: readonly string[], expected: number, work: StepCounter) {
 	const least = asked.reduce((sum, line) => sum + line.length, 0) / 3;
 	const scoreAt = (at: number): number =>

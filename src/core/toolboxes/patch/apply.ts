@@ -123,7 +123,7 @@ function joinLines(pieces: readonly string[], end: string, isOpen: boolean): str
 	return isOpen && joined.endsWith(end) ? joined.slice(0, -end.length) : joined;
 }
 
-/** Finds the nearest place of a hunk: an exact match, else ignoring trailing blanks, else ignoring outer blanks. */
+/** Finds the nearest place where a hunk matches: exactly, else without trailing blanks, else without outer blanks. */
 function* findHunk(
 	index: LineIndex,
 	hunk: Hunk,
@@ -160,7 +160,7 @@ function* findHunk(
 	return undefined;
 }
 
-/** Lines, with an index from a text to its lines. */
+/** The lines of a file, with an index that finds lines by their text. */
 class LineIndex {
 	readonly lines: readonly Line[];
 	readonly #places = new Map<Fold, ReadonlyMap<string, readonly number[]>>();
@@ -169,7 +169,7 @@ class LineIndex {
 		this.lines = lines;
 	}
 
-	/** Finds the key that is at the fewest places. */
+	/** Finds the key that occurs at the fewest places. */
 	findRarest(fold: Fold, keys: readonly string[]): { readonly offset: number; readonly places: readonly number[] } {
 		let best: { readonly offset: number; readonly places: readonly number[] } | undefined;
 		for (const [offset, key] of keys.entries()) {

@@ -159,7 +159,7 @@ function createFailure(message: string): RunletError {
 	return new RunletError('invalid_argument', message, { field: 'url' });
 }
 
-/** The first bytes of a page, in which it can declare its encoding (HTML standard, "prescan a byte stream"). */
+/** The number of first bytes in which a page can declare its encoding (HTML standard, "prescan a byte stream"). */
 const prescanned = 1_024;
 
 /**
@@ -188,7 +188,7 @@ function findMeta(bytes: Uint8Array): string | undefined {
 	const start = new TextDecoder('windows-1252').decode(bytes.subarray(0, prescanned));
 	for (const [tag] of start.matchAll(/<meta\s[^<>]*>/gi)) {
 		const [, label] = /charset\s{0,20}=\s{0,20}["']?([\w.:-]{1,40})/i.exec(tag) ?? [];
-		// If a tag is readable as bytes, the page cannot be UTF-16.
+		// The tag was found byte by byte, so the page cannot be UTF-16.
 		if (label !== undefined) return /^utf-?16/i.test(label) ? 'utf-8' : label;
 	}
 	return undefined;

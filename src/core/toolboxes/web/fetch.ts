@@ -73,7 +73,7 @@ interface TextPage {
 	readonly pages: number;
 }
 
-/** Returns a page of a text. A page ends before a blank line, else at a line or a word. Throws for a missing page. */
+/** Returns a page of a text. A page ends after a blank line, else after a line or a word. Throws for a missing page. */
 function readPage(text: string, page: number, length: number): TextPage {
 	const pages = splitPages(text, length);
 	const found = pages[page - 1];
@@ -115,7 +115,7 @@ interface Kept {
 	readonly fetch: ToolContext['fetch'];
 }
 
-/** Caches documents for some minutes, so their next pages need no fetch. Each session and `fetch` has its own cache. */
+/** Caches documents for some minutes, so their next pages need no fetch. Sessions share no documents. */
 class DocumentMemory {
 	readonly #kept = new Map<string, Kept>();
 

@@ -16,9 +16,9 @@ type Marked = Strong | Emphasis | Delete | Link | InlineCode;
 
 /** A line of text with marks. A mark can stay open on the next line, because HTML allows headings inside links. */
 export class Line {
-	/** The open marks. `undefined` stands for a mark without effect: inside the same mark, or in code. */
+	/** The open marks. `undefined` is a mark without effect, because it is inside the same mark or in code. */
 	readonly #marks: (Mark | undefined)[] = [];
-	/** The nodes of the open marks that the line already has. */
+	/** The nodes that the line already has for its open marks. */
 	#nodes: Marked[] = [];
 	/** Whether the line is empty or ends with a blank. */
 	#isBlank = true;

@@ -21,7 +21,7 @@ const maxBytes = 2_000_000;
 /** The maximum length of a title or a snippet in characters. */
 const longestText = 1_000;
 
-/** Makes the search tool. The default search service is that of the context. */
+/** Makes the search tool. Without `own`, it uses the search service of the context. */
 export function webSearchTool(own?: SearchService): Tool {
 	return define({
 		name: 'web_search',
