@@ -1,7 +1,7 @@
 /** Facts about the bytes of a file. */
 export interface ContentInfo {
 	readonly size: number;
-	/** The number of lines, if the bytes are text. Missing if they are not UTF-8. */
+	/** The number of lines. Missing if the bytes are not UTF-8 text. */
 	readonly lines?: number;
 	/** The byte offsets of the first line and of every 256th line after it. */
 	readonly marks: readonly number[];

@@ -131,7 +131,7 @@ export interface Workspace {
 	/** Moves a file. Throws if `to` already has a file. */
 	move(from: string, to: string): Promise<ChangedFile>;
 	/**
-	 * Makes all edits, one after another. If an edit fails, no edit is made.
+	 * Makes all edits in their order, or no edit if one of them fails.
 	 *
 	 * @param result the value that `recall` returns later
 	 */
