@@ -9,7 +9,7 @@ interface Item {
 	readonly node: HTMLElement;
 }
 
-/** The maximum number of files. Files of `mostBytes` fit, in base64 and with a text, into a request of 4 MB. */
+/** The maximum number of files, and their maximum total size. In base64, they fit into a request of 4 MB. */
 const mostFiles = 16;
 const mostBytes = 2_800_000;
 

@@ -221,7 +221,7 @@ export class Chat {
 		return id;
 	}
 
-	/** Whether a call is waiting for a person, so that no message can be sent. If so, points at this call. */
+	/** Whether a waiting call must be answered before a message can be sent. If so, points at this call. */
 	#isHeldUp(): boolean {
 		const todo = pointAtOpenCall(this.#transcript.root);
 		if (todo !== undefined) this.#composer.setStatus(`${todo} Your message is kept here.`);

@@ -85,7 +85,7 @@ export function createComposer({ onSend, onStop, onWriting }: Options) {
 			offer();
 			text.focus();
 		},
-		/** Puts a text that could not be sent back into the box, unless the box has a new text. */
+		/** Puts an unsent text into the box again, unless the box has a new text. */
 		restore: restoreText,
 		get isRunning(): boolean {
 			return isRunning;

@@ -25,7 +25,7 @@ interface Options {
 export interface OpenCalls {
 	/** The question that the next message answers. */
 	question: Question | undefined;
-	/** Shows a form for each call of a session that waits now. */
+	/** Shows a form for each waiting call of a session, and for its question. */
 	show(visit: Visit): Promise<void>;
 	/** Removes the forms of calls that no longer wait. */
 	keep(ids: ReadonlySet<string>): void;

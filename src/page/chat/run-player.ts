@@ -74,7 +74,7 @@ export interface TakenUpOptions {
 	readonly sent?: { readonly bubble: HTMLElement; readonly text: string };
 	/** The loaded session. It includes the messages that earlier turns of the run received. */
 	readonly loaded?: LoadedSession;
-	/** Called if the run is not the newest run of the loaded session, so that messages before it are missing. */
+	/** Called if the run is not the newest run in `loaded`. The page then lacks messages before the run. */
 	readonly onOther?: () => void;
 }
 

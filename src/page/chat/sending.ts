@@ -40,8 +40,8 @@ export function sendOrAnswer(
 }
 
 /**
- * Returns the error to show if a message or an answer was refused because the session has changed since the page showed
- * the session. `call` is the call that the person answered.
+ * Returns the error to show if the server refused a message or an answer because the session had changed. `call` is the
+ * call that the person answered.
  */
 export async function readRefusal(
 	client: Client,

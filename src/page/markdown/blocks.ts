@@ -171,7 +171,7 @@ function createScroller(from: number, table: HTMLElement): HTMLElement {
 	});
 }
 
-/** The lengths of a piece. After `shortest` characters, a piece ends at a sentence or line with balanced marks. */
+/** The minimum and maximum length of a piece. A piece ends after a sentence or line, preferably without open marks. */
 const shortest = 2_000;
 const longest = 4_000;
 

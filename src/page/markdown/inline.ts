@@ -49,7 +49,7 @@ export function createLink(href: string, children: readonly ChildNode[]): HTMLEl
 /** A dot, colon, slash or at sign within words, as in hosts and addresses. `3002` is the ideographic full stop. */
 const hostSign = /[^\s.,:;/][.\u3002:/@\\]+[^\s.,:;]|localhost/u;
 
-/** Uses the label's visible text: normalized (NFKC) and without invisible characters. */
+/** Checks the label's visible text: it is normalized (NFKC) and has no invisible characters. */
 function namesAnotherHost(label: string, { protocol, host }: URL) {
 	const seen = label
 		.normalize('NFKC')

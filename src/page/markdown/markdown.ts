@@ -9,7 +9,7 @@ import { type KeptBlocks, showBlocks, toBlocks } from './blocks.ts';
 import { colourCode } from './code.ts';
 import { findComplete, notBegun } from './complete.ts';
 
-/** Makes a Markdown writer. At the end, `draw` schedules how the rest is drawn. */
+/** Makes a Markdown writer. Its `end` passes the rest of the text to `draw`, which schedules the drawing. */
 export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 	const sections = createSections(root);
 	/** The text of the incomplete blocks. Only `redraw` reads it, because reading takes longer for longer texts. */
@@ -156,7 +156,7 @@ function createSections(root: HTMLElement) {
 			return section;
 		},
 
-		/** Adds complete blocks to sections, and begins a new section when one is full. Moves `open` behind them. */
+		/** Adds complete blocks to sections, and begins a new section when one is full. The `open` blocks come last. */
 		fill(complete: KeptBlocks, open: KeptBlocks): void {
 			const first = section;
 			for (const { raw, nodes } of complete) {

@@ -1,4 +1,4 @@
-/** The inbox: the calls and questions of all sessions that wait for a person. */
+/** The inbox: all sessions' calls and questions that wait for a person. */
 
 import { type Agent, type Approval, type CallAnswer, type Client, ClientError } from '../../client/index.ts';
 import { createAnsweredError, findAnswered, findChildCall, isWaitingFor } from '../../client/waits.ts';

@@ -74,7 +74,7 @@ function createEntry(memory: Memory, whose: Whose): HTMLElement {
 		return [head, element('p', 'card-text', now.text)];
 	}
 
-	/** Removes the memory if its version is the shown one. If there is a newer version, shows that version. */
+	/** Removes the memory if the shown version is the newest. Otherwise shows an error and a button that reloads. */
 	async function remove(now: Memory): Promise<void> {
 		const { client, signal, holder } = whose;
 		try {

@@ -6,7 +6,7 @@ export interface Visit {
 	readonly signal: AbortSignal;
 }
 
-/** Returns a function that runs `read`. If it is called during a run of `read`, then `read` runs once more. */
+/** Returns a function that runs `read`. A call during a run of `read` makes `read` run once more. */
 export function createRefresh(read: () => Promise<void>): () => Promise<void> {
 	let isReading = false;
 	let isStale = false;
@@ -27,12 +27,12 @@ export function createRefresh(read: () => Promise<void>): () => Promise<void> {
 
 /** The lists of sessions and of waiting calls show a change only after some time, so the first poll waits this long. */
 const firstMs = 2_500;
-/** The longest delay. Polls with shorter delays also read the session: lists show a run up to five minutes late. */
+/** The longest delay. Polls with shorter delays also read the session, because lists show its run minutes late. */
 const longestMs = 320_000;
 
 /**
- * Returns a function that starts frequent polling, because one change is often followed by others. The argument of
- * `look` says whether to read the open session too. After some time without changes, reading the list is enough.
+ * Returns a function that starts frequent polling. Call it after each change, because more changes often follow. The
+ * argument of `look` says whether to read the open session too. After some time, reading the list is enough.
  */
 export function createPolling(look: (asksSession: boolean) => void): () => void {
 	let timer: ReturnType<typeof setTimeout> | undefined;

@@ -9,7 +9,7 @@ import { createSchemaField, isSame, type SchemaField } from './schema-form.ts';
 /** The maximum length of arguments that are shown on the line of the call. */
 const shortInput = 80;
 
-/** `schema` describes the arguments for an approval, else the result. If missing, the form has no separate fields. */
+/** `schema` describes the arguments (for an approval) or the result. Without it, the form has no separate fields. */
 export function createOpenCall(
 	{ id, name, input, kind }: WaitingCall,
 	onAnswer: (answer: CallAnswer) => void,
@@ -28,7 +28,7 @@ export function createOpenCall(
 	});
 	const yes = element('button', 'primary', isApproval ? 'Allow' : 'Done');
 	const no = element('button', '', isApproval ? 'Deny' : 'Failed');
-	// A failed call needs no result and a denied call needs no arguments, so `no` skips the validation.
+	// A failed call needs no result and a denied call needs no arguments, so the button `no` skips the validation.
 	no.formNoValidate = isApproval || result !== undefined;
 	const form = element('form', 'open-call', ...describeCall(name, input), edit?.root, result?.root, text, yes, no);
 	form.ariaLabel = `${name} waits`;
@@ -129,7 +129,7 @@ export function pointAtOpenCall(root: Element): string | undefined {
 	return form.dataset.todo;
 }
 
-/** Finds the JSON Schema for the form of a call: of the arguments for an approval, else of the result. */
+/** Finds the JSON Schema for the form of a call. It describes the arguments (for an approval) or the result. */
 export type FindSchema = (call: Pick<WaitingCall, 'name' | 'kind'>, agent?: string) => unknown;
 
 export function findCallSchema(
@@ -145,7 +145,7 @@ export function findCallSchema(
 export function createKeptForms() {
 	const forms = new Map<string, HTMLElement>();
 	return {
-		/** Returns the kept form and enables it again, or makes it. The key identifies what the form asks. */
+		/** Returns the kept form, enabled again, or makes a new form. The key identifies what the form asks. */
 		take<Made extends HTMLElement | undefined>(key: string, make: () => Made): HTMLElement | Made {
 			const kept = forms.get(key);
 			if (kept !== undefined) {

@@ -26,7 +26,7 @@ export interface Panel {
 	open(root: HTMLElement, place: Place): Promise<void>;
 }
 
-/** Reads a list page by page: the first by `load`, the others by the button `more`. `failures` shows errors. */
+/** Reads a list page by page. `load` reads the first page, `more` is a button for the next, `failures` shows errors. */
 export function createPages<Page extends { readonly cursor?: string }>(
 	{ signal, again }: Place,
 	read: (cursor: string | undefined) => Promise<Page>,
