@@ -104,7 +104,7 @@ function rank(memories: readonly MemoryRecord[], query: string): readonly Memory
 /** What lets an agent remember in a test: the memory tools and the recall. */
 export interface Remembering {
 	readonly tools: readonly Tool[];
-	/** Makes the `recall` function for a run with these messages. What was recalled for a message stays the same. */
+	/** Makes the `recall` function for a run with these messages. Each message keeps what was recalled for it. */
 	readonly createRecall: (messages: readonly Message[]) => ChatOptions['recall'];
 }
 

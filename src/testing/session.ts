@@ -49,7 +49,7 @@ class MemorySession implements TestSession {
 	readonly #askedIds = new Set<string>();
 	#messages: readonly Message[] = [];
 	#last: RunResult | undefined;
-	/** Who has asked for the current work, and the decisions about open calls, since the last message of a user. */
+	/** The people whose messages led to the current work, and the decisions about open calls. */
 	#asked: Asked = { askers: [], openCalls: new Map() };
 
 	constructor(agent: Agent, options: TestSessionOptions, model: providers.ScriptedProvider) {
@@ -172,7 +172,7 @@ class MemorySession implements TestSession {
 		assertMayDecide({ session, agents, config: () => ({ local: undefined }) }, { ...decision, children });
 	}
 
-	/** Runs the agent. `text` answers the question of a tool, if a text can answer this question. */
+	/** Runs the agent. `text` is the answer to a tool's question, if a text can answer this question. */
 	async #run(input: readonly Message[], text?: string): Promise<RunResult> {
 		const { skillContext } = this.#options;
 		const { askers } = this.#asked;
