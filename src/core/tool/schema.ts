@@ -51,7 +51,7 @@ export function isOptional(schema: AnySchema): boolean {
 	return !(result instanceof Promise) && result.issues === undefined;
 }
 
-/** Checks a value against a schema. Every issue begins with `path`. An asynchronous schema returns a promise. */
+/** Checks a value against a schema. Issues begin with `path`. For an asynchronous schema, the result is a promise. */
 export function checkWithSchema(schema: AnySchema, value: unknown, path = ''): Checked | Promise<Checked> {
 	const toChecked = (result: StandardSchemaV1.Result<unknown>): Checked =>
 		result.issues === undefined

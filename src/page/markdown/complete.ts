@@ -25,7 +25,7 @@ interface Complete {
 	readonly begun: Begun;
 }
 
-/** Finds the parts of the last block that more text cannot change. `begun` belongs to the first block. */
+/** Finds the final parts of the last block: more text cannot change them. `begun` belongs to the first block. */
 export function findComplete(text: string, blocks: readonly MarkdownToken[], begun: Begun): Complete | undefined {
 	const at = blocks.findLastIndex(({ type }) => type !== 'space');
 	const block = blocks[at];

@@ -89,7 +89,7 @@ function createEntry(approval: Approval, { place, listed, findSchema }: List): E
 	/** The calls and questions that the entry shows. */
 	let open: readonly Approval[] = [approval];
 
-	/** Sends an answer. When the first event of the run arrives, the server has accepted the answer. */
+	/** Sends an answer. The first event of the run shows that the server has accepted the answer. */
 	async function sendAnswer(to: Approval, ...[send, words]: Parameters<SendAnswer>): Promise<void> {
 		isAnswering = true;
 		try {
@@ -112,7 +112,7 @@ function createEntry(approval: Approval, { place, listed, findSchema }: List): E
 		root.classList.add('settled');
 	}
 
-	/** Shows the calls that wait now, after another person has answered the call. Leaves out calls of other entries. */
+	/** Shows the calls that wait now, if somebody else has answered this call. Leaves out calls of other entries. */
 	function showNow(now: readonly Approval[]): void {
 		open = now.filter((call) => call.callId === approval.callId || !listed.has(toKey(call)));
 		showForms();
@@ -178,7 +178,7 @@ async function readNow(
 	return question === undefined ? calls : [...calls, { ...about, ...question, kind: 'question' }];
 }
 
-/** Reads the whole arguments or question, which the list cuts off. Returns undefined if the call no longer waits. */
+/** Reads the arguments or the question, which the list shortens. Returns undefined if the call no longer waits. */
 async function readWhole({ client, signal }: Place, approval: Approval): Promise<Approval | undefined> {
 	const { inputStart, isCut, ...entry } = approval;
 	if (inputStart === undefined && isCut === undefined) return approval;

@@ -1,4 +1,4 @@
-/** A bar chart. The tooltip of a bar has its numbers, and so does a table beside the chart. */
+/** A bar chart. The numbers of a bar are in the bar's tooltip, and in a table beside the chart. */
 
 import { element, svg, withoutTurns } from './element.ts';
 

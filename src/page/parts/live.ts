@@ -74,8 +74,8 @@ export function createPolling(look: (asksSession: boolean) => void): () => void 
 const changing: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 /**
- * Returns a `fetch` that reports each accepted change to the other windows. `onChange` is called for a change in
- * another window, with the id of the changed session if a session was changed.
+ * Returns a `fetch` that reports each accepted change to the other windows. `onChange` is called when
+ * another window reports a change. Its argument is the id of the changed session, if there is one.
  */
 export function createWindows(onChange: (session: string | undefined) => void): typeof fetch {
 	const channel = new BroadcastChannel('runlet-changes');

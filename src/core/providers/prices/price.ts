@@ -10,7 +10,7 @@ export type Billed = Pick<
 	'inputTokens' | 'outputTokens' | 'cachedInputTokens' | 'units' | 'serviceTier' | 'speed' | 'region'
 >;
 
-/** The kind of rate for each unit that counts tokens. These tokens are part of the input or output tokens. */
+/** The kind of rate for each unit that counts tokens. The input or output tokens already include these tokens. */
 export const tokenRates: ReadonlyMap<string, string> = new Map([
 	['cache_write_tokens', 'write'],
 	['cache_write_1h_tokens', 'hour'],

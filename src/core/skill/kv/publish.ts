@@ -106,7 +106,7 @@ interface WriteOptions {
 const bulkKeys = 500;
 const bulkBytes = 40_000_000;
 
-/** Writes a plan in its order. After an interruption, readers get one whole set, and the next publish continues. */
+/** Writes a plan in its order. If this is interrupted, readers still get one complete set, old or new. */
 export async function writePlan(
 	kv: SkillsKv,
 	{ puts, retired, index, deletes }: SkillsPlan,
