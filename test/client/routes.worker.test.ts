@@ -30,7 +30,7 @@ test('a typed client creates a session, talks to it, and reads its history', asy
 	expect((await sessions[':id'].$delete({ param: { id } })).status).toBe(204);
 });
 
-test('an error response has the type of an error', async () => {
+test('an error response has the TypeScript type of an error', async () => {
 	const response = await sessions[':id'].$get({ param: { id: 'none' } });
 	expect(response.status).toBe(404);
 	if (response.ok) throw new Error();
@@ -39,7 +39,7 @@ test('an error response has the type of an error', async () => {
 	expect(body.error.code).toBe('not_found');
 });
 
-test('requests and answers have the types of their schemas', () => {
+test('requests and answers have the TypeScript types of their schemas', () => {
 	type Args<F> = F extends (...args: infer A) => unknown ? A[0] : never;
 	type Answer<F> = F extends (...args: never[]) => Promise<infer R> ? R : never;
 	type Create = Args<typeof sessions.$post>['json'];

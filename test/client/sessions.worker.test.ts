@@ -117,7 +117,7 @@ test('reports a crash of the server during a turn, and reads the run to its end'
 	expect(readText(events.slice(types.indexOf('turn.restarted')))).toBe('The answer.');
 });
 
-test('a message whose answer is lost is sent again, and runs once', async () => {
+test('a message whose answer is lost is sent again, but starts only one run', async () => {
 	const { requests } = play('Once.', 'Twice.');
 	let isLost = true;
 	const runlet = create({
@@ -157,7 +157,7 @@ test.for([
 	expect(await runlet.listMessages(id)).toContainEqual(expect.objectContaining({ role: 'tool', content: output }));
 });
 
-test('a cancelled run ends its stream with the event cancelled', async () => {
+test('a cancelled run ends its stream with the event `cancelled`', async () => {
 	play(async (_, onDelta) => {
 		onDelta({ type: 'text', text: 'A long' });
 		return new Promise(() => {});
@@ -217,7 +217,7 @@ test('a session that is loaded and followed shows each message once', async () =
 	expect((await shown()).at(-1)).toBe('Then on Friday.');
 });
 
-test('a client queues messages during a run, lists and removes them, and loads steering messages', async () => {
+test('a client queues messages during a run, lists and removes them, and loads the messages that steered the run', async () => {
 	const gate = Promise.withResolvers<void>();
 	play(async () => {
 		await gate.promise;
@@ -276,7 +276,7 @@ test('reads the current task lists, and their changes as events', async () => {
 	expect(shown.flatMap((event) => (event.type === 'tasks' ? [event.lists] : []))).toEqual([lists]);
 });
 
-test('a client copies a session whole or up to a message, and imports an exported session', async () => {
+test('a client copies a session completely or up to a message, and imports an exported session', async () => {
 	play('One.', 'Two.');
 	const runlet = create();
 	const { id } = await runlet.createSession({ agent: 'scripted' });

@@ -21,7 +21,7 @@ import {
 } from './server.ts';
 
 describe('a stream that drops', () => {
-	test('resumes after the last complete event, wherever its bytes are cut', async () => {
+	test('resumes after the last complete event, wherever the stream was cut', async () => {
 		const said = ['añ😀', 'two\nlines', '', '{"type":"done"}', 'five'];
 		const events = [...said.map(say), done];
 		const wire = events.map((event, index) => toWire(String(index + 1), event));
