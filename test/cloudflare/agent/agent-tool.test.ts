@@ -4,7 +4,7 @@ import { tool } from '../../../src/core/index.ts';
 
 const writer = { name: 'good-writer', description: 'Writes.' };
 
-test('a tool for an agent has the agent’s name and description by default', () => {
+test('a tool that calls an agent has the agent’s name and description by default', () => {
 	expect(agentTool(writer)).toMatchObject({ name: 'good_writer', description: 'Writes.', retry: 'safe' });
 	expect(agentTool(writer, { name: 'poem', description: 'Writes a poem.' })).toMatchObject({
 		name: 'poem',

@@ -143,7 +143,7 @@ test('accepts a toolbox as tools', () => {
 	expect(defineAgent({ ...given, tools: toolbox.build([add]) }).tools).toMatchObject([{ name: 'add' }]);
 });
 
-test('refuses two skills with the same name, published or defined in code', () => {
+test('refuses two skills with the same name, whether they are published or defined in code', () => {
 	const own = { name: 'tone', description: 'How we write.' };
 	for (const skills of [
 		[own, { ...own }],
@@ -162,7 +162,7 @@ test.each<[what: string, skill: object, code: string, says: RegExp]>([
 		'invalid_tool',
 		/^needApproval: .*\(tool a\).*\(skill brief\)/,
 	],
-])('refuses a skill with an error in %s, and names the skill', (_, more, code, says) => {
+])('refuses a skill that has an error in %s, and names the skill', (_, more, code, says) => {
 	const { code: refusedAs, message } = refusal({ skills: [{ name: 'brief', description: 'Be brief.', ...more }] });
 	expect([refusedAs, message]).toEqual([code, expect.stringMatching(says)]);
 });
