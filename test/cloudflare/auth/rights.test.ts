@@ -17,8 +17,8 @@ import { RunletError } from '../../../src/core/base/errors.ts';
 const all = Object.keys(rights).filter((name): name is Right => name in rights);
 const listRights = (role: Role) => all.filter((right) => hasRight(role, right));
 
-describe('the roles of an owner', () => {
-	test('each have all rights of the lower roles and additional rights', () => {
+describe('the roles', () => {
+	test('each have all rights of the lower roles, and more', () => {
 		for (const [index, role] of roles.entries()) {
 			const before = roles[index - 1];
 			const own = listRights(role);
@@ -29,7 +29,7 @@ describe('the roles of an owner', () => {
 		expect(listRights('admin')).toEqual(all);
 	});
 
-	test('let a customer talk, but not decide, administer or see other people', () => {
+	test('let a customer talk, but neither decide nor administer nor see other people', () => {
 		expect(listRights('customer')).toEqual([
 			'seeAgents',
 			'createSession',
@@ -39,7 +39,7 @@ describe('the roles of an owner', () => {
 		]);
 	});
 
-	test('deny a missing right with an error that names the required role and the field', () => {
+	test('refuse a missing right with an error that names the required role and the field', () => {
 		for (const role of roles)
 			for (const right of all) {
 				const ask = () => assertRight(role, right, 'user');
