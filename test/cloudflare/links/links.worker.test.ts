@@ -102,7 +102,7 @@ test('an approval by link survives a restart, and the call runs once', async () 
 	expect(results).toMatchObject([{ toolCallId: 'a', content: 'paid 5' }, { toolCallId: 'b' }]);
 });
 
-test('a link decides about no call of another turn or session, and a changed link decides nothing', async () => {
+test('a link cannot decide about a call of another turn or session, and a changed link decides nothing', async () => {
 	const id = await waiting(call('a', 5));
 	const { approve } = await makeLinks(id, 'a');
 	await request(`/v1/sessions/${id}/cancel`, {});
