@@ -167,7 +167,7 @@ describe('a run whose call needs a login', () => {
 		expect((await readHistory(id)).at(-1)).toMatchObject({ role: 'assistant', content: 'Done.' });
 	});
 
-	test('offers a user their own login, which applies only to this user until the user is erased', async () => {
+	test('offers a user a login of their own, which works for no other user and ends when the user is erased', async () => {
 		await logIn(await startLogin());
 		play('Hello.');
 		await run();

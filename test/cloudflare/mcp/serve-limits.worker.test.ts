@@ -83,7 +83,7 @@ describe('access to an agent', () => {
 		expect((await worker.request(path, { method: 'POST', body, headers: keyed }, allowed)).status).toBe(200);
 	});
 
-	test('gets 404 and the missing import on every MCP route if the Worker lacks the plugin mcp', async () => {
+	test('fails with 404 on every MCP route without the plugin mcp, and the answer shows the missing import', async () => {
 		const app = createApp({ agents: [], providers: () => [] });
 		const asked = [
 			['POST', '/mcp/any'],
@@ -209,7 +209,7 @@ test('runs calls of sequential tools one after another', async () => {
 describe('an agent with MCP servers', () => {
 	beforeEach(fakeTheWeb);
 
-	test('offers their tools to its clients, and calls them in its session', async () => {
+	test('offers the servers’ tools to its own clients, and calls these tools in a session', async () => {
 		serveTools('shop.example.com', { find: { call: ({ what }) => `found ${what}` } });
 		await request('/v1/mcp/shop', { url: 'https://shop.example.com/mcp' }, {}, 'PUT');
 		const client = await connect('/mcp/connected?session=chained');

@@ -227,7 +227,7 @@ describe.each(revisions)('the skills of an agent, for a client of revision %s,',
 			await expect(client.readResource({ uri }), uri).rejects.toMatchObject({ code: -32602 });
 	});
 
-	test('are prompts, with one text argument or with the parameters of their function', async () => {
+	test('are prompts, with one text argument or with the parameters of the skill’s function', async () => {
 		const client = await connect('/mcp/equipped', { revision });
 		const { prompts } = await client.listPrompts();
 		expect(prompts).toContainEqual(expect.objectContaining({ name: 'greeting', arguments: expect.any(Array) }));

@@ -404,7 +404,7 @@ describe('a secret that is a part of a longer value', () => {
 	});
 });
 
-test('shows an owner only the name, the agents and the origin of an agent’s MCP server', async () => {
+test('an owner sees only the name, the agents and the origin of an MCP server that an agent defines', async () => {
 	const ofAgents = (await list()).filter(({ from }) => from === 'agent');
 	expect(ofAgents).toContainEqual({
 		name: 'plain',
