@@ -198,7 +198,7 @@ test.each<[way: string, begin: (product: Product) => Promise<unknown>]>([
 	},
 );
 
-test('a fork of a session without a user uses the owner’s memory only if its source uses it, too', async () => {
+test('a fork of a session without a user uses the owner’s memory only if its source does', async () => {
 	const { owner, ask } = await createOwner();
 	const person = createProduct({ owner, role: 'admin' });
 	const body = { agent: 'keeper' };

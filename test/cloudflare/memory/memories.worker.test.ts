@@ -25,7 +25,7 @@ const readError = async (response: Response) => {
 	return { status: response.status, ...error };
 };
 
-test('writes, reads, changes and removes a memory, with its ETag', async () => {
+test('writes, reads, changes and removes a memory, and checks its ETag', async () => {
 	const user = createUser();
 	const created = await putMemory(user, 'projects/site.md', 'The site is in Hono.');
 	expect(created.status).toBe(201);
@@ -158,7 +158,7 @@ test('an agent remembers, recalls in another session and forgets, and a memory n
 	]);
 });
 
-test('an agent has only its named memory tools', async () => {
+test('an agent has only the memory tools that it names', async () => {
 	const { requests } = play('Hi.');
 	await say(await createSessionFor(createUser(), 'reader'));
 	expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(['recall']);

@@ -69,7 +69,7 @@ describe('embedding in a run', () => {
 		expect((await readState(id)).budget).toMatchObject({ spent: { tokens: 0 }, reserved: { tokens: 0 } });
 	});
 
-	test('happens for parallel tool calls one after another, and is charged for each call', async () => {
+	test('sends one request at a time for parallel tool calls, and is charged for each call', async () => {
 		const user = createUser();
 		embedding.usage = { inputTokens: 7 };
 		const calls = ['a', 'b', 'c'].map((name) => ({ id: name, name: 'recall', input: { query: name } }));
@@ -114,7 +114,7 @@ describe('the embeddings of a run', () => {
 	};
 	const signal = new AbortController().signal;
 
-	test('are aborted and charged before the run calls the model', async () => {
+	test('that are still open are aborted and charged before the run calls the model', async () => {
 		order.length = 0;
 		const { provider, asked } = createVectors(() => new Promise(() => {}));
 		const embeddings = new Embeddings({ providers: [provider], owner: createOwner({}) });
@@ -134,7 +134,7 @@ describe('the embeddings of a run', () => {
 		expect(order.slice(3)).toEqual(['lost', 'reserve chat']);
 	});
 
-	test('are aborted at the end of the run, and no later request starts', async () => {
+	test('that are still open are aborted at the end of the run, and no later request starts', async () => {
 		order.length = 0;
 		const { provider, asked } = createVectors(() => new Promise(() => {}));
 		const embeddings = new Embeddings({ providers: [provider], owner: createOwner({}) });

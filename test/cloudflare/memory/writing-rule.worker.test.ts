@@ -84,7 +84,7 @@ const outside: Readonly<Record<string, (user: string) => Promise<string>>> = {
 	},
 };
 
-test('a session without text from outside remembers at once', async () => {
+test('a session without text from outside remembers without an approval', async () => {
 	const user = createUser();
 	const id = await createSessionFor(user);
 	play(call('echo', { text: 'Hi' }), call('write_file', { path: 'a.md', content: 'Hi' }), injected, 'Done.');
@@ -191,7 +191,7 @@ test('`remember` waits for an approval in an imported session and in its fork', 
 	expect(await readTexts(user)).toEqual({});
 });
 
-test('`remember` also waits in a fork of an earlier message if a tool stored state after the text from outside', async () => {
+test('`remember` also waits in a fork at an earlier message if a tool stored state after the text from outside', async () => {
 	const user = createUser();
 	const id = await createSessionFor(user);
 	play('Hello.', call('read_mail'), call('keep_state', { text: mail.text }), 'Kept.');
