@@ -8,7 +8,7 @@ const busy = expect.objectContaining({ code: 'overloaded', status: 503 });
 const forever = (): Promise<never> => new Promise(() => {});
 
 describe('an object', () => {
-	test('performs a call before its deadline, and refuses it afterwards', () => {
+	test('performs a call before its deadline, and refuses a late call', () => {
 		const deadline = Date.now() + 10;
 		assertInTime(deadline);
 		vi.advanceTimersByTime(10);

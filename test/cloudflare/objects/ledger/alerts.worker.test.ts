@@ -118,7 +118,7 @@ test('sends separate alerts for a user’s daily budget and total budget', async
 	expect(await takeTold(ledger)).toEqual([]);
 });
 
-test('after the limit was raised, an alert is sent again when the spending reaches its percentage again', async () => {
+test('after the limit was raised, an alert is sent again when the spending reaches the alert’s percentage again', async () => {
 	const ledger = newLedger();
 	await spend(ledger, 'a', 80, { limit: { tokens: 100 } });
 	expect(await takeTold(ledger)).toEqual(['day 50', 'day 80']);

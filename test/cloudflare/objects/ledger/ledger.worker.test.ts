@@ -45,7 +45,7 @@ test('a settled cost replaces its reservation', async () => {
 	});
 });
 
-test('performs a call before its deadline, and refuses it afterwards', async () => {
+test('performs a call before its deadline, and refuses a late call', async () => {
 	const ledger = newLedger();
 	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
 	const spent = async () => (await ledger.state({})).spent;
@@ -105,7 +105,7 @@ test('a repeated reservation or settlement changes nothing', async () => {
 	expect(await ledger.state(limit)).toMatchObject({ spent: ten, reserved: nothing });
 });
 
-test('charges a cost without a reservation once, and a later reservation with its id reserves nothing', async () => {
+test('a cost without a reservation is charged once, and a later reservation with its id reserves nothing', async () => {
 	const ledger = newLedger();
 	await ledger.settle([{ id: 'a', amount: ten }]);
 	await ledger.settle([{ id: 'a', amount: ten }]);
@@ -182,7 +182,7 @@ test('ignores a repeated settlement for two days, and charges it again after tha
 	expect(await ledger.state({})).toMatchObject({ spent: ten, reserved: nothing });
 });
 
-test('the next calls of a ledger remove the rows of old days in batches', async () => {
+test('later calls to a ledger delete the rows of old days in batches', async () => {
 	const ledger = newLedger();
 	setClock('2026-03-01T12:00:00Z');
 	await runInDurableObject(ledger, (_, { storage }) => {
@@ -236,7 +236,7 @@ test('keeps spending and reservations after a restart', async () => {
 	expect(await ledger.reserve({ id: 'c', amount: ten, limit })).toMatchObject({ ok: false });
 });
 
-test('a lease covers the whole request up to half of the remaining budget, and beyond that only the next call', async () => {
+test('a lease covers the whole request while at most half of the remaining budget is reserved, then only the next call', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 100, usd: 10 };
 	const whole = { tokens: 25, usd: 0.2 };

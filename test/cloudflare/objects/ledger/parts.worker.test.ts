@@ -30,7 +30,7 @@ async function readTokens(ledger: Pick<LedgerApi, 'parts'>): Promise<Record<stri
 	return sums;
 }
 
-test('counts a lease once by agent, model, user and unit, even if the lease is settled repeatedly', async () => {
+test('counts a lease once for each agent, model, user and unit, even if the lease is settled repeatedly', async () => {
 	const ledger = newLedger();
 	const parts = [
 		part(100, { inputTokens: 80, cachedInputTokens: 60, units: { web_searches: 2 } }),
@@ -58,14 +58,14 @@ test('counts a lease once by agent, model, user and unit, even if the lease is s
 	]);
 });
 
-test('counts a cost without an agent and a model under the name *', async () => {
+test('counts a cost that names neither an agent nor a model under the name `*`', async () => {
 	const ledger = newLedger();
 	await ledger.settle([{ id: 'one', amount: { tokens: 5, usd: 1 }, user: 'kim' }]);
 	await ledger.settle([{ id: 'none', amount: { tokens: 0, usd: 0 } }]);
 	expect(await readTokens(ledger)).toEqual({ '* * kim': 5 });
 });
 
-test('a day lists a bounded number of users and models, and adds up all others under *', async () => {
+test('a day lists a bounded number of users and models, and adds up all others under `*`', async () => {
 	const ledger = newLedger();
 	const size = () =>
 		runInDurableObject(
@@ -88,7 +88,7 @@ test('a day lists a bounded number of users and models, and adds up all others u
 	expect((await readTokens(ledger))['a m user-1']).toBe(11);
 });
 
-test('keeps the spending by agent, model and user for 90 days', async () => {
+test('keeps the spending of each agent, model and user for 90 days', async () => {
 	const ledger = newLedger();
 	setClock('2026-01-01');
 	await ledger.settle([cost('old', 3)]);
@@ -142,7 +142,7 @@ const happening = fc.record({
 	tokens: fc.integer({ min: 1, max: 9 }),
 });
 
-test('in random orders with restarts and midnights, the spending by part adds up to the total', async () => {
+test('in random orders with restarts and midnights, the parts of the spending add up to the total', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(happening, { maxLength: 60 }), async (happenings) => {
 			const ledger = newLedger();

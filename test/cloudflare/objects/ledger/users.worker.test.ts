@@ -21,7 +21,7 @@ describe('a reservation for a user', () => {
 	test.each([
 		['on the user’s daily spending', 'user-day', { daily: { tokens: 15 }, total: { tokens: 1_000 } }, 'daily'],
 		['on the user’s total spending', 'user-total', { daily: { usd: 10 }, total: { usd: 0.15 } }, 'total'],
-	] as const)('is refused if it would exceed the cap %s, with that budget’s state', async (_, scope, caps, name) => {
+	] as const)('is refused with the budget’s state if it would exceed the cap %s', async (_, scope, caps, name) => {
 		const ledger = newLedger();
 		await ledger.setUserCaps('kim', caps);
 		expect(await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 100 }, user: 'kim' })).toEqual({

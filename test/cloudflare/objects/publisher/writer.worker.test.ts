@@ -121,7 +121,7 @@ test('the skill writer’s own copy can have more than 2 MB and any characters',
 		expect(store.read()).toEqual({ ...written, retired: null });
 	}));
 
-test('keeps the vectors of unchanged skills, and changed skills are found by their words', () =>
+test('keeps the vectors of unchanged skills, and finds changed skills by their words', () =>
 	within(async (open) => {
 		const { kv, values } = memoryKv();
 		const names = ['a', 'b'];
