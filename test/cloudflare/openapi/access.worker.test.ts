@@ -153,7 +153,7 @@ function isOpenToToken({ access }: Operation, scope: (typeof tokenScopes)[number
 }
 
 describe('every operation, according to the table of rights,', () => {
-	test('refuses callers without a credential, unless it is public', async () => {
+	test('refuses callers without a credential, unless the operation is public', async () => {
 		const session = await createSession(actors['a key with the role admin'] ?? expect.unreachable());
 		for (const operation of operations) {
 			const { status, body } = await askOperation(operation, session, (path, sent) => ask(path, sent));
@@ -233,7 +233,7 @@ describe('the fields of a new session', () => {
 			}
 	});
 
-	test('let a customer name themselves, and set a budget up to the agent’s budget', async () => {
+	test('let a customer name themselves and set a budget up to the agent’s budget', async () => {
 		for (const [who, more] of [
 			['a key with the role customer', { user: 'carl' }],
 			['an account with the role customer', { user: 'carl' }],
@@ -262,7 +262,7 @@ describe('the fields of a new session', () => {
 	});
 });
 
-test('the document names the role of each operation, and whether a session token is allowed', () => {
+test('the document says for each operation which role it needs, and whether a session token is allowed', () => {
 	const document = createDocument();
 	for (const { id, access, path, method } of operations) {
 		const spec = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method];

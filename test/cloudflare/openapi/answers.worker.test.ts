@@ -151,7 +151,7 @@ test('the document describes every outcome of a run', async () => {
 	await ask('exportSession', { id, headers: { accept: 'application/x-ndjson' } });
 });
 
-test('the document describes every answer to a new session', async () => {
+test('the document describes every answer to a request for a new session', async () => {
 	const json = { agent: 'scripted', text: 'hello' };
 	play('yes', 'yes', 'yes', { toolCalls: [call('q', 'ask', { question: 'Which one?' })] });
 	expect(await ask('createSession', { json: { agent: 'scripted' } })).not.toHaveProperty('runId');
@@ -237,7 +237,7 @@ test('the document describes task lists and their events', async () => {
 	expect(await ask('listTasks', { id })).toMatchObject({ lists: [{ title: 'Release' }] });
 });
 
-test('the document describes completions, streamed and whole, and models', async () => {
+test('the document describes models, and both whole and streamed completions', async () => {
 	const messages = [{ role: 'user', content: 'hello' }];
 	const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }];
 	const turn = { text: 'yes', reasoning: 'hm', toolCalls: [call('w', 'weather', {})] };
@@ -294,7 +294,7 @@ test('the document describes the routes of the document and of its page', async 
 	await ask('getDocs', { fetch });
 });
 
-test('the document describes the answers of the routes of files', async () => {
+test('the document describes the answers of the file routes', async () => {
 	const id = await create();
 	const path = 'notes/plan.md';
 	await ask('putFile', { id, path, body: 'Begin.' });
@@ -309,7 +309,7 @@ test('the document describes the answers of the routes of files', async () => {
 	await ask('getFile', { id, path });
 });
 
-test('the document describes the answers of the routes of AI SDK pages', async () => {
+test('the document describes the answers of the routes for AI SDK pages', async () => {
 	const chat = { messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] };
 	const askChat = (name: OperationId, chat: string, json?: object) =>
 		ask(name, { at: byId[name].path.replace(':agent', 'scripted').replace(':chat', chat), json });
