@@ -88,7 +88,7 @@ const attempts: Readonly<
 };
 
 describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
-	describe.each(agents)('of the agent %s', (agent) => {
+	describe.each(agents)('in a session of the agent %s', (agent) => {
 		test.each(Object.entries(attempts))('cannot approve their own call %s', async (_, tryOut) => {
 			const { id } = await create(who, { agent, text: payment() });
 			await restart(id);
@@ -97,7 +97,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 			expect(happened.asked).toEqual([]);
 		});
 
-		test.each(Object.entries(attempts))('cannot approve the call of a child %s', async (_, tryOut) => {
+		test.each(Object.entries(attempts))('cannot approve a child’s call %s', async (_, tryOut) => {
 			const { id } = await create(who, { agent, text: call('loose', { task: payment() }) });
 			await restart(id);
 			await tryOut(who, id, await findOpen(id), agent).catch(() => {});
@@ -105,7 +105,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 			expect(happened.asked).toEqual([]);
 		});
 
-		test('cannot approve the call of a background child, neither in the child nor in its parent', async () => {
+		test('cannot approve a background child’s call, either in the child or in its parent', async () => {
 			const { id } = await create(who, { agent, text: call('loose_errand', { task: payment() }) });
 			const child = await findChild(id);
 			await waitFor(child, 'awaiting_tools');
@@ -401,7 +401,7 @@ test.each<[string, Credential]>([
 	expect((await look(keys.root, id)).title).toBe('Hello');
 });
 
-test('a session of chat completions belongs to the customer of the key, even if the body names another', async () => {
+test('a session of chat completions belongs to the customer of the key, even if the body names another customer', async () => {
 	const response = await complete(keys.ofBen, 'Hi', {
 		user: 'ada',
 		safety_identifier: 'ada',

@@ -86,9 +86,9 @@ describe('a webhook', () => {
 	});
 
 	test.each<[string, object, string, string | undefined]>([
-		['of an owner', { owner: 'shop' }, 'shop', undefined],
-		['of nobody', {}, 'webhooks', undefined],
-		['of nobody, with metadata', { metadata: { owner: 'shop', user: 'ada' }, sender: 'ada' }, 'webhooks', undefined],
+		['that names only an owner', { owner: 'shop' }, 'shop', undefined],
+		['that names nobody', {}, 'webhooks', undefined],
+		['with a sender and metadata', { metadata: { owner: 'shop', user: 'ada' }, sender: 'ada' }, 'webhooks', undefined],
 	])('%s works for no customer', async (_, message, owner, user) => {
 		const id = await deliverTo('till', { text: looking, ...message });
 		await waitFor(id, 'completed');

@@ -195,7 +195,7 @@ test.each<[string, Credential]>([
 	['a customer with a key', keys.ofAda],
 	['a colleague', kim],
 	['the desk', keys.desk],
-])('%s is not allowed to import a session, neither for themselves nor for others', async (_, who) => {
+])('%s is not allowed to import a session, either for themselves or for others', async (_, who) => {
 	const document = await makeDocument();
 	for (const query of ['', '?user=ada', '?user=ben', '?user=boss'])
 		expect((await importAs(who, document, query)).status).toBe(403);

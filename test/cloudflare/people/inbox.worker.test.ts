@@ -96,7 +96,7 @@ describe.each(Object.entries(waiting))('%s', (_, [make, kind]) => {
 		['the desk, whose key names nobody', keys.desk],
 		['the boss', boss],
 		['the server', keys.shop],
-	])('is listed in the inbox for %s, with its customer', async (_, who) => {
+	])('is listed with its customer in the inbox for %s', async (_, who) => {
 		const id = await make();
 		await waitForEntry(id);
 		expect(await findEntry(who, id)).toMatchObject({ sessionId: id, user: 'ada', kind });

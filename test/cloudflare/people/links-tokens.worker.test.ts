@@ -211,7 +211,7 @@ const makers: readonly [string, Credential, object, object][] = [
 ];
 
 test.each(makers)(
-	'a link by %s decides as the named person, or else as the maker, and the maker is recorded',
+	'a link by %s decides as the person whom the link names, or as its maker if it names nobody',
 	async (_, maker, more, by) => {
 		// A customer asks here, so the staff may decide.
 		const { id } = await create(ada, { text: payment() });
@@ -224,7 +224,7 @@ test.each(makers)(
 );
 
 test.each(makers)(
-	'a token that %s makes acts as the named person, or else as the customer of the session',
+	'a token by %s acts as the person whom the token names, or as the session’s customer if it names nobody',
 	async (_, maker, more) => {
 		const { id } = await create(ada, { text: payment() });
 		const { token } = await makeToken(maker, id, { ...more, scopes: ['approve'] });
@@ -447,7 +447,7 @@ describe('an MCP client', () => {
 	});
 });
 
-test('the claims of a link contain only its maker, its person and its decision', async () => {
+test('a link’s claims contain only the call, the decision, the expiry, the maker and the person', async () => {
 	const { id } = await create(ada, { text: payment() });
 	const claims = readLink((await findLink(kim, id, { for: 'lea' })).split('/').at(-1) ?? '');
 	expect(Object.keys(claims ?? {}).sort()).toEqual([

@@ -46,9 +46,9 @@ describe('1. The right to decide', () => {
 	test.each<[string, Credential, string]>([
 		['a cookie', ada, 'open-till'],
 		['a key', keys.ofAda, 'open-till'],
-		['a cookie, of an agent that remembers,', ada, 'friend'],
+		['a cookie and an agent with memory', ada, 'friend'],
 	])(
-		'is not given to a customer with %s who calls a tool by MCP and answers the form of their own client',
+		'is not given to a customer with %s who accepts the form that their own MCP client shows',
 		async (_, who, agent) => {
 			const elicit = () => ({ action: 'accept' as const, content: { approve: true } });
 			const client = await openMcp(who, `/mcp/${agent}?session=mine`, { elicit });
@@ -66,12 +66,12 @@ describe('1. The right to decide', () => {
 	});
 });
 
-describe('2. The arguments of a person', () => {
+describe('2. A person’s tool arguments', () => {
 	test.each<[string, (id: string, callId: string) => Promise<Response>]>([
 		['in tool-results', (id, callId) => decide(lea, id, callId, { approve: true, input: { amount: 79 } })],
 		['in an answer', (id, callId) => answer(lea, id, 'approve {"amount":79}', { callId })],
 		['in a message', (id) => say(lea, id, 'approve {"amount":79}')],
-	])('%s reach the call of a grandchild', async (_, allow) => {
+	])('%s reach a grandchild’s call', async (_, allow) => {
 		const { id } = await create(ada, { text: call('mid', { task: call('hand', { task: payment(80) }) }) });
 		expect((await allow(id, await findOpen(id))).status).toBe(200);
 		expect(happened.asked.at(-1)?.input).toEqual({ amount: 79 });
@@ -214,7 +214,7 @@ describe('7. The memory of an owner', () => {
 });
 
 describe('8. Data of an earlier version', () => {
-	test('has tokens without a maker, and such a token cannot approve a call of the key that made it', async () => {
+	test('has tokens whose maker is not stored, and such a token cannot approve its maker’s call', async () => {
 		const { id } = await create(keys.shop, { text: payment() });
 		const { token } = await makeToken(keys.shop, id, { scopes: ['approve'] });
 		await runInDurableObject(readObject(id), (_, { storage }) => {
@@ -263,7 +263,7 @@ describe('11. The skills function', () => {
 		for (const told of happened.resolved) expect(told.askedBy).toMatchObject({ owner: 'shop', user: 'ada' });
 	});
 
-	test('gets the MCP client’s person as the asker, like the called tool', async () => {
+	test('gets the MCP client’s person as the asker, and so does the called tool', async () => {
 		const client = await openMcp(ada, '/mcp/learned?session=skills');
 		await client.callTool({ name: 'who', arguments: {} });
 		happened.resolved.length = 0;

@@ -58,7 +58,7 @@ function expectAda(told: Told | undefined, askedBy: object = { owner: 'shop', us
 const names = ['ben', 'ada', 'kim', 'boss', 'shop', 'null', 'a-1', 'local', 'webhooks', 'hand'];
 
 describe('a wake-up', () => {
-	test.each(names)('with the name %s from the model does not act as a person of that name', async (name) => {
+	test.each(names)('that the model names %s does not act as a person of that name', async (name) => {
 		const id = await makeSession();
 		await say(ada, id, call('schedule_wakeup', { name, text: looking, at: '2031-01-01T10:00:00Z' }));
 		if (name.length % 2 === 0) await restart(id);
@@ -77,7 +77,7 @@ describe('a wake-up', () => {
 		['the server', keys.shop, { user: 'ada', via: 'key', id: keyIds.shop }],
 		['a colleague', kim, { user: 'kim', via: 'account' }],
 		['a colleague with a key', keys.ofKim, { user: 'kim', via: 'key' }],
-	])('set by a message of %s has the sender as its asker each time', async (_, who, askedBy) => {
+	])('set by a message of %s has the sender as its asker each time it runs', async (_, who, askedBy) => {
 		const id = await makeSession();
 		await say(who, id, call('schedule_wakeup', { name: 'ben', text: looking, every: '1h' }));
 		const [day] = new Date().toISOString().split('T');
@@ -105,7 +105,7 @@ describe('a wake-up', () => {
 });
 
 describe('a schedule', () => {
-	test.each(names)('with the name %s from a colleague does not act as a person of that name', async (name) => {
+	test.each(names)('that a colleague names %s does not act as a person of that name', async (name) => {
 		const id = await makeSession();
 		const set = await ask(kim, '/v1/schedules', { session: id, name, text: looking, at: '2032-01-01T10:00:00Z' });
 		expect(set.status).toBe(201);
@@ -156,7 +156,7 @@ const report = `say ${looking.replaceAll('\n', '\\n')}`;
 
 describe('a child', () => {
 	test.each(Object.entries(workers))(
-		'in the background of a run by %s reports, and the parent’s tools see the same customer and asker',
+		'that %s starts in the background reports its result, and the parent’s tools see the same customer and asker',
 		async (_, [who, askedBy]) => {
 			const id = await makeSession();
 			await say(who, id, call('errand', { task: report }));
@@ -170,7 +170,7 @@ describe('a child', () => {
 	);
 
 	test.each(Object.entries(workers))(
-		'that works for %s sees the same customer and asker, like a grandchild',
+		'that works for %s sees the same customer and asker, and so does a grandchild',
 		async (_, [who, askedBy]) => {
 			const id = await makeSession();
 			for (const name of ['hand', 'loose', 'errand']) await say(who, id, call(name, { task: looking }));
@@ -184,7 +184,7 @@ describe('a child', () => {
 		},
 	);
 
-	test.each([1, 2, 3])('has the same customer and asker after %i restarts of it and its parent', async (times) => {
+	test.each([1, 2, 3])('has the same customer and asker after %i restarts of child and parent', async (times) => {
 		const id = await makeSession();
 		const { token } = await makeToken(keys.shop, id);
 		await say(token, id, call('errand', { task: `${call('inquire', { question: 'Go?' })}\n${looking}` }));
@@ -199,7 +199,7 @@ describe('a child', () => {
 		await waitFor(id, 'completed');
 	});
 
-	test('pays for the customer after an approval, even if a colleague approved with other arguments', async () => {
+	test('still acts for the customer after a colleague’s approval, even with other arguments', async () => {
 		const id = await makeSession();
 		await say(ada, id, call('hand', { task: payment() }));
 		await approve(kim, id, { approve: true, input: { amount: 60 } });
