@@ -62,7 +62,7 @@ test('an admin key lists the sessions of one owner or of all owners', async () =
 	}
 });
 
-test('the pages of the list of all owners have each session once, newest activity first', async () => {
+test('the pages of all owners’ sessions list each session once, newest activity first', async () => {
 	const ids: string[] = [];
 	for (const name of ['ann', 'ben', 'ann', 'ann', 'ben'] as const) ids.push((await made(name)).id);
 	const listed = async () => (await list(keys.admin, '?owner=*&limit=100')).sessions.map(({ id }) => id);
@@ -80,7 +80,7 @@ test('the pages of the list of all owners have each session once, newest activit
 	expect(times).toEqual([...times].sort().reverse());
 });
 
-test('the list of all owners includes owners without keys', async () => {
+test('the list of all owners’ sessions includes owners without keys', async () => {
 	const gone = await createKeys({ leaver: ['run'] });
 	play('Bye.');
 	const response = await worker.request(

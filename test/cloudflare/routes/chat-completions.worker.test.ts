@@ -320,7 +320,7 @@ describe("the client's tools", () => {
 		expect(requests.map(({ options }) => options?.toolChoice)).toEqual([{ name: 'weather' }, 'auto']);
 	});
 
-	test('are not offered if tool_choice is none, and the agent keeps its own tools', async () => {
+	test('are not offered if tool_choice is `none`, and the agent keeps its own tools', async () => {
 		const { requests } = play('Fine.');
 		await completions.create({ model, messages: ask('Hi'), tools: [weather], tool_choice: 'none' });
 		const names = requests[0]?.tools?.map(({ name }) => name);
@@ -559,7 +559,7 @@ describe('GET /v1/models', () => {
 	});
 });
 
-describe('an invalid request', () => {
+describe('the validation of a request', () => {
 	const call = (name: string, id = 'c') => ({
 		role: 'assistant',
 		tool_calls: [{ id, type: 'function', function: { name, arguments: '{}' } }],
@@ -684,7 +684,7 @@ describe('an invalid request', () => {
 		['a limit of 0 tokens', { max_tokens: 0 }, 'max_tokens'],
 		['too many messages', { messages: Array(10_001).fill({ role: 'user', content: 'x' }) }, 'messages'],
 	];
-	test.each(cases)('with %s is refused with the name of the field', async (_, body, param) => {
+	test.each(cases)('refuses a request with %s, and names the field', async (_, body, param) => {
 		const { requests } = play('Not this.');
 		const given = { model, messages: ask('Hi'), ...body };
 		const response = await request('/v1/chat/completions', given);
@@ -700,7 +700,7 @@ describe('an invalid request', () => {
 		expect(requests).toHaveLength(0);
 	});
 
-	test('has an error in the form of OpenAI', async () => {
+	test('returns errors in OpenAI’s format', async () => {
 		for (const [path, method, body, status] of [
 			['/v1/chat/completions', 'POST', undefined, 405],
 			['/v1/chat/completions', 'PUT', {}, 405],
@@ -722,11 +722,11 @@ describe('an invalid request', () => {
 		}
 	});
 
-	test('with an empty session header is refused', async () => {
+	test('refuses a session name of 201 characters', async () => {
 		expect(await thrown(inSession('x'.repeat(201), ask('Hi')))).toBeInstanceOf(BadRequestError);
 	});
 
-	test('is not a merely long one: 9,999 messages are accepted', async () => {
+	test('accepts 9,999 messages', async () => {
 		const { requests } = play('Long.');
 		const long = Array.from({ length: 4_999 }, () => [
 			...ask('x'),
@@ -737,7 +737,7 @@ describe('an invalid request', () => {
 		expect(requests[0]?.messages).toHaveLength(9_999);
 	});
 
-	test('is not one with odd or very long texts, which are accepted', async () => {
+	test('accepts odd and very long texts', async () => {
 		const odd = ['\ud800', '\u0000', '__proto__', 'x'.repeat(500_000)];
 		for (const text of odd) {
 			play('Fine.');

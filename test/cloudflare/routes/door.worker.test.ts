@@ -129,7 +129,7 @@ test('in the local mode only the Worker’s own pages are allowed to call', asyn
 		expect(await allowed('http://localhost:8787', host), host).toBe(false);
 });
 
-test('a caller with too many requests by key or by token is refused before any work', async () => {
+test('a key or a token with too many requests is refused before any work', async () => {
 	const asked: string[] = [];
 	const limiter = {
 		limit: async ({ key }: { key: string }) => {

@@ -103,7 +103,7 @@ describe('a request that is repeated with its Idempotency-Key', () => {
 		expect((await allEvents(second)).at(-1)?.type).toBe('done');
 	});
 
-	test('gets the same error if its run failed, and can be sent with another key', async () => {
+	test('gets the same error if its run failed, and starts a new run only with another key', async () => {
 		const id = await createSession();
 		const path = `/v1/sessions/${id}/messages`;
 		play(Object.assign(new Error('no such key'), { status: 401 }));
@@ -116,7 +116,7 @@ describe('a request that is repeated with its Idempotency-Key', () => {
 		expect(await (await request(path, { text: 'go' }, key())).json()).toMatchObject({ text: 'Now.' });
 	});
 
-	test('must have the same body as the first request that was not refused', async () => {
+	test('must have the same body as the first accepted request', async () => {
 		const id = await createSession();
 		const path = `/v1/sessions/${id}/messages`;
 		const again = key();

@@ -244,7 +244,7 @@ test('a key with its own rate limit does not use the rate limit of all keys', as
 	expect(asked).toEqual([]);
 });
 
-test('the local mode answers only this machine and its own pages', async () => {
+test('the local mode answers only this machine and the Worker’s own pages', async () => {
 	const local = { ...env, LOCAL: 'true' };
 	const status = async (url: string, origin?: string) =>
 		(await worker.request(url, { headers: origin === undefined ? {} : { origin } }, local)).status;

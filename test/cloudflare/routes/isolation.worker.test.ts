@@ -237,7 +237,7 @@ describe('a wrong credential', () => {
 		expect([await opens(token), await opens(keys.alice)]).toEqual([200, 200]);
 	});
 
-	test('can also be a real key in upper case, in the query, in a cookie or with another scheme', async () => {
+	test('can be a valid key in a wrong form: in upper case, in the query, in a cookie or with another scheme', async () => {
 		const path = '/v1/sessions';
 		const bare = async (headers: Readonly<Record<string, string>>, query = '') =>
 			(await worker.request(`https://runlet.example.com${path}${query}`, { headers }, bindings)).status;

@@ -32,7 +32,7 @@ const bindingsWith = (expiresAt: string) => {
 	return { ...known, API_KEYS: JSON.stringify([{ ...first, budget: { tokens: 5 }, expiresAt }, ...rest]) };
 };
 
-test('the old and the new key open the same sessions until the old key expires and is refused with the reason', async () => {
+test('the old and the new key open the same sessions until the old key expires, and its refusal names the reason', async () => {
 	const made = await ask(at(hour), keys.old, '/v1/sessions', { method: 'POST', body: '{"agent":"scripted"}' });
 	const { id, token } = await made.json<{ id: string; token: string }>();
 	for (const credential of [keys.old, keys.next, token])

@@ -73,7 +73,7 @@ test('a published skill is read as JSON and as its SKILL.md, with its entity tag
 	expect([unchanged.status, await unchanged.text()]).toEqual([304, '']);
 });
 
-test('pages list every skill once by name, and a search lists the best skill first', async () => {
+test('pages list every skill once in the order of the names, and a search lists the best skill first', async () => {
 	const skills = await Promise.all(['c', 'a', 'e', 'b', 'd'].map((name) => prepareSkill(name, markdown(name))));
 	await publishFolder([...skills, await prepareSkill('tone', markdown('tone', '', 'How we answer customers.'))]);
 	const first = await list('?limit=4');

@@ -65,7 +65,7 @@ async function read(query: string, name: keyof typeof keys = 'staff'): Promise<U
 const readGroups = async (query: string, name?: keyof typeof keys) => (await read(query, name)).groups ?? [];
 
 describe('GET /v1/usage?by=', () => {
-	test('groups by each field, and by all fields', async () => {
+	test('groups by each field alone, and by all fields together', async () => {
 		const by = async (fields: string) => {
 			const groups = await readGroups(`?by=${fields}`);
 			return groups.map(({ agent, model, user, spent }) => [agent, model, user, spent.tokens]);
@@ -88,7 +88,7 @@ describe('GET /v1/usage?by=', () => {
 		expect(await by('user,agent,model')).toHaveLength(3);
 	});
 
-	test('has the share of cached input and the units, and the price if it is known', async () => {
+	test('has the share of cached input, the units, and the price if it is known', async () => {
 		const groups = await readGroups('?by=model');
 		expect(groups).toMatchObject([
 			{
@@ -118,13 +118,13 @@ describe('GET /v1/usage?by=', () => {
 		expect(await units('?by=unit&user=lee')).not.toContainEqual([undefined, 'web_searches', 2, undefined]);
 	});
 
-	test('has no groups without fields, and refuses unknown fields', async () => {
+	test('has no groups if the query names no field, and refuses unknown fields', async () => {
 		for (const query of ['', '?by=']) expect(await read(query)).not.toHaveProperty('groups');
 		for (const by of ['owner', 'agent,', ',', 'agent;model', 'agent,agents', 'AGENT'])
 			expect((await ask(keys.staff, `usage?by=${encodeURIComponent(by)}`)).status).toBe(400);
 	});
 
-	test('shows staff only their own owner, shows the scope admin all owners, and is refused to customers', async () => {
+	test('shows staff only their own owner, shows a key with the scope admin all owners, and refuses customers', async () => {
 		expect((await ask(keys.customer, 'usage?by=user')).status).toBe(403);
 		expect((await ask(keys.customer, 'usage?by=agent&user=kim')).status).toBe(403);
 		expect((await ask(keys.staff, 'usage?by=user&owner=somebody')).status).toBe(403);
