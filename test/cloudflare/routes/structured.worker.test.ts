@@ -181,7 +181,7 @@ describe('tool_choice: required', () => {
 		expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(expect.arrayContaining(['a', 'b', 'echo']));
 	});
 
-	test('does not apply to a second request for valid JSON after the call’s result', async () => {
+	test('does not apply when the model is asked again for valid JSON after the call’s result', async () => {
 		const { requests } = play('no JSON', good);
 		const call = { id: 'c', type: 'function' as const, function: { name: 'a', arguments: '{}' } };
 		const answered: ChatCompletionMessageParam[] = [
@@ -225,7 +225,7 @@ describe('stop', () => {
 		['One two three', ['three', ' two'], 'One'],
 		['One two three', ['four'], 'One two three'],
 		['One two', ['two three'], 'One two'],
-	])('cuts %j at %j to %j, both whole and streamed', async (text, stop, expected) => {
+	])('with the text %j, %j gives %j, both whole and streamed', async (text, stop, expected) => {
 		const deltas = [...text].map((one) => ({ type: 'text' as const, text: one }));
 		play({ text, deltas }, { text, deltas });
 		const { choices } = await completions.create({ model, messages, stop });
@@ -259,7 +259,7 @@ describe('a model of an agent', () => {
 		expect(requests).toHaveLength(0);
 	});
 
-	test('is kept after a page chose it, and an unknown model creates no session', async () => {
+	test('stays in use after a page chose it, and a post with an unknown model creates no session', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.');
 		const post = (text: string, id: string, more: object) => {
 			const message = { id: `${id} ${text}`, role: 'user', parts: [{ type: 'text', text }] };

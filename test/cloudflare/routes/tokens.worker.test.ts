@@ -150,7 +150,7 @@ describe('a revoked token', () => {
 		expect((await revoke(id, 'x')).status).toBe(404);
 	});
 
-	test('can only have been revoked by its owner, not with a token or by another owner', async () => {
+	test('was revoked by its owner, because neither a token nor another owner can revoke it', async () => {
 		const { id, token, tokenId } = await create();
 		const other = await makeToken(id, { scopes: ['read', 'message', 'approve'] });
 		expect((await revoke(id, tokenId, token)).status).toBe(403);
@@ -174,7 +174,7 @@ describe('a revoked token', () => {
 		expect((await ask(again.token, `/v1/sessions/${again.id}`)).status).toBe(200);
 	});
 
-	test('is refused even if only its key was revoked and the owner has another key', async () => {
+	test('can be a token whose key was revoked, and is refused even if the owner has another key', async () => {
 		const { id, token } = await create();
 		const { token: second } = await makeToken(id);
 		// The session’s object has the test’s environment, in which no key is revoked.

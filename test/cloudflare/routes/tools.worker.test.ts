@@ -228,7 +228,7 @@ describe('a definition', () => {
 			'body',
 			/20000 is the most/,
 		],
-	])('with %s is refused with the name of the field', async (_, body, field, message) => {
+	])('with %s is refused, and the error names the field', async (_, body, field, message) => {
 		const response = await put('weather', body);
 		const said = await response.clone().text();
 		await refused(response, 400, field, message);
@@ -301,7 +301,7 @@ describe('the request of a tool', () => {
 		]);
 	});
 
-	test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s sends fields that are not in the URL as JSON', async (method) => {
+	test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('with %s sends fields outside the URL as JSON', async (method) => {
 		const body = {
 			...simple,
 			method,
@@ -344,7 +344,7 @@ describe('the request of a tool', () => {
 		expect(await readEchoed(name)).toEqual([]);
 	});
 
-	test('requires the fields of the URL, so an error names a missing field to the model', async () => {
+	test('requires every field in the URL, and the model gets an error that names a missing field', async () => {
 		const name = newName();
 		await put(name, { ...simple, url: `${receiver}/echo/${name}/{city}` });
 		const { requests } = play(

@@ -164,7 +164,7 @@ describe('a post', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('starts one run when two concurrent requests regenerate the same answer', async () => {
+	test('starts no second run if another post regenerates the same answer at the same time', async () => {
 		const { turn, open } = gated('two');
 		const { requests } = play('one', turn, 'never');
 		await readText(await post('scripted', 'both', [said('m1', 'First')]));
@@ -270,7 +270,7 @@ describe('a post', () => {
 		});
 	});
 
-	test('with some of the answers is stored until the last answer arrives', async () => {
+	test('with some of the answers stores them, and the last answer continues the run', async () => {
 		const { requests } = play(
 			{
 				toolCalls: [
@@ -323,7 +323,7 @@ describe('a reloaded page', () => {
 			paying(false),
 			[{ state: 'output-denied', approval: { id: 'c1', approved: false } }, { state: 'input-available' }],
 		],
-	])('shows %s that arrived while a call is open, and can answer the open call', async (name, first, parts) => {
+	])('shows %s for one call, and can answer the call that is still open', async (name, first, parts) => {
 		play({ toolCalls: [pay, byHand] }, 'Done.');
 		const chat = `answered-${name.replace(' ', '-')}`;
 		const begun = await post('scripted', chat, [said('m1', 'Pay')]);
@@ -338,7 +338,7 @@ describe('a reloaded page', () => {
 		expect(await readText(await post('scripted', chat, [{ role: 'assistant', parts: left }]))).toBe('Done.');
 	});
 
-	test('shows the waiting messages last and in order, and shows each once after its run has begun', async () => {
+	test('shows waiting messages last and in order, and later shows each message once, before its answer', async () => {
 		const { turn, open } = gated('two');
 		play('one', turn, 'three', 'four');
 		await readText(await post('scripted', 'queued', [said('m1', 'First')]));
@@ -417,7 +417,7 @@ describe('replaced messages', () => {
 		);
 	});
 
-	test('are not sent to a model, also after a restart', async () => {
+	test('are not sent to a model, even after a restart', async () => {
 		play('one', 'two');
 		const first = await post('scripted', 'restarted', [said('m1', 'First')]);
 		await readText(first);

@@ -82,7 +82,7 @@ describe('a delivery', () => {
 		await ended(other);
 	});
 
-	test('is a message in the session that its mapping names, or else in a new session', async () => {
+	test('is added to the session that its mapping names, or to a new session if the mapping names none', async () => {
 		play('One.', 'Two.', 'Three.', 'Four.');
 		const session = `repository#${unique()}`;
 		const metadata = { issue: session };
@@ -326,7 +326,7 @@ describe('who may deliver', () => {
 		expect((await worker.request('http://localhost/v1/webhooks/hooked/hmac', init, given)).status).toBe(204);
 	});
 
-	test('an API key is neither needed nor accepted, and the sessions belong to the owner webhooks', async () => {
+	test('an API key is neither needed nor accepted, and the sessions belong to the owner `webhooks`', async () => {
 		play('Done.');
 		const { key, id } = makeKey();
 		const keys = [{ id, owner: 'webhooks', hash: await hashKey(key), scopes: ['run'] }];
@@ -501,7 +501,7 @@ describe('a replayed body', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('is a new delivery with `sameBody: again`, or if the sender signs the id', async () => {
+	test('counts as a new delivery if `sameBody` is `again` or the sender signs the id', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.', 'Four.', 'Five.', 'Six.');
 		for (const given of [{ agent: 'hooked-wide' }, { source: 'standard' as const }]) {
 			for (const session of [undefined, unique()]) {
