@@ -152,7 +152,7 @@ test('a request without an account gets a 401, and the error says to sign in', a
 	}
 });
 
-test('an account without the scope admin can neither change skills nor see other owners', async () => {
+test('an account without the scope `admin` can neither change skills nor see other owners', async () => {
 	const { id } = await createSession('carol');
 	const put = (as: string) =>
 		ask('/v1/skills/x', { as, method: 'PUT', headers: { 'content-type': 'text/markdown', 'if-none-match': '*' } });
@@ -229,7 +229,7 @@ test.each(['webhooks', 'local', '*', '', 'a b', 'é', 'x'.repeat(129)])(
 	},
 );
 
-test('an error of authenticate gives a 503 without the text of the error, and is logged', async () => {
+test('an error that `authenticate` throws gives a 503 without the error’s text, and is logged', async () => {
 	const errors = vi.spyOn(console, 'error').mockImplementation(() => {});
 	onTestFinished(() => errors.mockRestore());
 	const broken = createRunlet({
@@ -251,7 +251,7 @@ test('an error of authenticate gives a 503 without the text of the error, and is
 	expect(lines()[1]).toMatchObject({ 'exception.message': 'password of the database' });
 });
 
-test('a RunletError that authenticate throws is sent as the answer', async () => {
+test('a RunletError that `authenticate` throws is sent as the answer', async () => {
 	const closed = createRunlet({
 		agents,
 		authenticate: () => {
@@ -262,7 +262,7 @@ test('a RunletError that authenticate throws is sent as the answer', async () =>
 	expect([response.status, await response.text()]).toEqual([403, expect.stringContaining('This account is closed.')]);
 });
 
-test('if authenticate does not answer within ten seconds, the error is a 503 that names authenticate', async () => {
+test('if `authenticate` does not answer within ten seconds, the caller gets a 503 that names `authenticate`', async () => {
 	vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 	onTestFinished(() => void vi.useRealTimers());
 	const called = Promise.withResolvers<void>();
@@ -284,7 +284,7 @@ test('if authenticate does not answer within ten seconds, the error is a 503 tha
 	]);
 });
 
-test('authenticate gets the original request without its body, and the environment of the project', async () => {
+test('`authenticate` gets the original request without its body, and the environment of the project', async () => {
 	let seen: { url: string; method: string; hasBody: boolean; given: unknown } | undefined;
 	const mounted = createRunlet({
 		agents,
