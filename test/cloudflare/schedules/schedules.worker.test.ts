@@ -198,7 +198,7 @@ describe('an alarm', () => {
 });
 
 describe('over HTTP', () => {
-	test('a schedule replaces a schedule with the same name, and an equal schedule changes nothing', async () => {
+	test('a new schedule replaces the schedule with the same name, and an equal schedule changes nothing', async () => {
 		const id = await createSession('woken');
 		await put(id);
 		setClock('2030-03-04T06:10:00.000Z');
@@ -277,7 +277,7 @@ describe('the schedules of an agent', () => {
 		takeValue(await findDirectory(owner).listSchedules()).find((one) => one.name === name);
 	const arm = (agents = runtime.agents) => armSchedules(agents, () => readConfig(environment));
 
-	test('are stored after a deploy, kept if unchanged, and removed if missing', async () => {
+	test('are stored after a deploy, kept if unchanged, and removed if no agent has them', async () => {
 		await arm();
 		const first = await find('morning');
 		expect(first?.dueAt).toBe(Date.parse('2030-03-04T08:00:00Z'));

@@ -9,7 +9,7 @@ const next = (time: WakeupTime, after: string, from = after) =>
 
 test.each<[what: string, time: WakeupTime, says: string]>([
 	['no time', {}, 'cron: give exactly one of cron, every and at, got none.'],
-	['two', { cron: '* * * * *', every: '1h' }, 'cron: give exactly one of cron, every and at, got cron and every.'],
+	['two times', { cron: '* * * * *', every: '1h' }, 'cron: give exactly one of cron, every and at, got cron and every.'],
 	['a cron with four fields', { cron: '9 * * *' }, 'cron: expected minute, hour, day, month and weekday'],
 	['a cron with six fields', { cron: '* * * * * *' }, 'cron: expected minute, hour, day, month and weekday'],
 	['a cron with the minute 61', { cron: '61 * * * *' }, 'cron: expected minute'],
@@ -20,10 +20,10 @@ test.each<[what: string, time: WakeupTime, says: string]>([
 		'timezone: "Mars/Base" is no time zone',
 	],
 	['a time zone without cron', { every: '1h', timezone: 'UTC' }, 'timezone: only cron has one'],
-	['an every without a unit', { every: '30' }, 'every: expected a number from 1 on and m, h, d or w'],
-	['an every of seconds', { every: '30s' }, 'every: expected'],
-	['an every of zero', { every: '0m' }, 'every: expected'],
-	['an every of 1,000 years', { every: '52000w' }, 'every: expected'],
+	['an `every` without a unit', { every: '30' }, 'every: expected a number from 1 on and m, h, d or w'],
+	['an `every` of seconds', { every: '30s' }, 'every: expected'],
+	['an `every` of zero', { every: '0m' }, 'every: expected'],
+	['an `every` of 1,000 years', { every: '52000w' }, 'every: expected'],
 	...[
 		'2026-02-30T09:00:00Z',
 		'2027-02-29T09:00:00+01:00',
@@ -31,10 +31,10 @@ test.each<[what: string, time: WakeupTime, says: string]>([
 		'2026-13-01T00:00Z',
 		'2026-12-01T25:00Z',
 	].map((at): [string, WakeupTime, string] => [`the non-date ${at}`, { at }, 'at: the calendar has no such time']),
-	['an at without its offset', { at: '2026-11-24T09:00:00' }, 'at: expected a time with its offset'],
-	['an at with an invalid date', { at: '2026-13-40T09:00:00Z' }, 'at: the calendar has no such time.'],
-	['an at in the past', { at: '2026-11-23T11:59:59Z' }, 'at: this time is past.'],
-	['an at in a hundred years', { at: '2126-11-23T12:00:00Z' }, 'at: this is more than ten years from now.'],
+	['an `at` without its offset', { at: '2026-11-24T09:00:00' }, 'at: expected a time with its offset'],
+	['an `at` with an invalid date', { at: '2026-13-40T09:00:00Z' }, 'at: the calendar has no such time.'],
+	['an `at` in the past', { at: '2026-11-23T11:59:59Z' }, 'at: this time is past.'],
+	['an `at` in a hundred years', { at: '2126-11-23T12:00:00Z' }, 'at: this is more than ten years from now.'],
 ])('refuses %s, and names the field', (_, time, says) => {
 	expect(() => assertTime(time, now)).toThrow(says);
 	expect(() => assertTime(time, now, 'schedules.0.')).toThrow(`schedules.0.${says}`);
