@@ -33,7 +33,7 @@ async function waiting(...ids: string[]): Promise<string> {
 }
 
 describe('results of open calls', () => {
-	test('continue the run with the last result, and the model reads them', async () => {
+	test('continue the run when the last result arrives, and the model reads them', async () => {
 		const id = await waiting('a');
 		const { requests } = play('It is done.');
 		const events = await allEvents(await submit(id, [{ id: 'a', output: { refunded: 5 } }], stream));
@@ -82,7 +82,7 @@ describe('results of open calls', () => {
 	});
 
 	test.each([
-		['an id of no open call', [{ id: 'z', output: 1 }], /id: no call "z".*a, b/],
+		['an id that no open call has', [{ id: 'z', output: 1 }], /id: no call "z".*a, b/],
 		[
 			'two results for one call',
 			[
@@ -108,8 +108,8 @@ describe('results of open calls', () => {
 		['an empty list', [], /must hold a result/],
 		['no output', [{ id: 'a' }], /0\.output: missing/],
 		['an unknown field', [{ id: 'a', output: 1, now: true }], /0\.now: no such field/],
-		['an output beside approve', [{ id: 'a', output: 1, approve: true }], /0\.output: no such field/],
-		['approve for a call that waits for its result', [{ id: 'a', approve: true }], /waits for a result/],
+		['an output beside `approve`', [{ id: 'a', output: 1, approve: true }], /0\.output: no such field/],
+		['`approve` for a call that waits for its result', [{ id: 'a', approve: true }], /waits for a result/],
 	])('with %s are refused with the reason, and nothing changes', async (_, results, message) => {
 		const id = await waiting('a', 'b');
 		const before = await readHistory(id);
@@ -121,7 +121,7 @@ describe('results of open calls', () => {
 		expect(await readState(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }, { id: 'b' }] });
 	});
 
-	test('begin a run whose events late readers get completely', async () => {
+	test('begin a run, and a late reader gets all its events', async () => {
 		const id = await waiting('a');
 		play('Thanks.');
 		const live = await allEvents(await submit(id, [{ id: 'a', output: 1 }], stream));
@@ -146,7 +146,7 @@ test('runs no tool of an agent in manual mode, and waits for results from the cl
 	expect(await readState(id)).toMatchObject({ status: 'completed' });
 });
 
-describe('an answer', () => {
+describe('an answer to a question', () => {
 	test('becomes the result of the call', async () => {
 		const id = await createSession();
 		play({ toolCalls: [call('q', 'ask', { question: 'Which one?' })] });
@@ -372,7 +372,7 @@ describe('approval', () => {
 });
 
 describe('step', () => {
-	test('runs one turn with its tools, and the session continues by steps or to the end', async () => {
+	test('runs one turn with its tools, and the session then accepts another step or `continue`', async () => {
 		const id = await createSession();
 		play(Object.assign(new Error('no'), { status: 401 }));
 		await allEvents(await send(id, 'go'));

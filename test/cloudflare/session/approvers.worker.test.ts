@@ -124,7 +124,7 @@ test('counts every sender of the run’s messages as an asker', async () => {
 	expect(asked.at(-1)?.askers).toEqual([ada.actor, bob.actor]);
 });
 
-test('a token or a link decides as the person that it names, or else as the user of the session', async () => {
+test('a token or a link decides as the person whom it names, or as the session’s user if it names nobody', async () => {
 	const keys = await createKeys();
 	const { ada, bob, ask, readStatus } = keys;
 	const { id } = await waiting(keys, call('a'), call('b'));
@@ -206,7 +206,7 @@ test('refuses a link after the policy has changed, and names the policy and the 
 	expect(await readStatus(id)).toMatchObject({ toolCalls: [{ id: 'a' }] });
 });
 
-test('an asker cannot decide with another key, a login, a token or a link, even if it was made for someone else', async () => {
+test('an asker cannot decide with another key, a login, or any token or link, even one for someone else', async () => {
 	const keys = await createKeys({ user: 'ada', role: 'admin' });
 	const { ada, bob, rest, bindings, ask, readStatus } = keys;
 	const { id } = await waiting(keys);
@@ -285,7 +285,7 @@ test('a key without a user asks as the session’s user, and neither the key nor
 	expect((await decide(bob.key)).status).toBe(200);
 });
 
-test('a customer never decides, in any way and under any policy', async () => {
+test('a customer can decide in no way and under no policy', async () => {
 	const keys = await createKeys({ user: 'eve', role: 'customer' });
 	const { rest, ask, readStatus } = keys;
 	const [eve] = rest;
@@ -330,7 +330,7 @@ test('a customer never decides, in any way and under any policy', async () => {
 	expect(await readStatus(parent)).toMatchObject({ status: 'awaiting_user' });
 });
 
-test('a customer who calls a tool over MCP does not approve the call under any policy', async () => {
+test('a customer who calls a tool over MCP cannot approve the call, whatever the policy', async () => {
 	const { rest, bindings } = await createKeys({ user: 'eve', role: 'customer' }, { user: 'sam', role: 'staff' });
 	policy.allows = () => true;
 	const pay = async (key = '') => {
@@ -395,7 +395,7 @@ test('every policy between a child and the session that shows its call must allo
 	expect(await (await approve(bob.key)).json()).toMatchObject({ text: 'All is paid.' });
 });
 
-test('the person who starts a background child is an asker of its calls and of calls after its report', async () => {
+test('the person who starts a background child is an asker of the child’s calls and of calls after its report', async () => {
 	const { ada, bob, ask, readStatus } = await createKeys();
 	const give = (name: string, task: string) => ({ toolCalls: [{ id: 'g', name, input: { task } }] });
 	const answer = (text: string) => {

@@ -126,7 +126,7 @@ describe('attachments of a message', () => {
 		]);
 	});
 
-	test('reach tools only from the newest message', async () => {
+	test('reach tools only if the message is the newest', async () => {
 		const id = await createSession('equipped');
 		play('One.', spoofing('a'), 'Two.');
 		await allEvents(await say(id, 'first', [image]));

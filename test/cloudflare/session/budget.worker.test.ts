@@ -101,10 +101,10 @@ describe('the budget of a session', () => {
 	});
 
 	test.each([
-		['that was refused costs nothing', Object.assign(new Error('no'), { status: 401 }), 0, 0],
-		['whose cost was reported costs this amount', new RunletError('refused', 'No.', { usage: usage(7, 0) }), 7, 7],
-		['that broke off before any answer costs its input', undefined, 10, 100],
-	])('a request %s', async (_, failure, least, most) => {
+		['nothing for a refused request', Object.assign(new Error('no'), { status: 401 }), 0, 0],
+		['the reported cost of a failed request', new RunletError('refused', 'No.', { usage: usage(7, 0) }), 7, 7],
+		['the input of a request that broke off before any answer', undefined, 10, 100],
+	])('is charged %s', async (_, failure, least, most) => {
 		const id = await createSession('thrifty');
 		play(failure);
 		expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('error');
@@ -224,7 +224,7 @@ describe("the budget of an owner's day", () => {
 			}
 		}));
 
-	test('is not exceeded by twelve simultaneous runs whose model charges by the byte', () =>
+	test('is not exceeded by twelve simultaneous runs whose model charges for each byte', () =>
 		limited(async () => {
 			const ids = await Promise.all(Array.from({ length: 12 }, () => createSession('thrifty')));
 			await Promise.all(ids.map((id) => raise(id, { tokens: 1_000_000 })));

@@ -94,7 +94,7 @@ describe('the end of a run that a webhook began', () => {
 		}
 	});
 
-	test('is sent for each run to the callback of its message', async () => {
+	test('is sent to the callback of the message that began the run', async () => {
 		const gate = Promise.withResolvers<void>();
 		play(() => gate.promise.then(() => 'One.'), 'Two.');
 		const [one, two] = [await place(), await place()];
@@ -126,7 +126,7 @@ describe('the end of a run that a webhook began', () => {
 	});
 });
 
-describe('a callback that is not delivered', () => {
+describe('a callback that is not yet delivered', () => {
 	test.each([[500], [404], [302], [0]])(
 		'because of the status %i is sent again under the same id, at the scheduled times',
 		async (status) => {
@@ -216,7 +216,7 @@ describe('a callback that is not delivered', () => {
 		await expect.poll(async () => (await request(`/v1/sessions/${sessionId}`)).status).toBe(404);
 	});
 
-	test('lets its session expire only after delivery', async () => {
+	test('keeps its session from expiring', async () => {
 		play('Done.');
 		const { url } = await place(500);
 		const { sessionId } = await begin({ text: 'go', callback: url });
@@ -265,7 +265,7 @@ test('a callback is signed with every secret, and its retries span three days', 
 	expect(total).toBeLessThan(84);
 });
 
-test('sends nothing and keeps no alarm without a callback', async () => {
+test('a run without a callback sends nothing and keeps no alarm', async () => {
 	play('Done.');
 	const { sessionId } = await begin({ text: 'go' });
 	await allEvents(await follow(sessionId));
@@ -437,7 +437,7 @@ describe('a run that begins to wait', () => {
 		expect(new Set(ids).size).toBe(1);
 	});
 
-	test('sends links only to the agent’s callback, and a run that does not wait calls no callback', async () => {
+	test('sends links only to the agent’s callback, which is not called for a run that does not wait', async () => {
 		const [own, message] = [await place(), await place()];
 		receiver.callback = own.url;
 		play({ toolCalls: [pay('a')] });

@@ -19,7 +19,7 @@ beforeEach(() => atCrashPoint());
 
 const answer = (id: string, text: string) => request(`/v1/sessions/${id}/answer`, { text });
 
-describe('a call of another agent', () => {
+describe('a call to another agent', () => {
 	test('has the answer of a child session as its result', async () => {
 		const id = await createEditor();
 		cast({
@@ -378,7 +378,7 @@ describe('a cancelled tree of three levels', () => {
 	});
 
 	test.each(['below', 'writer'] as const)(
-		'learns the cost of all levels even if its session %s dies during the cancel',
+		'learns the cost of all levels even if its session "%s" dies during the cancel',
 		async (who) => {
 			const tree = await begin({ tokens: 12_000 });
 			let isDead = false;

@@ -69,7 +69,7 @@ describe('a turn whose object dies twice', () => {
 		await second.body?.cancel();
 	});
 
-	test('is shown once to a reader of attempt 2, which did not ask the model', async () => {
+	test('is shown once to a reader of attempt 2, although attempt 2 did not ask the model', async () => {
 		const id = await createSession();
 		play(readHalf('Half'), 'The whole answer.');
 		await readTo(await send(id, 'go'), { text: 'Half' });

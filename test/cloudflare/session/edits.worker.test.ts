@@ -38,7 +38,7 @@ test('refuses a message to a session that waits for an approval, and names the c
 	});
 });
 
-test('an approved call runs with the arguments of the person, and the model gets them', async () => {
+test('an approved call runs with the arguments that the person changed, and the model gets them', async () => {
 	const id = await waiting(pay('a'));
 	const { requests } = play('Paid.');
 	const done = await decide(id, { id: 'a', approve: true, input: { amount: 3 } });
@@ -74,7 +74,7 @@ test.each<[what: string, input: unknown, field: string]>([
 	expect((await findResults(id)).map(({ content }) => content)).toEqual(['paid 5', 'paid 5']);
 });
 
-test('refuses arguments for a denial, for a result and for an answered call', async () => {
+test('refuses changed arguments in a denial, beside a result and for an answered call', async () => {
 	const id = await waiting(pay('a'), { id: 'm', name: 'by_hand', input: {} });
 	const input = { amount: 1 };
 	for (const answer of [
@@ -110,7 +110,7 @@ const once = (key: string) => ({ id: 'o', name: 'once', input: { key, hangs: fal
 test.each<[point: CrashPointName, runs: string]>([
 	['tool-begin', 'the model reads that the outcome is not known'],
 	['tool-end', 'the run continues after the result of the call'],
-])('after an approval with other arguments and a crash at %s, %s', async (point) => {
+])('after an approval with changed arguments and a crash at %s, %s', async (point) => {
 	const id = await waiting(once(`asks-${point}`));
 	const { requests } = play('Done.', 'Done.');
 	let deaths = 0;
@@ -127,7 +127,7 @@ test.each<[point: CrashPointName, runs: string]>([
 	expect(JSON.stringify(requests.at(-1)?.messages.at(-1))).toContain(`edited-${point}`);
 });
 
-test('runlet/client can approve a call with other arguments', async () => {
+test('runlet/client can approve a call with changed arguments', async () => {
 	const id = await waiting(pay('a'));
 	const client = createClient('http://localhost', { fetch: (given, init) => SELF.fetch(new Request(given, init)) });
 	play('Paid.');

@@ -39,7 +39,7 @@ function toText(chunks: readonly Uint8Array[]): string {
 	return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('');
 }
 
-test('a reader gets a large event in pieces, and holds only requested bytes', async () => {
+test('a reader gets a large event whole, in pieces of at most 64 KB', async () => {
 	const chunks = await readChunks(follow(longRun().log));
 	expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThanOrEqual(65_536);
 	const events = toText(chunks)

@@ -142,7 +142,7 @@ describe('a session whose budget is spent', () => {
 		expect(await readStored(id)).toEqual(before);
 	});
 
-	test('stores at most three messages that replace the refused message', async () => {
+	test('stores at most three replacements of a refused message', async () => {
 		const id = await createSession();
 		play('never');
 		await spend(id);
@@ -155,7 +155,7 @@ describe('a session whose budget is spent', () => {
 		expect(after[9]).toEqual(after[2]);
 	});
 
-	test('accepts three continues, and then refuses further ones until the budget is raised', async () => {
+	test('accepts three `continue` requests, and then refuses more until the budget is raised', async () => {
 		const id = await createSession();
 		play('never');
 		await spend(id);
@@ -201,7 +201,7 @@ describe('a session whose budget is spent', () => {
 	});
 });
 
-describe('a session under the budget of its owner or user', () => {
+describe('a session limited by the budget of its owner or user', () => {
 	/** Runs `work` with a limit of the day. The Worker under test has no such limit. */
 	const limited = async (work: (setDay: (limit: Limit) => void) => Promise<void>): Promise<void> => {
 		const own = await runInDurableObject(readObject(await createSession()), (one) =>
@@ -260,7 +260,7 @@ describe('a session under the budget of its owner or user', () => {
 			});
 		}));
 
-	test('refuses messages of a user whose budget is spent, until an admin raises it', async () => {
+	test('refuses messages of a user whose budget is spent, until an admin raises the budget', async () => {
 		const raise = (total: Limit) => request('/v1/users/poor/budget', { total }, {}, 'PUT');
 		await raise({ tokens: 1 });
 		const made = await request('/v1/sessions', { agent: 'thrifty', user: 'poor' });

@@ -209,7 +209,7 @@ test('sends provider metadata to its provider after a fork, but never after an i
 	expect(await readSent(await copy('/import', await readDocument('ada', first)))).not.toContain('sealed');
 });
 
-test('a fork keeps its askers, and the person who made the fork becomes an asker', async () => {
+test('a fork has the askers of the original, and the person who made the fork becomes an asker', async () => {
 	const { ask, readDocument, readAskers, createFailed } = await createPeople();
 	const first = await createFailed();
 	// The server speaks for the user of the session.
@@ -373,7 +373,7 @@ test('a fork or an import that is repeated with its key creates one session', as
 });
 
 test.each([
-	['cut off', (lines: Line[]) => lines.slice(0, -1), 'body: the last line is missing'],
+	['that is cut off', (lines: Line[]) => lines.slice(0, -1), 'body: the last line is missing'],
 	['without a record', (lines: Line[]) => lines.toSpliced(-2, 1), 'end: it counts'],
 	['with a second session', ([one, ...rest]: Line[]) => [one, one, ...rest], 'line 2: session: a second one'],
 	['without its session', (lines: Line[]) => lines.slice(1), 'line 1: the first line of an export is its session'],

@@ -24,7 +24,7 @@ const first = async (): Promise<Listed | undefined> => (await listed())[0];
 const readAlarm = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 
 describe('the list of sessions', () => {
-	test('shows the newest activity first, with the beginning of the session’s first message', async () => {
+	test('shows the most recently active session first, with the beginning of its first message', async () => {
 		const [a, b] = [await createSession(), await createSession()];
 		await expect.poll(first).toMatchObject({ id: b });
 		play('done');
@@ -68,7 +68,7 @@ test('a message during the deletion of its session starts no run', async () => {
 	expect(requests).toHaveLength(1);
 });
 
-test('reading a session during its deletion answers 200 or 404, and then 404', async () => {
+test('a read during the deletion of a session gets 200 or 404, and a later read gets 404', async () => {
 	const id = await createSession();
 	const [during, after] = await runInDurableObject(readObject(id), async (session) => {
 		const call = (method: string) => Reflect.apply(Reflect.get(session, method), session, [{ owner: 'local' }]);
@@ -101,7 +101,7 @@ describe('an expiring session', () => {
 		expect((await listed()).map((one) => one.id)).not.toContain(id);
 	});
 
-	test('starts its lifetime again at a queued message', async () => {
+	test('restarts its lifetime when a message is queued', async () => {
 		const id = await createSession('fleeting');
 		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] }, 'done', 'and more');
 		await allEvents(await send(id, 'go'));
@@ -131,7 +131,7 @@ describe('an expiring session', () => {
 		expect(await readAlarm(id)).not.toBeNull();
 	});
 
-	test.each([[0], [-1], [1.5], ['soon'], [1e300]])('cannot expire in %j ms', async (expiresAfterMs) => {
+	test.each([[0], [-1], [1.5], ['soon'], [1e300]])('cannot have a lifetime of %j ms', async (expiresAfterMs) => {
 		const refused = await request('/v1/sessions', { agent: 'scripted', expiresAfterMs });
 		expect(refused.status).toBe(400);
 		expect(await refused.json()).toMatchObject({ error: { data: { field: 'expiresAfterMs' } } });

@@ -119,7 +119,7 @@ function readAll(log: RunLog, from = toStart(1), limit?: number) {
 	return out;
 }
 
-test('an event id can be parsed back from its text to the position of the reader', () => {
+test('an event id that is formatted as text parses back to the same position', () => {
 	fc.assert(
 		fc.property(run, (events) => {
 			let position = toStart(1);

@@ -117,7 +117,7 @@ describe('a result over 256 KB', () => {
 		expect(await allEvents(await follow(id))).toEqual(live);
 	});
 
-	test('is answered with 404 under an unknown message id, and with 400 under an invalid id', async () => {
+	test('cannot be read under an unknown message id (404) or an invalid id (400)', async () => {
 		const id = await createSession();
 		expect((await request(`/v1/sessions/${id}/messages/65536`)).status).toBe(404);
 		expect((await request(`/v1/sessions/${id}/messages/first`)).status).toBe(400);

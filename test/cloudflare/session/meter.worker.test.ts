@@ -133,7 +133,7 @@ test('an embedding request does not count as an unanswered turn', () =>
 		expect(store.spending.total().tokens).toBe(107);
 	}));
 
-describe('the lease of a run under a limit of the day', () => {
+describe('the lease of a run', () => {
 	test('is reserved once for many requests, and reported once with their total cost', async () => {
 		const { owner, asked } = createLedger();
 		await withMeter({ owner }, async (meter, store) => {
@@ -272,7 +272,7 @@ describe('the lease of a run under a limit of the day', () => {
 		});
 	});
 
-	test('is not requested without a limit of the day, and the cost of the run is reported once', async () => {
+	test('is not requested if there is no daily limit, and the cost of the run is reported once', async () => {
 		const { owner, asked } = createLedger();
 		await withMeter({ owner: { ...owner, findLimit: async () => ({}) } }, async (meter, store) => {
 			for (const message of [calling, calling, said]) {
@@ -287,7 +287,7 @@ describe('the lease of a run under a limit of the day', () => {
 });
 
 describe('a ledger', () => {
-	test('shortens a reply without a limit to the rest of its budget', async () => {
+	test('caps an unlimited reply at the rest of the budget', async () => {
 		const left = budgetState({ tokens: 1_000 }, { tokens: 700, usd: 0 }, nothing);
 		const { owner, asked } = createLedger(async ({ amount }) =>
 			amount.tokens > 300 ? { ok: false, scope: 'day', state: left } : { ok: true, amount },
@@ -452,7 +452,7 @@ describe('the budgets of a user', () => {
 	const byPrice = (_: string, { inputTokens = 0, outputTokens = 0 }: { inputTokens?: number; outputTokens?: number }) =>
 		(inputTokens + 2 * outputTokens) / 1e3;
 
-	test('are reserved for the session’s user even without a limit of the day', async () => {
+	test('are reserved for the session’s user even if there is no daily limit', async () => {
 		const ledger = createUserLedger({ daily: { tokens: 1_000 } });
 		await withMeter({ owner: ofUser(ledger) }, async (meter) => {
 			expect(await meter.reserve(ask())).toBe(50);
@@ -488,7 +488,7 @@ describe('the budgets of a user', () => {
 		});
 	});
 
-	test('shorten a reply to what is left of the day and of the total', async () => {
+	test('shorten a reply to what is left of both the daily and the total budget', async () => {
 		const caps = { daily: { tokens: 3_000 }, total: { usd: 2.5 } };
 		const ledger = createUserLedger(caps, { tokens: 1_000, usd: 0.4 });
 		const session = { limit: () => ({ tokens: 1_000_000 }), computePrice: byPrice };
@@ -515,7 +515,7 @@ describe('the budgets of a user', () => {
 			/^budget: The user "kim lee" may spend 100 tokens in all; 60 tokens left, .* by PUT \/v1\/users\/kim%20lee\/budget\. Then continue\.$/,
 		],
 	])(
-		'refuse a request with the scope %s, and the error names the user and says who can raise the budget',
+		'refuse a request: the error has the scope %s, names the user, and says who can raise the budget',
 		async (scope, caps, message) => {
 			const ledger = createUserLedger(caps, { tokens: 40, usd: 0 });
 			await withMeter({ owner: ofUser(ledger, 'kim lee') }, async (meter, store) => {
@@ -544,7 +544,7 @@ describe('the budgets of a user', () => {
 	test.each([
 		['user-day', { daily: { tokens: 1_000 } }],
 		['user-total', { total: { tokens: 1_000 } }],
-	] as const)('let a request wait while reservations of other sessions leave too little of %s', async (scope, caps) => {
+	] as const)('let a request wait while other sessions reserve too much of the %s budget', async (scope, caps) => {
 		useFakeTime();
 		let reserved = { tokens: 900, usd: 0 };
 		const read = () => toUserState(caps, nothing, reserved)[scope === 'user-day' ? 'daily' : 'total'];
@@ -652,7 +652,7 @@ describe('a request', () => {
 		});
 	});
 
-	test('reserves the reply and a summary if a summary is possible', async () => {
+	test('reserves budget for the reply, and also for a summary if a summary is possible', async () => {
 		const computeMost = () => ({ inputTokens: 100, texts: 1, usd: 0 });
 		await withMeter({ limit: () => ({ tokens: 500 }), computeMost }, async (meter, store) => {
 			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(200);
@@ -660,7 +660,7 @@ describe('a request', () => {
 		});
 	});
 
-	test('reserves at most what its model can write', async () => {
+	test('reserves at most the context window of its model', async () => {
 		const limit = () => ({ tokens: 1_000_000 });
 		await withMeter({ limit, contextWindow: () => 4_096 }, async (meter, store) => {
 			expect(await meter.reserve(ask({ maxOutputTokens: 500_000 }))).toBe(3_996);

@@ -96,7 +96,7 @@ function check(promise: (facts: SessionFacts, next: Next) => void): void {
 	);
 }
 
-test('nothing is due after at most three actions, whatever rows are stored', () => {
+test('at most three actions are due one after another, whatever rows are stored', () => {
 	check((given) => {
 		let facts = given;
 		let actions = 0;
@@ -226,7 +226,7 @@ test('without stored rows there is no action', () => {
 	expect(decideNext(nothing, now)).toEqual({ state: 'missing', action: { type: 'none' } });
 });
 
-test('the alarm denies waiting calls after the time for their approval, if no run is open', () => {
+test('if no run is open, the alarm denies waiting calls whose time for approval is over', () => {
 	check(({ session, run, isLive, isImporting, approvalEndsAt }, { action, wakeAt, state }) => {
 		if (session === undefined || run === undefined || isLive || isImporting || approvalEndsAt === undefined) return;
 		if (state !== 'waiting') return;

@@ -83,7 +83,7 @@ describe('a storage that refuses writes for a while', () => {
 		await expect.poll(async () => (await readState(id)).status).toBe('completed');
 	});
 
-	test('does not delay the stop of a cancelled model, but the cancel gets 503 until it can be stored', async () => {
+	test('does not delay the abort of a model request, but the cancel gets 503 until it can be stored', async () => {
 		const id = await createSession();
 		let isStopped = false;
 		const { requests } = play(({ options }) => {
@@ -105,7 +105,7 @@ describe('a storage that refuses writes for a while', () => {
 		expect((await allEvents(await follow(id))).filter(isEnd)).toMatchObject([{ type: 'cancelled' }]);
 	});
 
-	test('delays a cancel until it recovers, and the run ends as cancelled', async () => {
+	test('delays a cancel until the storage recovers, and the run ends as cancelled', async () => {
 		const id = await createSession();
 		const { requests } = play(forever);
 		await post(id, { key: 'k' });
@@ -116,7 +116,7 @@ describe('a storage that refuses writes for a while', () => {
 		expect(await cancelled.json()).toMatchObject({ status: 'idle', run: { status: 'cancelled' } });
 	});
 
-	test('delays the next attempt of an interrupted run until it recovers', async () => {
+	test('delays the next attempt of an interrupted run until the storage recovers', async () => {
 		const id = await createSession();
 		const { requests } = play(forever, 'Whole.');
 		await post(id, { key: 'k' });

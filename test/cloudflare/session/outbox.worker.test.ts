@@ -258,7 +258,7 @@ describe('the list of sessions', () => {
 	test.each([
 		['fails', down],
 		['hangs', forever],
-	])('finally has a session even if its directory %s at first', async (_, touch) => {
+	])('eventually has a session, even if the directory %s at first', async (_, touch) => {
 		const restore = await changed({ directories: readNamespace(env.DIRECTORIES, { touch }) });
 		const id = await createSession('thrifty');
 		try {

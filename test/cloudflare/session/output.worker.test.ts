@@ -30,7 +30,7 @@ describe.each([
 		expect(await say(id, 'And now?')).toMatchObject({ status: 502, error: { code: 'invalid_output' } });
 	});
 
-	test('can be as long as any answer if its schema does not transform the output', async () => {
+	test('has no extra limit on its length if its schema does not transform the output', async () => {
 		const id = await createSession(agent);
 		const long = JSON.stringify({ city: 'a'.repeat(2_500_000) });
 		play(long);
@@ -41,7 +41,7 @@ describe.each([
 	});
 });
 
-test('a run without an outputSchema has no output, even if it answers JSON', async () => {
+test('a run without an outputSchema has no output, even if its answer is JSON', async () => {
 	const id = await createSession();
 	play('{"city":"Oslo"}');
 	expect(await say(id, 'Where?')).not.toHaveProperty('output');

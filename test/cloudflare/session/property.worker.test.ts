@@ -363,7 +363,7 @@ const ends: Readonly<Record<string, string>> = {
 /** A scenario that does not end in this time fails. */
 const runs = { numRuns: 30, timeout: 30_000 };
 
-test('a conversation replays as it was live, and has no effect twice, whatever fails', {
+test('a replay equals the live conversation, and no effect happens twice, whatever fails', {
 	timeout: 120_000,
 }, async () => {
 	await fc.assert(

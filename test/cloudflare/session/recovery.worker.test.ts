@@ -62,7 +62,7 @@ describe('a run whose object died', () => {
 			expect(await allEvents(await follow(id, event.id)), `behind ${event.id}`).toEqual(later.slice(at + 1));
 	});
 
-	test('stores drafts of the turn, which a later reader gets before the restart', async () => {
+	test('gives a later reader the turn’s stored drafts before `turn.restarted`', async () => {
 		const id = await createSession();
 		const followed = Promise.withResolvers<string>();
 		play(readHalf('Half'), () => followed.promise);

@@ -89,7 +89,7 @@ test('reports the cost of each model at the end of a lease, including failed req
 		]);
 	}));
 
-test('lists an ended lease as due until its delivery or a rollback, and writes no row for it', () =>
+test('lists an ended lease as due until it is delivered or rolled back, and writes no row for the report', () =>
 	onStore((store, readRows) => {
 		store.markReported(store.listDue(0));
 		store.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);

@@ -205,7 +205,7 @@ test('a run that began with an answer is replayed unchanged', async () => {
 	}
 });
 
-test('a reader gets 204 if there is no run, and after the last event', async () => {
+test('a reader gets 204 if there is no run, or if it already has the last event', async () => {
 	const id = await createSession();
 	expect((await follow(id)).status).toBe(204);
 	play('done');

@@ -48,8 +48,8 @@ const readHeld = (owner = 'local', user?: string) => {
 	return directory.readHeld(user);
 };
 
-describe('a full session', () => {
-	test('refuses messages and stores nothing, while reading and deleting work', () =>
+describe('a session with a storage limit', () => {
+	test('when full, refuses messages and stores nothing, but can be read and deleted', () =>
 		limited({ session: 1_900_000 }, async () => {
 			const id = await createSession();
 			play('One.', 'Two.', 'Three.', 'Four.', 'Five.');
@@ -81,7 +81,7 @@ describe('a full session', () => {
 			expect(await again.json()).toMatchObject({ text: 'Hello.' });
 		}));
 
-	test('refuses files from people and from its agent until a deletion frees space', () =>
+	test('when full, refuses files from people and from its agent until a deletion frees space', () =>
 		limited({ session: 2 * mebibyte }, async () => {
 			const id = await createSession('hands');
 			expect((await put(id, 'a.txt', mebibyte)).status).toBe(201);

@@ -129,7 +129,7 @@ test('refuses a message with `whenBusy: reject` during a run, and changes nothin
 	expect(messages).toHaveLength(2);
 });
 
-test('answers a request without a stream with the result', async () => {
+test('answers a non-streaming request with the result of the run', async () => {
 	play('All done.');
 	const id = await createSession();
 	const result = await (await request(`/v1/sessions/${id}/messages`, { text: 'go' })).json();
@@ -137,7 +137,7 @@ test('answers a request without a stream with the result', async () => {
 	expect(await readState(id)).toMatchObject({ status: 'completed' });
 });
 
-test('answers 202 to a request with respond-async', async () => {
+test('answers 202 to a request with `Prefer: respond-async`', async () => {
 	const open = Promise.withResolvers<void>();
 	play(async () => {
 		await open.promise;

@@ -107,7 +107,7 @@ describe('a copy of a session with task lists', () => {
 	};
 	const readTasks = async (id: string) => (await request(`/v1/sessions/${id}/tasks`)).json();
 
-	test('has the lists in a fork and an import, and the model can change them', async () => {
+	test('has the lists, both as a fork and as an import, and the model can change them', async () => {
 		const id = await begin();
 		const exported = await (await request(`/v1/sessions/${id}/export`)).json();
 		const copies = [
@@ -127,7 +127,7 @@ describe('a copy of a session with task lists', () => {
 		expect(await readTasks(id)).toEqual({ lists: [after] });
 	});
 
-	test('is not imported with a malformed list', async () => {
+	test('is not imported if a list is malformed', async () => {
 		const id = await begin();
 		const exported = await (await request(`/v1/sessions/${id}/export`)).json<Record<string, unknown>>();
 		const bad = { ...exported, notes: [{ key: 'runlet.tasks', value: 5 }] };
