@@ -146,7 +146,7 @@ describe('a run', () => {
 		}
 	});
 
-	test('keeps the usage of a cancelled run', async () => {
+	test('keeps its usage when it is cancelled', async () => {
 		const chunks = readChunks([started, { type: 'text', text: 'Well' }, { type: 'cancelled', usage }]);
 		expect(chunks.at(-1)).toEqual({ type: 'abort' });
 		for (const read of Object.values(readings))
@@ -200,7 +200,7 @@ describe('a run', () => {
 		]);
 	});
 
-	test('keeps the first name of a provider’s call, as clients do', () => {
+	test('keeps the name of a provider’s call if the result has another name, as clients do', () => {
 		const chunks = readChunks([started, { type: 'provider_tool', id: 's1', name: 'search' }, found, done]);
 		expect(toUiMessage(chunks)?.parts[1]).toMatchObject({ type: 'tool-search' });
 		expect(chunks).toContainEqual(expect.objectContaining({ type: 'tool-input-available', toolName: 'search' }));
