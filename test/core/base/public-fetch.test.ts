@@ -224,7 +224,7 @@ describe('publicFetch', () => {
 		expect((await (await get('https://a.example/fits')).arrayBuffer()).byteLength).toBe(1_000);
 	});
 
-	test('limits the total time of an answer, of its redirects and of its body', async () => {
+	test('limits the total time of an answer, including its redirects and its body', async () => {
 		const never = () => new Promise<Response>(() => {});
 		const stalls = () =>
 			new Response(new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(1)) }));

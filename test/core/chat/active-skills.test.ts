@@ -71,7 +71,7 @@ describe('the tools of a skill', () => {
 		expect(answers(result.messages).b).toMatch(/There is no tool named pay/);
 	});
 
-	test('are callable at once in a later run of the conversation, even for an open call', async () => {
+	test('are callable at once in a later run of the conversation, which also runs open calls', async () => {
 		const { requests } = await finish(['Hi'], { skills }, [...hasRead('billing'), go]);
 		expect(offered(requests)).toEqual([['pay', 'book']]);
 		const open = chat.assistantMessage('', [...call('b', 'pay').toolCalls]);
