@@ -86,7 +86,7 @@ test.each<[what: string, options: object, says: string]>([
 	],
 	['an empty object as a provider', { providers: [{}] }, 'providers: must be a list of providers'],
 	['a provider instead of a list', { providers: providers.demo() }, 'providers: must be a list of providers, such as'],
-])('refuses %s when the Worker starts, and the error names the field and its line in the source', (_, options, says) => {
+])('refuses %s when the Worker starts, and the error names the field and the source line', (_, options, says) => {
 	const { message, stack = '' } = refusal(options);
 	expect(message).toContain(says);
 	const [first] = /\n\s+at .*/.exec(stack) ?? [];

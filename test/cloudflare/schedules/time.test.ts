@@ -9,7 +9,11 @@ const next = (time: WakeupTime, after: string, from = after) =>
 
 test.each<[what: string, time: WakeupTime, says: string]>([
 	['no time', {}, 'cron: give exactly one of cron, every and at, got none.'],
-	['two times', { cron: '* * * * *', every: '1h' }, 'cron: give exactly one of cron, every and at, got cron and every.'],
+	[
+		'both `cron` and `every`',
+		{ cron: '* * * * *', every: '1h' },
+		'cron: give exactly one of cron, every and at, got cron and every.',
+	],
 	['a cron with four fields', { cron: '9 * * *' }, 'cron: expected minute, hour, day, month and weekday'],
 	['a cron with six fields', { cron: '* * * * * *' }, 'cron: expected minute, hour, day, month and weekday'],
 	['a cron with the minute 61', { cron: '61 * * * *' }, 'cron: expected minute'],
