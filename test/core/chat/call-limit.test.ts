@@ -43,7 +43,7 @@ describe('calls of a turn', () => {
 		expect(begun).toEqual([...ids('work'), ...ids('alone')]);
 	});
 
-	test('begin their time limit when they run, not while they wait for other calls', async () => {
+	test('have a time limit that starts when they run, not while they wait for other calls', async () => {
 		vi.useFakeTimers();
 		const work = readTool('work', () => new Promise((resolve) => setTimeout(resolve, 80, 'ok')));
 		const alone = readTool('alone', work.fn, { sequential: true });
@@ -149,7 +149,7 @@ describe('calls of a turn', () => {
 });
 
 describe('the count of calls', () => {
-	test('is kept when a run is continued, in the middle of a turn or after the turn', async () => {
+	test('is kept if a run continues in the middle of a turn or after a turn', async () => {
 		const { seen, work } = counting();
 		const answered: Message[] = calls(4).map(({ id }) => ({ role: 'tool', toolCallId: id, content: 'ok' }));
 		const before: Message[] = [chat.userMessage('go'), chat.assistantMessage('', calls(4)), ...answered];

@@ -57,7 +57,7 @@ describe('contextFull: truncate', () => {
 		expect(names(requests[0]?.messages)).toEqual(['q8', 'a8', 'q9', 'a9', 'now']);
 	});
 
-	test('leaves out all other older groups before an earlier summary', async () => {
+	test('leaves out an earlier summary only after all other older groups', async () => {
 		const summary: Message = { role: 'system', content: 'S'.padEnd(400), summary: true };
 		const summed = [...long.slice(0, 2), summary, ...long.slice(2)];
 		const kept = await finish(['fine'], truncate(800), [...summed, user('now')]);
@@ -88,7 +88,7 @@ describe('a provider that refuses a request as too long', () => {
 		expect(names(requests.at(-1)?.messages).at(-1)).toBe('now');
 	});
 
-	test('gets a second request, and a second refusal ends the run with the cost of both requests', async () => {
+	test('gets one more request, and the error after a second refusal has the usage of both requests', async () => {
 		const script = [tooLong({ inputTokens: 5 }), tooLong({ inputTokens: 3 }), 'never'];
 		const { error, requests } = await fail(script, truncate(), history);
 		expect([error.code, requests.length]).toEqual(['context_overflow', 2]);

@@ -19,7 +19,7 @@ describe('a request', () => {
 		expect(await sent(...history)).toEqual(history);
 	});
 
-	test('adds an isError result for an unanswered call before a user message', async () => {
+	test('has an isError result for a call that has no result before the next user message', async () => {
 		const messages = await sent(user('1'), assistant(echoCall('a'), echoCall('b')), answer('b', 2), user('2'));
 		expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'user']);
 		const added = messages.find((message) => message.role === 'tool' && message.toolCallId === 'a');
@@ -44,7 +44,7 @@ describe('a request', () => {
 		expect(result.messages).toEqual([...history, chat.assistantMessage('Hi')]);
 	});
 
-	test('puts each result after the nearest earlier assistant message if two turns use the same call id', async () => {
+	test('keeps each result in its own turn if two turns use the same call id', async () => {
 		const messages = await sent(
 			user('1'),
 			assistant(echoCall('a', 'one')),
@@ -240,9 +240,9 @@ describe('cutOutput', () => {
 	test.each([
 		['a text', 'x'.repeat(limit)],
 		['data', { text: 'x'.repeat(limit - 11) }],
-		['nothing', undefined],
+		['undefined', undefined],
 		['null', null],
-	])('returns %s of up to 262,144 characters unchanged', (_, content) => {
+	])('returns %s unchanged if it has at most 262,144 characters', (_, content) => {
 		expect(chat.cutOutput(content)).toBe(content);
 	});
 
@@ -256,7 +256,7 @@ describe('cutOutput', () => {
 		expect(chat.cutOutput({ rows })).toMatch(/^\{"rows":\[\{"n":0\},\{"n":1\}.*\[Cut: of \d+ characters/s);
 	});
 
-	test('returns at most 262,144 characters, splits no character, and keeps an already cut text', () => {
+	test('returns at most 262,144 characters, splits no character, and never cuts a text twice', () => {
 		fc.assert(
 			fc.property(fc.nat(400), fc.string({ unit: 'binary', minLength: 1, maxLength: 7 }), (more, unit) => {
 				const cut = chat.cutOutput(unit.repeat(Math.ceil((limit + more) / unit.length)));

@@ -18,7 +18,7 @@ test('a feed drops events after its end', async () => {
 	expect(await feed.take()).toBeUndefined();
 });
 
-test('a full feed makes its writer wait until the feed is released', async () => {
+test('a full feed makes its writer wait until release() is called', async () => {
 	const feed = createEventFeed();
 	feed.attach();
 	for (let n = 0; n < 2_000; n++) feed.add(text);
@@ -76,7 +76,7 @@ function read(text: string): { readonly shown: readonly string[]; readonly id: s
 	return { shown, id };
 }
 
-test('a client that stores an id as soon as it reads the line misses no event, wherever the connection is cut', () => {
+test('a client that stores an id when it reads the id line misses no event, wherever the connection is cut', () => {
 	const events: readonly RunEvent[] = ['One', 'Two', 'Three'].map((text) => ({ type: 'text', text }));
 	const frames = events.map((event, index) => toSse(event, String(index)));
 	const whole = read(frames.join('')).shown;

@@ -54,7 +54,7 @@ describe('a model function that returns a text', () => {
 		expect(await chat.runLoop({ model: 'own', chatFn: () => '' }, 'Hello')).toBe('');
 	});
 
-	test('can also stream that text, which is then shown once', async () => {
+	test('can also stream that text, and the text is shown only once', async () => {
 		const run = chat.run(
 			{
 				model: 'own',

@@ -47,7 +47,7 @@ describe('a meter', () => {
 		]);
 	});
 
-	test("is asked to reserve a whole reply after the meter's short limit cut off the first reply", async () => {
+	test('reserves again, for a whole reply, after its own short limit cut off the first reply', async () => {
 		let isShort = true;
 		const asked: (boolean | undefined)[] = [];
 		const { meter, told } = noting((request) => {
@@ -77,14 +77,14 @@ describe('a meter', () => {
 		expect(kinds).toContain('turn.restarted');
 	});
 
-	test("is not asked to reserve again if a reply was cut off but the meter's limit was not short", async () => {
+	test('does not reserve again if a limit other than its own cut off a reply', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([{ text: 'One two', stopReason: 'max_tokens' }]);
 		await chat.run({ model: 'scripted', providers: [scripted], meter }, [chat.userMessage('Count.')]).result;
 		expect(told).toEqual([['reserve', 'scripted']]);
 	});
 
-	test('ends the run without a retry or a fallback if it cannot reserve', async () => {
+	test('ends the run without a retry or a fallback if it is overloaded', async () => {
 		const { meter, told } = noting(() => {
 			throw new RunletError('overloaded', 'The ledger is overloaded.');
 		});
@@ -157,7 +157,7 @@ describe('a meter', () => {
 		]);
 	});
 
-	test('ends the run without a request if it refuses', async () => {
+	test('prevents the request and ends the run if it throws', async () => {
 		const { meter } = noting(() => {
 			throw new Error('no');
 		});

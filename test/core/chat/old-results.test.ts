@@ -139,7 +139,7 @@ describe('older results', () => {
 		expect(only(events, 'step').map(({ cacheMiss }) => cacheMiss)).toEqual(['old results']);
 	});
 
-	test('that share an id are sent whole, but the first of them is sent as a reference', async () => {
+	test('stay whole if they repeat the id of an earlier result, which becomes a reference instead', async () => {
 		const given = [...exchanges(2, 20_000), ...exchanges(2, 20_000), ...exchanges(3, 10)];
 		expect(listReferences((await goOn(given, 6)).sent)).toEqual(['call0', 'call1']);
 	});

@@ -19,7 +19,7 @@ const part: fc.Arbitrary<MessagePart> = fc.oneof(
 	base64.map((data) => ({ kind: 'audio', data, mime: 'audio/wav' }) as const),
 );
 
-test('the parts of a tool reach the history, the model and the readers unchanged', async () => {
+test("the parts of a tool's result reach the history, the model and the readers unchanged", async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 5 }), async (list) => {
 			const { result, events, requests } = await finish(script, { tools: [draw(list)] });
@@ -56,7 +56,7 @@ test('a halted run keeps the parts of the result that halted it', async () => {
 	]);
 });
 
-test('images in results count in the estimate of a request, and texts in results count for the context limit', async () => {
+test('the estimate of a request counts images in results, and the context limit counts texts in results', async () => {
 	const count = async (parts: readonly MessagePart[]) =>
 		estimateRequest({ model: 'any' }, [{ role: 'tool', toolCallId: 'a', content: '', parts }]);
 	const text = chat.textPart('A dot.');

@@ -114,7 +114,7 @@ test('the loop ends any conversation with one terminal event that agrees with th
 	);
 });
 
-test('any final history has at most one result for each call, directly after its assistant message', async () => {
+test('any final history has at most one result for each call, directly after the message with the call', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(turn, { maxLength: 6 }), async (turns) => {
 			const stored: Message[] = [];

@@ -49,7 +49,7 @@ describe('a turn whose stream breaks off is restarted', () => {
 		expect(result?.messages.map(chat.messageText)).toEqual(['Hello', 'The whole answer.']);
 	});
 
-	test('after a silent stream', async () => {
+	test('after its stream was silent for idleMs', async () => {
 		const silent = async (_: unknown, onDelta: Take) => {
 			await onDelta({ type: 'text', text: 'Half' });
 			return new Promise<never>(() => {});
@@ -87,7 +87,7 @@ describe('a turn whose stream breaks off is restarted', () => {
 });
 
 describe('the limit of restarts', () => {
-	test('is maxRetries, which also counts retries before the first delta', async () => {
+	test('is maxRetries, and retries before the first delta count too', async () => {
 		const { error, events, requests } = await played([cut(reset), httpError(503), cut(reset, 'Last'), 'never']);
 		expect(error?.code).toBe('network');
 		expect(requests).toHaveLength(3);
@@ -214,7 +214,7 @@ describe('a reader of deltas', () => {
 		expect(types).toEqual(['text', 'turn.restarted', 'text', 'stop']);
 	});
 
-	test('gets an answer only once from a loop without streaming', async () => {
+	test("gets only the restarted turn's text from a loop without streaming", async () => {
 		expect(await settled(chat.runLoop(options(), 'Hello').catch((error: unknown) => error))).toBe('Whole.');
 	});
 });

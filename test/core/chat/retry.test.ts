@@ -14,7 +14,7 @@ async function timed(script: Script, options: Parameters<typeof play>[1] = {}) {
 	return { ...played, waited: Date.now() - start };
 }
 
-describe('a temporary failure is retried if no delta was shown yet', () => {
+describe('a temporary failure before the first delta', () => {
 	test.each([
 		['408', httpError(408)],
 		['409', httpError(409)],
@@ -39,7 +39,7 @@ describe('a temporary failure is retried if no delta was shown yet', () => {
 		expect(waited).toBeGreaterThan(0);
 	});
 
-	test('the failure of a plain chatFn is retried', async () => {
+	test('is retried in a plain chatFn', async () => {
 		let asked = 0;
 		const chatFn = () => {
 			if (++asked === 1) throw httpError(503);
@@ -49,7 +49,7 @@ describe('a temporary failure is retried if no delta was shown yet', () => {
 	});
 });
 
-describe('a permanent failure is not retried', () => {
+describe('a permanent failure', () => {
 	test.each([
 		['400', httpError(400), 'invalid_request'],
 		['401', httpError(401), 'auth'],
@@ -120,7 +120,7 @@ describe('the wait before a retry', () => {
 	});
 
 	test.each([
-		['in an error of its own', (seconds: number) => httpError(429, { headers: { 'retry-after': String(seconds) } })],
+		['in an HTTP error', (seconds: number) => httpError(429, { headers: { 'retry-after': String(seconds) } })],
 		['in the data of a RunletError', (retryAfter: number) => new RunletError('overloaded', 'wait', { retryAfter })],
 	])('is at most a minute; if the provider requests more, the call fails at once: %s', async (_, failure) => {
 		const waited = await timed([failure(60), 'Hi']);
@@ -138,7 +138,7 @@ describe('the wait before a retry', () => {
 	});
 });
 
-test('the usage includes failed tries', async () => {
+test('the usage includes failed attempts', async () => {
 	const usage = { inputTokens: 10 };
 	const failed = new RunletError('overloaded', 'busy', { usage });
 	expect((await timed([failed, { text: 'Hi', usage }])).result?.usage).toEqual({ inputTokens: 20 });

@@ -42,7 +42,7 @@ describe('the four loops', () => {
 		expect(requests[0]).toMatchObject({ messages: history });
 	});
 
-	test('runLoopStream resolves to the final text with streaming, with and without onDelta', async () => {
+	test('runLoopStream resolves to the final text with streaming, even without onDelta', async () => {
 		const { told, requests } = stage();
 		expect(await chat.runLoopStream(told, 'Look.')).toBe('Seen.');
 		expect(requests.map(({ streamed }) => streamed)).toEqual([true, true]);
@@ -248,7 +248,7 @@ describe('a question', () => {
 		expect(result.metadata.question).toEqual({ callId: 'q', question: 'Why?' });
 	});
 
-	test('keeps the later sequential calls of its turn from running', async () => {
+	test('prevents the later sequential calls of its turn', async () => {
 		let ran = 0;
 		const charge = readTool('charge', () => ++ran, { sequential: true });
 		const turn = calling({ id: 'q', name: 'ask', input: {} }, { id: 'c', name: 'charge', input: {} });

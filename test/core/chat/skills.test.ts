@@ -57,7 +57,7 @@ describe('the loop with skills', () => {
 		expect(results(result.messages)).toEqual([['a', 'Dear Ada, from Rome']]);
 	});
 
-	test("refuses a caller's tool with the name of a skill tool as duplicate_tool", async () => {
+	test("fails with duplicate_tool if a caller's tool has the name of a skill tool", async () => {
 		const own = { name: 'read_skill', inputSchema: {}, fn: () => '' };
 		expect((await fail(['never'], { skills, tools: [own] })).error.code).toBe('duplicate_tool');
 	});
@@ -70,7 +70,7 @@ describe('a skill resolver in the loop', () => {
 		expect(requests[0]?.system).toBe(skill.buildIndex([refund]));
 	});
 
-	test('adds search_skills if it can search, and then lists only the alwaysOn skills', async () => {
+	test('that can search adds search_skills, and puts only the alwaysOn skills into the index', async () => {
 		const skillResolver = skill.searchableResolver(skills, { alwaysOn: ['greet'] });
 		const { requests, result } = await finish([call('read_skill', { name: 'refund' }), 'Done.'], { skillResolver });
 		expect(requests[0]?.tools?.map(({ name }) => name)).toContain('search_skills');

@@ -62,7 +62,7 @@ describe('the state of tools', () => {
 		expect(results(later.messages).map(([, count]) => count)).toEqual([1, 2, 3]);
 	});
 
-	test('changes only after onMessage got the changes with the result', async () => {
+	test('is updated only after onMessage received the changes together with the result', async () => {
 		const state = tool.inMemoryState();
 		const told: unknown[] = [];
 		await finish([calling(call('a')), 'Done.'], {

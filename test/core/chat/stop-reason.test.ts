@@ -57,7 +57,7 @@ describe('other stop reasons', () => {
 		expect(result).toMatchObject({ status: 'completed', metadata: { stopReason: 'acme_special' } });
 	});
 
-	test('any other reason runs the calls', async () => {
+	test('end_turn still runs the calls of its reply', async () => {
 		const { result } = await finish([{ toolCalls: [echoCall('a')], stopReason: 'end_turn' }, 'Done.'], {
 			tools: [echo],
 		});

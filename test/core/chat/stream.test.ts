@@ -134,7 +134,7 @@ describe('toStream', () => {
 		expect((await refusal(run.result)).code).toBe('cancelled');
 	});
 
-	test('returns a byte stream without a buffer', async () => {
+	test('returns a byte stream that accepts a BYOB reader', async () => {
 		const reader = start(script()).toStream().getReader({ mode: 'byob' });
 		const { value } = await reader.read(new Uint8Array(64));
 		expect(new TextDecoder().decode(value)).toMatch(/^event: run.started\n/);

@@ -201,7 +201,7 @@ describe('contextFull: compact', () => {
 		expect(codes(only(without.events, 'warning'))).toEqual(['context_compacted', 'context_truncated']);
 	});
 
-	test('retries after a temporary failure, and ends the run if the failure remains', async () => {
+	test('ends the run if a temporary failure of the summary remains after maxRetries', async () => {
 		const gone = () => new RunletError('network', 'gone', { usage: { inputTokens: 50 } });
 		const { error, requests } = await fail([gone(), 'never'], { ...compact(10_000), maxRetries: 0 }, history);
 		expect([error.code, requests.length]).toEqual(['network', 1]);

@@ -41,7 +41,7 @@ const paths: Record<string, Path> = {
 		ends: 'error',
 		options: { onMessage: () => Promise.reject(new Error('disk full')) },
 	},
-	'a counter that throws': {
+	'a token counter that throws': {
 		script: ['Hi'],
 		ends: 'error',
 		options: {
@@ -51,7 +51,7 @@ const paths: Record<string, Path> = {
 			},
 		},
 	},
-	'a resolver that throws': {
+	'a skill resolver that throws': {
 		script: ['Hi'],
 		ends: 'error',
 		options: { skillResolver: { listFn: () => Promise.reject(new Error('no store')), readFn: () => undefined } },

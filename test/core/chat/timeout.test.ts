@@ -106,7 +106,7 @@ describe('a tool', () => {
 		expect(aborted).toEqual([true]);
 	});
 
-	test('has its whole time limit for each call', async () => {
+	test('gets its full time limit for each sequential call', async () => {
 		const slow = readTool(
 			'slow',
 			async () => {

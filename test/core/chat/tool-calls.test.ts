@@ -16,7 +16,7 @@ function meeting(guests: number): () => Promise<string> {
 	};
 }
 
-describe('a failed call becomes an isError result, and the run continues', () => {
+describe('a faulty call', () => {
 	const integer = v.pipe(v.number(), v.integer());
 	const add = fn(
 		{
@@ -37,8 +37,8 @@ describe('a failed call becomes an isError result, and the run continues', () =>
 		['input that the schema refuses', call('a', 'add', { x: 1, y: 'two' }), /y/],
 		['a missing argument', call('a', 'add', { x: 1 }), /y/],
 		['an unknown tool', call('a', 'subtract'), /subtract[\s\S]*add/],
-		['a tool that throws', call('a', 'broken'), /no route to the warehouse/],
-	])('%s becomes an isError result', async (_, bad, says) => {
+		['a function that throws', call('a', 'broken'), /no route to the warehouse/],
+	])('with %s becomes an isError result, and the run continues', async (_, bad, says) => {
 		const { result, requests, events } = await finish([calling(bad), 'I see.'], { tools: [add, broken] });
 		const [answer] = result.messages.filter(({ role }) => role === 'tool');
 		expect(answer).toMatchObject({ toolCallId: 'a', isError: true, content: expect.stringMatching(says) });
@@ -47,7 +47,7 @@ describe('a failed call becomes an isError result, and the run continues', () =>
 		expect(result.text).toBe('I see.');
 	});
 
-	test('an unavailable tool is neither offered nor run, even if it is manual', async () => {
+	test('of an unavailable tool fails, because the tool is neither offered nor run', async () => {
 		const off = readTool('off', () => 'ran', { isAvailable: () => false });
 		const offByHand = readTool('off_by_hand', undefined, { manual: true, isAvailable: () => false });
 		const { result, requests } = await finish([calling(call('a', 'off'), call('b', 'off_by_hand')), 'I see.'], {
@@ -60,7 +60,7 @@ describe('a failed call becomes an isError result, and the run continues', () =>
 		]);
 	});
 
-	test.each([[undefined], [null], ['']])('empty arguments (%j) count as {}', async (input) => {
+	test.each([[undefined], [null], ['']])('with empty arguments (%j) gets the arguments {}', async (input) => {
 		const got: unknown[] = [];
 		const look = readTool('look', (given) => got.push(given));
 		const { result } = await finish([calling(call('a', 'look', input)), 'Done.'], { tools: [look] });
@@ -68,7 +68,7 @@ describe('a failed call becomes an isError result, and the run continues', () =>
 		expect(result.messages[1]).toEqual(chat.assistantMessage('', [call('a', 'look')]));
 	});
 
-	test('arguments that are not JSON stay unchanged in the history', async () => {
+	test('keeps its arguments in the history even if they are not JSON', async () => {
 		const { result } = await finish([calling(call('a', 'echo', '{"te')), 'Done.'], { tools: [echo] });
 		expect(result.messages[1]).toMatchObject({ toolCalls: [{ input: '{"te' }] });
 	});

@@ -20,7 +20,7 @@ describe('a run with many tools', () => {
 		expect(sent(requests)).toEqual([numbered(40).map(({ name }) => name)]);
 	});
 
-	test('offers a search if there are more tools than maxSentTools, and sends at most that many found tools', async () => {
+	test('offers a search if there are more tools than maxSentTools, and sends at most maxSentTools found tools', async () => {
 		const tools = numbered(6);
 		const few = await finish(['done'], { tools, maxSentTools: 6 });
 		expect(sent(few.requests)).toEqual([tools.map(({ name }) => name)]);
@@ -96,7 +96,7 @@ describe('a run with many tools', () => {
 		expect(results(result.messages)).toEqual([['a', { tools: [], note: expect.stringContaining('other ones') }]]);
 	});
 
-	test('finds tools by other forms of a word, but not by stop words', async () => {
+	test('finds tools by other forms of a word, and uses stop words only if the query has no other words', async () => {
 		const tools = [
 			...numbered(45),
 			readTool('export_employee', () => '', { description: 'Write a CSV file.' }),

@@ -33,7 +33,7 @@ test('the tools of a run without a workspace get no workspace', async () => {
 	expect(results(result.messages)).toEqual([['c1', true]]);
 });
 
-test('a refusal of the workspace is an error for the model, and is not reported as a fault of the tool', async () => {
+test('a refusal by the workspace is an error for the model, and is not reported as a fault of the tool', async () => {
 	const thrown: unknown[] = [];
 	const read = withContext('read', ({ workspace: own }) => own?.read('b.txt'));
 	const { result } = await finish([calling(call('c1', 'read')), 'done'], {
