@@ -186,7 +186,7 @@ describe('a connection', () => {
 		expect(problems).toEqual(['unreachable']);
 	});
 
-	it('refuses a private address before any request, and refuses this machine unless it is allowed', async () => {
+	it('refuses private and loopback addresses before any request', async () => {
 		const served = keep(await serve(() => new Response()));
 		for (const url of [
 			served.url,

@@ -109,7 +109,7 @@ describe('the description of a tool', () => {
 		expect(tool?.inputSchema).toMatchObject({ properties: { a: { description: 'Adds.' } } });
 	});
 
-	it('is cleaned and cut together with the defaults, choices, examples and names of its fields', async () => {
+	it('is cleaned and cut, and so are the defaults, choices, examples and names of its fields', async () => {
 		const hide = (text: string) => `${text}\u{e0049}\u{e0067}\u{e01ef}\u2066\ufeff`;
 		const properties = {
 			[hide('size')]: {

@@ -100,7 +100,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a server of revision %s that asks i
 			'#f00',
 		],
 		[{ type: 'array' as const, items: { type: 'string' as const, enum: ['a', 'b'] } }, 'A, b', ['a', 'b']],
-	])('gets a value of the right type for plain words in the single field %j', async (field, words, value) => {
+	])('gets plain words converted to the type of the only form field: %j', async (field, words, value) => {
 		const { answer } = await begin({
 			message: 'Well?',
 			requestedSchema: { type: 'object', properties: { it: field } },
@@ -165,7 +165,7 @@ describe('a server of revision 2026-07-28', () => {
 		expect(JSON.parse(String(result.output))).toEqual({ link: { action: 'accept' } });
 	});
 
-	it('cannot request a reply of the model, and is called again at most ten times if it asks no question', async () => {
+	it('cannot request a reply from the model, and is called at most ten more times if it asks no question', async () => {
 		let calls = 0;
 		const served = keep(
 			await serveStateless(
@@ -209,7 +209,7 @@ describe('a server of revision 2025-11-25 that loses the connection during a que
 });
 
 it.each(['javascript:alert(1)', 'data:text/html,hi', 'file:///etc/passwd', 'no address'])(
-	'a server cannot send a person to %s',
+	'a server cannot ask a person to open this link: %s',
 	async (url) => {
 		const ask: Work = () =>
 			// SAFETY: a hostile server violates its types.

@@ -80,7 +80,7 @@ describe('a server that requires a login', () => {
 		);
 	});
 
-	it('offers only a login tool if its tool list requires the login, and offers its own tools afterwards', async () => {
+	it('offers only a login tool if its tool list requires the login, and offers its own tools after the login', async () => {
 		const served = keep(await serveBehindLogin(() => true));
 		const login = new BrowserLogin(served.url);
 		const problems: McpProblem[] = [];
@@ -107,7 +107,7 @@ describe('a server that requires a login', () => {
 		await expect(fromServer({ name: 'fixture', url: served.url, auth })).rejects.toMatchObject({ code: 'auth', data });
 	});
 
-	it('makes finishLogin fail with the code auth if the login is refused, or network if the login fails', async () => {
+	it('makes finishLogin fail with `auth` if the login page refuses, and with `network` if the server fails', async () => {
 		const other = keep(await serve(() => new Response('token-of-somebody', { status: 500 })));
 		const server = { name: 'fixture', url: other.url };
 		const finish = (query: string) => {
