@@ -141,7 +141,7 @@ describe('results', () => {
 		return Array.isArray(messages) ? messages[2].content[0] : undefined;
 	};
 
-	test('are marked as errors only if they contain only text', async () => {
+	test('with an error have an error mark, or begin with “Error:” if they contain an image', async () => {
 		const image = chat.imagePart('aGk=', 'image/png');
 		const source = { type: 'base64', media_type: 'image/png', data: 'aGk=' };
 		expect(await answered({ isError: true, parts: [chat.textPart('It broke.'), image] })).toEqual({
@@ -253,7 +253,7 @@ describe('a system message within the conversation', () => {
 	});
 });
 
-test('the last call of an answer without streaming is dropped if max_tokens cut the answer', async () => {
+test('without streaming, the last call of an answer is dropped if max_tokens cut the answer', async () => {
 	const content = [
 		{ type: 'tool_use', id: 'toolu_1', name: 'look', input: { city: 'Ulm' } },
 		{ type: 'tool_use', id: 'toolu_2', name: 'look', input: { city: 'Bo' } },
@@ -267,7 +267,7 @@ test('the last call of an answer without streaming is dropped if max_tokens cut 
 	expect(reply?.toolCalls).toHaveLength(1);
 });
 
-test('an answer with the speed standard has the usual price', async () => {
+test('an answer with `speed: standard` has the usual price', async () => {
 	const usage = { input_tokens: 1_000_000, output_tokens: 0, speed: 'standard', service_tier: 'standard' };
 	const provider = providers.anthropic({
 		apiKey: 'sk-test',
@@ -284,7 +284,7 @@ test('the price of a one-hour cache is reserved if the body requests that cache'
 	expect(most({ cache_control: { type: 'ephemeral', ttl: '1h' } })).toBeCloseTo(2);
 });
 
-test('several iterations that write to a one-hour cache cost the price of that cache', async () => {
+test('the writes of several iterations to a one-hour cache are charged at its price', async () => {
 	const run = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 1_000_000 };
 	const hour = { cache_creation: { ephemeral_1h_input_tokens: 1_000_000 } };
 	const provider = providers.anthropic({

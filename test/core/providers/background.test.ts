@@ -91,7 +91,7 @@ describe('a response of OpenAI in the background', () => {
 	});
 
 	test.each([false, true])(
-		'continues after its stream broke off, and shows nothing twice, with an error: %s',
+		'continues after its stream broke off, and shows no text twice (error: %s)',
 		async (fails) => {
 			const begun = [
 				{ type: 'response.created', response: at('queued') },
@@ -122,7 +122,7 @@ describe('a response of OpenAI in the background', () => {
 		expect(many.sent.slice(-1)).toEqual(['POST /v1/responses/resp_1/cancel']);
 	});
 
-	test('can take longer than the idle limit, and a failure at the provider fails the call', async () => {
+	test('can take longer than the idle limit, and the call fails if the response failed', async () => {
 		const working = Array.from({ length: 100 }, () => at('in_progress'));
 		const { options } = openai(at('queued'), ...working, completed);
 		const timeouts = { firstEventMs: 20_000, idleMs: 20_000 };

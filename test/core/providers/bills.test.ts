@@ -130,7 +130,7 @@ test('the cost of an image reply is unknown without reported tokens, and the rea
 	expect(usage?.unpriced).toContain('unmetered_images');
 });
 
-test('a reply with the speed standard costs the usual price', async () => {
+test('a reply with `speed: standard` costs the usual price', async () => {
 	const bill = bills.get('anthropic')?.find(({ body }) => !('speed' in readObject(body, 'usage')));
 	if (bill === undefined) throw new Error('the bill of a usual reply is missing');
 	const body = { ...bill.body, usage: { ...readObject(bill.body, 'usage'), speed: 'standard' } };

@@ -78,7 +78,7 @@ describe('Anthropic', () => {
 		});
 	});
 
-	test('puts the messages’ first mark where the previous request ended', async () => {
+	test('puts its first mark in the messages at the end of the previous request', async () => {
 		const before = await send(providers.anthropic, model, { messages: [...hello, ...ask('a')] });
 		const { body } = await send(providers.anthropic, model, { messages: [...hello, ...ask('a'), ...ask('b')] });
 		expect(listMarks(before.body).messages.at(-1)).toEqual(listMarks(body).messages[0]);

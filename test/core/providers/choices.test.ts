@@ -212,7 +212,7 @@ describe('xAI gets', () => {
 		expect(most(20)).toMatchObject({ unitsUsd: 0.1 });
 	});
 
-	test('the tier priority, but no tier that xAI does not support', async () => {
+	test('only tiers that xAI supports', async () => {
 		expect((await send('xai', { serviceTier: 'priority', endUser: 'u_1' })).body).toMatchObject({
 			service_tier: 'priority',
 			user: 'u_1',
@@ -270,7 +270,7 @@ describe('an endpoint of Chat Completions gets', () => {
 		['ollama', 'priority', undefined],
 		['openaiChat', 'priority', 'priority'],
 		['openaiChat', 'standard', undefined],
-	] as const)('the field of %s for the tier %s', async (name, serviceTier, sent) => {
+	] as const)('the tier field that %s accepts for %s, if any', async (name, serviceTier, sent) => {
 		expect((await send(name, { serviceTier })).body.service_tier).toBe(sent);
 	});
 
@@ -280,12 +280,12 @@ describe('an endpoint of Chat Completions gets', () => {
 		['openaiChat', 'user'],
 		['mistral', undefined],
 		['ollama', undefined],
-	] as const)('the field of %s for the end user', async (name, field) => {
+	] as const)('the field that %s accepts for the end user, if any', async (name, field) => {
 		const { body } = await send(name, { endUser: 'u_1' });
 		expect(Object.keys(body).find((key) => body[key] === 'u_1')).toBe(field);
 	});
 
-	test('a tool of its own under the configured name', async () => {
+	test('a provider tool unchanged if Runlet does not know the tool', async () => {
 		const { body } = await send('openaiChat', { providerTools: [{ type: 'lookup', depth: 2 }] });
 		expect(body.tools).toEqual([{ type: 'lookup', depth: 2 }]);
 	});
@@ -337,7 +337,7 @@ describe('the provider settings of a tool', () => {
 		expect(body.tools).toEqual([expect.objectContaining(expected)]);
 	});
 
-	test('reach Chat Completions together with strict', async () => {
+	test('are reduced to `strict` for Chat Completions', async () => {
 		const { body } = await send('groq', {}, [look]);
 		expect(body.tools).toEqual([
 			{ type: 'function', function: expect.objectContaining({ name: 'look', strict: true }) },

@@ -19,7 +19,7 @@ const replies: readonly NeutralReply[] = [
 ];
 
 describe.each(dialects.filter(({ can }) => can.endsItself))('$name', (dialect) => {
-	test('runs reuse connections, even if a run continues before an answer ends', async () => {
+	test('runs reuse connections, even if a run continues before the server ends its response', async () => {
 		/** Lets the server end the open answer. */
 		let endAnswer: () => Promise<unknown> = async () => {};
 		const look: Tool = {

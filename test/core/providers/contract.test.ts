@@ -349,7 +349,7 @@ describe.each(dialects)('$name', (dialect) => {
 			else expect(heardChoice).toEqual(expected);
 		});
 
-		test.each(['auto', 'none', 'required'] as const)('has no tool choice %j without tools', async (toolChoice) => {
+		test.each(['auto', 'none', 'required'] as const)('omits tool choice %j without tools', async (toolChoice) => {
 			expect((await heard({}, { toolChoice })).tools).toEqual([]);
 		});
 
@@ -620,7 +620,7 @@ describe('gemini, in addition to the contract', () => {
 		}
 	});
 
-	test('sends back a signature on an empty text at the end', async () => {
+	test('sends back the signature of an empty text at the end of a turn', async () => {
 		const parts = [{ text: 'Let me look.' }, { text: '', thoughtSignature: 'sig-at-the-end' }];
 		const { streamedReply } = await both(dialect, {
 			events: geminiEvents(parts, { stop: 'end_turn' }),
@@ -664,7 +664,7 @@ describe('workers-ai with an older model, in addition to the contract', () => {
 		expectDeltas(streamedReply, deltas);
 	});
 
-	test('reads a call with an object as arguments and without an id', async () => {
+	test('reads a call that has an object as its arguments and no id', async () => {
 		const calls = [{ name: addAlias, arguments: { x: 1, y: 2 } }];
 		const { streamedReply, wholeReply } = await both(dialect, {
 			events: plainEvents('', undefined, calls),

@@ -116,7 +116,7 @@ describe('the demo model', () => {
 		expect(await say('What is 1 + 1?', { tools: [calculate] })).toMatch(/failed/);
 	});
 
-	test('reads a skill only if a message has its trigger', async () => {
+	test("reads a skill only if a message contains one of the skill's triggers", async () => {
 		const skills = [
 			{ name: 'returns', description: 'Taking goods back', when: ['return', 'broken'], body: 'Ask for the receipt.' },
 		];
@@ -232,7 +232,7 @@ test("the demo model reads a number that precedes the argument's name, even with
 		expect(await say(text, { tools: [slow] })).toContain('2');
 });
 
-test('the demo model answers with a sample of the output schema, and the sample contains its text', async () => {
+test('the demo model answers with a sample of the output schema, and puts its text into the sample', async () => {
 	const outputSchema = {
 		type: 'object',
 		properties: {
@@ -256,7 +256,7 @@ test('the demo model answers with a sample of the output schema, and the sample 
 	expect(any.output).toEqual({ answer: '17 + 25 is 42.' });
 });
 
-test('the demo model fills in a circular schema up to a limit', async () => {
+test('the demo model limits the size of its sample for a circular schema', async () => {
 	const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
 	const outputSchema = {
 		type: 'object',

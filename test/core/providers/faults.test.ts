@@ -174,8 +174,8 @@ describe.each(dialects)('$name', (dialect) => {
 			});
 		});
 
-		describe('an abort closes the connection at the server', () => {
-			test('in the middle of an answer', async () => {
+		describe('an abort', () => {
+			test('in the middle of an answer closes the connection', async () => {
 				const controller = new AbortController();
 				const { shown, onDelta } = firstText();
 				server.play(async (exchange) => {
@@ -189,7 +189,7 @@ describe.each(dialects)('$name', (dialect) => {
 				expectUsage(readError(outcome));
 			});
 
-			test('before the first byte', async () => {
+			test('before the first byte closes the connection', async () => {
 				const controller = new AbortController();
 				server.play(() => {
 					controller.abort();
@@ -199,7 +199,7 @@ describe.each(dialects)('$name', (dialect) => {
 				await theExchange().closed;
 			});
 
-			test('before the request', async () => {
+			test('before the call prevents the request', async () => {
 				server.play(playing(dialect.events(story)));
 				const outcome = await ask(way, { options: { signal: AbortSignal.abort() } });
 				expect(readError(outcome).code).toBe('cancelled');
@@ -295,21 +295,18 @@ describe.each(dialects)('$name', (dialect) => {
 				expect(readCalls(reply)).toEqual([{ id: 'call_1', name: 'unheard_of', input: {} }]);
 			});
 
-			testIf(way === ran)(
-				'a call whose input is not JSON has an error as its result, and the run continues',
-				async () => {
-					server.play(
-						calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city": Ulm}' }]),
-						playing(dialect.events({ text: 'Sorry.', stop: 'end_turn' })),
-					);
-					const tool: Tool = { ...look, fn: () => 'sunny', passInput: true };
-					const options = { model: dialect.model, providers: [dialect.provider(server.url)], tools: [tool] };
-					const { text, messages } = await chat.run(options, [chat.userMessage('Hello')]).result;
-					expect(text).toBe('Sorry.');
-					expect(messages.find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
-					dialect.readRequest(server.requests[1]?.body, server.requests[1]?.path ?? '');
-				},
-			);
+			testIf(way === ran)('a call whose input is not JSON gets an error result, and the run continues', async () => {
+				server.play(
+					calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city": Ulm}' }]),
+					playing(dialect.events({ text: 'Sorry.', stop: 'end_turn' })),
+				);
+				const tool: Tool = { ...look, fn: () => 'sunny', passInput: true };
+				const options = { model: dialect.model, providers: [dialect.provider(server.url)], tools: [tool] };
+				const { text, messages } = await chat.run(options, [chat.userMessage('Hello')]).result;
+				expect(text).toBe('Sorry.');
+				expect(messages.find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
+				dialect.readRequest(server.requests[1]?.body, server.requests[1]?.path ?? '');
+			});
 		});
 	});
 
@@ -350,7 +347,7 @@ describe.each(dialects)('$name', (dialect) => {
 			test.each([
 				['in seconds', (): string => '7', 7, 7],
 				['as a date', (): string => new Date(Date.now() + 30_000).toUTCString(), 25, 31],
-			] as const)('reports the time of the next try, given %s', async (_, header, least, most) => {
+			] as const)("an error reports the server's retry delay, given %s", async (_, header, least, most) => {
 				const { status, body } = dialect.errorBody('rate_limit') ?? { status: 429, body: {} };
 				server.play((exchange) => exchange.json(status, body, { 'retry-after': header() }));
 				const error = readError(await ask(way));
@@ -360,7 +357,7 @@ describe.each(dialects)('$name', (dialect) => {
 			});
 
 		const page = `<!doctype html><html><body><h1>Bad gateway</h1>${'<p>The proxy is sorry.</p>'.repeat(200)}</body></html>`;
-		test.each([502, 200])('a web page with status %i is a failure whose text is not shown', async (status) => {
+		test.each([502, 200])('a web page with status %i is a failure, and its text is not shown', async (status) => {
 			server.play((exchange) => exchange.html(status, page));
 			const error = readError(await ask(way));
 			expect(['overloaded', 'interrupted', 'network', 'provider_error', 'invalid_request']).toContain(error.code);
@@ -526,7 +523,7 @@ describe('openai and similar providers', () => {
 		expect(server.requests).toHaveLength(2);
 	});
 
-	test.each(everyWay)('xai reports status 400 for a wrong key as auth, through $way', async (way) => {
+	test.each(everyWay)('xai reports a wrong key with status 400 as auth, through $way', async (way) => {
 		const dialect = asking('xai');
 		const error = 'Incorrect API key provided: xa***42. You can obtain an API key from https://console.x.ai.';
 		server.play((exchange) => exchange.json(400, { code: 'Client specified an invalid argument', error }));
@@ -547,7 +544,7 @@ describe.each(streams)('gemini through $way', (way) => {
 	if (dialect === undefined) throw new Error('there are no dialects');
 	const ask = () => way.ask(dialect.provider(server.url), { model: dialect.model });
 
-	test('reports status 400 for a wrong key as auth', async () => {
+	test('reports a wrong key with status 400 as auth', async () => {
 		const details = [
 			{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID', domain: 'googleapis.com' },
 		];
@@ -660,7 +657,7 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			expect(await ask([begun('a', json, { index: 0 })])).toEqual([{ id: 'a', name: 'look', input: {} }]);
 		});
 
-		test('are none if the pieces have null for missing fields', async () => {
+		test('are an empty list if the pieces have null for missing fields', async () => {
 			const nothing = { content: null, tool_calls: null, refusal: null, reasoning_content: null, function_call: null };
 			server.play(
 				playing([

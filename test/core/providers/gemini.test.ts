@@ -93,12 +93,12 @@ test('reads a stream that is one JSON list', async () => {
 	await expect(ask()).rejects.toMatchObject({ code: 'interrupted' });
 });
 
-test("accepts a gateway's finish reason for calls", async () => {
+test('reads the finish reason FUNCTION_CALL of a gateway as tool_use', async () => {
 	const reply = await streamed([says([{ functionCall: { name: 'look', args: {} } }], 'FUNCTION_CALL')]);
 	expect(reply).toMatchObject({ stopReason: 'tool_use', toolCalls: [{ name: 'look', input: {} }] });
 });
 
-test('joins the arguments of a call that arrive one value at a time', async () => {
+test('joins the arguments of a call if they arrive one value at a time', async () => {
 	const piece = (fields: object, willContinue = true) =>
 		says([{ functionCall: { partialArgs: [fields], ...(willContinue && { willContinue }) } }]);
 	const reply = await streamed([
@@ -205,7 +205,7 @@ test('sends back each signature with its part, but no thoughts without a signatu
 	]);
 });
 
-test("gives the first call of another model's turn a signature that version 3 accepts", async () => {
+test("adds a placeholder signature to the first call of another model's turn, but only for version 3", async () => {
 	const history = [
 		...hi,
 		chat.assistantMessage('', [call('a'), call('b', 'no JSON')]),
@@ -223,7 +223,7 @@ test("gives the first call of another model's turn a signature that version 3 ac
 	]);
 });
 
-test("sends a tool's file inside the result to version 3 or newer, and after all results to older versions", async () => {
+test("sends a tool's file inside its result to version 3 or newer, and sends it after all results to older versions", async () => {
 	const history: readonly Message[] = [
 		...hi,
 		chat.assistantMessage('', [call('a'), call('b')]),
@@ -336,7 +336,7 @@ test('merges the fields of the settings into the request', async () => {
 	expect(sent[0]?.body.tools?.map((tool) => Object.keys(tool))).toEqual([['functionDeclarations'], ['googleSearch']]);
 });
 
-test('returns the vectors of texts, with a hundred texts in a request', async () => {
+test('returns the vectors of texts, and sends at most a hundred texts in a request', async () => {
 	const answer = (count: number) => ({ embeddings: Array.from({ length: count }, () => ({ values: [1, 2] })) });
 	const { provider, sent } = server([answer(100), answer(1)]);
 	const texts = Array.from({ length: 101 }, (_, index) => `text ${index}`);

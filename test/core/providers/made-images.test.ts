@@ -78,7 +78,7 @@ function nameOf(messages: readonly Message[]): string {
 }
 
 describe.each(['OpenAI', 'Gemini'] as const)('an image that a model of %s makes', (name) => {
-	test.each([true, false])('becomes a file of the workspace, if streaming is %s', async (stream) => {
+	test.each([true, false])('becomes a file of the workspace (streaming: %s)', async (stream) => {
 		const { provider, model } = drawing(name);
 		const files = workspace.inMemory();
 		const options = { model, providers: [provider], context: { workspace: files } };

@@ -108,7 +108,7 @@ describe('settings', () => {
 		expect(() => providers.openaiChat({ ...given, baseURL: 'api.acme.example' })).toThrow('baseURL: must be a URL');
 	});
 
-	test('require detect if the prefix is empty', async () => {
+	test('require a `detect` function if the prefix is empty', async () => {
 		expect(() => providers.openaiChat({ ...given, prefix: '' })).toThrow('detect: missing');
 		const provider = endpoint({ prefix: '', detect: (model) => model === 'llama' });
 		expect(provider.detect('llama')).toBe(true);
@@ -121,7 +121,7 @@ describe('settings', () => {
 		expect(await sent(endpoint(), { model: 'Acme/Big/Model' })).toMatchObject({ model: 'Big/Model' });
 	});
 
-	test('keep the whole name of a model that detect recognizes', async () => {
+	test('keep the whole name of a model that `detect` recognizes without the prefix', async () => {
 		const provider = endpoint({ detect: (model) => model.startsWith('big') });
 		expect(await sent(provider, { model: 'bigger-than-the-prefix' })).toMatchObject({
 			model: 'bigger-than-the-prefix',
@@ -141,7 +141,7 @@ describe('settings', () => {
 		vi.unstubAllEnvs();
 	});
 
-	test('add the fields of body to the request, and join lists', async () => {
+	test('add the fields of `body` to the request, and join lists', async () => {
 		const search = { type: 'web_search' };
 		const body = { temperature: 0.5, tools: [search], stream_options: { extra: true } };
 		const provider = endpoint({ body });
@@ -153,7 +153,7 @@ describe('settings', () => {
 		expect(server.requests[0]?.body).toMatchObject({ stream_options: { include_usage: true, extra: true } });
 	});
 
-	test('send the smaller limit if both body and maxOutputTokens limit the reply', async () => {
+	test('send the smaller limit if both `body` and `maxOutputTokens` limit the reply', async () => {
 		const provider = endpoint({ body: { max_tokens: 5_000, max_completion_tokens: 50 } });
 		const options = { maxOutputTokens: 100 };
 		expect(await sent(provider, { options })).toMatchObject({ max_tokens: 100, max_completion_tokens: 50 });
@@ -242,7 +242,7 @@ describe('the calls of an answer', () => {
 			],
 		],
 		[
-			'several pieces without index, id and name continue the newest calls in order',
+			'several pieces with no index, id or name continue the newest calls in order',
 			[
 				chunk({
 					tool_calls: [
@@ -255,7 +255,7 @@ describe('the calls of an answer', () => {
 			[a, b],
 		],
 		[
-			'an index also finds a call that began without an index, by its position',
+			'an index is the position of a call among calls that began without an index',
 			[
 				chunk({
 					tool_calls: [
@@ -293,7 +293,7 @@ describe('the calls of an answer', () => {
 			],
 		],
 		[
-			'several whole calls in one piece',
+			'several whole calls can be in one piece',
 			[
 				chunk({
 					tool_calls: [
@@ -314,14 +314,14 @@ describe('the calls of an answer', () => {
 			[a],
 		],
 		[
-			'a name that comes after its id',
+			'the name of a call can come after its id',
 			[call({ index: 0, id: 'a', ...more('{"city":') }), call({ index: 0, ...named('look', '"Ulm"}') })],
 			[a],
 		],
-		['arguments that are an object', [call({ index: 0, id: 'a', ...named('look', { city: 'Ulm' }) })], [a]],
-		['no arguments', [call({ index: 0, id: 'a', ...named('look') })], [{ id: 'a', name: 'look', input: {} }]],
+		['arguments can be an object', [call({ index: 0, id: 'a', ...named('look', { city: 'Ulm' }) })], [a]],
+		['need no arguments', [call({ index: 0, id: 'a', ...named('look') })], [{ id: 'a', name: 'look', input: {} }]],
 		[
-			'the old function_call',
+			'a call can come in the old field function_call',
 			[
 				chunk({ function_call: { name: 'look', arguments: '' } }),
 				chunk({ function_call: { arguments: '{"city":"Ulm"}' } }),
@@ -433,7 +433,7 @@ describe('a failure at the endpoint', () => {
 		['an error', { ...failed, usage }, 'overloaded'],
 		['an error in words', { error: 'no such thing', usage }, 'interrupted'],
 		['the error of a choice', { ...completion({}, failed), usage }, 'overloaded'],
-		['the finish reason error', { ...completion({ content: 'Hi' }, { finish_reason: 'error' }), usage }, 'interrupted'],
+		['finish_reason `error`', { ...completion({ content: 'Hi' }, { finish_reason: 'error' }), usage }, 'interrupted'],
 		[
 			'too few resources',
 			{ ...completion({ content: 'Hi' }, { finish_reason: 'insufficient_system_resource' }), usage },
@@ -471,7 +471,7 @@ describe('a conversation', () => {
 		{ role: 'tool', content: 'sunny', toolCallId: id },
 	];
 
-	test('has the same short id for a long call id in the call, in its result and in each request', async () => {
+	test('has the same short id in place of a long call id, in each request', async () => {
 		const messages = turn('x'.repeat(41));
 		const first = await sent(endpoint(), { messages });
 		expect(await sent(endpoint(), { messages })).toEqual(first);
@@ -570,7 +570,7 @@ describe('Mistral', () => {
 		expect(await sent(endpoint(), { messages })).toMatchObject({ messages: { 1: { content: 'Four.' } } });
 	});
 
-	test('gets short ids, tool_choice any, and an assistant message between a result and a user message', async () => {
+	test('gets short ids, `tool_choice: any`, and an assistant message between a result and a user message', async () => {
 		const messages: Message[] = [
 			...hello,
 			chat.assistantMessage('', [
@@ -631,7 +631,7 @@ describe('DeepSeek', () => {
 		expect(await sent(deepseek(), { messages })).toMatchObject({ messages: [{}, { reasoning_content: '' }, {}] });
 	});
 
-	test('does not think if the effort is none', async () => {
+	test('does not think if the effort is `none`', async () => {
 		expect(await sent(deepseek(), { options: { reasoningEffort: 'none' } })).toMatchObject({
 			thinking: { type: 'disabled' },
 		});

@@ -191,7 +191,7 @@ describe('openai: calls', () => {
 		]);
 	});
 
-	test('do not include a custom tool that xAI ran, and its item is sent back unchanged', async () => {
+	test('do not include a tool call that xAI ran itself, and the item of that call is sent back unchanged', async () => {
 		const search = { type: 'custom_tool_call', id: 'ctc_1', call_id: 'c', name: 'x_keyword_search', input: '{}' };
 		expect((await replyTo(done([search, text('Hi.')]), providers.xai)).toolCalls).toEqual([]);
 		expect(await sentBack([search, text('Hi.')], {}, providers.xai)).toEqual([search, text('Hi.')]);
@@ -458,7 +458,7 @@ describe('isStrict', () => {
 		['an unsupported format', { ...closed, properties: { a: { type: 'string', format: 'uri' } } }, false],
 		['a root that is no object', { type: 'array', items: closed }, false],
 		['a root that is a choice', { ...closed, anyOf: [closed] }, false],
-	])('returns for %s: %s', (_, schema, expected) => expect(isStrict(schema)).toBe(expected));
+	])('for %s is %s', (_, schema, expected) => expect(isStrict(schema)).toBe(expected));
 });
 
 test('openai: parallelToolCalls: false requests one call at a time', async () => {

@@ -124,7 +124,7 @@ describe('the request', () => {
 		['xAI, which cannot compact', providers.xai, 'grok-4', providerContext],
 		['Gemini, which cannot compact', providers.gemini, 'gemini-3-pro', providerContext],
 		['Anthropic without providerContext', providers.anthropic, sonnet, undefined],
-	] as const)('asks nothing of %s', async (_, make, model, wanted) => {
+	] as const)('does not ask for a compaction: %s', async (_, make, model, wanted) => {
 		const { provider, requests } = create(make, []);
 		await finish({ model, providers: [provider], providerContext: wanted }, [question]).catch(() => {});
 		expect(requests).toHaveLength(1);
@@ -168,7 +168,7 @@ describe.each([
 		expect(JSON.stringify(requests[0]?.body.input)).toContain('I like tea.');
 	});
 
-	test('a compaction counts in the usage, at its price', async () => {
+	test('the usage includes the tokens and the price of a compaction', async () => {
 		const { one } = await play();
 		const { usage } = one.result;
 		expect(usage).toMatchObject({ inputTokens: 126_000, outputTokens: 4_000 });
@@ -199,7 +199,7 @@ test.each([
 	['Anthropic', providers.anthropic, sonnet],
 	['OpenAI', providers.openai, gpt],
 ])(
-	'a compaction at %s reserves the whole input again and another reply, if the conversation is long enough',
+	'for a long conversation, a compaction at %s reserves the whole input and a reply a second time',
 	(_, make, model) => {
 		const provider = make({ apiKey: 'key' });
 		const most = (inputTokens: number, context?: object) => {

@@ -85,7 +85,7 @@ test.each(whole.map((one) => [one.name, one] as const))(
 );
 
 test.each(streams.map((one) => [one.name, one] as const))(
-	'%s emits each call and each source like its reply',
+	'%s emits the same calls and sources as its reply contains',
 	async (_, recorded) => {
 		const source = recorded.blocks.map(({ source }) => source).join('');
 		const answer = (): Response => new Response(source, { headers: { 'content-type': 'text/event-stream' } });
@@ -130,7 +130,7 @@ describe('among the recordings are', () => {
 		expect(call).toMatchObject({ id: expect.any(String), output: expect.anything() });
 	});
 
-	test('sources of Anthropic with a quote, sources of OpenAI with an address, and pages of Gemini', async () => {
+	test('sources of Anthropic with a quote, sources of OpenAI with a title, and sources of Gemini with an address', async () => {
 		const of = async (api: string) =>
 			(await replies).flatMap((one) => (one.api === api ? (one.reply?.sources ?? []) : []));
 		expect(await of('anthropic')).toContainEqual(
@@ -142,7 +142,7 @@ describe('among the recordings are', () => {
 		expect(await of('gemini')).toContainEqual(expect.objectContaining({ url: expect.any(String) }));
 	});
 
-	test('no images in the metadata', async () => {
+	test('no replies whose metadata contains an image', async () => {
 		for (const { reply } of await replies)
 			expect(JSON.stringify(reply?.providerMetadata) ?? '').not.toContain('iVBORw0KGgo');
 	});

@@ -158,7 +158,7 @@ describe('an invalid setting', () => {
 });
 
 describe('the body and headers of the settings', () => {
-	test('reach the request; objects are merged, and lists are joined', async () => {
+	test('reach the request, which merges objects and joins lists', async () => {
 		server.play(answer);
 		const web = { type: 'web_search_20250305', name: 'web_search' };
 		const provider = made({
@@ -253,7 +253,7 @@ test('an error shows no credentials of a gateway', async () => {
 });
 
 test.each(['anthropic', 'openai', 'xai', 'gemini', 'groq', 'deepseek', 'mistral', 'openaiChat', 'workersAi'] as const)(
-	'%s without settings names the missing field',
+	'%s without settings fails with a RunletError',
 	(name) => {
 		expect(() => Reflect.apply(providers[name], undefined, [])).toThrow(RunletError);
 	},

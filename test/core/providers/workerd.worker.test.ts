@@ -43,7 +43,7 @@ function answering(dialect: Dialect, size: number) {
 afterEach(() => vi.unstubAllGlobals());
 
 describe.each(dialects.map((dialect) => [dialect.name, dialect] as const))('%s in workerd', (_, dialect) => {
-	test.each([1, 7, 100_000])('streams a reply in chunks of %i bytes, which equals the whole reply', async (size) => {
+	test.each([1, 7, 100_000])('reads the same reply from chunks of %i bytes and from a whole response', async (size) => {
 		answering(dialect, size);
 		const { chatStreamFn, chatFn } = dialect.provider(address);
 		const texts: string[] = [];

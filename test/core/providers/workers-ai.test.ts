@@ -117,7 +117,7 @@ test('reads calls in both formats, in pieces and whole', async () => {
 	}
 });
 
-test('sends an image URL to an older model only as a name', async () => {
+test('sends an image URL to an older model only as text', async () => {
 	const messages = [chat.userMessage([chat.textPart('What?'), chat.imagePart('https://example.com/a.png')])];
 	for (const [name, part] of [
 		[model, { type: 'text', text: '[image:image (https://example.com/a.png)]' }],

@@ -38,21 +38,21 @@ async function ended(response: Response): Promise<RunletError> {
 	);
 }
 
-describe('an endless answer is broken off, and its connection is closed', () => {
+describe('an endless answer', () => {
 	test.each<[what: string, head: string, piece: string, init: ResponseInit]>([
 		['a stream of text', delta('Hi'), delta(filler), sse],
 		['one event', 'data: {"choices":[{"index":0,"delta":{"content":"', filler, sse],
 		['one line that is not an event', ': ', filler, sse],
 		['events without content', delta('Hi'), `data: {"nothing":"${filler}"}\n\n`, sse],
-		['a whole answer', '{"choices":[{"index":0,"message":{"content":"', filler, json],
-	])('%s is broken off', async (_, head, piece, init) => {
+		['a JSON body', '{"choices":[{"index":0,"message":{"content":"', filler, json],
+	])('%s is broken off, and its connection is closed', async (_, head, piece, init) => {
 		const { seen, response } = endless(head, piece, init);
 		expect(await ended(response)).toMatchObject({ code: 'reply_too_large' });
 		expect(seen.closed).toBe(true);
 		expect(seen.bytes).toBeLessThan(10_000_000);
 	});
 
-	test('only the beginning of an error is read', async () => {
+	test('with an error status is read only at its beginning', async () => {
 		const { seen, response } = endless('The upstream is down. ', filler, { status: 503 });
 		expect(await ended(response)).toMatchObject({ code: 'overloaded', message: expect.stringContaining('is down') });
 		expect(seen.closed).toBe(true);
@@ -60,7 +60,7 @@ describe('an endless answer is broken off, and its connection is closed', () => 
 	});
 });
 
-test('the events of a reply can be much longer than the reply', async () => {
+test('maxReplyBytes counts the text of a reply, not its much longer events', async () => {
 	const text = 'ab';
 	const events = Array.from({ length: 20_000 }, () => delta(text)).join('');
 	const end = `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`;

@@ -100,7 +100,7 @@ describe('your own price', () => {
 		expect(provider.computePrice?.('mine/llama', asked)).toBe(5);
 	});
 
-	test('from the environment applies if the provider has no own price', async () => {
+	test("from the environment applies only if the provider's settings have no price", async () => {
 		const prices = { 'mine/*': { input: 2, output: 2 } };
 		const plain = providers.openaiChat(settings);
 		expect(await readCost(plain)).toBe('"llama"');
@@ -131,7 +131,7 @@ test('a call without a known price reports the reason, and reserves no dollars',
 	expect(found?.computeMost?.('claude-99', { inputTokens: 1, outputTokens: 1 }).unpriced).toBe('"claude-99"');
 });
 
-test('a call with a provider tool reserves the cost of all uses of the tool and their input', () => {
+test('a call with a provider tool reserves the cost of all allowed uses and of the input that they add', () => {
 	const claude = providers.anthropic({ apiKey: 'k' });
 	const asked = { inputTokens: 1_000, outputTokens: 0, cache: false } as const;
 	const plain = claude.computeMost?.('claude-sonnet-4-6', asked);

@@ -95,7 +95,7 @@ const small = {
 const large = { inputTokens: 400_000, outputTokens: 2_000, cachedInputTokens: 70_000 };
 const names = Object.keys(providers).filter((name): name is keyof typeof providers => name in providers);
 
-test.each(names)('prices and windows of %s equal those of genai-prices for all names, versions and times', (name) => {
+test.each(names)('%s has the prices and context windows of genai-prices for all names, versions and times', (name) => {
 	const own = listed.filter(({ id }) => id === providers[name] || (name === 'gemini' && id === 'anthropic'));
 	const models = own
 		.flatMap(namesIn)
