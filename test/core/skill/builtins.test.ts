@@ -41,7 +41,7 @@ describe('builtins', () => {
 });
 
 describe('list_skills', () => {
-	test('lists the fields name, description and when of each skill', async () => {
+	test('lists `name`, `description` and `when` of each skill', async () => {
 		expect(await output(skill.builtinListSkills(skills), 'list_skills', {})).toEqual(skill.listSkillsOf(skills));
 	});
 
@@ -113,7 +113,7 @@ describe('apply_skill', () => {
 		);
 	});
 
-	test('prefers even an empty value of the run', async () => {
+	test("prefers the run's value even if it is null", async () => {
 		expect(await apply({ attachments: ['fake'] }, { attachments: null })).toBe('{"attachments":null}');
 	});
 
@@ -130,7 +130,7 @@ describe('apply_skill', () => {
 		expect(result).toMatchObject({ output: 'Unknown skill: no', isError: false });
 	});
 
-	test('passes a bodyFn made with fn only its declared parameters', async () => {
+	test('passes only the declared parameters to a bodyFn made with fn', async () => {
 		const bodyFn = fn(
 			{ name: 'b', params: [['attachments', v.array(v.string())]] },
 			(files) => `${files.length} file(s)`,

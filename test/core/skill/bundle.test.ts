@@ -128,7 +128,7 @@ describe('the tools of skills', () => {
 	});
 
 	test.each([[undefined], [7], [{ pay: true }], [['pay', 7]], ['']])(
-		'are none for an allowed-tools that is %j',
+		'are an empty list if allowed-tools is %j',
 		(allowed) => {
 			const odd = make('a', { frontMatter: { 'allowed-tools': allowed } });
 			expect(names([], [odd], [readTool('pay')])).toEqual({ tools: [], taken: [] });

@@ -96,7 +96,7 @@ describe('planSkills', async () => {
 		expect(plan.retired?.[1]).not.toContain('skill:body:');
 	});
 
-	test('reports a folder without SKILL.md and an unreadable front matter as problems', async () => {
+	test('reports an unreadable front matter and a folder without SKILL.md as problems', async () => {
 		const plan = await readPlan(undefined, [
 			{ name: 'a', path: 'a', files: {} },
 			{ name: 'b', path: 'b', files: { 'SKILL.md': '---\nname: [' } },
@@ -120,7 +120,7 @@ describe('planSkills', async () => {
 		},
 	);
 
-	test('writes the fields when, modalities and requires into the index as lists', async () => {
+	test('writes `when`, `modalities` and `requires` into the index as lists', async () => {
 		const more = 'metadata:\n  when: "one, two"\n  modalities: image\n  requires: b\n';
 		const plan = await readPlan(undefined, [folder('a', { 'SKILL.md': markdown('a', { more }) })]);
 		expect(readIndex(plan).skills[0]).toMatchObject({ when: ['one', 'two'], modalities: ['image'], requires: ['b'] });

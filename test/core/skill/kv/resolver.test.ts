@@ -74,7 +74,7 @@ describe('kvResolver', () => {
 		expect(await resolver.searchFn?.('audit')).toEqual([]);
 	});
 
-	test('uses the newest index for a skill if the body that the older index names was deleted', async () => {
+	test('uses the newest index for a skill whose older body was deleted', async () => {
 		const { resolver, values } = store([entry('tone')], { cacheMs: 0 });
 		await resolver.listFn(turn);
 		values.delete('skill:body:h-tone');
