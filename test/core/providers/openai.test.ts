@@ -113,7 +113,7 @@ describe('openai: the metadata of a turn', () => {
 		expect(await sentBack([bare, search, text('Hi.', { phase: 'commentary' })])).toEqual([message]);
 	});
 
-	test('is sent back without reasoning whose call the history dropped', async () => {
+	test('is sent back without the reasoning of a call that the history dropped', async () => {
 		const kept = call('call_2', '{}', { namespace: 'crm' });
 		const { id: _, ...bare } = kept;
 		const toolCalls: ToolCall[] = [{ id: 'call_2', name: 'look', input: {} }];
@@ -130,7 +130,7 @@ describe('openai: the metadata of a turn', () => {
 		expect((await sent([turn], { model: 'gpt-5.6' })).input).toEqual([thought, text('Hi.')]);
 	});
 
-	test('leaves out reasoning that no text or call follows', async () => {
+	test('leaves out reasoning that is not followed by a text or a call', async () => {
 		const { providerMetadata, stopReason } = await replyTo(
 			done([thought], { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }),
 		);
