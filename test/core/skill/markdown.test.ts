@@ -114,13 +114,13 @@ describe('fromMarkdown', () => {
 	});
 
 	test.each([
-		['no front matter', '# PDF\n', 'frontMatter', 1],
-		['no text at all', '', 'frontMatter', 1],
+		['missing front matter', '# PDF\n', 'frontMatter', 1],
+		['an empty text', '', 'frontMatter', 1],
 		['front matter after another line', `\n${plain}`, 'frontMatter', 1],
 		['front matter that is never closed', '---\nname: a\ndescription: b\n', 'frontMatter', 1],
-		['front matter with no keys', '---\n---\nBody', 'description', 1],
+		['front matter without keys', '---\n---\nBody', 'description', 1],
 		['front matter that is a list', readFile('- name', '- description'), 'frontMatter', 2],
-		['no description', readFile('name: a'), 'description', 1],
+		['a missing description', readFile('name: a'), 'description', 1],
 		['a blank description', readFile('name: a', 'description: "  "'), 'description', 3],
 		['a description that is a list', readFile('name: a', 'description: [b]'), 'description', 3],
 		['a duplicate key', readFile('name: a', 'description: b', 'name: c'), 'frontMatter', 4],
@@ -327,7 +327,7 @@ describe('a round trip', () => {
 		);
 	});
 
-	test('keeps the skill of any readable file, and validateMarkdown never throws', () => {
+	test('keeps the skill of any file that can be read, and validateMarkdown throws for no file', () => {
 		const line = fc.oneof(
 			fc
 				.tuple(fc.constantFrom('name', 'description', 'license', 'metadata', '  when', '  k', '- x', 'x'), text)

@@ -157,7 +157,7 @@ describe('buildIndex with unlisted skills', () => {
 		['none is listed', [], 1, `1 skill is ${how}`],
 		['none of several is listed', [], 250, `250 skills are ${how}`],
 		['some are listed', [bare], 2, `${skill.buildIndex([bare])}\n2 more skills are ${how}`],
-	])('ends with the number of unlisted skills and how to find them: %s', (_, listed, more, text) => {
+	])('ends with a sentence that counts the unlisted skills and says how to find them: %s', (_, listed, more, text) => {
 		expect(skill.buildIndex(listed, more)).toBe(text);
 	});
 });
@@ -189,7 +189,7 @@ function score({ name, description, when = [] }: Skill, needle: string): number 
 }
 
 describe('searchSkillsOf', () => {
-	test('returns at most 10 skills, the best first, and keeps the input order of equal scores', () => {
+	test('returns at most 10 skills, the best first, and keeps the input order for equal scores', () => {
 		fc.assert(
 			fc.property(skills, query, (all, needle) => {
 				const expected = [3 + 2 + 4, 8, 7, 6, 5, 4, 3, 2, 1].flatMap((points) =>

@@ -32,7 +32,7 @@ describe('fromFn', () => {
 		expect(skill.fromFn(named)).toMatchObject({ name: 'tone', when: [] });
 	});
 
-	test('uses the text that the function returns if the annotation has neither body nor bodyFn', async () => {
+	test("uses the function's text as the body if the annotation has neither body nor bodyFn", async () => {
 		expect(await skill.loadBody(skill.fromFn(receipts), { attachments: ['a', 'b'] })).toBe('Extract from 2 file(s).');
 		expect(await skill.loadBody(skill.fromFn(receipts), {})).toBe('Extract from 0 file(s).');
 	});
