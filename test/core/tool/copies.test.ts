@@ -66,7 +66,7 @@ describe('the arguments of a tool are copies', () => {
 			fn: (args) => spoil(args),
 		},
 	};
-	test.each(Object.entries(functions))('%s that changes its input does not change the history', async (_, more) => {
+	test.each(Object.entries(functions))('a change by %s does not reach the history', async (_, more) => {
 		const { calls, sent } = await played(more);
 		expect(calls).toEqual([{ id: 'c', name: 'own', input: input() }]);
 		expect(JSON.stringify(sent)).not.toContain('spoiled');
@@ -82,7 +82,7 @@ describe('the arguments of a tool are copies', () => {
 		expect(outputs).toEqual([input()]);
 	});
 
-	test('only an object that readArgs returns reaches the handler without a copy', async () => {
+	test('except for an object that readArgs returns: the handler gets the object itself', async () => {
 		const { outputs } = await played({
 			readArgs: () => new URL('https://example.com/'),
 			fn: (url) => url instanceof URL,
@@ -135,7 +135,7 @@ describe('a result is stored in the form that JSON.stringify writes', () => {
 			}
 		})(),
 	};
-	test.each(Object.entries(given))('%s that a tool returns or passes to halt', async (_, value) => {
+	test.each(Object.entries(given))('holds for %s that a tool returns or passes to halt', async (_, value) => {
 		const { outputs } = await played({ fn: () => value });
 		expect(outputs).toEqual([JSON.parse(JSON.stringify(value))]);
 		const halted = await played({ fn: () => halt('enough', value) });

@@ -61,7 +61,7 @@ describe('attach', () => {
 		expect(await tool.dispatch(back ? [back] : [], { id: 'c', name: 'minus', input })).toMatchObject({ output: 3 });
 	});
 
-	test('accepts a function made with fn as a handler', async () => {
+	test('accepts a tool made by fromFn as a handler', async () => {
 		const tools = tool.attach(throughJson(tool.toData([tool.fromFn(minus)])), { minus: tool.fromFn(minus) });
 		expect(await tool.dispatch(tools, { id: 'c', name: 'minus', input: { x: 4, y: 1 } })).toMatchObject({ output: 3 });
 	});
@@ -111,7 +111,7 @@ describe('attach', () => {
 		['no list', 'tools', 'data'],
 		['no name', [{ inputSchema: {} }], 'name'],
 		['no schema', [{ name: 'a' }], 'inputSchema'],
-		['a text in the field manual', [{ name: 'a', inputSchema: {}, manual: 'yes' }], 'manual'],
+		['a text in the field `manual`', [{ name: 'a', inputSchema: {}, manual: 'yes' }], 'manual'],
 	])('refuses data that is not a tool, and names the field: %s', (_, data, field) => {
 		const error = refusal(() => tool.attach(data));
 		expect(error.code).toBe('invalid_tool');

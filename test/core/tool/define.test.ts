@@ -93,18 +93,18 @@ describe('define', () => {
 		expect(error.message).toContain(field);
 	});
 
-	test.each([undefined, null, 'yes', 1])('refuses the value %j in the field manual, and names the field', (manual) => {
+	test.each([undefined, null, 'yes', 1])('refuses %j in the field `manual`, and names the field', (manual) => {
 		// @ts-expect-error manual is a boolean
 		const error = refusal(() => tool.define({ ...weather, manual }));
 		expect(error).toMatchObject({ code: 'invalid_tool', data: { field: 'manual' } });
 		expect(error.message).toContain('manual');
 	});
 
-	test.each([true, false])('keeps the value %j in the field manual', (manual) => {
+	test.each([true, false])('keeps %j in the field `manual`', (manual) => {
 		expect(tool.define({ ...weather, manual }).manual).toBe(manual);
 	});
 
-	test('makes a tool that is not manual if the field manual is missing', () => {
+	test('treats the field `manual` as false if it is missing', () => {
 		expect(tool.define(weather).manual ?? false).toBe(false);
 	});
 
@@ -182,7 +182,7 @@ describe('providerName', () => {
 		);
 	});
 
-	test('a name finds the tool with this name rather than the tool with this alias', async () => {
+	test("if a name is also another tool's alias, a call finds the tool with the name", async () => {
 		const record = (name: string) => tool.define({ name, description: 'd', inputSchema: {}, fn: () => name });
 		const alias = tool.providerName('a/b');
 		const result = await tool.dispatch([record('a/b'), record(alias)], { id: 'c', name: alias, input: {} });

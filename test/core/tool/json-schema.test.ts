@@ -111,7 +111,7 @@ const slow: [string, JsonSchema, unknown][] = [
 ];
 
 describe('a check takes a bounded time', () => {
-	test.each(slow)('%s', async (_, inputSchema, input) => {
+	test.each(slow)('with %s', async (_, inputSchema, input) => {
 		const begun = process.cpuUsage();
 		await call(inputSchema, input);
 		// The check takes about 50 ms of the processor. Without a bound it would take seconds, or never end.
@@ -328,7 +328,7 @@ describe('a schema of an older draft', () => {
 		expect(JSON.stringify(body.tools)).not.toMatch(/"items":\[\{"type":"string"|definitions|draft-07/);
 	});
 
-	test('needs a conversion, but a schema of 2020-12 stays the same object', () => {
+	test('is converted, but a schema of 2020-12 stays the same object', () => {
 		const current = of({ prefixItems: [{}] });
 		expect(take(current).inputSchema).toBe(current);
 	});
@@ -337,7 +337,7 @@ describe('a schema of an older draft', () => {
 describe('the strict form', () => {
 	const box = (inputSchema: JsonSchema) => toolbox.spec('it', toolbox.build([take(inputSchema)]))?.function;
 
-	test('forbids further items of a tuple in either notation', () => {
+	test('forbids additional tuple items, whether the schema uses `items` or `prefixItems`', () => {
 		const closed = { properties: { a: { prefixItems: [{ type: 'string' }], items: false } } };
 		const required = (a: unknown) => ({ ...of(a), required: ['a'] });
 		expect(box(required({ type: 'array', items: [{ type: 'string' }] }))?.parameters).toMatchObject(closed);
@@ -358,7 +358,7 @@ describe('the strict form', () => {
 		['of any fields', { type: 'object', additionalProperties: {} }],
 		['of fields of one type', { type: 'object', additionalProperties: { type: 'string' } }],
 		['that names no fields', { type: 'object' }],
-	])('leaves an object %s open, and marks the schema as not strict', (_, open) => {
+	])('leaves open an object %s, and marks the schema as not strict', (_, open) => {
 		const spec = box({ ...of(open), required: ['a'] });
 		expect(spec).toMatchObject({ strict: false, parameters: { additionalProperties: false } });
 		expect(spec?.parameters.properties).toEqual({ a: open });

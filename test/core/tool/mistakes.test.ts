@@ -21,7 +21,7 @@ test('accepts an inputSchema that is empty, nullable, a union or a reference', (
 	}
 });
 
-test('names the remedy if a run has no model, or if a provider function was not called', async () => {
+test('names the remedy if a run has no model, or if its providers contain `demo` instead of `demo()`', async () => {
 	const messages = [chat.userMessage('hi')];
 	await expect(chat.run({ model: '' }, messages).result).rejects.toMatchObject({
 		code: 'invalid_request',
@@ -47,7 +47,7 @@ test('refuses an unknown field of a tool, and names the most similar field', () 
 		);
 });
 
-test('refuses an unknown field of fn, of its tool and of its skill', () => {
+test('refuses an unknown field in the first argument of fn, also in its `tool` and its `skill`', () => {
 	const made = (more: object) => () => fn(withMore({ name: 'add' }, more), () => 1);
 	expect(made({ param: [] })).toThrow('param: no such field (fn add). Did you mean params?');
 	expect(made({ tool: { nam: 'plus' } })).toThrow('nam: no such field (tool of fn add). Did you mean name?');

@@ -82,7 +82,7 @@ describe('manual tools', () => {
 		});
 	});
 
-	test("include all tools of a run with the mode 'manual', which stops before any tool runs", async () => {
+	test("in a run with the mode 'manual', every tool counts as manual, and no tool is run", async () => {
 		const ran: string[] = [];
 		const tools = ['a', 'b'].map((name) => record(name, () => ran.push(name)));
 		const result = await run([call('c1', 'a'), call('c2', 'b')], { tools, mode: 'manual' }).result;
@@ -125,7 +125,7 @@ describe('the calls of one turn', () => {
 		expect(order).toEqual(['c begins', 'c ends', 's1 begins', 's1 ends', 's2 begins', 's2 ends']);
 	});
 
-	test('follow a request that advertises only available tools to the model', async () => {
+	test('the request before them advertises only the available tools to the model', async () => {
 		const tools = [record('seen', () => 1), record('hidden', () => 1, { isAvailable: () => false })];
 		const { model, result } = run([], { tools });
 		await result;

@@ -46,7 +46,7 @@ describe('a record with a JSON Schema', () => {
 		['a property that is not allowed', { address, color: 'red' }, 'color'],
 		['a nested property that is not allowed', { address: { city: 'Rome', street: 'x' } }, 'address.street'],
 		['a key with a slash', { address: { city: 'Rome', 'zip/code': 1 } }, 'address.zip/code'],
-	])('names %s in the error', async (_, input, place) => {
+	])('names the path in the error for %s', async (_, input, place) => {
 		const result = await check(order, input);
 		expect(result).toMatchObject({ isError: true, output: expect.stringContaining(place) });
 	});
