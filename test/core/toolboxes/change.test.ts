@@ -85,7 +85,7 @@ describe('edit_file', () => {
 		).toEqual([{ path: 'a', replaced: 1 }, 'class A {\n\tf() {\n\t  return 2;\n\t}\n}\n']);
 	});
 
-	test('refuses two matches that differ in blanks, even if the argument all is set', async () => {
+	test('refuses two matches that each differ from `oldText` in blanks, even if `all` is set', async () => {
 		for (const all of [false, true])
 			expect(await refuse('f( a )\nf(  a )\n', { oldText: 'f(   a )', newText: 'g', all })).toMatch(
 				/fits at 2 places of a .*\n1: f\( a \)\n2: f\( {2}a \)\n/,

@@ -90,7 +90,7 @@ rename to dir/y.txt
 		expect(await patch({ a: ten }, text)).toMatchObject({ files: { a: ten.replace('line 6', 'LINE 6') } });
 	});
 
-	test('is accepted with paths in git quotes, and with a folder named like a git prefix', async () => {
+	test('is accepted with paths that git quotes, and with a folder whose name is the git prefix `a`', async () => {
 		expect(
 			await patch(
 				{ 'ü "1".txt': 'a\n' },
@@ -249,7 +249,7 @@ describe('a V4A patch', () => {
 	});
 });
 
-test('the error for a hunk shows the most similar place, or the nearest of several such places', async () => {
+test('the error for a hunk shows the most similar place, and the nearest if several are equally similar', async () => {
 	const block = 'if (a) {\n\tfirst();\n\tsecond();\n\tthird();\n\tfourth();\n\tfifth();\n}\n';
 	const text = `${block}// two\n${block}${block}`;
 	const lines = block.trimEnd().split('\n');

@@ -39,7 +39,7 @@ describe('query_json', () => {
 		});
 	});
 
-	test('has a strict schema, in which the argument json is a text', () => {
+	test('has a strict schema, in which the argument `json` is a text', () => {
 		expect(toolbox.spec('query_json', box)?.function).toMatchObject({
 			strict: true,
 			parameters: { properties: { json: { type: ['string', 'null'] } }, additionalProperties: false },

@@ -70,7 +70,7 @@ describe('read_file', () => {
 		});
 	});
 
-	test('returns a long file in parts, and the number of the last line of each part as toLine', async () => {
+	test('returns a long file in parts, and toLine is the last line of each part', async () => {
 		const line = `${'x'.repeat(99)}\n`;
 		const { call } = callOn(box, { a: line.repeat(2_500) });
 		const seen: string[] = [];

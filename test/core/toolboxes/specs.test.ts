@@ -66,7 +66,7 @@ describe('spec', () => {
 		});
 	});
 
-	test.each(['gone', '__proto__', 'constructor'])('is undefined if the box has no tool named %s', (name) => {
+	test.each(['gone', '__proto__', 'constructor'])('returns undefined if the box has no tool named %s', (name) => {
 		expect(toolbox.spec(name, box)).toBeUndefined();
 	});
 

@@ -9,7 +9,7 @@ const box = toolbox.withTask();
 const begin = { title: 'Release', tasks: ['build', 'test'] };
 
 describe('task lists', () => {
-	test('can be created and extended at both ends, and a resolved task keeps its place', async () => {
+	test('can be created, can grow at both ends, and keep a resolved task in its place', async () => {
 		const { call } = callOn(box);
 		expect(await call('create_task_list', begin)).toEqual({
 			id: 'list-1',
@@ -105,7 +105,7 @@ describe('task lists', () => {
 		expect(await fail('create_task_list', { title: 'x' })).toMatch(/50 lists/);
 	});
 
-	test('are named in the error for an unknown id of a list or a task', async () => {
+	test('the error for an unknown list or task names the known ids', async () => {
 		const files = workspace.inMemory();
 		await correct(box, files, 'create_task_list', begin);
 		const resolved = await correct(
@@ -176,7 +176,7 @@ describe('task lists', () => {
 		expect(told.filter((one) => one === 'd' || one === 'c')).toHaveLength(2);
 	});
 
-	test('can be shown by a custom tool with emit, and an invalid list is dropped', async () => {
+	test('can be sent by a custom tool through emit, but an invalid list is dropped', async () => {
 		const list: TaskList = { id: 'mine', title: 'Steps', tasks: [{ id: '1', text: 'one', outcome: 'done' }] };
 		const own = tool.define({
 			name: 'own',

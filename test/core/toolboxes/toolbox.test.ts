@@ -156,7 +156,7 @@ describe('arguments', () => {
 		expect(toolbox.validateRequired('gone', {}, box)).toMatchObject({ error: { kind: 'unknown_tool' } });
 	});
 
-	test('withArgs calls a function with the arguments of the handler, and returns the result', async () => {
+	test('withArgs calls the given function with the arguments that a handler would get, and returns the result', async () => {
 		const own = { log: { ...log, readArgs: () => ({ read: true }) } };
 		expect(await toolbox.withArgs('log', {}, async ({ read }) => read, own)).toEqual({ ok: true, value: true });
 	});
@@ -220,7 +220,7 @@ describe('notes', () => {
 		).toBeUndefined();
 	});
 
-	test('the hooks get the same default values of the schema as the handler', async () => {
+	test('the hooks get the default values of the schema, as the handler does', async () => {
 		const inputSchema = v.object({ n: v.optional(v.number(), 7) });
 		const own = {
 			log: tool.define({

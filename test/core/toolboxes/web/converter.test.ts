@@ -102,7 +102,7 @@ describe('a page as markdown', () => {
 		expect(read(html)).toBe('# T');
 	});
 
-	test('has only the marked main part, or else everything except navigation and footers', () => {
+	test('has only the marked main part, or everything except navigation and footers if no part is marked', () => {
 		const words = 'word '.repeat(60).trim();
 		expect(read(`<nav>Menu</nav><main><nav>In</nav>${words}</main><footer>Foot</footer>`)).toBe(`In\n\n${words}`);
 		expect(read(`<div>Ads</div><article>${words}</article>`)).toBe(words);
@@ -128,7 +128,7 @@ describe('a page as markdown', () => {
 		);
 	});
 
-	test('has all entries and numbers of a long list or table, which is written in pieces', () => {
+	test('has all entries and numbers of a long list or table that is written in pieces', () => {
 		const items = Array.from({ length: 5_000 }, (_, n) => `item${n}`);
 		const list = read(`<ol>${items.map((one) => `<li>${one}`).join('')}</ol>`);
 		expect(list.match(/item\d+/g)).toEqual(items);

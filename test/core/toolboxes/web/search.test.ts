@@ -44,7 +44,7 @@ describe('web_search', () => {
 		expect(JSON.parse(String(body))).toEqual({ query: 'tea "green"', max_results: 3 });
 	});
 
-	test('searches any other service that the options describe, even on the same machine', async () => {
+	test('searches any other service that the options describe, even if it runs on the same machine', async () => {
 		const service = {
 			url: 'http://localhost:8888/find?n={limit}&q={query}',
 			headers: { 'x-key': 'KEY' },

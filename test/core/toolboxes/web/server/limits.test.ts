@@ -74,7 +74,7 @@ describe('a page that cannot be read', () => {
 		expect(thrown).toEqual([]);
 	});
 
-	test.each(['/endless', '/huge'])('at %s is not read further, and the connection is closed', async (path) => {
+	test.each(['/endless', '/huge'])('at %s is not read to the end, and the connection is closed', async (path) => {
 		const outcome = await toolbox.perform('web_fetch', { url: `${sink.url}${path}` }, toolbox.withWeb(), {
 			web: { allowLoopback: true },
 		});
