@@ -308,7 +308,7 @@ function describeChanges(name: string, create: CreateWorkspace): void {
 			expect(await snapshot(workspace)).toEqual({ a: 'a' });
 		});
 
-		test('a call recalls the result of its change', async () => {
+		test('recall() returns the result of the change that the same call made', async () => {
 			const workspace = await create();
 			const call = workspace.forCall('c1');
 			expect(await call.recall()).toBeUndefined();
@@ -394,7 +394,7 @@ function describeUndo(name: string, create: CreateWorkspace): void {
 			expect(await snapshot(workspace)).toEqual({ a: 'a' });
 		});
 
-		test('a call recalls the result of its undo', async () => {
+		test('recall() returns the result of the undo that the same call made', async () => {
 			const workspace = await create();
 			await workspace.forCall('c1').write('a', 'a');
 			const call = workspace.forCall('u');

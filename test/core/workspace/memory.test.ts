@@ -20,7 +20,7 @@ describe('inMemory', () => {
 		expect(() => workspace.inMemory({ a: 1 })).toThrow(/a text or a Uint8Array/);
 	});
 
-	test('enforces the quota, and lets a change use the space that the change frees', async () => {
+	test('enforces the quota, and lets a change use the space that the same change frees', async () => {
 		const small = workspace.inMemory({ a: 'aaaa' }, { quota: { files: 2, bytes: 8, fileBytes: 5 } });
 		expect((await refusal(small.write('b', '666666'))).message).toMatch(/a file at most 5/);
 		await small.write('b', 'bbbb');
