@@ -263,7 +263,7 @@ describe('npm run chat', () => {
 		[{ usd: 2, tokens: 50_000 }, 0.5, '$0.50 of $2 · 1,156 tokens of 50,000'],
 		[{ tokens: 50_000 }, 0, '1,156 tokens of 50,000'],
 		[{}, 0.5, '1,156 tokens without a cap ($0.50)'],
-	] as const)('/budget names each limit of %j, and the spending under that limit', ([limit, usd, words]) => {
+	] as const)('/budget names each limit of %j, and how much of the limit is spent', ([limit, usd, words]) => {
 		const none = { tokens: 0, usd: 0 };
 		expect(describeBudget({ limit, spent: { tokens: 1_156, usd }, reserved: none, left: {} })).toBe(words);
 	});
@@ -293,7 +293,7 @@ describe('npm run chat', () => {
 		expect((await run(server, ['--key', 'rl_1', 'Go'], '', env)).stdout).toBe('Yes.\n');
 	});
 
-	test('shows the call that waits now if somebody else has answered the question first', async () => {
+	test('if somebody else has answered a question first, shows the call that waits now', async () => {
 		const asked = { callId: 'q1', question: 'For which day?' };
 		const server = await startServer([{ type: 'awaiting', status: 'awaiting_user', question: asked }], {
 			now: { callId: 'q2', question: 'At what time?' },

@@ -170,7 +170,7 @@ describe('npm run keys -- --remote', () => {
 	afterEach(() => cloudflare.close());
 	const secret = () => cloudflare.scripts.get('runlet')?.secrets.API_KEYS ?? '';
 
-	test('uploads a change of the keys at once, and reports changes that are not uploaded', async () => {
+	test('uploads each change of the keys, and commands without --remote report that a change is not uploaded', async () => {
 		const made = await keys('make --remote', cloudflare.env);
 		const key = shown(made.stdout);
 		expect(made).toMatchObject({ code: 0, stderr: '' });

@@ -116,7 +116,7 @@ describe('a Worker with a custom endpoint and prices', () => {
 		});
 	};
 
-	test('reports the same cost in the answer to a run and in its session', async () => {
+	test('reports the same cost of a run in the response and in the session', async () => {
 		const { url, close } = await start('llama');
 		const response = await ask(url, { usd: 1_000_000 });
 		const usd = (usualUsage.input * 3_000) / 1e6;
@@ -139,7 +139,7 @@ describe('a Worker with a custom endpoint and prices', () => {
 		await close();
 	});
 
-	test('refuses a model without a price under a budget in dollars, and names the model', async () => {
+	test('if the budget is in dollars, refuses a model without a price, and names the model', async () => {
 		const { url, close } = await start('qwen');
 		const response = await ask(url, { usd: 1 });
 		expect(response.status).toBe(402);

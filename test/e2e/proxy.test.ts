@@ -211,7 +211,7 @@ test('repeats a read after a crash, but not a write', async () => {
 	expect(reached).toEqual(['GET', 'GET', 'POST']);
 });
 
-test('repeats a request that it could not send, but only if the body was not read', async () => {
+test('repeats a request after a failed connection, but not if it has already read the body', async () => {
 	const closed = createServer();
 	const dead = await listen(closed);
 	closed.close();

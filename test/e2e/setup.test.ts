@@ -136,7 +136,7 @@ describe('npm run deploy -- --dry-run checks the Worker that would be deployed',
 		);
 	});
 
-	test('reports an error of the function providers, and ignores .dev.vars', async () => {
+	test('reports an error that the function `providers` throws, and ignores .dev.vars', async () => {
 		await writeFile(join(project, '.dev.vars'), 'GITHUB_WEBHOOK_SECRET=hunter22\n');
 		const good = spawnSync(process.execPath, ['scripts/deploy.ts', '--dry-run'], { cwd: project, encoding: 'utf8' });
 		await rm(join(project, '.dev.vars'));

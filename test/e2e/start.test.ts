@@ -147,7 +147,7 @@ test('coder plans a change of three files, and makes the change after an approva
 	);
 });
 
-test('editor runs three writers in the background within its budget, and a person allows a publication in the inbox', async () => {
+test('editor runs three background writers within its budget, and a person allows a publication from the inbox', async () => {
 	const client = createClient(runlet.url);
 	const { id } = await client.createSession({ agent: 'editor' });
 	const tasks = ['Welcome our new readers.', 'Say good night.', 'Publish it: title Tea, text Hot.'];
@@ -176,7 +176,7 @@ test('editor runs three writers in the background within its budget, and a perso
 	expect(after.children?.every(({ spent }) => (spent?.tokens ?? 0) > 0)).toBe(true);
 });
 
-test('npm run chat shows the plan of coder as a diff, takes an approval, and prints files, changes and tasks', async () => {
+test('npm run chat shows the plan of coder as a diff, asks for approval, and prints files, changes and tasks', async () => {
 	const lines = ['Make a greeting page.', 'yes', '/files', '/files style.css', '/changes', '/tasks', '/files none.txt'];
 	const input = lines.map((line) => `'${line}'`).join(' ');
 	const said = await shell(
@@ -262,7 +262,7 @@ async function askResearcher(text: string): Promise<Answer> {
 	return JSON.parse(await response.text());
 }
 
-test('the researcher reads two pages of a local site and writes a report, without a key', async () => {
+test('without an API key, the researcher reads two pages of a local site and writes a report', async () => {
 	const { id, text } = await askResearcher(
 		`Read ${site.url}/tea and ${site.url}/milk, and write notes/report.md about them.`,
 	);

@@ -116,7 +116,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 		await same(chat);
 	});
 
-	test('shows the question of a tool as text, and takes the next message as its answer', async () => {
+	test('shows the question of a tool as text, and treats the next message as the answer', async () => {
 		const sent = stage.play(
 			[text('Hm.'), call('c1', 'ask', { question: 'Which day?' })],
 			[text('Friday it is.')],
