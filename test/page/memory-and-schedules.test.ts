@@ -107,7 +107,7 @@ test('does not overwrite an existing memory with a new one, and does not delete 
 	forgive(412);
 });
 
-test('erases the memories of one person only, after a confirmation', async () => {
+test('erases only one person’s memories, and asks for a confirmation first', async () => {
 	await client.putMemory('style.md', 'Short answers.');
 	await client.putMemory('dog.md', 'Has a dog.', { user: 'bob' });
 	await open();
@@ -120,7 +120,7 @@ test('erases the memories of one person only, after a confirmation', async () =>
 	expect(await readTexts()).toEqual([['style.md', 'Short answers.']]);
 });
 
-test('adds schedules of a session, and removes them', async () => {
+test('adds schedules to a session, and removes them', async () => {
 	const { id: session } = await client.createSession({ agent: 'desk' });
 	await page.goto(`${site.url}/#/schedules`);
 	const timezone = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone);

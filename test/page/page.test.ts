@@ -999,7 +999,7 @@ describe('data from the server', () => {
 	});
 });
 
-describe('the parts of the page', () => {
+describe('the page', () => {
 	test.for([
 		['paragraphs', '\n\n'],
 		['a single line', ' '],

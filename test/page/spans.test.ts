@@ -38,7 +38,7 @@ const show = (...given: Parameters<typeof toRuns>) =>
 		),
 	]);
 
-test('a turn starts one model latency before its message, and a call ends with its result', () => {
+test('a turn starts before its message, by the latency of the model, and a call ends with its result', () => {
 	const messages = [say(0, 'Go.'), think(500, 400, ['a', 'b']), answer(600, 'b'), answer(900, 'a'), think(1_500, 550)];
 	expect(show(state('completed'), messages)).toEqual([
 		[
@@ -82,7 +82,7 @@ test('a turn shows why fewer tokens came from the provider’s cache', () => {
 	expect(toRuns(state('completed'), [said, missed])[0]?.spans.map(({ cacheMiss }) => cacheMiss)).toEqual(['expired']);
 });
 
-test('an open call has no end time, and without an open call the next turn of a running run has no end time', () => {
+test('an open call has no end time, and a running run without an open call shows an unfinished next turn', () => {
 	const messages = [say(0, 'Go.'), think(500, 500, ['a'])];
 	expect(show(state('running'), messages)).toEqual([['Go.', '0 Turn 1: demo 0-500 done', '1 tool-a 500- running']]);
 	expect(show(state('running'), [...messages, answer(700, 'a')])[0]?.at(-1)).toBe('0 Next turn: demo 700- running');

@@ -18,7 +18,7 @@ afterAll(() => browser?.close());
 
 const texts = (events: readonly RunEvent[]) => events.flatMap((event) => (event.type === 'text' ? [event.text] : []));
 
-test('draws a limited number of characters and events per frame, and loses nothing of a burst', () => {
+test('draws a limited number of characters and events per frame, and loses none in a burst', () => {
 	const long = '😀'.repeat(5_000);
 	const queue: RunEvent[] = [
 		...Array.from({ length: 5_000 }, (_, at): RunEvent => ({ type: 'text', text: `${at} ` })),

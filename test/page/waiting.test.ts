@@ -108,7 +108,7 @@ describe('a call that waits for a person', () => {
 		}
 	});
 
-	test('is not decided by Enter in the reason of a denial, which only focuses the Deny button', async () => {
+	test('is not decided by Enter in the field for the reason: Enter only focuses the Deny button', async () => {
 		stage.play([call('p1', 'pay', { amount: 6 })], [text('Then not.')]);
 		await say('Pay 6, please.');
 		await sees('.open-call', 'pay');
@@ -553,7 +553,7 @@ describe('a message during a run', () => {
 		expect(await page.locator('#waiting').isVisible()).toBe(false);
 	});
 
-	test('stays in the conversation if it is removed after a run has read it', async () => {
+	test('stays in the conversation if a person removes it only after a run has read it', async () => {
 		const { turn, end } = openTurn(text('Done.'));
 		stage.play(turn, [text('Two.')]);
 		await say('First');
@@ -652,7 +652,7 @@ describe('a session that is loaded while a run ends and another begins', () => {
 	test.each([
 		['before the messages are read', /\/messages\?order/],
 		['before the events are read', '**/events'],
-	])('shows each run once: %s', async (_when, route) => {
+	])('shows each run once if this happens %s', async (_when, route) => {
 		const { turn, end } = openTurn(text('Done.'));
 		stage.play(turn, [text('Two.')]);
 		await say('First');
@@ -680,7 +680,7 @@ describe('leaving the chat before the server has answered', () => {
 		await page.locator('#panel h2').waitFor();
 	};
 
-	test.each(['**/v1/sessions', '**/messages'])('still sends the first message: %s', async (route) => {
+	test.each(['**/v1/sessions', '**/messages'])('still sends the first message (held request: %s)', async (route) => {
 		const sent = stage.play([text('Heard.')]);
 		const held = await holdUp(route);
 		await say(`First by ${route}`);
@@ -868,7 +868,7 @@ test.each(['light', 'dark'] as const)('the page fits a width of 420 pixels in th
 	expect(width).toBeLessThanOrEqual(420);
 });
 
-test('a phone shows decision buttons in a row, a card head on one line, and a large retry button', async () => {
+test('on a phone, decision buttons are in one row, a card’s heading is on one line, and the retry button is large', async () => {
 	const readTop = async (selector: string) => (await page.locator(selector).last().boundingBox())?.y;
 	await page.setViewportSize({ width: 390, height: 760 });
 	stage.play([call('p1', 'pay', { amount: 41 })]);
