@@ -89,7 +89,7 @@ test.each([
 	['src/agents/triage.ts', 'fn: (issue', '(property) fn: (issue: number, title: string) => string', ''],
 	['src/agents/triage.ts', 'payload })', '(parameter) payload: Readonly<Record<string, unknown>>', 'The payload'],
 	['src/agents/assistant.ts', 'basic()', 'function basic(context?: InvokeContext): toolbox.Toolbox', 'The tools that'],
-])('an editor shows in %s the type of %s on one line, and its description', async (file, place, type, promise) => {
+])('in %s, an editor shows the type of %s on one line, with its description', async (file, place, type, promise) => {
 	const beginning = `${type}${promise}`;
 	expect((await hover(file, place)).slice(0, beginning.length)).toBe(beginning);
 });
