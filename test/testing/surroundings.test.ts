@@ -73,7 +73,7 @@ describe('an agent that works for another agent', () => {
 		expect(session.children.map(({ messages }) => messages[0]?.content)).toEqual(['First.', 'Second.']);
 	});
 
-	test('gets answers to its approval, question and manual call from the parent session', async () => {
+	test('gets approvals, answers and manual results from the parent session', async () => {
 		const session = createTestSession(chief, {
 			script: [callTool('clerk', { task: 'Pay.' }), 'Done.'],
 			children: [
@@ -174,7 +174,7 @@ test('tools of a fake MCP server have the names, the approvals and the limits of
 	);
 });
 
-test('a schedule wakes the agent at once in a test, with its text or the text from its function', async () => {
+test('in a test, a schedule wakes the agent at once, with a fixed text or the text that its function returns', async () => {
 	const agent = defineAgent({
 		name: 'digest',
 		description: 'Sums up.',
