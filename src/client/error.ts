@@ -12,7 +12,7 @@ interface Details {
 }
 
 /**
- * A failed request. `code`, `message` and `data` come from the server if it answered. Otherwise `code` is `unreachable`
+ * A failed request. `code`, `message` and `data` come from Runlet if Runlet answered. Otherwise `code` is `unreachable`
  * (no answer), `connection_lost` (cut off), or `invalid_answer` or `http_502` (an answer that is not from Runlet).
  */
 export class ClientError extends Error {

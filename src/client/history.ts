@@ -9,7 +9,7 @@ export interface EarlierMessages {
 }
 
 export interface EarlierOptions extends SignalOption {
-	/** The `cursor` of the page that was read last, to read the messages before it. */
+	/** The `cursor` of the page that was read last. The listed messages come before that page. */
 	readonly before?: string;
 	readonly limit?: number;
 	/** Whether to include replaced messages. */

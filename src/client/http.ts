@@ -7,9 +7,9 @@ export interface ClientOptions {
 	readonly apiKey?: string | (() => string | undefined);
 	/** Replaces the global `fetch`. */
 	readonly fetch?: typeof fetch;
-	/** The most retries of a request that failed for a temporary reason. */
+	/** The maximum number of retries after a temporary failure. */
 	readonly retries?: number;
-	/** The most reconnections of a stream without a new event between them. */
+	/** How often a stream reconnects at most without a new event in between. */
 	readonly streamRetries?: number;
 	/** Milliseconds before the first retry. The wait doubles each time, up to 8 s. `Retry-After` can lengthen it. */
 	readonly retryDelayMs?: number;
@@ -177,11 +177,11 @@ export function createNotRunlet(cause?: unknown): ClientError {
 }
 
 interface SilenceWatch {
-	/** Aborted after too much silence, or when the caller aborts. */
+	/** Aborts after too much silence, or when the caller aborts. */
 	readonly signal: AbortSignal;
 	begin(): void;
 	pause(): void;
-	/** Ends the watch, and releases the caller's signal. */
+	/** Stops the timer, and no longer listens to the caller's signal. */
 	end(): void;
 }
 

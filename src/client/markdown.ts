@@ -41,7 +41,7 @@ const marked = new Marked({
 	],
 });
 
-/** The most characters of inline text to parse. Longer text is shown as it was written: parsing could take long. */
+/** The maximum length of inline text to parse. Longer text is shown as it was written: parsing could take long. */
 const longestProse = 20_000;
 
 /** A text as blocks. Their inline text is not parsed yet. */

@@ -23,7 +23,7 @@ export interface MemoryPageOptions extends MemoryHolderOptions {
 	readonly limit?: number;
 }
 
-/** Creates the methods of `/v1/memories`: the memories of an owner and of its users. They need an API key. */
+/** Creates the methods of `/v1/memories`: the memories of an owner and of its users. The methods need an API key. */
 export function createMemoryClient(http: Http) {
 	/** Lists memories by path, a page at a time. */
 	function listMemories({ signal, ...query }: MemoryPageOptions = {}): Promise<MemoryPage> {

@@ -20,7 +20,7 @@ import type {
 
 export type ScheduleClient = ReturnType<typeof createScheduleClient>;
 
-/** Creates the methods of `/v1/schedules`: the schedules of an owner's sessions and agents. They need an API key. */
+/** Creates the methods of `/v1/schedules`, for schedules of sessions and agents. The methods need an API key. */
 export function createScheduleClient(http: Http) {
 	return {
 		/** Lists all schedules of the owner, or the schedules of a session, page by page. */
@@ -78,7 +78,7 @@ export function createSkillClient(http: Http) {
 			});
 		},
 
-		/** Publishes a SKILL.md. Without `etag` the skill must be new. */
+		/** Publishes a SKILL.md. Without `etag`, the skill must be new. */
 		putSkill(name: string, markdown: string, { etag, signal }: SkillChangeOptions = {}): Promise<PublishedSkill> {
 			const headers = { 'content-type': 'text/markdown', ...toCondition(etag) };
 			return http.json(toSkillPath(name), { method: 'PUT', content: markdown, headers, signal });
@@ -100,7 +100,7 @@ function toSkillPath(name: string): string {
 
 export type ToolClient = ReturnType<typeof createToolClient>;
 
-/** Creates the methods of `/v1/tools`: the HTTP tools of an owner. They need an API key. */
+/** Creates the methods of `/v1/tools`: the HTTP tools of an owner. The methods need an API key. */
 export function createToolClient(http: Http) {
 	return {
 		/** Lists the tools that this owner has defined, by name. */
@@ -130,7 +130,7 @@ function toToolPath(name: string): string {
 
 export type McpClient = ReturnType<typeof createMcpClient>;
 
-/** Creates the methods of `/v1/mcp`: the MCP servers of an owner. They need an API key. */
+/** Creates the methods of `/v1/mcp`: the MCP servers of an owner. The methods need an API key. */
 export function createMcpClient(http: Http) {
 	return {
 		/** Lists the servers of this owner and of the agents, sorted by name. No server is called. */
@@ -179,7 +179,7 @@ function toServerPath(name: string): string {
 
 export type UserClient = ReturnType<typeof createUserClient>;
 
-/** Creates the methods of `/v1/users`: the people of an owner. They need a key or an account with a sufficient role. */
+/** Creates the methods of `/v1/users`. The methods need a key or an account with a sufficient role. */
 export function createUserClient(http: Http) {
 	return {
 		/** Exports everything of a user: sessions, memories, schedules, the budget and the spending. */

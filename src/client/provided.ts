@@ -3,7 +3,7 @@
 import type { ProviderCall, Source } from './types.ts';
 
 interface ProviderCalls<T> {
-	/** Returns a call's value. An id means the same call until the turn with the call's result has ended. */
+	/** Returns a call's value. An id has the same value until the turn that brings the call's result ends. */
 	take(call: ProviderCall): T;
 	/** Ends the turn and forgets calls with a result: some providers reuse ids in each turn. Other calls stay open. */
 	endTurn(): void;

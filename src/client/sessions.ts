@@ -117,7 +117,7 @@ export function createSessionClient(options: ClientOptions = {}) {
 			return http.json(toPath(id, 'fork'), { method: 'POST', headers: createIdempotencyKey(), body: { at }, signal });
 		},
 
-		/** Makes links to decide about a waiting call, for a mail or a chat. The request needs an API key. */
+		/** Makes links for a mail or a chat, through which a person decides about a waiting call. Needs an API key. */
 		createLinks(id: string, body: LinkBody, { signal }: SignalOption = {}): Promise<DecisionLinks> {
 			return http.json(toPath(id, 'links'), { method: 'POST', headers: createIdempotencyKey(), body, signal });
 		},
@@ -156,7 +156,7 @@ function createReads(http: Http) {
 			return http.json(`/v1/approvals${toQuery(query)}`, { signal });
 		},
 
-		/** Lists the sessions of the owner, the newest activity first, a page at a time. It needs an API key. */
+		/** Lists the sessions of the owner, the newest activity first, a page at a time. Needs an API key. */
 		listSessions({ signal, ...query }: SignalOption & SessionQuery = {}): Promise<SessionPage> {
 			return http.json(`/v1/sessions${toQuery(query)}`, { signal });
 		},

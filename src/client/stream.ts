@@ -12,7 +12,7 @@ interface StreamOptions extends SignalOption {
 	readonly http: Http;
 	/** Opens the events after an id. Without an id, opens the events of the newest run from its start. */
 	readonly follow: (lastEventId: string | undefined) => Promise<Connection>;
-	/** Starts a run. A repeated call returns the same run. Without `begin` the newest run is followed. */
+	/** Starts a run. A repeated call returns the same run. Without `begin`, the newest run is followed. */
 	readonly begin?: () => Promise<Connection>;
 	readonly lastEventId?: string;
 }
