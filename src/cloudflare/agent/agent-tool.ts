@@ -15,15 +15,15 @@ export interface AgentToolOptions {
 	/** Tells the model when to call the tool. By default the agent's description, or the list of agents. */
 	readonly description?: string;
 	/**
-	 * The most that a call can spend, but never more than the session has left. By default the agent's budget. Without
-	 * one, the rest of the session's budget in equal shares for the children that can work at once.
+	 * The most that a call can spend, but never more than the session has left. By default the agent's budget. If the
+	 * agent has none, the session's remaining budget divided by `maxAtOnce`.
 	 */
 	readonly budget?: Limit;
-	/** The most levels of child sessions. 3 by default: a child at the third level cannot have children. */
+	/** How many levels of child sessions are allowed. 3 by default: a child at the third level cannot have children. */
 	readonly maxDepth?: number;
-	/** The most children of a session at once. 8 by default. */
+	/** How many children of a session can work at once. 8 by default. */
 	readonly maxAtOnce?: number;
-	/** The most children of a session in total. 100 by default. */
+	/** How many children a session can have in total. 100 by default. */
 	readonly maxChildren?: number;
 	/** Whether a person has to allow a call first. */
 	readonly needsApproval?: boolean;

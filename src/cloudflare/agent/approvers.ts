@@ -1,7 +1,7 @@
 import type { Actor } from '../../core/base/actor.ts';
 
 export interface ApprovalRequest {
-	/** The person who decides. If one of `askers` is this person, or made their token or link, `by` is that asker. */
+	/** The person who decides: an entry of `askers` if the person is an asker, or uses an asker's token or link. */
 	readonly by: Actor;
 	/** The senders of the message that the run answers, and the senders of later messages. */
 	readonly askers: readonly Actor[];

@@ -50,7 +50,7 @@ export async function beginChild(
 
 const waiting = v.object({
 	run: v.string(),
-	/** Missing for a question. */
+	/** The child's waiting call. Missing if the child asks a question. */
 	call: v.optional(v.object({ id: v.string(), isApproval: v.boolean() })),
 	/** The decision of a person, which the session has checked. */
 	decision: v.optional(
@@ -106,7 +106,7 @@ async function askAgain(child: Child, { signal }: ToolContext, children: Childre
 
 /**
  * Waits until a child answers or asks a person a question. After a restart the request is repeated with the same key,
- * because the child has continued by itself. The label lets readers follow the child's run.
+ * because the child continued in the meantime. The label lets readers follow the child's run.
  */
 async function follow(
 	passed: { readonly child: Child; readonly label: string },
@@ -126,7 +126,7 @@ async function follow(
 	return toResult(child, outcome);
 }
 
-/** Settles the cost of a child and its children. Cancels children that outlive the child first. */
+/** Settles the cost of a child and its children. First cancels children that outlive the child. */
 async function settle(child: Child, ended: SessionState, { signal }: ToolContext, children: Children): Promise<void> {
 	const known = findWholeCost(ended);
 	const cost = known ?? findWholeCost(await insist(signal, () => children.reach(child).cancel(children.caller)));
@@ -155,7 +155,7 @@ function denyLong(
 	);
 }
 
-/** The most characters of arguments in the text of a question. The question also contains the whole call. */
+/** The maximum length of arguments in a question's text. The question's data contains the whole call. */
 const longestShown = 2_000;
 
 /** Makes the parent's question to the person. Names the mistake of the last answer, if any. */

@@ -12,7 +12,7 @@ export type Decision = Extract<CallAnswer, { readonly approve: boolean }> & {
 	readonly by?: Actor;
 };
 
-/** The most characters of an approval question as JSON. It fits a row even with the names of agents that pass it on. */
+/** The maximum length of an approval question as JSON. A row also holds the names of the agents that pass it on. */
 export const longestAsked = 90_000;
 
 const askedCall = v.object({

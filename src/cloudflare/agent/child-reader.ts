@@ -111,7 +111,7 @@ export class ChildReader {
 /** Milliseconds between two requests to a session that cannot be reached: the first pause and the longest. */
 const [firstTryMs, longestTryMs] = [250, 5_000];
 
-/** Repeats a call of another session until the call succeeds, or fails with an error that no retry changes. */
+/** Repeats a call to another session until the call succeeds, or fails with an error that no retry changes. */
 export async function insist<T>(signal: AbortSignal, call: () => Promise<RpcResult<T>>): Promise<T> {
 	for (let pause = firstTryMs; ; pause = Math.min(2 * pause, longestTryMs)) {
 		try {

@@ -47,7 +47,7 @@ export function findWholeCost({ budget, children = [] }: SessionState): Amount |
 	return children.every(({ spent }) => spent !== undefined) ? budget.spent : undefined;
 }
 
-/** The child work of tools, by the tool's function: a copy of a tool has the same function. */
+/** The child work of each tool. The keys are the tools' functions, because a tool and its copies share a function. */
 const works = new WeakMap<object, ChildWork>();
 
 export function noteChildWork(fn: NonNullable<Tool['fn']>, work: ChildWork): void {

@@ -116,7 +116,7 @@ export interface AgentDefinition extends AgentChoices {
 	readonly models?: readonly string[];
 	/** The system prompt, or a function that writes it from the session's metadata and the skill context. */
 	readonly system?: SystemPrompt;
-	/** Functions and tool records, as a list or by name, or a toolbox. */
+	/** A toolbox, or functions and tool records as a list or by name. */
 	readonly tools?: ToolEntries;
 	/** Tools that the model can call only after it has read a skill that lists them in `allowed-tools`. */
 	readonly skillTools?: ToolEntries;
@@ -132,15 +132,15 @@ export interface AgentDefinition extends AgentChoices {
 	readonly skillResolver?: SkillSource;
 	/** Whether and how the agent keeps memories (docs/memory.md). It needs the plugin `memory`. No by default. */
 	readonly memory?: boolean | MemoryOptions;
-	/** The most model turns of a run. 10 by default. */
+	/** The maximum number of model turns in a run. 10 by default. */
 	readonly maxIterations?: number;
-	/** The most tool calls of a run. 200 by default. Further calls are not run, and the model is told so. */
+	/** How many tool calls a run can make. 200 by default. Further calls are not run, and the model is told so. */
 	readonly maxToolCalls?: number;
-	/** The most parallel tool calls of a turn. 10 by default. Calls begin in the order of the model's reply. */
+	/** How many tool calls run in parallel at most. 10 by default. Calls begin in the order of the model's reply. */
 	readonly maxParallelToolCalls?: number;
-	/** The most tools that are sent to the model. 40 by default. The model finds further tools with `search_tools`. */
+	/** How many tools are sent to the model at most. 40 by default. The model finds others with `search_tools`. */
 	readonly maxSentTools?: number;
-	/** The most tokens of the tools that are sent. By default a tenth of the context window, but 4,000 to 20,000. */
+	/** How many tokens the sent tools have at most. By default 10 % of the context window, within 4,000 to 20,000. */
 	readonly maxToolTokens?: number;
 	readonly maxContextTokens?: number;
 	/** What happens above the context limit: the run fails (the default), or old turns are left out or summed up. */
@@ -151,7 +151,7 @@ export interface AgentDefinition extends AgentChoices {
 	 */
 	readonly oldResults?: 'refer' | 'keep';
 	readonly maxOutputTokens?: number;
-	/** The most bytes of a reply. 8,388,608 by default. A longer reply is cut off as `reply_too_large`. */
+	/** The maximum number of bytes in a reply. 8,388,608 by default. A longer reply is cut off as `reply_too_large`. */
 	readonly maxReplyBytes?: number;
 	/** The model's own effort by default. */
 	readonly reasoningEffort?: ReasoningEffort;
@@ -168,7 +168,7 @@ export interface AgentDefinition extends AgentChoices {
 	readonly approvers?: Approvers;
 	/**
 	 * A URL that is called when a run begins to wait for a person (docs/people.md). With `links` the request contains
-	 * links to approve calls. `for` is the person who decides by them. Links need the plugin `links`.
+	 * links to approve calls. `for` names the person who can decide. Links need the plugin `links`.
 	 */
 	readonly onWaiting?: { readonly callback: string; readonly links?: boolean; readonly for?: string };
 	/** The budget of a session that sets no budget itself: tokens, US dollars, or both. */

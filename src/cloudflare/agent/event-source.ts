@@ -35,7 +35,7 @@ export interface TreeOptions {
 	/** The children in a fixed order. A child's number is its position in this list. */
 	readonly list: () => readonly TreeChild[];
 	readonly open: (child: TreeChild, lastId: string) => ReturnType<OpenEvents>;
-	/** The id after which all events of a child follow. */
+	/** The id that comes before a child's first event. */
 	readonly start: string;
 	readonly from?: TreePlace;
 }

@@ -14,7 +14,7 @@ export interface ConnectionsOptions {
 	/** The session that waits if a call needs a login. */
 	readonly session: string;
 	readonly owner: string;
-	/** The person who logs in, unless the owner has logged in. */
+	/** The session's user, who logs in if the owner has no login. */
 	readonly user?: string;
 	/** Whether the owner itself is the person. If so, this login is valid for all sessions of the owner. */
 	readonly isOwners: boolean;

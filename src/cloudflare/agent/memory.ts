@@ -4,7 +4,7 @@ import type { Tool } from '../../core/tool/index.ts';
 import type { Config } from '../config/config.ts';
 import type { MemoryHolder } from '../objects/memory/api.ts';
 
-/** The memory tools of an agent that does not choose its memory tools. */
+/** The default memory tools of an agent. */
 const usualTools = ['remember', 'recall', 'forget'] as const;
 
 /** `memory` has the commands of Anthropic's memory tool. */
@@ -16,7 +16,7 @@ export interface MemoryOptions {
 	/** The agent's memory tools: `remember`, `recall` and `forget` by default. `memory` has Anthropic's commands. */
 	readonly tools?: readonly MemoryToolName[];
 	/**
-	 * The most characters of matching memories that are sent with a message: 0 for none, or 1,000 to 20,000. The
+	 * The maximum length of the matching memories that are sent with a message: 0 for none, or 1,000 to 20,000. The
 	 * default is 4,000.
 	 */
 	readonly recallCharacters?: number;
@@ -51,7 +51,7 @@ export interface MemorySupport {
 	createTools(session: RememberingSession): readonly Tool[];
 	/** Finds memories that fit a message, except those at the paths `known`. Throws if the memory cannot be reached. */
 	recallFor(session: RecallingSession, text: string, known: ReadonlySet<string>): Promise<Recalled | undefined>;
-	/** Reads earlier recalled memories again, with their present texts. Throws if the memory cannot be reached. */
+	/** Reads the present texts of memories that were recalled earlier. Throws if the memory cannot be reached. */
 	recallAgain(
 		session: RecallingSession,
 		lists: readonly (readonly string[])[],

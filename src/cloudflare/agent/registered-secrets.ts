@@ -14,7 +14,7 @@ export interface Registered {
 	readonly name: string;
 }
 
-/** Returns undefined without secrets. Throws `not_configured` without `SECRETS_KEY`. */
+/** Returns undefined if there are no secrets. Throws `not_configured` if `SECRETS_KEY` is not set. */
 export async function sealSecrets(config: Config, about: Registered, secrets: Secrets): Promise<string | undefined> {
 	if (Object.keys(secrets).length === 0) return undefined;
 	return config.findSecretsBox().seal(JSON.stringify(secrets), toLabel(about));

@@ -9,7 +9,7 @@ import { findResolver, type SkillReader } from './skill-source.ts';
 interface Reader {
 	readonly runtime: Pick<Runtime, 'skills'>;
 	readonly config: Config;
-	/** Makes the vectors of queries, and charges their cost. Without vectors skills are found by words. */
+	/** Makes the vectors of queries, and charges their cost. Without vectors, skills are found by words. */
 	readonly embedFn?: (model: string, texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
 	readonly reader: SkillReader;
 }

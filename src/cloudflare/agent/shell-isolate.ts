@@ -10,10 +10,10 @@ import { stopped } from './shell-steps.ts';
 
 const root = '/workspace';
 
-/** The most bytes of all files that a command reads or writes. */
+/** The maximum number of bytes in all files that a command reads or writes. */
 const mostBytes = 48_000_000;
 
-/** The most bytes that a command writes. */
+/** The maximum number of bytes that a command writes. */
 const mostWritten = 16_000_000;
 
 export default class Isolate extends WorkerEntrypoint {

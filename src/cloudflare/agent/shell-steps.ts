@@ -3,13 +3,13 @@
  * during a computation. So scripts/pack/count-steps.ts puts calls of these functions into the code of the shell.
  */
 
-/** The most steps of synchronous code. After them the command is stopped. They take about 60 ms. */
+/** After this many steps of synchronous code, the command is stopped. The steps take about 60 ms. */
 const mostAtOnce = 24_000_000;
 
 /** The steps after which asynchronous code lets timers and other requests run. They take about 15 ms. */
 const dueAfter = 6_000_000;
 
-/** The most steps of a command. They take a few seconds. */
+/** The maximum number of steps in a command. They take a few seconds. */
 const mostSteps = 1_500_000_000;
 
 /** The steps that a function call counts as. An iteration of a loop counts as one step, because it can be short. */

@@ -13,7 +13,7 @@ const extraMs = 5_000;
 /** Milliseconds of processor time of a command. */
 const mostCpuMs = 30_000;
 
-/** Milliseconds that a start waits for the start before it, and milliseconds between two checks. */
+/** How many milliseconds a start waits at most for the previous start, and the milliseconds between its checks. */
 const [longestStartMs, checkMs] = [500, 10];
 
 interface Isolate extends Rpc.WorkerEntrypointBranded {
@@ -31,7 +31,7 @@ export function createShell({ loader, page }: Pick<Config, 'loader' | 'page'>): 
 			const cpuMs = Math.min(request.timeoutMs, mostCpuMs);
 			const worker = loader.load({
 				compatibilityDate: '2026-07-30',
-				// For the commands that make and unpack archives.
+				// The commands that make and unpack archives need this flag.
 				compatibilityFlags: ['nodejs_compat'],
 				mainModule: file,
 				modules: { [file]: await readCode(page) },

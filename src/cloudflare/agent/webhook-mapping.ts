@@ -49,7 +49,7 @@ type Mapped = string | WebhookMessage | undefined;
 /** A mapping with settings. */
 export interface WebhookOptions {
 	readonly map: WebhookMapping;
-	/** The most bytes of a body. 1,000,000 by default. */
+	/** The maximum number of bytes in a body. 1,000,000 by default. */
 	readonly maxBytes?: number;
 	/**
 	 * What to do with a known body that has a new id, if its source signs neither id nor time (`github`, `hmac`).

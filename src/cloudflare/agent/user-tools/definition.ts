@@ -14,7 +14,7 @@ export type ToolBody = v.InferOutput<typeof toolBody>;
 
 export type StoredTool = v.InferOutput<typeof storedTool>;
 
-/** The most characters of a definition as JSON, without its secrets. */
+/** The maximum length of a definition as JSON, without its secrets. */
 const longest = 20_000;
 
 const drafts = /^https?:\/\/json-schema\.org\/(draft-0[4-7]|draft\/2019-09|draft\/2020-12)\/schema#?$/;
@@ -30,7 +30,7 @@ export function assertToolName(name: string): void {
 }
 
 /**
- * Checks a definition, and returns the form that is stored. `secrets` also contains the kept secrets. Throws
+ * Checks a definition, and returns the form that is stored. `secrets` has the new secrets and the kept ones. Throws
  * `invalid_request`, which names the field and the remedy, and shows no secret.
  */
 export function toStoredTool(
@@ -55,7 +55,7 @@ export function toStoredTool(
 	return { ...body, secretNames: Object.keys(secrets) };
 }
 
-/** Lists the stored secrets that a new definition uses but does not send. A new URL keeps none: it might leak them. */
+/** Lists the stored secrets that a new definition uses but does not send. A new URL gets none: it might leak them. */
 export function listKeptSecrets(before: StoredTool, { url, headers, secrets = {} }: ToolBody): readonly string[] {
 	if (before.url !== url) return [];
 	const used = listSecretNames(headers);

@@ -12,7 +12,7 @@ const place = /\{([^{}]*)\}/g;
 /** The part of a URL before its path. Fields cannot change it. */
 const origin = /^[a-z]+:\/\/[^/?#{}]+(?=[/?]|$)/i;
 
-/** The most characters of a filled URL. */
+/** The maximum length of a filled URL. */
 const longest = 8_000;
 
 /** Throws `invalid_request` for a URL that must not be fetched, and for a field in a wrong place. */

@@ -18,7 +18,7 @@ export interface UserToolOptions {
 
 const maxRedirects = 5;
 
-/** The most characters of a failed answer that the model gets. */
+/** How many characters of a failed answer the model gets at most. */
 const longestFailure = 2_000;
 
 /** Makes an HTTP tool. Removes secrets from its results and messages, even if the server repeats them. */
