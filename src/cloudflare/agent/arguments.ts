@@ -2,7 +2,7 @@ import { createFieldError, type RunletError } from '../../core/base/errors.ts';
 import type { Tool, ToolCall } from '../../core/tool/index.ts';
 import { readArguments } from '../../core/tool/invoke.ts';
 
-/** Checks a person's changed arguments by the rules for a model's arguments. Throws `invalid_request`, which names the field. */
+/** Checks a person's changed arguments by the rules for a model's. Throws `invalid_request`, which names the field. */
 export async function assertArguments(tool: Tool | undefined, { name, input }: ToolCall): Promise<void> {
 	if (tool === undefined) throw createRefusal('', `there is no tool named ${name} any more, so nothing can check them`);
 	const read = await readArguments(tool, input);

@@ -9,7 +9,7 @@ export async function findKey(key: string, records: readonly KeyRecord[]): Promi
 
 export type FindRecord = (id: string) => KeyRecord | undefined | Promise<KeyRecord | undefined>;
 
-/** Returns the record of a key, also of an expired one. */
+/** Returns the record of a key, even if the key has expired. */
 export async function findMatch(key: string, find: FindRecord): Promise<KeyRecord | undefined> {
 	const id = readKeyId(key);
 	const digest = await digestKey(key);

@@ -14,11 +14,11 @@ export type Identity =
 	| {
 			readonly kind: 'person';
 			readonly by: Actor;
-			/** Gives rights within the owner. */
+			/** Decides the caller's rights within the owner. */
 			readonly role: Role;
-			/** Give rights for all owners. */
+			/** Rights for all owners. */
 			readonly scopes: readonly Scope[];
-			/** The most requests in 10 seconds, if the key has its own limit. */
+			/** The maximum number of requests in 10 seconds, if the key has its own limit. */
 			readonly rate?: number | undefined;
 	  }
 	/** Only the session can verify its token. */
@@ -66,7 +66,7 @@ export async function identify(header: string | undefined, find: FindRecord): Pr
 	return { kind: 'person', by: { owner, ...(user !== undefined && { user }), via: 'key', id }, role, scopes, rate };
 }
 
-/** Identifies a session token, or else this machine. Ignores other keys, because OpenAI's clients always send one. */
+/** Identifies a session token. Any other caller is this machine: OpenAI's clients always send some key. */
 export async function identifyLocal(header: string | undefined): Promise<Identity> {
 	const isToken = bearer.exec(header ?? '')?.[1]?.startsWith(tokenStart) === true;
 	return isToken ? identify(header, async () => undefined) : localIdentity;
@@ -124,7 +124,7 @@ const schema = v.strictObject({
 	scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.nonEmpty('must not be empty')), ['run']),
 });
 
-/** The most milliseconds for `authenticate`. */
+/** The time limit of `authenticate`, in milliseconds. */
 const limitMs = 10_000;
 /** Seconds after which a client should try again. */
 const retryAfter = 5;

@@ -8,7 +8,7 @@ export interface LocalMode {
 	readonly secret: string | undefined;
 }
 
-/** Whether a request came through the proxy of `npm start`. Without a secret, whether its host is this machine. */
+/** Whether a request came through the proxy of `npm start`. Without a secret, only checks the request's host. */
 export function isFromThisMachine({ secret }: LocalMode, url: string, header: string | undefined): boolean {
 	if (secret === undefined) return URL.canParse(url) && isLoopback(new URL(url));
 	return header !== undefined && isEqual(header, secret);

@@ -16,7 +16,7 @@ interface Grant {
 	readonly token?: TokenScope;
 }
 
-/** The rights in an owner (docs/keys.md, "Roles"). A customer has these rights only in their own sessions. */
+/** The rights within an owner (docs/keys.md, "Roles"). The rights of customers cover only their own sessions. */
 export const rights = {
 	seeAgents: { role: 'customer' },
 	createSession: { role: 'customer' },

@@ -2,11 +2,11 @@ import { fromBase64Url, joinBytes, toBase64Url } from '../../core/base/bytes.ts'
 
 /** Seals stored secrets: AES-GCM with keys derived from `SECRETS_KEY` by HKDF (RFC 5869). */
 export interface SecretsBox {
-	/** Seals a text with the newest key. It opens only with the same `about`, so it cannot be used elsewhere. */
+	/** Seals a text with the newest key. The text opens only with the same `about`, so it is useless elsewhere. */
 	seal(text: string, about: string): Promise<string>;
 	/** Returns undefined if no key opens the text, or if the text was sealed with another `about`. */
 	open(sealed: string, about: string): Promise<string | undefined>;
-	/** Whether the newest key has sealed the text. If not, seal the text again before its key is removed. */
+	/** Whether the newest key has sealed the text. If not, seal the text again before you remove its key. */
 	isCurrent(sealed: string): Promise<boolean>;
 }
 

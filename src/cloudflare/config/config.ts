@@ -60,8 +60,8 @@ export interface Config {
 	readonly publishers: PublisherNamespace;
 	readonly memories: MemoryNamespace;
 	/**
-	 * The most that an owner can spend on a UTC day: the smallest cap of its keys, or `dayBudget` without a cap. Zero
-	 * for an owner whose keys are all revoked, unless owners can be accounts. Call `storedKeys.refreshOwner` first.
+	 * The most that an owner can spend on a UTC day: the smallest cap of its keys, or `dayBudget` if no key has a cap.
+	 * Zero for an owner whose keys are all revoked, unless owners can be accounts. Call `storedKeys.refreshOwner` first.
 	 */
 	readonly findDayBudget: (owner: string) => Limit;
 	/** The owner of agents' schedules that name no owner. Missing if the Worker has no keys, accounts or local mode. */
@@ -74,7 +74,7 @@ export interface Config {
 	/** Whether a key is neither revoked nor expired. Call `storedKeys.refreshKey` first. */
 	readonly knowsKey: (id: string) => boolean;
 	readonly model: string;
-	/** The keys of the secret `API_KEYS`. Without keys the Worker answers only this machine. */
+	/** The keys of the secret `API_KEYS`. Without keys, the Worker answers only this machine. */
 	readonly keys: readonly KeyRecord[];
 	/** The keys that are stored in Durable Objects. Missing unless `STORED_KEYS` is on. */
 	readonly storedKeys: StoredKeys | undefined;
@@ -83,14 +83,14 @@ export interface Config {
 	readonly local: LocalMode | undefined;
 	readonly metrics: MetricsDataset | undefined;
 	readonly findEndpoint: (name: EndpointName) => Endpoint;
-	/** The bucket of files above 1 MB. Without it, files are in the sessions' objects, with 4 MB at most. */
+	/** The bucket of files above 1 MB. Without it, the sessions' objects hold all files, each of 4 MB at most. */
 	readonly files: FileBucket | undefined;
 	readonly workspaceQuota: Quota;
 	/** Prices that override the built-in price lists. */
 	readonly prices: ModelPrices;
 	/** The models of `CHAT_BASE_URL`. */
 	readonly chatModels: readonly string[];
-	/** The most bytes that a session, an owner and a user can store. */
+	/** How many bytes a session, an owner and a user can store. */
 	readonly roomLimits: RoomLimits;
 	readonly fullRooms: FullRooms;
 	readonly ai: AiBinding | undefined;
@@ -113,7 +113,7 @@ export interface Config {
 	readonly github: { readonly token: string | undefined; readonly baseURL: string };
 }
 
-/** The most bytes of a file without a bucket. */
+/** The maximum number of bytes in a file, if there is no bucket. */
 const mostInObject = 4_194_304;
 
 const known = new WeakMap<WorkerEnv, Config>();

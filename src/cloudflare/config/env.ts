@@ -60,7 +60,7 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	/** The most that a session can spend if its agent has no budget. */
 	readonly SESSION_BUDGET_TOKENS?: string | number;
 	readonly SESSION_BUDGET_USD?: string | number;
-	/** The most files of a session, and the most bytes of these files. */
+	/** How many files a session can have, and how many bytes these files can have in total. */
 	readonly WORKSPACE_FILES?: string | number;
 	readonly WORKSPACE_BYTES?: string | number;
 	readonly SESSION_BYTES?: string | number;
@@ -76,7 +76,7 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly CALLBACK_SECRET?: string;
 	/** The URL of alerts when 50, 80 and 100 % of a budget are spent. */
 	readonly SPENDING_CALLBACK?: string;
-	/** The key that seals the secrets of owners: 32 bytes as base64. Of several keys, the first seals and all open. */
+	/** The key that seals owners' secrets: 32 bytes as base64. If there are several keys, the first seals and all open. */
 	readonly SECRETS_KEY?: string;
 	/** The public address of this Worker, with its base path. Logins of MCP servers return to this address. */
 	readonly PUBLIC_URL?: string;

@@ -179,7 +179,7 @@ export function readOptional(env: WorkerEnv, name: string): string | undefined {
 	return readVariable(env, name, optionalText);
 }
 
-/** Makes a limit of two caps. `byDefault` if neither cap is set. */
+/** Makes a limit from two caps. Returns `byDefault` if neither cap is set. */
 export function toLimit(
 	tokens: number | typeof none | undefined,
 	usd: number | typeof none | undefined,
