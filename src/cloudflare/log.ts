@@ -125,7 +125,7 @@ export function logUnexpected(thrown: unknown): void {
 	if (status === 500 || code === 'storage_unavailable') log('error', 'failure', toFailureFields(thrown));
 }
 
-/** The longest chain of causes that is followed. */
+/** The maximum number of causes that are followed. */
 const deepest = 8;
 
 function findRoot(thrown: unknown): unknown {

@@ -61,7 +61,7 @@ export interface Config {
 	readonly memories: MemoryNamespace;
 	/**
 	 * The most that an owner can spend on a UTC day: the smallest cap of its keys, or `dayBudget` if no key has a cap.
-	 * Zero for an owner whose keys are all revoked, unless owners can be accounts. Call `storedKeys.refreshOwner` first.
+	 * Zero if all keys of the owner are revoked, unless owners can be accounts. Call `storedKeys.refreshOwner` first.
 	 */
 	readonly findDayBudget: (owner: string) => Limit;
 	/** The owner of agents' schedules that name no owner. Missing if the Worker has no keys, accounts or local mode. */

@@ -76,7 +76,7 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly CALLBACK_SECRET?: string;
 	/** The URL of alerts when 50, 80 and 100 % of a budget are spent. */
 	readonly SPENDING_CALLBACK?: string;
-	/** The key that seals owners' secrets: 32 bytes as base64. If there are several keys, the first seals and all open. */
+	/** The key that seals owners' secrets: 32 bytes as base64. With several keys, the first seals and all open. */
 	readonly SECRETS_KEY?: string;
 	/** The public address of this Worker, with its base path. Logins of MCP servers return to this address. */
 	readonly PUBLIC_URL?: string;

@@ -3,14 +3,14 @@ import type { RecallingSession } from '../agent/memory.ts';
 import { log, toFailureFields } from '../log.ts';
 import { askMemory, type MemoryRecord, type MemoryVector } from '../objects/memory/api.ts';
 
-/** The most memories for which a search makes missing vectors. */
+/** How many memories without a vector get one in a search at most. */
 const atOnce = 32;
-/** The most milliseconds for making vectors. */
+/** The time limit for making vectors, in milliseconds. */
 const longestMs = 5_000;
 
 /**
  * Finds memories by words and, if the agent has an embedding model, by meaning (docs/memory.md, "By meaning"). Makes
- * the vectors of new memories together with the query's vector. Without vectors only words count.
+ * the vectors of new memories together with the query's vector. Without vectors, only words count.
  */
 export async function searchMemories(
 	session: Pick<RecallingSession, 'config' | 'holder' | 'embedding'>,

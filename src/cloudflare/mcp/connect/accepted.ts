@@ -16,7 +16,7 @@ const accepted = v.pipe(
 );
 const stored = v.object({ url: v.string(), tools: accepted });
 
-/** The most characters of the stored tools. A row holds at most 2 MB. */
+/** The maximum length of the stored tools. A row holds at most 2 MB. */
 const longest = 1_200_000;
 
 const mostServers = 200;

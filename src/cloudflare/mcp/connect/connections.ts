@@ -9,7 +9,7 @@ import { type FoundServer, findServers } from '../servers/find.ts';
 import { createAcceptance } from './accepted.ts';
 import { openServer } from './open.ts';
 
-/** The most milliseconds that a turn waits for the tools of a server. A later turn can still get the tools. */
+/** How many milliseconds a turn waits at most for the tools of a server. A later turn can still get the tools. */
 const patienceMs = 10_000;
 
 interface Open {

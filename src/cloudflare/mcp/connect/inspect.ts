@@ -16,7 +16,7 @@ export interface InspectedTool {
 
 export type Inspected = { readonly tools: readonly InspectedTool[] } | { readonly problem: RunletError };
 
-/** The most milliseconds for a server's answer. */
+/** The time limit of a server's answer, in milliseconds. */
 const patienceMs = 15_000;
 
 /** Compares the tools of a server with the accepted ones. Accepts nothing, and never throws for a server that fails. */
@@ -63,7 +63,7 @@ async function listOffered(config: Config, server: FoundServer): Promise<Accepte
 		config,
 		// Without stored tokens, starts no login: the caller possibly has only the right to read.
 		mayLogIn: tokens !== undefined,
-		// This acceptance knows no tools, so the server's tools all count as new.
+		// No tool counts as accepted here, so `accept` gets all tools of the server.
 		acceptance: {
 			read: async () => ({}),
 			accept: async (tools) => {

@@ -61,10 +61,10 @@ export interface LoginPlace {
 	readonly url: string;
 }
 
-/** The most logins of an owner and its users. */
+/** How many logins an owner and its users can have in total. */
 const mostLogins = 20_000;
 
-/** The most characters of a login, so that a hostile provider cannot fill the object. */
+/** The maximum length of a login, so that a hostile provider cannot fill the object. */
 const longest = 200_000;
 
 /**

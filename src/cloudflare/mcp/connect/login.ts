@@ -16,10 +16,10 @@ import { sealState } from './state.ts';
 /** Milliseconds for which a link is valid. */
 const linkMs = 3_600_000;
 
-/** The most valid links of a login. */
+/** How many links of a login can be valid at once. */
 const mostLinks = 20;
 
-/** The most milliseconds that other instances wait for a refresh of the tokens. */
+/** How many milliseconds other instances wait at most for a refresh of the tokens. */
 const refreshMs = 20_000;
 
 /** Milliseconds between two checks of a waiting instance. */

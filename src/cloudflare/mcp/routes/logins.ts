@@ -10,7 +10,7 @@ import { finishLogin, getClientMetadata } from '../../wire/operations/mcp.ts';
 import { describeClient } from '../connect/client-metadata.ts';
 import { findServer } from '../servers/find.ts';
 
-/** The most characters of the query from a login page. */
+/** The maximum length of the query from a login page. */
 const longestQuery = 8_000;
 
 /**

@@ -108,7 +108,7 @@ async function forget(c: Ctx, name: string): Promise<void> {
 	await ask(c, (one) => one.removeEntry('mcp-tools', name));
 }
 
-/** Returns whether the name is new. If it throws, the server was not stored. */
+/** Stores a server. Returns whether the name is new. */
 async function putServer(c: Ctx, name: string, body: ServerBody): Promise<boolean> {
 	const config = readConfig(c.env);
 	const about = { owner: getOwner(c), kind: 'mcp', name } as const;

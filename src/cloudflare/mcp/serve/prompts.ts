@@ -7,7 +7,7 @@ import type { Reader } from '../../wire/shown-error.ts';
 import { createInvalid, orProtocolError } from './failure.ts';
 import { listSkills } from './skills.ts';
 
-/** Serves skills as prompts. A prompt has the parameters of the skill's `fn`. Without `fn` it has `request`. */
+/** Serves skills as prompts. A prompt has the parameters of the skill's `fn`. Without `fn`, it has only `request`. */
 export function servePrompts({ server }: McpServer, resolver: SkillResolver, reader: Reader): void {
 	const find = async (name: string): Promise<Skill> => {
 		const skill = await resolver.readFn(name);

@@ -4,14 +4,14 @@ import type { MessagePart } from '../../../core/chat/index.ts';
 import { checkOutput } from '../../../core/tool/schema.ts';
 import type { ListedTool, OutsideEnd } from '../../objects/outside-call.ts';
 
-/** The most characters of a result. */
+/** The maximum length of a result. */
 const longestText = 1_000_000;
 
 export function textResult(text: string, isError = false): CallToolResult {
 	return { content: [{ type: 'text', text: truncateText(text, longestText) }], ...(isError && { isError }) };
 }
 
-/** With an output schema, adds structured content. A value that does not fit is an error: clients can refuse it. */
+/** With an output schema, adds structured content. If the value does not fit the schema, the result is an error. */
 export async function toCallResult(
 	{ output, isError, parts }: Extract<OutsideEnd, { readonly type: 'result' }>,
 	{ name, outputSchema }: Pick<ListedTool, 'name' | 'outputSchema'>,

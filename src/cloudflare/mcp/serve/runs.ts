@@ -155,7 +155,7 @@ function toEnd(event: RunEvent): (Partial<Followed> & Pick<Followed, 'status'>) 
 	}
 }
 
-/** Returns the outcome of a run. If the run waits for a person, asks that person, if the client can. */
+/** Returns the outcome of a run. If the run waits for a person and the client can ask, asks the person. */
 function toAnswer({ question, toolCalls, ...shown }: Followed, session: ServedSession, ctx: ServerContext): Answer {
 	const questions = listAsked(question, toolCalls);
 	const isAsking = Object.keys(questions).length > 0 && shown.runId !== undefined;
@@ -163,7 +163,7 @@ function toAnswer({ question, toolCalls, ...shown }: Followed, session: ServedSe
 	return toResult({ ...shown, ...showPending(question, toolCalls) });
 }
 
-/** The most questions of a round. The next round has the remaining questions. */
+/** The maximum number of questions in a round. The next round has the remaining questions. */
 const mostAsked = 8;
 
 /**

@@ -77,7 +77,7 @@ async function findTool(name: string, { agent, list }: Pick<ServedAgent, 'agent'
 	return agent.tools.find(isNamed) ?? (await list()).find(isNamed) ?? { name, outputSchema: undefined };
 }
 
-/** Calls a tool, reports the notes of the call, and returns its end. */
+/** Calls a tool, reports the notes of the call, and returns how the call ended. */
 async function begin(
 	{ agent, caller }: Pick<ServedAgent, 'agent' | 'caller'>,
 	session: ServedSession,

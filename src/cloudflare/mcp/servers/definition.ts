@@ -13,7 +13,7 @@ export type ServerBody = v.InferOutput<typeof serverBody>;
 
 export type StoredServer = v.InferOutput<typeof storedServer>;
 
-/** The most characters of a definition as JSON, without its secrets. */
+/** The maximum length of a definition as JSON, without its secrets. */
 const longest = 20_000;
 
 export function assertServerName(name: string): void {
@@ -24,8 +24,8 @@ export function assertServerName(name: string): void {
 
 /**
  * Checks a server of an owner, and returns the definition to store. The server must not be on this machine, not even
- * under `npm start`. `secrets` includes the kept secrets. Throws `invalid_request`, which names the field and the
- * remedy, and shows no secret.
+ * under `npm start`. `secrets` has the new secrets and the kept ones. Throws `invalid_request`, which names the field
+ * and the remedy, and shows no secret.
  */
 export function toStoredServer({ secrets: given = {}, ...body }: ServerBody, secrets: Secrets): StoredServer {
 	const length = JSON.stringify(body).length;
