@@ -5,7 +5,7 @@ import { askMemory, type MemoryRecord } from '../objects/memory/api.ts';
 import { searchMemories } from './search.ts';
 import { toRecalled } from './tools.ts';
 
-/** The maximum length of recalled memories, unless the agent sets another number. */
+/** The maximum length of recalled memories, if the agent sets none. */
 const usualCharacters = 4_000;
 const mostMemories = 10;
 /** How many characters of a message are used at most to search memories. */
@@ -46,7 +46,7 @@ export async function recallAgain(
 	});
 }
 
-/** Formats the memories that fit into `characters`. A memory that is too long is cut, and marked as cut. */
+/** Formats the memories that fit into this many characters. A memory that is too long is cut, and marked as cut. */
 function toBlock(memories: readonly MemoryRecord[], characters: number): Recalled | undefined {
 	const lines: string[] = [];
 	const sources: string[] = [];

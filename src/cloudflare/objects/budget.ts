@@ -62,7 +62,7 @@ export function exceedsLimit({ limit, spent, reserved }: Omit<BudgetState, 'left
 	return isPast(tokens, limit.tokens) || isPast(usd, limit.usd);
 }
 
-/** Whether an amount would pass the limit even if nothing were reserved. */
+/** Whether an amount would exceed the limit even if nothing were reserved. */
 export function isSpent(state: Omit<BudgetState, 'left'>, amount: Amount): boolean {
 	return exceedsLimit({ ...state, reserved: nothing }, amount);
 }
@@ -74,7 +74,7 @@ function isPast(total: number, cap: number | undefined): boolean {
 
 export type RoomScope = 'session' | 'owner' | 'user';
 
-/** The most bytes that each scope can store. A missing limit allows everything. */
+/** How many bytes each scope can store. A missing limit allows everything. */
 export type RoomLimits = Readonly<Partial<Record<RoomScope, number>>>;
 
 /** The bytes of all sessions of an owner, and the bytes of one user's sessions. */

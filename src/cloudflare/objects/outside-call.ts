@@ -56,7 +56,7 @@ export async function* readLines<Line>(bytes: Bytes, signal: AbortSignal): Async
 	const decoder = new TextDecoder();
 	const splitter = new LineSplitter();
 	const leave = (): void => void reader.cancel().catch(() => {});
-	/** Before any `await`, so that an abort stops the work at once. */
+	/** Added before any `await`, so that an abort stops the work at once. */
 	signal.addEventListener('abort', leave, { once: true });
 	try {
 		for (;;) {

@@ -121,7 +121,7 @@ export class Loads {
 
 export const loads = new Loads();
 
-/** The share of calls that can be retries, and the most retries in a burst. */
+/** The share of calls that can be retries, and the maximum number of retries in a burst. */
 const [share, mostSaved] = [0.1, 50];
 
 export class RetryBudget {

@@ -50,7 +50,7 @@ export interface Input {
 	readonly text?: string;
 	readonly parts?: readonly MessagePart[];
 	readonly attachments?: readonly Attachment[];
-	/** The sender's name in texts. The default is the actor, or the person who asked. */
+	/** The sender's name for display. The default is the last of `askers`. Without `askers`, it is the actor. */
 	readonly sender?: string;
 	/** The people whose messages led to this message, if its sender only passes it on. */
 	readonly askers?: readonly Actor[];
@@ -65,7 +65,7 @@ export interface Input {
 	readonly whenBusy?: WhenBusy;
 	/** A checked URL that is called at the end of the run. */
 	readonly callback?: string;
-	/** Whether the message waits if calls wait for results. Otherwise it is refused. For senders that cannot retry. */
+	/** Whether the message waits while calls wait for results. If not, it is refused. For senders that cannot retry. */
 	readonly isPatient?: boolean;
 	/** Whether a message with `isPatient` can answer a tool's question. If not, it waits for another answer. */
 	readonly mayAnswer?: boolean;
@@ -83,7 +83,7 @@ export interface PagePost {
 	readonly agent: string;
 	/** The model from now on. The default is the session's model. */
 	readonly model?: string;
-	/** The last message, if a person wrote it. `messageId` is the page's id. */
+	/** The last message, if a person wrote it. `messageId` is the id that the page gave it. */
 	readonly input?: Input;
 	/** The answers in the last assistant message. Some are possibly old or invented. */
 	readonly answers?: readonly CallAnswer[];
@@ -103,7 +103,7 @@ export interface ConversationUpdate {
 	/** The results of the client's tools for all open calls. */
 	readonly results: readonly ToolMessage[];
 	readonly clientTools: readonly ClientTool[];
-	/** The most tokens of output. If the agent has a lower limit, that limit counts. */
+	/** The maximum number of output tokens. If the agent has a lower limit, that limit counts. */
 	readonly maxOutputTokens?: number;
 	readonly toolChoice?: ChatOptions['toolChoice'];
 	readonly terms?: RunTerms;
@@ -231,7 +231,7 @@ export interface SessionApi {
 	pageMessages(caller: Caller, agent: string): Promise<RpcResult<Bytes>>;
 	/** Cancels the run. A repeated request changes nothing, because it can arrive late, during another run. */
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>>;
-	/** Exports the session, or its history up to the turn of the message at `at`. Not allowed with a token. */
+	/** Exports the session, or its history up to the turn of the message at position `at`. Not allowed with a token. */
 	export(caller: Caller, form: 'json' | 'ndjson', at?: number): Promise<RpcResult<Bytes>>;
 	/** Imports all lines, or none. */
 	import(owner: ImportOwner, lines: Bytes): Promise<RpcResult<NewSession>>;

@@ -78,7 +78,7 @@ function toStorageError(cause: unknown): unknown {
 	return new RunletError('storage_unavailable', message, { retryAfter }, { cause });
 }
 
-/** The most characters of a piece. Even at three bytes each, a piece fits the 2 MB of a row. */
+/** The maximum length of a piece, in characters. Even at three bytes each, a piece fits the 2 MB of a row. */
 const partLength = 500_000;
 
 /** Splits a text into pieces that fit a row. Does not split within a character. */

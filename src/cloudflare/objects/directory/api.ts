@@ -45,8 +45,8 @@ export interface DirectoryPage {
  */
 export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	/**
-	 * Adds or updates a session in the list, unless the list has a later activity of it. An owner's first session (if
-	 * that fails, the next) also adds the owner to the list of owners. Returns the bytes of all sessions.
+	 * Adds or updates a session in the list, unless the list has a later activity of the session. An owner's first
+	 * session (if that fails, the next) also adds the owner to the list of owners. Returns the bytes of all sessions.
 	 */
 	touch(entry: SessionReport, owner?: string, deadline?: number): Promise<Held | undefined>;
 	/** The bytes of all listed sessions, and the bytes of a user's sessions. */

@@ -69,11 +69,11 @@ const plurals: Readonly<Record<EntryKind, string>> = {
 	key: 'keys',
 };
 
-/** The most attempts at a change while others change the same entry. */
+/** How often a change is tried at most while others change the same entry. */
 const mostTries = 20;
 
 /**
- * Replaces an entry by the result of `next`. If another change comes first, `next` is called again. If the
+ * Replaces an entry with the result of `next`. If another change comes first, `next` is called again. If the
  * result is undefined, nothing changes. Throws `conflict` if there are too many entries.
  */
 export async function changeEntry(

@@ -11,7 +11,7 @@ export const listed = [idle, waits] as const;
  *
  * `session.active_at` is the time of the last activity, or of the removal. `bytes` is the number that the
  * session reported last. A list reads a range of one index for each state, so it reads only rows that it
- * returns. The index of the time also finds old removed sessions.
+ * returns. `session_by_time` also finds old removed sessions.
  *
  * `owner` contains all owners in the directory `everybody`, and only its own owner in any other directory.
  * `sent` has the session of each request that a client can repeat, by the request's hash. `entry` is the

@@ -16,7 +16,7 @@ import { WaitRows } from './wait-rows.ts';
 /** Milliseconds for which a removed session is remembered. */
 const rememberedMs = 86_400_000;
 
-/** The most rows that a removal deletes. Each removal adds only one row, so old rows do not pile up. */
+/** How many old rows a removal deletes at most. Each removal adds only one row, so old rows do not pile up. */
 const forgottenAtOnce = 100;
 
 /** Milliseconds for which the session of a request is remembered. No client waits that long. */
@@ -64,7 +64,7 @@ export class DirectoryStore {
 		this.held.add(user, more);
 	}
 
-	/** Keeps the creation time of a listed session. For any other session, uses `now`, which is later. */
+	/** Marks a session as removed. Keeps its creation time if the session is listed. Otherwise uses `now`. */
 	remove(id: string, now: number): void {
 		const row = this.#read(id);
 		this.#storage.transactionSync(() => {

@@ -9,7 +9,7 @@ const mostStaleMs = 60_000;
 
 const mostOfOwner = 1_000;
 const mostInDrawer = 2_000;
-/** The first characters of key ids. Each character has a drawer. */
+/** The possible first characters of key ids. Each has a drawer (see `StoredKeys`). */
 const firstCharacters = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const mostRemembered = 1_000;
 

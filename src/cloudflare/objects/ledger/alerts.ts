@@ -4,7 +4,7 @@ import { type Amount, isBounded, type Limit, minus } from '../budget.ts';
 import { type BudgetScope, formatDay, keptDays } from './api.ts';
 import { type AlertSender, type OutgoingAlert, percents, type SpendingAlert } from './spending-alert.ts';
 
-/** From this percentage of a budget on, a call that does not fit counts as 100 percent spent. */
+/** Once this percentage of a budget is spent, a call that does not fit causes the alert for 100 percent. */
 const nearlySpent = 80;
 
 export interface Spending {
@@ -15,7 +15,7 @@ export interface Spending {
 	readonly spent: Amount;
 	/** The amount that was added last. */
 	readonly amount: Amount;
-	/** Whether the input of a refused call does not fit. */
+	/** Whether a call was refused because its input alone exceeds the budget. */
 	readonly isOver?: boolean;
 }
 

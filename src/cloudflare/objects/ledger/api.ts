@@ -19,7 +19,7 @@ export type Reserved =
 
 export interface LeaseRequest {
 	readonly id: string;
-	/** The most that the next request can cost. If unknown, infinite: above any cap. Without a cap it counts as 0. */
+	/** The highest possible cost of the next request. An unknown cost exceeds any cap, but is 0 without a cap. */
 	readonly amount: Amount;
 	readonly limit: Limit;
 	/** The amount of a whole lease. It is reserved instead of `amount` while much of each budget is left. */
@@ -34,7 +34,7 @@ export interface LeaseRequest {
 	readonly deadline?: number;
 }
 
-/** The cost of a request by the length of its reply. Replies of the same agent and model have similar lengths. */
+/** The cost of a request, for any length of its reply. Replies of the same agent and model have similar lengths. */
 export interface ReplyCost {
 	readonly agent: string;
 	readonly model: string;
@@ -54,7 +54,7 @@ export interface Cost {
 	readonly amount: Amount;
 	readonly user?: string;
 	readonly agent?: string;
-	/** The same amount by model. Missing for unknown models. */
+	/** The same amount, split by model. Missing if the models are unknown. */
 	readonly parts?: readonly CostPart[];
 }
 
@@ -153,7 +153,7 @@ export interface LedgerApi {
 	eraseUser(user: string): Promise<void>;
 }
 
-/** The most rows of `daysByUser`. The next page begins after the last row. */
+/** The maximum number of rows in a page of `daysByUser`. The next page begins after the last row. */
 export const daysByUserLimit = 1_000;
 
 export interface LedgerNamespace {
@@ -192,7 +192,7 @@ export function assertLedgerKeepsUp(ledgers: LedgerNamespace, owner: string): vo
 	loads.assertKeepsUp(String(ledgers.idFromName(owner)), ledgerName);
 }
 
-/** Days before today whose leases are kept. */
+/** The number of days before today whose leases are kept. */
 export const keptDays = 2;
 
 const dayMs = 86_400_000;

@@ -10,13 +10,13 @@ const others = '*';
 /** The number of days before today whose parts are kept. */
 const partDays = 90;
 
-/** The most parts in the row of a day. A longer row takes longer to write. */
+/** The maximum number of parts in the row of a day. A longer row takes longer to write. */
 const mostInRow = 32;
 
 /** At these numbers of rows in a day, new users, models and agents respectively count as `others`. */
 const [mostRows, mostOfModels, mostOfAgents] = [500, 550, 600];
 
-/** The most characters of a name, and the most units of a part. */
+/** The maximum length of a name, and the maximum number of units in a part. */
 const [longestName, mostUnits] = [128, 20];
 
 const removedAtOnce = 1_000;
@@ -320,7 +320,7 @@ export class DayRows {
 		return undefined;
 	}
 
-	/** Moves the days before `first` to `past`, without their leases. Returns whether there were any. */
+	/** Moves the days before `first` to `past`, without their leases. Returns whether there were such days. */
 	forget(first: number): boolean {
 		const { sql } = this.#storage;
 		const days = sql.exec<DayRow>('SELECT * FROM day WHERE day < ?', first).toArray();

@@ -1,7 +1,7 @@
 import type { Amount, Limit } from '../budget.ts';
 import type { BudgetScope } from './api.ts';
 
-/** The shares of a budget with an alert, in percent. */
+/** The percentages of a budget that cause an alert when they are spent. */
 export const percents = [50, 80, 100] as const;
 
 /** A share of a budget was spent. */

@@ -30,8 +30,8 @@ import { schema } from './schema.ts';
 import { UserRows } from './users.ts';
 
 /**
- * Chooses the reservation of a lease. If much of each budget is left, reserves `whole`, or else `amount`. If little is
- * left, reserves only a reply of `replyTokens`, but `amount` if nothing else is reserved.
+ * Chooses the reservation of a lease: `whole` if it leaves much of each budget. Otherwise `amount`, if it leaves much
+ * or if nothing else is reserved. Otherwise only the cost of a reply of `replyTokens`.
  */
 function chooseAmount(
 	{ amount, whole = amount, reply }: Pick<LeaseRequest, 'amount' | 'whole' | 'reply'>,
@@ -50,7 +50,7 @@ function isFree({ reserved }: BudgetState): boolean {
 	return reserved.tokens === 0 && reserved.usd === 0;
 }
 
-/** Whether at most half of what is left of a limit is reserved, including this amount. */
+/** Whether the reservations and this amount together are at most half of the unspent budget. */
 function isPlenty({ limit, spent, reserved }: BudgetState, amount: Amount): boolean {
 	return !exceedsLimit({ limit: toHalf(limit, spent), spent: nothing, reserved }, amount);
 }
@@ -76,7 +76,7 @@ function withInfinite({ tokens, usd }: Amount, request: Amount): Amount {
 
 /** The number of tokens that is reserved for the reply of an unknown agent. */
 const firstReply = 2_048;
-/** The fewest tokens reserved for a reply, and the factor by which a reservation exceeds the known length. */
+/** The minimum number of tokens for a reply, and the factor by which a reservation exceeds the known length. */
 const [shortestReply, margin] = [256, 1.25];
 /** A shorter reply lowers the known length by this share of the difference. */
 const forgotten = 1 / 32;
@@ -114,10 +114,10 @@ function toKey(agent: string, model: string): string {
 	return JSON.stringify([agent, model]);
 }
 
-/** The most leases in the row of a day. A longer row takes longer to write. */
+/** The maximum number of leases in the row of a day. A longer row takes longer to write. */
 const mostOpen = 32;
 
-/** The most rows that are removed at once, so that no request waits for the removal of a whole day. */
+/** How many rows are removed at once at most, so that no request waits for the removal of a whole day. */
 const removedAtOnce = 1_000;
 
 interface Call extends OpenLease {

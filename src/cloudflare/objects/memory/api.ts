@@ -46,9 +46,9 @@ export interface MemoryPage {
 
 export interface MemoryApi {
 	list(page: { readonly cursor?: string; readonly limit: number }): Promise<MemoryPage>;
-	/** Finds memories with words of the query, or with vectors near to it. The best comes first. */
+	/** Finds memories that have words of the query, or a vector near the query's vector. The best comes first. */
 	search(query: string, limit: number, near?: NearQuery): Promise<readonly MemoryRecord[]>;
-	/** Lists memories without a vector of a model, the newest first. */
+	/** Lists memories that have no vector of this model, the newest first. */
 	listUnembedded(model: string, limit: number): Promise<readonly Pick<MemoryRecord, 'path' | 'version' | 'text'>[]>;
 	get(path: string): Promise<MemoryRecord | undefined>;
 	/** Returns memories by their paths. A missing memory is left out. */
@@ -56,7 +56,7 @@ export interface MemoryApi {
 	/** Fails with `precondition_failed` if a condition does not hold, and with `too_large` above a limit. */
 	put(change: MemoryChange): Promise<RpcResult<WrittenMemory>>;
 	/**
-	 * Moves a memory, or all memories below its path. Returns the number of moved memories, also for a repeated
+	 * Moves a memory, or all memories below a path. Returns the number of moved memories, also for a repeated
 	 * call. Fails with `not_found`, and with `conflict` if the new path is in use.
 	 */
 	rename(from: string, to: string, source: MemorySource): Promise<RpcResult<number>>;
@@ -102,7 +102,7 @@ export async function* listAllMemories(memories: MemoryNamespace, holder: Memory
 	} while (cursor !== undefined);
 }
 
-/** Like `askMemory`, but throws the failure of the answer. */
+/** Like `askMemory`, but throws if the answer is a failure. */
 export async function changeMemory<T>(
 	memories: MemoryNamespace,
 	holder: MemoryHolder,

@@ -13,7 +13,7 @@ const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 
 const mostWords = 32;
 
-/** The fewest characters of a word that also matches longer words. Shorter words match only whole words. */
+/** The minimum length of a word that also matches longer words. Shorter words match only whole words. */
 const shortestPrefix = 4;
 
 /** Prepares a text for the index: each character of a script without spaces becomes a word. */

@@ -1,7 +1,7 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import type { MemoryRecord, MemoryVector } from './api.ts';
 
-/** A result has at least this share of the nearest memory's cosine, and at least this cosine. */
+/** The cosine of a result is at least this share of the nearest memory's cosine, and at least `leastCosine`. */
 const [leastShare, leastCosine] = [0.75, 0.2];
 
 type VectorRow = { path: string; value: ArrayBuffer };
@@ -58,7 +58,7 @@ export class MemoryVectors {
 	}
 }
 
-/** Returns 0 for a vector of another length, or of length 0. */
+/** Returns 0 if the vectors have different dimensions, or if one of them is zero. */
 function computeCosine(a: readonly number[], b: Float32Array): number {
 	if (a.length !== b.length) return 0;
 	let [product, ofA, ofB] = [0, 0, 0];

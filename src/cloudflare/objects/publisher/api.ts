@@ -22,7 +22,7 @@ export type Outcome =
 
 /** Makes changes one after another, and answers each change when KV has stored it. */
 export interface PublisherApi {
-	/** Creates or replaces a skill by a valid SKILL.md. The other files of the skill do not change. */
+	/** Creates or replaces a skill with a valid SKILL.md. The other files of the skill do not change. */
 	put(name: string, markdown: string, condition: Condition): Promise<Outcome>;
 	remove(name: string, condition: Condition): Promise<Outcome>;
 	/** Checks that the object works, and changes nothing. Rejects if the object cannot be made. */
@@ -38,9 +38,9 @@ export interface PublisherNamespace {
 export type SkillTexts = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 
 /**
- * Makes the published skills of a KV namespace equal to these: writes what changed, and removes the others. A skill
- * that is not valid keeps its old version, and `problems` says why. Publish from one place at a time: if a Worker also
- * changes skills over HTTP, publish from that Worker. Throws if KV cannot be read or written.
+ * Makes the published skills of a KV namespace equal to `skills`: writes changed skills, and removes all that `skills`
+ * lacks. An invalid skill keeps its old version, and `problems` says why. Publish from one place at a time: if a Worker
+ * also changes skills over HTTP, publish from that Worker. Throws if KV cannot be read or written.
  */
 export function publishSkills(kv: SkillsNamespace, skills: SkillTexts): Promise<Published> {
 	const folders = Object.entries(skills).map(([name, texts]) => ({

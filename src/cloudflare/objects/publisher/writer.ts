@@ -20,7 +20,7 @@ import { log, toFailureFields } from '../../log.ts';
 import type { Condition, Outcome } from './api.ts';
 import type { Documents, PublisherStore } from './store.ts';
 
-/** Without `markdown` the skill is removed. */
+/** Without `markdown`, the skill is removed. */
 export interface Change {
 	readonly name: string;
 	readonly markdown?: string;
@@ -46,7 +46,7 @@ interface Draft {
 
 /**
  * Writes changes of skills to KV, by the same plan as `npm run skills`. KV has no compare-and-swap, and allows
- * one write of a key a second. So a prefix has one writer, and all waiting changes are written together.
+ * one write per second for each key. So a prefix has one writer, and all waiting changes are written together.
  */
 export class SkillWriter {
 	readonly #kv: SkillsNamespace;
@@ -102,7 +102,7 @@ export class SkillWriter {
 			const [index, retired] = await Promise.all([this.#kv.get(indexKey(prefix)), this.#kv.get(retiredKey(prefix))]);
 			return { index, retired };
 		}
-		// After a crash between the two writes, KV possibly does not have the index.
+		// If the object crashed after `save`, KV possibly does not have the index.
 		if (own.pending) await this.#putIndex(own.index);
 		return own;
 	}
