@@ -27,7 +27,7 @@ export interface AgentToolOptions {
 	readonly maxChildren?: number;
 	/** Whether a person has to allow a call first. */
 	readonly needsApproval?: boolean;
-	/** Whether a call ends at once and the child's answer arrives later as a message. Calls of a child always wait. */
+	/** Whether a call ends at once and the child's answer arrives later as a message. Calls by a child always wait. */
 	readonly background?: boolean;
 }
 

@@ -15,8 +15,8 @@ interface Reader {
 }
 
 /**
- * Makes the resolver of an agent's skills for one run: the skills in its code, and the skills that it names from its
- * source (its own resolver, the Worker's, or KV). An agent with its own resolver and no names gets all skills.
+ * Makes the resolver of an agent's skills for one run: the skills in its code, and the skills that it names. Named
+ * skills come from its own resolver, the Worker's, or KV. An agent with its own resolver and no names gets all skills.
  */
 export function createResolver(agent: Agent, reader: Reader): SkillResolver | undefined {
 	return joinSkills(agent, (names) => findGiven(agent, names, reader));

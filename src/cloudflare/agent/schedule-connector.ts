@@ -25,7 +25,7 @@ export interface WakingSession extends Pick<Config, 'directories'> {
 export interface ScheduleConnector {
 	/** Sends the schedules of agents to the directories of their owners. A repeated call changes nothing. */
 	arm(agents: readonly Agent[], config: () => Config): Promise<void>;
-	/** Opens the schedules of an owner in the object of the owner's directory. */
+	/** Opens an owner's schedules, which are in the owner's directory. */
 	open(options: SchedulerOptions): Scheduler;
 	createWakeups(session: WakingSession): Wakeups;
 }

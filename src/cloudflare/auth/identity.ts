@@ -94,7 +94,7 @@ export interface Account {
 	readonly scopes?: readonly Scope[];
 }
 
-/** Returns the account of a request, by a cookie or a token of the product. The request is passed without its body. */
+/** Finds the account of a request by the product's own cookie or token. The request is passed without its body. */
 export type Authenticate = (
 	request: Request,
 	env: Env,

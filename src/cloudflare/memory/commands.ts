@@ -49,7 +49,7 @@ export function createCommands(session: RememberingSession): Tool {
 		passInput: true,
 		sequential: true,
 		needsApproval: ({ command }) => command !== 'view' && holdsOutsideText(),
-		// A repeated call recognises its first change, and does nothing more.
+		// A repeated call recognises the change of the first call, and does nothing more.
 		retry: 'safe',
 		onRequest: ({ command, path, old_path: from }) => [labels[command], path ?? from ?? ''],
 		fn: (input, context) => {

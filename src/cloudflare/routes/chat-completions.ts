@@ -89,7 +89,7 @@ function createLostError(): RunletError {
 	return new RunletError('interrupted', `The answer was lost, and its run may go on. ${remedy}.`);
 }
 
-/** Returns the user that the request names, if the caller is allowed to name users, else the caller's own user. */
+/** Returns the user that the request names, if the caller can name users. Otherwise returns the caller's own user. */
 function findUser({ by, role }: PersonCaller, { user, safety_identifier: id, metadata }: CompletionRequest) {
 	return (hasRight(role, 'nameUser') ? (user ?? id ?? metadata?.user) : undefined) ?? by.user;
 }
@@ -215,7 +215,7 @@ async function findResent(
 	return askDirectory(readConfig(c.env).directories, owner, (one) => one.findSent(request));
 }
 
-/** Stores the session of a request, for retries. Never throws. Without the entry a retry counts as a new request. */
+/** Stores the session of a request, for retries. Never throws. Without the entry, a retry counts as a new request. */
 async function noteSent(c: Context<RouteEnv>, owner: string, { request }: Once, session: string): Promise<void> {
 	try {
 		await askDirectory(readConfig(c.env).directories, owner, (one) => one.noteSent(request, session));

@@ -35,7 +35,7 @@ export type RouteEnv = {
 export interface RouteOptions {
 	/** The prefix of all paths, such as `/ai`. Empty by default. */
 	readonly basePath?: string;
-	/** Finds the account of a request. Without it there are only API keys. */
+	/** Finds the account of a request. Without this function, there are only API keys. */
 	readonly authenticate?: Authenticate;
 }
 
@@ -130,7 +130,7 @@ async function identifyStranger(c: Context<RouteEnv>): Promise<Identity> {
 	}
 }
 
-/** Identifies a caller by an API key or a session token if the header has such a form, else by an account. */
+/** Identifies a caller by the API key or session token in the header. If there is none, uses an account. */
 async function identifyCaller(c: Context<RouteEnv>): Promise<Identity> {
 	const { accounts, basePath } = c.var;
 	const header = findCredential(c);

@@ -77,7 +77,7 @@ export const accessLog: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	});
 };
 
-/** The most requests that an isolate handles at the same time. Open streams do not count. */
+/** How many requests an isolate handles at the same time. Open streams do not count. */
 const usualMost = 1_000;
 
 /**

@@ -44,7 +44,7 @@ async function fetchFile(c: Context<RouteEnv>): Promise<Response> {
 	return response;
 }
 
-/** Describes the lines for `wrangler.toml`. Without `run_worker_first` Cloudflare would also serve the page at `/`. */
+/** Describes the lines for `wrangler.toml`. Without `run_worker_first`, Cloudflare would also serve the page at `/`. */
 function describeRemedy(basePath: string): string {
 	const assets = '[assets] with directory = "node_modules/runlet/dist/page"';
 	if (basePath === '') return `In wrangler.toml: ${assets}.`;

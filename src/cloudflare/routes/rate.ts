@@ -3,14 +3,14 @@ import { RunletError } from '../../core/base/errors.ts';
 import { readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 
-/** The period in seconds, and the most requests in a period. `wrangler.toml` has the same values. */
+/** The period in seconds, and the maximum number of requests in a period. `wrangler.toml` has the same values. */
 const period = 10;
 const most = 200;
 
 /**
  * Throws `rate_limited` if a caller sends too many requests. For a key with its own `rate`, each isolate counts. For
  * other callers the binding counts, approximately and separately in each location (docs/deploy.md, "Rate limit").
- * Without the binding other callers are not limited.
+ * Without the binding, other callers are not limited.
  */
 export async function assertRate<E extends { Bindings: WorkerEnv }>(
 	c: Context<E>,
@@ -27,7 +27,7 @@ export async function assertRate<E extends { Bindings: WorkerEnv }>(
 }
 
 /**
- * Counts public and refused requests of callers without a valid key, by address. Without the binding each isolate
+ * Counts public and refused requests of callers without a valid key, by address. Without the binding, each isolate
  * counts separately. A caller with a key is not counted, so a stranger with the same address cannot block this caller.
  * Cloudflare sets the address of every request.
  */
@@ -58,7 +58,7 @@ export function toAddressKey(address: string | undefined): string | undefined {
 		.join(':')}::/64`;
 }
 
-/** The most counted callers, which limits the memory of an isolate. */
+/** The maximum number of counted callers. It limits the memory of an isolate. */
 const mostCounted = 10_000;
 const counts = new Map<string, { requests: number; readonly until: number }>();
 

@@ -31,7 +31,7 @@ async function jsonBody<S extends v.GenericSchema>(
 		if (nothing.success) return nothing.output;
 		throw createFieldError('invalid_request', 'body', 'empty. Send a JSON object.');
 	}
-	// Only a request without a body needs no type.
+	// A request with a body needs a media type.
 	if (type === '') throw createWrongType('application/json', type);
 	onText(text);
 	return check(schema, parseJson(text), 'body');
@@ -41,7 +41,7 @@ export function createWrongType(expected: string, type: string): RunletError {
 	return createFieldError('unsupported_media_type', 'content-type', `expected ${expected}, got ${type || 'none'}.`);
 }
 
-/** The most bytes of a SKILL.md. */
+/** The maximum number of bytes in a SKILL.md. */
 const maxMarkdown = 1_000_000;
 
 export async function markdownBody(request: Request): Promise<string> {

@@ -77,7 +77,7 @@ export function toStream(pieces: AsyncGenerator<string | Uint8Array>): ReadableS
 	});
 }
 
-/** The most milliseconds until a session answers a read or accepts any other request. */
+/** The time limit, in milliseconds, for a session to answer a read or to accept any other request. */
 const limitMs = 20_000;
 
 /**

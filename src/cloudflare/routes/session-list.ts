@@ -22,13 +22,13 @@ type Status = NonNullable<Query['status']>;
 type Entry = Listed & { readonly owner?: string; readonly status?: Status };
 type ListQuery = DirectoryQuery & Pick<Query, 'owner'>;
 
-/** The most owners in a list, because a request can make only a limited number of calls to objects. */
+/** How many owners a list covers at most, because a request can make only a limited number of calls to objects. */
 const mostOwners = 900;
 
 /** The number of objects that are asked in parallel. */
 const atOnce = 16;
 
-/** The most sessions that one request asks for their status. */
+/** The maximum number of sessions that one request asks for their status. */
 const mostAsked = 96;
 
 /**

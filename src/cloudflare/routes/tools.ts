@@ -44,7 +44,7 @@ function ask<T>(c: Ctx, call: (one: RegistryApi) => Promise<T>): Promise<T> {
 	return askRegistry(readConfig(c.env).directories, getOwner(c), call);
 }
 
-/** Returns whether the name is new. If it throws, the tool was not stored. */
+/** Stores a tool. Returns whether the name is new. */
 async function putTool(c: Ctx, name: string, body: ToolBody): Promise<boolean> {
 	const config = readConfig(c.env);
 	const about = { owner: getOwner(c), kind: 'tool', name } as const;

@@ -1,7 +1,7 @@
 import type { Bytes } from '../objects/reach.ts';
 import { bodyTooLarge } from '../wire/limits.ts';
 
-/** The most bytes that are read from a refused body. */
+/** How many bytes are read at most from a refused body. */
 const mostDrained = 268_435_456;
 
 /**

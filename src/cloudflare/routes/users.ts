@@ -140,7 +140,7 @@ async function* writeMemories(c: Ctx, person: Person, { memory }: Parts) {
 	for await (const one of all) yield JSON.stringify(showMemory(one));
 }
 
-/** The most sessions to erase in a request, because a request can make only a limited number of calls. */
+/** How many sessions a request erases at most, because a request can make only a limited number of calls. */
 const mostErased = 300;
 
 /** Erases sessions, logins, memories, and the name in the spending. After a failure the next request continues. */

@@ -24,11 +24,11 @@ import { assertStrangerRate } from './rate.ts';
 import { mount, readBytes } from './request.ts';
 import { askSession, toSessionName } from './respond.ts';
 
-/** The most bytes of a body, unless the agent sets another limit. */
+/** The maximum number of bytes in a body, unless the agent sets another limit. */
 const maxBytes = 1_000_000;
-/** The most milliseconds for reading a body. GitHub waits no longer than this for the answer. */
+/** The time limit for reading a body, in milliseconds. GitHub waits no longer than this for the answer. */
 const readMs = 10_000;
-/** The most milliseconds for an answer that a person sees. Slack waits 3 seconds for the answer. */
+/** The time limit for an answer that a person sees, in milliseconds. Slack waits 3 seconds for the answer. */
 const shownMs = 2_000;
 
 const aboutBody = v.strictObject({
@@ -183,7 +183,7 @@ async function store(
 	const owner = mappedOwner ?? (isOnlyLocal(c) ? localIdentity.by.owner : webhookOwner);
 	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'webhook', id: `${agent}/${source}` };
 	const caller = { owner, by };
-	// If the id is not signed, the session's name has the body. So a replay with a new id finds this session.
+	// If the id is not signed, the session's name has the body's hash. So a replay with a new id finds this session.
 	const key = session === undefined ? `delivery ${body ?? id}` : `session ${session}`;
 	const sessionId = sessions.idFromName(toSessionName({ owner, user }, 'webhook', agent, source, key));
 	const create = { agent, owner, user, by, metadata };

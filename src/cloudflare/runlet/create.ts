@@ -41,7 +41,7 @@ export interface Runlet {
 
 /**
  * Creates a Runlet from your agents. Throws `not_configured` or `invalid_agent` when the Worker starts. These errors
- * name the field and the remedy. Problems of the environment are in every answer, and in `/healthz?deep`.
+ * name the field and the remedy. Problems of the environment appear in answers, and in `/healthz?deep`.
  */
 export function createRunlet(options: RunletOptions): Runlet {
 	blameCaller(createRunlet, () => assertOptions(options));

@@ -119,7 +119,7 @@ export interface UserState {
  */
 export interface LedgerApi {
 	/**
-	 * Reserves an amount for a lease on the current day. Refuses it if spent, reserved and this amount together exceed
+	 * Reserves an amount for a lease on the current day. Refuses it if spending and reservations would then exceed
 	 * the day's limit or a cap of the user. Reserves `whole` or `amount` while much of each budget is left. If little
 	 * is left, possibly reserves only a usual reply of the agent (`store.ts`). A known id changes nothing and succeeds.
 	 *
