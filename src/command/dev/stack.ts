@@ -28,7 +28,7 @@ export class SourceLines {
 		this.#map = undefined;
 	}
 
-	/** Replaces positions of the built Worker in a text by lines of the sources. Unknown positions stay. */
+	/** In a text, replaces positions in the built Worker with source positions. Unknown positions stay. */
 	translate(text: string): string {
 		return text.replace(place, (found, line, column) => this.#find(Number(line), Number(column)) ?? found);
 	}

@@ -70,7 +70,7 @@ export const mostAtOnce = 10;
 export const mostCalls = 200;
 
 /**
- * Finds the newest turn's calls that exceed a run's limit. Also in a continued run, calls count from the index `from`.
+ * Finds the newest turn's calls that exceed a run's limit. Counts calls from index `from`, even in a continued run.
  */
 export function findCallsBeyond(messages: readonly Message[], from: number, limit: number): ReadonlySet<string> {
 	const turns = messages

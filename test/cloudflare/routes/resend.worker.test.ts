@@ -49,7 +49,7 @@ describe('a request that the library openai retries', () => {
 		expect(requests).toHaveLength(3);
 	});
 
-	test('starts a run if its first attempt did not arrive, and the next attempt joins this run', async () => {
+	test('starts a run on its second attempt if the first is lost, and the third joins this run', async () => {
 		const { requests } = play('One.', 'Not this.');
 		expect(await readText(await send(body('lost'), 1))).toBe('One.');
 		expect(await readText(await send(body('lost'), 2))).toBe('One.');

@@ -42,7 +42,7 @@ describe('response_format', () => {
 		expect(requests[0]?.options?.outputSchema).toMatchObject({ required: ['city', 'people'] });
 	});
 
-	test('json_schema never shows an invalid answer, and requests another answer', async () => {
+	test('json_schema hides an invalid answer, and asks the model for another answer', async () => {
 		const { requests } = play('Oslo!', '{"city":"Oslo"}', `\`\`\`json\n${good}\n\`\`\``);
 		const { choices } = await completions.parse({ model, messages, response_format });
 		expect(choices[0]?.message).toMatchObject({ content: good, parsed: oslo });

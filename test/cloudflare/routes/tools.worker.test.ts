@@ -374,7 +374,7 @@ describe('the answer of a server', () => {
 		expect(output).toMatch(/GET .*answered 422: \{"method"/);
 	});
 
-	test('that is too large, late or missing is a failure with its reason', async () => {
+	test('is a failure with its reason if it is too large, late or missing', async () => {
 		const large = await callTool({ ...at(''), maxResponseBytes: 20 }, {});
 		expect(large).toMatchObject({ isError: true, output: expect.stringMatching(/more than 20 bytes/) });
 		await fetch(`${receiver}/late`, { method: 'PUT', body: '[-1]' });

@@ -30,7 +30,7 @@ const patient = { timeout: 30_000 };
 const untilWrites = (n: number) => expect.poll(countWrites, patient).toBeGreaterThanOrEqual(n);
 
 describe('a storage that refuses writes for a while', () => {
-	test('lets a run end once, with a stored end, whichever write fails', {
+	test('lets a run end once and stores the end, whichever write fails', {
 		timeout: 300_000,
 	}, async () => {
 		const run = async (from: number): Promise<number> => {

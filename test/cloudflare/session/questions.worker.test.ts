@@ -102,7 +102,7 @@ test('an answer can have a file and another model, and an answer without content
 
 describe('an answered call', () => {
 	const points: readonly CrashPointName[] = ['accepted', 'tool-begin', 'tool-end', 'ended'];
-	test.each(points)('runs at most once if the object dies at %s, and its run ends', async (point) => {
+	test.each(points)('runs at most once and the session’s run ends if the object dies at %s', async (point) => {
 		const id = await createSession('ordering');
 		play(calls, 'Over.', 'Over.');
 		await answerSize(id);

@@ -149,7 +149,7 @@ describe('an abort', () => {
 		await expect(settled(run.result)).rejects.toMatchObject({ code: 'cancelled' });
 	});
 
-	test('ends a run that waits for its reader after an unstreamed reply', async () => {
+	test('ends a run that did not stream its reply and waits for its reader', async () => {
 		const controller = new AbortController();
 		const calls = Array.from({ length: 1_000 }, (_, n) => echoCall(`a${n}`));
 		const chatFn = () => calling(...calls);

@@ -198,7 +198,7 @@ class LineIndex {
 	}
 }
 
-/** The maximum number of compared characters: of a heading, and of a line that can contain the heading. */
+/** The maximum characters of a heading to search for, and of a line to search in. */
 const [longestHeading, longestHeaded] = [200, 1_000];
 
 /** Finds the place that follows the headings of a hunk. */

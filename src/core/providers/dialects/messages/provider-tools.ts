@@ -94,7 +94,7 @@ function toServer({ type: _, maxUses: __, configs: ___, default_config: ____, ..
 	return { type: 'url', ...fields };
 }
 
-/** Returns the highest possible bill besides the tokens. A compaction counts as one more reading and one more text. */
+/** Returns the highest possible bill beyond the tokens. A compaction adds one reading of the input and one output. */
 export function foreseeMessages(body: Json, inputTokens: number): Foreseen {
 	const tools = listToolTypes(body);
 	const count = (kind: RegExp): number =>

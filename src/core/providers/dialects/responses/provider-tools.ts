@@ -257,7 +257,7 @@ function countServerTools(usage: Json): Readonly<Record<string, number>> {
 	};
 }
 
-/** Returns the usage record of a response. Images are billed as tokens of the image model, as a second iteration. */
+/** Returns the usage record of a response. The tokens of the image model are the second entry of `iterations`. */
 export function readUsageRecord(response: Json): Json {
 	const usage = getObject(response, 'usage');
 	if (!hasImageTokens(response)) return usage;
