@@ -40,8 +40,8 @@ function planSkillReads(text: string, system: string, tools: readonly Tool[]): A
 const operators: Readonly<Record<string, { readonly words: RegExp; readonly tool: RegExp }>> = {
 	'+': { words: /\bplus\b/gi, tool: /\b(add|sum|plus)/i },
 	'-': { words: /\bminus\b/gi, tool: /\b(sub|subtract|minus|difference)/i },
-	'*': { words: /\b(times|multiplied by)\b|\xd7/gi, tool: /\b(mul|multiply|times|product)/i },
-	'/': { words: /\bdivided by\b|\xf7/gi, tool: /\b(div|divide|quotient)/i },
+	'*': { words: /\b(times|multiplied by)\b|×/gi, tool: /\b(mul|multiply|times|product)/i },
+	'/': { words: /\bdivided by\b|÷/gi, tool: /\b(div|divide|quotient)/i },
 };
 
 /** Calls a tool for a sum in the message: a tool with an `expression`, or a fitting tool with two numbers. */
@@ -110,8 +110,8 @@ function chooseArgument(name: string, property: unknown, text: string, required:
 	if (choices !== undefined)
 		return choices.find((choice) => typeof choice === 'string' && text.toLowerCase().includes(choice.toLowerCase()));
 	if (/id$|number$|order/i.test(name)) return findUnused(text, /\b[A-Za-z]*-?#?\d[\w-]*\b/g, used);
-	const quoted = findNamedQuotation(name, text) ?? findUnused(text, /["\u201c]([^"\u201d]+)["\u201d]/g, used);
-	return quoted?.replace(/^["\u201c]|["\u201d]$/g, '') ?? (required ? named : undefined);
+	const quoted = findNamedQuotation(name, text) ?? findUnused(text, /["“]([^"”]+)["”]/g, used);
+	return quoted?.replace(/^["“]|["”]$/g, '') ?? (required ? named : undefined);
 }
 
 /** Returns the pattern of an argument's name and the sign or word after it. */

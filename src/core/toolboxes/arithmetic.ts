@@ -29,7 +29,7 @@ export function arithmeticTool(): Tool {
  * precision and rounds to 15 digits. Throws `invalid_argument`, which says where the mistake is.
  */
 export function calculate(text: string): number {
-	const tokens = [...text.matchAll(/\s*(\d+(?:\.\d+)?(?:e[-+]?\d+)?|\.\d+|\*\*|[-+*/%^()\xd7\xf7\u2212]|\S)/giuy)].map(
+	const tokens = [...text.matchAll(/\s*(\d+(?:\.\d+)?(?:e[-+]?\d+)?|\.\d+|\*\*|[-+*/%^()×÷−]|\S)/giuy)].map(
 		(match) => ({
 			text: match[1] ?? '',
 			place: match.index + match[0].length - (match[1] ?? '').length + 1,

@@ -83,7 +83,7 @@ function judgeComplaint({ status, headers, body }: Complaint, caller: Caller): R
 		.slice(0, 500)
 		.trim();
 	const remedy = status === 404 ? notFound : (remedies[verdict]?.(caller) ?? '');
-	const sentence = /[.!?\u2026]$/.test(text) ? text : `${text}.`;
+	const sentence = /[.!?…]$/.test(text) ? text : `${text}.`;
 	return new RunletError(code, `${displayName} (${model}): ${sentence} ${remedy}`.trim(), data);
 }
 
