@@ -29,6 +29,7 @@ import { doneOnce } from './effects.ts';
 import { makeCountable } from './rows.ts';
 import { realProviders, scriptedProvider } from './script.ts';
 import { makeBreakable } from './storage.ts';
+import { createShop } from './testing/shop.ts';
 import './flat-prototypes.ts';
 
 /** A PNG of one pixel. */
@@ -633,6 +634,7 @@ export const runtime = {
 		}),
 		...agentsOfPeople,
 		...walkers,
+		...createShop(),
 		...payers,
 	],
 	providers: () => [demo(), scriptedProvider, ...sellers, ...realProviders],

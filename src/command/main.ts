@@ -6,12 +6,13 @@ import * as v from 'valibot';
 import { toMessageText } from '../core/base/errors.ts';
 import { findNearest } from '../core/base/text.ts';
 import { type Command, type CommandOptions, UsageError } from './options.ts';
+import { extension } from './project.ts';
 
 const commands: Readonly<Record<string, { readonly about: string; readonly load: () => Promise<Command> }>> = {
 	dev: { about: 'serves your Worker on this machine, and reloads what is saved', load: () => import('./dev.ts') },
 	chat: { about: 'talks to an agent in the terminal', load: () => import('./chat.ts') },
-	record: { about: 'saves a session as a recording', load: () => import('./record.ts') },
-	replay: { about: 'replays recordings with your agents as they are now', load: () => import('./replay.ts') },
+	record: { about: 'saves a session as a recording', load: () => loadForWorkers('record') },
+	replay: { about: 'replays recordings with your agents as they are now', load: () => loadForWorkers('replay') },
 	skills: { about: 'publishes the folder skills/ to Workers KV', load: () => import('./skills.ts') },
 	keys: { about: 'makes, lists, rotates and revokes API keys', load: () => import('./keys.ts') },
 	deploy: { about: 'puts your Worker on Cloudflare, with its keys and skills', load: () => import('./deploy.ts') },
@@ -23,6 +24,11 @@ ${Object.entries(commands)
 	.join('\n')}
   COMMAND --help    the options of a command
   --version         the version of Runlet`;
+
+/** Loads a command with code of the Worker. The compiler checks its types in tsconfig.worker.json, so not from here. */
+async function loadForWorkers(name: 'record' | 'replay'): Promise<Command> {
+	return import(`./${name}${extension}`);
+}
 
 /** Runs a command, and sets the exit code of the process. */
 export async function main([name, ...args]: readonly string[], options: CommandOptions = {}): Promise<void> {

@@ -5,8 +5,9 @@ import type { chat } from '../core/index.ts';
 import { type Difference, type Divergence, findDifference } from './divergence.ts';
 import { findRunMessages, type RecordedReply, type RecordedResult } from './history.ts';
 import type { RecordedRun, Recording } from './recording.ts';
-import { findTurn, loopErrors, type Produced, type ReplayedRun, type ReplayedSession, toKey } from './run.ts';
+import type { ReplayedSession } from './session.ts';
 import type { RecordedSetup } from './setups.ts';
+import { findTurn, loopErrors, type Produced, type ReplayedRun, toKey } from './tape.ts';
 
 type Found = Pick<Divergence, 'kind' | 'message' | 'tool'> & Difference;
 
@@ -46,8 +47,10 @@ class Comparison {
 			} else found = this.#differ('message', recorded.content, repairs.shift()?.message.content, 'content');
 			if (found !== undefined) return { message: recorded.id, ...found };
 		}
+		const [result] = results.values();
+		if (result !== undefined) return this.#describeExtra(result);
 		if (unknown !== undefined) return this.#describeUnknown(unknown);
-		const [extra] = [...replies, ...results.values(), ...repairs];
+		const [extra] = [...replies, ...repairs];
 		if (extra !== undefined)
 			return { kind: 'message', field: 'messages', recorded: undefined, replayed: extra.message };
 		return isCutOff ? undefined : this.#compareEnd(end);
@@ -111,6 +114,14 @@ class Comparison {
 			this.#notes.splice(at, 1);
 		}
 		return undefined;
+	}
+
+	/** Describes a result of a call that has none in the recorded run. */
+	#describeExtra({ message }: Produced): Found {
+		const callId = message.role === 'tool' ? message.toolCallId : '';
+		const tool = findToolName(this.#session.recording, callId);
+		const recorded = this.#run.stored.end?.event;
+		return { kind: 'call', tool, field: `calls.${tool}`, recorded, replayed: message.content };
 	}
 
 	#describeUnknown({ what, callId, tool }: NonNullable<ReplayedRun['unknown']>): Found {

@@ -49,7 +49,7 @@ function isInput({ isInput: given, stored }: RecordedMessage): boolean {
 	return given === true || stored?.decidedBy !== undefined;
 }
 
-export function isSummary(message: RecordedMessage): boolean {
+function isSummary(message: RecordedMessage): boolean {
 	return message.role === 'system' && message.summary === true;
 }
 

@@ -1,12 +1,14 @@
 import { findChildWork } from '../cloudflare/agent/children.ts';
 import type { Agent } from '../cloudflare/agent/define.ts';
-import { type Env, type Skill, tool, workspace } from '../core/index.ts';
-import type { ToolAnswers } from './answers.ts';
+import { type Env, type Skill, type ToolContext, tool, type Workspace, workspace } from '../core/index.ts';
+import type { StateStore } from '../core/tool/state.ts';
 import type { ReplayClock } from './clock.ts';
 import type { Recording } from './recording.ts';
 import { createMask } from './redact.ts';
-import type { ReplayedSession } from './run.ts';
-import { findSetups } from './setups.ts';
+import { findSetups, type RecordedSetup } from './setups.ts';
+
+/** How the calls of a tool are answered: by the recording, by the tool itself, or by another function. */
+export type ToolAnswers = 'recorded' | 'live' | ((input: unknown, context: ToolContext) => unknown);
 
 /** The options of a replay. */
 export interface ReplayOptions {
@@ -22,6 +24,22 @@ export interface ReplayOptions {
 	readonly env?: Partial<Env>;
 	/** The published skills that the agents name. `await readSkills('skills')` reads a folder. */
 	readonly skills?: readonly Skill[];
+}
+
+/** The session of a replay, over all its runs. */
+export interface ReplayedSession {
+	readonly recording: Recording;
+	readonly agent: Agent;
+	readonly setups: ReadonlyMap<string, RecordedSetup>;
+	readonly env: Partial<Env>;
+	readonly skills: readonly Skill[];
+	/** Returns how the calls of a tool are answered. */
+	readonly answersOf: (tool: string) => ToolAnswers;
+	readonly state: StateStore;
+	readonly workspace: Workspace;
+	readonly clock: ReplayClock;
+	/** Hides what a redacted recording replaced. */
+	readonly mask: (value: unknown) => unknown;
 }
 
 /** Opens a recorded session for the replay of its runs. Returns undefined if its agent is missing. */

@@ -4,9 +4,10 @@ import { type ReplayClock, startClock } from './clock.ts';
 import { findDifference } from './divergence.ts';
 import { findRunMessages } from './history.ts';
 import { type RecordedMessage, type Recording, readRecording } from './recording.ts';
-import { findTurn, type Produced, type ReplayedSession, replayRun, toKey } from './run.ts';
-import { openSession, type ReplayOptions } from './session.ts';
+import { replayRun } from './run.ts';
+import { openSession, type ReplayedSession, type ReplayOptions } from './session.ts';
 import type { RecordedSetup } from './setups.ts';
+import { findTurn, type Produced, toKey } from './tape.ts';
 
 /**
  * Replays a recording, and returns it with what is different now: the prompts, tools and settings, and the results of

@@ -1,12 +1,11 @@
 /** `runlet/testing`: tests of your own agents, without a Worker (docs/testing.md). */
 
 export { readSkills } from '../command/skills/read.ts';
-export type { ToolAnswers } from '../replay/answers.ts';
 export type { Divergence, DivergenceKind } from '../replay/divergence.ts';
 export { type Recording, readRecording } from '../replay/recording.ts';
 export { redact } from '../replay/redact.ts';
 export { compareReplay, type Replay, ReplayError, replay } from '../replay/replay.ts';
-export type { ReplayOptions } from '../replay/session.ts';
+export type { ReplayOptions, ToolAnswers } from '../replay/session.ts';
 export { type Clock, stopClock } from './clock.ts';
 export type { PendingCall, Person, TestChild, TestServers, TestSession, TestSessionOptions } from './options.ts';
 export { callTool, callTools } from './options.ts';

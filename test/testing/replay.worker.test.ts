@@ -1,0 +1,292 @@
+import { expect, test, vi } from 'vitest';
+import type { Agent } from '../../src/cloudflare/agent/define.ts';
+import type { Tool } from '../../src/core/index.ts';
+import { callTool, callTools, compareReplay, type Divergence, type ReplayOptions } from '../../src/testing/index.ts';
+import { request } from '../client.ts';
+import { play } from '../script.ts';
+import { record } from './record.ts';
+import { changeTool, createShop } from './shop.ts';
+
+const say = async (id: string, text: string) => (await request(`/v1/sessions/${id}/messages`, { text })).json();
+
+/** Records a session with lookups, failures, an edited approval, a question, files, notes, a picture, a child and a halt. */
+async function recordVisit(): Promise<object> {
+	const metadata = { shop: 'Ada’s shop' };
+	const made = await request('/v1/sessions', { agent: 'replayed-shop', metadata });
+	const { id } = await made.json<{ id: string }>();
+	play(callTools(['find_order', { id: 'A-1' }], ['find_order', { id: 'none' }], ['refund', { id: 'A-1' }]), 'Sent.');
+	await say(id, 'Where is A-1?');
+	play({ toolCalls: [{ id: 'r', name: 'refund', input: { id: 'A-1', euros: 80 } }] }, 'Refunded.');
+	await say(id, 'Give me 80 euros back.');
+	await request(`/v1/sessions/${id}/tool-results`, [{ id: 'r', approve: true, input: { id: 'A-1', euros: 60 } }]);
+	play(callTool('refund', { id: 'A-1', euros: 50 }), 'Refunded.');
+	await say(id, 'And 50.');
+	play(callTool('ask_color'));
+	await say(id, 'A bag, please.');
+	play(callTool('note', { text: 'red' }), callTool('read_notes'), 'Noted.');
+	await say(id, 'red');
+	play(
+		callTool('save', { path: 'a.txt', text: 'A bag' }),
+		callTool('load', { path: 'a.txt' }),
+		callTool('picture'),
+		'Here.',
+	);
+	await say(id, 'Write it down.');
+	play(callTool('pack', { task: 'Pack A-1.' }), callTool('wrap', { paper: 'red' }), 'Wrapped.', 'Packed.');
+	await say(id, 'Pack it.');
+	play(callTool('read_skill', { name: 'tone' }), callTool('close'));
+	await say(id, 'Good night.');
+	return record(id);
+}
+
+const replayWith = async (agents: readonly Agent[], tools?: ReplayOptions['tools']) =>
+	(await compareReplay(await visit(), { agents, tools })).divergence;
+
+let visited: Promise<object> | undefined;
+const visit = () => {
+	visited ??= recordVisit();
+	return visited;
+};
+
+test('a session replays without a difference, a model or a network', async () => {
+	const recording = await visit();
+	const fetch = vi.spyOn(globalThis, 'fetch');
+	const { requests } = play();
+	const { divergence, sessions, runs, turns } = await compareReplay(recording, { agents: createShop() });
+	expect(divergence).toBeUndefined();
+	expect({ sessions, runs, turns }).toEqual({ sessions: 2, runs: 10, turns: 20 });
+	expect(requests).toEqual([]);
+	expect(fetch).not.toHaveBeenCalled();
+	fetch.mockRestore();
+});
+
+test('the tools of the agent replay live without a difference', async () => {
+	expect(await replayWith(createShop(), 'live')).toBeUndefined();
+});
+
+test('a hundred replays of an unchanged session have no difference', async () => {
+	const recording = await visit();
+	const agents = createShop();
+	const times: number[] = [];
+	for (let n = 0; n < 100; n++) {
+		const begun = performance.now();
+		expect((await compareReplay(recording, { agents })).divergence).toBeUndefined();
+		times.push(performance.now() - begun);
+	}
+	console.info('median of a replay, ms:', times.toSorted((a, b) => a - b)[50]);
+});
+
+const live = (name: string) => ({ [name]: 'live' as const });
+const inShop = (change: object) => createShop(({ shop }) => ({ shop: { ...shop, ...change } }));
+const retool = (name: string, change: Partial<Tool>) => changeTool(name, (one) => ({ ...one, ...change }));
+const reschema = (name: string, change: (schema: Record<string, unknown>) => object) =>
+	changeTool(name, (one) => ({
+		...one,
+		inputSchema: { ...one.inputSchema, ...change(structuredClone({ ...one.inputSchema })) },
+	}));
+
+/** A bug in the agents of today, and where the report must place it. */
+type Bug = readonly [
+	what: string,
+	agents: () => readonly Agent[],
+	place: Partial<Divergence>,
+	tools?: ReplayOptions['tools'],
+];
+
+const bugs: readonly Bug[] = [
+	['another prompt', () => inShop({ system: 'You serve Ada’s shop. Be long.' }), { kind: 'system' }],
+	['a prompt without the metadata', () => inShop({ system: () => 'You serve a shop. Be brief.' }), { kind: 'system' }],
+	['no prompt', () => inShop({ system: undefined }), { kind: 'system' }],
+	[
+		'another prompt of a child',
+		() => createShop(({ packer }) => ({ packer: { ...packer, system: 'You unpack.' } })),
+		{ kind: 'system', path: ['replayed-shop', 'replayed-packer'] },
+	],
+	['no skill', () => inShop({ skills: [] }), { kind: 'settings' }],
+	['another description of a tool', () => retool('note', { description: 'Note it.' }), { kind: 'tools', tool: 'note' }],
+	[
+		'a loosened schema: an optional field',
+		() => reschema('refund', () => ({ required: ['id'] })),
+		{ kind: 'tools', tool: 'refund' },
+	],
+	[
+		'a loosened schema: no maximum',
+		() =>
+			reschema('refund', ({ properties }) => ({ properties: { ...Object(properties), euros: { type: 'number' } } })),
+		{ kind: 'tools', tool: 'refund' },
+	],
+	[
+		'a tightened schema',
+		() => reschema('refund', () => ({ required: ['id', 'euros', 'why'] })),
+		{ kind: 'tools', tool: 'refund' },
+	],
+	[
+		'another type in a schema',
+		() => reschema('note', () => ({ properties: { text: { type: 'number' } } })),
+		{ kind: 'tools', tool: 'note' },
+	],
+	[
+		'another field in a schema',
+		() => reschema('save', () => ({ properties: { file: { type: 'string' }, text: { type: 'string' } } })),
+		{ kind: 'tools', tool: 'save' },
+	],
+	['a missing tool', () => changeTool('save', () => undefined), { kind: 'tools', tool: 'save' }],
+	['a renamed tool', () => retool('save', { name: 'store' }), { kind: 'tools', tool: 'save' }],
+	[
+		'a new tool',
+		() =>
+			createShop(({ shop }) => ({
+				shop: { ...shop, tools: [...shop.tools, { name: 'x', description: 'X.', inputSchema: {}, fn: () => 1 }] },
+			})),
+		{ kind: 'tools', tool: 'x' },
+	],
+	[
+		'another order of the tools',
+		() => createShop(({ shop }) => ({ shop: { ...shop, tools: shop.tools.toReversed() } })),
+		{ kind: 'tools' },
+	],
+	['an unavailable tool', () => retool('save', { isAvailable: () => false }), { kind: 'tools', tool: 'save' }],
+	[
+		'a tool of a child that is missing',
+		() => createShop(({ packer }) => ({ packer: { ...packer, tools: [] } })),
+		{ kind: 'tools', tool: 'wrap', path: ['replayed-shop', 'replayed-packer'] },
+	],
+	['a skipped approval', () => retool('refund', { needsApproval: false }), { kind: 'call', tool: 'refund' }],
+	['a new approval', () => retool('find_order', { needsApproval: true }), { kind: 'call', tool: 'find_order' }],
+	[
+		'an approval limit that is off by one',
+		() => retool('refund', { needsApproval: ({ euros }) => Number(euros) >= 50 }),
+		{ kind: 'call', tool: 'refund' },
+	],
+	[
+		'an inverted approval',
+		() => retool('refund', { needsApproval: ({ euros }) => Number(euros) <= 50 }),
+		{ kind: 'call', tool: 'refund' },
+	],
+	[
+		'a tool whose result comes from a client',
+		() => retool('find_order', { manual: true }),
+		{ kind: 'call', tool: 'find_order' },
+	],
+	[
+		'readArgs that refuses',
+		() =>
+			retool('note', {
+				readArgs: () => {
+					throw new Error('no');
+				},
+			}),
+		{ kind: 'result', tool: 'note' },
+	],
+	[
+		'another note before a call',
+		() => retool('refund', { onRequest: () => 'Paying back' }),
+		{ kind: 'note', tool: 'refund' },
+	],
+	['another note after a call', () => retool('refund', { onResult: () => 'Paid' }), { kind: 'note', tool: 'refund' }],
+	['one model turn less', () => inShop({ maxIterations: 7 }), { kind: 'settings', field: 'settings.maxIterations' }],
+	['one tool call less', () => inShop({ maxToolCalls: 11 }), { kind: 'settings', field: 'settings.maxToolCalls' }],
+	[
+		'a budget that is off by one',
+		() => inShop({ budget: { tokens: 999_999 } }),
+		{ kind: 'settings', field: 'settings.budget.tokens' },
+	],
+	['another model', () => inShop({ model: 'scripted-2' }), { kind: 'settings', field: 'settings.model' }],
+	['manual mode', () => inShop({ mode: 'manual' }), { kind: 'settings', field: 'settings.mode' }],
+	[
+		'another treatment of long conversations',
+		() => inShop({ contextFull: 'truncate' }),
+		{ kind: 'settings', field: 'settings.contextFull' },
+	],
+	['a shorter time limit', () => inShop({ timeouts: { toolMs: 5 } }), { kind: 'settings' }],
+	['a missing agent', () => createShop().slice(0, 1), { kind: 'agent', path: ['replayed-shop', 'replayed-packer'] }],
+	[
+		'a wrong unit',
+		() =>
+			retool('refund', {
+				fn: (input) => {
+					const { id, euros } = Object(input);
+					return `${id}: ${euros} cents`;
+				},
+			}),
+		{ kind: 'result', tool: 'refund' },
+		live('refund'),
+	],
+	[
+		'a wrong number',
+		() => retool('find_order', { fn: (input) => ({ id: Object(input).id, cents: 80, status: 'sent' }) }),
+		{ kind: 'result', tool: 'find_order', field: 'content.cents' },
+		live('find_order'),
+	],
+	[
+		'a failure without its reason',
+		() =>
+			retool('find_order', {
+				fn: (input) => {
+					if (Object(input).id === 'none') throw new Error('?');
+					return { id: 'A-1', cents: 8_000, status: 'sent' };
+				},
+			}),
+		{ kind: 'result', tool: 'find_order' },
+		live('find_order'),
+	],
+	[
+		'no failure',
+		() => retool('find_order', { fn: (input) => ({ id: Object(input).id, cents: 8_000, status: 'sent' }) }),
+		{ kind: 'result', tool: 'find_order' },
+		live('find_order'),
+	],
+	[
+		'a tool that throws',
+		() =>
+			retool('save', {
+				fn: () => {
+					throw new Error('disk');
+				},
+			}),
+		{ kind: 'result', tool: 'save' },
+		live('save'),
+	],
+	[
+		'a state that is not kept',
+		() => retool('note', { fn: () => 1 }),
+		{ kind: 'result', tool: 'read_notes' },
+		{ ...live('note'), ...live('read_notes') },
+	],
+	[
+		'a lost file',
+		() => retool('save', { fn: () => 'saved' }),
+		{ kind: 'result', tool: 'load' },
+		{ ...live('save'), ...live('load') },
+	],
+	[
+		'another question',
+		() => retool('ask_color', { fn: () => 'red' }),
+		{ kind: 'call', tool: 'ask_color' },
+		live('ask_color'),
+	],
+	[
+		'another end',
+		() => retool('close', { fn: () => 'Good night.' }),
+		{ kind: 'result', tool: 'close', field: 'haltedReason' },
+		live('close'),
+	],
+];
+
+test.each(bugs)('a replay finds the bug: %s', async (_, agents, place, tools) => {
+	const found = await replayWith(agents(), tools);
+	expect(found).toMatchObject(place);
+});
+
+test('an unchanged tool is found to be right by a function of one’s own', async () => {
+	const asked: unknown[] = [];
+	const found = await replayWith(createShop(), {
+		find_order: (input) => {
+			asked.push(input);
+			if (Object(input).id === 'none') throw new Error('There is no such order.');
+			return { id: 'A-1', cents: 8_000, status: 'sent' };
+		},
+	});
+	expect(found).toBeUndefined();
+	expect(asked).toEqual([{ id: 'A-1' }, { id: 'none' }]);
+});
