@@ -81,7 +81,10 @@ function toCommandName(script: string): string {
  * Returns the text to type for a command in this project: `npm run keys -- list` if package.json has a script for
  * the command, otherwise `npx runlet keys list`.
  */
-export function toCommand(name: 'dev' | 'chat' | 'record' | 'replay' | 'skills' | 'keys' | 'deploy', rest = ''): string {
+export function toCommand(
+	name: 'dev' | 'chat' | 'record' | 'replay' | 'skills' | 'keys' | 'deploy',
+	rest = '',
+): string {
 	const script = name === 'dev' ? 'start' : name;
 	const more = rest === '' ? '' : ` ${rest}`;
 	if (!scripts.has(script)) return `npx runlet ${name}${more}`;

@@ -7,6 +7,7 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { root } from '../../scripts/root.ts';
+import { findBlock } from '../docs.ts';
 import { findPacked } from '../pack.ts';
 import { claimPort } from '../port.ts';
 
@@ -14,6 +15,8 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let folder: string;
 let project = '';
+/** The recording of a session, in the project. */
+let recording = '';
 /** The tarballs of the two packages. */
 let runlet: string;
 let creator: string;
@@ -159,10 +162,45 @@ describe('the new project', () => {
 			expect(await (await fetch(url)).text()).toContain('<!doctype html>');
 			const chat = await run(project, 'npx', 'runlet', 'chat', '--url', url, 'Which tone do we write in?');
 			expect(chat).toContain('Begin with the answer');
+			const { sessions } = await (await fetch(`${url}/v1/sessions`)).json();
+			const [id] = sessions.flatMap((one: { id: string; title: string }) => (/A-1042/.test(one.title) ? [one.id] : []));
+			const recorded = await run(project, 'npx', 'runlet', 'record', id, '--url', url, '--redact');
+			expect(recorded).toBe(`recordings/desk-${id.slice(0, 8)}.json: 4 messages of desk\n`);
+			recording = recorded.split(':')[0] ?? '';
 		} finally {
 			process.kill(-(child.pid ?? 0), 'SIGTERM');
 			await once(child, 'close');
 		}
+	});
+
+	test('turns a complaint about a session into a test, as in docs/testing.md', async () => {
+		const replay = (...args: readonly string[]) => runToEnd(project, 'npx', 'runlet', 'replay', ...args);
+		const edit = async (file: string, from: string, to: string) => {
+			const path = join(project, file);
+			const text = await readFile(path, 'utf8');
+			expect(text).toContain(from);
+			await writeFile(path, text.replace(from, to));
+		};
+		expect(await replay()).toMatchObject({
+			code: 0,
+			stdout: expect.stringMatching(/^same .* 1 runs, 2 turns, \d+ ms\n$/),
+		});
+		await edit(recording, '"arrives": "tomorrow"', '"arrives": "today"');
+		const different = await replay('--live', 'find_order');
+		expect(different).toMatchObject({ code: 1, stdout: expect.stringContaining('differs: content.arrives\n') });
+		expect(different.stdout).toContain(
+			'recorded  "today"\n  now       "tomorrow"\n  at        src/agents/desk.ts:7 (find_order)',
+		);
+		await edit('src/agents/desk.ts', "arrives: 'tomorrow'", "arrives: 'today'");
+		expect(await replay('--live', 'find_order')).toMatchObject({ code: 0 });
+		const block = findBlock('docs/testing.md', "import { readFile } from 'node:fs/promises';");
+		await writeFile(join(project, 'test/complaint.test.ts'), block.replace(/recordings\/[\w-]+\.json/, recording));
+		expect(await run(project, 'npm', 'test')).toMatch(/pass 2\n/);
+		await edit('src/agents/desk.ts', 'a small shop', 'a big shop');
+		expect(await replay()).toMatchObject({ code: 1, stdout: expect.stringContaining('The system prompt differs') });
+		expect(await replay('--update')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^updated /) });
+		expect(await replay('--live', 'find_order')).toMatchObject({ code: 0 });
+		await rm(join(project, 'test/complaint.test.ts'));
 	});
 
 	test('passes npm test and npm run check', async () => {
@@ -181,6 +219,8 @@ describe('the new project', () => {
 		expect(await run(project, bin, '--help')).toContain('npx runlet COMMAND');
 		for (const name of ['dev', 'chat', 'skills', 'keys', 'deploy'])
 			expect(await run(project, bin, name, '--help')).toMatch(name === 'dev' ? /npm start/ : `npm run ${name}`);
+		for (const name of ['record', 'replay'])
+			expect(await run(project, bin, name, '--help')).toMatch(`npx runlet ${name}`);
 		await expect(run(project, bin, 'deplyo')).rejects.toMatchObject({
 			code: 2,
 			stderr: expect.stringContaining('Did you mean deploy?'),

@@ -273,7 +273,8 @@ const bugs: readonly Bug[] = [
 	],
 ];
 
-test.each(bugs)('a replay finds the bug: %s', async (_, agents, place, tools) => {
+const cases = bugs.map(([what, agents, place, tools]) => ({ what, agents, place, tools }));
+test.each(cases)('a replay finds the bug: $what', async ({ agents, place, tools }) => {
 	const found = await replayWith(agents(), tools);
 	expect(found).toMatchObject(place);
 });

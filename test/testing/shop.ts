@@ -99,8 +99,8 @@ const wrap = tool.define({
 
 /** The definitions of the agents, which a test may change. */
 export interface Definitions {
-	readonly shop: AgentDefinition & { readonly tools: readonly Tool[] };
-	readonly packer: AgentDefinition & { readonly tools: readonly Tool[] };
+	readonly shop: Omit<AgentDefinition, 'tools'> & { readonly tools: readonly Tool[] };
+	readonly packer: Omit<AgentDefinition, 'tools'> & { readonly tools: readonly Tool[] };
 }
 
 const packer: Definitions['packer'] = {
