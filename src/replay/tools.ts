@@ -51,8 +51,8 @@ async function replayResult(recorded: RecordedCalls, tool: string, { callId, sta
 	}
 	const { content, isError, parts: given, stored = {} } = found;
 	for (const [key, ...value] of stored.changes ?? []) {
-		if (value.length === 0) await state.delete(String(key));
-		else await state.set(String(key), copyData(value[0]));
+		if (value.length === 0) await state.delete(key);
+		else await state.set(key, copyData(value[0]));
 	}
 	// A refusal keeps its text.
 	if (isError === true) throw new RunletError('invalid_argument', String(content));

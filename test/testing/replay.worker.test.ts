@@ -1,7 +1,17 @@
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Agent } from '../../src/cloudflare/agent/define.ts';
 import type { Tool } from '../../src/core/index.ts';
-import { callTool, callTools, compareReplay, type Divergence, type ReplayOptions } from '../../src/testing/index.ts';
+import { updateRecording } from '../../src/replay/update.ts';
+import {
+	callTool,
+	callTools,
+	compareReplay,
+	type Divergence,
+	type ReplayOptions,
+	readRecording,
+	redact,
+	replay,
+} from '../../src/testing/index.ts';
 import { request } from '../client.ts';
 import { play } from '../script.ts';
 import { record } from './record.ts';
@@ -290,4 +300,74 @@ test('an unchanged tool is found to be right by a function of one’s own', asyn
 	});
 	expect(found).toBeUndefined();
 	expect(asked).toEqual([{ id: 'A-1' }, { id: 'none' }]);
+});
+
+test('replay rejects with a report that names the place and both sides', async () => {
+	const replaying = replay(await visit(), { agents: retool('note', { description: 'Note it.' }) });
+	await expect(replaying).rejects.toThrow(
+		/^The tools that the model is sent differ: tools\.note\.description\n {2}in {8}agent replayed-shop, tool note, run_\S+, message \d+\n {2}recorded {2}"Note a text\."\n {2}now {7}"Note it\."$/,
+	);
+	await expect(replaying).rejects.toMatchObject({ name: 'ReplayError', divergence: { kind: 'tools', tool: 'note' } });
+});
+
+test.each([
+	['another version', { recording: 2 }, /^recording: this Runlet reads recordings of version 1/],
+	['no messages', { messages: undefined }, /^messages: expected a list/],
+	['a child that is none', { children: [{}] }, /^children\.0/],
+] as const)('a recording with %s is refused, and the field is named', async (_, change, words) => {
+	await expect(compareReplay({ ...(await visit()), ...change }, { agents: createShop() })).rejects.toThrow(words);
+});
+
+test('a recording is updated to another prompt and another result, and then replays without a difference', async () => {
+	const agents = createShop(({ shop }) => ({ shop: { ...shop, system: 'You serve.', maxIterations: 9 } }));
+	const updated = await updateRecording(await visit(), { agents });
+	expect((await compareReplay(updated, { agents })).divergence).toBeUndefined();
+	expect((await compareReplay(updated, { agents: createShop() })).divergence).toMatchObject({ kind: 'settings' });
+	const tools = live('find_order');
+	const cheap = retool('find_order', { fn: () => 'free' });
+	const free = await updateRecording(await visit(), { agents: cheap, tools });
+	expect((await compareReplay(free, { agents: cheap, tools })).divergence).toBeUndefined();
+});
+
+test('a recording is not updated to a run that takes another way', async () => {
+	const agents = retool('refund', { needsApproval: false });
+	const updated = await updateRecording(await visit(), { agents });
+	expect((await compareReplay(updated, { agents })).divergence).toMatchObject({ kind: 'call', tool: 'refund' });
+});
+
+describe('a redacted recording', () => {
+	const secrets = {
+		mail: 'ada.l@example.com',
+		card: '4242 4242 4242 4242',
+		key: 'sk-live-0123456789abcdef',
+		order: 'A-77',
+	};
+
+	/** Records a session whose texts, arguments, results and files have secrets. */
+	const recordSecrets = async () => {
+		const metadata = { shop: `the shop of ${secrets.mail}` };
+		const made = await request('/v1/sessions', { agent: 'replayed-shop', metadata });
+		const { id } = await made.json<{ id: string }>();
+		const text = `${secrets.mail} pays ${secrets.order} with ${secrets.card} or 1234 5678 9012 3456, and ${secrets.key}`;
+		play(callTool('save', { path: 'mail.txt', text }), callTool('load', { path: 'mail.txt' }), `Saved: ${text}`);
+		await say(id, text);
+		return readRecording(await record(id));
+	};
+
+	test('has none of the secrets, and equal pseudonyms for equal secrets', async () => {
+		const recording = redact(await recordSecrets(), ['A-\\d+']);
+		const text = JSON.stringify({ ...recording, files: recording.files.map(({ base64 }) => atob(base64)) });
+		for (const secret of Object.values(secrets)) expect(text).not.toContain(secret);
+		expect(new Set(text.match(/mail-\d+@redacted\.invalid/g))).toEqual(new Set(['mail-1@redacted.invalid']));
+		// Not every long number is a card.
+		expect(text).toContain('1234 5678 9012 3456');
+	});
+
+	test('replays without a difference, also with live tools, and still finds a bug', async () => {
+		const recording = redact(await recordSecrets(), ['A-\\d+']);
+		for (const tools of ['recorded', 'live'] as const)
+			expect((await compareReplay(recording, { agents: createShop(), tools })).divergence).toBeUndefined();
+		const agents = inShop({ system: 'You serve somebody else.' });
+		expect((await compareReplay(recording, { agents })).divergence).toMatchObject({ kind: 'system' });
+	});
 });

@@ -112,7 +112,7 @@ const setup = v.object({
 	settings: v.optional(v.record(v.string(), v.unknown())),
 });
 
-const change = v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(2));
+const change = v.union([v.strictTuple([v.string()]), v.strictTuple([v.string(), v.unknown()])]);
 
 const storedWithMessage = v.object({
 	inbound: v.optional(inbound),

@@ -41,7 +41,7 @@ export interface MessageRecord {
 	/** What changed since the assistant message before. */
 	readonly setup?: Setup;
 	/** The changes of the tools' state with this tool result: keys with values, or deleted keys. Missing if too long. */
-	readonly changes?: readonly (readonly [key: string, value?: unknown])[];
+	readonly changes?: readonly (readonly [key: string] | readonly [key: string, value: unknown])[];
 	/** How often the turn restarted because the object restarted. */
 	readonly restarts?: number;
 	readonly haltedReason?: string;
