@@ -78,7 +78,7 @@ test.each([
 		'src/worker.ts',
 		'createRunlet({',
 		'(alias) function createRunlet(options: RunletOptions): Runlet',
-		'Makes a Runlet',
+		'Creates a Runlet',
 	],
 	[
 		'src/agents/support.ts',

@@ -117,6 +117,8 @@ function findTurn(messages: readonly Message[], turns: number): number {
 /** Whether the provider's cache has probably lost the previous request. */
 function isCold({ prompt, model, cache, now }: Before): boolean {
 	if (prompt === undefined || prompt.model !== model || cache === false) return true;
+	// A provider that counts no tokens has no cache that is worth keeping.
+	if (prompt.inputTokens === 0 && prompt.references === undefined) return true;
 	return now - prompt.at > (cache === '1h' ? 60 : 5) * 60_000;
 }
 
