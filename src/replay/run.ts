@@ -61,7 +61,7 @@ export async function replayRun(session: ReplayedSession, run: RecordedRun): Pro
 function createResolver({ agent, skills, env, recording }: ReplayedSession, { askedBy }: InboundContext) {
 	const { owner, user, metadata = {} } = recording.session;
 	const reader = { owner, user, metadata, askedBy };
-	const source = agent.skillResolver ?? skill.inMemoryResolver(skills);
+	const source = agent.skillResolver ?? skill.searchableResolver(skills, { alwaysOn: skills });
 	return joinSkills(agent, (names) => findNamed(findResolver(source, { ...noEnv, ...env }, reader), names));
 }
 
