@@ -61,7 +61,9 @@ export async function replayRun(session: ReplayedSession, run: RecordedRun): Pro
 function createResolver({ agent, skills, env, recording }: ReplayedSession, { askedBy }: InboundContext) {
 	const { owner, user, metadata = {} } = recording.session;
 	const reader = { owner, user, metadata, askedBy };
-	const source = agent.skillResolver ?? skill.searchableResolver(skills, { alwaysOn: skills });
+	// As the resolver of KV, which has a search and files.
+	const published = { ...skill.searchableResolver(skills, { alwaysOn: skills }), hasFiles: true };
+	const source = agent.skillResolver ?? published;
 	return joinSkills(agent, (names) => findNamed(findResolver(source, { ...noEnv, ...env }, reader), names));
 }
 
