@@ -192,6 +192,7 @@ describe('the new project', () => {
 			'recorded  "today"\n  now       "tomorrow"\n  at        src/agents/desk.ts:7 (find_order)',
 		);
 		await edit('src/agents/desk.ts', "arrives: 'tomorrow'", "arrives: 'today'");
+		await edit('test/desk.test.ts', "arrives: 'tomorrow'", "arrives: 'today'");
 		expect(await replay('--live', 'find_order')).toMatchObject({ code: 0 });
 		const block = findBlock('docs/testing.md', "import { readFile } from 'node:fs/promises';");
 		await writeFile(join(project, 'test/complaint.test.ts'), block.replace(/recordings\/[\w-]+\.json/, recording));
