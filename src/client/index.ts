@@ -41,6 +41,7 @@ export type {
 	FileChange,
 	FileChangePage,
 	FilePage,
+	FoundRequest,
 	LinkBody,
 	ListedSession,
 	McpServer,

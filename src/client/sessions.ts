@@ -12,6 +12,7 @@ import type {
 	ExportedSession,
 	FileChangePage,
 	FilePage,
+	FoundRequest,
 	LinkBody,
 	MessageBody,
 	NewSession,
@@ -147,6 +148,11 @@ function createReads(http: Http) {
 		},
 
 		/** Reads the spending of owners, the newest day first. The request needs a key with the scope `admin`. */
+		/** Finds the session and the run of a request by the `x-request-id` of its answer. Needs an API key of staff. */
+		getRequest(id: string, { signal }: SignalOption = {}): Promise<FoundRequest> {
+			return http.json(`/v1/requests/${encodeURIComponent(id)}`, { signal });
+		},
+
 		getUsage({ signal, ...query }: SignalOption & SpendingQuery = {}): Promise<Spending> {
 			return http.json(`/v1/usage${toQuery(query)}`, { signal });
 		},

@@ -8,6 +8,7 @@ import type { file, fileChangePage, filePage } from '../cloudflare/wire/file.ts'
 import type { serverBody, shownServer, shownServerDetails } from '../cloudflare/wire/mcp.ts';
 import type { memoryPage, shownMemory } from '../cloudflare/wire/memory.ts';
 import type { answerBody, messageBody, shownMessage, waitingMessages } from '../cloudflare/wire/message.ts';
+import type { foundRequest } from '../cloudflare/wire/request.ts';
 import type { acceptedRun, usage } from '../cloudflare/wire/run.ts';
 import type { schedule, scheduleBody, schedulePage } from '../cloudflare/wire/schedule.ts';
 import type {
@@ -51,6 +52,9 @@ export type SessionQuery = Query<typeof sessionQuery>;
 export type ListedSession = SessionPage['sessions'][number];
 
 export type { ExportedSession } from '../cloudflare/wire/export.ts';
+
+/** The session and the run of a request. */
+export type FoundRequest = v.InferOutput<typeof foundRequest>;
 
 export type Message = v.InferOutput<typeof shownMessage>;
 export type MessageBody = v.InferOutput<typeof messageBody>;

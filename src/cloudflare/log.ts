@@ -68,6 +68,7 @@ const numbers = [
 	'runlet.first_event_ms',
 	'runlet.run.lives',
 	'runlet.run.tool_calls',
+	'runlet.run.tool_failures',
 	'runlet.run.turns',
 ] as const;
 
@@ -104,6 +105,15 @@ export function toFailureFields(
 	};
 }
 
+/** Where a function of the project threw an error: a tool, and the ids of its session, its run and its request. */
+interface ThrownAbout {
+	readonly tool?: string;
+	readonly session?: string;
+	readonly run?: string;
+	readonly request?: string;
+	readonly local: boolean;
+}
+
 /**
  * Logs the error that a function of the project threw: its class and its stack frames. Includes the message only on a
  * developer's own machine.
@@ -111,10 +121,17 @@ export function toFailureFields(
 export function logThrown(
 	event: 'tool.threw' | 'authenticate.threw' | 'approvers.threw',
 	thrown: unknown,
-	{ tool, local }: { readonly tool?: string; readonly local: boolean },
+	{ tool, session, run, request, local }: ThrownAbout,
 ): void {
 	const { 'exception.type': type, 'exception.stacktrace': stack } = toFailureFields(thrown);
-	const fields = { 'gen_ai.tool.name': tool, 'exception.type': type, 'exception.stacktrace': stack };
+	const fields = {
+		'gen_ai.tool.name': tool,
+		'gen_ai.conversation.id': session,
+		'runlet.run.id': run,
+		'runlet.request.id': request,
+		'exception.type': type,
+		'exception.stacktrace': stack,
+	};
 	const message = local ? redactSecrets(toMessageText(thrown)).slice(0, 1_000) : undefined;
 	write('error', event, fields, message === undefined ? {} : { 'exception.message': message });
 }

@@ -11,6 +11,7 @@ import { extension } from './project.ts';
 const commands: Readonly<Record<string, { readonly about: string; readonly load: () => Promise<Command> }>> = {
 	dev: { about: 'serves your Worker on this machine, and reloads what is saved', load: () => import('./dev.ts') },
 	chat: { about: 'talks to an agent in the terminal', load: () => import('./chat.ts') },
+	find: { about: 'finds the session of a request by its x-request-id', load: () => import('./find.ts') },
 	record: { about: 'saves a session as a recording', load: () => loadForWorkers('record') },
 	replay: { about: 'replays recordings with your agents as they are now', load: () => loadForWorkers('replay') },
 	skills: { about: 'publishes the folder skills/ to Workers KV', load: () => import('./skills.ts') },

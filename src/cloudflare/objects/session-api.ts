@@ -6,6 +6,7 @@ import type { Attachment } from '../wire/message.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { Format } from '../wire/protocols/format.ts';
 import type { Completion } from '../wire/protocols/openai/completion.ts';
+import type { foundRequest } from '../wire/request.ts';
 import type { ClientTool, RunTerms, runResult } from '../wire/run.ts';
 import type { changeBody, newSession, session } from '../wire/session.ts';
 import type { sessionToken, tokenBody } from '../wire/token.ts';
@@ -24,6 +25,8 @@ export interface Handling {
 	readonly once?: Once;
 	/** The default is Runlet's own protocol. */
 	readonly format?: Format;
+	/** The random part of the id of the HTTP request. */
+	readonly requestId?: string;
 }
 
 /**
@@ -155,6 +158,8 @@ export type SessionState = Shown<typeof session>;
 
 export type NewSession = Shown<typeof newSession>;
 
+export type FoundRequest = Omit<Shown<typeof foundRequest>, 'id' | 'links'>;
+
 export type RunResult = Shown<typeof runResult>;
 
 export type RunOutcome = {
@@ -198,6 +203,8 @@ export interface SessionApi {
 	links(caller: Caller, request: LinkRequest): Promise<RpcResult<DecisionLinks>>;
 	/** Shows the call of a link, or makes the decision of the link, once. The link itself authorizes its holder. */
 	followLink(link: string, how: 'show' | 'decide'): Promise<RpcResult<LinkedCall>>;
+	/** Finds the run that a request began or joined, by the random part of its id. Not allowed with a token. */
+	findRequest(caller: Caller, requestId: string): Promise<RpcResult<FoundRequest>>;
 	/** Not allowed with a token. */
 	token(caller: Caller, request: TokenRequest): Promise<RpcResult<Shown<typeof sessionToken>>>;
 	/** Revokes a token and ends its streams. Not allowed with a token. */

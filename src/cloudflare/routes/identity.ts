@@ -24,6 +24,10 @@ export type RouteEnv = {
 	Bindings: WorkerEnv;
 	Variables: {
 		identity: Identity;
+		/** The random part of the request's id. */
+		requestId: string;
+		/** The session that the request is about, once the session has answered. */
+		session?: string;
 		bodyText?: string;
 		/** The prefix of the addresses in answers. */
 		basePath: string;

@@ -4,7 +4,9 @@ import { matchedRoutes } from 'hono/route';
 import { findKeyId, type Identity } from '../auth/identity.ts';
 import { log, toFailureFields } from '../log.ts';
 import { createBusy } from '../objects/reach.ts';
+import { formatRequestId, makeRequest } from '../wire/request-id.ts';
 import { isAllowedPage, type RouteEnv, type RouteOptions } from './identity.ts';
+import { requestIdHeader } from './reader.ts';
 
 /**
  * Lets pages call if `isAllowedPage` allows their origin. Runlet itself uses no cookies. With accounts, cookies of the
@@ -52,25 +54,27 @@ const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 
 /**
  * Logs one line for each request when its answer starts: the pattern of its route (never the path), the status, the id
- * of the key, and the `x-request-id` of the answer, which OpenAI's clients show with an error.
+ * of the key, the session, and the `x-request-id` of the answer, which OpenAI's clients show with an error.
  */
 export const accessLog: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const began = Date.now();
-	const requestId = `req_${crypto.randomUUID()}`;
-	c.res.headers.set('x-request-id', requestId);
+	const request = makeRequest();
+	c.set('requestId', request);
+	c.res.headers.set(requestIdHeader, request);
 	await next();
 	const { method } = c.req;
 	const { status } = c.res;
 	const route = matchedRoutes(c).findLast(({ path }) => !path.endsWith('*'))?.path;
 	// A refused caller has no identity.
 	const identity: Identity | undefined = c.get('identity');
+	const { session } = c.var;
 	log('info', 'http.request', {
 		'http.request.method': methods.has(method) ? method : '_OTHER',
 		'http.route': route,
 		'http.response.status_code': status,
-		'runlet.request.id': requestId,
+		'runlet.request.id': formatRequestId({ request, session }),
 		'runlet.key.id': identity?.kind === 'person' ? findKeyId(identity.by) : undefined,
-		'gen_ai.conversation.id': identity?.kind === 'token' ? identity.session : undefined,
+		'gen_ai.conversation.id': session ?? (identity?.kind === 'token' ? identity.session : undefined),
 		'runlet.duration_ms': Date.now() - began,
 		'error.type': status >= 500 ? String(status) : undefined,
 		...(c.error !== undefined && toFailureFields(c.error)),

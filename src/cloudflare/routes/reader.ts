@@ -1,13 +1,22 @@
 import type { Context } from 'hono';
 import type { Identity } from '../auth/identity.ts';
+import { formatRequestId } from '../wire/request-id.ts';
 import type { Reader } from '../wire/shown-error.ts';
 import { hasAdminKey, isHere, isOnlyLocal, type RouteEnv } from './identity.ts';
+
+export const requestIdHeader = 'x-request-id';
+
+/** Adds the session that a request is about to the request's id, in the header of the answer and in the log. */
+export function noteSession(c: Context<RouteEnv>, session: string): void {
+	c.set('session', session);
+	c.res.headers.set(requestIdHeader, formatRequestId({ request: c.var.requestId, session }));
+}
 
 /** Returns the reader of an error. A caller that is not identified is not an operator. */
 export function getReader(c: Context<RouteEnv>): Reader {
 	const identity: Identity | undefined = c.get('identity');
 	const isOperator = identity?.kind === 'person' && identity.role === 'admin';
-	return { isOperator, id: c.res.headers.get('x-request-id') ?? undefined };
+	return { isOperator, id: c.res.headers.get(requestIdHeader) ?? undefined };
 }
 
 /** Returns an error's reader. The caller is possibly unidentified. Every caller of a local Worker is an operator. */

@@ -73,11 +73,12 @@ const keyForm = /^[\x21-\x7e]{1,255}$/;
 export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handling {
 	const delivery = readDelivery(c);
 	const key = c.req.header('idempotency-key');
-	if (key === undefined) return { delivery };
+	const { requestId } = c.var;
+	if (key === undefined) return { delivery, requestId };
 	if (!keyForm.test(key))
 		throw createFieldError('invalid_request', 'Idempotency-Key', 'expected 1 to 255 visible ASCII characters.');
 	const own = c.var.identity.kind === 'token' ? `token ${key}` : key;
-	return { delivery, once: { key: own, request: hashText(`${c.req.path} ${JSON.stringify(body)}`) } };
+	return { delivery, requestId, once: { key: own, request: hashText(`${c.req.path} ${JSON.stringify(body)}`) } };
 }
 
 /** Returns the id for a new session. A repeated request of the same person with the same key gets the same id. */

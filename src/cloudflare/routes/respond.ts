@@ -5,6 +5,7 @@ import { readConfig } from '../config/config.ts';
 import { type Bytes, type RpcResult, reach, takeValue, toError } from '../objects/reach.ts';
 import type { Caller, RunOutcome, SessionApi } from '../objects/session-api.ts';
 import { getCaller, getCallerOrAdmin, type RouteEnv } from './identity.ts';
+import { noteSession } from './reader.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -80,13 +81,34 @@ export function toStream(pieces: AsyncGenerator<string | Uint8Array>): ReadableS
 /** The time limit, in milliseconds, for a session to answer a read or to accept any other request. */
 const limitMs = 20_000;
 
-/**
- * Asks a session for a value. Repeats failed calls, but by default no `POST` without an `Idempotency-Key`. Only a `GET`
- * has a time limit, because the answer to a message arrives when its run ends. Throws the session's failure.
- */
+/** Asks the session that the request is about. The id of the request gets the session's id, unless it is not found. */
 export async function askSession<T>(
 	c: Context<RouteEnv>,
-	id: ReturnType<ReturnType<typeof readConfig>['sessions']['idFromString']>,
+	id: SessionId,
+	ask: (one: SessionApi) => Promise<RpcResult<T>>,
+	isSafe?: boolean,
+): Promise<T> {
+	try {
+		const answer = await askOneSession(c, id, ask, isSafe);
+		noteSession(c, id.toString());
+		return answer;
+	} catch (error) {
+		// A stranger learns nothing: neither whether the session exists nor whether the id is one of a session.
+		const isHidden = error instanceof RunletError && (error.code === 'not_found' || error.code === 'auth');
+		if (!isHidden) noteSession(c, id.toString());
+		throw error;
+	}
+}
+
+type SessionId = ReturnType<ReturnType<typeof readConfig>['sessions']['idFromString']>;
+
+/**
+ * Asks one of several sessions for a value. Repeats failed calls, but by default no `POST` without an `Idempotency-Key`. Only a `GET`
+ * has a time limit, because the answer to a message arrives when its run ends. Throws the session's failure.
+ */
+export async function askOneSession<T>(
+	c: Context<RouteEnv>,
+	id: SessionId,
 	ask: (one: SessionApi) => Promise<RpcResult<T>>,
 	isSafe = c.req.method !== 'POST' || c.req.header('idempotency-key') !== undefined,
 ): Promise<T> {
@@ -114,9 +136,14 @@ export function askSessionInPath<T>(
 }
 
 export function findSessionId(c: Context<RouteEnv>) {
+	return toSessionId(c, c.req.param('id') ?? '');
+}
+
+/** Throws `not_found` for an id that Runlet did not create. */
+export function toSessionId(c: Context<RouteEnv>, id: string) {
 	const { sessions } = readConfig(c.env);
 	try {
-		return sessions.idFromString(c.req.param('id') ?? '');
+		return sessions.idFromString(id);
 	} catch {
 		throw new RunletError('not_found', 'There is no such session.');
 	}

@@ -14,7 +14,7 @@ import {
 import type { Shown } from '../wire/operation.ts';
 import type { sessionPage, sessionQuery } from '../wire/session.ts';
 import { getCallerOrAdmin, getListedOwner, getListedUser, getOwner, type RouteEnv } from './identity.ts';
-import { askSession, orGone } from './respond.ts';
+import { askOneSession, orGone } from './respond.ts';
 
 type Query = v.InferOutput<typeof sessionQuery>;
 type Page = Shown<typeof sessionPage>;
@@ -56,7 +56,7 @@ export async function listSessions(c: Context<RouteEnv>, { status, user, ...rest
 
 function askStatus(c: Context<RouteEnv>, id: string): Promise<Status | undefined> {
 	const { sessions } = readConfig(c.env);
-	return orGone(askSession(c, sessions.idFromString(id), (session) => session.status(getCallerOrAdmin(c, id))));
+	return orGone(askOneSession(c, sessions.idFromString(id), (session) => session.status(getCallerOrAdmin(c, id))));
 }
 
 async function listPage(c: Context<RouteEnv>, { owner, ...page }: ListQuery): Promise<DirectoryPage> {

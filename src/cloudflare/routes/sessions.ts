@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import { parseJson } from '../../core/base/json.ts';
 import { assertRight, hasRight } from '../auth/rights.ts';
 import type { Bytes, RpcResult } from '../objects/reach.ts';
@@ -9,8 +10,9 @@ import { maxDocument, maxLines, toRecords } from '../wire/import.ts';
 import * as messages from '../wire/operations/messages.ts';
 import * as operations from '../wire/operations/sessions.ts';
 import { place } from '../wire/page.ts';
+import { readRequestId } from '../wire/request-id.ts';
 import type { RepeatableSession } from '../wire/session.ts';
-import { getPerson, type PersonCaller, type RouteEnv } from './identity.ts';
+import { getCallerOrAdmin, getPerson, type PersonCaller, type RouteEnv } from './identity.ts';
 import { accepts, createSessionId, createWrongType, mount, readHandling, readMediaType, readText } from './request.ts';
 import {
 	askSession,
@@ -21,6 +23,7 @@ import {
 	toEventStream,
 	toJson,
 	toRunResponse,
+	toSessionId,
 } from './respond.ts';
 import { listSessions } from './session-list.ts';
 import { passBody } from './upload.ts';
@@ -59,6 +62,17 @@ export const sessionRoutes = [
 	mount(operations.getSession, async (c) =>
 		Response.json(await askSessionInPath(c, (one) => one.state(findCallerOrAdmin(c)))),
 	),
+	mount(operations.getRequest, async (c) => {
+		const id = c.req.param('request');
+		const { request, session } = readRequestId(id) ?? {};
+		if (request === undefined || session === undefined) throw new RunletError('not_found', 'There is no such session.');
+		const caller = getCallerOrAdmin(c, session);
+		const found = await askSession(c, toSessionId(c, session), (one) => one.findRequest(caller, request));
+		const path = `${c.var.basePath}/v1/sessions/${session}`;
+		const page = `${c.var.basePath}/#/sessions/${session}`;
+		const links = { session: path, messages: `${path}/messages`, export: `${path}/export`, page };
+		return Response.json({ id, ...found, links });
+	}),
 	mount(operations.changeSession, async (c) =>
 		Response.json(await askSessionInPath(c, (one) => one.change(findCaller(c), c.req.valid('json')))),
 	),

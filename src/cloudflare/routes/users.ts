@@ -14,7 +14,7 @@ import type { Caller } from '../objects/session-api.ts';
 import * as operations from '../wire/operations/users.ts';
 import { getActor, getListedOwner, getOwner, getPerson, isAdmin, type RouteEnv } from './identity.ts';
 import { mount } from './request.ts';
-import { askSession, orGone, toStream } from './respond.ts';
+import { askOneSession, orGone, toStream } from './respond.ts';
 import { showPart } from './usage.ts';
 
 type Ctx = Context<RouteEnv>;
@@ -109,7 +109,7 @@ async function* listSessions(c: Ctx, { owner, user }: Person): AsyncGenerator<st
 			if (seen.has(id)) continue;
 			seen.add(id);
 			yield id;
-			const state = await orGone(askSession(c, toId(c, id), (one) => one.state(getReader(c)), true));
+			const state = await orGone(askOneSession(c, toId(c, id), (one) => one.state(getReader(c)), true));
 			waiting.push(...(state?.children ?? []).map((child) => child.id));
 		}
 		cursor = page.cursor;
@@ -118,7 +118,7 @@ async function* listSessions(c: Ctx, { owner, user }: Person): AsyncGenerator<st
 
 async function* writeSessions(c: Ctx, person: Person): AsyncGenerator<Bytes> {
 	for await (const id of listSessions(c, person)) {
-		const body = await orGone(askSession(c, toId(c, id), (one) => one.export(getReader(c), 'json'), true));
+		const body = await orGone(askOneSession(c, toId(c, id), (one) => one.export(getReader(c), 'json'), true));
 		if (body !== undefined) yield body;
 	}
 }
@@ -168,7 +168,7 @@ async function erase(c: Ctx, person: Person, { memory }: Parts) {
 /** Erases a session and its child sessions, which belong to the same person. A child is erased with its parent. */
 async function eraseSession(c: Ctx, id: string): Promise<void> {
 	try {
-		await orGone(askSession(c, toId(c, id), (one) => one.delete(getPerson(c)), true));
+		await orGone(askOneSession(c, toId(c, id), (one) => one.delete(getPerson(c)), true));
 	} catch (error) {
 		const parent = error instanceof RunletError && error.code === 'conflict' ? error.data?.parent : undefined;
 		if (typeof parent !== 'string') throw error;

@@ -196,7 +196,7 @@ async function store(
 		create,
 	};
 	const once = { key: webhookKey(source, id), request: 'webhook', body: body && webhookKey(source, body) };
-	const send = (one: SessionApi) => one.send(caller, input, { delivery: 'accepted', once });
+	const send = (one: SessionApi) => one.send(caller, input, { delivery: 'accepted', once, requestId: c.var.requestId });
 	try {
 		const outcome = await askSession(c, sessionId, send, true);
 		const runId = outcome.kind === 'accepted' ? outcome.runId : undefined;

@@ -11,6 +11,7 @@ import type {
 	Caller,
 	ConversationUpdate,
 	CreateInput,
+	FoundRequest,
 	Handling,
 	ImportOwner,
 	Input,
@@ -59,7 +60,7 @@ import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';
 import { SessionStore } from './store/store.ts';
 import { type ExportForm, exportStream } from './ui/export.ts';
-import { showMessages, showSession, showTasks, showWaiting, showWholeMessage } from './ui/show.ts';
+import { showMessages, showRequest, showSession, showTasks, showWaiting, showWholeMessage } from './ui/show.ts';
 import { findHead, uiMessages } from './ui/ui.ts';
 
 const mayRead: readonly Right[] = ['readSession'];
@@ -100,7 +101,8 @@ export class Session extends DurableObject<Env> implements SessionApi {
 
 	create(create: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>> {
 		const { owner, by, role } = create;
-		const request = { caller: { owner, by, role }, rights: [], create, once: how.once };
+		const { once, requestId } = how;
+		const request = { caller: { owner, by, role }, rights: [], create, once, requestId };
 		return this.#lifecycle.answer(async () => {
 			const accepted = await this.#inbox.take(request, (tx) => createSession(tx, create));
 			const token = await this.#authorization.tokens.showFirst(by, create.for);
@@ -131,6 +133,12 @@ export class Session extends DurableObject<Env> implements SessionApi {
 			if (change.title !== undefined) this.#runner.tellOwner();
 			return this.#show(principal);
 		});
+	}
+
+	findRequest(caller: Caller, requestId: string): Promise<RpcResult<FoundRequest>> {
+		return this.#lifecycle.enter(caller, mayManage, ({ isOperator }) =>
+			showRequest(this.#store, requestId, { isOperator }),
+		);
 	}
 
 	token(caller: Caller, asked: TokenRequest): Promise<RpcResult<Shown<typeof sessionToken>>> {
@@ -198,12 +206,12 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		);
 	}
 
-	post(caller: Caller, post: PagePost, { once }: Handling): Promise<RpcResult<RunStream | NothingNew>> {
+	post(caller: Caller, post: PagePost, { once, requestId }: Handling): Promise<RpcResult<RunStream | NothingNew>> {
 		const { agent, input, answers = [] } = post;
 		const toRights = (tx: InboxTransaction) => toAnswerRights(tx.findOpenAnswers(answers));
 		return this.#lifecycle.answer(async () => {
 			const rights = input === undefined ? toRights : maySend;
-			const request = { caller, agent, rights, create: input?.create, once, asking: post };
+			const request = { caller, agent, rights, create: input?.create, once, requestId, asking: post };
 			const { run, lease, isOperator } = await this.#inbox.take(request, (tx) => storePost(tx, post));
 			if (run === undefined)
 				return { kind: 'nothing', isWaiting: (findPending(this.#store).calls ?? []).length > 0 } as const;
@@ -292,9 +300,13 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#lifecycle.handleAlarm();
 	}
 
-	#take(request: Omit<Request, 'once'>, how: Handling, store: StoreRequest): Promise<RpcResult<RunOutcome>> {
+	#take(
+		request: Omit<Request, 'once' | 'requestId'>,
+		how: Handling,
+		store: StoreRequest,
+	): Promise<RpcResult<RunOutcome>> {
 		return this.#lifecycle.answer(async () => {
-			const accepted = await this.#inbox.take({ ...request, once: how.once }, store);
+			const accepted = await this.#inbox.take({ ...request, once: how.once, requestId: how.requestId }, store);
 			return toRunOutcome(accepted, how, { session: () => this.#show(accepted) });
 		});
 	}

@@ -84,6 +84,7 @@ const inbound = v.object({
 	by: v.optional(actor),
 	askers: v.optional(v.array(actor)),
 	messageId: v.optional(v.string()),
+	requestId: v.optional(described(v.string(), 'The random part of the id of the request that sent the message.')),
 	attachments: v.optional(
 		v.array(
 			v.object({

@@ -125,8 +125,13 @@ interface PathParameter {
 	readonly hasSlashes?: true;
 }
 
+const exampleSession = '5f3c9a1e7b2d4860f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708';
+
+export const exampleRequest = `req_0f8fad5b-d9cb-469f-a165-70867728950e_${exampleSession}`;
+
 export const pathParameters: Readonly<Record<string, PathParameter>> = {
-	id: { says: 'The session’s id.', example: '5f3c9a1e7b2d4860f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708' },
+	id: { says: 'The session’s id.', example: exampleSession },
+	request: { says: 'The `x-request-id` of an answer.', example: exampleRequest },
 	link: { says: 'The end of a decision link.', example: 'eyJzZXNzaW9uIjoi' },
 	tokenId: { says: 'The token’s id.', example: '4f0c9b1e2a7d8356' },
 	keyId: { says: 'The key’s id, the part between its two underscores.', example: '7kq2mzt1v9xe' },

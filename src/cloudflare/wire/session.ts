@@ -48,7 +48,7 @@ export const changeBody = v.pipe(
 );
 
 /** The status of a session (docs/sessions.md, "Statuses"). */
-const status = v.picklist(['idle', 'running', 'awaiting_user', 'awaiting_tools', 'completed', 'error']);
+export const sessionStatus = v.picklist(['idle', 'running', 'awaiting_user', 'awaiting_tools', 'completed', 'error']);
 export const runStatus = v.picklist([
 	'running',
 	'awaiting_user',
@@ -90,7 +90,7 @@ const sessionAbout = v.object({
 	dayBudget: v.optional(described(budgetState, 'The spending of the owner today (UTC). Present if the day has a cap.')),
 });
 
-export const session = v.object({ ...sessionAbout.entries, status });
+export const session = v.object({ ...sessionAbout.entries, status: sessionStatus });
 
 /** Whether the request was repeated. */
 export type RepeatableSession = Shown<typeof session> & { readonly isReplay?: boolean };
@@ -111,7 +111,7 @@ export const sessionPage = v.object({
 			title: v.optional(v.string()),
 			createdAt: time,
 			lastActivityAt: time,
-			status: v.optional(described(status, 'Present if the query has `status`.')),
+			status: v.optional(described(sessionStatus, 'Present if the query has `status`.')),
 		}),
 	),
 	cursor: nextCursor,
@@ -120,7 +120,7 @@ export const sessionPage = v.object({
 export const sessionQuery = v.object({
 	cursor: v.optional(cursor(sessionCursor)),
 	limit: v.optional(count(100), '20'),
-	status: v.optional(status),
+	status: v.optional(sessionStatus),
 	agent: agentName,
 	user: v.optional(described(userName, 'Lists the sessions of this user.')),
 	owner: v.optional(ownerOrAll),

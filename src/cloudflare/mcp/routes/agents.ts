@@ -36,6 +36,7 @@ export function createAgentsRoute({ agents, skills }: Runtime) {
 			}),
 			caller,
 			reader: getReader(c),
+			requestId: c.var.requestId,
 			body: c.req.method === 'POST' ? parseJson(await readText(c.req.raw)) : undefined,
 			sessionName,
 			findSession: (name) => findSession(c, { caller, agent, name, creator: person.by }),

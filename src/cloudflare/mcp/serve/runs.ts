@@ -19,7 +19,11 @@ type Answer = CallToolResult | InputRequiredResult;
 
 const given = v.object({ text: v.optional(v.string(), ''), session: v.optional(v.string()) });
 
-const stream: Handling = { delivery: 'stream', format: { type: 'mcp' } };
+const format = { type: 'mcp' } as const;
+
+function toStream({ requestId }: ServedAgent): Handling {
+	return { delivery: 'stream', format, requestId };
+}
 
 /** Wrong arguments give a result that tells the model what to change. */
 export async function callRunTool(
@@ -51,9 +55,9 @@ async function readState({ agent, caller }: ServedAgent, session: ServedSession)
 	return state;
 }
 
-async function start({ caller }: ServedAgent, session: ServedSession, text: string): Promise<Answer> {
+async function start({ caller, requestId }: ServedAgent, session: ServedSession, text: string): Promise<Answer> {
 	const input = { text, transport: 'mcp', create: session.create };
-	const outcome = await session.ask((one) => one.send(caller, input, { delivery: 'accepted' }), false);
+	const outcome = await session.ask((one) => one.send(caller, input, { delivery: 'accepted', requestId }), false);
 	if (outcome.kind !== 'accepted') throw new Error(`A session answered a message by ${outcome.kind}.`);
 	const { runId } = outcome;
 	return toResult(
@@ -74,7 +78,7 @@ async function ask(
 	if (state !== undefined) return goOn(served, state, tool, ctx);
 	const session = await openSession(served, name);
 	const input = { text, transport: 'mcp', create: session.create };
-	return followRun(served, session, (one) => one.send(caller, input, stream), { tool, ctx });
+	return followRun(served, session, (one) => one.send(caller, input, toStream(served)), { tool, ctx });
 }
 
 /** The state names a question's session and run. The next request must come from the same owner. */
@@ -94,7 +98,7 @@ async function goOn(served: ServedAgent, state: string, tool: string, ctx: Serve
 		if (reply === undefined) return toResult(await look(served, session, ctx));
 		const text = reply.isRefused ? 'decline' : String(reply.value);
 		const answer = { text, transport: 'mcp' };
-		return followRun(served, session, (one) => one.answer(caller, answer, stream), { tool, ctx });
+		return followRun(served, session, (one) => one.answer(caller, answer, toStream(served)), { tool, ctx });
 	}
 	const answers = Object.entries(questions).flatMap(([key, { for: waitsFor }]): readonly CallAnswer[] => {
 		const reply = readAnswer(ctx, key, waitsFor);
@@ -104,7 +108,7 @@ async function goOn(served: ServedAgent, state: string, tool: string, ctx: Serve
 		return [reply.isRefused ? refused : { id: key, output: reply.value }];
 	});
 	if (answers.length === 0) return toResult(await look(served, session, ctx));
-	return followRun(served, session, (one) => one.submit(caller, answers, stream), { tool, ctx });
+	return followRun(served, session, (one) => one.submit(caller, answers, toStream(served)), { tool, ctx });
 }
 
 /** Follows a run to its end and reports its progress. The run continues without the client. */
@@ -212,7 +216,7 @@ async function look(served: ServedAgent, session: ServedSession, { mcpReq }: Ser
 	const { status, run, error, question, toolCalls } = await readState(served, session);
 	const about = { sessionId: session.id, runId: run?.id, status: run?.status ?? status };
 	if (status === 'running' || run === undefined) return about;
-	const events = await session.ask((one) => one.events(caller, undefined, stream.format), true);
+	const events = await session.ask((one) => one.events(caller, undefined, format), true);
 	const ended = events && (await readRun(session.id, events, mcpReq.signal));
 	const { text, usage } = ended ?? {};
 	return {

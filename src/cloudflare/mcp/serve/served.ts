@@ -11,6 +11,8 @@ export interface ServedAgent {
 	readonly skills: SkillResolver | undefined;
 	readonly caller: PersonCaller;
 	readonly reader: Reader;
+	/** The random part of the id of the HTTP request. */
+	readonly requestId: string;
 	readonly body?: unknown;
 	/** The name of the session in the address. */
 	readonly sessionName?: string;

@@ -143,5 +143,5 @@ function isSame(a: Limit, b: Limit): boolean {
 }
 
 function toSize(create: CreateInput, input: Input): number {
-	return toCharacters([...(create.history ?? []), toInbound(input, create, create.by).message]);
+	return toCharacters([...(create.history ?? []), toInbound(input, create, { from: create.by }).message]);
 }

@@ -39,6 +39,7 @@ export interface Request {
 	/** The values of a session that does not exist yet. */
 	readonly create?: CreateInput;
 	readonly once?: Once;
+	readonly requestId?: string;
 	readonly asking?: Pick<CreateInput, 'input' | 'model'>;
 	/** Answers whose edited arguments are checked before the transaction. */
 	readonly answers?: readonly CallAnswer[];
@@ -134,11 +135,11 @@ export class Inbox {
 	async #open(request: Request): Promise<OpenedRequest> {
 		const { store, runner, authorization } = this.#context;
 		const config = this.#context.config();
-		const { caller, once, answers } = request;
+		const { caller, once, requestId, answers } = request;
 		const principal = await this.#authorize(request, config);
 		const checkedIn = answers && (await checkArguments(this.#context, principal, answers));
 		if (checkedIn !== undefined) authorization.assertExists();
-		const opened = { caller, principal, config, once, checkedIn };
+		const opened = { caller, principal, config, once, requestId, checkedIn };
 		if (request.asking === undefined || !store.exists()) return opened;
 		// A repeated request needs neither budget nor storage.
 		if (once !== undefined && store.deliveries.find(once, Date.now()) !== undefined) return opened;
@@ -194,7 +195,7 @@ export class Inbox {
 			chooseModel(agent, create.model, model);
 			if ('owner' in caller) assertOwnBudget(caller, create, agent.budget ?? sessionBudget);
 			const createdAt = Date.now();
-			const first = create.input && toInbound(create.input, create, create.by).message;
+			const first = create.input && toInbound(create.input, create, { from: create.by }).message;
 			const { by: createdBy } = create;
 			store.create({ ...create, id, createdBy, createdAt, title: first && toTitle([first]) });
 			// The initial history belongs to no run.

@@ -56,7 +56,13 @@ export function repeatInbound({ seq, inbound }: MessageRecord, repeated: Inbound
 	const joined = (isOther || inbound?.askers !== undefined) && {
 		askers: askers.filter((_, at) => texts.lastIndexOf(texts[at] ?? '') === at),
 	};
-	return { messageId: toListedId(seq), ...(inbound ?? repeated), ...joined };
+	const { requestId } = repeated;
+	return {
+		messageId: toListedId(seq),
+		...(inbound ?? repeated),
+		...joined,
+		...(requestId !== undefined && { requestId }),
+	};
 }
 
 /** Returns the id that a page uses for a message to which its sender gave no id. */

@@ -274,6 +274,8 @@ export interface OpenedRequest {
 	readonly principal: Principal;
 	readonly config: Config;
 	readonly once?: Once;
+	/** The random part of the id of the HTTP request. */
+	readonly requestId?: string;
 	readonly funds?: KnownFunds;
 	/** The turn of the calls whose edited arguments were checked. */
 	readonly checkedIn?: number;
@@ -345,9 +347,9 @@ export class InboxTransaction {
 		if (this.#asksModel) this.#assertRoom();
 	}
 
-	storeRun(messages: readonly Message[], options: Omit<BeginOptions, 'once'> = {}): StoreResult {
-		const { once, config } = this.opened;
-		return { type: 'run', work: this.runner.storeRun(messages, { ...options, once }, config) };
+	storeRun(messages: readonly Message[], options: Omit<BeginOptions, 'once' | 'requestId'> = {}): StoreResult {
+		const { once, requestId, config } = this.opened;
+		return { type: 'run', work: this.runner.storeRun(messages, { ...options, once, requestId }, config) };
 	}
 
 	noteAccepted(): void {
@@ -356,7 +358,7 @@ export class InboxTransaction {
 	}
 
 	toInbound(input: Input): ReturnType<typeof toInbound> {
-		return toInbound(input, this.session, this.by);
+		return toInbound(input, this.session, { from: this.by, requestId: this.opened.requestId });
 	}
 
 	joinWaiting({ id, runId }: { readonly id: number; readonly runId: string }, n = 0): StoreResult {

@@ -27,6 +27,8 @@ export interface BeginOptions extends Pick<RunRecord, 'stopAfter' | 'maxOutputTo
 	/** The model of this run and of all later runs. */
 	readonly model?: string;
 	readonly once?: Once;
+	/** The random part of the id of the HTTP request, for the log. */
+	readonly requestId?: string;
 	readonly by?: Actor;
 	readonly denied?: readonly string[];
 	readonly approved?: readonly ToolCall[];

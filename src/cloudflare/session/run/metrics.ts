@@ -4,7 +4,9 @@ import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import type { DataPoint } from '../../config/env.ts';
 import { findVariable, type LogFields, log, toFailureFields } from '../../log.ts';
+import { formatRequestId } from '../../wire/request-id.ts';
 import { replay } from '../events/replay.ts';
+import type { MessageRecord } from '../store/messages.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { toRunStatus } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -15,6 +17,8 @@ export interface RunTally {
 	readonly turns: number;
 	/** The number of tool results. */
 	readonly toolCalls: number;
+	/** The number of tool results that are errors. */
+	readonly toolFailures: number;
 }
 
 export class RunCounter {
@@ -23,6 +27,7 @@ export class RunCounter {
 	#open: ChatUsage | undefined;
 	#turns = 0;
 	#toolCalls = 0;
+	#toolFailures = 0;
 
 	constructor(events: readonly RunEvent[] = []) {
 		this.add(events);
@@ -30,7 +35,12 @@ export class RunCounter {
 
 	get tally(): RunTally {
 		const open = this.#open === undefined ? 0 : 1;
-		return { usage: addUsage(this.#usage, this.#open), turns: this.#turns + open, toolCalls: this.#toolCalls };
+		return {
+			usage: addUsage(this.#usage, this.#open),
+			turns: this.#turns + open,
+			toolCalls: this.#toolCalls,
+			toolFailures: this.#toolFailures,
+		};
 	}
 
 	add(events: readonly RunEvent[]): void {
@@ -44,6 +54,7 @@ export class RunCounter {
 				break;
 			case 'tool_result':
 				this.#toolCalls++;
+				if (event.isError) this.#toolFailures++;
 				break;
 			case 'step':
 				this.#close(event.usage);
@@ -78,6 +89,8 @@ export interface EndedRun {
 	readonly event: TerminalEvent;
 	readonly tally: RunTally;
 	readonly transport: string | undefined;
+	/** The random part of the id of the request that began the run. */
+	readonly requestId?: string;
 	/** The time of the model's first event, in milliseconds since 1970. */
 	readonly firstAt?: number;
 }
@@ -109,13 +122,14 @@ function createReport(
 	{ store, runtime }: ReportOptions,
 	config: Config,
 	{ n, id: run, model = '', attempt, createdAt }: RunRecord,
-	{ event, tally, transport = 'http', firstAt }: EndedRun,
+	{ event, tally, transport = 'http', requestId, firstAt }: EndedRun,
 ) {
 	const { id: session, owner, agent } = store.session();
 	const named = resolveRegistration({ model, providers: runtime.providers(config) })?.variant;
 	const provider = tally.usage.provider ?? named ?? '';
 	return {
 		...{ ...tally, session, run, owner, agent, model, event, transport, attempts: attempt },
+		request: toLoggedRequest(requestId, session),
 		provider: providerNames[provider] ?? provider,
 		status: toRunStatus(event),
 		errorCode: event.type === 'error' ? event.code : undefined,
@@ -137,6 +151,7 @@ function toLogLine(run: RunReport): LogFields {
 		'gen_ai.usage.output_tokens': usage.outputTokens,
 		'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
 		'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
+		'runlet.request.id': run.request,
 		'runlet.run.id': run.run,
 		'runlet.run.status': run.status,
 		'error.type': run.errorCode,
@@ -148,6 +163,7 @@ function toLogLine(run: RunReport): LogFields {
 		'runlet.first_event_ms': run.firstEventMs,
 		'runlet.run.turns': run.turns,
 		'runlet.run.tool_calls': run.toolCalls,
+		'runlet.run.tool_failures': run.toolFailures,
 		'runlet.run.lives': run.attempts,
 	};
 }
@@ -171,6 +187,7 @@ function toPoint({ usage, ...run }: RunReport): DataPoint {
 			run.turns,
 			run.toolCalls,
 			run.attempts,
+			run.toolFailures,
 		],
 	};
 }
@@ -182,5 +199,16 @@ export function reportLostRun(options: ReportOptions, { n, firstSeq }: RunRecord
 	const stored = store.findRunMessages(n, firstSeq);
 	const { tally } = new RunCounter(replay(record, stored));
 	const { transport } = stored.findLast(({ inbound }) => inbound !== undefined)?.inbound ?? {};
-	reportRun(options, record, { event: record.end.event, tally, transport });
+	const requestId = findRequest(stored, record);
+	reportRun(options, record, { event: record.end.event, tally, transport, requestId });
+}
+
+/** Returns the random part of the id of the request whose message the run begins with. */
+export function findRequest(messages: readonly MessageRecord[], { n }: Pick<RunRecord, 'n'>): string | undefined {
+	return messages.find(({ run, inbound }) => run === n && inbound?.requestId !== undefined)?.inbound?.requestId;
+}
+
+/** Returns the id of a request as the answer had it. */
+export function toLoggedRequest(request: string | undefined, session: string | undefined): string | undefined {
+	return request === undefined ? undefined : formatRequestId({ request, session });
 }

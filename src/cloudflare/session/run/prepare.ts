@@ -36,7 +36,7 @@ import {
 	type SessionRecall,
 } from './load-tools.ts';
 import { closeAccount, createSessionMeter, Embeddings, type SessionMeter } from './meter.ts';
-import { type EndedRun, RunCounter } from './metrics.ts';
+import { type EndedRun, findRequest, RunCounter, toLoggedRequest } from './metrics.ts';
 import type { Work } from './run.ts';
 import { Setups } from './setup.ts';
 
@@ -76,6 +76,8 @@ interface OptionsSources {
 	readonly connections?: McpConnections;
 	/** The session's rows. If they are missing, the session counts as one with text from outside. */
 	readonly store?: SessionStore;
+	/** The run, and the random part of the id of the request that began it. Missing for a call from outside of runs. */
+	readonly run?: { readonly id: string; readonly requestId?: string };
 	/** Lists the actors whose messages led to the run or the call, the newest last. */
 	readonly askers?: () => readonly Actor[];
 }
@@ -90,7 +92,7 @@ interface AgentOptions {
 /** Creates the options that depend on the agent and the environment, for all runs and calls of a session. */
 export function createAgentOptions(
 	session: OptionsSession,
-	{ runtime, config, connections, store, askers = () => [] }: OptionsSources,
+	{ runtime, config, connections, store, run, askers = () => [] }: OptionsSources,
 ): AgentOptions {
 	const agent = findAgent(runtime.agents, session.agent);
 	const { id, clientTools = [], owner, user, metadata = {}, parent } = session;
@@ -134,7 +136,10 @@ export function createAgentOptions(
 			},
 		}),
 		onToolThrow: (tool: string, thrown: unknown) =>
-			logThrown('tool.threw', thrown, { tool, local: config.local !== undefined }),
+			logThrown('tool.threw', thrown, {
+				...{ tool, session: id, run: run?.id, request: toLoggedRequest(run?.requestId, id) },
+				local: config.local !== undefined,
+			}),
 		showThrown: config.local === undefined ? undefined : describeStack,
 		endUser: agent.endUser === true && user !== undefined ? hashText(JSON.stringify([owner, user])) : undefined,
 	};
@@ -156,21 +161,28 @@ export interface RunContext extends Pick<OptionsSources, 'runtime' | 'config' | 
 /**
  * Prepares a run within the transaction that stores it: adds the options that depend on its message to the
  * options of the agent.
- * @param resumed the events that readers of an interrupted run were shown, and where that run continues
+ * @param given the id of the request that begins the run. Or the events that readers of an interrupted run were shown,
+ * and where that run continues
  */
 export function prepareRun(
 	context: RunContext,
 	record: RunRecord,
-	resumed: { readonly events?: readonly RunEvent[]; readonly resume?: Resumption } = {},
+	given: {
+		readonly requestId?: string;
+		readonly events?: readonly RunEvent[];
+		readonly resume?: Resumption;
+	} = {},
 ): Work {
 	const { session, store, files, limit, atCrashPoint, onSteered, onEnded, config } = context;
 	const { id: sessionId, owner, user, metadata } = session;
 	const askers = () => listAskers(store);
+	const requestId =
+		given.requestId ?? (given.resume && findRequest(store.findRunMessages(record.n, record.firstSeq), record));
 	const { options, recall, embeddings } = createAgentOptions(
 		{ ...session, model: record.model },
-		{ ...context, askers },
+		{ ...context, run: { id: record.id, requestId }, askers },
 	);
-	const counter = new RunCounter(resumed.events);
+	const counter = new RunCounter(given.events);
 	const history = readHistory(store, options);
 	const inbound = new InboundContext(history, { owner, user });
 	const open = findOpenCalls(store);
@@ -178,7 +190,7 @@ export function prepareRun(
 	for (const origin of answered.values()) inbound.accept(userMessage(''), origin);
 	const meter = embeddings.attach(createMeter(context, record, options));
 	const sync = () => store.sync();
-	const { resume } = resumed;
+	const { resume } = given;
 	const shared = { store, record, resume, sync, meter, atCrashPoint };
 	const lastPrompt = history.findLast(({ message }) => message.role === 'assistant')?.prompt;
 	const settings = history.findLast(({ setup }) => setup?.settings !== undefined)?.setup?.settings;
@@ -191,7 +203,7 @@ export function prepareRun(
 		journal,
 		stop,
 		counter,
-		log: new RunLog(record.n, resumed.events),
+		log: new RunLog(record.n, given.events),
 		history: history.map(({ message }) => message),
 		options: {
 			...options,
@@ -241,7 +253,7 @@ export function prepareRun(
 			endFamily(store, session, event);
 		},
 		onEnded: (event, firstAt) =>
-			onEnded({ event, tally: counter.tally, transport: inbound.current.transport, firstAt }),
+			onEnded({ event, tally: counter.tally, transport: inbound.current.transport, requestId, firstAt }),
 	};
 }
 

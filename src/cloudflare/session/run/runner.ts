@@ -86,7 +86,7 @@ export class Runner {
 		const agent = findAgent(this.#options.runtime.agents, session.agent);
 		const model = chooseModel(agent, how.model ?? session.model, config.model);
 		const run = storeRun(this.#store, messages, how, { ...this.#host, model, isNew: session.title === undefined });
-		return this.#prepare(run, session, config);
+		return this.#prepare(run, session, config, { requestId: how.requestId ?? how.inbound?.requestId });
 	}
 
 	start(work: Work): LiveRun {
@@ -222,7 +222,8 @@ export class Runner {
 			const event = toFailure(toRunletError(thrown));
 			const run = storeFailedRun(this.#store, waited, event, this.#host);
 			void this.alarm.set();
-			reportRun(this.#options, run, { event, tally: new RunCounter().tally, transport: inbound?.transport });
+			const { transport, requestId } = inbound ?? {};
+			reportRun(this.#options, run, { event, tally: new RunCounter().tally, transport, requestId });
 			this.waiting.show(id, createPastRun(this.#store, run.n) ?? createUnbegunRun(run.n, run.id, event));
 		}
 	}

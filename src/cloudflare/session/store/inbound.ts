@@ -19,11 +19,17 @@ export interface Inbound {
 	readonly askers?: readonly Actor[];
 	readonly attachments?: readonly StoredAttachment[];
 	readonly messageId?: string;
+	/** The random part of the id of the HTTP request. */
+	readonly requestId?: string;
 }
 
 type Whose = Pick<Actor, 'owner' | 'user'>;
 
-export function toInbound(received: Input, session: Whose, from?: Actor) {
+interface Origin extends Pick<Inbound, 'requestId'> {
+	readonly from?: Actor;
+}
+
+export function toInbound(received: Input, session: Whose, { from, requestId }: Origin = {}) {
 	const { sender, askers = [], transport = 'http', messageId, ...input } = received;
 	const { message, attachments } = withAttachments(input, input.attachments);
 	const by = from && toSpeaker(from, session);
@@ -35,6 +41,7 @@ export function toInbound(received: Input, session: Whose, from?: Actor) {
 		...(askers.length > 0 && { askers }),
 		...(attachments.length > 0 && { attachments }),
 		...(messageId !== undefined && { messageId }),
+		...(requestId !== undefined && { requestId }),
 	};
 	return { message, inbound };
 }

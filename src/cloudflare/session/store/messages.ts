@@ -369,6 +369,20 @@ export class MessageRows {
 		return place === undefined ? undefined : this.get(place);
 	}
 
+	/** Returns the first message that a request sent. `requestId` is the random part of the request's id. */
+	findRequested(requestId: string): MessageRecord | undefined {
+		const rows = this.#sql.exec<{ seq: number }>(
+			'SELECT DISTINCT seq FROM message WHERE instr(body, ?) > 0 ORDER BY seq',
+			requestId,
+		);
+		// A content can name the id, too.
+		for (const { seq } of rows.toArray()) {
+			const record = this.get(seq);
+			if (record?.inbound?.requestId === requestId) return record;
+		}
+		return undefined;
+	}
+
 	nextPlace(): number {
 		return findNextPlace(this.#lastPlace());
 	}

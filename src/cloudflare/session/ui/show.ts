@@ -4,7 +4,7 @@ import { readTaskLists } from '../../../core/tool/tasks.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import type { BudgetState } from '../../objects/budget.ts';
-import type { PageQuery, SessionState } from '../../objects/session-api.ts';
+import type { FoundRequest, PageQuery, SessionState } from '../../objects/session-api.ts';
 import type { shownMessage, waitingMessages } from '../../wire/message.ts';
 import type { Shown } from '../../wire/operation.ts';
 import type { taskLists } from '../../wire/session.ts';
@@ -13,6 +13,7 @@ import type { SessionFiles } from '../files/session-files.ts';
 import { findPending } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/messages.ts';
+import type { RunRecord } from '../store/runs.ts';
 import { createRunState } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 
@@ -72,6 +73,27 @@ export function showMessages(store: SessionStore, { cursor, limit = 100, order }
 		return showMessage(record, runIds.get(record.run));
 	});
 	return { messages, cursor: next === undefined ? undefined : String(next) };
+}
+
+/** Shows the session, and the run that the message of a request began, joined or waits for. */
+export function showRequest(store: SessionStore, requestId: string, reader: Pick<Reader, 'isOperator'>): FoundRequest {
+	const { id, agent, title, user } = store.session();
+	const session = { id, agent, title, user, status: store.status };
+	const sent = store.messages.findRequested(requestId);
+	const run = sent && store.runs.get(sent.run);
+	const newest = showRun(store.runs.get(), reader);
+	if (run !== undefined) return { session, run: showRun(run, reader), newest };
+	const waiting = store.queue.all().find(({ inbound }) => inbound?.requestId === requestId);
+	if (waiting === undefined) return { session, newest };
+	const { runId, steers } = waiting;
+	return { session, run: steers ? newest : { id: runId, status: 'waiting' }, newest };
+}
+
+function showRun(run: RunRecord | undefined, { isOperator }: Pick<Reader, 'isOperator'>): FoundRequest['newest'] {
+	if (run === undefined) return undefined;
+	const { id, status, end } = run;
+	const error = end?.event.type === 'error' ? toShown(end.event, { isOperator, id }) : undefined;
+	return { id, status, error };
 }
 
 export async function showTasks(

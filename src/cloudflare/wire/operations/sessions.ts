@@ -4,6 +4,7 @@ import { approvalPage, approvalQuery } from '../approval.ts';
 import { exportedSession } from '../export.ts';
 import { described } from '../field.ts';
 import { createOperations } from '../operation.ts';
+import { foundRequest } from '../request.ts';
 import {
 	acceptedSession,
 	changeBody,
@@ -71,6 +72,22 @@ export const getSession = operation('get', '/v1/sessions/:id', {
 	answers: {
 		200: { says: 'The session.', json: session, examples: { completed: example.session, waiting: example.waiting } },
 	},
+});
+
+export const getRequest = operation('get', '/v1/requests/:request', {
+	access: 'manageSession',
+	adminToo: true,
+	summary: 'Find the session of a request',
+	description:
+		'Finds the session and the run of a request by the `x-request-id` of its answer. `404` if the id carries no session, if the session is gone, or if it belongs to another owner. A request without a message of its own, such as an approval, has no `run`: see `newest`.',
+	answers: {
+		200: {
+			says: 'The session, its newest run, and the run of the request.',
+			json: foundRequest,
+			examples: { failed: example.foundRequest },
+		},
+	},
+	errors: [404],
 });
 
 export const changeSession = operation('patch', '/v1/sessions/:id', {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { runEvent } from '../event.ts';
-import type { Answer } from '../operation.ts';
+import { type Answer, exampleRequest } from '../operation.ts';
 import { acceptedRun, runResult } from '../run.ts';
 import { session as sessionSchema } from '../session.ts';
 
@@ -49,6 +49,21 @@ const results = {
 	approval: { runId, status: 'awaiting_tools', toolCalls },
 	halted: { runId, status: 'halted', reason: 'too_large' },
 	cancelled: { runId, status: 'cancelled' },
+};
+
+const failed = { id: runId, status: 'error', error: { code: 'provider_error', message: 'The model failed.' } };
+
+export const foundRequest = {
+	id: exampleRequest,
+	session: { id, agent: 'assistant', title: 'What is 17 + 25?', status: 'error' },
+	run: failed,
+	newest: failed,
+	links: {
+		session: `/v1/sessions/${id}`,
+		messages: `/v1/sessions/${id}/messages`,
+		export: `/v1/sessions/${id}/export`,
+		page: `/#/sessions/${id}`,
+	},
 };
 
 export const sessionPage = {
