@@ -62,5 +62,12 @@ function describe({ session, run, newest, links }: FoundRequest, url: string, pl
 		['page', `${url}${links.page}`],
 		['record', toCommand('record', `${session.id}${place === '' ? '' : ` ${place}`}`)],
 	];
-	return lines.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(12)}${value}`])).join('\n');
+	return lines
+		.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(12)}${toLine(value)}`]))
+		.join('\n');
+}
+
+/** Titles and errors may hold a text of anybody, so control characters do not reach the terminal. */
+function toLine(text: string): string {
+	return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
 }

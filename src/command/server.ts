@@ -43,6 +43,6 @@ async function findRemote(env: string): Promise<string> {
 /** Turns a failed request about something with an id into a `UsageError`, and returns any other error. */
 export function explainFailure(error: unknown, { url, id }: { readonly url: string; readonly id: string }): unknown {
 	if (!(error instanceof ClientError)) return error;
-	if (error.status === 0) return new UsageError(`${url} does not answer. Is Runlet running there?`);
+	if (error.code === 'unreachable') return new UsageError(`${url} does not answer. Is Runlet running there?`);
 	return new UsageError(`${id}: ${error.message}`);
 }

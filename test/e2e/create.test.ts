@@ -220,7 +220,7 @@ describe('the new project', () => {
 		expect(await run(project, bin, '--help')).toContain('npx runlet COMMAND');
 		for (const name of ['dev', 'chat', 'skills', 'keys', 'deploy'])
 			expect(await run(project, bin, name, '--help')).toMatch(name === 'dev' ? /npm start/ : `npm run ${name}`);
-		for (const name of ['record', 'replay'])
+		for (const name of ['find', 'record', 'replay'])
 			expect(await run(project, bin, name, '--help')).toMatch(`npx runlet ${name}`);
 		await expect(run(project, bin, 'deplyo')).rejects.toMatchObject({
 			code: 2,
