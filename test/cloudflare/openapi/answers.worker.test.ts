@@ -149,6 +149,10 @@ test('the document describes every outcome of a run', async () => {
 	await ask('importSession', { json: exported });
 	await ask('forkSession', { id, json: {} });
 	await ask('exportSession', { id, headers: { accept: 'application/x-ndjson' } });
+	const answer = await request(`/v1/sessions/${id}/messages`, { text: 'and again' });
+	expect(await ask('getRequest', { path: answer.headers.get('x-request-id') ?? '' })).toMatchObject({
+		session: { id },
+	});
 });
 
 test('the document describes every answer to a request for a new session', async () => {

@@ -31,11 +31,17 @@ test('open calls of an earlier run do not count as a turn', () => {
 	expect(readTally(result, step(0), stop, step(1))).toMatchObject({ turns: 1, toolCalls: 1, usage });
 });
 
+test('a result that is an error counts as a call and as a failure', () => {
+	const failed: RunEvent = { ...result, id: 'b', isError: true };
+	expect(readTally(stop, result, failed, step(1))).toMatchObject({ toolCalls: 2, toolFailures: 1 });
+});
+
 test('the usage that a run reports at its end replaces the sum of its turns', () => {
 	const whole = { inputTokens: 99, outputTokens: 9 };
 	expect(readTally(stop, step(1), { type: 'done', text: '', usage: whole })).toEqual({
 		turns: 1,
 		toolCalls: 0,
+		toolFailures: 0,
 		usage: whole,
 	});
 	expect(readTally(stop, { type: 'cancelled' })).toMatchObject({ turns: 1, usage });

@@ -33,12 +33,12 @@ test('a run writes one data point with its owner, agent, model, outcome, tokens,
 		indexes: ['local'],
 		blobs: ['scripted', 'scripted', 'scripted', 'completed', '', 'http'],
 	});
-	const [input, output, cached, reasoning, usd, duration = -1, first = -1, turns, toolCalls, lives] =
+	const [input, output, cached, reasoning, usd, duration = -1, first = -1, turns, toolCalls, lives, toolFailures] =
 		points[0]?.doubles ?? [];
 	expect([input, output, cached, reasoning, usd]).toEqual([200, 40, 120, 10, 0.5]);
 	expect(duration).toBeGreaterThanOrEqual(first);
 	expect(first).toBeGreaterThanOrEqual(0);
-	expect([turns, toolCalls, lives]).toEqual([2, 1, 1]);
+	expect([turns, toolCalls, lives, toolFailures]).toEqual([2, 1, 1, 0]);
 });
 
 test('each outcome writes a data point with its usage', async () => {
