@@ -165,6 +165,8 @@ export type RunResult = Shown<typeof runResult>;
 export type RunOutcome = {
 	/** Whether this is the stored answer to a repeated request. */
 	readonly isReplay?: boolean;
+	/** The run that the request began or joined. */
+	readonly runId?: string;
 } & (
 	| RunStream
 	| { readonly kind: 'result'; readonly result: RunResult; readonly created?: NewSession }
@@ -176,6 +178,7 @@ export type RunOutcome = {
 
 export interface RunStream {
 	readonly kind: 'stream';
+	readonly runId?: string;
 	readonly stream: Bytes;
 }
 

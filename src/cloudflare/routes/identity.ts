@@ -28,6 +28,8 @@ export type RouteEnv = {
 		requestId: string;
 		/** The session that the request is about, once the session has answered. */
 		session?: string;
+		/** The run that the request began or joined. */
+		runId?: string;
 		bodyText?: string;
 		/** The prefix of the addresses in answers. */
 		basePath: string;

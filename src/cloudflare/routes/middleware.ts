@@ -67,7 +67,7 @@ export const accessLog: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const route = matchedRoutes(c).findLast(({ path }) => !path.endsWith('*'))?.path;
 	// A refused caller has no identity.
 	const identity: Identity | undefined = c.get('identity');
-	const { session } = c.var;
+	const { session, runId } = c.var;
 	log('info', 'http.request', {
 		'http.request.method': methods.has(method) ? method : '_OTHER',
 		'http.route': route,
@@ -75,6 +75,7 @@ export const accessLog: MiddlewareHandler<RouteEnv> = async (c, next) => {
 		'runlet.request.id': formatRequestId({ request, session }),
 		'runlet.key.id': identity?.kind === 'person' ? findKeyId(identity.by) : undefined,
 		'gen_ai.conversation.id': session ?? (identity?.kind === 'token' ? identity.session : undefined),
+		'runlet.run.id': runId,
 		'runlet.duration_ms': Date.now() - began,
 		'error.type': status >= 500 ? String(status) : undefined,
 		...(c.error !== undefined && toFailureFields(c.error)),

@@ -6,9 +6,10 @@ import { hasAdminKey, isHere, isOnlyLocal, type RouteEnv } from './identity.ts';
 
 export const requestIdHeader = 'x-request-id';
 
-/** Adds the session that a request is about to the request's id, in the header of the answer and in the log. */
-export function noteSession(c: Context<RouteEnv>, session: string): void {
+/** Adds the session that a request is about to the request's id. The log has the session and its run, too. */
+export function noteSession(c: Context<RouteEnv>, session: string, runId = c.var.runId): void {
 	c.set('session', session);
+	c.set('runId', runId);
 	c.res.headers.set(requestIdHeader, formatRequestId({ request: c.var.requestId, session }));
 }
 

@@ -90,7 +90,7 @@ export async function askSession<T>(
 ): Promise<T> {
 	try {
 		const answer = await askOneSession(c, id, ask, isSafe);
-		noteSession(c, id.toString());
+		noteSession(c, id.toString(), findRunId(answer));
 		return answer;
 	} catch (error) {
 		// A stranger learns nothing: neither whether the session exists nor whether the id is one of a session.
@@ -98,6 +98,12 @@ export async function askSession<T>(
 		if (!isHidden) noteSession(c, id.toString());
 		throw error;
 	}
+}
+
+/** Returns the run that the answer of a session names. */
+function findRunId(answer: unknown): string | undefined {
+	const runId: unknown = Reflect.get(Object(answer), 'runId');
+	return typeof runId === 'string' ? runId : undefined;
 }
 
 type SessionId = ReturnType<ReturnType<typeof readConfig>['sessions']['idFromString']>;

@@ -255,7 +255,7 @@ describe('the session of a request', () => {
 		const refused = [
 			await ask(keys.bob, `/v1/sessions/${id}`),
 			await ask(keys.bob, `/v1/sessions/${id}/messages`, { text: 'Hi' }),
-			await ask(`${token.slice(0, -1)}A`, `/v1/sessions/${id}`),
+			await ask(`${token.slice(0, -43)}${'A'.repeat(43)}`, `/v1/sessions/${id}`),
 			await ask(keys.alice, '/v1/sessions'),
 		];
 		expect(refused.map(({ status }) => status)).toEqual([404, 404, 401, 200]);
@@ -294,11 +294,39 @@ describe('the logs', () => {
 		await allEvents(response);
 		const id = readId(response);
 		const { run } = await find(id);
-		const ids = { 'runlet.request.id': id, 'gen_ai.conversation.id': session };
+		const ids = { 'runlet.request.id': id, 'gen_ai.conversation.id': session, 'runlet.run.id': run?.id };
 		expect(linesOf('http.request')[0]).toMatchObject(ids);
-		expect(linesOf('tool.threw')).toMatchObject([{ ...ids, 'runlet.run.id': run?.id }]);
+		expect(linesOf('tool.threw')).toMatchObject([ids]);
 		const counts = { 'runlet.run.tool_calls': 1, 'runlet.run.tool_failures': 1 };
-		expect(linesOf('run')).toMatchObject([{ ...ids, ...counts, 'runlet.run.id': run?.id }]);
+		expect(linesOf('run')).toMatchObject([{ ...ids, ...counts }]);
+	});
+
+	test.each([
+		['a stream', () => request('/v1/sessions', { agent: 'scripted', text: 'Hi' }, { accept: 'text/event-stream' })],
+		['a result', () => request('/v1/sessions', { agent: 'scripted', text: 'Hi' })],
+		['no result yet', () => request('/v1/sessions', { agent: 'scripted', text: 'Hi' }, { prefer: 'respond-async' })],
+		[
+			'a completion',
+			() => request('/v1/chat/completions', { model: 'scripted', messages: [{ role: 'user', content: 'Hi' }] }),
+		],
+		[
+			'the stream of a page',
+			() =>
+				request('/v1/ui/scripted', {
+					id: crypto.randomUUID(),
+					messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }],
+				}),
+		],
+	])('of a request that is answered by %s have the id of its run', async (_, ask) => {
+		watch();
+		play('Hi.');
+		const response = await ask();
+		await response.text();
+		await vi.waitUntil(() => linesOf('run').length === 1);
+		const [asked, ran] = [linesOf('http.request')[0], linesOf('run')[0]];
+		expect(asked?.['runlet.run.id']).toMatch(/^run_/);
+		for (const name of ['runlet.run.id', 'runlet.request.id', 'gen_ai.conversation.id'])
+			expect(asked?.[name], name).toBe(ran?.[name]);
 	});
 
 	test('of a run that a message from the queue begins have the id of the message’s request', async () => {

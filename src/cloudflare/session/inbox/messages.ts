@@ -263,23 +263,24 @@ export async function toRunOutcome(
 	if (run === undefined) return { kind: 'session', session: created ? created() : session(), isReplay };
 	const { delivery, format } = how;
 	const { id: runId } = run.record;
+	const about = { runId, isReplay };
 	const reader = { isOperator, id: runId };
-	if (delivery === 'stream') return { ...streamRun(run, format, { lease, join, isOperator }), isReplay };
-	if (delivery === 'accepted') return { kind: 'accepted', runId, created: created?.(), isReplay };
+	if (delivery === 'stream') return { ...streamRun(run, format, { lease, join, isOperator }), ...about };
+	if (delivery === 'accepted') return { kind: 'accepted', created: created?.(), ...about };
 	const live = 'begun' in run ? await run.begun : run;
 	const event = await live.ended;
 	const protocol = createProtocol(format);
 	if (protocol.result !== undefined) {
 		const events = live.log.read(live.log.cursor(), Number.POSITIVE_INFINITY).map((stamped) => stamped.event);
 		const whole = protocol.result(events);
-		if ('error' in whole) return { kind: 'failed', error: showError(toFailure(whole.error), reader), isReplay };
-		return { kind: 'completion', ...whole, isReplay };
+		if ('error' in whole) return { kind: 'failed', error: showError(toFailure(whole.error), reader), ...about };
+		return { kind: 'completion', ...whole, ...about };
 	}
 	if (event.type === 'error') {
 		const error = new RunletError(event.code, event.message, event.data);
-		return { kind: 'failed', error: showError(toFailure(error), reader), isReplay };
+		return { kind: 'failed', error: showError(toFailure(error), reader), ...about };
 	}
-	return { kind: 'result', result: toRunResult(runId, event), created: created?.(), isReplay };
+	return { kind: 'result', result: toRunResult(runId, event), created: created?.(), ...about };
 }
 
 interface Following extends Pick<Handling, 'format'>, Pick<Principal, 'lease' | 'isOperator'> {
@@ -319,7 +320,11 @@ export function streamRun(
 ): RunStream {
 	const reader = { isOperator, id: run.record.id };
 	const log = 'begun' in run ? run.begun.then((live) => live.log) : run.log;
-	return { kind: 'stream', stream: follow(log, undefined, createProtocol(format, protocol), { ...joined, reader }) };
+	return {
+		kind: 'stream',
+		runId: run.record.id,
+		stream: follow(log, undefined, createProtocol(format, protocol), { ...joined, reader }),
+	};
 }
 
 function toRunResult(runId: string, event: Exclude<TerminalEvent, { readonly type: 'error' }>): RunResult {
