@@ -89,7 +89,7 @@ const withoutOrigin = (line: Line): Line => {
 	if (line.message === undefined) return line;
 	const { sender: _, transport: __, stored, ...message } = line.message;
 	const { inbound, ...rest } = Object(stored);
-	const { sender: ___, transport: ____, by: _____, askers: ______, ...kept } = Object(inbound);
+	const { sender: ___, transport: ____, by: _____, askers: ______, requestId: _______, ...kept } = Object(inbound);
 	return { message: { ...message, stored: { ...rest, ...(inbound !== undefined && { inbound: kept }) } } };
 };
 
