@@ -1,7 +1,6 @@
 import { toBase64 } from '../../../core/base/bytes.ts';
 import { createFieldError } from '../../../core/base/errors.ts';
 import { dropUndefined } from '../../../core/base/json.ts';
-import { close } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
 import { exportedLists, type exportedSession, recordNames } from '../../wire/export.ts';
 import type { Shown } from '../../wire/operation.ts';
@@ -11,6 +10,7 @@ import type { Inbound } from '../store/inbound.ts';
 import { type MessageRecord, messageStride, toTurnPlace } from '../store/messages.ts';
 import type { RunEnd, RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
+import { pieceLength, toPieceStream } from './pieces.ts';
 import { showMessage } from './show.ts';
 
 type Exported = Shown<typeof exportedSession>;
@@ -22,8 +22,6 @@ type Entry = {
 export type ExportForm = 'json' | 'ndjson';
 
 const atOnce = 200;
-
-const pieceLength = 65_536;
 
 const fileBytes = 262_144;
 
@@ -42,23 +40,9 @@ interface ExportOptions {
  * the export, so that nobody mistakes a part for the whole export.
  */
 export function exportStream(options: ExportOptions): ReadableStream<Uint8Array> {
-	const encoder = new TextEncoder();
 	const entries = listEntries(options, findEnd(options));
 	const pieces = options.form === 'json' ? toDocument(entries) : toLines(entries);
-	return new ReadableStream({
-		type: 'bytes',
-		pull: async (controller) => {
-			let text = '';
-			while (text.length < pieceLength) {
-				if (!options.authorization.isThere) throw new Error('The session was removed.');
-				const { done, value } = await pieces.next();
-				if (done) break;
-				text += value;
-			}
-			if (text === '') close(controller);
-			else controller.enqueue(encoder.encode(text));
-		},
-	});
+	return toPieceStream(pieces, options.authorization);
 }
 
 /** Returns the place after the last message of an export. Throws `invalid_request` for an unknown message. */
