@@ -243,6 +243,8 @@ export interface SessionApi {
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>>;
 	/** Exports the session, or its history up to the turn of the message at position `at`. Not allowed with a token. */
 	export(caller: Caller, form: 'json' | 'ndjson', at?: number): Promise<RpcResult<Bytes>>;
+	/** Makes the traces of the session, or only the trace with a run. Not allowed with a token. */
+	exportTrace(caller: Caller, form: { readonly run?: string; readonly hasContent: boolean }): Promise<RpcResult<Bytes>>;
 	/** Imports all lines, or none. */
 	import(owner: ImportOwner, lines: Bytes): Promise<RpcResult<NewSession>>;
 	files(caller: Caller, page: FilePageQuery): Promise<RpcResult<FilePage>>;

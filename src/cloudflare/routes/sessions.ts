@@ -143,6 +143,12 @@ export const sessionRoutes = [
 			},
 		});
 	}),
+	mount(operations.getTrace, async (c) => {
+		const { run, content } = c.req.valid('query');
+		const form = { run, hasContent: content === 'true' };
+		const body = await askSessionInPath(c, (one) => one.exportTrace(findCallerOrAdmin(c), form));
+		return toJson(body, { 'cache-control': 'no-store' });
+	}),
 	mount(operations.forkSession, async (c) => {
 		const { at } = c.req.valid('json');
 		const place = at === undefined ? undefined : Number(at);

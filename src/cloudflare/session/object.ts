@@ -61,6 +61,7 @@ import { findPending } from './store/calls.ts';
 import { SessionStore } from './store/store.ts';
 import { type ExportForm, exportStream } from './ui/export.ts';
 import { showMessages, showRequest, showSession, showTasks, showWaiting, showWholeMessage } from './ui/show.ts';
+import { type TraceForm, traceStream } from './ui/trace.ts';
 import { findHead, uiMessages } from './ui/ui.ts';
 
 const mayRead: readonly Right[] = ['readSession'];
@@ -246,6 +247,14 @@ export class Session extends DurableObject<Env> implements SessionApi {
 			const about = { version: exportVersion, ...this.#show(principal), owner, expiresAfterMs, clientTools, stored };
 			const { store, authorization } = this.#context;
 			return exportStream({ store, files: this.#runner.files, authorization, about, form, at });
+		});
+	}
+
+	exportTrace(caller: Caller, form: TraceForm): Promise<RpcResult<Bytes>> {
+		return toRpcResult(async () => {
+			await this.#authorization.open(caller, mayManage);
+			const { store, authorization } = this.#context;
+			return traceStream({ ...form, store, authorization });
 		});
 	}
 

@@ -146,6 +146,7 @@ test('the document describes every outcome of a run', async () => {
 	expect(await result).toMatchObject({ status: 'cancelled' });
 	await ask('listMessages', { id });
 	const exported = await ask('exportSession', { id });
+	await ask('getTrace', { id });
 	await ask('importSession', { json: exported });
 	await ask('forkSession', { id, json: {} });
 	await ask('exportSession', { id, headers: { accept: 'application/x-ndjson' } });

@@ -173,6 +173,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 		['POST', '/token', () => ({ scopes: ['read', 'message', 'approve'], user: 'ada' })],
 		['DELETE', '/token/0123456789abcdef', () => undefined],
 		['GET', '/export', () => undefined],
+		['GET', '/trace', () => undefined],
 		['POST', '/fork', () => ({})],
 		['POST', '/links', () => ({ callId: 'call_1' })],
 	];
@@ -356,6 +357,7 @@ test('the token of a customer’s page cannot decide, and opens only its own ses
 		['POST', `/v1/sessions/${id}/token`, {}],
 		['POST', `/v1/sessions/${id}/links`, { callId: 'x' }],
 		['GET', `/v1/sessions/${id}/export`],
+		['GET', `/v1/sessions/${id}/trace`],
 		['POST', `/v1/sessions/${id}/fork`, {}],
 	] as const)
 		expect([path, (await ask(token, path, body, { method })).status]).toEqual([path, 403]);

@@ -194,6 +194,7 @@ test('a key without the scope admin sees only its own sessions', async () => {
 		['GET', '/messages/65536'],
 		['GET', '/events'],
 		['GET', '/export'],
+		['GET', '/trace'],
 		['DELETE', ''],
 	] as const)
 		expect((await ask(keys.ann, `/${bens.id}${path}`, { method })).status, `${method} ${path}`).toBe(404);

@@ -55,6 +55,7 @@ const operations: Readonly<Record<string, { readonly body?: unknown; readonly ne
 	'PATCH /': { body: { budget: { tokens: 1_000_000 } }, needsKey: true },
 	'DELETE /': { needsKey: true },
 	'GET /export': { needsKey: true },
+	'GET /trace': { needsKey: true },
 	'POST /fork': { body: {}, needsKey: true },
 	'POST /links': { body: { callId: 'x' }, needsKey: true },
 	'POST /token': { body: {}, needsKey: true },

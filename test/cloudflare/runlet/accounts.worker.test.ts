@@ -60,6 +60,7 @@ const operations: readonly (readonly [path: string, method: string, isForStaff?:
 	['/continue', 'POST'],
 	['/files', 'GET'],
 	['/export', 'GET', true],
+	['/trace', 'GET', true],
 	['/fork', 'POST', true, {}],
 	['/events', 'GET'],
 	['/cancel', 'POST'],

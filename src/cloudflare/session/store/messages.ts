@@ -231,6 +231,13 @@ export class MessageRows {
 		return this.#newestCost();
 	}
 
+	/** Returns the cost of the request for the message at a place. Missing if the message was imported. */
+	getCost(seq: number): MessageCost | undefined {
+		const select = 'SELECT cost FROM message WHERE seq = ? AND part = 0';
+		const [found] = this.#sql.exec<{ cost: string | null }>(select, seq).toArray();
+		return found === undefined || found.cost === null ? undefined : JSON.parse(found.cost);
+	}
+
 	restore({ seq, run, createdAt, isReplaced, isRestated, isCut: _, ...body }: Omit<MessageRecord, 'stored'>): void {
 		this.#addAt(seq, run, createdAt, body);
 		const replaced = isRestated === true ? restated : isReplaced === true ? 1 : 0;

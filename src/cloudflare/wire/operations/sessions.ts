@@ -17,6 +17,7 @@ import {
 	taskLists,
 } from '../session.ts';
 import { sessionToken, tokenBody } from '../token.ts';
+import { trace, traceQuery } from '../trace.ts';
 import * as example from './shared.ts';
 import { runHeaders, stream } from './shared.ts';
 
@@ -166,6 +167,16 @@ export const exportSession = operation('get', '/v1/sessions/:id/export', {
 			},
 		},
 	},
+});
+
+export const getTrace = operation('get', '/v1/sessions/:id/trace', {
+	access: 'manageSession',
+	adminToo: true,
+	summary: 'Read the traces of a session',
+	description:
+		'What the session did as OTLP/JSON, by the GenAI conventions of OpenTelemetry: one trace for each run and the runs that continue it after a wait for a person. It has no texts, arguments or results without `content=true`. A repeated request gives the same ids.',
+	query: traceQuery,
+	answers: { 200: { says: 'The traces.', json: trace, examples: { run: example.trace } } },
 });
 
 export const forkSession = operation('post', '/v1/sessions/:id/fork', {

@@ -1,0 +1,59 @@
+import type { RunRecord } from '../store/runs.ts';
+import { isWaiting, sessionStatus } from '../store/session-row.ts';
+import type { SessionStore } from '../store/store.ts';
+
+/** A call that a run waited for: a person had to approve it, or to answer its question. */
+export interface Ask {
+	readonly kind: 'approval' | 'question';
+	readonly callId: string;
+}
+
+/** The facts of a run that a trace needs. Times are in milliseconds since 1970. */
+export interface TracedRun extends Pick<RunRecord, 'n' | 'id' | 'status' | 'firstSeq' | 'createdAt' | 'endedAt'> {
+	/** The code of the error that ended the run. */
+	readonly errorCode?: string;
+	readonly asks: readonly Ask[];
+}
+
+/** A run that waited for somebody, and all the runs that continued it, the oldest first. A run alone is a chain, too. */
+export interface Chain {
+	readonly first: TracedRun;
+	readonly last: TracedRun;
+	readonly runs: readonly TracedRun[];
+}
+
+/** Lists the chains of a session, the oldest first. */
+export function listChains({ runs }: Pick<SessionStore, 'runs'>): readonly Chain[] {
+	const chains: { first: TracedRun; last: TracedRun; runs: TracedRun[] }[] = [];
+	for (let record = runs.after(0); record !== undefined; record = runs.after(record.n)) {
+		const run = toTraced(record);
+		const before = chains.at(-1);
+		if (before !== undefined && isOpen(before)) {
+			before.runs.push(run);
+			before.last = run;
+		} else chains.push({ first: run, last: run, runs: [run] });
+	}
+	return chains;
+}
+
+/** Whether a chain waits for somebody, so that the next run continues it. */
+export function isOpen({ last }: Chain): boolean {
+	return isWaiting(sessionStatus(last.status));
+}
+
+function toTraced({ n, id, status, firstSeq, createdAt, endedAt, end }: RunRecord): TracedRun {
+	const event = end?.event;
+	return {
+		...{ n, id, status, firstSeq, createdAt, endedAt },
+		...(event?.type === 'error' && { errorCode: event.code }),
+		asks: event?.type === 'awaiting' ? listAsks(event) : [],
+	};
+}
+
+function listAsks({ question, toolCalls = [] }: Extract<NonNullable<RunRecord['end']>['event'], { type: 'awaiting' }>) {
+	const approvals = toolCalls.filter(({ kind }) => kind === 'approval').map(({ id }) => id);
+	return [
+		...approvals.map((callId): Ask => ({ kind: 'approval', callId })),
+		...(question === undefined ? [] : [{ kind: 'question', callId: question.callId } as const]),
+	];
+}

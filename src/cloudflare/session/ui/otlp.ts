@@ -1,0 +1,57 @@
+import { toHex } from '../../../core/base/bytes.ts';
+import type { TraceAttributes, TraceSpan } from '../../wire/trace.ts';
+
+type Value = TraceAttributes[number]['value'];
+
+/** Makes the value of an attribute: a text, or a list of texts. */
+export function text(value: string | readonly string[] | undefined): Value | undefined {
+	if (value === undefined) return undefined;
+	if (typeof value === 'string') return { stringValue: value };
+	return { arrayValue: { values: value.map((one) => ({ stringValue: one })) } };
+}
+
+/** Makes the value of an attribute: an integer. */
+export function integer(value: number | undefined): Value | undefined {
+	return value === undefined ? undefined : { intValue: String(Math.round(value)) };
+}
+
+/** Makes the value of an attribute: any number. */
+export function double(value: number | undefined): Value | undefined {
+	return value === undefined ? undefined : { doubleValue: value };
+}
+
+/** Makes attributes. Leaves out those without a value. */
+export function toAttributes(values: Readonly<Record<string, Value | undefined>>): TraceAttributes {
+	return Object.entries(values).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value }]));
+}
+
+interface SpanTimes {
+	/** Milliseconds since 1970. */
+	readonly begin: number;
+	/** Milliseconds since 1970. An end before the beginning counts as the beginning: a clock may go back. */
+	readonly end: number;
+}
+
+/** Makes the times of a span. */
+export function toTimes({ begin, end }: SpanTimes): Pick<TraceSpan, 'startTimeUnixNano' | 'endTimeUnixNano'> {
+	return { startTimeUnixNano: toNanoseconds(begin), endTimeUnixNano: toNanoseconds(Math.max(begin, end)) };
+}
+
+function toNanoseconds(milliseconds: number): string {
+	return String(BigInt(Math.round(milliseconds)) * 1_000_000n);
+}
+
+/** Makes the id of a trace from what names the trace. */
+export function createTraceId(...name: readonly string[]): Promise<string> {
+	return hash(name, 16);
+}
+
+/** Makes the id of a span from its trace and from what names the span there. */
+export function createSpanId(traceId: string, ...name: readonly (string | number)[]): Promise<string> {
+	return hash([traceId, ...name], 8);
+}
+
+async function hash(name: readonly (string | number)[], length: number): Promise<string> {
+	const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(name)));
+	return toHex(new Uint8Array(digest, 0, length));
+}
