@@ -66,6 +66,8 @@ export type {
 	Spending,
 	SpendingQuery,
 	TaskList,
+	Trace,
+	TraceQuery,
 	Usage,
 	UserBudget,
 	UserCaps,

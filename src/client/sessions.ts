@@ -25,6 +25,8 @@ import type {
 	Spending,
 	SpendingQuery,
 	TaskList,
+	Trace,
+	TraceQuery,
 	WaitingMessage,
 } from './types.ts';
 
@@ -173,6 +175,11 @@ function createReads(http: Http) {
 		/** Exports a complete session as one value in memory. */
 		exportSession(id: string, { signal }: SignalOption = {}): Promise<ExportedSession> {
 			return http.json(toPath(id, 'export'), { signal });
+		},
+
+		/** Reads the traces of a session as OTLP/JSON, or with `run` only the trace with that run. Needs an API key. */
+		getTrace(id: string, { signal, ...query }: SignalOption & TraceQuery = {}): Promise<Trace> {
+			return http.json(`${toPath(id, 'trace')}${toQuery(query)}`, { signal });
 		},
 
 		/** Lists the messages that wait for the end of the run or for its next turn, oldest first. */

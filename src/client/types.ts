@@ -24,6 +24,7 @@ import type { publishedSkill, skillPage } from '../cloudflare/wire/skill.ts';
 import type { spending, spendingQuery } from '../cloudflare/wire/spending.ts';
 import type { decisionLinks, linkBody } from '../cloudflare/wire/token.ts';
 import type { shownTool, toolBody } from '../cloudflare/wire/tool.ts';
+import type { trace, traceQuery } from '../cloudflare/wire/trace.ts';
 import type { erasedUser, exportedUser, userBudget, userBudgetBody } from '../cloudflare/wire/user.ts';
 
 /** The query of a list. `limit` is a number here, but text in the URL. */
@@ -50,6 +51,10 @@ export type SessionPage = v.InferOutput<typeof sessionPage>;
 export type SessionQuery = Query<typeof sessionQuery>;
 /** An entry of the list of sessions. */
 export type ListedSession = SessionPage['sessions'][number];
+
+/** The traces of a session as OTLP/JSON. */
+export type Trace = v.InferOutput<typeof trace>;
+export type TraceQuery = Pick<v.InferInput<typeof traceQuery>, 'run'> & { readonly content?: boolean };
 
 export type { ExportedSession } from '../cloudflare/wire/export.ts';
 

@@ -290,6 +290,11 @@ test('a client copies a session completely or up to a message, and imports an ex
 	expect((await runlet.listMessages(short.id)).map(({ content }) => content)).toEqual(['First', 'One.']);
 	const exported = await runlet.exportSession(id);
 	expect(exported.messages.map(({ content }) => content)).toEqual(['First', 'One.', 'Second', 'Two.']);
+	const [runId = ''] = exported.runs.map((run) => run.id);
+	const names = async (query?: { run: string; content: boolean }) =>
+		(await runlet.getTrace(id, query)).resourceSpans[0]?.scopeSpans[0]?.spans.map(({ name }) => name);
+	expect(await names()).toHaveLength(4);
+	expect(await names({ run: runId, content: true })).toEqual(['invoke_agent scripted', 'chat scripted']);
 	const imported = await runlet.importSession(exported);
 	expect(await runlet.listMessages(imported.id)).toEqual(history);
 	await expect(runlet.forkSession(id, { at: '7' })).rejects.toMatchObject({ code: 'invalid_request' });
