@@ -1,6 +1,7 @@
 /** Compares what a run recorded with what its replay produced. */
 
 import { readSettings } from '../cloudflare/agent/settings.ts';
+import { readResultName } from '../core/chat/old-results.ts';
 import type { chat } from '../core/index.ts';
 import { type Difference, type Divergence, findDifference } from './divergence.ts';
 import { findRunMessages, type RecordedReply, type RecordedResult } from './history.ts';
@@ -77,12 +78,15 @@ class Comparison {
 	}
 
 	/** Compares what the model was sent. Recordings of earlier versions lack it. */
-	#compareSetup({ settings, system, tools }: RecordedSetup, { sent = {} }: chat.MessageContext): Found | undefined {
+	#compareSetup(recorded: RecordedSetup, { sent }: chat.MessageContext): Found | undefined {
+		const { settings, system } = recorded;
+		const tools = recorded.tools?.filter(isCompared);
+		const now = sent?.tools?.filter(isCompared) ?? [];
 		const found =
 			(settings && this.#differ('settings', settings, readSettings(this.#session.agent), 'settings')) ??
-			(system === undefined ? undefined : this.#differ('system', system, sent.system ?? '', 'system')) ??
-			(tools && this.#differ('tools', byName(tools), byName(sent.tools ?? []), 'tools')) ??
-			(tools && this.#differ('tools', toNames(tools), toNames(sent.tools ?? []), 'tools'));
+			(system === undefined ? undefined : this.#differ('system', system, sent?.system ?? '', 'system')) ??
+			(tools && this.#differ('tools', byName(tools), byName(now), 'tools')) ??
+			(tools && this.#differ('tools', toNames(tools), toNames(now), 'tools'));
 		if (found?.kind !== 'tools') return found;
 		const [, tool] = /^tools\.([^.[]+)/.exec(found.field) ?? [];
 		return { ...found, ...(tool !== undefined && { tool }) };
@@ -135,6 +139,11 @@ class Comparison {
 		if (end === undefined || isForeign(end.event)) return undefined;
 		return this.#differ('end', describeEnd(end.event), describeEnd(replayed), 'end');
 	}
+}
+
+/** Whether a tool is compared. `read_result` is offered where old results are long, which the time decides, too. */
+function isCompared({ name }: { readonly name: string }): boolean {
+	return name !== readResultName;
 }
 
 function toJson(value: unknown): unknown {

@@ -32,6 +32,7 @@ export async function replayRun(session: ReplayedSession, run: RecordedRun): Pro
 			fallbacks: [],
 			maxRetries: 0,
 			modelContextWindow: findWindow(model),
+			lastPrompt: history.findLast(({ role }) => role === 'assistant')?.stored?.prompt,
 			skillResolver: createResolver(session, inbound),
 			skillContext: () => inbound.current,
 			context: {

@@ -113,12 +113,24 @@ const setup = v.object({
 	settings: v.optional(v.record(v.string(), v.unknown())),
 });
 
+const prompt = v.object({
+	model: v.string(),
+	tools: v.tuple([v.number(), v.string()]),
+	system: v.string(),
+	start: v.tuple([v.string(), v.boolean()]),
+	fronts: v.tuple([v.number(), v.string()]),
+	references: v.optional(v.tuple([v.number(), v.number()])),
+	inputTokens: v.number(),
+	at: v.number(),
+});
+
 const change = v.union([v.strictTuple([v.string()]), v.strictTuple([v.string(), v.unknown()])]);
 
 const storedWithMessage = v.object({
 	inbound: v.optional(inbound),
 	decidedBy: v.optional(actor),
 	isDenied: v.optional(v.boolean()),
+	prompt: v.optional(described(prompt, 'Hashes of the request, which decide about references in the next one.')),
 	setup: v.optional(described(setup, 'The system prompt, tools and settings of the turn, as far as they changed.')),
 	changes: v.optional(described(v.array(change), 'The changed keys of the tools’ state, with their values.')),
 	providerMetadata: v.optional(v.record(v.string(), v.unknown())),

@@ -200,7 +200,7 @@ class Intake {
 		if (seq <= this.#lastMessage) throw refuse('message: stands behind a message with a larger id.');
 		const run = runId === undefined ? 0 : this.#runs.get(runId);
 		if (run === undefined) throw refuse(`message: no run ${runId?.slice(0, 64)} stands in front of it.`);
-		const { providerMetadata, inbound, decidedBy: _, isDenied: __, ...more } = stored;
+		const { providerMetadata, inbound, decidedBy: _, isDenied: __, prompt: ___, ...more } = stored;
 		const { isFork = false } = this.#owner;
 		// The importer counts as the author of all imported messages.
 		const isFromPerson = isInput === true || (!isFork && imported.role === 'user');
