@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { described } from './field.ts';
+import { maxId, shortText } from './limits.ts';
 
 const attributes = v.array(
 	v.object({
@@ -49,7 +50,7 @@ export const trace = v.object({
 /** The query of a trace. */
 export const traceQuery = v.object({
 	run: v.optional(
-		described(v.pipe(v.string(), v.nonEmpty('Expected the id of a run')), 'Only the trace with this run.'),
+		described(v.pipe(shortText(maxId), v.nonEmpty('Expected the id of a run')), 'Only the trace with this run.'),
 	),
 	content: v.optional(described(v.picklist(['true', 'false']), 'Whether spans have texts, arguments and results.')),
 });

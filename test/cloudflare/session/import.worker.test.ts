@@ -88,7 +88,7 @@ async function createFull(): Promise<string> {
 const withoutOrigin = (line: Line): Line => {
 	if (line.message === undefined) return line;
 	const { sender: _, transport: __, stored, ...message } = line.message;
-	const { inbound, ...rest } = Object(stored);
+	const { inbound, prompt: _p, decidedBy: _d, isDenied: _i, ...rest } = Object(stored);
 	const { sender: ___, transport: ____, by: _____, askers: ______, requestId: _______, ...kept } = Object(inbound);
 	return { message: { ...message, stored: { ...rest, ...(inbound !== undefined && { inbound: kept }) } } };
 };
