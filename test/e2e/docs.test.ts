@@ -17,7 +17,11 @@ const blocks = pages.flatMap(listBlocks);
 const address = 'http://127.0.0.1:8787';
 
 /** The beginnings of blocks that another test runs, because they need more than a server. */
-const elsewhere = ['const source = new EventSource', "import { useChat } from '@ai-sdk/react'"];
+const elsewhere = [
+	'const source = new EventSource',
+	"import { useChat } from '@ai-sdk/react'",
+	"import { readFile } from 'node:fs/promises';\nimport test from 'node:test';",
+];
 const scripts = blocks.filter(
 	({ language, code }) => /^(ts|js)$/.test(language) && !elsewhere.some((beginning) => code.startsWith(beginning)),
 );

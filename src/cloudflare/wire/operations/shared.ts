@@ -160,37 +160,8 @@ export const exportedLines = [
 	.map((line) => `${JSON.stringify(line)}\n`)
 	.join('');
 
-const traceId = '5b8efff798038103d269b633813fc60c';
-const rootId = 'eee19b7ec3c1b174';
-const toText = (key: string, stringValue: string) => ({ key, value: { stringValue } });
-const times = { startTimeUnixNano: '1795262400000000000', endTimeUnixNano: '1795262401000000000' };
-
-/** The trace of a run. */
-export const trace = {
-	resourceSpans: [
-		{
-			resource: { attributes: [toText('service.name', 'runlet')] },
-			scopeSpans: [
-				{
-					scope: { name: 'runlet' },
-					spans: [
-						{
-							...{ traceId, spanId: rootId, name: 'invoke_agent assistant', kind: 1, ...times },
-							attributes: [toText('gen_ai.operation.name', 'invoke_agent'), toText('gen_ai.conversation.id', id)],
-						},
-						{
-							...{ traceId, spanId: 'd1f5a0c5b2e84a37', parentSpanId: rootId, name: 'chat demo', kind: 3, ...times },
-							attributes: [
-								toText('gen_ai.operation.name', 'chat'),
-								{ key: 'gen_ai.usage.input_tokens', value: { intValue: '212' } },
-							],
-						},
-					],
-				},
-			],
-		},
-	],
-};
+/** The traces of a session without runs. */
+export const trace = { resourceSpans: [] };
 
 const remembered = '2026-11-23T12:00:00.000Z';
 
