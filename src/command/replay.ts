@@ -84,7 +84,7 @@ async function replayFile(file: string, options: ReplayOptions, update = false):
 	const recording = parse(file);
 	const begun = performance.now();
 	const { divergence, runs, turns } = await compareReplay(recording, options);
-	const took = `${runs} runs, ${turns} turns, ${Math.round(performance.now() - begun)} ms`;
+	const took = `${runs === 1 ? '1 run' : `${runs} runs`}, ${turns} turns, ${Math.round(performance.now() - begun)} ms`;
 	if (divergence === undefined) {
 		console.log(`${styleText('green', 'same')}       ${name}  ${took}`);
 		return true;

@@ -183,7 +183,7 @@ describe('the new project', () => {
 		};
 		expect(await replay()).toMatchObject({
 			code: 0,
-			stdout: expect.stringMatching(/^same .* 1 runs, 2 turns, \d+ ms\n$/),
+			stdout: expect.stringMatching(/^same .* 1 run, 2 turns, \d+ ms\n$/),
 		});
 		await edit(recording, '"arrives": "tomorrow"', '"arrives": "today"');
 		const different = await replay('--live', 'find_order');
