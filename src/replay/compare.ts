@@ -1,13 +1,13 @@
 /** Compares what a run recorded with what its replay produced. */
 
 import { readSettings } from '../cloudflare/agent/settings.ts';
+import type { Setup } from '../cloudflare/session/store/messages.ts';
 import { readResultName } from '../core/chat/old-results.ts';
 import type { chat } from '../core/index.ts';
 import { type Difference, type Divergence, findDifference } from './divergence.ts';
 import { findRunMessages, type RecordedReply, type RecordedResult } from './history.ts';
 import type { RecordedRun, Recording } from './recording.ts';
 import type { ReplayedSession } from './session.ts';
-import type { RecordedSetup } from './setups.ts';
 import { findTurn, loopErrors, type Produced, type ReplayedRun, toKey } from './tape.ts';
 
 type Found = Pick<Divergence, 'kind' | 'message' | 'tool'> & Difference;
@@ -78,7 +78,7 @@ class Comparison {
 	}
 
 	/** Compares what the model was sent. Recordings of earlier versions lack it. */
-	#compareSetup(recorded: RecordedSetup, { sent }: chat.MessageContext): Found | undefined {
+	#compareSetup(recorded: Setup, { sent }: chat.MessageContext): Found | undefined {
 		const { settings, system } = recorded;
 		const tools = recorded.tools?.filter(isCompared);
 		const now = sent?.tools?.filter(isCompared) ?? [];

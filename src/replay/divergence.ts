@@ -1,3 +1,5 @@
+import { isRecord } from '../core/base/json.ts';
+
 /** What differs between a recording and its replay. */
 export type DivergenceKind =
 	| 'agent'
@@ -9,7 +11,6 @@ export type DivergenceKind =
 	| 'result'
 	| 'note'
 	| 'message'
-	| 'state'
 	| 'end';
 
 /** The first difference between a recording and its replay. */
@@ -42,7 +43,7 @@ export function findDifference(recorded: unknown, replayed: unknown, field = '')
 		}
 		return undefined;
 	}
-	if (isPlain(recorded) && isPlain(replayed)) {
+	if (isRecord(recorded) && isRecord(replayed)) {
 		for (const name of new Set([...Object.keys(recorded), ...Object.keys(replayed)])) {
 			const found = findDifference(recorded[name], replayed[name], field === '' ? name : `${field}.${name}`);
 			if (found !== undefined) return found;
@@ -50,8 +51,4 @@ export function findDifference(recorded: unknown, replayed: unknown, field = '')
 		return undefined;
 	}
 	return { field, recorded, replayed };
-}
-
-function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
-	return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -10,7 +10,6 @@ const titles: Readonly<Record<DivergenceKind, string>> = {
 	result: 'The result of a call differs',
 	note: 'A note of a tool is new',
 	message: 'A message differs',
-	state: 'The state of the tools differs',
 	end: 'The end of a run differs',
 };
 

@@ -1,11 +1,12 @@
 import { findChildWork } from '../cloudflare/agent/children.ts';
 import type { Agent } from '../cloudflare/agent/define.ts';
+import type { Setup } from '../cloudflare/session/store/messages.ts';
 import { type Env, type Skill, type ToolContext, tool, type Workspace, workspace } from '../core/index.ts';
 import type { StateStore } from '../core/tool/state.ts';
 import type { ReplayClock } from './clock.ts';
 import type { Recording } from './recording.ts';
 import { createMask } from './redact.ts';
-import { findSetups, type RecordedSetup } from './setups.ts';
+import { findSetups } from './setups.ts';
 
 /** How the calls of a tool are answered: by the recording, by the tool itself, or by another function. */
 export type ToolAnswers = 'recorded' | 'live' | ((input: unknown, context: ToolContext) => unknown);
@@ -30,7 +31,7 @@ export interface ReplayOptions {
 export interface ReplayedSession {
 	readonly recording: Recording;
 	readonly agent: Agent;
-	readonly setups: ReadonlyMap<string, RecordedSetup>;
+	readonly setups: ReadonlyMap<string, Setup>;
 	readonly env: Partial<Env>;
 	readonly skills: readonly Skill[];
 	/** Returns how the calls of a tool are answered. */

@@ -4,6 +4,7 @@ import { findChildWork } from '../cloudflare/agent/children.ts';
 import { findMemoryOptions, listMemoryTools, type RecallingSession } from '../cloudflare/agent/memory.ts';
 import type { Config } from '../cloudflare/config/config.ts';
 import { createMemoryTools } from '../cloudflare/memory/tools.ts';
+import type { SentTool, Setup } from '../cloudflare/session/store/messages.ts';
 import { dropUndefined, isRecord } from '../core/base/json.ts';
 import { askUser, type chat, halt, RunletError, type Tool, type ToolContext } from '../core/index.ts';
 import { parts, providerName } from '../core/tool/index.ts';
@@ -12,7 +13,6 @@ import { findDifference } from './divergence.ts';
 import type { RecordedReply } from './history.ts';
 import type { RecordedRun } from './recording.ts';
 import type { ReplayedSession } from './session.ts';
-import type { RecordedSetup, RecordedTool } from './setups.ts';
 import type { RecordedCalls, Tape } from './tape.ts';
 
 /** Returns a tool whose calls get their recorded results. A tool without a function stays as it is. */
@@ -65,7 +65,7 @@ function findSetup(
 	{ setups, recording: { messages } }: ReplayedSession,
 	{ stored: { firstMessage } }: RecordedRun,
 	next: RecordedReply | undefined,
-): RecordedSetup {
+): Setup {
 	const before = () =>
 		messages.findLast(({ id, role }) => role === 'assistant' && Number(id) <= Number(firstMessage))?.id ?? '';
 	return setups.get(next?.id ?? before()) ?? {};
@@ -118,7 +118,7 @@ function listWaiting({ stored: { end } }: RecordedRun, replies: readonly Recorde
 function createLoader(
 	{ recording }: ReplayedSession,
 	calls: RecordedCalls,
-	{ findSent, waiting }: { readonly findSent: () => RecordedSetup; readonly waiting: readonly Waiting[] },
+	{ findSent, waiting }: { readonly findSent: () => Setup; readonly waiting: readonly Waiting[] },
 ): NonNullable<chat.ChatOptions['loadTools']> {
 	const byClient = new Set(recording.session.clientTools?.map(({ name }) => name));
 	return () =>
@@ -136,7 +136,7 @@ function waitAsRecorded(tool: Tool, waiting: readonly Waiting[]): Tool {
 	};
 }
 
-function toTool({ name, description, inputSchema }: RecordedTool): Tool {
+function toTool({ name, description, inputSchema }: SentTool): Tool {
 	return { name, description, inputSchema: isRecord(inputSchema) ? inputSchema : {}, fn: () => undefined };
 }
 

@@ -1,4 +1,5 @@
 import { readSettings } from '../cloudflare/agent/settings.ts';
+import type { Setup } from '../cloudflare/session/store/messages.ts';
 import type { chat } from '../core/index.ts';
 import { type ReplayClock, startClock } from './clock.ts';
 import { findDifference } from './divergence.ts';
@@ -6,7 +7,6 @@ import { findRunMessages } from './history.ts';
 import { type RecordedMessage, type Recording, readRecording } from './recording.ts';
 import { replayRun } from './run.ts';
 import { openSession, type ReplayedSession, type ReplayOptions } from './session.ts';
-import type { RecordedSetup } from './setups.ts';
 import { findTurn, type Produced, toKey } from './tape.ts';
 
 /**
@@ -43,7 +43,7 @@ async function updateMessages(session: ReplayedSession): Promise<RecordedMessage
 			if (found !== undefined) now.set(message.id, found);
 		}
 	}
-	let last: RecordedSetup = {};
+	let last: Setup = {};
 	return recording.messages.map((message) => {
 		const produced = now.get(message.id);
 		if (message.role === 'tool' && produced?.message.role === 'tool') {
@@ -63,9 +63,9 @@ async function updateMessages(session: ReplayedSession): Promise<RecordedMessage
 
 function toSetup(
 	{ sent = {} }: chat.MessageContext,
-	{ tools: before = [] }: RecordedSetup,
-	settings: RecordedSetup['settings'],
-): RecordedSetup {
+	{ tools: before = [] }: Setup,
+	settings: Setup['settings'],
+): Setup {
 	const loaded = new Set(before.flatMap(({ name, isLoaded }) => (isLoaded === true ? [name] : [])));
 	const tools = (sent.tools ?? []).map(({ name, description, inputSchema }) => ({
 		...{ name, description, inputSchema },
@@ -75,7 +75,7 @@ function toSetup(
 }
 
 /** Returns the fields that differ from the setup before. */
-function findChanges(before: RecordedSetup, { system, tools, settings }: RecordedSetup) {
+function findChanges(before: Setup, { system, tools, settings }: Setup) {
 	return {
 		...(system !== before.system && { system }),
 		...(findDifference(before.tools, tools) !== undefined && { tools: [...(tools ?? [])] }),
