@@ -1,7 +1,7 @@
 /** Compares what a run recorded with what its replay produced. */
 
 import { readSettings } from '../cloudflare/agent/settings.ts';
-import type { Setup } from '../cloudflare/session/store/messages.ts';
+import type { Setup } from '../cloudflare/session/store/setup.ts';
 import { readResultName } from '../core/chat/old-results.ts';
 import type { chat } from '../core/index.ts';
 import { type Difference, type Divergence, findDifference } from './divergence.ts';

@@ -1,6 +1,6 @@
 import { findChildWork } from '../cloudflare/agent/children.ts';
 import type { Agent } from '../cloudflare/agent/define.ts';
-import type { Setup } from '../cloudflare/session/store/messages.ts';
+import type { Setup } from '../cloudflare/session/store/setup.ts';
 import { type Env, type Skill, type ToolContext, tool, type Workspace, workspace } from '../core/index.ts';
 import type { StateStore } from '../core/tool/state.ts';
 import type { ReplayClock } from './clock.ts';

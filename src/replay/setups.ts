@@ -1,4 +1,4 @@
-import type { Setup } from '../cloudflare/session/store/messages.ts';
+import type { Setup } from '../cloudflare/session/store/setup.ts';
 import type { Recording } from './recording.ts';
 
 /** Finds the setup of each reply. A recording has the fields that changed. Returns the setups by message id. */

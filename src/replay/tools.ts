@@ -4,7 +4,7 @@ import { findChildWork } from '../cloudflare/agent/children.ts';
 import { findMemoryOptions, listMemoryTools, type RecallingSession } from '../cloudflare/agent/memory.ts';
 import type { Config } from '../cloudflare/config/config.ts';
 import { createMemoryTools } from '../cloudflare/memory/tools.ts';
-import type { SentTool, Setup } from '../cloudflare/session/store/messages.ts';
+import type { SentTool, Setup } from '../cloudflare/session/store/setup.ts';
 import { dropUndefined, isRecord } from '../core/base/json.ts';
 import { askUser, type chat, halt, RunletError, type Tool, type ToolContext } from '../core/index.ts';
 import { parts, providerName } from '../core/tool/index.ts';

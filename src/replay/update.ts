@@ -1,5 +1,5 @@
 import { readSettings } from '../cloudflare/agent/settings.ts';
-import type { Setup } from '../cloudflare/session/store/messages.ts';
+import type { Setup } from '../cloudflare/session/store/setup.ts';
 import type { chat } from '../core/index.ts';
 import { type ReplayClock, startClock } from './clock.ts';
 import { findDifference } from './divergence.ts';

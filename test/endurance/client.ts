@@ -44,12 +44,14 @@ export interface SessionFields {
  */
 export function createClient(server: Server, retries = 0, key?: string) {
 	const request = async <T>(path: string, init: RequestInit, take: (response: Response) => Promise<T>): Promise<T> => {
-		for (let left = retries, staleLeft = 1, busyLeft = mostBusy; ; ) {
+		for (let left = retries, busyLeft = mostBusy; ; ) {
 			await server.up();
 			const { lives } = server;
 			let refused: string | undefined;
 			try {
 				const headers = new Headers(init.headers);
+				// The server may close a kept-alive connection at the moment of its next use (RFC 9112, 9.5).
+				headers.set('connection', 'close');
 				if (key !== undefined) headers.set('authorization', `Bearer ${key}`);
 				const response = await fetch(`${server.url}${path}`, { ...init, headers });
 				if (response.ok) return await take(response);
@@ -61,9 +63,7 @@ export function createClient(server: Server, retries = 0, key?: string) {
 				if (response.status < 500) left = 0;
 			} catch (cause) {
 				init.signal?.throwIfAborted();
-				// The server may close a kept-alive connection at the moment of its next use (RFC 9112, 9.5).
-				if (server.isUp && server.lives === lives && staleLeft-- === 0)
-					throw new Error(`${path}: no answer`, { cause });
+				if (server.isUp && server.lives === lives) throw new Error(`${path}: no answer`, { cause });
 			}
 			if (refused !== undefined && left-- === 0) throw new Error(`${path}: ${refused}`);
 		}

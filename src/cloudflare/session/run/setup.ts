@@ -5,7 +5,7 @@ import { providerName, type Tool } from '../../../core/tool/index.ts';
 import type { Agent } from '../../agent/define.ts';
 import { readSettings } from '../../agent/settings.ts';
 import { listToolNames } from '../../agent/tool-names.ts';
-import type { SentTool, Setup } from '../store/messages.ts';
+import type { SentTool, Setup } from '../store/setup.ts';
 import { hasServers } from './load-tools.ts';
 
 /** Notes each change of the system prompt, the tools and the settings, with the first reply after the change. */
