@@ -19,9 +19,11 @@ const layers: readonly (readonly string[])[] = [
 	['cloudflare/session', 'cloudflare/routes', 'agents'],
 	['cloudflare/plugin.ts'],
 	['cloudflare/mcp', 'cloudflare/memory', 'cloudflare/schedules', 'cloudflare/links'],
-	['replay'],
-	['cloudflare/runlet', 'command', 'worker.ts'],
+	['replay', 'command/skills/folder.ts'],
+	['command/skills/read.ts'],
 	['testing'],
+	['evals'],
+	['cloudflare/runlet', 'command', 'worker.ts'],
 ];
 
 /** The layers within a module, the lowest first. `.` stands for the files in no inner module. */
@@ -59,7 +61,8 @@ const only: Readonly<Record<string, readonly string[]>> = {
 	client: ['cloudflare/wire'],
 	page: ['client'],
 	replay: ['core', 'cloudflare'],
-	command: ['core', 'client', 'cloudflare/auth', 'cloudflare/wire', 'cloudflare/agent', 'replay'],
+	command: ['core', 'client', 'cloudflare/auth', 'cloudflare/wire', 'cloudflare/agent', 'replay', 'testing', 'evals'],
+	evals: ['core', 'client', 'cloudflare', 'testing'],
 	testing: ['core', 'cloudflare', 'command/skills', 'replay'],
 	'worker.ts': ['agents'],
 };

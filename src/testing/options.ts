@@ -7,6 +7,7 @@ import type {
 	Env,
 	Message,
 	MessagePart,
+	ProviderRegistration,
 	providers,
 	RunEvent,
 	RunResult,
@@ -20,7 +21,11 @@ import type {
 /** The options of a test session. */
 export interface TestSessionOptions {
 	/** The model's answers, one for each turn: a text, `callTool(…)`, a reply, an error or a function of a request. */
-	readonly script: readonly providers.ScriptedTurn[];
+	readonly script?: readonly providers.ScriptedTurn[];
+	/** Real providers, such as `[providers.anthropic({ apiKey })]`, in place of a script. */
+	readonly providers?: readonly ProviderRegistration[];
+	/** The model of the agent, in place of its own. */
+	readonly model?: string;
 	/** The bindings and variables that the tools need in the test. */
 	readonly env?: Partial<Env>;
 	/** The tenant of the session. The default is `test`. */
@@ -66,7 +71,7 @@ export interface TestSession {
 	readonly messages: readonly Message[];
 	/** The events of all runs. */
 	readonly events: readonly RunEvent[];
-	/** The requests to the model, one for each turn. */
+	/** The requests to a scripted model, one for each turn. Real providers record none. */
 	readonly requests: providers.ScriptedProvider['requests'];
 	/** The state of the tools. */
 	readonly state: ToolState;
@@ -82,7 +87,7 @@ export interface TestSession {
 export interface TestChild {
 	readonly agent: Agent;
 	/** The answers of the agent's model, turn by turn. All calls of the agent share the script. */
-	readonly script: readonly providers.ScriptedTurn[];
+	readonly script?: readonly providers.ScriptedTurn[];
 }
 
 /** A person who sends messages to a session or decides about its calls. */

@@ -8,6 +8,7 @@ import { assertMayDecide } from '../cloudflare/session/run/may-decide.ts';
 import { type CallAnswer, readCallAnswers } from '../core/chat/call-answers.ts';
 import {
 	type Actor,
+	type ChatOptions,
 	chat,
 	type Env,
 	type Message,
@@ -34,7 +35,14 @@ import { connectTestChildren, createServerTools } from './tools.ts';
  * loop, the tools, the skills and their checks are the same as in a Worker.
  */
 export function createTestSession(agent: Agent, options: TestSessionOptions): TestSession {
-	return new MemorySession(agent, options, providers.scripted(options.script));
+	return new MemorySession(agent, options, findModel(options));
+}
+
+/** Finds what answers in place of a model of the Worker: a script, or the given providers. */
+function findModel({ script, providers: real }: Pick<TestSessionOptions, 'script' | 'providers'>): TestModel {
+	if (script !== undefined) return providers.scripted(script);
+	if (real !== undefined) return { providers: real, requests: [] };
+	throw new RunletError('not_configured', 'script: name what the model answers, or `providers` with a real model.');
 }
 
 class MemorySession implements TestSession {
@@ -43,7 +51,7 @@ class MemorySession implements TestSession {
 	readonly children: TestSession[] = [];
 	readonly #agent: Agent;
 	readonly #options: TestSessionOptions;
-	readonly #model: providers.ScriptedProvider;
+	readonly #model: TestModel;
 	readonly #events: RunEvent[] = [];
 	readonly #surroundings: Surroundings;
 	readonly #askedIds = new Set<string>();
@@ -52,7 +60,7 @@ class MemorySession implements TestSession {
 	/** The people whose messages led to the current work, and the decisions about open calls. */
 	#asked: Asked = { askers: [], openCalls: new Map() };
 
-	constructor(agent: Agent, options: TestSessionOptions, model: providers.ScriptedProvider) {
+	constructor(agent: Agent, options: TestSessionOptions, model: TestModel) {
 		this.#agent = agent;
 		this.#options = options;
 		this.#model = model;
@@ -178,7 +186,7 @@ class MemorySession implements TestSession {
 		const { askers } = this.#asked;
 		const openCalls = new Map(this.#asked.openCalls);
 		const { remembering, served, tools } = this.#surroundings;
-		const { chatFn, chatStreamFn } = this.#model;
+		const { chatFn, chatStreamFn, providers } = this.#model;
 		const { question, answerTo } = this.#last?.metadata ?? {};
 		if (question !== undefined) {
 			const answer = text !== undefined && answerTo ? { text, resume: answerTo.resume } : undefined;
@@ -190,9 +198,10 @@ class MemorySession implements TestSession {
 				...toChatOptions(this.#agent),
 				tools: [...tools, ...(remembering?.tools ?? []), ...served],
 				recall: remembering?.createRecall(messages),
-				model: this.#agent.model ?? 'scripted',
+				model: this.#options.model ?? this.#agent.model ?? 'scripted',
 				chatFn,
 				chatStreamFn,
+				providers,
 				skillResolver: this.#createResolver(),
 				context: {
 					...{ sessionId: 'test', ...this.#whose, askedBy: askers.at(-1), env: this.#env },
@@ -222,6 +231,10 @@ class MemorySession implements TestSession {
 	}
 }
 
+/** What answers the requests of a session: functions, or providers that find the model by its name. */
+type TestModel = Partial<Pick<ChatOptions, 'chatFn' | 'chatStreamFn' | 'providers'>> &
+	Pick<providers.ScriptedProvider, 'requests'>;
+
 /** Everything that a session provides to its agent. */
 interface Surroundings {
 	readonly memories: TestMemories;
@@ -240,15 +253,15 @@ interface Asked {
 
 /** Makes the function that begins a child's session. All sessions of the same agent share one script. */
 function createStarter(options: TestSessionOptions, begun: TestSession[]): (agent: string) => TestSession {
-	const models = new Map<string, providers.ScriptedProvider>();
+	const models = new Map<string, TestModel>();
 	return (name) => {
 		const child = options.children?.find(({ agent }) => agent.name === name);
 		if (child === undefined)
 			throw new RunletError('not_configured', `children: name the agent ${name} and its script, to have it work here.`);
-		const model = models.get(name) ?? providers.scripted(child.script);
+		const model = models.get(name) ?? findModel({ script: child.script, providers: options.providers });
 		models.set(name, model);
-		const { state: _, files: __, memories: ___, mcp: ____, skillContext: _____, ...shared } = options;
-		const session = new MemorySession(child.agent, { ...shared, script: child.script }, model);
+		const { state: _, files: __, memories: ___, mcp: ____, skillContext: _____, model: ______, ...shared } = options;
+		const session = new MemorySession(child.agent, shared, model);
 		begun.push(session);
 		return session;
 	};

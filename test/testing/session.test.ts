@@ -1,5 +1,5 @@
-import { askUser, chat, parts, tool, toolbox } from 'runlet';
-import { defineAgent } from 'runlet/cloudflare';
+import { askUser, chat, parts, providers, tool, toolbox } from 'runlet';
+import { agentTool, defineAgent } from 'runlet/cloudflare';
 import { callTool, callTools, createTestSession } from 'runlet/testing';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
@@ -62,6 +62,27 @@ describe('a session in memory', () => {
 		});
 		await session.send('Change it.');
 		expect((await session.workspace.readLines('a.txt')).text).toBe('two');
+	});
+
+	test('asks the models of providers in place of a script, also for its children', async () => {
+		const asked: string[] = [];
+		const play = ({ model, system }: { model: string; system?: string }) => {
+			asked.push(`${model}: ${system}`);
+			return asked.length === 1 ? callTool('ask_clerk', { task: 'Count.' }) : 'Done.';
+		};
+		const clerk = defineAgent({ name: 'clerk', description: 'Counts.', model: 'scripted-small', system: 'Clerk.' });
+		const boss = defineAgent({
+			name: 'boss',
+			description: 'Asks the clerk.',
+			model: 'scripted-large',
+			system: 'Boss.',
+			tools: [agentTool(clerk, { name: 'ask_clerk' })],
+		});
+		const real = [providers.scripted([play, play, play])];
+		const session = createTestSession(boss, { providers: real, model: 'scripted-huge', children: [{ agent: clerk }] });
+		expect((await session.send('Go.')).text).toBe('Done.');
+		expect(asked).toEqual(['scripted-huge: Boss.', 'scripted-small: Clerk.', 'scripted-huge: Boss.']);
+		expect(() => createTestSession(boss, {})).toThrow('script: name what the model answers');
 	});
 
 	test('keeps its conversation, and shows the requests to the model', async () => {

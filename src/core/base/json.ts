@@ -43,3 +43,11 @@ export function dropUndefined<T extends object>(fields: T): T {
 	for (const key in kept) if (kept[key] === undefined) delete kept[key];
 	return kept;
 }
+
+/** Sorts the names of objects at any depth, so that equal values have the same JSON. */
+export function sortNames(value: unknown): unknown {
+	if (Array.isArray(value)) return value.map(sortNames);
+	if (!isRecord(value)) return value;
+	const sorted = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+	return Object.fromEntries(sorted.map(([name, inner]) => [name, sortNames(inner)]));
+}

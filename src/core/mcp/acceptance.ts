@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { hashSecurely } from '../base/bytes.ts';
-import { isRecord } from '../base/json.ts';
+import { sortNames } from '../base/json.ts';
 
 const schema = v.record(v.string(), v.unknown());
 
@@ -65,12 +65,4 @@ export function listDifferences(accepted: ToolDefinition, offered: ToolDefinitio
 
 function toText(value: unknown): string {
 	return typeof value === 'string' ? value : (JSON.stringify(sortNames(value)) ?? '');
-}
-
-/** Sorts the names of objects at any depth. */
-function sortNames(value: unknown): unknown {
-	if (Array.isArray(value)) return value.map(sortNames);
-	if (!isRecord(value)) return value;
-	const sorted = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-	return Object.fromEntries(sorted.map(([name, inner]) => [name, sortNames(inner)]));
 }
