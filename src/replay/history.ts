@@ -54,7 +54,7 @@ function isSummary(message: RecordedMessage): boolean {
 }
 
 /** Leaves out the messages that a later message of the list replaced. */
-function hideReplaced(messages: readonly RecordedMessage[]): readonly RecordedMessage[] {
+export function hideReplaced(messages: readonly RecordedMessage[]): readonly RecordedMessage[] {
 	const replacing = messages.flatMap((message) =>
 		message.stored?.replaces === undefined ? [] : [[message.stored.replaces, findPlace(message)] as const],
 	);

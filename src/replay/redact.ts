@@ -86,6 +86,13 @@ export function createMask({ redacted }: Recording): (value: unknown) => unknown
 	return (value) => mapTexts(value, rewrite);
 }
 
+/** Whether a value has a pseudonym that `redact` wrote. */
+export function hasPseudonym(value: unknown): boolean {
+	return /\bsk-redacted-\d{10}|\bmail-\d+@redacted\.invalid|\b4000000\d{9}\b|\bredacted-\d+\b/.test(
+		JSON.stringify(value) ?? '',
+	);
+}
+
 type Rewriter = (text: string) => string;
 
 function createRewriter(patterns: readonly Pattern[], name: (pattern: Pattern, text: string) => string): Rewriter {

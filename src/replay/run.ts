@@ -59,7 +59,8 @@ export async function replayRun(session: ReplayedSession, run: RecordedRun): Pro
 	return tape.end(last);
 }
 
-function createResolver({ agent, skills, env, recording }: ReplayedSession, { askedBy }: InboundContext) {
+/** Creates the resolver of the agent's skills. */
+export function createResolver({ agent, skills, env, recording }: ReplayedSession, { askedBy }: InboundContext) {
 	const { owner, user, metadata = {} } = recording.session;
 	const reader = { owner, user, metadata, askedBy };
 	// As the resolver of KV, which has a search and files.
@@ -68,7 +69,10 @@ function createResolver({ agent, skills, env, recording }: ReplayedSession, { as
 	return joinSkills(agent, (names) => findNamed(findResolver(source, { ...noEnv, ...env }, reader), names));
 }
 
-function createInbound(history: readonly RecordedMessage[], { session: { owner, user } }: Recording): InboundContext {
+export function createInbound(
+	history: readonly RecordedMessage[],
+	{ session: { owner, user } }: Recording,
+): InboundContext {
 	const conversation = toConversation(history);
 	const records = history.flatMap(({ stored }, at) => {
 		const message = conversation[at];
@@ -77,7 +81,7 @@ function createInbound(history: readonly RecordedMessage[], { session: { owner, 
 	return new InboundContext(records, { owner, user });
 }
 
-function readInbound(inbound: NonNullable<RecordedMessage['stored']>['inbound']): Inbound | undefined {
+export function readInbound(inbound: NonNullable<RecordedMessage['stored']>['inbound']): Inbound | undefined {
 	if (inbound === undefined) return undefined;
 	const { by, askers, ...about } = inbound;
 	const actor = toActor(by);

@@ -54,7 +54,12 @@ export function openSession(
 	const children = new Set([...agent.tools, ...agent.skillTools].filter(findChildWork).map(({ name }) => name));
 	return {
 		...{ recording, agent, env, skills, clock, setups: findSetups(recording), mask: createMask(recording) },
-		answersOf: (name) => (children.has(name) ? 'recorded' : isOne(tools) ? tools : (tools[name] ?? 'recorded')),
+		answersOf: (name) =>
+			children.has(name)
+				? 'recorded'
+				: isOne(tools)
+					? tools
+					: ((Object.hasOwn(tools, name) ? tools[name] : undefined) ?? 'recorded'),
 		state: tool.inMemoryState(),
 		workspace: workspace.inMemory(),
 	};

@@ -10,7 +10,7 @@ import { askUser, type chat, halt, RunletError, type Tool, type ToolContext } fr
 import { parts, providerName } from '../core/tool/index.ts';
 import { copyData } from '../core/tool/state.ts';
 import { findDifference } from './divergence.ts';
-import type { RecordedReply } from './history.ts';
+import type { RecordedReply, RecordedResult } from './history.ts';
 import type { RecordedRun } from './recording.ts';
 import type { ReplayedSession } from './session.ts';
 import type { RecordedCalls, Tape } from './tape.ts';
@@ -31,15 +31,24 @@ function answerFrom(recorded: RecordedCalls, tool: Tool): Tool {
 	};
 }
 
+const refuse = (): never => {
+	throw new RunletError('not_configured', 'A replay has no platform.');
+};
+
+/** `isAvailable` only looks whether there is a platform. No call reaches it. */
+const platform: Partial<ToolContext> = {
+	wakeups: { set: refuse, list: refuse, cancel: refuse },
+	shell: { run: refuse },
+	web: {},
+};
+
 /**
  * Returns a tool that is also available without its platform: wake-ups, a shell and the web. `wasSent` is whether the
  * recorded model was sent the tool.
  */
-function offerWithoutPlatform(tool: Tool, wasSent: boolean): Tool {
+export function offerWithoutPlatform(tool: Tool, wasSent: boolean): Tool {
 	const { isAvailable } = tool;
 	if (isAvailable === undefined || !wasSent) return tool;
-	// SAFETY: `isAvailable` only looks whether there is a platform.
-	const platform = { wakeups: {}, shell: {}, web: {} } as unknown as Partial<ToolContext>;
 	return { ...tool, isAvailable: (context) => isAvailable.call(tool, { ...platform, ...dropUndefined(context) }) };
 }
 
@@ -49,7 +58,14 @@ async function replayResult(recorded: RecordedCalls, tool: string, { callId, sta
 		const question = recorded.findQuestion(callId);
 		return question === undefined ? recorded.onUnknown(tool, callId) : askUser(question.question, question.options);
 	}
-	const { content, isError, parts: given, stored = {} } = found;
+	return giveResult(found, state);
+}
+
+/** Gives a recorded result as the result of a tool: changes the state, and halts, fails or shows parts as recorded. */
+export async function giveResult(
+	{ content, isError, parts: given, stored = {} }: RecordedResult,
+	state: ToolContext['state'],
+): Promise<unknown> {
 	for (const [key, ...value] of stored.changes ?? []) {
 		if (value.length === 0) await state.delete(key);
 		else await state.set(key, copyData(value[0]));
@@ -136,12 +152,16 @@ function waitAsRecorded(tool: Tool, waiting: readonly Waiting[]): Tool {
 	};
 }
 
-function toTool({ name, description, inputSchema }: SentTool): Tool {
+/** Makes a tool of what a recorded model was sent. */
+export function toTool({ name, description, inputSchema }: SentTool): Tool {
 	return { name, description, inputSchema: isRecord(inputSchema) ? inputSchema : {}, fn: () => undefined };
 }
 
 /** Makes the memory tools of an agent. Their calls get recorded results, so no memory is read or written. */
-function createMemory({ agent }: ReplayedSession, holder: RecallingSession['holder']): readonly Tool[] {
+export function createMemory(
+	{ agent }: Pick<ReplayedSession, 'agent'>,
+	holder: RecallingSession['holder'],
+): readonly Tool[] {
 	const options = findMemoryOptions(agent);
 	if (options === undefined) return [];
 	// SAFETY: Only the functions of the tools use the configuration, and recorded results take their place.

@@ -18,13 +18,16 @@ import type { Endpoint } from './variables.ts';
 /** The pause between two words, so that people see the words stream in. */
 const demoPace = { delayMs: 15 };
 
-const made = new WeakMap<Config, readonly ProviderRegistration[]>();
+/** The settings of the providers. */
+type ModelSettings = Pick<Config, 'findEndpoint' | 'ai' | 'prices' | 'chatModels'>;
+
+const made = new WeakMap<ModelSettings, readonly ProviderRegistration[]>();
 
 /**
  * The providers of this Worker (docs/models.md). A provider without a key still lists its models, and names the
  * variable to set. To add a provider, add a line here, and its variables in `config.ts`.
  */
-export function createProviders(config: Config): readonly ProviderRegistration[] {
+export function createProviders(config: ModelSettings): readonly ProviderRegistration[] {
 	const known = made.get(config);
 	if (known !== undefined) return known;
 	const providers = [
@@ -54,7 +57,7 @@ export function withPrices(
 }
 
 /** Your own endpoint with Chat Completions, from the environment. */
-function ownModels({ chatModels, findEndpoint }: Config): ProviderRegistration {
+function ownModels({ chatModels, findEndpoint }: ModelSettings): ProviderRegistration {
 	const { apiKey, baseURL } = findEndpoint('CHAT');
 	const names = new Set(chatModels.map((model) => model.toLowerCase()));
 	const { variant, displayName, detect, ...functions } = openaiChat({

@@ -149,6 +149,7 @@ const forms = {
 	onError: hook,
 	onAnswer: hook,
 	retry: ["'safe' or 'never'", (value) => value === 'safe' || value === 'never'],
+	readOnly: flag,
 	timeoutMs: ['a number of milliseconds from 1 on', (value) => typeof value === 'number' && value >= 1],
 	readsOutside: flag,
 	provider: ['{ strict?, deferLoading?, allowedCallers? }', isForProvider],

@@ -122,6 +122,8 @@ export interface Tool {
 	onAnswer?(answer: string, about: AnsweredCall, context: ToolContext): unknown;
 	/** Whether a call that a crash interrupted can run again. The default is `never`. */
 	readonly retry?: 'safe' | 'never';
+	/** Whether calls change nothing anywhere. Only such a tool can run for a candidate (docs/testing.md). No by default. */
+	readonly readOnly?: boolean;
 	/** The time limit of a call in milliseconds. It replaces the run's limit for tools. */
 	readonly timeoutMs?: number;
 	/**

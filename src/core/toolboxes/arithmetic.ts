@@ -20,7 +20,7 @@ export function arithmeticTool(): Tool {
 			},
 			(text) => calculate(text),
 		),
-		{ retry: 'safe' },
+		{ retry: 'safe', readOnly: true },
 	);
 }
 

@@ -20,7 +20,7 @@ export function timeTool(now: () => Date = () => new Date()): Tool {
 			},
 			(zone = 'UTC') => describe(now(), zone),
 		),
-		{ retry: 'safe' },
+		{ retry: 'safe', readOnly: true },
 	);
 }
 

@@ -1,0 +1,124 @@
+import type { Comparison, Lane } from './compare.ts';
+import type { Estimate, FigureEstimates, Figures } from './figures.ts';
+import type { Trial } from './session.ts';
+import type { CandidateCall } from './tools.ts';
+
+const columns = ['', 'ended', 'steps', 'tokens', 'dollars', 'seconds', 'calls'] as const;
+
+/** Writes a comparison for a person: a table of the lanes, and the calls without a recorded answer. */
+export function writeComparison({ recorded, baseline, candidates }: Comparison): string {
+	const { replay, lane } = baseline;
+	const replayed = replay === undefined ? 'no agent' : replay.divergence === undefined ? 'same' : 'different';
+	const rows = [
+		columns,
+		['recorded', recorded.end, ...writeFigures(toEstimates(recorded.figures))],
+		['baseline', replayed],
+		...(lane === undefined ? [] : [toRow(`${lane.model} again`, lane)]),
+		...candidates.map((one) => toRow(toName(one, candidates), one)),
+	];
+	const lanes = [...(lane === undefined ? [] : [lane]), ...candidates];
+	return [
+		...align(rows),
+		...(replay?.divergence === undefined ? [] : [`The baseline differs first at ${replay.divergence.field}.`]),
+		...lanes.flatMap((one) => one.trials.flatMap((trial, at) => describeTrial(toName(one, lanes), at + 1, trial))),
+		'A live model is a sample and no proof: the next run may differ. In brackets: 95 % intervals over the runs.',
+	].join('\n');
+}
+
+/** Names a lane by its model. Lanes of one model also have their agents. */
+function toName({ model, agent }: Lane, lanes: readonly Lane[]): string {
+	return lanes.filter((lane) => lane.model === model).length > 1 ? `${model} (${agent})` : model;
+}
+
+function toRow(name: string, { done, trials, figures }: Lane): readonly string[] {
+	const share = (part: number) => Math.round(100 * part);
+	const interval = trials.length > 1 ? ` (${share(done.low)} to ${share(done.high)} %)` : '';
+	const ended = trials.length === 1 ? (trials[0]?.end ?? '') : `${done.count} of ${done.of}${interval}`;
+	return [name, ended, ...writeFigures(figures)];
+}
+
+function toEstimates({ steps, calls, tokens, usd, seconds }: Figures): FigureEstimates {
+	return {
+		...{ steps: { mean: steps }, calls: { mean: calls }, tokens: { mean: tokens }, seconds: { mean: seconds } },
+		...(usd !== undefined && { usd: { mean: usd } }),
+	};
+}
+
+function writeFigures({ steps, tokens, usd, seconds, calls }: FigureEstimates): readonly string[] {
+	const dollars = usd === undefined ? 'unknown' : writeEstimate(usd, toDollars);
+	return [
+		writeEstimate(steps, toShort),
+		writeEstimate(tokens, (value) => String(Math.round(value))),
+		dollars,
+		writeEstimate(seconds, toShort),
+		writeEstimate(calls, toShort),
+	];
+}
+
+function writeEstimate({ mean, low, high }: Estimate, write: (value: number) => string): string {
+	return low === undefined || high === undefined || low === high
+		? write(mean)
+		: `${write(mean)} (${write(low)} to ${write(high)})`;
+}
+
+function toShort(value: number): string {
+	return String(Math.round(10 * value) / 10);
+}
+
+function toDollars(value: number): string {
+	return `$${value === 0 ? '0' : value.toPrecision(2)}`;
+}
+
+function align(rows: readonly (readonly string[])[]): readonly string[] {
+	const widths = columns.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+	return rows.map((row) =>
+		row
+			.map((cell, at) => cell.padEnd(widths[at] ?? 0))
+			.join('  ')
+			.trimEnd(),
+	);
+}
+
+function describeTrial(name: string, run: number, { calls, missed, error }: Trial): readonly string[] {
+	const about = `${name}, run ${run}`;
+	return [
+		...(error === undefined ? [] : [`${about}: ended with ${error.code}. ${error.message}`]),
+		...calls.flatMap((call) => describeCall(about, call)),
+		...missed.map(({ tool, input }) => `${about}: did not make the recorded call ${writeCall(tool, input)}.`),
+	];
+}
+
+const outcomes: Readonly<Record<CandidateCall['answeredBy'], string | undefined>> = {
+	recording: undefined,
+	function: undefined,
+	tool: 'has no recorded answer. It ran, because it only reads.',
+	agent: 'has no recorded answer. The agent worked.',
+	runlet: 'was refused: there is no such tool, or its arguments are wrong.',
+	nobody: 'has no recorded answer, and did not run.',
+};
+
+function describeCall(about: string, { path, tool, input, answeredBy, isWrite, nearest }: CandidateCall) {
+	const outcome = outcomes[answeredBy];
+	if (outcome === undefined) return [];
+	const inside = path.length > 1 ? `, in ${path.join(' > ')}` : '';
+	const write = answeredBy === 'nobody' && isWrite ? ' It may write.' : '';
+	const distance = nearest && Math.round(100 * nearest.distance);
+	const near =
+		nearest === undefined
+			? []
+			: distance === 0
+				? ['  The same call was recorded less often.']
+				: [`  The nearest recorded call is ${distance} % different: ${cut(JSON.stringify(nearest.input) ?? '')}`];
+	return [`${about}${inside}: ${writeCall(tool, input)} ${outcome}${write}`, ...near];
+}
+
+/** The most characters of arguments in a report. */
+const longest = 300;
+
+function writeCall(tool: string, input: unknown): string {
+	return `${tool}(${cut(JSON.stringify(input) ?? '')})`;
+}
+
+function cut(text: string): string {
+	return text.length > longest ? `${text.slice(0, longest)}…` : text;
+}
