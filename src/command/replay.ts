@@ -1,17 +1,16 @@
 /** `runlet replay`: replays recordings with the agents of this project (docs/testing.md, "Replay a session"). */
 
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
-import type { Agent } from '../cloudflare/agent/define.ts';
 import { toMessageText } from '../core/base/errors.ts';
-import { isRecord } from '../core/base/json.ts';
 import type { Skill } from '../core/index.ts';
 import { compareReplay } from '../replay/replay.ts';
 import { writeReport } from '../replay/report.ts';
 import type { ReplayOptions } from '../replay/session.ts';
 import { updateRecording } from '../replay/update.ts';
+import { readAgents } from './agents.ts';
+import { candidateOptions, compareFiles, isComparing } from './candidates.ts';
 import { assertNotTakenByNpm, parseOptions, UsageError } from './options.ts';
 import { root, toCommand } from './project.ts';
 import { readSkills } from './skills/read.ts';
@@ -26,7 +25,19 @@ A folder stands for its recordings. Without a file: recordings/.
   --update          writes what is different now into the recordings
   --help            this text
 
-The exit code is 1 if a replay is different.`;
+The exit code is 1 if a replay is different.
+
+With --model or --agent another model or agent plays the recorded sessions (docs/testing.md, "Try another model").
+The recording answers its calls. A call that may write never runs.
+
+  --model NAME      a model, whose key is in the environment or in .dev.vars. It may be given several times
+  --agent FILE      the module that exports the agent to try
+  --runs K          how many times each one plays (1)
+  --reads live      lets tools with readOnly run where the recording has no answer; --live TOOL lets one of them
+  --baseline live   lets the recorded model play, too
+  --json            prints the comparisons as JSON
+
+The exit code is then 1 only if one of them could not run.`;
 
 export async function run(args: readonly string[]): Promise<number> {
 	const { values, positionals } = readArguments(args);
@@ -40,6 +51,12 @@ export async function run(args: readonly string[]): Promise<number> {
 		tools: Object.fromEntries((values.live ?? []).map((name) => [name, 'live'])),
 		skills: await readOwnSkills(),
 	};
+	if (isComparing(values))
+		return compareFiles(
+			files.map((file) => ({ file: relative(process.cwd(), file), recording: parse(file) })),
+			values,
+			options,
+		);
 	let different = 0;
 	for (const file of files) if (!(await replayFile(file, options, values.update))) different++;
 	const many = files.length === 1 ? '1 recording' : `${files.length} recordings`;
@@ -49,13 +66,14 @@ export async function run(args: readonly string[]): Promise<number> {
 
 function readArguments(args: readonly string[]) {
 	try {
-		assertNotTakenByNpm(['live', 'agents', 'update']);
+		assertNotTakenByNpm([...['live', 'agents', 'update'], ...Object.keys(candidateOptions)]);
 		return parseOptions(toCommand('replay', '--help'), {
 			args: [...args],
 			options: {
 				live: { type: 'string', multiple: true },
 				agents: { type: 'string' },
 				update: { type: 'boolean' },
+				...candidateOptions,
 				help: { type: 'boolean', short: 'h' },
 			},
 			allowPositionals: true,
@@ -108,32 +126,6 @@ function parse(file: string): unknown {
 	} catch (error) {
 		throw new UsageError(`${file}: no JSON. ${toMessageText(error)}`);
 	}
-}
-
-const usualModules = ['src/agents/index.ts', 'src/agents.ts', 'src/worker.ts', 'src/index.ts'];
-
-/** Imports the agents that a module exports: agents, lists of agents, and lists in records. */
-async function readAgents(path?: string): Promise<readonly Agent[]> {
-	const file = path ?? usualModules.map((name) => join(root, name)).find((name) => existsSync(name));
-	if (file === undefined || !existsSync(file))
-		throw new UsageError(
-			`${path ?? usualModules.join(', ')}: not found. Name the module of your agents: --agents FILE`,
-		);
-	const exported: unknown = await import(pathToFileURL(resolve(file)).href);
-	const agents = findAgents(exported);
-	if (agents.length > 0) return agents;
-	throw new UsageError(`${file}: exports no agent. Name the module that does: --agents FILE`);
-}
-
-function findAgents(exported: unknown): readonly Agent[] {
-	const values = isRecord(exported) ? Object.values(exported) : [];
-	return [...new Set(values.flatMap((value) => (Array.isArray(value) ? value : [value])).filter(isAgent))];
-}
-
-function isAgent(value: unknown): value is Agent {
-	return (
-		isRecord(value) && typeof value.name === 'string' && Array.isArray(value.tools) && Array.isArray(value.skillTools)
-	);
 }
 
 async function readOwnSkills(): Promise<readonly Skill[]> {

@@ -4,21 +4,33 @@ export interface ReplayClock {
 	stop(): void;
 }
 
-/** Replaces `Date`. Only one clock at a time may run. */
+/** Lets a replay set the time of `Date`. Only one clock at a time may run. */
 export function startClock(): ReplayClock {
-	const real = globalThis.Date;
 	let now: number | undefined;
-	globalThis.Date = new Proxy(real, {
-		construct: (target, args, newTarget) =>
-			Reflect.construct(target, args.length === 0 ? [now ?? real.now()] : args, newTarget),
-		apply: () => new real(now ?? real.now()).toString(),
-		get: (target, name, receiver) => (name === 'now' ? () => now ?? real.now() : Reflect.get(target, name, receiver)),
-	});
+	const date = replaceDate((real) => now ?? real.now());
 	return {
 		set: (time) => {
-			now = real.parse(time);
+			now = date.real.parse(time);
 		},
-		stop: () => {
+		stop: date.restore,
+	};
+}
+
+/** Replaces `Date`, so that `new Date()`, `Date()` and `Date.now()` show the time that `now` returns, in milliseconds. */
+export function replaceDate(now: (real: DateConstructor) => number): {
+	readonly real: DateConstructor;
+	readonly restore: () => void;
+} {
+	const real = globalThis.Date;
+	globalThis.Date = new Proxy(real, {
+		construct: (target, args, newTarget) =>
+			Reflect.construct(target, args.length === 0 ? [now(real)] : args, newTarget),
+		apply: () => new real(now(real)).toString(),
+		get: (target, name, receiver) => (name === 'now' ? () => now(real) : Reflect.get(target, name, receiver)),
+	});
+	return {
+		real,
+		restore: () => {
 			globalThis.Date = real;
 		},
 	};

@@ -27,13 +27,12 @@ export async function replayRun(session: ReplayedSession, run: RecordedRun): Pro
 		{
 			...toChatOptions(agent),
 			...run.stored.terms,
-			...offerTools(session, run, tape),
+			...offerTools(session, run, tape, createResolver(session, inbound)),
 			model,
 			fallbacks: [],
 			maxRetries: 0,
 			modelContextWindow: findWindow(model),
 			lastPrompt: history.findLast(({ role }) => role === 'assistant')?.stored?.prompt,
-			skillResolver: createResolver(session, inbound),
 			skillContext: () => inbound.current,
 			context: {
 				...{ sessionId, runId: run.id, owner, user, metadata, env: { ...noEnv, ...session.env } },

@@ -21,6 +21,11 @@ export interface ReplayOptions {
 	 * Calls to MCP servers, other agents, people and clients always repeat them.
 	 */
 	readonly tools?: ToolAnswers | Readonly<Record<string, ToolAnswers>>;
+	/**
+	 * Whether the hooks of the tools run for recorded results: `onRequest`, `onResult` and `onError`. Their notes are
+	 * compared. The default is `run`.
+	 */
+	readonly hooks?: 'run' | 'skip';
 	/** The bindings and variables that prompts and live tools read. */
 	readonly env?: Partial<Env>;
 	/** The published skills that the agents name. `await readSkills('skills')` reads a folder. */
@@ -34,6 +39,7 @@ export interface ReplayedSession {
 	readonly setups: ReadonlyMap<string, Setup>;
 	readonly env: Partial<Env>;
 	readonly skills: readonly Skill[];
+	readonly hooks: 'run' | 'skip';
 	/** Returns how the calls of a tool are answered. */
 	readonly answersOf: (tool: string) => ToolAnswers;
 	readonly state: StateStore;
@@ -46,14 +52,14 @@ export interface ReplayedSession {
 /** Opens a recorded session for the replay of its runs. Returns undefined if its agent is missing. */
 export function openSession(
 	recording: Recording,
-	{ agents, tools = 'recorded', env = {}, skills = [] }: ReplayOptions,
+	{ agents, tools = 'recorded', hooks = 'run', env = {}, skills = [] }: ReplayOptions,
 	clock: ReplayClock,
 ): ReplayedSession | undefined {
 	const agent = agents.find(({ name }) => name === recording.session.agent);
 	if (agent === undefined) return undefined;
 	const children = new Set([...agent.tools, ...agent.skillTools].filter(findChildWork).map(({ name }) => name));
 	return {
-		...{ recording, agent, env, skills, clock, setups: findSetups(recording), mask: createMask(recording) },
+		...{ recording, agent, env, skills, hooks, clock, setups: findSetups(recording), mask: createMask(recording) },
 		answersOf: (name) =>
 			children.has(name)
 				? 'recorded'

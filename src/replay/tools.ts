@@ -2,32 +2,40 @@
 
 import { findChildWork } from '../cloudflare/agent/children.ts';
 import { findMemoryOptions, listMemoryTools, type RecallingSession } from '../cloudflare/agent/memory.ts';
-import type { Config } from '../cloudflare/config/config.ts';
 import { createMemoryTools } from '../cloudflare/memory/tools.ts';
 import type { SentTool, Setup } from '../cloudflare/session/store/setup.ts';
 import { dropUndefined, isRecord } from '../core/base/json.ts';
-import { askUser, type chat, halt, RunletError, type Tool, type ToolContext } from '../core/index.ts';
+import {
+	askUser,
+	type chat,
+	halt,
+	RunletError,
+	type SkillResolver,
+	type Tool,
+	type ToolContext,
+} from '../core/index.ts';
 import { parts, providerName } from '../core/tool/index.ts';
 import { copyData } from '../core/tool/state.ts';
 import { findDifference } from './divergence.ts';
 import type { RecordedReply, RecordedResult } from './history.ts';
 import type { RecordedRun } from './recording.ts';
 import type { ReplayedSession } from './session.ts';
+import { replaceSkillTools } from './skills.ts';
 import type { RecordedCalls, Tape } from './tape.ts';
 
 /** Returns a tool whose calls get their recorded results. A tool without a function stays as it is. */
-function answerFrom(recorded: RecordedCalls, tool: Tool): Tool {
+function answerFrom(recorded: RecordedCalls, tool: Tool, hooks: ReplayedSession['hooks'] = 'run'): Tool {
 	if (tool.fn === undefined || tool.manual === true) return tool;
 	const answer = (context: ToolContext) => replayResult(recorded, tool.name, context);
 	const onAnswer: Tool['onAnswer'] = (_, __, context) => answer(context);
-	const isChild = findChildWork(tool) !== undefined;
+	const isQuiet = hooks === 'skip' || findChildWork(tool) !== undefined;
 	return {
 		...tool,
 		passInput: true,
 		fn: (_: unknown, context: ToolContext) => answer(context),
 		onAnswer,
 		// A session makes its own notes about a child.
-		...(isChild && { onRequest: undefined, onResult: undefined, onError: () => 'ignore' }),
+		...(isQuiet && { onRequest: undefined, onResult: undefined, onError: () => 'ignore' }),
 	};
 }
 
@@ -92,7 +100,8 @@ export function offerTools(
 	session: ReplayedSession,
 	run: RecordedRun,
 	tape: Tape,
-): Required<Pick<chat.ChatOptions, 'tools' | 'skillTools' | 'loadTools'>> {
+	resolver: SkillResolver | undefined,
+): Pick<chat.ChatOptions, 'tools' | 'skillTools' | 'loadTools' | 'skillResolver'> {
 	const { agent, recording, answersOf } = session;
 	const { calls } = tape;
 	const { clientTools = [], owner, user } = recording.session;
@@ -103,7 +112,7 @@ export function offerTools(
 		const how = answersOf(tool.name);
 		if (how === 'live') return tool;
 		const offered = offerWithoutPlatform(tool, names.has(providerName(tool.name)));
-		return how === 'recorded' ? answerFrom(calls, offered) : { ...offered, passInput: true, fn: how };
+		return how === 'recorded' ? answerFrom(calls, offered, session.hooks) : { ...offered, passInput: true, fn: how };
 	};
 	const remembers = listMemoryTools(agent).some((name) => names.has(name));
 	const memory = remembers ? createMemory(session, { owner, user }) : [];
@@ -114,6 +123,7 @@ export function offerTools(
 			...clientTools.map((tool) => ({ ...tool, manual: true })),
 		],
 		skillTools: agent.skillTools.map(answer),
+		skillResolver: replaceSkillTools(resolver, answer),
 		loadTools: createLoader(session, calls, { findSent, waiting }),
 	};
 }
@@ -164,7 +174,7 @@ export function createMemory(
 ): readonly Tool[] {
 	const options = findMemoryOptions(agent);
 	if (options === undefined) return [];
-	// SAFETY: Only the functions of the tools use the configuration, and recorded results take their place.
-	const config = {} as Config;
+	// Only the functions of the tools reach the memories, and recorded results take their place.
+	const config = { memories: { idFromName: refuse, get: refuse } };
 	return createMemoryTools({ options, config, holder, agent: agent.name, holdsOutsideText: () => true });
 }

@@ -1,3 +1,5 @@
+import { replaceDate } from '../replay/clock.ts';
+
 /** A stopped clock that a test moves. */
 export interface Clock {
 	/** Advances the time by milliseconds. Runs the timers that become due, in order. */
@@ -16,11 +18,11 @@ interface Timer {
  * so a test does not have to wait for a time limit or a retry. Throws if a clock is already stopped.
  */
 export function stopClock(at: Date | string | number): Clock {
-	const real = { Date: globalThis.Date, setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
+	const real = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
 	if (stopped.has(real.setTimeout))
 		throw new Error('The clock is stopped already. Call stop() of the other one first.');
 	const timers = new Map<object, Timer>();
-	let now = new real.Date(at).getTime();
+	let now = new Date(at).getTime();
 	if (Number.isNaN(now)) throw new Error('at: expected a date, such as 2026-01-31T09:00:00Z.');
 
 	const setTimeout = (work: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
@@ -29,12 +31,8 @@ export function stopClock(at: Date | string | number): Clock {
 		return timer;
 	};
 	stopped.add(setTimeout);
-	const FakeDate = new Proxy(real.Date, {
-		construct: (target, args, newTarget) => Reflect.construct(target, args.length === 0 ? [now] : args, newTarget),
-		apply: () => new real.Date(now).toString(),
-		get: (target, name, receiver) => (name === 'now' ? () => now : Reflect.get(target, name, receiver)),
-	});
-	Object.assign(globalThis, { Date: FakeDate, setTimeout, clearTimeout: (timer: object) => timers.delete(timer) });
+	const date = replaceDate(() => now);
+	Object.assign(globalThis, { setTimeout, clearTimeout: (timer: object) => timers.delete(timer) });
 
 	const settle = () => new Promise<void>((resolve) => real.setTimeout(resolve, 0));
 	const runNext = (until: number): boolean => {
@@ -53,7 +51,10 @@ export function stopClock(at: Date | string | number): Clock {
 			while (runNext(until)) await settle();
 			now = until;
 		},
-		stop: () => void Object.assign(globalThis, real),
+		stop: () => {
+			date.restore();
+			Object.assign(globalThis, real);
+		},
 	};
 }
 

@@ -204,6 +204,43 @@ describe('the new project', () => {
 		await rm(join(project, 'test/complaint.test.ts'));
 	});
 
+	test('compares its session with another model, as in docs/testing.md', async () => {
+		const replay = (...args: readonly string[]) => runToEnd(project, 'npx', 'runlet', 'replay', recording, ...args);
+		const { code, stdout, stderr } = await replay('--model', 'demo', '--runs', '2');
+		expect([code, stderr]).toEqual([0, '']);
+		const lines = stdout.replaceAll(/ {2,}/g, ' | ').split('\n');
+		expect(lines.slice(1, 5)).toEqual([
+			expect.stringContaining('| ended | steps | tokens | dollars | seconds | calls'),
+			expect.stringMatching(/^recorded \| done \| 2 \| \d+ \| \$0 \| /),
+			'baseline | same',
+			expect.stringMatching(/^demo \| 2 of 2 .*\| 1 \| 0 \| 0$/),
+		]);
+		expect(stdout).not.toContain('no recorded answer');
+		const shown = JSON.parse((await replay('--model', 'demo', '--json')).stdout);
+		expect(shown).toMatchObject([
+			{ file: recording, candidates: [{ trials: [{ calls: [{ answeredBy: 'recording' }] }] }] },
+		]);
+		await writeFile(
+			join(project, 'polite.ts'),
+			(await readFile(join(project, 'src/agents/desk.ts'), 'utf8')).replace('small', 'polite'),
+		);
+		expect(await replay('--agent', 'polite.ts')).toMatchObject({ code: 0, stdout: expect.stringContaining('demo') });
+		expect(await replay('--model', 'claude-haiku-4-5')).toMatchObject({
+			...{ code: 1, stderr: expect.stringContaining('set ANTHROPIC_API_KEY') },
+		});
+		expect(await replay('--model', 'demo', '--live', 'find_order')).toMatchObject({
+			...{ code: 1, stderr: expect.stringContaining('find_order may not run') },
+		});
+		expect(await replay('--runs', '2')).toMatchObject({
+			code: 1,
+			stderr: expect.stringContaining('--runs needs --model'),
+		});
+		const block = findBlock('docs/testing.md', 'import { compareCandidates');
+		await writeFile(join(project, 'test/compare.ts'), block.replace(/recordings\/[\w-]+\.json/, recording));
+		expect(await run(project, 'npx', 'node', 'test/compare.ts')).toContain('3 of 3');
+		await Promise.all(['polite.ts', 'test/compare.ts'].map((file) => rm(join(project, file))));
+	});
+
 	test('passes npm test and npm run check', async () => {
 		expect(await run(project, 'npm', 'test')).toMatch(/pass 1\n/);
 		await run(project, 'npm', 'run', 'check');

@@ -21,6 +21,7 @@ const elsewhere = [
 	'const source = new EventSource',
 	"import { useChat } from '@ai-sdk/react'",
 	"import { readFile } from 'node:fs/promises';\nimport test from 'node:test';",
+	'import { compareCandidates',
 ];
 const scripts = blocks.filter(
 	({ language, code }) => /^(ts|js)$/.test(language) && !elsewhere.some((beginning) => code.startsWith(beginning)),

@@ -366,7 +366,7 @@ describe('the lanes', () => {
 		]);
 		const table = writeComparison(comparison).replaceAll(/ {2,}/g, ' | ').split('\n');
 		expect(table.slice(0, 4)).toEqual([
-			expect.stringMatching(/^ \| ended \| steps \| tokens \| dollars \| seconds \| calls$/),
+			expect.stringMatching(/^ \| ended \| steps \| tokens \| dollars \| seconds \| calls \| unanswered \| writes$/),
 			'recorded | done | 1 | 110 | $0.0010 | 2 | 0',
 			'baseline | same',
 			expect.stringMatching(/^scripted again \| done \| 1 \| 11 \| \$0\.50 \| /),
@@ -399,7 +399,7 @@ describe('the lanes', () => {
 		const two = writeRecording({ agent: 'desk', turns: [user('One.'), 'Yes.', user('Two.'), 'Yes.'] });
 		const { trial, comparison, requests } = await play(two, [new Error('The key is wrong.')]);
 		expect([trial.end, requests.length]).toEqual(['error', 1]);
-		expect(writeComparison(comparison)).toContain('scripted-new, run 1: ended with');
+		expect(writeComparison(comparison)).toContain('scripted-new: ended with');
 	});
 
 	test('refuse a missing agent, a model without a provider, and a tool that may write', async () => {
@@ -409,7 +409,7 @@ describe('the lanes', () => {
 			...{ code: 'not_configured', message: expect.stringContaining('set ANTHROPIC_API_KEY') },
 		});
 		await refused({ tools: { refund: 'live' } }).toMatchObject({ code: 'invalid_request' });
-		await refused({ tools: { constructor: 'live' } }).toMatchObject({ code: 'invalid_request' });
+		await refused({ tools: { ['constructor' as string]: 'live' } }).toMatchObject({ code: 'invalid_request' });
 		await refused({ runs: 0 }).toMatchObject({ code: 'invalid_request' });
 	});
 

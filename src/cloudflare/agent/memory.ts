@@ -60,7 +60,7 @@ export interface MemorySupport {
 
 export interface RecallingSession {
 	readonly options: MemoryOptions;
-	readonly config: Config;
+	readonly config: Pick<Config, 'memories'>;
 	readonly holder: MemoryHolder;
 	/** Makes vectors of texts, if the agent names an embedding model. */
 	readonly embedding?: {

@@ -1,7 +1,10 @@
 /** The answers that a recorded session has for the calls of a candidate. */
 
+import { readResultName } from '../../core/chat/old-results.ts';
 import { type NearestCall, RecordedCalls } from '../../core/chat/recorded-calls.ts';
+import { searchName } from '../../core/chat/tool-search.ts';
 import type { Tool } from '../../core/index.ts';
+import { builtinNames } from '../../core/skill/builtins.ts';
 import { providerName } from '../../core/tool/index.ts';
 import { checkInput } from '../../core/tool/schema.ts';
 import { copyData } from '../../core/tool/state.ts';
@@ -84,6 +87,11 @@ export class SessionAnswers {
 	}
 }
 
+/** Whether a name is that of a tool that the loop brings: for skills, for tools and for long results. They only read. */
+export function isBuiltin(name: string): boolean {
+	return builtinNames.includes(name) || name === searchName || name === readResultName;
+}
+
 function listAnswers(recording: Recording): readonly RecordedAnswer[] {
 	const messages = hideReplaced(recording.messages);
 	const results = new Map<string, RecordedResult>();
@@ -96,6 +104,7 @@ function listAnswers(recording: Recording): readonly RecordedAnswer[] {
 	return messages.flatMap((message) => {
 		if (message.role !== 'assistant') return [];
 		return (message.toolCalls ?? []).flatMap(({ id, name, input }): RecordedAnswer[] => {
+			if (isBuiltin(name)) return [];
 			const call = { tool: providerName(name), input };
 			const result = results.get(toKey(findTurn(message), id));
 			if (result !== undefined) return [{ ...call, result }];

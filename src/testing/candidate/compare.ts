@@ -5,7 +5,16 @@ import { type ReplayClock, startClock } from '../../replay/clock.ts';
 import { hideReplaced } from '../../replay/history.ts';
 import { type Recording, readRecording } from '../../replay/recording.ts';
 import { compareReplay, type Replay } from '../../replay/replay.ts';
-import { addTurns, estimateFigures, estimateShare, type FigureEstimates, type Figures, type Share } from './figures.ts';
+import {
+	addTurns,
+	type Estimate,
+	estimate,
+	estimateFigures,
+	estimateShare,
+	type FigureEstimates,
+	type Figures,
+	type Share,
+} from './figures.ts';
 import type { Candidate, CandidateOptions } from './options.ts';
 import { playSession, type Trial } from './session.ts';
 import { mayRun } from './tools.ts';
@@ -27,6 +36,10 @@ export interface Lane {
 	/** The runs that ended with an answer. */
 	readonly done: Share;
 	readonly figures: FigureEstimates;
+	/** The calls of a run without a recorded answer. */
+	readonly unanswered: Estimate;
+	/** Those of them that may write. */
+	readonly writes: Estimate;
 }
 
 /** A recording, its replay and the candidates side by side (docs/testing.md, "Try another model"). */
@@ -60,7 +73,7 @@ export async function compareCandidates(recording: unknown, options: CandidateOp
 	const chosen = options.candidates.map((candidate) => choose(candidate, read, options));
 	const again = options.baseline === 'live' ? choose({ model: read.session.model }, read, options) : undefined;
 	const isKnown = agents.some(({ name }) => name === read.session.agent);
-	const replay = isKnown ? await compareReplay(read, { agents, env, skills }) : undefined;
+	const replay = isKnown ? await compareReplay(read, { agents, env, skills, hooks: 'skip' }) : undefined;
 	const clock = startClock();
 	try {
 		const lane = again && (await playLane(read, again, options, clock));
@@ -114,7 +127,12 @@ async function playLane(
 	}
 	const done = trials.filter(({ end }) => end === 'done').length;
 	const figures = estimateFigures(trials.map((trial) => trial.figures));
-	return { model, agent: agent.name, trials, done: estimateShare(done, trials.length), figures };
+	const left = trials.map(({ calls }) => calls.filter(({ answeredBy }) => answeredBy === 'nobody'));
+	return {
+		...{ model, agent: agent.name, trials, done: estimateShare(done, trials.length), figures },
+		unanswered: estimate(left.map(({ length }) => length)),
+		writes: estimate(left.map((calls) => calls.filter(({ isWrite }) => isWrite).length)),
+	};
 }
 
 /** Reads the figures of the recorded session. Turns that a person replaced do not count. */

@@ -3,24 +3,26 @@ import type { Estimate, FigureEstimates, Figures } from './figures.ts';
 import type { Trial } from './session.ts';
 import type { CandidateCall } from './tools.ts';
 
-const columns = ['', 'ended', 'steps', 'tokens', 'dollars', 'seconds', 'calls'] as const;
+const columns = ['', 'ended', 'steps', 'tokens', 'dollars', 'seconds', 'calls', 'unanswered', 'writes'] as const;
 
 /** Writes a comparison for a person: a table of the lanes, and the calls without a recorded answer. */
 export function writeComparison({ recorded, baseline, candidates }: Comparison): string {
 	const { replay, lane } = baseline;
 	const replayed = replay === undefined ? 'no agent' : replay.divergence === undefined ? 'same' : 'different';
+	const lanes = [
+		...(lane === undefined ? [] : [[`${lane.model} again`, lane] as const]),
+		...candidates.map((one) => [toName(one, candidates), one] as const),
+	];
 	const rows = [
 		columns,
 		['recorded', recorded.end, ...writeFigures(toEstimates(recorded.figures))],
 		['baseline', replayed],
-		...(lane === undefined ? [] : [toRow(`${lane.model} again`, lane)]),
-		...candidates.map((one) => toRow(toName(one, candidates), one)),
+		...lanes.map(([name, one]) => toRow(name, one)),
 	];
-	const lanes = [...(lane === undefined ? [] : [lane]), ...candidates];
 	return [
 		...align(rows),
 		...(replay?.divergence === undefined ? [] : [`The baseline differs first at ${replay.divergence.field}.`]),
-		...lanes.flatMap((one) => one.trials.flatMap((trial, at) => describeTrial(toName(one, lanes), at + 1, trial))),
+		...lanes.flatMap(([name, one]) => describeLane(name, one)),
 		'A live model is a sample and no proof: the next run may differ. In brackets: 95 % intervals over the runs.',
 	].join('\n');
 }
@@ -30,11 +32,11 @@ function toName({ model, agent }: Lane, lanes: readonly Lane[]): string {
 	return lanes.filter((lane) => lane.model === model).length > 1 ? `${model} (${agent})` : model;
 }
 
-function toRow(name: string, { done, trials, figures }: Lane): readonly string[] {
+function toRow(name: string, { done, trials, figures, unanswered, writes }: Lane): readonly string[] {
 	const share = (part: number) => Math.round(100 * part);
 	const interval = trials.length > 1 ? ` (${share(done.low)} to ${share(done.high)} %)` : '';
 	const ended = trials.length === 1 ? (trials[0]?.end ?? '') : `${done.count} of ${done.of}${interval}`;
-	return [name, ended, ...writeFigures(figures)];
+	return [name, ended, ...writeFigures(figures), writeEstimate(unanswered, toShort), writeEstimate(writes, toShort)];
 }
 
 function toEstimates({ steps, calls, tokens, usd, seconds }: Figures): FigureEstimates {
@@ -79,12 +81,23 @@ function align(rows: readonly (readonly string[])[]): readonly string[] {
 	);
 }
 
-function describeTrial(name: string, run: number, { calls, missed, error }: Trial): readonly string[] {
-	const about = `${name}, run ${run}`;
+/** Describes what differs in the runs of a lane. What is equal in several runs is said once. */
+function describeLane(name: string, { trials }: Lane): readonly string[] {
+	const counts = new Map<string, number>();
+	for (const text of trials.flatMap((trial) => [...new Set(describeTrial(trial))]))
+		counts.set(text, 1 + (counts.get(text) ?? 0));
+	const { length } = trials;
+	return [...counts].map(([text, count]) =>
+		length === 1 ? `${name}: ${text}` : `${name}, in ${count} of ${length} runs: ${text}`,
+	);
+}
+
+function describeTrial({ calls, missed, error }: Trial): readonly string[] {
 	return [
-		...(error === undefined ? [] : [`${about}: ended with ${error.code}. ${error.message}`]),
-		...calls.flatMap((call) => describeCall(about, call)),
-		...missed.map(({ tool, input }) => `${about}: did not make the recorded call ${writeCall(tool, input)}.`),
+		...calls.flatMap(describeCall),
+		...(error === undefined
+			? missed.map(({ tool, input }) => `did not make the recorded call ${writeCall(tool, input)}.`)
+			: [`ended with ${error.code}. ${error.message}`]),
 	];
 }
 
@@ -97,19 +110,19 @@ const outcomes: Readonly<Record<CandidateCall['answeredBy'], string | undefined>
 	nobody: 'has no recorded answer, and did not run.',
 };
 
-function describeCall(about: string, { path, tool, input, answeredBy, isWrite, nearest }: CandidateCall) {
+function describeCall({ path, tool, input, answeredBy, isWrite, nearest }: CandidateCall): readonly string[] {
 	const outcome = outcomes[answeredBy];
 	if (outcome === undefined) return [];
-	const inside = path.length > 1 ? `, in ${path.join(' > ')}` : '';
+	const inside = path.length > 1 ? `in ${path.join(' > ')}, ` : '';
 	const write = answeredBy === 'nobody' && isWrite ? ' It may write.' : '';
-	const distance = nearest && Math.round(100 * nearest.distance);
-	const near =
-		nearest === undefined
-			? []
-			: distance === 0
-				? ['  The same call was recorded less often.']
-				: [`  The nearest recorded call is ${distance} % different: ${cut(JSON.stringify(nearest.input) ?? '')}`];
-	return [`${about}${inside}: ${writeCall(tool, input)} ${outcome}${write}`, ...near];
+	return [`${inside}${writeCall(tool, input)} ${outcome}${write}${describeNearest(nearest)}`];
+}
+
+function describeNearest(nearest: CandidateCall['nearest']): string {
+	if (nearest === undefined) return '';
+	const distance = Math.round(100 * nearest.distance);
+	if (distance === 0) return '\n  The same call was recorded less often.';
+	return `\n  The nearest recorded call is ${distance} % different: ${cut(JSON.stringify(nearest.input) ?? '')}`;
 }
 
 /** The most characters of arguments in a report. */

@@ -149,12 +149,11 @@ class CandidateSession {
 			{
 				...toChatOptions(agent),
 				...options,
-				...this.#tools.offer(),
+				...this.#tools.offer(createResolver(this.#session, this.#inbound)),
 				...{ model, fallbacks: [], mode: 'auto', providers: this.#context.options.providers },
 				// What the provider runs, nobody here can answer or stop.
 				providerTools: undefined,
 				lastPrompt: this.#prompt,
-				skillResolver: this.#tools.wrapSkills(createResolver(this.#session, this.#inbound)),
 				skillContext: () => this.#inbound.current,
 				context: {
 					...{ sessionId, owner, user, metadata, env: { ...noEnv, ...env }, state, workspace },

@@ -3,25 +3,22 @@
 import { findChildWork } from '../../cloudflare/agent/children.ts';
 import { listMemoryTools } from '../../cloudflare/agent/memory.ts';
 import { isRecord } from '../../core/base/json.ts';
-import { readResultName } from '../../core/chat/old-results.ts';
 import type { NearestCall } from '../../core/chat/recorded-calls.ts';
-import { searchName } from '../../core/chat/tool-search.ts';
 import {
 	askUser,
 	type ChatOptions,
 	RunletError,
-	type Skill,
 	type SkillResolver,
 	type Tool,
 	type ToolCall,
 	type ToolContext,
 	tool as tools,
 } from '../../core/index.ts';
-import { builtinNames } from '../../core/skill/builtins.ts';
-import { forAgent, isAskUser, parts, providerName } from '../../core/tool/index.ts';
+import { isAskUser, parts, providerName } from '../../core/tool/index.ts';
 import type { ReplayedSession } from '../../replay/session.ts';
+import { replaceSkillTools } from '../../replay/skills.ts';
 import { createMemory, giveResult, offerWithoutPlatform, toTool } from '../../replay/tools.ts';
-import type { RecordedAnswer, SessionAnswers } from './answers.ts';
+import { isBuiltin, type RecordedAnswer, type SessionAnswers } from './answers.ts';
 
 /** A call of a candidate, and what answered it. */
 export interface CandidateCall {
@@ -75,7 +72,6 @@ export class CandidateTools {
 	/** The calls of the newest turn that have no entry in the report. */
 	readonly #open = new Map<string, ToolCall>();
 	readonly #reserved = new Map<string, RecordedAnswer | undefined>();
-	readonly #skills = new WeakMap<Skill, Skill>();
 
 	constructor(about: Surroundings) {
 		this.#about = about;
@@ -83,8 +79,10 @@ export class CandidateTools {
 		this.#sent = new Set(setups.flatMap(({ tools = [] }) => tools.map(({ name }) => name)));
 	}
 
-	/** The options of a run that offer the tools. */
-	offer(): Pick<ChatOptions, 'tools' | 'skillTools' | 'loadTools' | 'onToolCall'> {
+	/** The options of a run that offer the tools. Skills bring none of their functions, either. */
+	offer(
+		resolver: SkillResolver | undefined,
+	): Pick<ChatOptions, 'tools' | 'skillTools' | 'loadTools' | 'skillResolver' | 'onToolCall'> {
 		const { agent, recording } = this.#about.session;
 		const { clientTools = [], owner, user } = recording.session;
 		const remembers = listMemoryTools(agent).some((name) => this.#sent.has(name));
@@ -94,22 +92,8 @@ export class CandidateTools {
 			tools: [...agent.tools, ...memory, ...clientTools].map(this.#replace),
 			skillTools: agent.skillTools.map(this.#replace),
 			loadTools: () => loaded,
+			skillResolver: replaceSkillTools(resolver, this.#replace),
 			onToolCall: this.#assertOurs,
-		};
-	}
-
-	/** Returns a resolver whose skills bring no functions of tools. */
-	wrapSkills(resolver: SkillResolver | undefined): SkillResolver | undefined {
-		if (resolver === undefined) return undefined;
-		const { findFn, skills, searchFn, moreFn, hasFiles } = resolver;
-		return {
-			listFn: async (context) => (await resolver.listFn(context)).map(this.#wrapSkill),
-			readFn: async (name) => this.#wrapFound(await resolver.readFn(name)),
-			...(findFn && { findFn: async (name: string) => this.#wrapFound(await findFn.call(resolver, name)) }),
-			...(searchFn && { searchFn: searchFn.bind(resolver) }),
-			...(moreFn && { moreFn: moreFn.bind(resolver) }),
-			...(skills && { skills: skills.map(this.#wrapSkill) }),
-			...(hasFiles !== undefined && { hasFiles }),
 		};
 	}
 
@@ -149,19 +133,6 @@ export class CandidateTools {
 			...(provider?.strict !== undefined && { provider: { strict: provider.strict } }),
 		};
 	};
-
-	readonly #wrapSkill = (skill: Skill): Skill => {
-		if (skill.tools === undefined) return skill;
-		const known = this.#skills.get(skill);
-		if (known !== undefined) return known;
-		const wrapped = { ...skill, tools: forAgent(skill.tools).map(this.#replace) };
-		this.#skills.set(skill, wrapped);
-		return wrapped;
-	};
-
-	#wrapFound(skill: Skill | null | undefined): Skill | undefined {
-		return skill ? this.#wrapSkill(skill) : undefined;
-	}
 
 	/** Ends the run before a tool runs that came in on a way that this class does not know. */
 	readonly #assertOurs = ({ name }: ToolCall, { fn }: Tool): void => {
@@ -224,11 +195,6 @@ export class CandidateTools {
 			...(nearest && { nearest }),
 		});
 	}
-}
-
-/** Whether a name is that of a tool that the loop brings: for skills, for tools and for long results. They only read. */
-function isBuiltin(name: string): boolean {
-	return builtinNames.includes(name) || name === searchName || name === readResultName;
 }
 
 function createUnanswered(tool: string): RunletError {
