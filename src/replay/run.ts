@@ -68,10 +68,7 @@ export function createResolver({ agent, skills, env, recording }: ReplayedSessio
 	return joinSkills(agent, (names) => findNamed(findResolver(source, { ...noEnv, ...env }, reader), names));
 }
 
-export function createInbound(
-	history: readonly RecordedMessage[],
-	{ session: { owner, user } }: Recording,
-): InboundContext {
+function createInbound(history: readonly RecordedMessage[], { session: { owner, user } }: Recording): InboundContext {
 	const conversation = toConversation(history);
 	const records = history.flatMap(({ stored }, at) => {
 		const message = conversation[at];

@@ -61,7 +61,7 @@ const agent = defineAgent({
 	description: 'Pays.',
 	tools: [
 		...writes,
-		...Object.values(toolbox.withShell(toolbox.withWakeups(toolbox.withCoding()))),
+		...Object.values(toolbox.withShell(toolbox.withWakeups(toolbox.withCoding(toolbox.withFiles(toolbox.withTask()))))),
 		agentTool(worker, { name: 'delegate', maxDepth: 3 }),
 	],
 	skillTools: [count('by_skill')],
@@ -83,7 +83,19 @@ function createRandom(seed: number): () => number {
 }
 
 const known = [...writes.map(({ name }) => name), 'by_skill', 'of_skill', 'bank_transfer'];
-const files = ['write_file', 'edit_file', 'delete_file', 'move_file', 'apply_patch', 'undo_changes', 'apply_plan'];
+/** Calls of ready-made tools that write: files, plans, lists of tasks, wake-ups and commands. */
+const readyMade: readonly (readonly [string, unknown])[] = [
+	['write_file', { path: 'a.txt', content: 'x' }],
+	['edit_file', { path: 'a.txt', oldText: 'x', newText: 'y' }],
+	['delete_file', { path: 'a.txt' }],
+	['move_file', { from: 'a.txt', to: 'b.txt' }],
+	['plan_changes', { summary: 'Pay.', edits: [{ path: 'a.txt', newText: 'x' }] }],
+	['apply_plan', { plan: 'p' }],
+	['create_task_list', { name: 'pay', tasks: ['refund'] }],
+	['push_task', { list: 'pay', task: 'refund' }],
+	['schedule_wakeup', { name: 'pay', text: 'Pay.', every: '1d' }],
+	['run_shell', { command: 'refund A-1' }],
+];
 
 /** Changes recorded arguments, so that no recorded call is equal. */
 const changes: readonly ((input: Record<string, unknown>, n: number) => unknown)[] = [
@@ -109,14 +121,18 @@ test('none of 10,000 unknown or altered write calls runs', async () => {
 	executed = 0;
 	const fetch = vi.spyOn(globalThis, 'fetch');
 	const random = createRandom(18);
-	const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] ?? list[0]!;
+	const pick = <T>(list: readonly T[]): T => {
+		const found = list[Math.floor(random() * list.length)];
+		if (found === undefined) throw new Error('an empty list');
+		return found;
+	};
 	let made = 0;
 	/** The call that the model makes, and how often the recording can answer it. */
 	const makeCall = (): readonly [string, unknown] => {
 		made++;
 		const kind = random();
 		if (kind < 0.02) return ['delegate', { task: `Pay ${made}.` }];
-		if (kind < 0.12) return [pick(files), { path: 'a.txt', content: 'x', from: 'a.txt', to: 'b.txt', plan: 'p' }];
+		if (kind < 0.12) return pick(readyMade);
 		if (kind < 0.2)
 			return [pick(['Refund', 'refund ', 'REFUND', 're_fund', 'isPrototypeOf', 'run_shell', '']), recorded];
 		if (kind < 0.25) return [pick(known), recorded];
