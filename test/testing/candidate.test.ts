@@ -259,6 +259,7 @@ describe('a call without a recorded answer', () => {
 		expect(report).toContain('refund({"id":"A-1","euros":9}) has no recorded answer, and did not run. It may write.\n');
 		expect(report).toContain('The nearest recorded call is 50 % different: {"id":"A-1","euros":8}\n');
 		expect(report).toContain('did not make the recorded call refund({"id":"A-1","euros":8}).\n');
+		expect(report).toContain('recorded: answered "Paid."\nscripted-new: answered "Sorry."\n');
 		expect(report).toMatch(/A live model is a sample and no proof/);
 	});
 

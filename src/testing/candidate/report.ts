@@ -22,6 +22,7 @@ export function writeComparison({ recorded, baseline, candidates }: Comparison):
 	return [
 		...align(rows),
 		...(replay?.divergence === undefined ? [] : [`The baseline differs first at ${replay.divergence.field}.`]),
+		...describeAnswer(recorded.text).map((answer) => `recorded: ${answer}`),
 		...lanes.flatMap(([name, one]) => describeLane(name, one)),
 		'A live model is a sample and no proof: the next run may differ. In brackets: 95 % intervals over the runs.',
 	].join('\n');
@@ -92,8 +93,9 @@ function describeLane(name: string, { trials }: Lane): readonly string[] {
 	);
 }
 
-function describeTrial({ calls, missed, error }: Trial): readonly string[] {
+function describeTrial({ calls, missed, error, text }: Trial): readonly string[] {
 	return [
+		...describeAnswer(text),
 		...calls.flatMap(describeCall),
 		...(error === undefined
 			? missed.map(({ tool, input }) => `did not make the recorded call ${writeCall(tool, input)}.`)
@@ -109,6 +111,11 @@ const outcomes: Readonly<Record<CandidateCall['answeredBy'], string | undefined>
 	runlet: 'was refused: there is no such tool, or its arguments are wrong.',
 	nobody: 'has no recorded answer, and did not run.',
 };
+
+/** Shows the last answer in one line. */
+function describeAnswer(text: string): readonly string[] {
+	return text === '' ? [] : [`answered ${cut(JSON.stringify(text))}`];
+}
 
 function describeCall({ path, tool, input, answeredBy, isWrite, nearest }: CandidateCall): readonly string[] {
 	const outcome = outcomes[answeredBy];
