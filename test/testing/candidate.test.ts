@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { agentTool } from '../../src/cloudflare/agent/agent-tool.ts';
+import { agentTool, spawn } from '../../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../../src/cloudflare/agent/define.ts';
 import { askUser, type chat, providers, tool } from '../../src/core/index.ts';
 import { estimate, estimateShare } from '../../src/testing/candidate/figures.ts';
@@ -138,6 +138,38 @@ describe('the recording answers', () => {
 			['desk', 'find_order', 'recording'],
 		]);
 		expect(trial.missed).toEqual([{ tool: 'pack', input: { task: 'Pack A-1.' } }]);
+	});
+
+	test('calls of an agent that the model chose, by its own recorded child with the most similar task', async () => {
+		const child = (task: string, result: string) =>
+			writeRecording({ agent: 'packer', turns: [user(task), [find('A-1', result)], 'Packed.'] });
+		const chief = defineAgent({ name: 'chief', description: 'Leads.', tools: [spawn([packer])] });
+		const recording = writeRecording({
+			agent: 'chief',
+			turns: [user('Pack.'), 'Packed.'],
+			children: [child('Wrap the red box.', 'red'), child('Send the blue letter.', 'blue')],
+		});
+		const { trial, requests } = await play(
+			recording,
+			[
+				callTool('spawn', { agent: 'packer', task: 'Please send that blue letter today.' }),
+				callTool('find_order', { id: 'A-1' }),
+				'Sent.',
+				'Done.',
+			],
+			{ agents: [chief, packer] },
+		);
+		expect(said(requests[2]?.messages.filter(({ role }) => role === 'tool') ?? [])).toEqual(['blue']);
+		expect(trial).toMatchObject({ end: 'done', text: 'Done.' });
+	});
+
+	test('no new call of an agent whose model has no provider', async () => {
+		const lost = defineAgent({ ...packer, model: 'claude-x' });
+		const recording = writeRecording({ agent: 'desk', turns: [user('Pack.'), 'Packed.'] });
+		const turns = [callTool('pack', { task: 'Pack A-1.' }), 'No.'];
+		const { results, trial } = await play(recording, turns, { agents: [desk, lost] });
+		expect(said(results)).toEqual([expect.stringContaining('no answer')]);
+		expect(answered(trial)).toEqual(['pack: nobody']);
 	});
 
 	test('a call of another agent that was recorded, and no model works for it', async () => {
@@ -330,6 +362,20 @@ describe('the people of the recording', () => {
 		const { trial, comparison } = await play(recording, [callTool('refund', { id: 'A-1', euros: 8 })]);
 		expect(trial).toMatchObject({ end: 'awaiting', calls: [{ answeredBy: 'recording' }] });
 		expect(comparison.recorded.end).toBe('awaiting');
+	});
+
+	test('speak at the recorded time, and the requests to the model have the real time', async () => {
+		const seen: number[] = [];
+		const agent = defineAgent({ ...desk, system: () => `It is ${new Date().toISOString()}.` });
+		const recording = writeRecording({ agent: 'desk', turns: [user('Hello.'), 'Hello!'] });
+		const turn = () => {
+			seen.push(Date.now());
+			return 'Hello.';
+		};
+		const begun = Date.now();
+		const { requests } = await play(recording, [turn], { agents: [agent] });
+		expect(requests[0]?.system).toBe('It is 2026-01-31T09:00:00.000Z.');
+		expect(seen[0]).toBeGreaterThanOrEqual(begun);
 	});
 
 	test('go on after a run that took too many steps', async () => {

@@ -1,6 +1,7 @@
 import type { Agent } from '../../cloudflare/agent/define.ts';
 import { createFieldError } from '../../core/base/errors.ts';
 import { findObstacle } from '../../core/chat/registry.ts';
+import type { ProviderRegistration } from '../../core/index.ts';
 import { type ReplayClock, startClock } from '../../replay/clock.ts';
 import { hideReplaced } from '../../replay/history.ts';
 import { type Recording, readRecording } from '../../replay/recording.ts';
@@ -75,14 +76,25 @@ export async function compareCandidates(recording: unknown, options: CandidateOp
 	const isKnown = agents.some(({ name }) => name === read.session.agent);
 	const replay = isKnown ? await compareReplay(read, { agents, env, skills, hooks: 'skip' }) : undefined;
 	const clock = startClock();
+	const timed = { ...options, providers: options.providers.map((provider) => withRealTime(provider, clock)) };
 	try {
-		const lane = again && (await playLane(read, again, options, clock));
+		const lane = again && (await playLane(read, again, timed, clock));
 		const candidates: Lane[] = [];
-		for (const one of chosen) candidates.push(await playLane(read, one, options, clock));
+		for (const one of chosen) candidates.push(await playLane(read, one, timed, clock));
 		return { recorded: observe(read), baseline: { ...(replay && { replay }), ...(lane && { lane }) }, candidates };
 	} finally {
 		clock.stop();
 	}
+}
+
+/** Returns a provider whose requests see the real time. All else sees the recorded time. */
+function withRealTime(provider: ProviderRegistration, clock: ReplayClock): ProviderRegistration {
+	const { chatFn, chatStreamFn } = provider;
+	return {
+		...provider,
+		...(chatFn && { chatFn: (...args) => clock.withRealTime(() => chatFn(...args)) }),
+		...(chatStreamFn && { chatStreamFn: (...args) => clock.withRealTime(() => chatStreamFn(...args)) }),
+	};
 }
 
 /** Throws for a tool that is to run and does not only read. */
