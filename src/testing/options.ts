@@ -4,6 +4,7 @@ import type { CallAnswer } from '../core/chat/call-answers.ts';
 import type { WaitingCall } from '../core/chat/event.ts';
 import type {
 	Actor,
+	ChatUsage,
 	Env,
 	Message,
 	MessagePart,
@@ -49,6 +50,8 @@ export interface TestSessionOptions {
 	readonly children?: readonly TestChild[];
 	/** The tools of the agent's MCP servers, by server name. Each tool has the name that its server uses. */
 	readonly mcp?: TestServers;
+	/** Cancels the runs of the session and of its children. */
+	readonly signal?: AbortSignal;
 }
 
 /** A call that waits for a result, or for a person's decision if `kind` is `approval`. */
@@ -73,6 +76,8 @@ export interface TestSession {
 	readonly events: readonly RunEvent[];
 	/** The requests to a scripted model, one for each turn. Real providers record none. */
 	readonly requests: providers.ScriptedProvider['requests'];
+	/** The cost of all runs so far, with those of the children. */
+	readonly usage: ChatUsage;
 	/** The state of the tools. */
 	readonly state: ToolState;
 	/** The files that the tools read and change. */

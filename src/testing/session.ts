@@ -6,6 +6,7 @@ import { findResolver } from '../cloudflare/agent/skill-source.ts';
 import type { Right } from '../cloudflare/auth/rights.ts';
 import { assertMayDecide } from '../cloudflare/session/run/may-decide.ts';
 import { type CallAnswer, readCallAnswers } from '../core/chat/call-answers.ts';
+import { readUsage } from '../core/chat/model-error.ts';
 import {
 	type Actor,
 	type ChatOptions,
@@ -57,6 +58,7 @@ class MemorySession implements TestSession {
 	readonly #askedIds = new Set<string>();
 	#messages: readonly Message[] = [];
 	#last: RunResult | undefined;
+	#usage: chat.ChatUsage = {};
 	/** The people whose messages led to the current work, and the decisions about open calls. */
 	#asked: Asked = { askers: [], openCalls: new Map() };
 
@@ -87,6 +89,10 @@ class MemorySession implements TestSession {
 
 	get memories(): Readonly<Record<string, string>> {
 		return this.#surroundings.memories.texts;
+	}
+
+	get usage(): chat.ChatUsage {
+		return this.children.reduce((sum, { usage }) => chat.addUsage(sum, usage), this.#usage);
 	}
 
 	get pending(): readonly PendingCall[] {
@@ -208,6 +214,7 @@ class MemorySession implements TestSession {
 					...{ skillContext, state: this.state, workspace: this.workspace },
 				},
 				openCalls,
+				signal: this.#options.signal,
 				onMessage: (message) => {
 					this.#messages = [...this.#messages, message];
 				},
@@ -217,7 +224,13 @@ class MemorySession implements TestSession {
 		this.#messages = messages;
 		this.#last = undefined;
 		for await (const event of run.events) this.#events.push(event);
-		this.#last = await run.result;
+		try {
+			this.#last = await run.result;
+		} catch (error) {
+			if (error instanceof RunletError) this.#usage = chat.addUsage(this.#usage, readUsage(error));
+			throw error;
+		}
+		this.#usage = chat.addUsage(this.#usage, this.#last.usage);
 		this.#messages = this.#last.messages;
 		for (const { id } of this.#last.metadata.manualToolCalls ?? []) this.#askedIds.add(id);
 		return this.#last;

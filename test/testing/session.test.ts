@@ -149,3 +149,33 @@ describe('a session in memory', () => {
 		expect((await session.send('Again')).text).toBe('Better.');
 	});
 });
+
+test('the usage of a session has that of all its runs, of failed runs, and of its children', async () => {
+	const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15, costUsd: 0.25 };
+	const child = defineAgent({ name: 'child', description: 'Helps.', tools: [] });
+	const parent = defineAgent({ name: 'parent', description: 'Asks.', tools: [agentTool(child)] });
+	const session = createTestSession(parent, {
+		script: [
+			{ ...callTool('child', { task: 'Help.' }), usage },
+			{ text: 'Done.', usage },
+			{ text: 'Again.', usage },
+		],
+		children: [{ agent: child, script: [{ text: 'Helped.', usage }] }],
+	});
+	await session.send('Go.');
+	await session.send('Again.');
+	expect(session.usage).toMatchObject({ totalTokens: 60, costUsd: 1 });
+	await expect(session.send('Once more.')).rejects.toThrow('The script has 3 turns');
+	expect(session.usage).toMatchObject({ totalTokens: 60, costUsd: 1 });
+});
+
+test('a signal cancels a run of a session', async () => {
+	const stop = new AbortController();
+	const agent = defineAgent({ name: 'slow', description: 'Waits.', tools: [] });
+	const script: providers.ScriptedFn = () => {
+		stop.abort();
+		return new Promise(() => {});
+	};
+	const session = createTestSession(agent, { script: [script], signal: stop.signal });
+	await expect(session.send('Go.')).rejects.toMatchObject({ code: 'cancelled' });
+});
