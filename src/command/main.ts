@@ -13,6 +13,7 @@ const commands: Readonly<Record<string, { readonly about: string; readonly load:
 	chat: { about: 'talks to an agent in the terminal', load: () => import('./chat.ts') },
 	find: { about: 'finds the session of a request by its x-request-id', load: () => import('./find.ts') },
 	record: { about: 'saves a session as a recording', load: () => loadForWorkers('record') },
+	evals: { about: 'runs evals of your agents with real models', load: () => loadForWorkers('evals') },
 	replay: { about: 'replays recordings with your agents as they are now', load: () => loadForWorkers('replay') },
 	skills: { about: 'publishes the folder skills/ to Workers KV', load: () => import('./skills.ts') },
 	keys: { about: 'makes, lists, rotates and revokes API keys', load: () => import('./keys.ts') },
@@ -27,7 +28,7 @@ ${Object.entries(commands)
   --version         the version of Runlet`;
 
 /** Loads a command with code of the Worker. The compiler checks its types in tsconfig.worker.json, so not from here. */
-async function loadForWorkers(name: 'record' | 'replay'): Promise<Command> {
+async function loadForWorkers(name: 'evals' | 'record' | 'replay'): Promise<Command> {
 	return import(`./${name}${extension}`);
 }
 

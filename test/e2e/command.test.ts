@@ -35,7 +35,7 @@ test.each(['20.11.0', '22.14.0'])('runlet uses the Node of the project if Node %
 test('runlet lists its commands if it gets no argument', () => {
 	for (const args of [[], ['--help'], ['help']]) expect(run(empty, args)).toMatchObject({ status: 0, stderr: '' });
 	expect(run(empty, []).stdout).toMatch(
-		/dev .*\n.*chat .*\n.*find .*\n.*record .*\n.*replay .*\n.*skills .*\n.*keys .*\n.*deploy /,
+		/dev .*\n.*chat .*\n.*find .*\n.*record .*\n.*evals .*\n.*replay .*\n.*skills .*\n.*keys .*\n.*deploy /,
 	);
 });
 

@@ -120,7 +120,7 @@ describe('npm create runlet', () => {
 					'wrangler.toml',
 					'worker.ts',
 				],
-				...['index.ts', 'desk.ts', 'SKILL.md', 'desk.test.ts'],
+				...['index.ts', 'desk.ts', 'SKILL.md', 'desk.test.ts', 'desk.eval.ts'],
 			].sort(),
 		);
 		expect(await readFile(join(project, 'package.json'), 'utf8')).toContain('"name": "my-shop"');
@@ -241,8 +241,10 @@ describe('the new project', () => {
 		await Promise.all(['polite.ts', 'test/compare.ts'].map((file) => rm(join(project, file))));
 	});
 
-	test('passes npm test and npm run check', async () => {
+	test('passes npm test, npm run evals and npm run check', async () => {
 		expect(await run(project, 'npm', 'test')).toMatch(/pass 1\n/);
+		const evals = await run(project, 'npm', 'run', 'evals');
+		expect(evals).toMatch(/passed {2}evals\/desk\.eval\.ts: desk\n[\s\S]* {2}pass rate {2}2\/2 34–100 %\n/);
 		await run(project, 'npm', 'run', 'check');
 	});
 
@@ -255,7 +257,7 @@ describe('the new project', () => {
 	test('has a command runlet that suggests a correction, and reports missing packages', async () => {
 		const bin = join(project, 'node_modules/.bin/runlet');
 		expect(await run(project, bin, '--help')).toContain('npx runlet COMMAND');
-		for (const name of ['dev', 'chat', 'skills', 'keys', 'deploy'])
+		for (const name of ['dev', 'chat', 'evals', 'skills', 'keys', 'deploy'])
 			expect(await run(project, bin, name, '--help')).toMatch(name === 'dev' ? /npm start/ : `npm run ${name}`);
 		for (const name of ['find', 'record', 'replay'])
 			expect(await run(project, bin, name, '--help')).toMatch(`npx runlet ${name}`);

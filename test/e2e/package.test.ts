@@ -17,8 +17,8 @@ const project = mkdtempSync(join(tmpdir(), 'runlet-package-'));
 const run = (command: string, args: readonly string[]): string =>
 	execFileSync(command, args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 
-/** Returns whether a block is a test of an agent. */
-const isTest = ({ code }: Block) => code.includes("'runlet/testing'");
+/** Returns whether a block is a test or an eval of an agent. */
+const isTest = ({ code }: Block) => /'runlet\/(testing|evals)'/.test(code);
 
 /** Compiles the files of a folder with the strict options of TypeScript. */
 function compile(folder: string, types: readonly string[], lib: readonly string[], more: object = {}): void {
@@ -160,7 +160,7 @@ test('the bundled MCP client calls the tools of a server', async () => {
 test('the package contains no test and no script', () => {
 	const odd = packed.paths.filter(
 		(path) =>
-			!/^(dist\/((core|client|cloudflare|replay|testing)\/[\w/-]+\.(js|d\.ts)|command\/([\w/-]+\.js|skills\/read\.d\.ts)|page\/\w+(\.\w+)?|LICENSES\.txt)|package\.json|README\.md|LICENSE|CHANGELOG\.md|llms\.txt|docs\/[\w-]+\.(md|png))$/.test(
+			!/^(dist\/((core|client|cloudflare|evals|replay|testing)\/[\w/-]+\.(js|d\.ts)|command\/([\w/-]+\.js|skills\/read\.d\.ts)|page\/\w+(\.\w+)?|LICENSES\.txt)|package\.json|README\.md|LICENSE|CHANGELOG\.md|llms\.txt|docs\/[\w-]+\.(md|png))$/.test(
 				path,
 			),
 	);
