@@ -47,7 +47,7 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
 		watch(files, values);
 		return undefined;
 	} catch (error) {
-		if (!(error instanceof UsageError)) throw error;
+		if (!(error instanceof UsageError || error instanceof RunletError)) throw error;
 		fail(error.message);
 		return 2;
 	}

@@ -140,6 +140,9 @@ export interface EvalDefinition<Expected = unknown> extends Omit<TestSessionOpti
 	readonly timeoutMs?: number;
 }
 
+/** The limits of an eval that names none. */
+export const defaultLimits = { trialCount: 1, maxConcurrency: 4, timeoutMs: 120_000 } as const;
+
 /** Defines an eval, for a file `*.eval.ts` that `npx runlet evals` runs. */
 export function defineEval<Expected = unknown>(definition: EvalDefinition<Expected>): EvalDefinition<Expected> {
 	return definition;

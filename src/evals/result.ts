@@ -1,4 +1,4 @@
-import type { EvalCall, EvalDefinition, EvalSession } from './define.ts';
+import { defaultLimits, type EvalCall, type EvalDefinition, type EvalSession } from './define.ts';
 import { isFulfilled, type Verdict } from './verdict.ts';
 
 /** One run of a case with a model. */
@@ -24,7 +24,7 @@ export interface Rate {
 	readonly count: number;
 	/** `passed / count`. */
 	readonly rate: number;
-	/** Wilson's interval of 95 %. */
+	/** Wilson's interval of 95 %, as if the trials were independent. */
 	readonly interval: readonly [low: number, high: number];
 }
 
@@ -79,7 +79,7 @@ export interface EvalResult {
 
 /** Sums up the trials of an eval, and applies its gates. */
 export function summarize(
-	{ name, agent, gates = {}, trialCount = 1 }: EvalDefinition,
+	{ name, agent, gates = {}, trialCount = defaultLimits.trialCount }: EvalDefinition,
 	trials: readonly Trial[],
 ): EvalResult {
 	const models = [...new Set(trials.map(({ model }) => model))].map((model) =>

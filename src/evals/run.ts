@@ -1,8 +1,9 @@
 import { createFieldError, RunletError } from '../core/base/errors.ts';
+import { dropUndefined } from '../core/base/json.ts';
 import type { Skill } from '../core/index.ts';
 import { type NamedCase, readCases } from './cases.ts';
-import { type EvalDefinition, isDefinition } from './define.ts';
-import { isJudge } from './judge.ts';
+import { type Check, defaultLimits, type EvalDefinition, isDefinition } from './define.ts';
+import { isJudge, type Judge } from './judge.ts';
 import { openInMemory } from './memory.ts';
 import { assertModels, readModels, type Variables } from './models.ts';
 import { type EvalResult, summarize } from './result.ts';
@@ -32,7 +33,8 @@ export async function runEval<Expected = unknown>(
 	options: RunEvalOptions = {},
 ): Promise<EvalResult> {
 	if (!isDefinition(definition)) throw new RunletError('invalid_request', 'An eval needs an agent and cases.');
-	const { trialCount = 1, maxConcurrency = 4, timeoutMs = 1 } = definition;
+	const limits = { ...defaultLimits, ...dropUndefined({ ...definition }) };
+	const { trialCount, maxConcurrency, timeoutMs } = limits;
 	for (const [name, value] of Object.entries({ trialCount, maxConcurrency, timeoutMs }))
 		if (!Number.isInteger(value) || value < 1) throw createFieldError('invalid_request', name, 'expected 1 or more.');
 	const cases = await readCases(definition, options.cases);
@@ -40,7 +42,7 @@ export async function runEval<Expected = unknown>(
 	const jobs = cases.flatMap((one) =>
 		models.flatMap((model) => Array.from({ length: trialCount }, (_, at) => ({ one, model, trial: at + 1 }))),
 	);
-	return summarize(definition, await mapSome(jobs, maxConcurrency, (job) => runTrial(job, bench)));
+	return summarize(definition, await mapSome(jobs, maxConcurrency, (job) => runTrial(job, bench, timeoutMs)));
 }
 
 /** Finds the models, and makes sure that they can be asked. */
@@ -54,7 +56,7 @@ async function prepare(
 	const known = readModels({ ...env, ...Object.fromEntries(ofProcess) });
 	const providers = [...known.providers, ...(own ?? [])];
 	const checks = [definition, ...cases].flatMap(({ expect = [], scores = [] }) => [...expect, ...scores]);
-	const judges = checks.filter(isJudge).map(({ model }) => model);
+	const judges = findJudges(checks).map(({ model }) => model);
 	const named = options.models ?? definition.models;
 	const bench = { definition, providers, purses: new Map() };
 	if (server !== undefined) {
@@ -77,6 +79,15 @@ async function prepare(
 		...{ ...bench, models },
 		open: (one, model, signal) => openInMemory(definition, one, { ...target, model, signal }),
 	};
+}
+
+/** Lists the judges. Throws `invalid_request` if two have one name, because reports could not tell them apart. */
+function findJudges(checks: readonly Check[]): readonly Judge[] {
+	const judges = [...new Set(checks.filter(isJudge))];
+	const names = judges.map(({ name }) => name);
+	const double = names.find((name, at) => names.indexOf(name) !== at);
+	if (double === undefined) return judges;
+	throw createFieldError('invalid_request', 'judge', `two have the name ${double}. Give each a name.`);
 }
 
 /** Works on some items at a time. Returns the results in the order of the items. */

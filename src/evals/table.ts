@@ -8,7 +8,7 @@ export interface Table {
 }
 
 /** Makes the table of an eval: a row for each case, and then for all that was measured. */
-export function toTable({ models, trials }: EvalResult): Table {
+export function toTable({ models, trials, trialCount }: EvalResult): Table {
 	const row = (name: string, toCell: (model: ModelResult) => string) => [name, ...models.map(toCell)];
 	const cases = [...new Set(trials.map(({ name }) => name))];
 	const scores = [...new Set(models.flatMap((model) => [...model.scores.keys()]))];
@@ -16,8 +16,8 @@ export function toTable({ models, trials }: EvalResult): Table {
 	return {
 		head: row('', ({ model }) => model),
 		rows: [
-			...cases.map((name) => row(name, (model) => showCase(model.cases.get(name)))),
-			row('pass rate', ({ pass }) => showRate(pass)),
+			...cases.map((name) => row(name, (model) => showCase(model.cases.get(name), trialCount))),
+			row('pass rate', ({ pass }) => showRate(pass, trialCount)),
 			...scores.map((name) => row(name, (model) => showMean(model.scores.get(name)))),
 			row('steps', ({ steps }) => steps.toFixed(1)),
 			row('tokens', ({ tokens }) => String(tokens)),
@@ -28,14 +28,14 @@ export function toTable({ models, trials }: EvalResult): Table {
 	};
 }
 
-function showCase(rate: Rate | undefined): string {
+function showCase(rate: Rate | undefined, trialCount: number): string {
 	if (rate === undefined) return '';
-	return rate.count > 1 ? showRate(rate) : rate.passed === 1 ? 'passed' : 'failed';
+	return trialCount > 1 ? showRate(rate, trialCount) : rate.passed === 1 ? 'passed' : 'failed';
 }
 
-/** Writes a share with its interval. One trial has none. */
-function showRate({ passed, count, interval: [low, high] }: Rate): string {
-	const interval = count > 1 ? ` ${Math.floor(low * 100)}–${Math.ceil(high * 100)} %` : '';
+/** Writes a share, with its interval if each case ran several times. */
+function showRate({ passed, count, interval: [low, high] }: Rate, trialCount: number): string {
+	const interval = trialCount > 1 ? ` ${Math.floor(low * 100)}–${Math.ceil(high * 100)} %` : '';
 	return `${passed}/${count}${interval}`;
 }
 

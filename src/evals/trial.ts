@@ -23,8 +23,8 @@ export interface Job {
 }
 
 /** Runs a case once, and judges it. Never rejects. The agent and the scorers have the time limit each. */
-export async function runTrial({ one, model, trial }: Job, bench: Bench): Promise<Trial> {
-	const { timeoutMs = 120_000, expect = [], scores = [] } = bench.definition;
+export async function runTrial({ one, model, trial }: Job, bench: Bench, timeoutMs: number): Promise<Trial> {
+	const { expect = [], scores = [] } = bench.definition;
 	const { session, error } = await within(timeoutMs, (signal) => playCase(one, model, bench, signal));
 	const { messages, calls, ...figures } = session;
 	const output = String(messages.findLast(({ role }) => role === 'assistant')?.content ?? '');

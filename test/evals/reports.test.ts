@@ -195,21 +195,29 @@ describe('the HTML report', () => {
 
 describe('the table', () => {
 	test('has a column for each model, and lists what failed', async () => {
-		const lines = toText(await run())
-			.replace(/\d\.\d s/g, '0.0 s')
-			.split('\n');
-		expect(lines).toEqual([
-			'             scripted-a    scripted-b',
-			'  order      passed        failed',
-			'  hello      passed        passed',
-			'  pass rate  2/2 34–100 %  1/2 9–91 %',
-			'  steps      1.5           1.5',
-			'  tokens     360           360',
-			'  cost       $0.003        $0.003',
-			'  time       0.0 s         0.0 s',
+		const text = toText(await run()).replace(/\d\.\d s/g, '0.0 s');
+		expect(text.split('\n')).toEqual([
+			'             scripted-a  scripted-b',
+			'  order      passed      failed',
+			'  hello      passed      passed',
+			'  pass rate  2/2         1/2',
+			'  steps      1.5         1.5',
+			'  tokens     360         360',
+			'  cost       $0.003      $0.003',
+			'  time       0.0 s       0.0 s',
 			'  order, scripted-b: output(/^a: /): "b: {\\"id\\":\\"A-1042\\",\\"arrives\\":\\"today\\"}" has no match.',
 			'  scripted-b: gate passRate: 0.5 is below 1.',
 		]);
+	});
+
+	test('has rates with intervals if each case ran several times', async () => {
+		const lines = toText(await run({ trialCount: 3 })).split('\n');
+		expect(lines.slice(1, 4)).toEqual([
+			'  order      3/3 43–100 %  0/3 0–57 %',
+			'  hello      3/3 43–100 %  3/3 43–100 %',
+			'  pass rate  6/6 60–100 %  3/6 18–82 %',
+		]);
+		expect(lines).toContainEqual(expect.stringContaining('order, scripted-b, trial 2: output'));
 	});
 
 	test('shows an unknown cost, the means of scores, and their errors', async () => {

@@ -1,5 +1,5 @@
 import { providers, RunletError } from 'runlet';
-import { calledTool, costBelow, neverCalled, output, runEval, type Scorer, stepsBelow } from 'runlet/evals';
+import { calledTool, costBelow, judge, neverCalled, output, runEval, type Scorer, stepsBelow } from 'runlet/evals';
 import { callTool } from 'runlet/testing';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
@@ -346,6 +346,7 @@ describe('runs', () => {
 			},
 			'invalid_request',
 		],
+		[{ scores: [judge({ rubric: 'A', model: 'demo' }), judge({ rubric: 'B', model: 'demo' })] }, 'invalid_request'],
 		[{ trialCount: 0 }, 'invalid_request'],
 		[{ maxConcurrency: 0.5 }, 'invalid_request'],
 		[{ timeoutMs: Number.NaN }, 'invalid_request'],

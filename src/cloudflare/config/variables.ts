@@ -158,7 +158,7 @@ function parseJson(text: string): unknown {
 }
 
 /** Throws `not_configured`. */
-function readVariable<S extends v.GenericSchema>(env: WorkerEnv, name: string, schema: S) {
+function readVariable<S extends v.GenericSchema>(env: object, name: string, schema: S) {
 	return check(v.object({ [name]: schema }), env, name, 'not_configured')[name];
 }
 
@@ -175,7 +175,7 @@ const url = v.pipe(
 	v.check((value) => value === undefined || URL.canParse(value), 'must be a URL, such as https://gateway.example.com'),
 );
 
-export function readOptional(env: WorkerEnv, name: string): string | undefined {
+export function readOptional(env: object, name: string): string | undefined {
 	return readVariable(env, name, optionalText);
 }
 
@@ -205,7 +205,7 @@ function isOrigin(text: string): boolean {
 	return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text;
 }
 
-export function readEndpoint(env: WorkerEnv, name: EndpointName): Endpoint {
+export function readEndpoint(env: object, name: EndpointName): Endpoint {
 	return {
 		apiKey: readOptional(env, `${name}_API_KEY`),
 		baseURL: readVariable(env, `${name}_BASE_URL`, v.pipe(optionalText, v.optional(baseURL))),
