@@ -28,7 +28,8 @@ export function openInMemory(
 	const { agent, children = [] } = definition;
 	const { recorded, name: _, input: __, expected: ___, expect: ____, scores: _____, ...beginning } = one;
 	const session = createTestSession(
-		recorded === undefined ? agent : { ...agent, tools: answerFrom(recorded, agent.tools) },
+		// Another model must not answer for the one that is evaluated.
+		{ ...agent, fallbacks: [], ...(recorded && { tools: answerFrom(recorded, agent.tools) }) },
 		{
 			...pickSession(definition),
 			...dropUndefined(beginning),

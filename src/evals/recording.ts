@@ -57,7 +57,7 @@ function listTurns(recording: Recording, messages: readonly RecordedMessage[], q
 
 /** The answer to a question: the result itself, or the note that the run showed before the result. */
 function findAnswer({ content, isInput, stored }: RecordedAnswer): string {
-	const note = stored?.before?.find((side) => side.type === 'note' && side.label === 'Answer');
+	const note = stored?.before?.findLast((side) => side.type === 'note' && side.label === 'Answer');
 	return note?.type === 'note' && isInput !== true ? (note.detail ?? '') : String(content);
 }
 

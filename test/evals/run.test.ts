@@ -274,6 +274,18 @@ describe('runs', () => {
 		]);
 	});
 
+	test('a fallback of the agent does not answer for the model of a column', async () => {
+		const { requests, ...broken } = providers.scripted([Object.assign(new Error('Refused.'), { status: 503 })]);
+		const { trials } = await runEval({
+			agent: { ...desk, fallbacks: ['scripted'], maxRetries: 0 },
+			providers: [createModel(), { ...broken, detect: (model) => model === 'scripted-broken' }],
+			models: ['scripted-broken'],
+			cases: [{ input: 'Hi' }],
+		});
+		expect(requests).toHaveLength(1);
+		expect(trials).toMatchObject([{ model: 'scripted-broken', passed: false, output: '' }]);
+	});
+
 	test('trialCount repeats each case, and gives rates an interval', async () => {
 		let asked = 0;
 		const { models, passed, trials } = await runEval({
