@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { escapeXml, type NamedResult } from './junit.ts';
 import { listProblems, type Trial } from './result.ts';
 import { listFailures, toTable } from './table.ts';
-import type { Verdict } from './verdict.ts';
+import { isFulfilled, type Verdict } from './verdict.ts';
 
 const style = `body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b;background:#fff}
 table{border-collapse:collapse}th,td{padding:.25rem .75rem;text-align:left;border-bottom:1px solid #ddd}
@@ -52,16 +52,17 @@ function writeTrial(trial: Trial, trialCount: number): string {
 	const { name, model, passed, input, output, calls, expectations, scores } = trial;
 	const which = trialCount > 1 ? `, trial ${trial.trial}` : '';
 	const problems = listProblems(trial).map((problem) => `<li class="bad">${escapeXml(problem)}`);
+	// The problems have the rest.
+	const shown = [...expectations.filter(isFulfilled), ...scores.filter(({ error }) => error === undefined)];
 	const made = calls.map((call) => `${call.name} ${toJson(call.input)}\n→ ${toJson(call.output)}`);
 	return `<details${passed ? '' : ' open'}><summary>${mark(passed)} ${escapeXml(`${name}, ${model}${which}`)}</summary>
-<ul>${problems.join('')}${[...expectations, ...scores].map(writeVerdict).join('')}</ul>
+<ul>${problems.join('')}${shown.map(writeVerdict).join('')}</ul>
 <p>Input<pre>${escapeXml(input)}</pre><p>Answer<pre>${escapeXml(output)}</pre>
 ${made.length === 0 ? '' : `<p>Calls<pre>${escapeXml(made.join('\n'))}</pre>`}</details>`;
 }
 
-/** Writes a score, with the reasons of a judge. */
-function writeVerdict({ name, score, reason, error }: Verdict): string {
-	if (error !== undefined || (score === 0 && reason !== undefined)) return '';
+/** Writes a score, with the reason of a judge. */
+function writeVerdict({ name, score, reason }: Verdict): string {
 	return `<li>${escapeXml(`${name}: ${score ?? 'does not apply'}${reason === undefined ? '' : `. ${reason}`}`)}`;
 }
 

@@ -173,7 +173,7 @@ describe('the new project', () => {
 		}
 	});
 
-	test('turns a complaint about a session into a test, as in docs/testing.md', async () => {
+	test('turns a complaint about a session into a test and an eval, as in docs/testing.md', async () => {
 		const replay = (...args: readonly string[]) => runToEnd(project, 'npx', 'runlet', 'replay', ...args);
 		const edit = async (file: string, from: string, to: string) => {
 			const path = join(project, file);
@@ -186,6 +186,19 @@ describe('the new project', () => {
 			stdout: expect.stringMatching(/^same .* 1 run, 2 turns, \d+ ms\n$/),
 		});
 		await edit(recording, '"arrives": "tomorrow"', '"arrives": "today"');
+		const complaint = join(project, 'evals/complaint.eval.ts');
+		await writeFile(
+			complaint,
+			`import { defineEval, fromRecording, output } from 'runlet/evals';
+			import { desk } from '../src/agents/desk.ts';
+			const cases = [fromRecording('${recording}', { tools: 'recorded' })];
+			export default defineEval({ agent: desk, cases, expect: [output('today')] });`,
+		);
+		expect(await runToEnd(project, 'npx', 'runlet', 'evals', complaint)).toMatchObject({
+			code: 0,
+			stdout: expect.stringMatching(/ {2}desk-[\da-f]{8} +passed\n/),
+		});
+		await rm(complaint);
 		const different = await replay('--live', 'find_order');
 		expect(different).toMatchObject({ code: 1, stdout: expect.stringContaining('differs: content.arrives\n') });
 		expect(different.stdout).toContain(

@@ -179,17 +179,23 @@ describe('the HTML report', () => {
 
 	test('has the answers, the calls, and the reasons of judges', async () => {
 		const judged = { text: '{"reason":"It says <when>.","score":0.9}', usage: { costUsd: 0.01 } };
-		const scripted = { ...providers.scripted([judged]), detect: (model: string) => model === 'judge-model' };
+		const refused = { text: '{"reason":"It is rude.","score":0}', usage: { costUsd: 0.01 } };
+		const scripted = { ...providers.scripted([judged, refused]), detect: (model: string) => model === 'judge-model' };
 		const result = await runEval({
 			agent: desk,
 			providers: [createModel(), scripted],
-			cases: [{ name: 'order', input: 'My order?' }],
+			cases: [
+				{ name: 'order', input: 'My order?' },
+				{ name: 'other', input: 'My order?' },
+			],
+			maxConcurrency: 1,
 			scores: [judge({ rubric: 'It says when.', model: 'judge-model' })],
 		});
 		const html = toHtml([{ file: 'desk.eval.ts', result }]);
 		expect(html).toContain('judge: 0.9. It says &lt;when&gt;.');
+		expect(html).toContain('judge: 0. It is rude.');
 		expect(html).toContain('find_order {&quot;id&quot;:&quot;A-1042&quot;}');
-		expect(html).toContain('<th scope="row">judges<td>$0.01');
+		expect(html).toContain('<th scope="row">judges<td>$0.02');
 	});
 });
 

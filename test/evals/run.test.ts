@@ -118,6 +118,23 @@ describe('functions', () => {
 		]);
 	});
 
+	test('a scorer of autoevals that asks a model keeps its own settings', async () => {
+		const given: object[] = [];
+		interface Settings {
+			readonly model?: string;
+			readonly client?: object;
+			readonly maxTokens?: number;
+			readonly temperature?: number;
+		}
+		const Factuality = async (all: { input?: string; output: string; expected?: string } & Settings) => {
+			given.push(all);
+			return { name: 'Factuality', score: 0.6, metadata: { choice: 'B', rationale: 'A superset.' }, error: undefined };
+		};
+		const { trials } = await runEval({ ...say, cases: [{ input: 'Hi', expected: 'Ho' }], scores: [Factuality] });
+		expect(given.map((one) => Object.keys(one).sort())).toEqual([['expected', 'input', 'output', 'session']]);
+		expect(trials[0]?.scores).toMatchObject([{ name: 'Factuality', score: 0.6, reason: 'A superset.' }]);
+	});
+
 	test('a function may return nothing, a boolean, a number, a score, or throw', async () => {
 		const scorers: readonly Scorer[] = [
 			() => undefined,
