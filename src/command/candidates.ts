@@ -1,8 +1,5 @@
 /** `runlet replay --model`: lets other models and agents play recorded sessions (docs/testing.md, "Try another model"). */
 
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { parseEnv } from 'node:util';
 import type { Agent } from '../cloudflare/agent/define.ts';
 import { readRecording } from '../replay/recording.ts';
 import type { ReplayOptions } from '../replay/session.ts';
@@ -12,7 +9,7 @@ import { writeComparison } from '../testing/candidate/report.ts';
 import { readProviders } from '../testing/providers.ts';
 import { readAgents } from './agents.ts';
 import { UsageError } from './options.ts';
-import { root } from './project.ts';
+import { readVariables } from './project.ts';
 
 const text = { type: 'string' } as const;
 
@@ -83,12 +80,6 @@ export async function compareFiles(
 		.flatMap((one) => one.candidates)
 		.some(({ trials }) => trials.every(({ end }) => end === 'error'));
 	return failed ? 1 : 0;
-}
-
-/** Reads the variables of the project's `.dev.vars`, or of `.env` if there is no such file, as Wrangler does. */
-function readVariables(): Readonly<Record<string, string | undefined>> {
-	const file = ['.dev.vars', '.env'].map((name) => join(root, name)).find((path) => existsSync(path));
-	return file === undefined ? {} : parseEnv(readFileSync(file, 'utf8'));
 }
 
 /** Chooses the agent of a module: the only one, or the one with the recorded name. */

@@ -2,10 +2,10 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, globSync, readFileSync, statSync, watchFile, writeFileSync } from 'node:fs';
+import { existsSync, globSync, statSync, watchFile, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseEnv, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import { toMessageText } from '../core/base/errors.ts';
 import { isRecord } from '../core/base/json.ts';
 import { RunletError } from '../core/index.ts';
@@ -16,7 +16,7 @@ import { type RunEvalOptions, runEval } from '../evals/run.ts';
 import { toText } from '../evals/table.ts';
 import { watchFolder } from './dev/watch.ts';
 import { assertNotTakenByNpm, parseOptions, UsageError } from './options.ts';
-import { root, toCommand } from './project.ts';
+import { readVariables, root, toCommand } from './project.ts';
 import { findServer, serverOptions, serverUsage } from './server.ts';
 import { readSkills } from './skills/read.ts';
 
@@ -122,11 +122,11 @@ async function readOptions(values: Values): Promise<RunEvalOptions> {
 	if (!isRemote && values.keep) throw new UsageError('--keep needs --url or --remote.');
 	const { baseUrl: url, apiKey } = isRemote ? await findServer(values) : { baseUrl: '' };
 	const key = typeof apiKey === 'function' ? apiKey() : apiKey;
-	const [variables, skills] = [join(root, '.dev.vars'), join(root, 'skills')];
+	const skills = join(root, 'skills');
 	return {
 		models: values.model,
 		cases: values.case,
-		env: existsSync(variables) ? parseEnv(readFileSync(variables, 'utf8')) : {},
+		env: readVariables(),
 		skills: existsSync(skills) ? await readSkills(skills) : [],
 		...(isRemote && { server: { url, key, keep: values.keep } }),
 	};

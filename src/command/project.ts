@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
+import { parseEnv } from 'node:util';
 import * as v from 'valibot';
 
 /** The files that configure Wrangler, in Wrangler's own order. */
@@ -23,6 +24,12 @@ function findUpwards(folder: string): string | undefined {
 
 function findConfigName(folder: string): string | undefined {
 	return configNames.find((name) => existsSync(join(folder, name)));
+}
+
+/** Reads the variables of the project's `.dev.vars`, or of `.env` if there is no such file, as Wrangler does. */
+export function readVariables(): Readonly<Record<string, string | undefined>> {
+	const file = ['.dev.vars', '.env'].map((name) => join(root, name)).find((path) => existsSync(path));
+	return file === undefined ? {} : parseEnv(readFileSync(file, 'utf8'));
 }
 
 export function assertConfig(config: string): void {

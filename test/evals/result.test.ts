@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { computeWilson } from '../../src/evals/result.ts';
+import { computeWilson } from '../../src/testing/wilson.ts';
 
 const counts = fc.nat({ max: 10_000 }).chain((count) => fc.tuple(fc.nat({ max: count }), fc.constant(count)));
 

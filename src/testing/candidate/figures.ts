@@ -1,6 +1,7 @@
 /** The figures of a session, and their means with intervals over several runs. */
 
 import type { ChatUsage } from '../../core/chat/index.ts';
+import { computeWilson } from '../wilson.ts';
 
 /** What a session took, without its children. */
 export interface Figures {
@@ -83,9 +84,6 @@ export function estimate(values: readonly number[]): Estimate {
 
 /** Estimates a share by the interval of Wilson. */
 export function estimateShare(count: number, of: number): Share {
-	const square = normal ** 2 / of;
-	const share = count / of;
-	const middle = (share + square / 2) / (1 + square);
-	const half = (normal / (1 + square)) * Math.sqrt((share * (1 - share)) / of + square / (4 * of));
-	return { count, of, low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
+	const [low, high] = computeWilson(count, of);
+	return { count, of, low, high };
 }
