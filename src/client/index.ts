@@ -1,6 +1,7 @@
 /** `runlet/client`: talks to a Runlet server (docs/client.md). */
 import { hc } from 'hono/client';
 import type { Api } from './api.ts';
+import { createFeedbackClient, type FeedbackClient } from './feedback.ts';
 import { type ClientOptions, createAuthorization, createHttp } from './http.ts';
 import { createMemoryClient, type MemoryClient } from './memories.ts';
 import {
@@ -19,6 +20,7 @@ import { createSessionClient, type SessionClient } from './sessions.ts';
 
 export type { Api } from './api.ts';
 export { ClientError } from './error.ts';
+export type { FeedbackClient } from './feedback.ts';
 export type { ClientOptions, SignalOption } from './http.ts';
 export type { MemoryClient } from './memories.ts';
 export type { McpClient, ScheduleClient, SkillClient, ToolClient, UserClient } from './owner.ts';
@@ -38,11 +40,16 @@ export type {
 	ErasedUser,
 	ExportedSession,
 	ExportedUser,
+	Feedback,
+	FeedbackBody,
+	FeedbackPage,
+	FeedbackQuery,
 	FileChange,
 	FileChangePage,
 	FilePage,
 	FoundRequest,
 	LinkBody,
+	ListedFeedback,
 	ListedSession,
 	McpServer,
 	McpServerBody,
@@ -83,6 +90,7 @@ export interface Client
 		ToolClient,
 		McpClient,
 		ScheduleClient,
+		FeedbackClient,
 		MemoryClient,
 		SkillClient,
 		UserClient {
@@ -107,6 +115,7 @@ export function createClient(
 		...createMcpClient(http),
 		...createScheduleClient(http),
 		...createSkillClient(http),
+		...createFeedbackClient(http),
 		...createMemoryClient(http),
 		...createUserClient(http),
 		v1: hc<Api>(baseUrl, { headers, fetch }).v1,

@@ -4,6 +4,7 @@ import type { agent } from '../cloudflare/wire/agent.ts';
 import type { approvalPage, approvalQuery } from '../cloudflare/wire/approval.ts';
 import type { providerCall, resultsBody, source, waitingCall } from '../cloudflare/wire/call.ts';
 import type { runEvent } from '../cloudflare/wire/event.ts';
+import type { feedback, feedbackBody, feedbackPage, feedbackQuery } from '../cloudflare/wire/feedback.ts';
 import type { file, fileChangePage, filePage } from '../cloudflare/wire/file.ts';
 import type { serverBody, shownServer, shownServerDetails } from '../cloudflare/wire/mcp.ts';
 import type { memoryPage, shownMemory } from '../cloudflare/wire/memory.ts';
@@ -78,6 +79,14 @@ export type ApprovalPage = v.InferOutput<typeof approvalPage>;
 export type ApprovalQuery = Query<typeof approvalQuery>;
 /** A call that waits for a person, in one of the owner's sessions. */
 export type Approval = ApprovalPage['approvals'][number];
+/** What a person said about the answer of a run. */
+export type Feedback = v.InferOutput<typeof feedback>;
+export type FeedbackBody = v.InferInput<typeof feedbackBody>;
+/** A page of the feedback in all of an owner's sessions, the newest first. */
+export type FeedbackPage = v.InferOutput<typeof feedbackPage>;
+export type FeedbackQuery = Query<typeof feedbackQuery>;
+/** The feedback about a run, in one of the owner's sessions. */
+export type ListedFeedback = FeedbackPage['feedback'][number];
 /** Links to decide about a call. Whoever has a link can decide. */
 export type DecisionLinks = v.InferOutput<typeof decisionLinks>;
 export type LinkBody = v.InferOutput<typeof linkBody>;

@@ -30,7 +30,7 @@ export const rights = {
 	manageSession: { role: 'staff' },
 	/** Create sessions for others: set `user`, `for` and `metadata`. */
 	nameUser: { role: 'staff' },
-	/** See the waiting calls of all sessions. */
+	/** See the waiting calls and the feedback of all sessions. */
 	seeInbox: { role: 'staff' },
 	/** See users, their spending and their memories. */
 	seeUsers: { role: 'staff' },

@@ -2,6 +2,7 @@ import type { Actor } from '../../core/base/actor.ts';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
 import type { Role } from '../auth/rights.ts';
+import type { feedback, feedbackBody } from '../wire/feedback.ts';
 import type { Attachment } from '../wire/message.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { Format } from '../wire/protocols/format.ts';
@@ -239,6 +240,12 @@ export interface SessionApi {
 	resume(caller: Caller, agent: string): Promise<RpcResult<Bytes | undefined>>;
 	/** The conversation of a page as JSON, without the answer that is being written. */
 	pageMessages(caller: Caller, agent: string): Promise<RpcResult<Bytes>>;
+	/** Stores what a person says about a run, or without a rating removes it. Throws `conflict` if the run has not ended. */
+	rate(
+		caller: Caller,
+		runId: string,
+		rating?: Shown<typeof feedbackBody>,
+	): Promise<RpcResult<Shown<typeof feedback> | undefined>>;
 	/** Cancels the run. A repeated request changes nothing, because it can arrive late, during another run. */
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>>;
 	/** Exports the session, or its history up to the turn of the message at position `at`. Not allowed with a token. */

@@ -7,6 +7,7 @@ import { showError } from '../wire/shown-error.ts';
 import { createAgentRoutes } from './agents.ts';
 import { createApprovalRoutes } from './approvals.ts';
 import { createCompletionRoutes } from './chat-completions.ts';
+import { feedbackRoutes } from './feedback.ts';
 import { fileRoutes } from './files.ts';
 import { createHealthRoutes } from './health.ts';
 import {
@@ -84,6 +85,7 @@ function listRoutes(runtime: Runtime): readonly Route[] {
 		...createWebhookRoutes(runtime),
 		...keyRoutes,
 		...sessionRoutes,
+		...feedbackRoutes,
 		...fileRoutes,
 		...skillRoutes,
 		...toolRoutes,

@@ -27,6 +27,7 @@ import type {
 	TokenRequest,
 } from '../objects/session-api.ts';
 import { exportVersion } from '../wire/export.ts';
+import type { feedback } from '../wire/feedback.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { Format, ProtocolContext } from '../wire/protocols/format.ts';
 import type { RepeatableSession } from '../wire/session.ts';
@@ -58,9 +59,18 @@ import {
 import type { RunnerOptions } from './run/prepare.ts';
 import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';
+import type { Rating } from './store/runs.ts';
 import { SessionStore } from './store/store.ts';
 import { type ExportForm, exportStream } from './ui/export.ts';
-import { showMessages, showRequest, showSession, showTasks, showWaiting, showWholeMessage } from './ui/show.ts';
+import {
+	showFeedback,
+	showMessages,
+	showRequest,
+	showSession,
+	showTasks,
+	showWaiting,
+	showWholeMessage,
+} from './ui/show.ts';
 import { type TraceForm, traceStream } from './ui/trace.ts';
 import { findHead, uiMessages } from './ui/ui.ts';
 
@@ -231,6 +241,14 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	pageMessages(caller: Caller, agent: string): Promise<RpcResult<Bytes>> {
 		const show = () => toJsonStream({ messages: uiMessages(this.#store) });
 		return this.#lifecycle.enter(caller, mayRead, show, agent);
+	}
+
+	rate(caller: Caller, runId: string, rating?: Rating): Promise<RpcResult<Shown<typeof feedback> | undefined>> {
+		return this.#lifecycle.change(caller, mayRead, () => {
+			const stored = this.#store.rate(runId, rating, Date.now());
+			this.#runner.tellOwner();
+			return showFeedback(stored);
+		});
 	}
 
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<RepeatableSession>> {

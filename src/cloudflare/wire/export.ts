@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { ways } from '../../core/base/actor.ts';
 import { delta, sideEvent, terminalEvent } from './event.ts';
+import { feedback } from './feedback.ts';
 import { described, time } from './field.ts';
 import { shownMessage, shownPart } from './message.ts';
 import { runStatus, session } from './session.ts';
@@ -32,6 +33,7 @@ export const exportedRun = v.object({
 	endedAt: v.optional(time),
 	error: v.optional(v.object({ code: v.string(), message: v.string() })),
 	reason: v.optional(described(v.string(), 'Why the run was halted.')),
+	feedback: v.optional(feedback),
 	partialText: v.optional(described(v.string(), 'The text that readers saw of an interrupted turn.')),
 	stored: described(
 		v.object({

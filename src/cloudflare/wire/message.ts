@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { countBase64Bytes, countBytes, isBase64 } from '../../core/base/bytes.ts';
 import { isPublicUrl } from '../../core/base/public-fetch.ts';
 import { providerCall, ranWith, source, toolCall } from './call.ts';
+import { feedback } from './feedback.ts';
 import { described, time } from './field.ts';
 import { longText, maxId, maxName, shortText } from './limits.ts';
 import { cacheMiss, usage } from './run.ts';
@@ -201,6 +202,7 @@ const about = {
 	isCut: v.optional(described(v.boolean(), 'The content is cut. Get the message by its id to read all of it.')),
 	isReplaced: v.optional(described(v.boolean(), 'An edit or a regeneration replaced this message. No model sees it.')),
 	isInput: v.optional(described(v.boolean(), 'The message came with a request.')),
+	feedback: v.optional(described(feedback, 'Only on the last message of a rated run.')),
 	createdAt: time,
 };
 const parts = v.optional(v.array(shownPart));

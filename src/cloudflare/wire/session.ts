@@ -3,6 +3,7 @@ import { taskList } from '../../core/tool/tasks.ts';
 import { userName } from '../auth/rights.ts';
 import { amount, budgetSchema, budgetState, limit } from './budget.ts';
 import { question, waitingCall } from './call.ts';
+import { feedback } from './feedback.ts';
 import { described, time } from './field.ts';
 import { expirySchema, longText, maxName, shortText } from './limits.ts';
 import { attachmentsField, bothGiven, content, modelField } from './message.ts';
@@ -78,7 +79,9 @@ const sessionAbout = v.object({
 	owner: v.optional(described(v.string(), 'The owner. Shown only to keys with the scope admin.')),
 	user: v.optional(described(v.string(), 'The person whose session it is.')),
 	metadata: v.optional(v.record(v.string(), v.string())),
-	run: v.optional(described(v.object({ id: v.string(), status: runStatus }), 'The newest run.')),
+	run: v.optional(
+		described(v.object({ id: v.string(), status: runStatus, feedback: v.optional(feedback) }), 'The newest run.'),
+	),
 	error: v.optional(described(v.object({ code: v.string(), message: v.string() }), 'Why the run failed.')),
 	question: v.optional(described(question, 'The question of a tool to the user.')),
 	toolCalls: v.optional(described(v.array(waitingCall), 'The calls that wait for an answer.')),

@@ -146,6 +146,14 @@ test('the document describes every outcome of a run', async () => {
 	expect(await result).toMatchObject({ status: 'cancelled' });
 	await ask('listMessages', { id });
 	const exported = await ask('exportSession', { id });
+	const rated = exported.runs;
+	const path = String(Object(Array.isArray(rated) ? rated.at(-1) : undefined).id);
+	await ask('rateRun', { id, path, json: { rating: 'up', note: 'Good.' } });
+	await expect.poll(async () => (await ask('listFeedback')).feedback).not.toEqual([]);
+	await ask('listMessages', { id });
+	await ask('getSession', { id });
+	await ask('exportSession', { id });
+	await ask('unrateRun', { id, path });
 	await ask('getTrace', { id });
 	await ask('importSession', { json: exported });
 	await ask('forkSession', { id, json: {} });

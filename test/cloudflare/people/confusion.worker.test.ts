@@ -314,6 +314,7 @@ describe('access control', () => {
 			['POST', '/v1/sessions', { agent: 'till' }],
 			['GET', `/v1/sessions/${id}`],
 			['GET', '/v1/approvals'],
+			['GET', '/v1/feedback'],
 			['GET', '/v1/sessions'],
 			['GET', '/v1/users/ada'],
 		] as const)

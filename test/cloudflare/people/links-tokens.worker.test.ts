@@ -510,6 +510,8 @@ const needs: readonly [scope: string, method: string, path: string, body?: unkno
 	['read', 'GET', '/changes'],
 	['read', 'GET', '/waiting'],
 	['read', 'GET', '/tasks'],
+	['read', 'PUT', '/runs/run_1/feedback', { rating: 'up' }],
+	['read', 'DELETE', '/runs/run_1/feedback'],
 	['message', 'POST', '/messages', { text: 'Hi' }],
 	['message', 'POST', '/answer', { text: 'Hi' }],
 	['message', 'POST', '/continue', {}],
@@ -529,7 +531,7 @@ test.each(['read', 'message', 'approve'] as const)(
 		const { id } = await create(keys.shop, { user: 'ada', text: payment() });
 		const { token } = await makeToken(kim, id, { scopes: [scope], for: 'lea' });
 		for (const [needed, method, path, body] of needs) {
-			const raw = method === 'PUT' ? { raw: 'Hi' } : {};
+			const raw = method === 'PUT' && body === undefined ? { raw: 'Hi' } : {};
 			const { status } = await ask(token, `/v1/sessions/${id}${path}`, body, { method, ...raw });
 			expect([needed, method, path, status === 403]).toEqual([needed, method, path, needed !== scope]);
 		}

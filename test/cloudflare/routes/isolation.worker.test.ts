@@ -77,6 +77,8 @@ const operations: Readonly<Record<string, { readonly body?: unknown; readonly ne
 	'POST /cancel': {},
 	'GET /waiting': {},
 	'DELETE /waiting/0': {},
+	'PUT /runs/0/feedback': { body: { rating: 'up' } },
+	'DELETE /runs/0/feedback': {},
 };
 
 test('the tests cover every operation of a session', () => {

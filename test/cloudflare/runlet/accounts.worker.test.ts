@@ -61,6 +61,7 @@ const operations: readonly (readonly [path: string, method: string, isForStaff?:
 	['/files', 'GET'],
 	['/export', 'GET', true],
 	['/trace', 'GET', true],
+	['/runs/run_1/feedback', 'PUT', undefined, { rating: 'up' }],
 	['/fork', 'POST', true, {}],
 	['/events', 'GET'],
 	['/cancel', 'POST'],

@@ -3,6 +3,7 @@ import { sessionCursor } from '../../wire/page.ts';
 import type { Held } from '../budget.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 import type { ScheduleApi } from '../schedule-api.ts';
+import type { FeedbackChange, FeedbackPage, FeedbackQuery } from './feedback.ts';
 import type { RegistryApi } from './registry.ts';
 import type { Wait, WaitingPage, WaitingQuery } from './wait.ts';
 
@@ -57,6 +58,10 @@ export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	list(page: DirectoryQuery, deadline?: number): Promise<DirectoryPage>;
 	/** Lists waiting calls, the oldest first. An entry can be outdated; the session's own state counts. */
 	listWaiting(page: WaitingQuery): Promise<WaitingPage>;
+	/** Adds, replaces or removes the feedback about a run. A newer feedback stays. */
+	putFeedback(change: FeedbackChange): Promise<void>;
+	/** Lists feedback, the newest first. */
+	listFeedback(page: FeedbackQuery): Promise<FeedbackPage>;
 	/** Remembers the session of a request, by the request's hash. */
 	noteSent(request: string, session: string): Promise<void>;
 	/** Returns the session of the newest request with this hash in the last hour. */

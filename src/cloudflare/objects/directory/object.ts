@@ -13,6 +13,7 @@ import {
 	everybody,
 	type SessionReport,
 } from './api.ts';
+import type { FeedbackChange, FeedbackPage, FeedbackQuery } from './feedback.ts';
 import type { Entry, EntryChange, EntryKind, EntryOutcome } from './registry.ts';
 import { RegistryStore } from './registry-rows.ts';
 import { DirectoryStore } from './store.ts';
@@ -68,6 +69,14 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 
 	async listWaiting(page: WaitingQuery): Promise<WaitingPage> {
 		return this.#store.listWaiting(page);
+	}
+
+	async putFeedback(change: FeedbackChange): Promise<void> {
+		this.#store.putFeedback(change);
+	}
+
+	async listFeedback(page: FeedbackQuery): Promise<FeedbackPage> {
+		return this.#store.feedback.list(page);
 	}
 
 	async noteSent(request: string, session: string): Promise<void> {

@@ -6,6 +6,18 @@ export const waits = 2;
 
 export const listed = [idle, waits] as const;
 
+/** `feedback` has what people said about runs (`feedback.ts`). */
+const feedback = `
+	CREATE TABLE feedback (
+		session TEXT NOT NULL, run INTEGER NOT NULL, run_id TEXT NOT NULL, rating TEXT NOT NULL, at INTEGER NOT NULL,
+		agent TEXT NOT NULL, user TEXT, note TEXT, PRIMARY KEY (session, run)
+	) WITHOUT ROWID;
+	CREATE INDEX feedback_by_time ON feedback (rating, at, session, run);
+	CREATE INDEX feedback_by_agent ON feedback (rating, agent, at, session, run);
+	CREATE INDEX feedback_by_user ON feedback (rating, user, at, session, run) WHERE user IS NOT NULL;
+	CREATE INDEX feedback_by_agent_user ON feedback (rating, agent, user, at, session, run) WHERE user IS NOT NULL;
+`;
+
 /**
  * The tables of a directory.
  *
@@ -53,11 +65,11 @@ const tables = `
 `;
 
 export function nameIndex(
-	table: 'session' | 'waiting',
+	table: 'session' | 'waiting' | 'feedback',
 	{ agent, user }: Readonly<Record<'agent' | 'user', unknown>>,
 ): string {
 	const filters = [...(agent === undefined ? [] : ['agent']), ...(user === undefined ? [] : ['user'])];
 	return [`${table}_by`, ...(filters.length === 0 ? ['time'] : filters)].join('_');
 }
 
-export const schema: Schema = { tables, migrations: [] };
+export const schema: Schema = { tables: tables + feedback, migrations: [feedback] };

@@ -9,6 +9,8 @@ import {
 	parseCursor,
 	type SessionReport,
 } from './api.ts';
+import type { FeedbackChange } from './feedback.ts';
+import { FeedbackRows } from './feedback-rows.ts';
 import { idle, listed, nameIndex, removed, schema, waits } from './schema.ts';
 import type { WaitingPage, WaitingQuery } from './wait.ts';
 import { WaitRows } from './wait-rows.ts';
@@ -27,11 +29,13 @@ export class DirectoryStore {
 	readonly #storage: DurableObjectStorage;
 	readonly #waits: WaitRows;
 	readonly held: HeldRows;
+	readonly feedback: FeedbackRows;
 
 	constructor(storage: DurableObjectStorage) {
 		this.#storage = storage;
 		this.#waits = new WaitRows(storage.sql);
 		this.held = new HeldRows(storage.sql);
+		this.feedback = new FeedbackRows(storage.sql);
 		storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
@@ -75,6 +79,7 @@ export class DirectoryStore {
 				...[now - rememberedMs, forgottenAtOnce],
 			);
 			this.#waits.set({ id, agent: '', user: null }, null);
+			this.feedback.removeSession(id);
 			this.#storage.sql.exec(
 				`INSERT INTO session (id, agent, created_at, active_at, state) VALUES (?1, '', ?2, ?2, ${removed})
 				ON CONFLICT (id) DO UPDATE SET agent = '', title = NULL, user = NULL, active_at = excluded.active_at,
@@ -83,6 +88,13 @@ export class DirectoryStore {
 			);
 		});
 		if (row !== undefined && row.state !== removed) this.held.add(row.user, -row.bytes);
+	}
+
+	/** Does nothing for a session that was removed. */
+	putFeedback(change: FeedbackChange): void {
+		this.#storage.transactionSync(() => {
+			if (this.#read(change.session)?.state !== removed) this.feedback.put(change);
+		});
 	}
 
 	noteSent(request: string, session: string, now: number): void {

@@ -26,6 +26,7 @@ const receivers = ['ledger', 'directory', 'children', 'parent', 'bucket'] as con
 const receiverByKind: Readonly<Record<OutboxMessage['to'], Receiver>> = {
 	ledger: 'ledger',
 	list: 'directory',
+	feedback: 'directory',
 	unlist: 'directory',
 	child: 'children',
 	parent: 'parent',
@@ -130,6 +131,13 @@ export class Outbox {
 					const held = await askDirectory(directories, owner, (stub, deadline) => stub.touch(entry, owner, deadline));
 					if (held !== undefined) this.#config().fullRooms.note({ owner, user }, held);
 					this.#store.reports.noteListedBytes(bytes);
+					return true;
+				}
+				case 'feedback': {
+					if (!this.#store.exists()) return true;
+					const { to: _, ...change } = message;
+					const { id: session, agent, owner, user } = this.#store.session();
+					await askDirectory(directories, owner, (stub) => stub.putFeedback({ session, agent, user, ...change }));
 					return true;
 				}
 				case 'unlist':

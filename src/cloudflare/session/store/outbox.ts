@@ -3,6 +3,7 @@ import { addUnits, type ChatUsage } from '../../../core/chat/reply.ts';
 import { plus } from '../../objects/budget.ts';
 import type { CostPart } from '../../objects/ledger/api.ts';
 import type { Sql } from '../../objects/migrate.ts';
+import { rating } from '../../wire/feedback.ts';
 import type { ChildRecord } from './calls.ts';
 import type { CostDetail, MessageCost } from './messages.ts';
 import type { RunRows } from './runs.ts';
@@ -22,7 +23,7 @@ const part = v.object({
 });
 
 /**
- * A message to another object: a lease's cost to the owner's ledger, the session's activity or removal to the
+ * A message to another object: a lease's cost to the owner's ledger, the session's activity, feedback or removal to the
  * directory, a cancellation to an abandoned child, the end of a run to the parent, or removed files to the bucket.
  */
 const message = v.variant('to', [
@@ -37,6 +38,14 @@ const message = v.variant('to', [
 		parts: v.array(part),
 	}),
 	v.object({ to: v.literal('list'), activeAt: v.number(), title: v.optional(v.string()) }),
+	v.object({
+		to: v.literal('feedback'),
+		run: v.number(),
+		runId: v.string(),
+		at: v.number(),
+		/** Missing if the feedback was removed. */
+		rating: v.optional(v.object({ rating, note: v.optional(v.string()) })),
+	}),
 	v.object({ to: v.literal('unlist'), owner: v.string(), session: v.string() }),
 	v.object({
 		to: v.literal('child'),
@@ -102,7 +111,12 @@ export class OutboxRows {
 
 	unlist(owner: string, session: string, now: number): void {
 		this.remove('list');
+		this.#sql.write('outbox', "DELETE FROM outbox WHERE id LIKE 'feedback %'");
 		this.#put('unlist', { to: 'unlist', owner, session }, now);
+	}
+
+	tellFeedback(about: Omit<Extract<OutboxMessage, { readonly to: 'feedback' }>, 'to'>, now: number): void {
+		this.#put(`feedback ${about.run}`, { to: 'feedback', ...about }, now);
 	}
 
 	/** Stores that a child has to be cancelled, or removed with its parent. */

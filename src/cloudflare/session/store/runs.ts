@@ -11,6 +11,17 @@ export type StoredEvent = TerminalEvent & {
 	readonly isOutputText?: true;
 };
 
+/** What a person said about a run. */
+export interface Rating {
+	readonly rating: 'up' | 'down';
+	readonly note?: string;
+}
+
+export interface Feedback extends Rating {
+	/** In milliseconds since 1970. */
+	readonly at: number;
+}
+
 /** The end of a run, with everything that was shown after its last message. */
 export interface RunEnd {
 	readonly before: readonly SideEvent[];
@@ -20,6 +31,7 @@ export interface RunEnd {
 	/** The number of turns that were shown completely. */
 	readonly steps: number;
 	readonly event: StoredEvent;
+	readonly feedback?: Feedback;
 }
 
 /** The maximum length of each part of a stored end. All parts together, escaped as JSON, fit a row of 2 MB. */
@@ -200,6 +212,17 @@ export class RunRows {
 
 	end(n: number, status: RunStatus, end: RunEnd, endedAt: number, listedAt?: number): void {
 		this.#change(n, { status, end, draft: undefined, endedAt, listedAt });
+	}
+
+	/** Stores the feedback about a run that has ended. Without `feedback`, removes it. */
+	rate({ n, end }: Pick<PastRun, 'n' | 'end'>, feedback: Feedback | undefined): void {
+		this.#change(n, { end: { ...end, feedback } });
+	}
+
+	/** Finds a run by its id. */
+	find(id: string): RunRecord | undefined {
+		const [row] = this.#sql.exec<Row>('SELECT * FROM run WHERE id = ?', id).toArray();
+		return row && toRecord(row);
 	}
 
 	#change(n: number, change: Partial<RunRecord>): void {

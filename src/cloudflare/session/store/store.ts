@@ -1,3 +1,4 @@
+import { RunletError } from '../../../core/base/errors.ts';
 import type { Message } from '../../../core/chat/index.ts';
 import { migrate, readVersion } from '../../objects/migrate.ts';
 import type { SessionChange } from '../../objects/session-api.ts';
@@ -6,7 +7,7 @@ import { CallRows } from './calls.ts';
 import { DeliveryRows, QueueRows } from './inbound.ts';
 import { type MessageRecord, MessageRows, messageStride } from './messages.ts';
 import { CallbackRows, OutboxRows, type Outgoing, PendingReports, visitedForMs } from './outbox.ts';
-import { RunRows } from './runs.ts';
+import { type Feedback, type Rating, type RunRecord, RunRows } from './runs.ts';
 import { keptTables, rareTables, schema, usualTables } from './schema.ts';
 import {
 	createSessionReader,
@@ -202,9 +203,12 @@ export class SessionStore {
 
 	/** Returns the messages of a run that begins at a place, with the messages of other runs in its turns. */
 	findRunMessages(n: number, from: number): readonly MessageRecord[] {
+		return this.#readRunMessages(n, from).map((record) => this.messages.whole(record));
+	}
+
+	#readRunMessages(n: number, from: number): readonly MessageRecord[] {
 		const next = this.runs.get(n + 1)?.firstSeq;
-		const { records } = this.messages.page({ from, to: next && next + messageStride });
-		return records.map((record) => this.messages.whole(record));
+		return this.messages.page({ from, to: next && next + messageStride }).records;
 	}
 
 	get nextRun(): number {
@@ -232,6 +236,29 @@ export class SessionStore {
 	/** The place of the newest summary. A model gets the conversation from there on. */
 	get summary(): number {
 		return this.#row.summary;
+	}
+
+	/** Stores what a person said about a run, or removes it. Throws `not_found`, or `conflict` if the run has not ended. */
+	rate(runId: string, rating: Rating | undefined, at: number): Feedback | undefined {
+		const run = this.runs.find(runId);
+		if (run === undefined) throw new RunletError('not_found', 'There is no such run in this session.');
+		const { n, end } = run;
+		if (end === undefined) throw new RunletError('conflict', 'The run has not ended. Rate it when it has.');
+		const feedback = rating && { ...rating, at };
+		this.transaction(() => {
+			this.runs.rate({ n, end }, feedback);
+			this.outbox.tellFeedback({ run: n, runId, at, rating }, at);
+		});
+		return feedback;
+	}
+
+	/** Returns the feedback about a run if the message at a place is the run's last reply. */
+	findFeedback({ n, firstSeq, end }: RunRecord, seq: number): Feedback | undefined {
+		if (end?.feedback === undefined) return undefined;
+		const last = this.#readRunMessages(n, firstSeq).findLast(
+			({ run, message }) => run === n && message.role === 'assistant',
+		);
+		return last?.seq === seq ? end.feedback : undefined;
 	}
 
 	restore(record: Omit<MessageRecord, 'stored'>): void {

@@ -11,7 +11,7 @@ import { type MessageRecord, messageStride, toTurnPlace } from '../store/message
 import type { RunEnd, RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { pieceLength, toPieceStream } from './pieces.ts';
-import { showMessage } from './show.ts';
+import { showFeedback, showMessage } from './show.ts';
 
 type Exported = Shown<typeof exportedSession>;
 
@@ -104,6 +104,7 @@ function toRun(run: RunRecord): Exported['runs'][number] {
 		...(endedAt !== undefined && { endedAt: toTime(endedAt) }),
 		...(event?.type === 'error' && { error: { code: event.code, message: event.message } }),
 		...(event?.type === 'halted' && { reason: event.reason }),
+		...(end?.feedback && { feedback: showFeedback(end.feedback) }),
 		...(partialText !== '' && { partialText }),
 		stored: {
 			firstMessage: String(firstSeq),
@@ -113,7 +114,7 @@ function toRun(run: RunRecord): Exported['runs'][number] {
 	};
 }
 
-function toStoredEnd({ event: { isOutputText, ...event }, draft, ...end }: RunEnd) {
+function toStoredEnd({ event: { isOutputText, ...event }, draft, feedback: _, ...end }: RunEnd) {
 	return { ...end, draft: draft.flatMap(toDeltas), event, ...(isOutputText && { isOutputText }) };
 }
 

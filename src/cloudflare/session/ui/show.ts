@@ -5,6 +5,7 @@ import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import type { BudgetState } from '../../objects/budget.ts';
 import type { FoundRequest, PageQuery, SessionState } from '../../objects/session-api.ts';
+import type { feedback } from '../../wire/feedback.ts';
 import type { shownMessage, waitingMessages } from '../../wire/message.ts';
 import type { Shown } from '../../wire/operation.ts';
 import type { taskLists } from '../../wire/session.ts';
@@ -13,7 +14,7 @@ import type { SessionFiles } from '../files/session-files.ts';
 import { findPending } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/messages.ts';
-import type { RunRecord } from '../store/runs.ts';
+import type { Feedback, RunRecord } from '../store/runs.ts';
 import { createRunState } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 
@@ -46,7 +47,7 @@ export function showSession(
 		title,
 		user,
 		metadata,
-		run: run && { id: run.id, status: run.status },
+		run: run && { id: run.id, status: run.status, feedback: showFeedback(run.end?.feedback) },
 		error: last?.type === 'error' ? toShown(last, { isOperator, id: run?.id }) : undefined,
 		question,
 		toolCalls: calls,
@@ -67,10 +68,10 @@ function toShown(error: Extract<TerminalEvent, { readonly type: 'error' }>, read
 export function showMessages(store: SessionStore, { cursor, limit = 100, order }: PageQuery) {
 	const place = order === 'desc' ? { to: cursor, isBackward: true } : { from: cursor };
 	const { records, next } = store.messages.page({ ...place, limit, bytes: pageBytes });
-	const runIds = new Map<number, string | undefined>();
+	const runs = new Map<number, RunRecord | undefined>();
 	const messages = records.map((record) => {
-		if (!runIds.has(record.run)) runIds.set(record.run, store.runs.get(record.run)?.id);
-		return showMessage(record, runIds.get(record.run));
+		if (!runs.has(record.run)) runs.set(record.run, store.runs.get(record.run));
+		return showRated(store, record, runs.get(record.run));
 	});
 	return { messages, cursor: next === undefined ? undefined : String(next) };
 }
@@ -116,7 +117,19 @@ export function showWaiting({ queue }: SessionStore): Shown<typeof waitingMessag
 export function showWholeMessage(store: SessionStore, seq: number): Shown<typeof shownMessage> {
 	const record = store.messages.get(seq);
 	if (record === undefined) throw new RunletError('not_found', 'There is no such message in this session.');
-	return showMessage(store.messages.whole(record), store.runs.get(record.run)?.id);
+	return showRated(store, store.messages.whole(record), store.runs.get(record.run));
+}
+
+/** Shows a message with the feedback about its run. */
+function showRated(store: SessionStore, record: MessageRecord, run: RunRecord | undefined) {
+	const feedback = run && showFeedback(store.findFeedback(run, record.seq));
+	return { ...showMessage(record, run?.id), ...(feedback && { feedback }) };
+}
+
+export function showFeedback(stored: Feedback | undefined): Shown<typeof feedback> | undefined {
+	if (stored === undefined) return undefined;
+	const { at, ...rating } = stored;
+	return { ...rating, createdAt: new Date(at).toISOString() };
 }
 
 export function showMessage(record: MessageRecord, runId: string | undefined): Shown<typeof shownMessage> {

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { resultsBody } from '../call.ts';
+import { feedback, feedbackBody } from '../feedback.ts';
 import { answerBody, messageBody, shownMessage, waitingMessages } from '../message.ts';
 import { createOperations } from '../operation.ts';
 import { count, nextCursor, place } from '../page.ts';
@@ -107,6 +108,23 @@ export const submitResults = operation('post', '/v1/sessions/:id/tool-results', 
 	answers: runOrSession('Or the session, while other calls wait.'),
 	errors: [409],
 	runs: true,
+});
+
+export const rateRun = runOperation('put', '/v1/sessions/:id/runs/:runId/feedback', {
+	access: 'readSession',
+	summary: 'Rate the answer of a run',
+	description: 'A run has one rating. A second one replaces it.',
+	json: feedbackBody,
+	examples: { down: { rating: 'down', note: 'It arrived today.' }, up: { rating: 'up' } },
+	answers: { 200: { says: 'The rating.', json: feedback, examples: { rating: example.feedback } } },
+	errors: [404, 409],
+});
+
+export const unrateRun = runOperation('delete', '/v1/sessions/:id/runs/:runId/feedback', {
+	access: 'readSession',
+	summary: 'Remove the rating of a run',
+	answers: { 204: { says: 'The run has no rating.' } },
+	errors: [404, 409],
 });
 
 export const continueRun = runOperation('post', '/v1/sessions/:id/continue', {

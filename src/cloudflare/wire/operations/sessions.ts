@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { userName } from '../../auth/rights.ts';
 import { approvalPage, approvalQuery } from '../approval.ts';
 import { exportedSession } from '../export.ts';
+import { feedbackPage, feedbackQuery } from '../feedback.ts';
 import { described } from '../field.ts';
 import { createOperations } from '../operation.ts';
 import { foundRequest } from '../request.ts';
@@ -143,6 +144,15 @@ export const listApprovals = operation('get', '/v1/approvals', {
 	answers: {
 		200: { says: 'One page of the waiting calls.', json: approvalPage, examples: { page: example.approvalPage } },
 	},
+});
+
+export const listFeedback = operation('get', '/v1/feedback', {
+	access: 'seeInbox',
+	adminToo: true,
+	summary: 'List the feedback',
+	description: 'What people said about the answers of all sessions of the owner, the newest first.',
+	query: feedbackQuery,
+	answers: { 200: { says: 'One page of the feedback.', json: feedbackPage, examples: { page: example.feedbackPage } } },
 });
 
 const copied = { ...example.session, ...example.token };

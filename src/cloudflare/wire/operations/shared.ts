@@ -85,6 +85,12 @@ export const approvalPage = {
 	],
 };
 
+export const feedback = { rating: 'down', note: 'It arrived today.', createdAt };
+
+export const feedbackPage = {
+	feedback: [{ sessionId: id, runId, agent: 'support', title: 'Where is my order?', ...feedback }],
+};
+
 export const taskLists = [
 	{
 		id: 'list-1',

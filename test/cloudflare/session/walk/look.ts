@@ -14,6 +14,7 @@ export interface State {
 	readonly agent: string;
 	readonly metadata?: Readonly<Record<string, string>>;
 	readonly status: string;
+	readonly run?: { readonly id: string };
 	readonly toolCalls?: readonly Waiting[];
 	readonly question?: Session['question'];
 	readonly parent?: { readonly id: string };
@@ -39,6 +40,7 @@ export async function look(walk: Walk, session: Session): Promise<State> {
 	walk.check(isEqual(metadata, session.metadata), `${session.id} has the metadata ${JSON.stringify(metadata)}`);
 	walk.check(state.parent?.id === session.parent?.id, `${session.id} works for ${state.parent?.id}`);
 	session.status = state.status;
+	session.runId = state.run?.id;
 	session.calls = state.toolCalls ?? [];
 	session.question = state.question;
 	for (const child of state.children ?? []) addChild(walk, session, child);

@@ -71,6 +71,8 @@ export interface Session extends Person {
 		readonly question: string;
 		readonly options?: Readonly<Record<string, unknown>>;
 	};
+	/** The newest run, when the session was last seen. */
+	runId?: string;
 	/** The approximate number of messages. */
 	length: number;
 	/** The marks of its wake-ups. */

@@ -112,6 +112,14 @@ const listings: readonly Listing[] = [
 		see: (walk, answer, about) => seeEntries(walk, answer.json<{ approvals: Entry[] }>().approvals, about),
 	},
 	{
+		name: 'see the feedback',
+		weight: 6,
+		right: 'seeInbox',
+		path: '/v1/feedback',
+		takesAll: true,
+		see: (walk, answer, about) => seeEntries(walk, answer.json<{ feedback: Entry[] }>().feedback, about),
+	},
+	{
 		name: 'see what was spent',
 		weight: 5,
 		right: 'seeUsers',

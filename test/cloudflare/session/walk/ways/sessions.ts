@@ -2,7 +2,7 @@
 import { settle } from '../look.ts';
 import { observe } from '../observe.ts';
 import { makeMark } from '../persons.ts';
-import { type Session, toActor, toSpeaker } from '../truth.ts';
+import { isIdle, type Session, toActor, toSpeaker } from '../truth.ts';
 import type { Walk } from '../walk.ts';
 import { follow, hasQuestion, isFree, noteSaid, type SessionWay, toPath, write } from './way.ts';
 
@@ -45,6 +45,17 @@ export const reading: readonly SessionWay[] = [
 		make: ({ target, session }) => ({ path: toPath(target.id, '/files/notes.md'), only: session }),
 		after: async ({ walk, answer, session: { id, file = '' } }) =>
 			walk.check(answer.text.includes(file), `The file of ${id} has not ${file}: ${answer.text}`),
+	},
+	{
+		name: 'rate an answer',
+		weight: 5,
+		right: 'readSession',
+		when: (session) => isIdle(session) && session.runId !== undefined && session.parent === undefined,
+		make: ({ walk, target, session, person }) => ({
+			path: toPath(target.id, `/runs/${session?.runId ?? 'run_1'}/feedback`),
+			method: 'PUT',
+			body: { rating: walk.choose('up', 'down'), note: makeMark(person) },
+		}),
 	},
 	{
 		name: 'export a session',
