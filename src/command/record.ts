@@ -3,8 +3,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { createClient, type SessionClient } from '../client/index.ts';
+import { recordSession, toRecordingName, writeRecording } from '../client/recording.ts';
 import { toMessageText } from '../core/base/errors.ts';
-import { type Recording, readRecording, recordingVersion } from '../replay/recording.ts';
+import { type Recording, readRecording } from '../replay/recording.ts';
 import { redact } from '../replay/redact.ts';
 import { assertNotTakenByNpm, parseOptions, UsageError } from './options.ts';
 import { root, toCommand } from './project.ts';
@@ -34,9 +35,9 @@ export async function run(args: readonly string[]): Promise<number> {
 	if (wrong !== undefined) throw new UsageError(`--pattern: ${wrong} is no regular expression.`);
 	const server = await findServer(values);
 	const recording = await readSession(createClient(server), id, server.baseUrl);
-	const file = values.out ?? join(root, 'recordings', `${recording.session.agent}-${id.slice(0, 8)}.json`);
+	const file = values.out ?? join(root, 'recordings', toRecordingName(recording));
 	mkdirSync(dirname(file), { recursive: true });
-	writeFileSync(file, `${JSON.stringify(values.redact ? redact(recording, patterns) : recording, null, '\t')}\n`);
+	writeFileSync(file, writeRecording(values.redact ? redact(recording, patterns) : recording));
 	console.log(`${relative(process.cwd(), file)}: ${recording.messages.length} messages of ${recording.session.agent}`);
 	return 0;
 }
@@ -69,15 +70,8 @@ function isExpression(source: string): boolean {
 
 async function readSession(client: SessionClient, id: string, url: string): Promise<Recording> {
 	try {
-		return readRecording(await record(client, id));
+		return readRecording(await recordSession(client, id));
 	} catch (error) {
 		throw explainFailure(error, { url, id });
 	}
-}
-
-async function record(client: SessionClient, id: string): Promise<Recording> {
-	const exported = await client.exportSession(id);
-	const children: Recording[] = [];
-	for (const child of exported.session.children ?? []) children.push(await record(client, child.id));
-	return { recording: recordingVersion, ...exported, ...(children.length > 0 && { children }) };
 }

@@ -2,6 +2,7 @@
 
 import { createClient } from '../client/index.ts';
 import { Chat } from './chat/chat.ts';
+import { createTestSaver } from './chat/test-saver.ts';
 import { createMenu } from './menu/menu.ts';
 import { createPanelView, panels } from './panels.ts';
 import { parseAddress } from './parts/address.ts';
@@ -21,10 +22,14 @@ const server = {
 };
 const client = createClient(server);
 const poll = createPolling(look);
-const menu = createMenu(client, panels, (changed) => {
-	if (changed.has(parseAddress(location.hash).session ?? '')) chat.look();
-	panelView.look();
-	poll();
+const testSaver = createTestSaver(client);
+const menu = createMenu(client, panels, {
+	onNews: (changed) => {
+		if (changed.has(parseAddress(location.hash).session ?? '')) chat.look();
+		panelView.look();
+		poll();
+	},
+	onStaff: testSaver.allow,
 });
 const chat = new Chat(createClient({ ...server, onRetry: () => chat.showRetry() }), () => {
 	void menu.refresh();
@@ -46,6 +51,7 @@ function look(asksSession: boolean): void {
 function showTrace(): void {
 	const { panel, session } = parseAddress(location.hash);
 	trace.show(panel === undefined ? session : undefined);
+	testSaver.show(panel === undefined ? session : undefined);
 }
 
 function show(): void {

@@ -1,6 +1,7 @@
 /** The list of panels, and the view that shows one of them. */
 
 import type { Client } from '../client/index.ts';
+import { feedback } from './panels/feedback.ts';
 import { inbox } from './panels/inbox.ts';
 import { memory } from './panels/memory.ts';
 import { schedules } from './panels/schedules.ts';
@@ -14,7 +15,17 @@ import { createFailure } from './parts/failure.ts';
 import type { Panel } from './parts/panel.ts';
 
 /** The panels, in the order of the menu. */
-export const panels: readonly Panel[] = [inbox, sessions, memory, schedules, skills, tools, servers, spending];
+export const panels: readonly Panel[] = [
+	inbox,
+	feedback,
+	sessions,
+	memory,
+	schedules,
+	skills,
+	tools,
+	servers,
+	spending,
+];
 
 /** Shows one panel at a time in `root`. Calls `onChange` when a panel is shown, or has changed the menu's data. */
 export function createPanelView(root: HTMLElement, client: Client, onChange: () => void) {

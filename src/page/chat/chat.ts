@@ -14,17 +14,19 @@ import { createComposer } from './composer.ts';
 import { createEarlier, pageLength } from './earlier.ts';
 import { createElsewhere } from './elsewhere.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
+import { createRatings, type Ratings } from './ratings.ts';
 import { createRunPlayer, createTakenUp, type TakenUp } from './run-player.ts';
 import { hasArrived, readRefusal, sendOrAnswer } from './sending.ts';
 import { createSidePanels } from './side-panels.ts';
-import { createTranscript } from './transcript.ts';
+import { createTranscript, type Transcript } from './transcript.ts';
 import { createWaitingList } from './waiting.ts';
 
 /** `onActivity` is called when a chat is opened, and when a run begins and ends. */
 export class Chat {
 	readonly #client: Client;
 	readonly #onActivity: () => void;
-	readonly #transcript = createTranscript((again) => void this.#askAgain(again));
+	readonly #ratings: Ratings;
+	readonly #transcript: Transcript;
 	readonly #sidePanels: ReturnType<typeof createSidePanels>;
 	readonly #earlier: ReturnType<typeof createEarlier>;
 	readonly #waiting: ReturnType<typeof createWaitingList>;
@@ -44,6 +46,8 @@ export class Chat {
 	constructor(client: Client, onActivity: () => void) {
 		this.#client = client;
 		this.#onActivity = onActivity;
+		this.#ratings = createRatings(client);
+		this.#transcript = createTranscript((again) => void this.#askAgain(again), this.#ratings);
 		this.#sidePanels = createSidePanels(client, this.#transcript.calls);
 		this.#earlier = createEarlier(client, this.#transcript.addEarlier);
 		this.#waiting = createWaitingList(client, this.#transcript.tail.keep);
@@ -115,6 +119,7 @@ export class Chat {
 		this.#transcript.clear();
 		this.#earlier.clear();
 		this.#sidePanels.clear();
+		this.#ratings.use(undefined);
 		this.#waiting.clear();
 		this.#openCalls.question = undefined;
 		hideWelcome();
@@ -130,6 +135,10 @@ export class Chat {
 	async #showSession(id: string, signal: AbortSignal, failure?: ClientError): Promise<void> {
 		const loaded = await this.#client.loadSession(id, { newest: pageLength, signal });
 		this.#choice.pick(loaded.session);
+		const { run, parent } = loaded.session;
+		// The answers of a child session are rated in its parent session.
+		this.#ratings.use(parent === undefined ? { id, signal } : undefined);
+		this.#ratings.note(run?.id, run?.feedback);
 		const messages = loaded.messages.filter((message) => !loaded.steered.has(message.id));
 		this.#earlier.open(id, { messages, cursor: loaded.cursor }, signal);
 		if (failure !== undefined) this.#showFailure(failure);
@@ -217,6 +226,7 @@ export class Chat {
 		this.#sessionId = id;
 		history.pushState(null, '', toSessionAddress(id));
 		this.#sidePanels.use({ id, signal });
+		this.#ratings.use({ id, signal });
 		this.#waiting.use({ id, signal });
 		return id;
 	}

@@ -18,25 +18,35 @@ export interface RunView {
 	readonly end: () => void;
 }
 
+interface RunViewOptions {
+	readonly calls?: Map<string, CallView>;
+	readonly draw?: Draw;
+	/** Makes what stands under the answer of a run. */
+	readonly createEnd?: (runId: string) => HTMLElement | undefined;
+}
+
 /**
  * `calls` has the calls of the whole chat by id, because a later run can have the result of a call that waited. `draw`
  * schedules the drawing of text that `flush` has not shown.
  */
-export function createRunView(parent: Node, calls: Map<string, CallView> = new Map(), draw?: Draw): RunView {
-	const canvas = createCanvas(parent, calls, draw);
+export function createRunView(parent: Node, { calls = new Map(), draw, createEnd }: RunViewOptions = {}): RunView {
+	const canvas = createCanvas(parent, { calls, draw, createEnd });
 	const { root, addBlock, flush, end } = canvas;
 	return { root, addBlock, flush, end, apply: (event) => showEvent(canvas, event) };
 }
 
 type Canvas = ReturnType<typeof createCanvas>;
 
-function createCanvas(parent: Node, calls: Map<string, CallView>, draw: Draw | undefined) {
+function createCanvas(
+	parent: Node,
+	{ calls, draw, createEnd }: RunViewOptions & { readonly calls: Map<string, CallView> },
+) {
 	const root = parent.appendChild(configure(element('article', 'run'), { ariaLabel: 'Agent', ariaBusy: 'true' }));
 	let turn: HTMLElement | undefined;
 	let prose: ReturnType<typeof createMarkdown> | undefined;
 	let reasoning: HTMLElement | undefined;
 	let hasEnded = false;
-	const answer = createAnswer();
+	const answer = createAnswer(createEnd);
 	const provided = createProvided(root, (card) => {
 		closeText();
 		add(card);
@@ -67,6 +77,7 @@ function createCanvas(parent: Node, calls: Map<string, CallView>, draw: Draw | u
 		calls,
 		endTurn,
 
+		begin: answer.begin,
 		addLine(className: string, ...children: readonly Child[]): HTMLElement {
 			closeText();
 			return add(element('p', className, ...children));
@@ -89,6 +100,7 @@ function createCanvas(parent: Node, calls: Map<string, CallView>, draw: Draw | u
 		},
 		addCall(id: string, name: string) {
 			closeText();
+			answer.addCall();
 			const call = createToolCall(name);
 			calls.set(id, call);
 			add(call.root);
@@ -119,7 +131,7 @@ function createCanvas(parent: Node, calls: Map<string, CallView>, draw: Draw | u
 			for (const call of calls.values()) call.leave();
 			provided.end();
 			root.ariaBusy = null;
-			if (root.hasChildNodes()) root.append(element('div', 'run-end', answer.createCopy()));
+			if (root.hasChildNodes()) root.append(answer.createEnd());
 		},
 	};
 }
@@ -143,6 +155,8 @@ function createChildren(calls: ReadonlyMap<string, CallView>) {
 function showEvent(canvas: Canvas, event: RunEvent) {
 	const { calls } = canvas;
 	switch (event.type) {
+		case 'run.started':
+			return canvas.begin(event.runId);
 		case 'text':
 			return canvas.addText(event.text);
 		case 'reasoning':
@@ -222,14 +236,24 @@ export function* toEvents(message: Message): Generator<RunEvent> {
 	yield { type: 'stop', reason: 'end' };
 }
 
-/** Collects the text of a run, so that a person can copy it. */
-function createAnswer() {
+/** Collects the text of a run, so that a person can copy it. `createEnd` makes what stands beside the button. */
+function createAnswer(createEnd: RunViewOptions['createEnd']) {
 	const pieces: string[] = [];
+	let runId: string | undefined;
+	/** Whether the newest turn with a text or a call has a text and no call. */
+	let isAnswered = false;
 	/** The number of pieces of text from turns that have ended. */
 	let settled = 0;
 	return {
 		add(text: string): void {
+			isAnswered = true;
 			pieces.push(text);
+		},
+		addCall(): void {
+			isAnswered = false;
+		},
+		begin(id: string): void {
+			runId = id;
 		},
 		endTurn(): void {
 			if (pieces.length > settled) pieces.push('\n\n');
@@ -238,6 +262,10 @@ function createAnswer() {
 		dropTurn(): void {
 			pieces.length = settled;
 		},
-		createCopy: () => (pieces.length === 0 ? undefined : createCopy('the answer', () => pieces.join('').trim())),
+		createEnd(): HTMLElement {
+			const copy = pieces.length === 0 ? undefined : createCopy('the answer', () => pieces.join('').trim());
+			const more = isAnswered && runId !== undefined ? createEnd?.(runId) : undefined;
+			return element('div', 'run-end', copy, more);
+		},
 	};
 }

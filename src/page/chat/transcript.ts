@@ -6,13 +6,14 @@ import { createDrawing, type Draw } from '../markdown/markdown.ts';
 import { button, element, find } from '../parts/element.ts';
 import { type Again, addEdit } from './again.ts';
 import { createFileList } from './attachments.ts';
+import type { Ratings } from './ratings.ts';
 import { createRunView, type RunView, toEvents } from './run-view.ts';
 import { type CallView, showCallTimes } from './tool-call.ts';
 
 export type Transcript = ReturnType<typeof createTranscript>;
 
 /** `onAgain` is called when a person wants to send a message again. */
-export function createTranscript(onAgain: (again: Again) => void) {
+export function createTranscript(onAgain: (again: Again) => void, ratings: Ratings) {
 	const root = find('#transcript', HTMLElement);
 	const tail = createTail(find('#scroller', HTMLElement));
 	/** The calls that are shown, by id. */
@@ -31,7 +32,7 @@ export function createTranscript(onAgain: (again: Again) => void) {
 		addMessage,
 		addRun: () => {
 			for (const old of root.querySelectorAll('.offer')) old.remove();
-			return createRunView(root, calls);
+			return createRunView(root, { calls, createEnd: ratings.create });
 		},
 
 		letEdit(bubble: HTMLElement, text: string, message: Pick<Again, 'id' | 'runId'>): void {
@@ -60,7 +61,7 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			// Mark the log as busy, so that a screen reader does not read the messages aloud.
 			root.ariaBusy = 'true';
 			const drawing = createDrawing();
-			for (const [id, call] of drawHistory(place, messages, { results, onAgain, draw: drawing.draw }))
+			for (const [id, call] of drawHistory(place, messages, { results, onAgain, ratings, draw: drawing.draw }))
 				if (!calls.has(id)) calls.set(id, call);
 			root.prepend(place);
 			void drawing.drawAll(tail.keep).then(() => {
@@ -74,7 +75,7 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			const place = document.createDocumentFragment();
 			const answers = new Map<string, ToolMessage>();
 			const drawing = createDrawing();
-			const later = drawHistory(place, messages, { results: answers, onAgain, draw: drawing.draw });
+			const later = drawHistory(place, messages, { results: answers, onAgain, ratings, draw: drawing.draw });
 			for (const [id, message] of answers) {
 				const call = calls.get(id);
 				if (call !== undefined) setResult(call, message);
@@ -104,6 +105,7 @@ type ToolMessage = Extract<Message, { role: 'tool' }>;
 interface History {
 	readonly results: Map<string, ToolMessage>;
 	readonly onAgain: (again: Again) => void;
+	readonly ratings: Ratings;
 	readonly draw: Draw;
 }
 
@@ -111,10 +113,16 @@ interface History {
 function drawHistory(
 	place: DocumentFragment,
 	messages: readonly Message[],
-	{ results, onAgain, draw }: History,
+	{ results, onAgain, ratings, draw }: History,
 ): ReadonlyMap<string, CallView> {
 	const calls = new Map<string, CallView>();
 	const early = new Map<string, ToolMessage>();
+	/** The last reply of each run. Only the answer that it ends can be rated. */
+	const lastReplies = new Map<string | undefined, Message>();
+	for (const message of messages) {
+		if (message.role === 'assistant') lastReplies.set(message.runId, message);
+		ratings.note(message.runId, message.feedback);
+	}
 	let view: RunView | undefined;
 	let runId: string | undefined;
 	for (const message of messages) {
@@ -139,7 +147,9 @@ function drawHistory(
 				addEdit(bubble, words, (text) => onAgain({ id: message.id, text }));
 			continue;
 		}
-		view ??= createRunView(place, calls, draw);
+		view ??= createRunView(place, { calls, draw, createEnd: ratings.create });
+		if (runId !== undefined && lastReplies.get(runId) === message)
+			view.apply({ type: 'run.started', runId, attempt: 1 });
 		for (const event of toEvents(message)) view.apply(event);
 	}
 	view?.end();

@@ -10,8 +10,12 @@ const mostSessions = 30;
 /** The maximum number of waiting calls that the badge counts. */
 const mostWaiting = 100;
 
-/** `onNews` is called with the ids of the changed sessions, after a read that found changes. */
-export function createMenu(client: Client, panels: readonly Panel[], onNews: (changed: ReadonlySet<string>) => void) {
+/** `onStaff` is called if the person may see what waits in all sessions. `onNews` is called with the ids of the changed sessions, after a read that found changes. */
+export function createMenu(
+	client: Client,
+	panels: readonly Panel[],
+	{ onNews, onStaff }: { onNews(changed: ReadonlySet<string>): void; onStaff(): void },
+) {
 	const places = find('#places', HTMLElement);
 	const recent = find('#recent', HTMLElement);
 	const newChat = find('#new', HTMLAnchorElement);
@@ -63,7 +67,10 @@ export function createMenu(client: Client, panels: readonly Panel[], onNews: (ch
 			]);
 			if (signal.aborted) return;
 			if (listed.status === 'fulfilled') showSessions(listed.value.sessions);
-			if (waits.status === 'fulfilled') showWaiting(waits.value.approvals.length, waits.value.cursor !== undefined);
+			if (waits.status === 'fulfilled') {
+				showWaiting(waits.value.approvals.length, waits.value.cursor !== undefined);
+				onStaff();
+			}
 			if (listed.status !== 'fulfilled' || waits.status !== 'fulfilled') return;
 			const now = new Map([
 				...listed.value.sessions.map((session) => [session.id, JSON.stringify(session)] as const),
