@@ -236,3 +236,9 @@ export function toPathAddress(path: string): string {
 		throw new ClientError('invalid_argument', `path: ${JSON.stringify(path)} is no path, such as notes/plan.md.`);
 	return names.map(encodeURIComponent).join('/');
 }
+
+/** Creates a key for a request. Pages without TLS have no `randomUUID`. */
+export function createIdempotencyKey() {
+	const bytes = crypto.getRandomValues(new Uint8Array(16));
+	return { 'idempotency-key': Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('') };
+}

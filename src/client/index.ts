@@ -60,6 +60,7 @@ export type {
 	MessageBody,
 	NewSession,
 	PublishedSkill,
+	RerunBody,
 	RunEvent,
 	Schedule,
 	ScheduleBody,

@@ -1,5 +1,13 @@
 import { createHistoryMethods } from './history.ts';
-import { type ClientOptions, createHttp, type Http, type SignalOption, toPathAddress, toQuery } from './http.ts';
+import {
+	type ClientOptions,
+	createHttp,
+	createIdempotencyKey,
+	type Http,
+	type SignalOption,
+	toPathAddress,
+	toQuery,
+} from './http.ts';
 import { type RunEvents, streamRun } from './stream.ts';
 import type {
 	AcceptedRun,
@@ -203,12 +211,6 @@ function toPath(id: string, rest?: string): string {
 
 function toBody<B extends object>(message: string | B): B | { readonly text: string } {
 	return typeof message === 'string' ? { text: message } : message;
-}
-
-/** Creates a key for a request. Pages without TLS have no `randomUUID`. */
-function createIdempotencyKey() {
-	const bytes = crypto.getRandomValues(new Uint8Array(16));
-	return { 'idempotency-key': Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('') };
 }
 
 /** The requested page: `cursor` is from the page before, and `limit` is the maximum number of entries. */

@@ -15,6 +15,7 @@ import type { schedule, scheduleBody, schedulePage } from '../cloudflare/wire/sc
 import type {
 	changeBody,
 	newSession,
+	rerunBody,
 	session,
 	sessionBody,
 	sessionPage,
@@ -46,6 +47,9 @@ export type SessionBody = v.InferOutput<typeof sessionBody>;
 export type SessionChange = v.InferInput<typeof changeBody>;
 /** A new session with its token. `runId` is the run of its first message. */
 export type NewSession = v.InferOutput<typeof newSession> & Partial<v.InferOutput<typeof acceptedRun>>;
+
+/** A run that runs again with another model or prompt. */
+export type RerunBody = v.InferOutput<typeof rerunBody>;
 
 /** A page of the sessions of an owner, the newest activity first. */
 export type SessionPage = v.InferOutput<typeof sessionPage>;

@@ -250,12 +250,15 @@ function toLine({ description }: Agent): string {
 	return JSON.stringify(description.length > 80 ? `${description.slice(0, 79)}…` : description);
 }
 
-/** Returns the requested model, or by default the agent's or the Worker's. Throws for a model that is not allowed. */
-export function chooseModel(agent: Agent, requested: string | undefined, fallback: string): string {
+/**
+ * Returns the requested model, or by default the agent's or the Worker's. Throws for a model that is not allowed.
+ * @param isFree whether any model is allowed
+ */
+export function chooseModel(agent: Agent, requested: string | undefined, fallback: string, isFree = false): string {
 	const own = agent.model ?? fallback;
 	const allowed = [own, ...(agent.models ?? [])];
 	if (requested === undefined) return own;
-	if (allowed.includes(requested)) return requested;
+	if (isFree || allowed.includes(requested)) return requested;
 	const message = `${agent.name} does not run on "${requested}". Possible: ${allowed.join(', ')}.`;
 	throw createFieldError('invalid_request', 'model', message);
 }

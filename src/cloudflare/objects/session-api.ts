@@ -152,7 +152,19 @@ export interface ImportOwner {
 	readonly role?: Role;
 	/** Whether the lines come from a session of the same owner. Lines from elsewhere are history without authority. */
 	readonly isFork?: boolean;
+	/** The run that the session runs again. */
+	readonly rerun?: Rerun;
 	readonly once?: Once;
+}
+
+/** A run that a session runs again (docs/sessions.md, "Rerun"). */
+export interface Rerun {
+	readonly session: string;
+	readonly run: string;
+	/** The place of the message that runs again. The recorded calls come after it. */
+	readonly message: number;
+	/** The system prompt in place of the agent's. */
+	readonly prompt?: string;
 }
 
 export type SessionState = Shown<typeof session>;
@@ -252,6 +264,8 @@ export interface SessionApi {
 	export(caller: Caller, form: 'json' | 'ndjson', at?: number): Promise<RpcResult<Bytes>>;
 	/** Makes the traces of the session, or only the trace with a run. Not allowed with a token. */
 	exportTrace(caller: Caller, form: { readonly run?: string; readonly hasContent: boolean }): Promise<RpcResult<Bytes>>;
+	/** Finds the message that led to a run. Not allowed with a token. */
+	findRunMessage(caller: Caller, runId: string): Promise<RpcResult<number>>;
 	/** Imports all lines, or none. */
 	import(owner: ImportOwner, lines: Bytes): Promise<RpcResult<NewSession>>;
 	files(caller: Caller, page: FilePageQuery): Promise<RpcResult<FilePage>>;

@@ -25,6 +25,7 @@ import { addPage, documentRoutes } from './page.ts';
 import { type RoutePlugin, refuseMissing } from './plugins.ts';
 import { findReader } from './reader.ts';
 import { addRoutes, type Route } from './request.ts';
+import { rerunRoute } from './rerun.ts';
 import { sessionRoutes } from './sessions.ts';
 import { skillRoutes } from './skills.ts';
 import { toolRoutes } from './tools.ts';
@@ -86,6 +87,7 @@ function listRoutes(runtime: Runtime): readonly Route[] {
 		...keyRoutes,
 		...sessionRoutes,
 		...feedbackRoutes,
+		rerunRoute,
 		...fileRoutes,
 		...skillRoutes,
 		...toolRoutes,

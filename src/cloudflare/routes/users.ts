@@ -102,7 +102,7 @@ async function* listSessions(c: Ctx, { owner, user }: Person): AsyncGenerator<st
 	do {
 		const at = cursor;
 		const page = await askDirectory(readConfig(c.env).directories, owner, (one) =>
-			one.list({ user, limit: atOnce, cursor: at }),
+			one.list({ user, limit: atOnce, cursor: at, withHidden: true }),
 		);
 		for (const waiting = page.sessions.map(({ id }) => id); waiting.length > 0; ) {
 			const id = waiting.shift() ?? '';
@@ -149,7 +149,7 @@ async function erase(c: Ctx, person: Person, { memory }: Parts) {
 	const { directories } = readConfig(c.env);
 	let sessions = 0;
 	for (;;) {
-		const page = await askDirectory(directories, owner, (one) => one.list({ user, limit: atOnce }));
+		const page = await askDirectory(directories, owner, (one) => one.list({ user, limit: atOnce, withHidden: true }));
 		for (const { id } of page.sessions) {
 			await eraseSession(c, id);
 			// The session also removes itself from the list, but possibly later.

@@ -276,6 +276,10 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		});
 	}
 
+	findRunMessage(caller: Caller, runId: string): Promise<RpcResult<number>> {
+		return this.#lifecycle.enter(caller, mayManage, () => this.#store.findRunMessage(runId));
+	}
+
 	import(owner: ImportOwner, lines: Bytes): Promise<RpcResult<NewSession>> {
 		return this.#lifecycle.answer(async () => {
 			await this.#imports.take(owner, lines);

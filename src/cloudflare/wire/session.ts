@@ -48,6 +48,13 @@ export const changeBody = v.pipe(
 	v.forward(v.minEntries(1, 'missing. Give budget, title or both'), ['budget']),
 );
 
+/** The run that runs again, and what is different. */
+export const rerunBody = v.strictObject({
+	run: v.pipe(shortText(maxName), v.nonEmpty(), v.description('The run whose message runs again.')),
+	model: modelField,
+	prompt: v.optional(v.pipe(longText, v.nonEmpty(), v.description('Takes the place of the agent’s system prompt.'))),
+});
+
 /** The status of a session (docs/sessions.md, "Statuses"). */
 export const sessionStatus = v.picklist(['idle', 'running', 'awaiting_user', 'awaiting_tools', 'completed', 'error']);
 export const runStatus = v.picklist([
@@ -86,6 +93,12 @@ const sessionAbout = v.object({
 	question: v.optional(described(question, 'The question of a tool to the user.')),
 	toolCalls: v.optional(described(v.array(waitingCall), 'The calls that wait for an answer.')),
 	parent: v.optional(described(v.object({ id: v.string() }), 'The session that it works for.')),
+	rerunOf: v.optional(
+		described(
+			v.object({ sessionId: v.string(), runId: v.string() }),
+			'The run that it runs again. No call runs in it.',
+		),
+	),
 	children: v.optional(described(v.array(child), 'The sessions that work for calls of this one.')),
 	waiting: v.optional(described(v.number(), 'The number of messages that wait for the run to end.')),
 	budget: budgetState,

@@ -157,6 +157,7 @@ test('the document describes every outcome of a run', async () => {
 	await ask('getTrace', { id });
 	await ask('importSession', { json: exported });
 	await ask('forkSession', { id, json: {} });
+	await ask('rerun', { id, json: { run: path } });
 	await ask('exportSession', { id, headers: { accept: 'application/x-ndjson' } });
 	const answer = await request(`/v1/sessions/${id}/messages`, { text: 'and again' });
 	expect(await ask('getRequest', { path: answer.headers.get('x-request-id') ?? '' })).toMatchObject({

@@ -175,6 +175,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 		['GET', '/export', () => undefined],
 		['GET', '/trace', () => undefined],
 		['POST', '/fork', () => ({})],
+		['POST', '/rerun', () => ({ run: 'run_1' })],
 		['POST', '/links', () => ({ callId: 'call_1' })],
 	];
 	test.each(managing)('is not allowed to %s …%s in their own session', async (method, path, toBody) => {
@@ -364,6 +365,7 @@ test('the token of a customer’s page cannot decide, and opens only its own ses
 		['GET', `/v1/sessions/${id}/export`],
 		['GET', `/v1/sessions/${id}/trace`],
 		['POST', `/v1/sessions/${id}/fork`, {}],
+		['POST', `/v1/sessions/${id}/rerun`, { run: 'run_1' }],
 	] as const)
 		expect([path, (await ask(token, path, body, { method })).status]).toEqual([path, 403]);
 	expect((await ask(token, '/mcp/till', { jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(403);

@@ -57,6 +57,7 @@ const operations: Readonly<Record<string, { readonly body?: unknown; readonly ne
 	'GET /export': { needsKey: true },
 	'GET /trace': { needsKey: true },
 	'POST /fork': { body: {}, needsKey: true },
+	'POST /rerun': { body: { run: '0' }, needsKey: true },
 	'POST /links': { body: { callId: 'x' }, needsKey: true },
 	'POST /token': { body: {}, needsKey: true },
 	'GET /messages': {},

@@ -20,6 +20,8 @@ export interface Listed {
 export interface SessionReport extends Listed {
 	/** `null` if the session does not wait. Missing if the wait did not change. */
 	readonly wait?: Wait | null;
+	/** Whether only `withHidden` lists the session. */
+	readonly isHidden?: boolean;
 	/** Missing if the bytes did not change. */
 	readonly bytes?: number;
 }
@@ -32,6 +34,8 @@ export interface DirectoryQuery {
 	readonly user?: string | null;
 	/** Whether to list only sessions that wait for somebody, as far as the directory knows. */
 	readonly isWaiting?: boolean;
+	/** Whether to list reruns, too. */
+	readonly withHidden?: boolean;
 }
 
 export interface DirectoryPage {

@@ -3,8 +3,11 @@ import type { Schema } from '../migrate.ts';
 export const idle = 0;
 export const removed = 1;
 export const waits = 2;
+/** The state of a rerun, which few lists have. */
+export const hidden = 3;
 
 export const listed = [idle, waits] as const;
+export const kept = [...listed, hidden] as const;
 
 /** `feedback` has what people said about runs (`feedback.ts`). */
 const feedback = `

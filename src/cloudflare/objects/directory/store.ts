@@ -11,7 +11,7 @@ import {
 } from './api.ts';
 import type { FeedbackChange } from './feedback.ts';
 import { FeedbackRows } from './feedback-rows.ts';
-import { idle, listed, nameIndex, removed, schema, waits } from './schema.ts';
+import { hidden, idle, kept, listed, nameIndex, removed, schema, waits } from './schema.ts';
 import type { WaitingPage, WaitingQuery } from './wait.ts';
 import { WaitRows } from './wait-rows.ts';
 
@@ -39,7 +39,7 @@ export class DirectoryStore {
 		storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
-	touch({ wait, ...entry }: SessionReport): void {
+	touch({ wait, isHidden = false, ...entry }: SessionReport): void {
 		const { id, agent, user = null, title = null, createdAt, activeAt } = entry;
 		const { sql } = this.#storage;
 		const more = this.#storage.transactionSync(() => {
@@ -55,7 +55,8 @@ export class DirectoryStore {
 				return row.state === removed || row.created_at !== createdAt ? 0 : keepBytes();
 			if (wait !== undefined) this.#waits.set({ id, agent, user }, wait);
 			const wasWaiting = row?.state === waits;
-			const state = (wait === undefined ? wasWaiting : wait !== null) ? waits : idle;
+			const isWaiting = wait === undefined ? wasWaiting : wait !== null;
+			const state = isHidden ? hidden : isWaiting ? waits : idle;
 			if (row?.state === state && isKnown(entry, row)) return keepBytes();
 			sql.exec(
 				`INSERT INTO session (id, agent, title, created_at, active_at, state, user, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -123,12 +124,12 @@ export class DirectoryStore {
 		return rows.toArray()[0]?.session;
 	}
 
-	list({ cursor, limit, agent, user, isWaiting = false }: DirectoryQuery): DirectoryPage {
+	list({ cursor, limit, agent, user, isWaiting = false, withHidden = false }: DirectoryQuery): DirectoryPage {
 		const behind = cursor === undefined ? { activeAt: Number.MAX_SAFE_INTEGER, id: '' } : parseCursor(cursor);
 		const range = (state: number) => `SELECT * FROM session INDEXED BY ${nameIndex('session', { agent, user })}
 			WHERE state = ${state} ${agent === undefined ? '' : 'AND agent = ?1'} ${user === undefined ? '' : 'AND user IS ?2'}
 				AND (active_at, id) < (?3, ?4)`;
-		const ranges = isWaiting ? [range(waits)] : listed.map(range);
+		const ranges = isWaiting ? [range(waits)] : (withHidden ? kept : listed).map(range);
 		const rows = this.#storage.sql.exec<Row>(
 			`${ranges.join(' UNION ALL ')} ORDER BY active_at DESC, id DESC LIMIT ?5`,
 			...[agent ?? null, user ?? null, behind.activeAt, behind.id, limit + 1],
@@ -198,7 +199,7 @@ export class HeldRows {
 	read(user?: string): Held {
 		this.#all ??= this.#sum(`state <> ${removed}`);
 		if (user === undefined) return { owner: this.#all };
-		const ofUser = this.#users.get(user) ?? this.#sum(`user = ? AND state IN (${listed.join(', ')})`, user);
+		const ofUser = this.#users.get(user) ?? this.#sum(`user = ? AND state IN (${kept.join(', ')})`, user);
 		this.#users.set(user, ofUser);
 		const [oldest] = this.#users.keys();
 		if (this.#users.size > mostKept && oldest !== undefined) this.#users.delete(oldest);

@@ -132,7 +132,8 @@ function isSimilar(
 ): boolean {
 	const isInTokens = run.budget !== undefined && run.budget.limit.usd === undefined;
 	const agent = findAgent(runtime.agents, session.agent);
-	const isModel = isInTokens || chooseModel(agent, model ?? session.model, config.model) === run.model;
+	const isModel =
+		isInTokens || chooseModel(agent, model ?? session.model, config.model, session.rerun !== undefined) === run.model;
 	return isModel && !isEdit && maxOutputTokens >= (run.maxOutputTokens ?? Infinity);
 }
 

@@ -80,6 +80,9 @@ async function importSession(options: ImportOptions, owner: ImportOwner, lines: 
 	runner.tellOwner();
 }
 
+/** How long a rerun is kept after its last activity, in milliseconds. */
+const rerunMs = 604_800_000;
+
 interface OpenFile extends Pick<ImportedFile, 'path' | 'size'> {
 	at: number;
 	readonly writer: WritableStreamDefaultWriter<Uint8Array>;
@@ -155,14 +158,15 @@ class Intake {
 		chooseModel(agent, model, config.model);
 		const limit = imported.budget?.limit;
 		const usualLimit = agent.budget ?? config.sessionBudget;
-		const { owner, user, by, role, isFork = false } = this.#owner;
+		const { owner, user, by, role, isFork = false, rerun } = this.#owner;
 		const createdBy = isFork ? toActor(imported.stored?.createdBy) : by;
 		// The usual budget applies if the importer may not set the imported budget.
 		const isUsual = JSON.stringify(limit) === JSON.stringify(usualLimit) || !mayHaveBudget(role, limit, usualLimit);
-		const { agent: name, metadata, title, expiresAfterMs, clientTools } = imported;
+		const { agent: name, metadata, title, clientTools } = imported;
+		const expiresAfterMs = rerun === undefined ? imported.expiresAfterMs : rerunMs;
 		const about = { agent: name, model, metadata, title, expiresAfterMs, clientTools };
 		const budget = isUsual ? undefined : limit;
-		const whose = { owner, user, createdBy, isImported: !isFork || imported.stored?.isImported === true };
+		const whose = { owner, user, createdBy, isImported: !isFork || imported.stored?.isImported === true, rerun };
 		const session = { ...about, ...whose, id, budget, createdAt: Date.now() };
 		store.transaction(() => store.create(session, { isImporting: true }));
 	}

@@ -231,7 +231,7 @@ export class Connections {
 		const { mcp, agents } = this.#runtime;
 		const { id, owner, user, agent: name } = session;
 		const agent = findAgent(agents, name);
-		if (mcp === undefined || !hasServers(agent)) return undefined;
+		if (mcp === undefined || !hasServers(agent) || session.rerun !== undefined) return undefined;
 		clearTimeout(this.#timer);
 		this.#open ??= mcp.connect({ config, session: id, owner, user, isOwners: isOwners(session), agent, agents });
 		this.#open.refresh();

@@ -124,10 +124,11 @@ export class Outbox {
 				}
 				case 'list': {
 					if (!this.#store.exists()) return true;
-					const { id, agent, owner, user, createdAt } = this.#store.session();
+					const { id, agent, owner, user, createdAt, rerun } = this.#store.session();
 					const { activeAt, title } = message;
 					const bytes = toBlocks(this.#store.bytes);
-					const entry = { id, agent, user, createdAt, activeAt, title, bytes, wait: findWait(this.#store) ?? null };
+					const about = { id, agent, user, createdAt, activeAt, title, bytes };
+					const entry = { ...about, wait: findWait(this.#store) ?? null, isHidden: rerun !== undefined };
 					const held = await askDirectory(directories, owner, (stub, deadline) => stub.touch(entry, owner, deadline));
 					if (held !== undefined) this.#config().fullRooms.note({ owner, user }, held);
 					this.#store.reports.noteListedBytes(bytes);

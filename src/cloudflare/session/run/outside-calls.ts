@@ -193,7 +193,7 @@ export class OutsideCalls {
 		const { id, metadata } = session ?? {};
 		// `store` is left out, so each memory needs an approval: the client's model may have read outside text.
 		const { options } = createAgentOptions(
-			{ id, agent, owner, user, createdBy: session?.createdBy ?? by, metadata },
+			{ id, agent, owner, user, createdBy: session?.createdBy ?? by, metadata, rerun: session?.rerun },
 			{
 				...{ runtime, config, connections: session && connections.take(session, config) },
 				askers: () => (askedBy === undefined ? [] : [askedBy]),

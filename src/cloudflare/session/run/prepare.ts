@@ -37,6 +37,7 @@ import {
 } from './load-tools.ts';
 import { closeAccount, createSessionMeter, Embeddings, type SessionMeter } from './meter.ts';
 import { type EndedRun, findRequest, RunCounter, toLoggedRequest } from './metrics.ts';
+import { replayCalls } from './rerun.ts';
 import type { Work } from './run.ts';
 import { Setups } from './setup.ts';
 
@@ -66,7 +67,7 @@ export interface CallbackLinks {
 /** The session of a run, or of a call from outside of runs. For a call, the session need not be stored yet. */
 type OptionsSession = Pick<
 	SessionRecord,
-	'agent' | 'model' | 'owner' | 'user' | 'createdBy' | 'metadata' | 'clientTools'
+	'agent' | 'model' | 'owner' | 'user' | 'createdBy' | 'metadata' | 'clientTools' | 'rerun'
 > &
 	Partial<Pick<SessionRecord, 'id' | 'parent'>>;
 
@@ -95,13 +96,13 @@ export function createAgentOptions(
 	{ runtime, config, connections, store, run, askers = () => [] }: OptionsSources,
 ): AgentOptions {
 	const agent = findAgent(runtime.agents, session.agent);
-	const { id, clientTools = [], owner, user, metadata = {}, parent } = session;
-	const model = chooseModel(agent, session.model, config.model);
+	const { id, clientTools = [], owner, user, metadata = {}, parent, rerun } = session;
+	const model = chooseModel(agent, session.model, config.model, rerun !== undefined);
 	const providers = runtime.providers(config);
 	const embeddings = new Embeddings({ providers, owner: findLedger(config, session) });
 	const { tools, recall } = createMemory(runtime, { config, embeddings, session, store });
 	// A child session ends with its task.
-	const canWake = id !== undefined && parent === undefined;
+	const canWake = id !== undefined && parent === undefined && rerun === undefined;
 	const options = {
 		...toChatOptions(agent),
 		model,
@@ -143,7 +144,7 @@ export function createAgentOptions(
 		showThrown: config.local === undefined ? undefined : describeStack,
 		endUser: agent.endUser === true && user !== undefined ? hashText(JSON.stringify([owner, user])) : undefined,
 	};
-	return { options, recall, embeddings };
+	return { options: rerun === undefined ? options : replayCalls(options, rerun, store), recall, embeddings };
 }
 
 export interface RunContext extends Pick<OptionsSources, 'runtime' | 'config' | 'connections'> {

@@ -84,7 +84,7 @@ export class Runner {
 	storeRun(messages: readonly Message[], how: BeginOptions, config: Config = this.#options.config()): Work {
 		const session = this.#store.session();
 		const agent = findAgent(this.#options.runtime.agents, session.agent);
-		const model = chooseModel(agent, how.model ?? session.model, config.model);
+		const model = chooseModel(agent, how.model ?? session.model, config.model, session.rerun !== undefined);
 		const run = storeRun(this.#store, messages, how, { ...this.#host, model, isNew: session.title === undefined });
 		return this.#prepare(run, session, config, { requestId: how.requestId ?? how.inbound?.requestId });
 	}

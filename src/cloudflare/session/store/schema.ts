@@ -13,7 +13,7 @@ import type { Schema } from '../../objects/migrate.ts';
  * `session.user` is the person of the session, `imported` is 1 for an imported history. A model gets the newest
  * `summary` instead of the messages before it. `token_key` signs the session's tokens, `client_tools` are the tools of
  * the current client. A session does not exist for anybody while it is `importing`. `listed_at` is the session's last
- * activity outside of a run.
+ * activity outside of a run. `rerun` is the run that the session runs again.
  *
  * - `call`: the state of a call and a hash of its arguments. `resume` is the data of a tool that takes the answer
  *   itself. `input` are the edited arguments, `decision` is the decision about the call of a child, `decided_by` its
@@ -47,7 +47,7 @@ export const usualTables = `
 		id TEXT PRIMARY KEY, agent TEXT NOT NULL, model TEXT, metadata TEXT, created_at INTEGER NOT NULL,
 		owner TEXT NOT NULL, budget TEXT, expires_after INTEGER, title TEXT, summary INTEGER NOT NULL DEFAULT 0,
 		token_key TEXT NOT NULL, client_tools TEXT, listed_at INTEGER, importing INTEGER, parent TEXT, user TEXT,
-		created_by TEXT, imported INTEGER
+		created_by TEXT, imported INTEGER, rerun TEXT
 	) WITHOUT ROWID;
 	CREATE TABLE run (
 		n INTEGER PRIMARY KEY, id TEXT NOT NULL, status TEXT NOT NULL, model TEXT, stop_after INTEGER,
@@ -144,7 +144,10 @@ export const rareTables = `
 	) WITHOUT ROWID;
 `;
 
-export const schema: Schema = { tables: usualTables + rareTables, migrations: [] };
+export const schema: Schema = {
+	tables: usualTables + rareTables,
+	migrations: ['ALTER TABLE session ADD COLUMN rerun TEXT'],
+};
 
 /** The tables that survive the removal of a session: its outbox, and the tables of the platform. */
 export const keptTables = /^(outbox|schema_version|_cf_.*|sqlite_.*)$/;

@@ -7,6 +7,7 @@ import { toActor } from '../../auth/rights.ts';
 import { makeTokenKey } from '../../auth/token.ts';
 import type { Limit } from '../../objects/budget.ts';
 import type { Sql } from '../../objects/migrate.ts';
+import type { Rerun } from '../../objects/session-api.ts';
 import { toJsonText } from '../../objects/storage.ts';
 import type { ClientTool } from '../../wire/run.ts';
 import type { CachingSql } from './tables.ts';
@@ -31,6 +32,8 @@ export interface SessionRecord {
 	readonly title?: string;
 	/** The session for which a child session works. */
 	readonly parent?: ParentRecord;
+	/** Set if the session runs a run of another session again. Then no call runs. */
+	readonly rerun?: Rerun;
 	readonly createdAt: number;
 }
 
@@ -74,7 +77,7 @@ export function insertSession(
 	session: SessionRecord,
 	{ isImporting }: { readonly isImporting: boolean },
 ): void {
-	const { user, createdBy, isImported = false } = session;
+	const { user, createdBy, isImported = false, rerun } = session;
 	const { id, agent, owner, model, metadata, budget, expiresAfterMs, clientTools, title, createdAt, parent } = session;
 	sql.insert('session', {
 		...{ id, agent, owner, model: model ?? null, metadata: toJsonText(metadata), budget: toJsonText(budget) },
@@ -82,6 +85,7 @@ export function insertSession(
 		...{ created_at: createdAt, importing: isImporting ? 1 : null, parent: toJsonText(parent) },
 		...{ token_key: makeTokenKey(), user: user ?? null, created_by: toJsonText(createdBy) },
 		imported: isImported ? 1 : null,
+		rerun: toJsonText(rerun),
 	});
 }
 
@@ -104,6 +108,7 @@ type Row = {
 	user: string | null;
 	created_by: string | null;
 	imported: number | null;
+	rerun: string | null;
 };
 
 function toSessionRow(row: Row): SessionRow {
@@ -121,6 +126,7 @@ function toSessionRow(row: Row): SessionRow {
 		clientTools: row.client_tools === null ? undefined : JSON.parse(row.client_tools),
 		title: row.title ?? undefined,
 		parent: row.parent === null ? undefined : JSON.parse(row.parent),
+		rerun: row.rerun === null ? undefined : JSON.parse(row.rerun),
 		createdAt: row.created_at,
 	};
 	const { listed_at: visitedAt, token_key: tokenKey, summary, importing } = row;

@@ -240,9 +240,7 @@ export class SessionStore {
 
 	/** Stores what a person said about a run, or removes it. Throws `not_found`, or `conflict` if the run has not ended. */
 	rate(runId: string, rating: Rating | undefined, at: number): Feedback | undefined {
-		const run = this.runs.find(runId);
-		if (run === undefined) throw new RunletError('not_found', 'There is no such run in this session.');
-		const { n, end } = run;
+		const { n, end } = this.#findRun(runId);
 		if (end === undefined) throw new RunletError('conflict', 'The run has not ended. Rate it when it has.');
 		const feedback = rating && { ...rating, at };
 		this.transaction(() => {
@@ -250,6 +248,22 @@ export class SessionStore {
 			this.outbox.tellFeedback({ run: n, runId, at, rating }, at);
 		});
 		return feedback;
+	}
+
+	/** Returns the place of the newest message of a person that led to a run. Throws `not_found`. */
+	findRunMessage(runId: string): number {
+		const run = this.#findRun(runId);
+		// A run that continues another one, such as after an approval, begins with no message of its own.
+		const { records } = this.messages.page({ to: run.firstSeq + 1, isBackward: true, limit: 1_000 });
+		const found = records.find(({ message, input }) => message.role === 'user' && input === true);
+		if (found !== undefined) return found.seq;
+		throw new RunletError('not_found', 'No message of a person led to this run.');
+	}
+
+	#findRun(id: string): RunRecord {
+		const run = this.runs.find(id);
+		if (run !== undefined) return run;
+		throw new RunletError('not_found', 'There is no such run in this session.');
 	}
 
 	/** Returns the feedback about a run if the message at a place is the run's last reply. */

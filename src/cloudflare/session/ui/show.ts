@@ -30,7 +30,7 @@ export function showSession(
 	store: SessionStore,
 	{ runner, runtime: { agents }, config, isOperator }: Showing,
 ): SessionState {
-	const { id, agent, title, user, model, metadata, createdAt, parent } = store.session();
+	const { id, agent, title, user, model, metadata, createdAt, parent, rerun } = store.session();
 	const run = store.runs.get();
 	const last = run?.end?.event;
 	const { question, calls } = findPending(store);
@@ -52,6 +52,7 @@ export function showSession(
 		question,
 		toolCalls: calls,
 		parent: parent && { id: parent.id },
+		rerunOf: rerun && { sessionId: rerun.session, runId: rerun.run },
 		children: children.length > 0 ? children : undefined,
 		waiting: waiting > 0 ? waiting : undefined,
 		budget: runner.budget(),

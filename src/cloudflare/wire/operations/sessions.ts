@@ -10,6 +10,7 @@ import {
 	acceptedSession,
 	changeBody,
 	newSession,
+	rerunBody,
 	session,
 	sessionBody,
 	sessionPage,
@@ -209,6 +210,25 @@ export const forkSession = operation('post', '/v1/sessions/:id/fork', {
 		201: { says: 'The copy, with a token for it.', json: newSession, examples: { copied }, headers: ['location'] },
 	},
 	errors: [400, 409],
+});
+
+export const rerun = operation('post', '/v1/sessions/:id/rerun', {
+	access: 'manageSession',
+	summary: 'Run a message again with another model or prompt',
+	description:
+		'Makes a branch of the session up to the message of a run, which runs again. No call runs in the branch: calls get the recorded results of equal calls, and others an error. Read the answer in the branch.',
+	headers: ['idempotency-key'],
+	json: rerunBody,
+	examples: { model: { run: 'run_7Hq2', model: 'demo' }, prompt: { run: 'run_7Hq2', prompt: 'Be brief.' } },
+	answers: {
+		202: {
+			says: 'The branch, with a token for it, and its run, which continues.',
+			json: acceptedSession,
+			examples: { accepted: { ...example.running, ...example.token, ...example.accepted } },
+			headers: ['location'],
+		},
+	},
+	errors: [400, 404, 409],
 });
 
 export const importSession = operation('post', '/v1/sessions/import', {

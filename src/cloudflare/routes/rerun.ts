@@ -1,0 +1,34 @@
+import type { SessionApi } from '../objects/session-api.ts';
+import { rerun } from '../wire/operations/sessions.ts';
+import { getPerson } from './identity.ts';
+import { createSessionId, mount, readHandling } from './request.ts';
+import { askSession, askSessionInPath, findCaller, findSessionId } from './respond.ts';
+
+/** `POST /v1/sessions/:id/rerun`: a branch in which a message runs again (docs/sessions.md, "Rerun"). */
+export const rerunRoute = mount(rerun, async (c) => {
+	const body = c.req.valid('json');
+	const { run, model, prompt } = body;
+	const caller = getPerson(c);
+	const how = readHandling(c, body);
+	const message = await askSessionInPath(c, (one) => one.findRunMessage(findCaller(c), run), true);
+	const { user } = await askSessionInPath(c, (one) => one.state(findCaller(c)), true);
+	const lines = await askSessionInPath(c, (one) => one.export(findCaller(c), 'ndjson'), true);
+	const id = createSessionId(c, caller, how);
+	const of = { session: findSessionId(c).toString(), run, message, prompt };
+	const session = await askSession(
+		c,
+		id,
+		(one) => one.import({ ...caller, user, isFork: true, rerun: of, once: how.once }, lines),
+		false,
+	);
+	const once = how.once && { ...how.once, key: `run ${how.once.key}` };
+	const input = { replaces: String(message), model, transport: 'http' };
+	const begin = (one: SessionApi) => one.send(caller, input, { delivery: 'accepted', once, requestId: how.requestId });
+	const outcome = await askSession(c, id, begin).catch(async (error) => {
+		// A branch without a run is of no use.
+		await askSession(c, id, (one) => one.delete(caller)).catch(() => {});
+		throw error;
+	});
+	const headers = { location: `${c.var.basePath}/v1/sessions/${id}`, 'cache-control': 'no-store' };
+	return Response.json({ ...session, runId: outcome.runId }, { status: 202, headers });
+});
