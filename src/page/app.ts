@@ -29,7 +29,10 @@ const menu = createMenu(client, panels, {
 		panelView.look();
 		poll();
 	},
-	onStaff: testSaver.allow,
+	onStaff: () => {
+		testSaver.allow();
+		document.body.classList.add('staff');
+	},
 });
 const chat = new Chat(createClient({ ...server, onRetry: () => chat.showRetry() }), () => {
 	void menu.refresh();

@@ -10,7 +10,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { root } from '../../scripts/root.ts';
 import { createClient } from '../../src/client/index.ts';
 import { hashKey, type KeyRecord, makeKey } from '../../src/cloudflare/auth/key.ts';
-import { text } from '../e2e/ui/stage.ts';
+import { call, text } from '../e2e/ui/stage.ts';
 import { startRunlet } from '../runlet.ts';
 import {
 	browser,
@@ -197,6 +197,53 @@ test('a customer’s complaint becomes a test that replays', async () => {
 	const args = ['src/command/bin.ts', 'replay', file, '--agents', await writeAgents(folder)];
 	const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
 	expect(stdout).toMatch(/^same .* 1 run, 2 turns, \d+ ms\n$/);
+});
+
+test('Rerun with… shows the recorded answer and the new one side by side, and no call runs', async () => {
+	await openChat();
+	const usage = (outputTokens: number, costUsd: number) =>
+		({ type: 'usage', inputTokens: 400, outputTokens, costUsd }) as const;
+	stage.play(
+		[call('a', 'add', { x: 2, y: 3 }), usage(20, 0.004)],
+		[text('Adding two and three gives you five, which is the answer to your question.'), usage(30, 0.005)],
+	);
+	await say('What is 2 + 3?');
+	await sees('.prose', 'Adding two');
+	await runEnds();
+	await page.click('#trace-open');
+	await page.getByRole('button', { name: 'Rerun with…' }).click();
+	await page.getByRole('button', { name: 'Rerun', exact: true }).click();
+	await sees('.rerun .failure', 'Name another model');
+	expect(await findBarriers()).toEqual([]);
+	const requests = stage.play(
+		[call('x', 'add', { y: 3, x: 2 }), call('y', 'add', { x: 1, y: 1 }), usage(10, 0.001)],
+		[text('5'), usage(1, 0.001)],
+	);
+	await page.getByLabel('System prompt').fill('Answer with a number only.');
+	await page.getByRole('button', { name: 'Rerun', exact: true }).click();
+	await page.locator('.compared').waitFor();
+	const results = requests
+		.at(-1)
+		?.filter(({ role }) => role === 'tool')
+		.map(({ content }) => content);
+	expect(results).toEqual([5, expect.stringContaining('no answer to this call')]);
+	const rows = await page
+		.locator('.compared tr')
+		.evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
+	expect(rows).toEqual([
+		['', 'Recorded', 'Rerun'],
+		['Model', 'staged', 'staged'],
+		['Turns', '2', '2'],
+		['Calls', '1', '2, 1 not recorded'],
+		['Tokens', '850', '811'],
+		['Cost', '$0.00900', '$0.00200'],
+		['Model time', expect.stringMatching(/ms$/), expect.stringMatching(/ms$/)],
+		['Answer', 'Adding two and three gives you five, which is the answer to your question.', '5'],
+	]);
+	await shoot('rerun');
+	expect(await findBarriers()).toEqual([]);
+	await page.getByRole('link', { name: 'Open the branch' }).click();
+	await sees('.prose', '5');
 });
 
 test('the button Save as test fits beside the others on a narrow page', async () => {

@@ -944,13 +944,24 @@ describe('data from the server', () => {
 		);
 		const known = [
 			...'article section div details summary span p pre code strong em h3 h4 h5 ul ol li a b del hr'.split(' '),
-			...'blockquote table thead tbody tr th td button'.split(' '),
+			...'blockquote table thead tbody tr th td button svg path'.split(' '),
 		];
 		expect(nodes.filter(({ tag }) => !known.includes(tag))).toEqual([]);
 		const attributes = nodes.flatMap((node) => node.attributes);
 		const names = [
 			...['class', 'aria-label', 'data-state', 'hidden', 'href', 'title', 'target', 'rel', 'start'],
-			...['type', 'role', 'tabindex', 'data-language', 'data-label', 'data-done'],
+			...[
+				'type',
+				'role',
+				'tabindex',
+				'data-language',
+				'data-label',
+				'data-done',
+				'aria-pressed',
+				'aria-hidden',
+				'viewBox',
+				'd',
+			],
 		];
 		expect(attributes.filter(([name]) => !names.includes(name))).toEqual([]);
 		expect(attributes.filter(([name, value]) => name === 'href' && !/^https?:\/\//.test(value))).toEqual([]);

@@ -8,9 +8,9 @@ import { askSession, askSessionInPath, findCaller, findSessionId } from './respo
 export const rerunRoute = mount(rerun, async (c) => {
 	const body = c.req.valid('json');
 	const { run, model, prompt } = body;
+	const message = await askSessionInPath(c, (one) => one.findRunMessage(findCaller(c), run), true);
 	const caller = getPerson(c);
 	const how = readHandling(c, body);
-	const message = await askSessionInPath(c, (one) => one.findRunMessage(findCaller(c), run), true);
 	const { user } = await askSessionInPath(c, (one) => one.state(findCaller(c)), true);
 	const lines = await askSessionInPath(c, (one) => one.export(findCaller(c), 'ndjson'), true);
 	const id = createSessionId(c, caller, how);

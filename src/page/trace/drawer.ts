@@ -1,6 +1,6 @@
 /** The drawer beside a chat. It shows the time and cost of the runs, and their events as they arrive. */
 
-import type { SessionClient } from '../../client/sessions.ts';
+import type { Client } from '../../client/index.ts';
 import type { Usage } from '../../client/types.ts';
 import { describeTokens } from '../../client/words.ts';
 import { createChart, sumUp } from '../parts/chart.ts';
@@ -9,13 +9,17 @@ import { createFailure } from '../parts/failure.ts';
 import { describeTime } from '../parts/time.ts';
 import { createEventList } from './events.ts';
 import { type Trace, type Watch, watchSession } from './load.ts';
+import { createRerun } from './rerun.ts';
 import { createWaterfall } from './waterfall.ts';
 
 /** `toCurl` returns the shell command that reads the events of a session. */
-export function createTraceDrawer(client: SessionClient, toCurl: (session: string) => string) {
+export function createTraceDrawer(client: Client, toCurl: (session: string) => string) {
 	const root = find('#trace', HTMLElement);
 	const opener = find('#trace-open', HTMLButtonElement);
-	const waterfall = createWaterfall(() => watch?.readOlder() ?? Promise.resolve());
+	const waterfall = createWaterfall(
+		() => watch?.readOlder() ?? Promise.resolve(),
+		({ id }) => (session === undefined ? undefined : createRerun(client, { id: session, signal: visit.signal }, id)),
+	);
 	const events = createEventList(() => toCurl(session ?? ''));
 	const turns = element('div', 'turns');
 	const failure = element('div');

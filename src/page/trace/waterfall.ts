@@ -18,8 +18,11 @@ const wordsOfState = {
 	left: 'no result in this run',
 };
 
-/** Shows the runs, newest first and expanded. Unchanged runs keep their elements. `onOlder` reads older runs. */
-export function createWaterfall(onOlder: () => Promise<void>) {
+/**
+ * Shows the runs, newest first and expanded. Unchanged runs keep their elements. `onOlder` reads older runs. `createMore`
+ * makes what stands below a run.
+ */
+export function createWaterfall(onOlder: () => Promise<void>, createMore: (run: TracedRun) => HTMLElement | undefined) {
 	const list = element('div', 'runs');
 	const nothing = element('p', 'nothing', 'This session has had no run yet.');
 	const older = element('p', '', createAction('Show older runs', 'of this session', onOlder));
@@ -31,7 +34,7 @@ export function createWaterfall(onOlder: () => Promise<void>) {
 			const key = JSON.stringify(run);
 			const known = shown.get(run.id);
 			if (known?.key !== key) {
-				const box = createRun(run, known?.box.open ?? at === 0);
+				const box = createRun(run, known?.box.open ?? at === 0, createMore);
 				known?.box.replaceWith(box);
 				shown.set(run.id, { key, box });
 			}
@@ -57,7 +60,11 @@ export function createWaterfall(onOlder: () => Promise<void>) {
 	};
 }
 
-function createRun(run: TracedRun, isOpen: boolean): HTMLDetailsElement {
+function createRun(
+	run: TracedRun,
+	isOpen: boolean,
+	createMore: (run: TracedRun) => HTMLElement | undefined,
+): HTMLDetailsElement {
 	const facts = [describeTime(run.end - run.start), describeUsage(run.usage)].filter(Boolean).join(' · ');
 	const start = new Date(run.start);
 	const time = configure(element('time', '', start.toLocaleTimeString()), { dateTime: start.toISOString() });
@@ -68,7 +75,7 @@ function createRun(run: TracedRun, isOpen: boolean): HTMLDetailsElement {
 	box.open = isOpen;
 	// Add the rows only when a person opens the run.
 	const fill = () => {
-		if (box.open && box.querySelector('table') === null) box.append(createSpanTable(run));
+		if (box.open && box.querySelector('table') === null) box.append(createSpanTable(run), createMore(run) ?? '');
 	};
 	box.addEventListener('toggle', fill);
 	fill();

@@ -63,7 +63,6 @@ const operations: readonly (readonly [path: string, method: string, isForStaff?:
 	['/trace', 'GET', true],
 	['/runs/run_1/feedback', 'PUT', undefined, { rating: 'up' }],
 	['/fork', 'POST', true, {}],
-	['/rerun', 'POST', true, { run: 'run_1' }],
 	['/events', 'GET'],
 	['/cancel', 'POST'],
 	['/token', 'POST', true, {}],
