@@ -77,7 +77,7 @@ const weights = {
 	/** A new project without MCP. */
 	worker: 380_000,
 	/** A new project. A third of these bytes is MCP, which is loaded at its first use. */
-	project: 543_000,
+	project: 546_000,
 	/** The loop with tools, without a provider. */
 	chat: 54_000,
 } as const;

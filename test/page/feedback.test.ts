@@ -240,6 +240,7 @@ test('Rerun with… shows the recorded answer and the new one side by side, and 
 		['Model time', expect.stringMatching(/ms$/), expect.stringMatching(/ms$/)],
 		['Answer', 'Adding two and three gives you five, which is the answer to your question.', '5'],
 	]);
+	await page.locator('.compared').scrollIntoViewIfNeeded();
 	await shoot('rerun');
 	expect(await findBarriers()).toEqual([]);
 	await page.getByRole('link', { name: 'Open the branch' }).click();
