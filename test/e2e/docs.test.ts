@@ -246,16 +246,17 @@ describe('every Worker of the docs starts with the bindings of docs/own-worker.m
 	});
 });
 
-/** Creates a session that waits for the result of a call, for the variables `$SESSION` and `$CALL` of a shell. */
-async function createWaiting(): Promise<{ SESSION: string; CALL: string; TOKEN: string }> {
+/** Creates a session that waits for the result of a call, for the variables `$SESSION`, `$RUN` and `$CALL` of a shell. */
+async function createWaiting(): Promise<Record<'SESSION' | 'RUN' | 'CALL' | 'TOKEN', string>> {
 	const created = await fetch(`${runlet.url}/v1/sessions`, {
 		method: 'POST',
 		headers: { 'content-type': 'application/json' },
 		body: JSON.stringify({ agent: 'support', text: 'Please refund order A-1042, amount 25 euros.' }),
 	});
-	const session = v.object({ id: v.string(), token: v.string(), toolCalls: v.tuple([v.object({ id: v.string() })]) });
-	const { id, token, toolCalls } = v.parse(session, await created.json());
-	return { SESSION: id, CALL: toolCalls[0].id, TOKEN: token };
+	const texts = { id: v.string(), token: v.string(), runId: v.string() };
+	const session = v.object({ ...texts, toolCalls: v.tuple([v.object({ id: v.string() })]) });
+	const { id, token, runId, toolCalls } = v.parse(session, await created.json());
+	return { SESSION: id, RUN: runId, CALL: toolCalls[0].id, TOKEN: token };
 }
 
 const shells = blocks.filter(({ language }) => language === 'sh');

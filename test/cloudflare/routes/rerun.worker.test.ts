@@ -157,6 +157,24 @@ test('no call runs in a branch later, neither in another message nor after a cra
 	expect((await readResults(other)).every(([, isError]) => isError)).toBe(true);
 });
 
+test('a recorded result is given once, also over a crash', async () => {
+	const id = await createSession();
+	const key = crypto.randomUUID();
+	play({ toolCalls: [call('a', 'once', { key, hangs: false })] }, 'Done.');
+	await allEvents(await send(id, 'Do it.'));
+	play({ toolCalls: [call('1', 'once', { key, hangs: false })] }, () => new Promise(() => {}));
+	const { id: other } = await (await rerun(id, { run: await readRun(id) })).json<{ id: string }>();
+	await expect.poll(() => readResults(other)).toHaveLength(1);
+	await restart(other);
+	play({ toolCalls: [call('2', 'once', { key, hangs: false })] }, 'Done.');
+	await expect.poll(async () => (await readState(other)).status).toBe('completed');
+	expect(await readResults(other)).toEqual([
+		[`did ${key}`, false],
+		[expect.stringContaining('no answer'), true],
+	]);
+	expect(effects.began.get(key)).toBe(1);
+});
+
 test('staff make branches of their owner only; customers do not see them; they go with their person', async () => {
 	const { keys, bindings } = await createKeys({
 		server: { owner: 'reruns' },
