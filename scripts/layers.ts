@@ -18,7 +18,7 @@ const layers: readonly (readonly string[])[] = [
 	['cloudflare/agent'],
 	['cloudflare/session', 'cloudflare/routes', 'agents'],
 	['cloudflare/plugin.ts'],
-	['cloudflare/mcp', 'cloudflare/memory', 'cloudflare/schedules', 'cloudflare/links'],
+	['cloudflare/mcp', 'cloudflare/memory', 'cloudflare/schedules', 'cloudflare/links', 'cloudflare/traces'],
 	['replay', 'command/skills/folder.ts'],
 	['command/skills/read.ts'],
 	['testing'],

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
@@ -14,7 +14,8 @@ export interface Received {
 
 /**
  * Starts an HTTP server for tests in workerd. `POST /NAME` takes a webhook. `GET /NAME` returns all received webhooks. `PUT
- * /NAME` sets the statuses of the next answers (then `200`); 0 cuts the connection, -1 never answers. `/echo/NAME` answers
+ * /NAME` sets the statuses of the next answers (then `200`); 0 cuts the connection, -1 never answers, and 429 asks to wait for
+ * 600 seconds. `/echo/NAME` answers
  * any request with the request itself; `status`, `type`, `to` (a redirect) and `encoding` in its query change the answer,
  * and `GET /echoed/NAME` returns all requests of `/echo/NAME`. `/shell.js` is the code of the shell.
  */
@@ -40,7 +41,7 @@ export default async function setup(project: TestProject) {
 		const status = statuses.get(name)?.shift() ?? 200;
 		if (status === 0) return response.destroy();
 		if (status < 0) return undefined;
-		return response.writeHead(status, status === 302 ? { location: '/redirected' } : {}).end('ignored');
+		return response.writeHead(status, more[status]).end('ignored');
 	});
 	server.listen(0, '127.0.0.1');
 	await once(server, 'listening');
@@ -54,6 +55,12 @@ export default async function setup(project: TestProject) {
 		await once(server, 'close');
 	};
 }
+
+/** The headers of some statuses. */
+const more: Readonly<Record<number, OutgoingHttpHeaders>> = {
+	302: { location: '/redirected' },
+	429: { 'retry-after': '600' },
+};
 
 function echo({
 	request: { method, url = '', headers },

@@ -15,6 +15,7 @@ import { createApp } from '../src/cloudflare/routes/app.ts';
 import { createObjects } from '../src/cloudflare/runlet/objects.ts';
 import type { OnSpending } from '../src/cloudflare/runlet/spending.ts';
 import { schedules } from '../src/cloudflare/schedules/index.ts';
+import { otlp } from '../src/cloudflare/traces/index.ts';
 import { sourceNames } from '../src/cloudflare/wire/protocols/webhooks/source.ts';
 import { askUser, chat, fn, halt, parts, RunletError, type Skill, tool, toolbox } from '../src/core/index.ts';
 import { demo } from '../src/core/providers/index.ts';
@@ -353,10 +354,13 @@ const middle = defineAgent({
 /** The callback for waiting runs of `asking-out`. */
 export const receiver = { callback: 'https://example.com/hooks', links: true };
 
-/** The agents for tests. */
+/** Where traces go. */
+export const collector: { url?: string } = {};
+
 /** The plugins of the Worker. */
 export const plugins = [mcp, memory, schedules, links];
 
+/** The agents for tests. */
 export const runtime = {
 	agents: [
 		defineAgent({
@@ -639,6 +643,7 @@ export const runtime = {
 	],
 	providers: () => [demo(), scriptedProvider, ...sellers, ...realProviders],
 	crashPoint,
+	traces: otlp({ url: () => collector.url, headers: () => ({ authorization: 'Bearer collector' }), service: 'tests' }),
 	...joinProvided(plugins),
 };
 

@@ -45,14 +45,14 @@ export interface Runlet {
  */
 export function createRunlet(options: RunletOptions): Runlet {
 	blameCaller(createRunlet, () => assertOptions(options));
-	const { agents, providers, skills, plugins = [] } = options;
+	const { agents, providers, skills, plugins = [], traces } = options;
 	const { authenticate, onSpending, basePath = '', bindings } = options;
 	const toEnvironment = createEnvironment({
 		bindings,
 		hasAccounts: authenticate !== undefined,
 		hasOwnSkills: skills !== undefined,
 	});
-	const runtime = { agents, providers: toProviders(providers), skills, ...joinProvided(plugins) };
+	const runtime = { agents, providers: toProviders(providers), skills, traces, ...joinProvided(plugins) };
 	const routes = createApp({ ...runtime, authenticate, basePath }, plugins);
 	const arm = createArming(runtime);
 	const fetch: Runlet['fetch'] = async (request, env, context) => {

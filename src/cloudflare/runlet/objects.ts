@@ -23,10 +23,10 @@ export interface ObjectsOptions extends Pick<PublisherOptions, 'paceMs'> {
 
 /** Makes the classes of a Worker's Durable Objects. Each class gets its own part of the environment. */
 export function createObjects(runtime: Runtime & Provided, options: ObjectsOptions = {}) {
-	const { agents, schedules, links } = runtime;
+	const { agents, schedules, links, traces } = runtime;
 	const { toEnvironment = createEnvironment({}), now, paceMs } = options;
 	return {
-		Session: bind(Session, toEnvironment, (env) => ({ runtime, links, config: () => readConfig(env) })),
+		Session: bind(Session, toEnvironment, (env) => ({ runtime, links, traces, config: () => readConfig(env) })),
 		Ledger: bind(Ledger, toEnvironment, (env) => ({
 			now,
 			findAlertSender: () => createAlertSender(options.onSpending, readConfig(env)),

@@ -12,6 +12,7 @@ import type { Authenticate } from '../auth/identity.ts';
 import { type BindingNames, bindingNames } from '../config/bindings.ts';
 import { createMissing, type PluginName } from '../objects/missing.ts';
 import type { Plugin } from '../plugin.ts';
+import type { TraceExporter } from '../session/run/trace-exporter.ts';
 import type { OnSpending } from './spending.ts';
 
 /** The options of `createRunlet`. */
@@ -43,6 +44,11 @@ export interface RunletOptions {
 	 * the object of the owner's ledger. Called again if it throws or takes over 15 seconds (docs/budgets.md, "Alerts").
 	 */
 	readonly onSpending?: OnSpending;
+	/**
+	 * Exports the trace of each run to a collector of OpenTelemetry: `otlp({ url })` of `runlet/cloudflare/traces`
+	 * (docs/observability.md). By default nothing is exported.
+	 */
+	readonly traces?: TraceExporter;
 	/** The prefix of all paths of Runlet in another Worker, such as `/ai`. */
 	readonly basePath?: string;
 	/** Your own names of bindings, keyed by the default names: `{ SESSIONS: 'CHATS' }`. */
@@ -56,6 +62,7 @@ const optionNames = [
 	'plugins',
 	'authenticate',
 	'onSpending',
+	'traces',
 	'basePath',
 	'bindings',
 ] as const satisfies (keyof RunletOptions)[];
@@ -68,6 +75,10 @@ const provider = v.custom<ProviderRegistration>((value) => isRecord(value) && ty
 const plugin = v.custom<Plugin>(
 	(value) => isRecord(value) && isFunction(value.listRoutes),
 	"must be a plugin: mcp, memory, schedules or links of 'runlet/cloudflare/NAME'",
+);
+const exporter = v.custom<TraceExporter>(
+	(value) => isRecord(value) && isFunction(value.open),
+	"must be otlp({ url }) of 'runlet/cloudflare/traces'",
 );
 const basePath = v.pipe(v.string(), v.regex(/^(\/[\w.~-]+)+$/, 'must begin with / and not end with it, such as /ai'));
 const ownName = v.optional(
@@ -89,6 +100,7 @@ const schema = v.object({
 	plugins: v.optional(v.array(plugin, 'must be a list, such as [mcp, memory]')),
 	authenticate: v.optional(v.custom<Authenticate>(isFunction, 'must be a function of the request and the environment')),
 	onSpending: v.optional(v.custom<OnSpending>(isFunction, 'must be a function of the alert and the environment')),
+	traces: v.optional(exporter),
 	basePath: v.optional(basePath),
 	bindings: v.optional(v.strictObject(v.entriesFromList(bindingNames, ownName))),
 });

@@ -95,10 +95,10 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	readonly #imports: Imports;
 	readonly #lifecycle: Lifecycle;
 
-	constructor(ctx: DurableObjectState, env: Env, { runtime, config, links }: SessionOptions) {
+	constructor(ctx: DurableObjectState, env: Env, { runtime, config, links, traces }: SessionOptions) {
 		super(ctx, env);
 		const store = new SessionStore(ctx.storage);
-		const runner = new Runner({ runtime, store, config, links });
+		const runner = new Runner({ runtime, store, config, links, traces });
 		const authorization = new Authorization(store, config);
 		this.#context = { id: ctx.id.toString(), store, runner, authorization, runtime, config };
 		this.#store = store;

@@ -32,6 +32,7 @@ export interface SessionFacts {
 	/** The number of waiting messages, and the time of the newest. */
 	readonly queue: { readonly size: number; readonly newestAt?: number };
 	readonly approvalEndsAt?: number;
+	/** When the next callback or the next export of a trace is due. */
 	readonly callbackAt?: number;
 	readonly outboxAt?: number;
 }
@@ -93,7 +94,7 @@ export function decideNext(facts: SessionFacts, now: number): Next {
 	}
 	if (isLive) return { state: 'ending', action: none, wakeAt: watchAt };
 	if (queue.size > 0 && canTakeNext(status)) return { state: 'queued', action: { type: 'begin' }, wakeAt: watchAt };
-	// The session stays until its callbacks are delivered.
+	// The session stays until its callbacks are delivered and its traces are exported.
 	const expiresAt = callbackAt === undefined ? findExpiry(facts) : undefined;
 	const wakeAt = findEarliest(tellAt, expiresAt, approvalEndsAt);
 	if (expiresAt !== undefined && expiresAt <= now) return { state: 'expired', action: { type: 'remove' }, wakeAt };
@@ -128,8 +129,16 @@ function findEarliest(...times: readonly (number | undefined)[]): number | undef
 	return known.length === 0 ? undefined : Math.min(...known);
 }
 
-/** @param isLive whether this instance of the object carries out the newest run */
-export function readFacts(store: SessionStore, agents: readonly Agent[], isLive: boolean): SessionFacts {
+/**
+ * @param isLive whether this instance of the object carries out the newest run
+ * @param traceAt when the next export of a trace is due, in milliseconds since 1970
+ */
+export function readFacts(
+	store: SessionStore,
+	agents: readonly Agent[],
+	isLive: boolean,
+	traceAt?: number,
+): SessionFacts {
 	const { hasTables } = store;
 	// The alarm also ends a kept lease.
 	const reportAt = store.reports.isEmpty && !store.spending.lease ? undefined : Date.now() + watchMs;
@@ -157,7 +166,7 @@ export function readFacts(store: SessionStore, agents: readonly Agent[], isLive:
 		isLive,
 		queue: { size: store.queue.size, newestAt: store.queue.newestAt() },
 		approvalEndsAt: findApprovalEnd(store, parent, agent?.approvalMs),
-		callbackAt: store.callbacks.nextAt(),
+		callbackAt: findEarliest(store.callbacks.nextAt(), traceAt),
 		outboxAt,
 	};
 }

@@ -40,6 +40,7 @@ import { type EndedRun, findRequest, RunCounter, toLoggedRequest } from './metri
 import { replayCalls } from './rerun.ts';
 import type { Work } from './run.ts';
 import { Setups } from './setup.ts';
+import type { TraceExporter } from './trace-exporter.ts';
 
 export interface RunnerOptions {
 	readonly runtime: Runtime;
@@ -47,6 +48,7 @@ export interface RunnerOptions {
 	/** Reads the environment when it is needed, so that a mistake in the environment fails only one run. */
 	readonly config: () => Config;
 	readonly links?: CallbackLinks;
+	readonly traces?: TraceExporter;
 }
 
 /** The part of `runlet/cloudflare/links` that callbacks use. */

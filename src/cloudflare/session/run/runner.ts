@@ -22,6 +22,7 @@ import { Alarm, type Attempt, alarmAgainMs, decideNext, type Next, readFacts } f
 import { OutsideCalls } from './outside-calls.ts';
 import { findLimit, prepareRun, type RunnerOptions } from './prepare.ts';
 import { carryOut, createPastRun, createUnbegunRun, type LiveRun, WaitingRuns, type Work } from './run.ts';
+import type { SessionTraces } from './trace-exporter.ts';
 
 /** Carries out a session's runs, one at a time. The stored rows decide what comes next (`decideNext`). */
 export class Runner {
@@ -35,6 +36,7 @@ export class Runner {
 	readonly #store: SessionStore;
 	readonly #callbacks: Callbacks;
 	readonly #connections: Connections;
+	readonly #traces: SessionTraces | undefined;
 	#live: LiveRun | undefined;
 
 	constructor(options: RunnerOptions) {
@@ -46,6 +48,7 @@ export class Runner {
 		this.files = new SessionFiles(store, config);
 		this.waiting = new WaitingRuns(store);
 		this.#callbacks = new Callbacks(options);
+		this.#traces = options.traces?.open(options);
 		this.#connections = new Connections(options.runtime, () => this.#live !== undefined || this.outside.isBusy);
 		this.outside = new OutsideCalls({ ...options, files: this.files, connections: this.#connections });
 	}
@@ -60,6 +63,7 @@ export class Runner {
 	 */
 	goOn(): Next {
 		const wasLive = this.#live !== undefined;
+		this.#traces?.look(false);
 		for (;;) {
 			const next = this.#decide();
 			const run = next.state === 'lost' ? this.#store.runs.get() : undefined;
@@ -149,7 +153,10 @@ export class Runner {
 	 * for a model. Returns the action that the object itself has to perform. Throws if the storage fails.
 	 */
 	async handleAlarm(): Promise<Next> {
-		if (this.#store.exists()) this.#store.reports.lookBack();
+		if (this.#store.exists()) {
+			this.#store.reports.lookBack();
+			this.#traces?.look(true);
+		}
 		let next = this.goOn();
 		if (next.state === 'expired') {
 			// The session stays until the callbacks of its dropped messages are delivered.
@@ -160,14 +167,15 @@ export class Runner {
 		if (next.action.type !== 'none' || !this.#store.exists()) return next;
 		if (this.#live === undefined) this.#store.spending.endLease();
 		// The platform repeats an alarm that a crash interrupts.
-		await Promise.all([this.#callbacks.send(), this.owner.outbox.send(Date.now())]);
+		await Promise.all([this.#callbacks.send(), this.owner.outbox.send(Date.now()), this.#traces?.send(Date.now())]);
 		if (this.#store.exists() && !(await this.alarm.set())) throw new Error('the next alarm is not set');
 		return next;
 	}
 
-	/** Delivers the outbox at once. The alarm retries failed deliveries. */
+	/** Delivers the outbox and exports traces at once. The alarm retries what fails. */
 	tellOwner(): void {
 		this.#store.reports.noteBytes();
+		runInBackground(async () => this.#traces?.send(Date.now()));
 		runInBackground(async () => {
 			await this.owner.outbox.send();
 			if (this.#live === undefined && this.#store.exists()) void this.alarm.set();
@@ -184,7 +192,9 @@ export class Runner {
 	}
 
 	#decide(): Next {
-		return decideNext(readFacts(this.#store, this.#options.runtime.agents, this.#live !== undefined), Date.now());
+		const [{ runtime }, now, isLive] = [this.#options, Date.now(), this.#live !== undefined];
+		const traceAt = this.#store.exists() ? this.#traces?.nextAt(now) : undefined;
+		return decideNext(readFacts(this.#store, runtime.agents, isLive, traceAt), now);
 	}
 
 	/** Resumes a run of an earlier instance. Ends the run if that fails. */

@@ -124,6 +124,8 @@ export interface RunRecord {
 	readonly endedAt?: number;
 	/** The newest activity that the owner's list had at the end of the run. */
 	readonly listedAt?: number;
+	/** The newest run whose trace was exported, as far as this run's instance of the object knew. */
+	readonly exported?: number;
 }
 
 /** The time from a turn's first token to its first draft, in milliseconds. */
@@ -152,6 +154,7 @@ export type PastRun = Pick<RunRecord, 'n' | 'id' | 'status' | 'model' | 'boot' |
 export class RunRows {
 	readonly #sql: CachingSql;
 	readonly #newest: Cached<RunRecord | undefined>;
+	#exported = 0;
 
 	constructor(sql: CachingSql) {
 		this.#sql = sql;
@@ -162,7 +165,8 @@ export class RunRows {
 	}
 
 	begin(run: NewRun): RunRecord {
-		const record: RunRecord = { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0 };
+		const { exported } = this;
+		const record: RunRecord = { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0, exported };
 		this.#newest.change(
 			() => this.#sql.insert('run', toRow(record)),
 			() => record,
@@ -211,7 +215,22 @@ export class RunRows {
 	}
 
 	end(n: number, status: RunStatus, end: RunEnd, endedAt: number, listedAt?: number): void {
-		this.#change(n, { status, end, draft: undefined, endedAt, listedAt });
+		this.#change(n, { status, end, draft: undefined, endedAt, listedAt, exported: this.exported });
+	}
+
+	/** Notes that all traces up to a run were exported. The next write of a run stores it, so this writes no row. */
+	noteExported(n: number): void {
+		this.#exported = Math.max(this.#exported, n);
+	}
+
+	/** Forgets the exports, because the session is removed. */
+	forgetExported(): void {
+		this.#exported = 0;
+	}
+
+	/** The newest run whose trace was exported, as far as this instance or the newest run has noted it. */
+	get exported(): number {
+		return Math.max(this.#exported, this.#newest()?.exported ?? 0);
 	}
 
 	/** Stores the feedback about a run that has ended. Without `feedback`, removes it. */
@@ -271,6 +290,7 @@ type Row = {
 	ended_at: number | null;
 	listed_at: number | null;
 	recalled: string | null;
+	exported: number | null;
 };
 
 function toRow(run: RunRecord): Row {
@@ -295,6 +315,7 @@ function toRow(run: RunRecord): Row {
 		ended_at: run.endedAt ?? null,
 		listed_at: run.listedAt ?? null,
 		recalled: run.recalled === undefined ? null : JSON.stringify(run.recalled),
+		exported: run.exported || null,
 	};
 }
 
@@ -320,5 +341,6 @@ function toRecord({ tail, draft, tool_choice: toolChoice, terms, ...row }: Row):
 		endedAt: row.ended_at ?? undefined,
 		listedAt: row.listed_at ?? undefined,
 		recalled: row.recalled === null ? undefined : JSON.parse(row.recalled),
+		exported: row.exported ?? undefined,
 	};
 }

@@ -24,8 +24,17 @@ export interface Chain {
 
 /** Lists the chains of a session, the oldest first. */
 export function listChains({ runs }: Pick<SessionStore, 'runs'>): readonly Chain[] {
+	return toChains(listRuns(runs));
+}
+
+function* listRuns(runs: SessionStore['runs']): Generator<RunRecord> {
+	for (let record = runs.after(0); record !== undefined; record = runs.after(record.n)) yield record;
+}
+
+/** Joins runs to chains. The runs follow each other, and the first run continues none. */
+export function toChains(records: Iterable<RunRecord>): readonly Chain[] {
 	const chains: { first: TracedRun; last: TracedRun; runs: TracedRun[] }[] = [];
-	for (let record = runs.after(0); record !== undefined; record = runs.after(record.n)) {
+	for (const record of records) {
 		const run = toTraced(record);
 		const before = chains.at(-1);
 		if (before !== undefined && isOpen(before)) {

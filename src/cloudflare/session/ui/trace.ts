@@ -21,7 +21,9 @@ interface TraceOptions extends TraceForm {
 	readonly authorization: Pick<Authorization, 'isThere'>;
 }
 
-interface Context extends TraceOptions {
+/** What spans are made of. */
+export interface SpanSources extends Pick<TraceOptions, 'store' | 'hasContent'> {
+	/** All chains of the session from the first chosen one on. */
 	readonly chains: readonly Chain[];
 	readonly chosen: readonly Chain[];
 }
@@ -58,18 +60,26 @@ export function traceStream(options: TraceOptions): ReadableStream<Uint8Array> {
 }
 
 async function* toDocument(spans: AsyncIterable<TraceSpan>): AsyncGenerator<string> {
-	const resource = { attributes: toAttributes({ 'service.name': text('runlet') }) };
-	const scope = { name: 'runlet' };
-	yield `{"resourceSpans":[{"resource":${JSON.stringify(resource)},"scopeSpans":[{"scope":${JSON.stringify(scope)},"spans":[`;
+	yield openDocument();
 	let comma = '';
 	for await (const span of spans) {
 		yield `${comma}${JSON.stringify(span)}`;
 		comma = ',';
 	}
-	yield ']}]}]}\n';
+	yield documentEnd;
 }
 
-async function* listSpans(context: Context): AsyncGenerator<TraceSpan> {
+/** Returns the beginning of a document of OTLP/JSON. Its spans follow, then `documentEnd`. */
+export function openDocument(service = 'runlet'): string {
+	const resource = { attributes: toAttributes({ 'service.name': text(service) }) };
+	const scope = { name: 'runlet' };
+	return `{"resourceSpans":[{"resource":${JSON.stringify(resource)},"scopeSpans":[{"scope":${JSON.stringify(scope)},"spans":[`;
+}
+
+export const documentEnd = ']}]}]}\n';
+
+/** Makes the spans of the chosen chains. */
+export async function* listSpans(context: SpanSources): AsyncGenerator<TraceSpan> {
 	const { store, chosen } = context;
 	const range = findRange(context);
 	const traces = new Map<number, Trace>();
@@ -104,7 +114,7 @@ async function* listSpans(context: Context): AsyncGenerator<TraceSpan> {
 }
 
 /** Returns the places of everything that the chosen chains have stored. */
-function findRange({ store, chains, chosen }: Context): { readonly from: number; readonly to: number } {
+function findRange({ store, chains, chosen }: SpanSources): { readonly from: number; readonly to: number } {
 	const end = store.messages.nextPlace();
 	const first = chosen[0]?.first;
 	const next = chains.find(({ first: { n } }) => n > (chosen.at(-1)?.last.n ?? 0))?.first;
@@ -200,7 +210,7 @@ function findEnd({ messages }: SessionStore, chain: Chain): number {
 }
 
 async function toChat(
-	{ store, hasContent }: Context,
+	{ store, hasContent }: SpanSources,
 	trace: Trace,
 	record: Stored<AssistantMessage>,
 	before: readonly MessageRecord[],
@@ -250,7 +260,7 @@ function toProviderName(provider: string | undefined): string | undefined {
 }
 
 async function toCall(
-	{ store, hasContent }: Context,
+	{ store, hasContent }: SpanSources,
 	trace: Trace,
 	record: Stored<ToolMessage>,
 	reply: Stored<AssistantMessage> | undefined,
