@@ -11,6 +11,7 @@ import type { foundRequest } from '../wire/request.ts';
 import type { ClientTool, RunTerms, runResult } from '../wire/run.ts';
 import type { changeBody, newSession, session } from '../wire/session.ts';
 import type { sessionToken, tokenBody } from '../wire/token.ts';
+import type { CallerSpan } from '../wire/traceparent.ts';
 import type { Amount, Limit } from './budget.ts';
 import type { FileDownload, FilePage, FilePageQuery, FileRequest, IfMatch, WrittenFile } from './file-api.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from './link-api.ts';
@@ -21,13 +22,20 @@ import type { Bytes, Failure, RpcResult } from './reach.ts';
 /** What a caller gets from a run: its events, its result, or only the note that it was accepted. */
 export type Delivery = 'stream' | 'result' | 'accepted';
 
+/** The HTTP request that a session handles. */
+export interface RequestOrigin {
+	/** The random part of the id of the request. */
+	readonly requestId?: string;
+	/** The caller's span, by the header `traceparent`. */
+	readonly caller?: CallerSpan;
+}
+
 export interface Handling {
+	readonly origin?: RequestOrigin;
 	readonly delivery: Delivery;
 	readonly once?: Once;
 	/** The default is Runlet's own protocol. */
 	readonly format?: Format;
-	/** The random part of the id of the HTTP request. */
-	readonly requestId?: string;
 }
 
 /**

@@ -9,9 +9,10 @@ import { createDeferred } from '../../core/base/promises.ts';
 import { findNearest } from '../../core/base/text.ts';
 import { readConfig } from '../config/config.ts';
 import type { Condition } from '../objects/publisher/api.ts';
-import type { Delivery, Handling } from '../objects/session-api.ts';
+import type { Delivery, Handling, RequestOrigin } from '../objects/session-api.ts';
 import { bodyTooLarge, maxBody } from '../wire/limits.ts';
 import { type Operation, pathParameters } from '../wire/operation.ts';
+import { parseTraceparent } from '../wire/traceparent.ts';
 import { assertMay, assertScope, isAdmin, type PersonCaller, type RouteEnv } from './identity.ts';
 import { toSessionName } from './respond.ts';
 
@@ -64,6 +65,11 @@ function readDelivery(c: Context): Delivery {
 	return accepts(c, 'text/event-stream') ? 'stream' : 'result';
 }
 
+/** Returns what a run keeps of the request that begins it. */
+export function readOrigin(c: Context<RouteEnv>): RequestOrigin {
+	return { requestId: c.var.requestId, caller: parseTraceparent(c.req.header('traceparent')) };
+}
+
 const keyForm = /^[\x21-\x7e]{1,255}$/;
 
 /**
@@ -73,12 +79,12 @@ const keyForm = /^[\x21-\x7e]{1,255}$/;
 export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handling {
 	const delivery = readDelivery(c);
 	const key = c.req.header('idempotency-key');
-	const { requestId } = c.var;
-	if (key === undefined) return { delivery, requestId };
+	const origin = readOrigin(c);
+	if (key === undefined) return { delivery, origin };
 	if (!keyForm.test(key))
 		throw createFieldError('invalid_request', 'Idempotency-Key', 'expected 1 to 255 visible ASCII characters.');
 	const own = c.var.identity.kind === 'token' ? `token ${key}` : key;
-	return { delivery, requestId, once: { key: own, request: hashText(`${c.req.path} ${JSON.stringify(body)}`) } };
+	return { delivery, origin, once: { key: own, request: hashText(`${c.req.path} ${JSON.stringify(body)}`) } };
 }
 
 /** Returns the id for a new session. A repeated request of the same person with the same key gets the same id. */

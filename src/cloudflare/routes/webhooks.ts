@@ -21,7 +21,7 @@ import { assertSlackUrl, formatReplyTarget } from '../wire/protocols/webhooks/re
 import { metadata } from '../wire/session.ts';
 import { isOnlyLocal, type RouteEnv } from './identity.ts';
 import { assertStrangerRate } from './rate.ts';
-import { mount, readBytes } from './request.ts';
+import { mount, readBytes, readOrigin } from './request.ts';
 import { askSession, toSessionName } from './respond.ts';
 
 /** The maximum number of bytes in a body, unless the agent sets another limit. */
@@ -196,7 +196,7 @@ async function store(
 		create,
 	};
 	const once = { key: webhookKey(source, id), request: 'webhook', body: body && webhookKey(source, body) };
-	const send = (one: SessionApi) => one.send(caller, input, { delivery: 'accepted', once, requestId: c.var.requestId });
+	const send = (one: SessionApi) => one.send(caller, input, { delivery: 'accepted', once, origin: readOrigin(c) });
 	try {
 		const outcome = await askSession(c, sessionId, send, true);
 		const runId = outcome.kind === 'accepted' ? outcome.runId : undefined;

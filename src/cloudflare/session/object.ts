@@ -112,8 +112,8 @@ export class Session extends DurableObject<Env> implements SessionApi {
 
 	create(create: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>> {
 		const { owner, by, role } = create;
-		const { once, requestId } = how;
-		const request = { caller: { owner, by, role }, rights: [], create, once, requestId };
+		const { once, origin } = how;
+		const request = { caller: { owner, by, role }, rights: [], create, once, origin };
 		return this.#lifecycle.answer(async () => {
 			const accepted = await this.#inbox.take(request, (tx) => createSession(tx, create));
 			const token = await this.#authorization.tokens.showFirst(by, create.for);
@@ -217,12 +217,12 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		);
 	}
 
-	post(caller: Caller, post: PagePost, { once, requestId }: Handling): Promise<RpcResult<RunStream | NothingNew>> {
+	post(caller: Caller, post: PagePost, { once, origin }: Handling): Promise<RpcResult<RunStream | NothingNew>> {
 		const { agent, input, answers = [] } = post;
 		const toRights = (tx: InboxTransaction) => toAnswerRights(tx.findOpenAnswers(answers));
 		return this.#lifecycle.answer(async () => {
 			const rights = input === undefined ? toRights : maySend;
-			const request = { caller, agent, rights, create: input?.create, once, requestId, asking: post };
+			const request = { caller, agent, rights, create: input?.create, once, origin, asking: post };
 			const { run, lease, isOperator } = await this.#inbox.take(request, (tx) => storePost(tx, post));
 			if (run === undefined)
 				return { kind: 'nothing', isWaiting: (findPending(this.#store).calls ?? []).length > 0 } as const;
@@ -331,13 +331,9 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#lifecycle.handleAlarm();
 	}
 
-	#take(
-		request: Omit<Request, 'once' | 'requestId'>,
-		how: Handling,
-		store: StoreRequest,
-	): Promise<RpcResult<RunOutcome>> {
+	#take(request: Omit<Request, 'once' | 'origin'>, how: Handling, store: StoreRequest): Promise<RpcResult<RunOutcome>> {
 		return this.#lifecycle.answer(async () => {
-			const accepted = await this.#inbox.take({ ...request, once: how.once, requestId: how.requestId }, store);
+			const accepted = await this.#inbox.take({ ...request, once: how.once, origin: how.origin }, store);
 			return toRunOutcome(accepted, how, { session: () => this.#show(accepted) });
 		});
 	}

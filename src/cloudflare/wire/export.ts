@@ -87,6 +87,7 @@ const inbound = v.object({
 	askers: v.optional(v.array(actor)),
 	messageId: v.optional(v.string()),
 	requestId: v.optional(described(v.string(), 'The random part of the id of the request that sent the message.')),
+	caller: v.optional(v.object({ traceId: v.string(), spanId: v.string() })),
 	attachments: v.optional(
 		v.array(
 			v.object({

@@ -58,6 +58,8 @@ export interface RunContext
 	readonly askedBy?: Actor | (() => Actor | undefined);
 	/** Creates the idempotency key of a call. The default is a random key. */
 	readonly createKey?: (callId: string) => string;
+	/** Creates the header `traceparent` of a call. By default a call has none. */
+	readonly createTraceparent?: (callId: string) => Promise<string>;
 	/** The state of the session. Without this field the state lasts only for this run. */
 	readonly state?: StateStore;
 }

@@ -22,8 +22,8 @@ import { type Message, type ToolMessage, toolResultMessage } from './message.ts'
 import type { OpenCallState } from './options.ts';
 
 /** The context of all calls of a run. */
-export type CallsContext = Omit<ToolContext, 'callId' | 'idempotencyKey' | 'emit' | 'state'> &
-	Pick<InvokeContext, 'onThrow' | 'createKey'>;
+export type CallsContext = Omit<ToolContext, 'callId' | 'idempotencyKey' | 'traceparent' | 'emit' | 'state'> &
+	Pick<InvokeContext, 'onThrow' | 'createKey' | 'createTraceparent'>;
 
 export interface CallsRequest {
 	readonly calls: readonly ToolCall[];
@@ -196,7 +196,7 @@ async function findWait(
 	if (byHand) return 'result';
 	if (typeof needsApproval === 'boolean') return 'approval';
 	const args = isRecord(read.value) ? read.value : {};
-	const { onThrow: _, timeoutMs: __, createKey: ___, ...shown } = context;
+	const { onThrow: _, timeoutMs: __, createKey: ___, createTraceparent: ____, ...shown } = context;
 	// If the check of a tool fails, the call needs approval.
 	const needed = await limitTime(tool.name, context, async () => ({
 		ok: true,

@@ -71,6 +71,7 @@ export function prepareTurns(
 		readConversation: () => listTexts(messages),
 		onThrow: options.onToolThrow,
 		createKey: options.context?.createKey,
+		createTraceparent: options.context?.createTraceparent,
 		get askedBy(): Actor | undefined {
 			return readAskedBy(options.context ?? {});
 		},

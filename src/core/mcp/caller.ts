@@ -132,6 +132,7 @@ export class Caller {
 		const settings = {
 			signal: stop.signal,
 			definition,
+			traceparent: context.traceparent,
 			onProgress: ({ progress, total, message }: { progress: number; total?: number; message?: string }) => {
 				const share = total === undefined ? String(progress) : `${progress} of ${total}`;
 				const detail = message === undefined ? share : `${message} (${share})`;

@@ -28,6 +28,8 @@ interface CallSettings {
 		readonly total?: number;
 		readonly message?: string;
 	}) => void;
+	/** The trace of the call (W3C Trace Context), for the server's own spans. */
+	readonly traceparent?: string;
 	/** The definition of the tool, which determines the headers. */
 	readonly definition: { readonly name: string; readonly inputSchema: Readonly<Record<string, unknown>> };
 }
@@ -98,11 +100,13 @@ export function createLink(server: McpServer, options: ConnectionOptions, onList
 	};
 	const callOnce = async (params: Readonly<Record<string, unknown>>, settings: CallSettings): Promise<unknown> => {
 		const { client } = await connect();
-		const { signal, onProgress, definition } = settings;
+		const { signal, onProgress, definition, traceparent } = settings;
+		const trace = traceparent === undefined ? undefined : { traceparent };
 		return client.callTool(
-			{ name: definition.name, ...params },
+			{ name: definition.name, ...params, ...(trace && { _meta: trace }) },
 			{
 				signal,
+				headers: trace,
 				timeout: longestMs,
 				onprogress: onProgress,
 				allowInputRequired: true,

@@ -27,6 +27,8 @@ export type InvokeContext = Partial<ToolContext> & {
 	readonly onThrow?: (tool: string, thrown: unknown) => void;
 	/** Creates the idempotency key of a call. The default is a random key. */
 	readonly createKey?: (callId: string) => string;
+	/** Creates the header `traceparent` of a call. */
+	readonly createTraceparent?: (callId: string) => Promise<string>;
 	/** The answer to the question that the call asked. With an answer, `onAnswer` runs instead of the function. */
 	readonly answer?: { readonly text: string; readonly resume: unknown };
 };
@@ -38,7 +40,8 @@ export type InvokeContext = Partial<ToolContext> & {
 export async function invoke(tool: Tool, input: unknown, context: InvokeContext = {}): Promise<Outcome> {
 	const { timeoutMs = context.timeoutMs } = tool;
 	return limitTime(tool.name, { ...context, timeoutMs }, async (signal) => {
-		const { timeoutMs: _, signal: __, onThrow, createKey = () => crypto.randomUUID(), answer, ...shown } = context;
+		const { timeoutMs: _, signal: __, onThrow, answer, ...rest } = context;
+		const { createKey = () => crypto.randomUUID(), createTraceparent, ...shown } = rest;
 		const emit = guardEmit(context.emit, signal);
 		const read = await readArguments(tool, input);
 		if (!read.ok) {
@@ -62,6 +65,7 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 			...shown,
 			callId,
 			idempotencyKey: createKey(callId),
+			...(createTraceparent !== undefined && { traceparent: await createTraceparent(callId) }),
 			state,
 			workspace,
 			emit,

@@ -51,6 +51,11 @@ export interface ToolContext {
 	 * a crash. It is short and plain ASCII.
 	 */
 	readonly idempotencyKey: string;
+	/**
+	 * The header `traceparent` for requests of the call (W3C Trace Context): the trace of the run, and the span of the call.
+	 * The library has none unless `options.context.createTraceparent` makes it.
+	 */
+	readonly traceparent?: string;
 	readonly sessionId?: string;
 	readonly runId?: string;
 	/** The tenant of the session. */

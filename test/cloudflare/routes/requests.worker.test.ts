@@ -170,7 +170,24 @@ describe('the run of a request', () => {
 		expect((await find(readId(first))).run?.id).not.toBe(runId);
 	});
 
-	test('is unknown for a request without a message, and for an id that only stands in a text', async () => {
+	test('is that of an approval or a continuation, which have no message', async () => {
+		const session = await createSession();
+		play(
+			{ toolCalls: [{ id: 'p', name: 'pay', input: { amount: 5 } }] },
+			() => Promise.reject(new Error('no')),
+			'Paid.',
+		);
+		await allEvents(await send(session, 'Pay'));
+		const approval = await request(`/v1/sessions/${session}/tool-results`, [{ id: 'p', approve: true }]);
+		await approval.text();
+		const continuation = await request(`/v1/sessions/${session}/continue`, {}, { prefer: 'respond-async' });
+		const runId = await runOf(continuation);
+		await allEvents(await follow(session));
+		expect(await find(readId(approval))).toMatchObject({ run: { status: 'error' }, newest: { id: runId } });
+		expect(await find(readId(continuation))).toMatchObject({ run: { id: runId, status: 'completed' } });
+	});
+
+	test('is unknown for a request that begins no run, and for an id that only stands in a text', async () => {
 		const session = await createSession();
 		const read = readId(await request(`/v1/sessions/${session}`));
 		play('One.');

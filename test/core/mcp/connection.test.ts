@@ -12,6 +12,21 @@ describe.each(revisions)('a server of revision %s', (_, start) => {
 		expect(await call(tools, 'add', { a: 2, b: 3 })).toEqual({ id: 'c1', output: '5', isError: false });
 	});
 
+	it('gets the trace of a call as a header and in _meta, and none for a call without a trace', async () => {
+		const served = keep(await start(createServer({ add: () => text('3') })));
+		const { tools } = await connect(served);
+		const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+		await call(tools, 'add', {}, { createTraceparent: async () => traceparent });
+		await call(tools, 'add');
+		const sent = served.requests.filter(({ body }) => body.includes('"tools/call"'));
+		expect(
+			sent.map(({ headers, body }) => [headers.get('traceparent'), JSON.parse(body).params._meta?.traceparent]),
+		).toEqual([
+			[traceparent, traceparent],
+			[null, undefined],
+		]);
+	});
+
 	it('reports its progress as notes of the call', async () => {
 		const served = keep(
 			await start(

@@ -10,7 +10,7 @@ import { readConfig } from '../../config/config.ts';
 import type { SessionNamespace } from '../../objects/session-api.ts';
 import { assertMay, getPerson, isAllowedPage, type PersonCaller, type RouteEnv } from '../../routes/identity.ts';
 import { getReader } from '../../routes/reader.ts';
-import { readText } from '../../routes/request.ts';
+import { readOrigin, readText } from '../../routes/request.ts';
 import { askSession, toSessionName } from '../../routes/respond.ts';
 import type { ServedSession } from '../serve/served.ts';
 
@@ -36,7 +36,7 @@ export function createAgentsRoute({ agents, skills }: Runtime) {
 			}),
 			caller,
 			reader: getReader(c),
-			requestId: c.var.requestId,
+			origin: readOrigin(c),
 			body: c.req.method === 'POST' ? parseJson(await readText(c.req.raw)) : undefined,
 			sessionName,
 			findSession: (name) => findSession(c, { caller, agent, name, creator: person.by }),

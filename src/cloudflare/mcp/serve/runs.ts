@@ -21,8 +21,8 @@ const given = v.object({ text: v.optional(v.string(), ''), session: v.optional(v
 
 const format = { type: 'mcp' } as const;
 
-function toStream({ requestId }: ServedAgent): Handling {
-	return { delivery: 'stream', format, requestId };
+function toStream({ origin }: ServedAgent): Handling {
+	return { delivery: 'stream', format, origin };
 }
 
 /** Wrong arguments give a result that tells the model what to change. */
@@ -55,9 +55,9 @@ async function readState({ agent, caller }: ServedAgent, session: ServedSession)
 	return state;
 }
 
-async function start({ caller, requestId }: ServedAgent, session: ServedSession, text: string): Promise<Answer> {
+async function start({ caller, origin }: ServedAgent, session: ServedSession, text: string): Promise<Answer> {
 	const input = { text, transport: 'mcp', create: session.create };
-	const outcome = await session.ask((one) => one.send(caller, input, { delivery: 'accepted', requestId }), false);
+	const outcome = await session.ask((one) => one.send(caller, input, { delivery: 'accepted', origin }), false);
 	if (outcome.kind !== 'accepted') throw new Error(`A session answered a message by ${outcome.kind}.`);
 	const { runId } = outcome;
 	return toResult(

@@ -1,7 +1,7 @@
 import type { SkillResolver } from '../../../core/skill/index.ts';
 import type { Agent } from '../../agent/define.ts';
 import type { RpcResult } from '../../objects/reach.ts';
-import type { CreateInput, SessionApi } from '../../objects/session-api.ts';
+import type { CreateInput, RequestOrigin, SessionApi } from '../../objects/session-api.ts';
 import type { PersonCaller } from '../../routes/identity.ts';
 import type { Reader } from '../../wire/shown-error.ts';
 
@@ -11,8 +11,7 @@ export interface ServedAgent {
 	readonly skills: SkillResolver | undefined;
 	readonly caller: PersonCaller;
 	readonly reader: Reader;
-	/** The random part of the id of the HTTP request. */
-	readonly requestId: string;
+	readonly origin: RequestOrigin;
 	readonly body?: unknown;
 	/** The name of the session in the address. */
 	readonly sessionName?: string;

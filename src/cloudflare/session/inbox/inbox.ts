@@ -10,7 +10,7 @@ import { log, toFailureFields } from '../../log.ts';
 import { isWithinLimit, type Limit } from '../../objects/budget.ts';
 import type { Once } from '../../objects/once.ts';
 import { createBusy, type RpcResult, toRpcResult } from '../../objects/reach.ts';
-import type { Caller, CreateInput } from '../../objects/session-api.ts';
+import type { Caller, CreateInput, RequestOrigin } from '../../objects/session-api.ts';
 import { formatEventId, toStart } from '../events/log.ts';
 import { toTitle } from '../run/begin.ts';
 import { runInBackground } from '../run/lease.ts';
@@ -39,7 +39,7 @@ export interface Request {
 	/** The values of a session that does not exist yet. */
 	readonly create?: CreateInput;
 	readonly once?: Once;
-	readonly requestId?: string;
+	readonly origin?: RequestOrigin;
 	readonly asking?: Pick<CreateInput, 'input' | 'model'>;
 	/** Answers whose edited arguments are checked before the transaction. */
 	readonly answers?: readonly CallAnswer[];
@@ -135,11 +135,11 @@ export class Inbox {
 	async #open(request: Request): Promise<OpenedRequest> {
 		const { store, runner, authorization } = this.#context;
 		const config = this.#context.config();
-		const { caller, once, requestId, answers } = request;
+		const { caller, once, origin, answers } = request;
 		const principal = await this.#authorize(request, config);
 		const checkedIn = answers && (await checkArguments(this.#context, principal, answers));
 		if (checkedIn !== undefined) authorization.assertExists();
-		const opened = { caller, principal, config, once, requestId, checkedIn };
+		const opened = { caller, principal, config, once, origin, checkedIn };
 		if (request.asking === undefined || !store.exists()) return opened;
 		// A repeated request needs neither budget nor storage.
 		if (once !== undefined && store.deliveries.find(once, Date.now()) !== undefined) return opened;

@@ -56,12 +56,12 @@ export function repeatInbound({ seq, inbound }: MessageRecord, repeated: Inbound
 	const joined = (isOther || inbound?.askers !== undefined) && {
 		askers: askers.filter((_, at) => texts.lastIndexOf(texts[at] ?? '') === at),
 	};
-	const { requestId } = repeated;
+	const { requestId, caller } = repeated;
 	return {
 		messageId: toListedId(seq),
 		...(inbound ?? repeated),
 		...joined,
-		...(requestId !== undefined && { requestId }),
+		...(requestId !== undefined && { requestId, caller }),
 	};
 }
 

@@ -12,7 +12,7 @@ import type { Config } from '../../config/config.ts';
 import { assertRoom } from '../../objects/budget.ts';
 import type { Once } from '../../objects/once.ts';
 import { assertInTime } from '../../objects/reach.ts';
-import type { Caller, Input, TokenRequest } from '../../objects/session-api.ts';
+import type { Caller, Input, RequestOrigin, TokenRequest } from '../../objects/session-api.ts';
 import type { Shown } from '../../wire/operation.ts';
 import { defaultTokenScopes, type sessionToken, tokenSeconds } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';
@@ -274,8 +274,7 @@ export interface OpenedRequest {
 	readonly principal: Principal;
 	readonly config: Config;
 	readonly once?: Once;
-	/** The random part of the id of the HTTP request. */
-	readonly requestId?: string;
+	readonly origin?: RequestOrigin;
 	readonly funds?: KnownFunds;
 	/** The turn of the calls whose edited arguments were checked. */
 	readonly checkedIn?: number;
@@ -347,9 +346,9 @@ export class InboxTransaction {
 		if (this.#asksModel) this.#assertRoom();
 	}
 
-	storeRun(messages: readonly Message[], options: Omit<BeginOptions, 'once' | 'requestId'> = {}): StoreResult {
-		const { once, requestId, config } = this.opened;
-		return { type: 'run', work: this.runner.storeRun(messages, { ...options, once, requestId }, config) };
+	storeRun(messages: readonly Message[], options: Omit<BeginOptions, 'once' | 'origin'> = {}): StoreResult {
+		const { once, origin, config } = this.opened;
+		return { type: 'run', work: this.runner.storeRun(messages, { ...options, once, origin }, config) };
 	}
 
 	noteAccepted(): void {
@@ -358,7 +357,7 @@ export class InboxTransaction {
 	}
 
 	toInbound(input: Input): ReturnType<typeof toInbound> {
-		return toInbound(input, this.session, { from: this.by, requestId: this.opened.requestId });
+		return toInbound(input, this.session, { from: this.by, ...this.opened.origin });
 	}
 
 	joinWaiting({ id, runId }: { readonly id: number; readonly runId: string }, n = 0): StoreResult {

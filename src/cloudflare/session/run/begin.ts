@@ -10,6 +10,7 @@ import {
 } from '../../../core/chat/index.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { Once } from '../../objects/once.ts';
+import type { RequestOrigin } from '../../objects/session-api.ts';
 import { type CutOff, replayCutOff } from '../events/replay.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { type CallReply, findOpenCalls, findPending, type OpenCall } from '../store/calls.ts';
@@ -27,8 +28,8 @@ export interface BeginOptions extends Pick<RunRecord, 'stopAfter' | 'maxOutputTo
 	/** The model of this run and of all later runs. */
 	readonly model?: string;
 	readonly once?: Once;
-	/** The random part of the id of the HTTP request, for the log. */
-	readonly requestId?: string;
+	/** The HTTP request. By default that of the message. */
+	readonly origin?: RequestOrigin;
 	readonly by?: Actor;
 	readonly denied?: readonly string[];
 	readonly approved?: readonly ToolCall[];
@@ -84,6 +85,7 @@ export function storeRun(
 	const run = runs.begin({
 		...{ n, id, model, boot, firstSeq, createdAt },
 		...{ stopAfter, maxOutputTokens, toolChoice, terms },
+		origin: how.origin ?? toOrigin(inbound),
 	});
 	const last = given.at(-1);
 	for (const message of input)
@@ -97,6 +99,11 @@ export function storeRun(
 	if (how.waited !== undefined) store.queue.take(how.waited, run.n);
 	if (callback !== undefined) callbacks.add({ run: run.n, runId: run.id, url: callback });
 	return run;
+}
+
+/** Returns the request that sent a message. */
+function toOrigin({ requestId, caller }: RequestOrigin = {}): RequestOrigin | undefined {
+	return requestId === undefined ? undefined : { requestId, caller };
 }
 
 /** Returns the stored fields of a result from a person, or of a denial. */
@@ -130,7 +137,14 @@ export function storeFailedRun(
 	return store.transaction(() => {
 		const createdAt = Date.now();
 		const n = store.nextRun;
-		const run = runs.begin({ n, id: runId, boot, firstSeq: messages.nextPlace(), createdAt });
+		const run = runs.begin({
+			n,
+			id: runId,
+			boot,
+			firstSeq: messages.nextPlace(),
+			createdAt,
+			origin: toOrigin(inbound),
+		});
 		messages.add(n, message, createdAt, { input: true, inbound });
 		files.keepAttachments(message, inbound);
 		store.queue.take(waited, run.n);

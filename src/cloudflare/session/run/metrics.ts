@@ -6,7 +6,6 @@ import type { DataPoint } from '../../config/env.ts';
 import { findVariable, type LogFields, log, toFailureFields } from '../../log.ts';
 import { formatRequestId } from '../../wire/request-id.ts';
 import { replay } from '../events/replay.ts';
-import type { MessageRecord } from '../store/messages.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { toRunStatus } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -89,8 +88,6 @@ export interface EndedRun {
 	readonly event: TerminalEvent;
 	readonly tally: RunTally;
 	readonly transport: string | undefined;
-	/** The random part of the id of the request that began the run. */
-	readonly requestId?: string;
 	/** The time of the model's first event, in milliseconds since 1970. */
 	readonly firstAt?: number;
 }
@@ -121,15 +118,15 @@ type RunReport = ReturnType<typeof createReport>;
 function createReport(
 	{ store, runtime }: ReportOptions,
 	config: Config,
-	{ n, id: run, model = '', attempt, createdAt }: RunRecord,
-	{ event, tally, transport = 'http', requestId, firstAt }: EndedRun,
+	{ n, id: run, model = '', attempt, createdAt, origin }: RunRecord,
+	{ event, tally, transport = 'http', firstAt }: EndedRun,
 ) {
 	const { id: session, owner, agent } = store.session();
 	const named = resolveRegistration({ model, providers: runtime.providers(config) })?.variant;
 	const provider = tally.usage.provider ?? named ?? '';
 	return {
 		...{ ...tally, session, run, owner, agent, model, event, transport, attempts: attempt },
-		request: toLoggedRequest(requestId, session),
+		request: toLoggedRequest(origin?.requestId, session),
 		provider: providerNames[provider] ?? provider,
 		status: toRunStatus(event),
 		errorCode: event.type === 'error' ? event.code : undefined,
@@ -199,13 +196,7 @@ export function reportLostRun(options: ReportOptions, { n, firstSeq }: RunRecord
 	const stored = store.findRunMessages(n, firstSeq);
 	const { tally } = new RunCounter(replay(record, stored));
 	const { transport } = stored.findLast(({ inbound }) => inbound !== undefined)?.inbound ?? {};
-	const requestId = findRequest(stored, record);
-	reportRun(options, record, { event: record.end.event, tally, transport, requestId });
-}
-
-/** Returns the random part of the id of the request whose message the run begins with. */
-export function findRequest(messages: readonly MessageRecord[], { n }: Pick<RunRecord, 'n'>): string | undefined {
-	return messages.find(({ run, inbound }) => run === n && inbound?.requestId !== undefined)?.inbound?.requestId;
+	reportRun(options, record, { event: record.end.event, tally, transport });
 }
 
 /** Returns the id of a request as the answer had it. */

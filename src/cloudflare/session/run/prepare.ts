@@ -36,11 +36,12 @@ import {
 	type SessionRecall,
 } from './load-tools.ts';
 import { closeAccount, createSessionMeter, Embeddings, type SessionMeter } from './meter.ts';
-import { type EndedRun, findRequest, RunCounter, toLoggedRequest } from './metrics.ts';
+import { type EndedRun, RunCounter, toLoggedRequest } from './metrics.ts';
 import { replayCalls } from './rerun.ts';
 import type { Work } from './run.ts';
 import { Setups } from './setup.ts';
 import type { TraceExporter } from './trace-exporter.ts';
+import { createTraceparents } from './trace-ids.ts';
 
 export interface RunnerOptions {
 	readonly runtime: Runtime;
@@ -79,8 +80,8 @@ interface OptionsSources {
 	readonly connections?: McpConnections;
 	/** The session's rows. If they are missing, the session counts as one with text from outside. */
 	readonly store?: SessionStore;
-	/** The run, and the random part of the id of the request that began it. Missing for a call from outside of runs. */
-	readonly run?: { readonly id: string; readonly requestId?: string };
+	/** Missing for a call from outside of runs. */
+	readonly run?: Pick<RunRecord, 'id' | 'origin'>;
 	/** Lists the actors whose messages led to the run or the call, the newest last. */
 	readonly askers?: () => readonly Actor[];
 }
@@ -140,7 +141,7 @@ export function createAgentOptions(
 		}),
 		onToolThrow: (tool: string, thrown: unknown) =>
 			logThrown('tool.threw', thrown, {
-				...{ tool, session: id, run: run?.id, request: toLoggedRequest(run?.requestId, id) },
+				...{ tool, session: id, run: run?.id, request: toLoggedRequest(run?.origin?.requestId, id) },
 				local: config.local !== undefined,
 			}),
 		showThrown: config.local === undefined ? undefined : describeStack,
@@ -164,14 +165,12 @@ export interface RunContext extends Pick<OptionsSources, 'runtime' | 'config' | 
 /**
  * Prepares a run within the transaction that stores it: adds the options that depend on its message to the
  * options of the agent.
- * @param given the id of the request that begins the run. Or the events that readers of an interrupted run were shown,
- * and where that run continues
+ * @param given the events that readers of an interrupted run were shown, and where that run continues
  */
 export function prepareRun(
 	context: RunContext,
 	record: RunRecord,
 	given: {
-		readonly requestId?: string;
 		readonly events?: readonly RunEvent[];
 		readonly resume?: Resumption;
 	} = {},
@@ -179,11 +178,9 @@ export function prepareRun(
 	const { session, store, files, limit, atCrashPoint, onSteered, onEnded, config } = context;
 	const { id: sessionId, owner, user, metadata } = session;
 	const askers = () => listAskers(store);
-	const requestId =
-		given.requestId ?? (given.resume && findRequest(store.findRunMessages(record.n, record.firstSeq), record));
 	const { options, recall, embeddings } = createAgentOptions(
 		{ ...session, model: record.model },
-		{ ...context, run: { id: record.id, requestId }, askers },
+		{ ...context, run: record, askers },
 	);
 	const counter = new RunCounter(given.events);
 	const history = readHistory(store, options);
@@ -225,6 +222,7 @@ export function prepareRun(
 				metadata,
 				askedBy: () => inbound.askedBy,
 				createKey: (callId) => createCallKey(session, store.messages.lastTurn(), callId),
+				createTraceparent: createTraceparents(store, record),
 				state: createRunState(store.state),
 				workspace: files.openForRun(record),
 			},
@@ -256,7 +254,7 @@ export function prepareRun(
 			endFamily(store, session, event);
 		},
 		onEnded: (event, firstAt) =>
-			onEnded({ event, tally: counter.tally, transport: inbound.current.transport, requestId, firstAt }),
+			onEnded({ event, tally: counter.tally, transport: inbound.current.transport, firstAt }),
 	};
 }
 

@@ -90,7 +90,7 @@ export class Runner {
 		const agent = findAgent(this.#options.runtime.agents, session.agent);
 		const model = chooseModel(agent, how.model ?? session.model, config.model, session.rerun !== undefined);
 		const run = storeRun(this.#store, messages, how, { ...this.#host, model, isNew: session.title === undefined });
-		return this.#prepare(run, session, config, { requestId: how.requestId ?? how.inbound?.requestId });
+		return this.#prepare(run, session, config);
 	}
 
 	start(work: Work): LiveRun {
@@ -232,8 +232,8 @@ export class Runner {
 			const event = toFailure(toRunletError(thrown));
 			const run = storeFailedRun(this.#store, waited, event, this.#host);
 			void this.alarm.set();
-			const { transport, requestId } = inbound ?? {};
-			reportRun(this.#options, run, { event, tally: new RunCounter().tally, transport, requestId });
+			const { transport } = inbound ?? {};
+			reportRun(this.#options, run, { event, tally: new RunCounter().tally, transport });
 			this.waiting.show(id, createPastRun(this.#store, run.n) ?? createUnbegunRun(run.n, run.id, event));
 		}
 	}

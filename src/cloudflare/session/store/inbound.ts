@@ -4,13 +4,13 @@ import { type Message, type MessagePart, textPart, type UserMessage, userMessage
 import { toActors } from '../../auth/rights.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import type { Once } from '../../objects/once.ts';
-import type { Input } from '../../objects/session-api.ts';
+import type { Input, RequestOrigin } from '../../objects/session-api.ts';
 import { splitRows } from '../../objects/storage.ts';
 import type { Attachment } from '../../wire/message.ts';
 import type { CachingSql } from './tables.ts';
 
 /** The origin of a message from outside, and its attachments. */
-export interface Inbound {
+export interface Inbound extends RequestOrigin {
 	readonly sender: string;
 	readonly transport: string;
 	/** The sender. A child session has no actor of its own. */
@@ -19,17 +19,15 @@ export interface Inbound {
 	readonly askers?: readonly Actor[];
 	readonly attachments?: readonly StoredAttachment[];
 	readonly messageId?: string;
-	/** The random part of the id of the HTTP request. */
-	readonly requestId?: string;
 }
 
 type Whose = Pick<Actor, 'owner' | 'user'>;
 
-interface Origin extends Pick<Inbound, 'requestId'> {
+interface Origin extends RequestOrigin {
 	readonly from?: Actor;
 }
 
-export function toInbound(received: Input, session: Whose, { from, requestId }: Origin = {}) {
+export function toInbound(received: Input, session: Whose, { from, requestId, caller }: Origin = {}) {
 	const { sender, askers = [], transport = 'http', messageId, ...input } = received;
 	const { message, attachments } = withAttachments(input, input.attachments);
 	const by = from && toSpeaker(from, session);
@@ -42,6 +40,7 @@ export function toInbound(received: Input, session: Whose, { from, requestId }: 
 		...(attachments.length > 0 && { attachments }),
 		...(messageId !== undefined && { messageId }),
 		...(requestId !== undefined && { requestId }),
+		...(caller !== undefined && { caller }),
 	};
 	return { message, inbound };
 }

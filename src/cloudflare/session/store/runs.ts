@@ -1,6 +1,7 @@
 import { RunletError } from '../../../core/base/errors.ts';
 import type { ChatOptions, Message, Recalled, RunEvent, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
 import { findJson } from '../../../core/chat/requirements.ts';
+import type { RequestOrigin } from '../../objects/session-api.ts';
 import { toJsonText } from '../../objects/storage.ts';
 import type { RunTerms } from '../../wire/run.ts';
 import type { RunStatus } from './session-row.ts';
@@ -126,6 +127,8 @@ export interface RunRecord {
 	readonly listedAt?: number;
 	/** The newest run whose trace was exported, as far as this run's instance of the object knew. */
 	readonly exported?: number;
+	/** The request that began the run. */
+	readonly origin?: RequestOrigin;
 }
 
 /** The time from a turn's first token to its first draft, in milliseconds. */
@@ -145,7 +148,17 @@ export interface Draft {
 
 export type NewRun = Pick<
 	RunRecord,
-	'n' | 'id' | 'model' | 'stopAfter' | 'maxOutputTokens' | 'toolChoice' | 'terms' | 'boot' | 'firstSeq' | 'createdAt'
+	| 'n'
+	| 'id'
+	| 'model'
+	| 'stopAfter'
+	| 'maxOutputTokens'
+	| 'toolChoice'
+	| 'terms'
+	| 'boot'
+	| 'firstSeq'
+	| 'createdAt'
+	| 'origin'
 >;
 
 export type PastRun = Pick<RunRecord, 'n' | 'id' | 'status' | 'model' | 'boot' | 'attempt' | 'firstSeq' | 'createdAt'> &
@@ -263,6 +276,12 @@ export class RunRows {
 		return row && toRecord(row);
 	}
 
+	/** Returns the run that a request began. `requestId` is the random part of the request's id. */
+	findRequested(requestId: string): RunRecord | undefined {
+		const [row] = this.#sql.exec<Row>('SELECT * FROM run WHERE instr(origin, ?) > 0', `"${requestId}"`).toArray();
+		return row && toRecord(row);
+	}
+
 	after(n: number): RunRecord | undefined {
 		const [row] = this.#sql.exec<Row>('SELECT * FROM run WHERE n > ? ORDER BY n LIMIT 1', n).toArray();
 		return row && toRecord(row);
@@ -291,6 +310,7 @@ type Row = {
 	listed_at: number | null;
 	recalled: string | null;
 	exported: number | null;
+	origin: string | null;
 };
 
 function toRow(run: RunRecord): Row {
@@ -316,6 +336,7 @@ function toRow(run: RunRecord): Row {
 		listed_at: run.listedAt ?? null,
 		recalled: run.recalled === undefined ? null : JSON.stringify(run.recalled),
 		exported: run.exported || null,
+		origin: toJsonText(run.origin),
 	};
 }
 
@@ -342,5 +363,6 @@ function toRecord({ tail, draft, tool_choice: toolChoice, terms, ...row }: Row):
 		listedAt: row.listed_at ?? undefined,
 		recalled: row.recalled === null ? undefined : JSON.parse(row.recalled),
 		exported: row.exported ?? undefined,
+		origin: row.origin === null ? undefined : JSON.parse(row.origin),
 	};
 }

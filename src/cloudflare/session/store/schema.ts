@@ -31,7 +31,7 @@ import type { Schema } from '../../objects/migrate.ts';
  * - `token`: the tokens that open the session, with their `holder` and their maker.
  * - `run.tail`: the end of the run. `run.listed_at` is the newest activity that the owner's list had at that time.
  *   `run.recalled` has the sources of the memories before the run's message. `run.exported` is the newest run whose trace
- *   was exported at that time.
+ *   was exported at that time, `run.origin` the request that began the run.
  * - `state`: the state of tools.
  * - `file`: the paths of the workspace. A folder has no content.
  * - `content`: a content of a file. It never changes. It is removed when no file and no journal entry refers to it
@@ -55,7 +55,7 @@ export const usualTables = `
 		max_output_tokens INTEGER, tool_choice TEXT, terms TEXT, boot TEXT NOT NULL, attempt INTEGER NOT NULL,
 		lost INTEGER NOT NULL DEFAULT 0, progress INTEGER NOT NULL DEFAULT 0, restarts INTEGER NOT NULL DEFAULT 0,
 		draft TEXT, first_seq INTEGER NOT NULL, tail TEXT, created_at INTEGER NOT NULL, ended_at INTEGER,
-		listed_at INTEGER, recalled TEXT, exported INTEGER
+		listed_at INTEGER, recalled TEXT, exported INTEGER, origin TEXT
 	) WITHOUT ROWID;
 	CREATE TABLE message (
 		seq INTEGER NOT NULL, part INTEGER NOT NULL, run INTEGER NOT NULL, stored INTEGER NOT NULL, body TEXT NOT NULL,

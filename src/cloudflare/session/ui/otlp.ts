@@ -1,4 +1,3 @@
-import { toHex } from '../../../core/base/bytes.ts';
 import type { TraceAttributes, TraceSpan } from '../../wire/trace.ts';
 
 type Value = TraceAttributes[number]['value'];
@@ -39,19 +38,4 @@ export function toTimes({ begin, end }: SpanTimes): Pick<TraceSpan, 'startTimeUn
 
 function toNanoseconds(milliseconds: number): string {
 	return String(BigInt(Math.round(milliseconds)) * 1_000_000n);
-}
-
-/** Makes the id of a trace from what names the trace. */
-export function createTraceId(...name: readonly string[]): Promise<string> {
-	return hash(name, 16);
-}
-
-/** Makes the id of a span from its trace and from what names the span there. */
-export function createSpanId(traceId: string, ...name: readonly (string | number)[]): Promise<string> {
-	return hash([traceId, ...name], 8);
-}
-
-async function hash(name: readonly (string | number)[], length: number): Promise<string> {
-	const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(name)));
-	return toHex(new Uint8Array(digest, 0, length));
 }

@@ -77,18 +77,23 @@ export function showMessages(store: SessionStore, { cursor, limit = 100, order }
 	return { messages, cursor: next === undefined ? undefined : String(next) };
 }
 
-/** Shows the session, and the run that the message of a request began, joined or waits for. */
+/** Shows the session, and the run that a request began, or that its message joined or waits for. */
 export function showRequest(store: SessionStore, requestId: string, reader: Pick<Reader, 'isOperator'>): FoundRequest {
 	const { id, agent, title, user } = store.session();
 	const session = { id, agent, title, user, status: store.status };
-	const sent = store.messages.findRequested(requestId);
-	const run = sent && store.runs.get(sent.run);
+	const run = store.runs.findRequested(requestId) ?? findJoined(store, requestId);
 	const newest = showRun(store.runs.get(), reader);
 	if (run !== undefined) return { session, run: showRun(run, reader), newest };
 	const waiting = store.queue.all().find(({ inbound }) => inbound?.requestId === requestId);
 	if (waiting === undefined) return { session, newest };
 	const { runId, steers } = waiting;
 	return { session, run: steers ? newest : { id: runId, status: 'waiting' }, newest };
+}
+
+/** Returns the run that the message of a request joined. */
+function findJoined({ messages, runs }: SessionStore, requestId: string): RunRecord | undefined {
+	const sent = messages.findRequested(requestId);
+	return sent && runs.get(sent.run);
 }
 
 function showRun(run: RunRecord | undefined, { isOperator }: Pick<Reader, 'isOperator'>): FoundRequest['newest'] {

@@ -3,10 +3,11 @@ import type { AssistantMessage, ToolMessage } from '../../../core/chat/index.ts'
 import { builtinProviders, detectProviderFrom } from '../../../core/chat/registry.ts';
 import type { TraceSpan } from '../../wire/trace.ts';
 import type { Authorization } from '../inbox/transaction.ts';
+import { createCallSpanId, createChildIds, createSpanId, createTraceIds, type TraceIds } from '../run/trace-ids.ts';
 import { type MessageRecord, messageStride, sortByStoring, toTurnPlace } from '../store/messages.ts';
 import type { SessionStore } from '../store/store.ts';
 import { type Ask, type Chain, isOpen, listChains, type TracedRun } from './chains.ts';
-import { createSpanId, createTraceId, double, integer, text, toAttributes, toTimes } from './otlp.ts';
+import { double, integer, text, toAttributes, toTimes } from './otlp.ts';
 import { pieceLength, toPieceStream } from './pieces.ts';
 import { writeMessages } from './trace-content.ts';
 
@@ -28,10 +29,8 @@ export interface SpanSources extends Pick<TraceOptions, 'store' | 'hasContent'> 
 	readonly chosen: readonly Chain[];
 }
 
-/** A chain with the ids of its trace and of the trace's first span. */
-interface Trace extends Chain {
-	readonly id: string;
-	readonly rootId: string;
+/** A chain with the ids of its trace. */
+interface Trace extends Chain, TraceIds {
 	readonly sessionId: string;
 }
 
@@ -163,29 +162,21 @@ function isStep(record: MessageRecord, reply: MessageRecord | undefined): boolea
 }
 
 async function openTrace(store: SessionStore, chain: Chain): Promise<Trace> {
-	const { id: sessionId, parent } = store.session();
-	const isOfCall = parent !== undefined && chain.first.n === 1;
-	const id = isOfCall ? await createChildTraceId(sessionId) : await createTraceId(sessionId, chain.first.id);
-	return { ...chain, id, rootId: await createSpanId(id, rootName), sessionId };
+	const session = store.session();
+	return { ...chain, ...(await createTraceIds(session, chain.first)), sessionId: session.id };
 }
-
-/** The first trace of a child is named by the session alone, so that its parent can link to it without asking. */
-function createChildTraceId(sessionId: string): Promise<string> {
-	return createTraceId(sessionId);
-}
-
-const rootName = 'invoke_agent';
 
 const kinds = { internal: 1, client: 3 } as const;
 
 const failed = { status: { code: 2 } };
 
 function toRoot(store: SessionStore, trace: Trace): TraceSpan {
-	const { id: traceId, rootId, sessionId, first, last, runs } = trace;
+	const { traceId, rootId, parentSpanId, sessionId, first, last, runs } = trace;
 	const { agent } = store.session();
 	return {
 		traceId,
 		spanId: rootId,
+		...(parentSpanId !== undefined && { parentSpanId }),
 		name: `invoke_agent ${agent}`,
 		kind: kinds.internal,
 		...toTimes({ begin: first.createdAt, end: findEnd(store, trace) }),
@@ -223,7 +214,7 @@ async function toChat(
 	const last = before.findLast((one) => one.run === run);
 	const begin = last?.createdAt ?? trace.runs.find(({ n }) => n === run)?.createdAt ?? createdAt;
 	return {
-		...(await toChild(trace, 'chat', seq)),
+		...toChild(trace, await createSpanId(trace.seed, 'chat', seq)),
 		name: `chat ${model}`,
 		kind: kinds.client,
 		...toTimes({ begin, end: createdAt }),
@@ -268,10 +259,11 @@ async function toCall(
 	const { seq, isDenied, createdAt } = record;
 	const { toolCallId, isError, ranWith } = record.message;
 	const call = reply?.message.toolCalls?.find(({ id }) => id === toolCallId);
-	const link = await findLink(store, toTurnPlace(reply?.seq ?? seq), toolCallId);
+	const turn = toTurnPlace(reply?.seq ?? seq);
+	const link = await findLink(store, turn, toolCallId);
 	const name = call?.name ?? 'unknown';
 	return {
-		...(await toChild(trace, 'call', seq)),
+		...toChild(trace, await createCallId(trace, record, turn)),
 		name: `execute_tool ${name}`,
 		kind: kinds.internal,
 		...toTimes({ begin: findBegin(trace, record, reply), end: createdAt }),
@@ -292,6 +284,13 @@ async function toCall(
 	};
 }
 
+/** A result that replaces another one is a span of its own. */
+function createCallId({ seed }: Trace, { seq, replaces, message }: Stored<ToolMessage>, turn: number): Promise<string> {
+	return replaces === undefined
+		? createCallSpanId(seed, turn, message.toolCallId)
+		: createSpanId(seed, 'call', turn, message.toolCallId, seq);
+}
+
 /** Returns when a call begins: with its reply, with its approval, or with the run that takes up an open call. */
 function findBegin(
 	{ first, runs }: Trace,
@@ -308,9 +307,9 @@ function findBegin(
 async function findLink(store: SessionStore, turn: number, callId: string) {
 	const child = store.calls.children.find(turn, callId);
 	if (child === undefined) return undefined;
-	const traceId = await createChildTraceId(child.id);
+	const { seed: traceId, rootId: spanId } = await createChildIds(child.id);
 	const attributes = toAttributes({ 'gen_ai.conversation.id': text(child.id), 'gen_ai.agent.name': text(child.agent) });
-	return { sessionId: child.id, link: { traceId, spanId: await createSpanId(traceId, rootName), attributes } };
+	return { sessionId: child.id, link: { traceId, spanId, attributes } };
 }
 
 /** Yields the waits for a person about the calls of a turn, which are over before the run of the next turn. */
@@ -338,7 +337,7 @@ async function toWait(
 	// A denial is stored at once, also if the run waits for more decisions.
 	const result = records.filter(isResult).find(({ message }) => message.toolCallId === callId);
 	return {
-		...(await toChild(trace, kind, run.id, callId)),
+		...toChild(trace, await createSpanId(trace.seed, kind, run.id, callId)),
 		name: `${kind} ${name}`,
 		kind: kinds.internal,
 		...toTimes({
@@ -353,6 +352,6 @@ async function toWait(
 	};
 }
 
-async function toChild({ id: traceId, rootId }: Trace, ...name: readonly (string | number)[]) {
-	return { traceId, spanId: await createSpanId(traceId, ...name), parentSpanId: rootId };
+function toChild({ traceId, rootId }: Trace, spanId: string) {
+	return { traceId, spanId, parentSpanId: rootId };
 }

@@ -1,0 +1,73 @@
+import { toHex } from '../../../core/base/bytes.ts';
+import { type CallerSpan, formatTraceparent } from '../../wire/traceparent.ts';
+import type { RunRecord } from '../store/runs.ts';
+import { isWaiting, type SessionRecord, sessionStatus } from '../store/session-row.ts';
+import type { SessionStore } from '../store/store.ts';
+
+/** The ids of a trace. The ids of its spans are hashes of names and of its seed. */
+export interface TraceIds {
+	/** The id of the caller's trace, or else the seed. */
+	readonly traceId: string;
+	/** The id that the trace has without a caller. Two traces with one caller have two seeds. */
+	readonly seed: string;
+	/** The id of the span `invoke_agent`. */
+	readonly rootId: string;
+	/** The span of the caller. */
+	readonly parentSpanId?: string;
+}
+
+type Traced = Pick<SessionRecord, 'id' | 'parent'>;
+
+/** Makes the ids of the trace that begins with a run. */
+export async function createTraceIds(
+	{ id, parent }: Traced,
+	first: Pick<RunRecord, 'n' | 'id' | 'origin'>,
+): Promise<TraceIds> {
+	const isOfCall = parent !== undefined && first.n === 1;
+	const { seed, rootId } = await (isOfCall ? createChildIds(id) : createIds(id, first.id));
+	const { traceId = seed, spanId: parentSpanId } = first.origin?.caller ?? {};
+	return { traceId, seed, rootId, parentSpanId };
+}
+
+/** Makes the ids of a child's first trace. The session alone names it, so that the parent can link to it. */
+export function createChildIds(session: string): Promise<Pick<TraceIds, 'seed' | 'rootId'>> {
+	return createIds(session);
+}
+
+async function createIds(...name: readonly string[]) {
+	const seed = await hash(name, 16);
+	return { seed, rootId: await createSpanId(seed, 'invoke_agent') };
+}
+
+/** Makes the id of a span from the seed of its trace and from what names the span there. */
+export function createSpanId(seed: string, ...name: readonly (string | number)[]): Promise<string> {
+	return hash([seed, ...name], 8);
+}
+
+/** Makes the id of the span of a call. The turn of the call is a place in the history. */
+export function createCallSpanId(seed: string, turn: number, callId: string): Promise<string> {
+	return createSpanId(seed, 'call', turn, callId);
+}
+
+/** Makes the headers `traceparent` for the calls of a run: the parent is the span of the call. */
+export function createTraceparents(store: SessionStore, record: RunRecord): (callId: string) => Promise<string> {
+	let ids: Promise<TraceIds> | undefined;
+	return async (callId) => {
+		const turn = store.messages.lastTurn();
+		ids ??= createTraceIds(store.session(), findFirst(store.runs, record));
+		const { traceId, seed } = await ids;
+		const span: CallerSpan = { traceId, spanId: await createCallSpanId(seed, turn, callId) };
+		return formatTraceparent(span);
+	};
+}
+
+/** Finds the run that began to wait for what a run continues, over all waits. */
+function findFirst(runs: SessionStore['runs'], record: RunRecord): RunRecord {
+	const before = runs.get(record.n - 1);
+	return before !== undefined && isWaiting(sessionStatus(before.status)) ? findFirst(runs, before) : record;
+}
+
+async function hash(name: readonly (string | number)[], length: number): Promise<string> {
+	const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(name)));
+	return toHex(new Uint8Array(digest, 0, length));
+}
