@@ -126,6 +126,8 @@ test('a run with a tool is one trace: its replies and its calls are below the ag
 	]);
 	expect(root?.about).toEqual({
 		'gen_ai.operation.name': 'invoke_agent',
+		'gen_ai.provider.name': 'unknown',
+		'gen_ai.request.model': 'scripted',
 		'gen_ai.agent.name': 'scripted',
 		'gen_ai.conversation.id': id,
 		'runlet.run.ids': [runId],

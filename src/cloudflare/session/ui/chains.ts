@@ -10,7 +10,7 @@ export interface Ask {
 
 /** The facts of a run that a trace needs. Times are in milliseconds since 1970. */
 export interface TracedRun
-	extends Pick<RunRecord, 'n' | 'id' | 'status' | 'firstSeq' | 'createdAt' | 'endedAt' | 'origin'> {
+	extends Pick<RunRecord, 'model' | 'n' | 'id' | 'status' | 'firstSeq' | 'createdAt' | 'endedAt' | 'origin'> {
 	/** The code of the error that ended the run. */
 	readonly errorCode?: string;
 	readonly asks: readonly Ask[];
@@ -51,10 +51,10 @@ export function isOpen({ last }: Chain): boolean {
 	return isWaiting(sessionStatus(last.status));
 }
 
-function toTraced({ n, id, status, firstSeq, createdAt, endedAt, origin, end }: RunRecord): TracedRun {
+function toTraced({ n, id, model, status, firstSeq, createdAt, endedAt, origin, end }: RunRecord): TracedRun {
 	const event = end?.event;
 	return {
-		...{ n, id, status, firstSeq, createdAt, endedAt, origin },
+		...{ n, id, model, status, firstSeq, createdAt, endedAt, origin },
 		...(event?.type === 'error' && { errorCode: event.code }),
 		asks: event?.type === 'awaiting' ? listAsks(event) : [],
 	};

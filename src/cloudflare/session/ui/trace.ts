@@ -182,6 +182,8 @@ function toRoot(store: SessionStore, trace: Trace): TraceSpan {
 		...toTimes({ begin: first.createdAt, end: findEnd(store, trace) }),
 		attributes: toAttributes({
 			'gen_ai.operation.name': text('invoke_agent'),
+			'gen_ai.provider.name': text(toProviderName(undefined, last.model)),
+			'gen_ai.request.model': text(last.model),
 			'gen_ai.agent.name': text(agent),
 			'gen_ai.conversation.id': text(sessionId),
 			'runlet.run.ids': text(runs.map(({ id }) => id)),
@@ -220,9 +222,7 @@ async function toChat(
 		...toTimes({ begin, end: createdAt }),
 		attributes: toAttributes({
 			'gen_ai.operation.name': text('chat'),
-			'gen_ai.provider.name': text(
-				toProviderName(usage.provider ?? detectProviderFrom(builtinProviders(), model)?.variant),
-			),
+			'gen_ai.provider.name': text(toProviderName(usage.provider, model)),
 			'gen_ai.conversation.id': text(trace.sessionId),
 			'gen_ai.request.model': text(model),
 			'gen_ai.response.finish_reasons': text(stopReason === undefined ? undefined : [stopReason]),
@@ -246,8 +246,10 @@ const providerNames: ReadonlyMap<string, string> = new Map([
 	['xai', 'x_ai'],
 ]);
 
-function toProviderName(provider: string | undefined): string | undefined {
-	return provider && (providerNames.get(provider) ?? provider);
+/** Returns the name of the provider that answered, or of the model's provider. The conventions require a name. */
+function toProviderName(answered: string | undefined, model = ''): string {
+	const provider = answered ?? detectProviderFrom(builtinProviders(), model)?.variant ?? 'unknown';
+	return providerNames.get(provider) ?? provider;
 }
 
 async function toCall(
