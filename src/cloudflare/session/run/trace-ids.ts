@@ -1,4 +1,4 @@
-import { toHex } from '../../../core/base/bytes.ts';
+import { hashText, toHex } from '../../../core/base/bytes.ts';
 import { type CallerSpan, formatTraceparent } from '../../wire/traceparent.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { isWaiting, type SessionRecord, sessionStatus } from '../store/session-row.ts';
@@ -35,17 +35,25 @@ export function createChildIds(session: string): Promise<Pick<TraceIds, 'seed' |
 }
 
 async function createIds(...name: readonly string[]) {
-	const seed = await hash(name, 16);
-	return { seed, rootId: await createSpanId(seed, 'invoke_agent') };
+	const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(name)));
+	const seed = toHex(new Uint8Array(digest, 0, 16));
+	return { seed, rootId: createSpanId(seed, 'invoke_agent') };
 }
 
-/** Makes the id of a span from the seed of its trace and from what names the span there. */
-export function createSpanId(seed: string, ...name: readonly (string | number)[]): Promise<string> {
-	return hash([seed, ...name], 8);
+/**
+ * Makes the id of a span from the seed of its trace and from what names the span there. The seed makes it unique among
+ * traces, so a quick hash is enough within one.
+ */
+export function createSpanId(seed: string, ...name: readonly (string | number)[]): string {
+	const text = JSON.stringify([seed, ...name]);
+	const [one, other] = [text, ` ${text}`].map((each) =>
+		Number.parseInt(hashText(each), 36).toString(16).padStart(14, '0'),
+	);
+	return `${one}${other}`.slice(0, 16);
 }
 
 /** Makes the id of the span of a call. The turn of the call is a place in the history. */
-export function createCallSpanId(seed: string, turn: number, callId: string): Promise<string> {
+export function createCallSpanId(seed: string, turn: number, callId: string): string {
 	return createSpanId(seed, 'call', turn, callId);
 }
 
@@ -56,7 +64,7 @@ export function createTraceparents(store: SessionStore, record: RunRecord): (cal
 		const turn = store.messages.lastTurn();
 		ids ??= createTraceIds(store.session(), findFirst(store.runs, record));
 		const { traceId, seed } = await ids;
-		const span: CallerSpan = { traceId, spanId: await createCallSpanId(seed, turn, callId) };
+		const span: CallerSpan = { traceId, spanId: createCallSpanId(seed, turn, callId) };
 		return formatTraceparent(span);
 	};
 }
@@ -65,9 +73,4 @@ export function createTraceparents(store: SessionStore, record: RunRecord): (cal
 function findFirst(runs: SessionStore['runs'], record: RunRecord): RunRecord {
 	const before = runs.get(record.n - 1);
 	return before !== undefined && isWaiting(sessionStatus(before.status)) ? findFirst(runs, before) : record;
-}
-
-async function hash(name: readonly (string | number)[], length: number): Promise<string> {
-	const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(name)));
-	return toHex(new Uint8Array(digest, 0, length));
 }

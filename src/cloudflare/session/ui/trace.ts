@@ -101,7 +101,7 @@ export async function* listSpans(context: SpanSources): AsyncGenerator<TraceSpan
 			const trace = traces.get(record.run);
 			if (trace === undefined || record.message.role === 'system') continue;
 			if (isAssistant(record) && record.turn !== undefined) {
-				yield await toChat(context, trace, record, before);
+				yield toChat(context, trace, record, before);
 				before = [record];
 				continue;
 			}
@@ -202,12 +202,12 @@ function findEnd({ messages }: SessionStore, chain: Chain): number {
 	return Math.max(endedAt, ...records.filter(({ run }) => run >= n).map((record) => record.createdAt));
 }
 
-async function toChat(
+function toChat(
 	{ store, hasContent }: SpanSources,
 	trace: Trace,
 	record: Stored<AssistantMessage>,
 	before: readonly MessageRecord[],
-): Promise<TraceSpan> {
+): TraceSpan {
 	const { seq, run, turn, message, createdAt } = record;
 	const { model = '', stopReason, usage = {} } = turn ?? {};
 	const cost = store.messages.getCost(seq);
@@ -216,7 +216,7 @@ async function toChat(
 	const last = before.findLast((one) => one.run === run);
 	const begin = last?.createdAt ?? trace.runs.find(({ n }) => n === run)?.createdAt ?? createdAt;
 	return {
-		...toChild(trace, await createSpanId(trace.seed, 'chat', seq)),
+		...toChild(trace, createSpanId(trace.seed, 'chat', seq)),
 		name: `chat ${model}`,
 		kind: kinds.client,
 		...toTimes({ begin, end: createdAt }),
@@ -265,7 +265,7 @@ async function toCall(
 	const link = await findLink(store, turn, toolCallId);
 	const name = call?.name ?? 'unknown';
 	return {
-		...toChild(trace, await createCallId(trace, record, turn)),
+		...toChild(trace, createCallId(trace, record, turn)),
 		name: `execute_tool ${name}`,
 		kind: kinds.internal,
 		...toTimes({ begin: findBegin(trace, record, reply), end: createdAt }),
@@ -287,7 +287,7 @@ async function toCall(
 }
 
 /** A result that replaces another one is a span of its own. */
-function createCallId({ seed }: Trace, { seq, replaces, message }: Stored<ToolMessage>, turn: number): Promise<string> {
+function createCallId({ seed }: Trace, { seq, replaces, message }: Stored<ToolMessage>, turn: number): string {
 	return replaces === undefined
 		? createCallSpanId(seed, turn, message.toolCallId)
 		: createSpanId(seed, 'call', turn, message.toolCallId, seq);
@@ -315,31 +315,31 @@ async function findLink(store: SessionStore, turn: number, callId: string) {
 }
 
 /** Yields the waits for a person about the calls of a turn, which are over before the run of the next turn. */
-async function* listWaits(
+function* listWaits(
 	{ reply, records }: Turn,
 	nextRun: number,
 	traces: ReadonlyMap<number, Trace>,
-): AsyncGenerator<TraceSpan> {
+): Generator<TraceSpan> {
 	if (reply === undefined) return;
 	for (let n = reply.run; n < nextRun; n++) {
 		const trace = traces.get(n);
 		const [run, next] = trace === undefined ? [] : trace.runs.slice(n - trace.first.n);
 		if (trace === undefined || run === undefined || next === undefined) continue;
-		for (const ask of run.asks) yield await toWait(trace, { ask, run, next }, reply, records);
+		for (const ask of run.asks) yield toWait(trace, { ask, run, next }, reply, records);
 	}
 }
 
-async function toWait(
+function toWait(
 	trace: Trace,
 	{ ask: { kind, callId }, run, next }: { readonly ask: Ask; readonly run: TracedRun; readonly next: TracedRun },
 	reply: Stored<AssistantMessage>,
 	records: readonly MessageRecord[],
-): Promise<TraceSpan> {
+): TraceSpan {
 	const name = reply.message.toolCalls?.find(({ id }) => id === callId)?.name ?? 'unknown';
 	// A denial is stored at once, also if the run waits for more decisions.
 	const result = records.filter(isResult).find(({ message }) => message.toolCallId === callId);
 	return {
-		...toChild(trace, await createSpanId(trace.seed, kind, run.id, callId)),
+		...toChild(trace, createSpanId(trace.seed, kind, run.id, callId)),
 		name: `${kind} ${name}`,
 		kind: kinds.internal,
 		...toTimes({
