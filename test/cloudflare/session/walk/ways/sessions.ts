@@ -1,4 +1,5 @@
 /** Requests that read a session, send messages, use its files, or manage it. */
+import type { TraceSpan } from '../../../../../src/cloudflare/wire/trace.ts';
 import { settle } from '../look.ts';
 import { observe } from '../observe.ts';
 import { makeMark } from '../persons.ts';
@@ -69,6 +70,23 @@ export const reading: readonly SessionWay[] = [
 				user === session.user && owner === session.owner,
 				`The export of ${session.id} is of ${owner}/${user}`,
 			);
+		},
+	},
+	{
+		name: 'trace a session',
+		weight: 2,
+		right: 'manageSession',
+		isForOperators: true,
+		make: ({ walk, target, session }) => ({
+			path: toPath(target.id, walk.pick(['/trace', '/trace?content=true'])),
+			only: session,
+		}),
+		after: async ({ walk, answer, session }) => {
+			const { resourceSpans } = answer.json<{ resourceSpans: { scopeSpans: { spans: TraceSpan[] }[] }[] }>();
+			const spans = resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((one) => one.spans));
+			const isOwn = ({ attributes }: TraceSpan): boolean =>
+				attributes.some(({ value }) => 'stringValue' in value && value.stringValue === session.id);
+			walk.check(spans.every(isOwn), `The trace of ${session.id} has spans of others`);
 		},
 	},
 ];
