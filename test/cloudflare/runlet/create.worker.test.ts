@@ -78,6 +78,7 @@ test.each<[what: string, options: object, says: string]>([
 	['the same agent twice', { agents: [agent, agent] }, 'name: the agent plain is in the list twice'],
 	['a base path without a leading slash', { basePath: 'ai' }, 'basePath: must begin with / and not end with it'],
 	['a base path that ends with a slash', { basePath: '/ai/' }, 'basePath: must begin with / and not end with it'],
+	['a target of traces without otlp', { traces: { url: 'https://example.com' } }, 'traces: must be otlp({ url })'],
 	['an unknown binding', { bindings: { SESSION: 'CHATS' } }, 'SESSION'],
 	[
 		'a name that no binding can have',
