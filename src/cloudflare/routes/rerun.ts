@@ -23,7 +23,7 @@ export const rerunRoute = mount(rerun, async (c) => {
 	);
 	const once = how.once && { ...how.once, key: `run ${how.once.key}` };
 	const input = { replaces: String(message), model, transport: 'http' };
-	const begin = (one: SessionApi) => one.send(caller, input, { delivery: 'accepted', once, requestId: how.requestId });
+	const begin = (one: SessionApi) => one.send(caller, input, { delivery: 'accepted', once, origin: how.origin });
 	const outcome = await askSession(c, id, begin).catch(async (error) => {
 		// A branch without a run is of no use.
 		await askSession(c, id, (one) => one.delete(caller)).catch(() => {});
