@@ -7,6 +7,7 @@ import { Miniflare } from 'miniflare';
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { unstable_readConfig } from 'wrangler';
+import { parse } from 'yaml';
 import { skill } from '../../src/core/index.ts';
 import { type Block, findBlock, listBlocks, pages, toFile } from '../docs.ts';
 import { copyProject, startRunletIn } from '../runlet.ts';
@@ -332,16 +333,17 @@ describe('every npm and npx command of the docs exists with its options', () => 
 	});
 });
 
-describe('every JSON, TOML and Markdown block of the docs is valid', () => {
-	const files = blocks.filter(({ language }) => /^(json|toml|md)$/.test(language));
+describe('every JSON, TOML, YAML and Markdown block of the docs is valid', () => {
+	const files = blocks.filter(({ language }) => /^(json|toml|yaml|md)$/.test(language));
 	test.each(files.map((block) => [nameOf(block), block] as const))('%s is valid', async (_, { language, code }) => {
 		if (language === 'toml') await readWrangler(code);
 		else if (language === 'json') JSON.parse(code);
+		else if (language === 'yaml') parse(code);
 		else expect(skill.validateMarkdown(code)).toEqual([]);
 	});
 });
 
 test('every code block of the docs has a known language', () => {
-	const known = /^(ts|js|tsx|sh|json|toml|md|mermaid)$/;
+	const known = /^(ts|js|tsx|sh|json|toml|yaml|md|mermaid)$/;
 	expect(blocks.filter(({ language }) => !known.test(language)).map(nameOf)).toEqual([]);
 });
