@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import * as v from 'valibot';
 import { createClient } from './client.ts';
 import { createKeys, materialFrom } from './fuzz.ts';
 import { fuzzedRequest } from './fuzz-request.ts';
@@ -45,14 +48,16 @@ export async function neighbours({ count, seed = createSeed() }: Options): Promi
 			attack(server, hostileKey, { session, lane, next: () => (isOver() ? undefined : made++) }),
 		);
 		let isDone = false;
+		const end = Promise.withResolvers<void>();
 		const key = keys.of.neighbour ?? '';
 		const beside = Promise.all([
-			watch(server, () => isDone),
+			watch(server, end.promise),
 			converse(server, key, () => isDone),
 			fuzzRoutes(server, hostileKey, { seed, isOver: () => isDone }),
 		]);
 		const ended = await Promise.race([Promise.all(hostile), beside.then(() => [])]);
 		isDone = true;
+		end.resolve();
 		const [held, runs, fuzzed] = await beside;
 		if (count === undefined && held.cpu > mostHeldUp)
 			throw new Error(`a request was held up for ${held.cpu.toFixed(2)} s of the processor`);
@@ -120,19 +125,14 @@ async function attack(server: Server, key: string, { session, lane, next }: Atta
 	return ended;
 }
 
-/** Polls `/healthz`. Throws if a request fails. */
-async function watch(server: Server, isOver: () => boolean) {
-	const client = createClient(server);
-	const held = { looks: 0, seconds: 0, cpu: 0 };
-	while (!isOver()) {
-		const [begun, cpuBefore] = [performance.now(), server.cpu()];
-		await client.health();
-		held.looks++;
-		held.seconds = Math.max(held.seconds, (performance.now() - begun) / 1_000);
-		held.cpu = Math.max(held.cpu, server.cpu() - cpuBefore);
-		await pause(lookMs);
-	}
-	return held;
+const heldUp = v.object({ looks: v.number(), seconds: v.number(), cpu: v.number() });
+
+/** Polls `/healthz` in a thread of its own. Rejects if a request fails. */
+async function watch({ url, process }: Server, isOver: Promise<void>): Promise<v.InferOutput<typeof heldUp>> {
+	const thread = new Worker(new URL('./looks.ts', import.meta.url), { workerData: { url, process } });
+	isOver.then(() => thread.postMessage('end'));
+	const [held] = await once(thread, 'message');
+	return v.parse(heldUp, held);
 }
 
 /** Runs an agent again and again, and reads the results. Throws at any failure. Returns the number of completed runs. */

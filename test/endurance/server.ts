@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readWorkerOptions } from '../bundle.ts';
 import { claimPort } from '../port.ts';
+import { readCpu, readMemory } from './processes.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -75,6 +75,10 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 				.split('\n')
 				.filter((line) => !line.startsWith('{"level":"info"'))
 				.join('\n'),
+		/** The id of workerd's process. */
+		get process(): number | undefined {
+			return workerd;
+		},
 		/** Memory of workerd, in bytes. */
 		memory: (): number => readMemory(workerd),
 		/** Processor time of workerd's main thread, in seconds. */
@@ -119,33 +123,4 @@ function findProcesses(group: number | undefined): readonly { readonly id: numbe
 		.map((line) => line.trim().split(/\s+/))
 		.filter(([state = 'Z']) => state !== '' && !state.startsWith('Z'))
 		.map(([, id, name = '']) => ({ id: Number(id), name }));
-}
-
-/**
- * Returns the memory of a process in bytes; 0 if it has ended. Reads Linux's file, because ten starts of `ps` a second take
- * half a processor.
- */
-function readMemory(id: number | undefined): number {
-	if (id === undefined) return 0;
-	const file = `/proc/${id}/status`;
-	if (existsSync(file)) return 1_024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? 0);
-	const { stdout } = spawnSync('ps', ['-o', 'rss=', '-p', String(id)], { encoding: 'utf8' });
-	return 1_024 * Number(stdout);
-}
-
-/**
- * Returns the processor time of a process's main thread, in which workerd runs JavaScript, in seconds; 0 if the process has
- * ended. `ps` rounds to whole seconds of the process.
- */
-function readCpu(id: number | undefined): number {
-	if (id === undefined) return 0;
-	const file = `/proc/${id}/task/${id}/stat`;
-	if (existsSync(file)) {
-		// The fields follow the name, which may contain any character: fields 12 and 13 are hundredths of a second
-		// (proc(5)).
-		const fields = readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-		return (Number(fields[11]) + Number(fields[12])) / 100;
-	}
-	const { stdout } = spawnSync('ps', ['-o', 'cputimes=', '-p', String(id)], { encoding: 'utf8' });
-	return Number(stdout);
 }
