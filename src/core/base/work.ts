@@ -15,7 +15,7 @@ export interface StepCounter {
 export const uncounted: StepCounter = { spend: () => false };
 
 /** Steps between two yields. A step takes about 10 ns: a look at a character, a line or a value. */
-const mostAtOnce = 250_000;
+const mostAtOnce = 100_000;
 
 /** The maximum number of steps of one tool call: a few seconds. */
 const mostSteps = 200_000_000;

@@ -9,13 +9,15 @@ import { changeOnce, fileChanger, getWorkspace, joinPaths } from '../files.ts';
 import { createPatchError, type FilePatch, type Hunk, type HunkLine, isV4a, parseUnified, parseV4a } from './parse.ts';
 
 const mostFiles = 500;
+/** The cost of parsing a character of a patch, in steps. */
+const perCharacter = 10;
 
 export function applyPatchTool(): Tool {
 	return define({
 		name: 'apply_patch',
 		description:
 			'Change several text files by a patch: a unified diff, or *** Begin Patch … *** End Patch. All of it is applied, or nothing.',
-		inputSchema: v.object({ patch: v.pipe(v.string(), v.maxLength(1_000_000), v.description('The patch')) }),
+		inputSchema: v.object({ patch: v.pipe(v.string(), v.maxLength(500_000), v.description('The patch')) }),
 		passInput: true,
 		...fileChanger,
 		onRequest: ({ patch }) => ['Applying a patch', `${patch.split('\n').length} lines`],
@@ -24,10 +26,11 @@ export function applyPatchTool(): Tool {
 			const workspace = getWorkspace(context);
 			return changeOnce(workspace, async () => {
 				const draft = new Draft(workspace);
+				const work = new Work({ signal: context.signal, field: 'patch', remedy: 'Apply fewer hunks at a time.' });
 				const files = isV4a(patch) ? parseV4a(patch) : parseUnified(patch);
+				await work.add(perCharacter * patch.length);
 				if (files.length > mostFiles)
 					throw createPatchError(`it changes ${files.length} files, and at most ${mostFiles} at a time. Split it.`);
-				const work = new Work({ signal: context.signal, field: 'patch', remedy: 'Apply fewer hunks at a time.' });
 				for (const file of files) await draftFile(draft, file, work);
 				const result = { changed: draft.list().map(({ path, kind }) => ({ path, kind })) };
 				await workspace.change(addVersions(draft.edits, draft.versions), result);
