@@ -70,11 +70,21 @@ const only: Readonly<Record<string, readonly string[]>> = {
 /** Files that import the package by its name, as a project does, so that a user can copy them. */
 const byName: readonly string[] = ['agents', 'worker.ts'];
 
+/** The operations with the texts, examples and answers of the API's document, which is a file beside the Worker. */
+const operations: readonly string[] = ['cloudflare/wire/operations', 'cloudflare/wire/protocols/openai/operations.ts'];
+
 /**
  * Parts of `src` that may import only types from these modules, so that these parts bundle no code of the
  * modules.
  */
-const typesOnly: Readonly<Record<string, readonly string[]>> = { client: ['cloudflare'] };
+const typesOnly: Readonly<Record<string, readonly string[]>> = {
+	client: ['cloudflare'],
+	'cloudflare/routes': operations,
+	'cloudflare/mcp': operations,
+	'cloudflare/memory': operations,
+	'cloudflare/links': operations,
+	'cloudflare/schedules': operations,
+};
 
 /** Returns the violations in a folder with a `src`, one line each. */
 export function findViolations(root: string): readonly string[] {

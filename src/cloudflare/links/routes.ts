@@ -7,7 +7,7 @@ import type { RouteEnv } from '../routes/identity.ts';
 import { assertStrangerRate } from '../routes/rate.ts';
 import { mount } from '../routes/request.ts';
 import { askSession, askSessionInPath, findCaller, writePage } from '../routes/respond.ts';
-import { createLinks, decide, showDecision } from '../wire/operations/links.ts';
+import { createLinks, decide, showDecision } from '../wire/endpoints/links.ts';
 import { readLink } from './link.ts';
 
 /** With this referrer policy a browser sends `Origin` with the form, but never sends the address to other sites. */

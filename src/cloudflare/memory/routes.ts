@@ -14,13 +14,13 @@ import {
 import { getListedOwner, getOwner, type RouteEnv } from '../routes/identity.ts';
 import { accepts, mount, readCondition } from '../routes/request.ts';
 import { toStream } from '../routes/respond.ts';
-import * as operations from '../wire/operations/memories.ts';
+import * as endpoints from '../wire/endpoints/memories.ts';
 
 type Ctx = Context<RouteEnv>;
 
 /** `/v1/memories`: the memories of an owner and its users (docs/memory.md). */
 export const memoryRoutes = [
-	mount(operations.listMemories, async (c) => {
+	mount(endpoints.listMemories, async (c) => {
 		const { user, owner, query, cursor, limit } = c.req.valid('query');
 		const holder = { owner: getListedOwner(c, owner), user };
 		if (accepts(c, 'application/x-ndjson')) return exportLines(c, holder);
@@ -31,24 +31,24 @@ export const memoryRoutes = [
 		const page = await ask(c, holder, (one) => one.list({ cursor, limit }));
 		return c.json({ memories: page.memories.map(showMemory), cursor: page.cursor });
 	}),
-	mount(operations.eraseMemories, async (c) => {
+	mount(endpoints.eraseMemories, async (c) => {
 		await ask(c, findHolder(c, c.req.valid('query').user), (one) => one.erase());
 		return c.body(null, 204);
 	}),
-	mount(operations.getMemory, async (c) => {
+	mount(endpoints.getMemory, async (c) => {
 		const path = readPath(c);
 		const { user, owner } = c.req.valid('query');
 		const memory = await ask(c, { owner: getListedOwner(c, owner), user }, (one) => one.get(path));
 		if (memory === undefined) throw noSuchMemory();
 		return c.json(showMemory(memory), 200, toTag(memory));
 	}),
-	mount(operations.putMemory, async (c) => {
+	mount(endpoints.putMemory, async (c) => {
 		const holder = findHolder(c, c.req.valid('query').user);
 		const change = { path: readPath(c), ...c.req.valid('json'), ...readCondition(c), source: { via: 'http' } } as const;
 		const { memory, isNew } = await changeMemory(readConfig(c.env).memories, holder, (one) => one.put(change));
 		return c.json(showMemory(memory), isNew ? 201 : 200, toTag(memory));
 	}),
-	mount(operations.deleteMemory, async (c) => {
+	mount(endpoints.deleteMemory, async (c) => {
 		const holder = findHolder(c, c.req.valid('query').user);
 		const path = readPath(c);
 		const { ifMatch = '*' } = readCondition(c);

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { findTokenScope, rights } from '../auth/rights.ts';
+import type { Access } from '../wire/endpoint.ts';
 import { type FailureStatus, failures } from '../wire/error.ts';
 import {
-	type Access,
 	type Answer,
 	answerHeaders,
 	type Operation,

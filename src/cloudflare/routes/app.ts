@@ -96,6 +96,6 @@ function listRoutes(runtime: Runtime): readonly Route[] {
 	];
 }
 
-function isOpen({ operation: { access } }: Route): boolean {
+function isOpen({ endpoint: { access } }: Route): boolean {
 	return access === 'anybody' || access === 'sender';
 }

@@ -12,8 +12,8 @@ import { askDirectory } from '../objects/directory/api.ts';
 import type { Once } from '../objects/once.ts';
 import type { ConversationUpdate, Handling } from '../objects/session-api.ts';
 import { toConversation } from '../wire/protocols/openai/conversation.ts';
+import { createCompletion } from '../wire/protocols/openai/endpoints.ts';
 import { refusalResponse, runFailureResponse } from '../wire/protocols/openai/error.ts';
-import { createCompletion } from '../wire/protocols/openai/operations.ts';
 import type { CompletionFormat } from '../wire/protocols/openai/protocol.ts';
 import {
 	type AnswerForm,

@@ -1,8 +1,8 @@
 import { readConfig } from '../config/config.ts';
 import { askDirectory } from '../objects/directory/api.ts';
 import { createFeedbackCursor } from '../objects/directory/feedback.ts';
-import { rateRun, unrateRun } from '../wire/operations/messages.ts';
-import { listFeedback } from '../wire/operations/sessions.ts';
+import { rateRun, unrateRun } from '../wire/endpoints/messages.ts';
+import { listFeedback } from '../wire/endpoints/sessions.ts';
 import { getOwner } from './identity.ts';
 import { mount } from './request.ts';
 import { askSessionInPath, findCaller } from './respond.ts';

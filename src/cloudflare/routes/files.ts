@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { readConfig } from '../config/config.ts';
 import type { FileDownload, FileRange } from '../objects/file-api.ts';
-import * as operations from '../wire/operations/files.ts';
+import * as endpoints from '../wire/endpoints/files.ts';
 import type { RouteEnv } from './identity.ts';
 import { mount, readCondition } from './request.ts';
 import { askSessionInPath, findCaller, findCallerOrAdmin, toJson } from './respond.ts';
@@ -9,15 +9,15 @@ import { passBody } from './upload.ts';
 
 /** `/v1/sessions/:id/files` and `/changes`: the workspace of a session (docs/files.md). */
 export const fileRoutes = [
-	mount(operations.listFiles, async (c) =>
+	mount(endpoints.listFiles, async (c) =>
 		Response.json(await askSessionInPath(c, (one) => one.files(findCallerOrAdmin(c), c.req.valid('query')))),
 	),
-	mount(operations.getFile, async (c) => {
+	mount(endpoints.getFile, async (c) => {
 		const wanted = { range: readRange(c), known: listKnownTags(c), isHead: c.req.raw.method === 'HEAD' };
 		const file = await askSessionInPath(c, (one) => one.readFile(findCallerOrAdmin(c), getPath(c), wanted));
 		return toDownload(c, file, wanted.isHead);
 	}),
-	mount(operations.putFile, async (c) => {
+	mount(endpoints.putFile, async (c) => {
 		const { fileBytes } = readConfig(c.env).workspaceQuota;
 		const { file, tag, isNew } = await passBody(c.req.raw, fileBytes, async (body) => {
 			const condition = readCondition(c);
@@ -25,12 +25,12 @@ export const fileRoutes = [
 		});
 		return Response.json(file, { status: isNew ? 201 : 200, headers: { etag: `"${tag}"` } });
 	}),
-	mount(operations.deleteFile, async (c) => {
+	mount(endpoints.deleteFile, async (c) => {
 		const condition = readCondition(c);
 		await askSessionInPath(c, (one) => one.removeFile(findCaller(c), getPath(c), condition), false);
 		return c.body(null, 204);
 	}),
-	mount(operations.listChanges, async (c) =>
+	mount(endpoints.listChanges, async (c) =>
 		toJson(await askSessionInPath(c, (one) => one.changes(findCallerOrAdmin(c), c.req.valid('query')))),
 	),
 ];

@@ -3,15 +3,15 @@ import { RunletError } from '../../core/base/errors.ts';
 import { createKey, isOver, type KeyRecord } from '../auth/key.ts';
 import { readConfig } from '../config/config.ts';
 import type { StoredKeys } from '../objects/directory/stored-keys.ts';
+import * as endpoints from '../wire/endpoints/keys.ts';
 import type { listedKey } from '../wire/key.ts';
 import type { Shown } from '../wire/operation.ts';
-import * as operations from '../wire/operations/keys.ts';
 import type { RouteEnv } from './identity.ts';
 import { mount } from './request.ts';
 
 /** `/v1/keys`: lists all keys of the Worker, and makes and revokes stored keys (docs/keys.md). */
 export const keyRoutes = [
-	mount(operations.listKeys, async (c) => {
+	mount(endpoints.listKeys, async (c) => {
 		const { keys: secret, storedKeys } = readConfig(c.env);
 		const stored = (await storedKeys?.list()) ?? [];
 		const listed = [
@@ -20,13 +20,13 @@ export const keyRoutes = [
 		];
 		return c.json({ keys: listed });
 	}),
-	mount(operations.makeKey, async (c) => {
+	mount(endpoints.makeKey, async (c) => {
 		const storedKeys = findStoredKeys(c);
 		const { key, record } = await createKey(c.req.valid('json'));
 		await storedKeys.add(record);
 		return c.json({ ...toListed(record, true), key }, 201, { 'cache-control': 'no-store' });
 	}),
-	mount(operations.revokeKey, async (c) => {
+	mount(endpoints.revokeKey, async (c) => {
 		const id = c.req.param('keyId');
 		if (readConfig(c.env).keys.some((key) => key.id === id))
 			throw new RunletError(

@@ -2,7 +2,7 @@ import { createFieldError, type RunletError } from '../../core/base/errors.ts';
 import { type Agent, chooseModel } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { readConfig } from '../config/config.ts';
-import { getModel, listModels } from '../wire/protocols/openai/operations.ts';
+import { getModel, listModels } from '../wire/protocols/openai/endpoints.ts';
 import { mount } from './request.ts';
 
 /** `/v1/models`: lists one model for each agent, and one for each other model of an agent (docs/openai.md). */

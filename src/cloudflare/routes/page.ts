@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/base/errors.ts';
 import { readConfig } from '../config/config.ts';
-import { getDocs, getDocument } from '../wire/operations/service.ts';
+import { getDocs, getDocument } from '../wire/endpoints/service.ts';
 import type { RouteEnv } from './identity.ts';
 import { mount } from './request.ts';
 

@@ -10,8 +10,8 @@ import { findNearest } from '../../core/base/text.ts';
 import { readConfig } from '../config/config.ts';
 import type { Condition } from '../objects/publisher/api.ts';
 import type { Delivery, Handling, RequestOrigin } from '../objects/session-api.ts';
+import { type Endpoint, parametersWithSlashes } from '../wire/endpoint.ts';
 import { bodyTooLarge, maxBody } from '../wire/limits.ts';
-import { type Operation, pathParameters } from '../wire/operation.ts';
 import { parseTraceparent } from '../wire/traceparent.ts';
 import { assertMay, assertScope, isAdmin, type PersonCaller, type RouteEnv } from './identity.ts';
 import { toSessionName } from './respond.ts';
@@ -186,24 +186,24 @@ function strongTags(header: string): string[] {
 }
 
 export interface Route {
-	readonly operation: Operation;
+	readonly endpoint: Endpoint;
 	handle(c: Context<RouteEnv>): Promise<Response>;
 }
 
-type Valid<O extends Operation> = {
-	out: (O extends { readonly json: infer S extends v.GenericSchema } ? { json: v.InferOutput<S> } : object) &
-		(O extends { readonly query: infer S extends v.GenericSchema } ? { query: v.InferOutput<S> } : object);
+type Valid<E extends Endpoint> = {
+	out: (E extends { readonly json: infer S extends v.GenericSchema } ? { json: v.InferOutput<S> } : object) &
+		(E extends { readonly query: infer S extends v.GenericSchema } ? { query: v.InferOutput<S> } : object);
 };
 
 /** Refuses callers without access, and checks the query and the body: `c.req.valid` returns the results. */
-export function mount<const O extends Operation>(
-	operation: O,
-	handler: (c: Context<RouteEnv, O['path'], Valid<O>>) => Response | Promise<Response>,
+export function mount<const E extends Endpoint>(
+	endpoint: E,
+	handler: (c: Context<RouteEnv, E['path'], Valid<E>>) => Response | Promise<Response>,
 ): Route {
 	return {
-		operation,
-		async handle(c: Context<RouteEnv, O['path'], Valid<O>>) {
-			await checkRequest(c, operation);
+		endpoint,
+		async handle(c: Context<RouteEnv, E['path'], Valid<E>>) {
+			await checkRequest(c, endpoint);
 			return handler(c);
 		},
 	};
@@ -211,16 +211,16 @@ export function mount<const O extends Operation>(
 
 /** Adds routes to an app. If a path has no route for the method of a request, the answer is `405`. */
 export function addRoutes(app: Hono<RouteEnv>, routes: readonly Route[]): void {
-	for (const [path, ofPath] of Map.groupBy(routes, ({ operation }) => toPattern(operation.path))) {
-		for (const route of ofPath) app.on(route.operation.method.toUpperCase(), path, (c) => route.handle(c));
-		const methods = ofPath.map(({ operation }) => operation.method.toUpperCase());
+	for (const [path, ofPath] of Map.groupBy(routes, ({ endpoint }) => toPattern(endpoint.path))) {
+		for (const route of ofPath) app.on(route.endpoint.method.toUpperCase(), path, (c) => route.handle(c));
+		const methods = ofPath.map(({ endpoint }) => endpoint.method.toUpperCase());
 		app.all(path, (c) => refuseMethod(c, methods));
 	}
 }
 
 function toPattern(path: string): string {
 	return path.replace(/:(\w+)/g, (parameter, name: string) =>
-		pathParameters[name]?.hasSlashes ? `${parameter}{[\\s\\S]+}` : parameter,
+		parametersWithSlashes.includes(name) ? `${parameter}{[\\s\\S]+}` : parameter,
 	);
 }
 
@@ -230,9 +230,9 @@ function refuseMethod(c: Context<RouteEnv>, allowed: readonly string[]): never {
 	throw new RunletError('method_not_allowed', `${c.req.method} is not possible here. Possible: ${list}.`, { allowed });
 }
 
-async function checkRequest(c: Context<RouteEnv>, operation: Operation): Promise<void> {
-	const { query, json, ignoresQuery } = operation;
-	assertAccess(c, operation);
+async function checkRequest(c: Context<RouteEnv>, endpoint: Endpoint): Promise<void> {
+	const { query, json, ignoresQuery } = endpoint;
+	assertAccess(c, endpoint);
 	if (ignoresQuery === undefined) assertQuery(new URL(c.req.url).searchParams, Object.keys(query?.entries ?? {}));
 	if (query !== undefined) c.req.addValidatedData('query', check(query, c.req.query(), 'query'));
 	if (json !== undefined)
@@ -240,7 +240,7 @@ async function checkRequest(c: Context<RouteEnv>, operation: Operation): Promise
 }
 
 /** Checks the caller's rights. Later the session checks its owner, and the webhook handler checks the signature. */
-function assertAccess(c: Context<RouteEnv>, { access, adminToo, path }: Operation): void {
+function assertAccess(c: Context<RouteEnv>, { access, adminToo, path }: Endpoint): void {
 	if (access === 'anybody' || access === 'sender' || (adminToo && isAdmin(c))) return;
 	if (access === 'admin' || access === 'keys') assertScope(c, access);
 	else assertMay(c, access, path.startsWith('/v1/sessions/:id'));

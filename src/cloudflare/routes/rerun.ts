@@ -1,5 +1,5 @@
 import type { SessionApi } from '../objects/session-api.ts';
-import { rerun } from '../wire/operations/sessions.ts';
+import { rerun } from '../wire/endpoints/sessions.ts';
 import { getPerson } from './identity.ts';
 import { createSessionId, mount, readHandling } from './request.ts';
 import { askSession, askSessionInPath, findCaller, findSessionId } from './respond.ts';

@@ -6,9 +6,9 @@ import { parseJson } from '../../core/base/json.ts';
 import { assertRight, hasRight } from '../auth/rights.ts';
 import type { Bytes, RpcResult } from '../objects/reach.ts';
 import type { Handling, RunOutcome, SessionApi } from '../objects/session-api.ts';
+import * as messages from '../wire/endpoints/messages.ts';
+import * as endpoints from '../wire/endpoints/sessions.ts';
 import { maxDocument, maxLines, toRecords } from '../wire/import.ts';
-import * as messages from '../wire/operations/messages.ts';
-import * as operations from '../wire/operations/sessions.ts';
 import { place } from '../wire/page.ts';
 import { readRequestId } from '../wire/request-id.ts';
 import type { RepeatableSession } from '../wire/session.ts';
@@ -30,8 +30,8 @@ import { passBody } from './upload.ts';
 
 /** `/v1/sessions`: creates, lists, reads, follows and cancels sessions, and sends messages (docs/api.md). */
 export const sessionRoutes = [
-	mount(operations.listSessions, async (c) => c.json(await listSessions(c, c.req.valid('query')))),
-	mount(operations.createSession, async (c) => {
+	mount(endpoints.listSessions, async (c) => c.json(await listSessions(c, c.req.valid('query')))),
+	mount(endpoints.createSession, async (c) => {
 		const body = c.req.valid('json');
 		const { text, parts, attachments = [], ...rest } = body;
 		const how = readHandling(c, body);
@@ -48,7 +48,7 @@ export const sessionRoutes = [
 		return toRunResponse(outcome, { status: 201, headers });
 	}),
 	// This must be before the paths of a single session, which would match `import` as an id.
-	mount(operations.importSession, async (c) => {
+	mount(endpoints.importSession, async (c) => {
 		const type = readMediaType(c.req.raw);
 		// The body is streamed, so only its length can show that a request with the same key is another request.
 		const how = readHandling(c, c.req.header('content-length'));
@@ -59,10 +59,10 @@ export const sessionRoutes = [
 			return importLines(c, toLines(parseJson(await readText(c.req.raw, maxDocument))), about);
 		throw createWrongType('application/json or application/x-ndjson', type);
 	}),
-	mount(operations.getSession, async (c) =>
+	mount(endpoints.getSession, async (c) =>
 		Response.json(await askSessionInPath(c, (one) => one.state(findCallerOrAdmin(c)))),
 	),
-	mount(operations.getRequest, async (c) => {
+	mount(endpoints.getRequest, async (c) => {
 		const id = c.req.param('request');
 		const { request, session } = readRequestId(id) ?? {};
 		if (request === undefined || session === undefined) throw new RunletError('not_found', 'There is no such session.');
@@ -73,18 +73,18 @@ export const sessionRoutes = [
 		const links = { session: path, messages: `${path}/messages`, export: `${path}/export`, page };
 		return Response.json({ id, ...found, links });
 	}),
-	mount(operations.changeSession, async (c) =>
+	mount(endpoints.changeSession, async (c) =>
 		Response.json(await askSessionInPath(c, (one) => one.change(findCaller(c), c.req.valid('json')))),
 	),
-	mount(operations.deleteSession, async (c) => {
+	mount(endpoints.deleteSession, async (c) => {
 		await askSessionInPath(c, (one) => one.delete(findCallerOrAdmin(c)));
 		return c.body(null, 204);
 	}),
-	mount(operations.createToken, async (c) => {
+	mount(endpoints.createToken, async (c) => {
 		const token = await askSessionInPath(c, (one) => one.token(findCaller(c), c.req.valid('json')), true);
 		return Response.json(token, { status: 201, headers: { 'cache-control': 'no-store' } });
 	}),
-	mount(operations.revokeToken, async (c) => {
+	mount(endpoints.revokeToken, async (c) => {
 		await askSessionInPath(c, (one) => one.revokeToken(findCaller(c), c.req.param('tokenId')));
 		return c.body(null, 204);
 	}),
@@ -102,7 +102,7 @@ export const sessionRoutes = [
 			),
 		),
 	),
-	mount(operations.listTasks, async (c) => toJson(await askSessionInPath(c, (one) => one.tasks(findCallerOrAdmin(c))))),
+	mount(endpoints.listTasks, async (c) => toJson(await askSessionInPath(c, (one) => one.tasks(findCallerOrAdmin(c))))),
 	mount(messages.listWaiting, async (c) =>
 		toJson(await askSessionInPath(c, (one) => one.waiting(findCallerOrAdmin(c)))),
 	),
@@ -130,7 +130,7 @@ export const sessionRoutes = [
 		const { isReplay, ...session } = cancelled;
 		return toRunResponse({ kind: 'session', session, isReplay });
 	}),
-	mount(operations.exportSession, async (c) => {
+	mount(endpoints.exportSession, async (c) => {
 		const form = accepts(c, 'application/x-ndjson') ? 'ndjson' : 'json';
 		const body = await askSessionInPath(c, (one) => one.export(findCallerOrAdmin(c), form));
 		return new Response(body, {
@@ -143,13 +143,13 @@ export const sessionRoutes = [
 			},
 		});
 	}),
-	mount(operations.getTrace, async (c) => {
+	mount(endpoints.getTrace, async (c) => {
 		const { run, content } = c.req.valid('query');
 		const form = { run, hasContent: content === 'true' };
 		const body = await askSessionInPath(c, (one) => one.exportTrace(findCallerOrAdmin(c), form));
 		return toJson(body, { 'cache-control': 'no-store' });
 	}),
-	mount(operations.forkSession, async (c) => {
+	mount(endpoints.forkSession, async (c) => {
 		const { at } = c.req.valid('json');
 		const place = at === undefined ? undefined : Number(at);
 		const { user } = await askSessionInPath(c, (one) => one.state(findCaller(c)), true);
@@ -162,7 +162,7 @@ export const sessionRoutes = [
 const origin = { transport: 'http' } as const;
 
 /** Throws `forbidden` for a customer who names another person, or who sets a field that only staff can set. */
-function assertOwnSession({ by, role }: PersonCaller, body: v.InferOutput<typeof operations.createSession.json>): void {
+function assertOwnSession({ by, role }: PersonCaller, body: v.InferOutput<typeof endpoints.createSession.json>): void {
 	if (hasRight(role, 'nameUser')) return;
 	if (body.user !== undefined && body.user !== by.user) assertRight(role, 'nameUser', 'user');
 	if (body.for !== undefined) assertRight(role, 'nameUser', 'for');

@@ -22,15 +22,15 @@ import { readConfig } from '../config/config.ts';
 import { log } from '../log.ts';
 import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from '../objects/publisher/api.ts';
 import { reach } from '../objects/reach.ts';
+import * as endpoints from '../wire/endpoints/skills.ts';
 import type { Shown } from '../wire/operation.ts';
-import * as operations from '../wire/operations/skills.ts';
 import type { listedSkill } from '../wire/skill.ts';
 import type { RouteEnv } from './identity.ts';
 import { accepts, isFresh, markdownBody, mount, readCondition } from './request.ts';
 
 /** `/v1/skills`: lists, reads and edits the published skills (docs/skills.md). */
 export const skillRoutes = [
-	mount(operations.listSkills, async (c) => {
+	mount(endpoints.listSkills, async (c) => {
 		const { query, cursor = '', limit } = c.req.valid('query');
 		const entries = await listPublished(c);
 		if (query !== undefined) return c.json({ skills: await toFoundSkills(c, entries, query, limit) });
@@ -41,7 +41,7 @@ export const skillRoutes = [
 			...(rest.length > page.length && { cursor: page.at(-1)?.name }),
 		});
 	}),
-	mount(operations.getSkill, async (c) => {
+	mount(endpoints.getSkill, async (c) => {
 		const entry = (await listPublished(c)).get(c.req.param('name'));
 		if (entry === undefined) throw noSuchSkill();
 		const etag = await toEtag(entry);
@@ -60,7 +60,7 @@ export const skillRoutes = [
 			'content-type': 'text/markdown; charset=utf-8',
 		});
 	}),
-	mount(operations.putSkill, async (c) => {
+	mount(endpoints.putSkill, async (c) => {
 		const name = c.req.param('name');
 		const condition = readCondition(c);
 		const markdown = await markdownBody(c.req.raw);
@@ -75,7 +75,7 @@ export const skillRoutes = [
 		}
 		return answer(c, await publish(c, (one) => one.put(name, markdown, condition)), condition, violations);
 	}),
-	mount(operations.deleteSkill, async (c) => {
+	mount(endpoints.deleteSkill, async (c) => {
 		const condition = readCondition(c);
 		return answer(c, await publish(c, (one) => one.remove(c.req.param('name'), condition)), condition);
 	}),

@@ -5,8 +5,8 @@ import { assertToolName, listKeptSecrets, type ToolBody, toStoredTool } from '..
 import { readStoredTool } from '../agent/user-tools/load.ts';
 import { readConfig } from '../config/config.ts';
 import { askRegistry, changeEntry, type Entry, type RegistryApi } from '../objects/directory/registry.ts';
+import * as endpoints from '../wire/endpoints/tools.ts';
 import type { Shown } from '../wire/operation.ts';
-import * as operations from '../wire/operations/tools.ts';
 import type { shownTool } from '../wire/tool.ts';
 import { getOwner, type RouteEnv } from './identity.ts';
 import { mount } from './request.ts';
@@ -17,16 +17,16 @@ const mostTools = 100;
 
 /** `/v1/tools`: the HTTP tools that an owner defines (docs/user-tools.md). */
 export const toolRoutes = [
-	mount(operations.listTools, async (c) => {
+	mount(endpoints.listTools, async (c) => {
 		const entries = await ask(c, (one) => one.listEntries('tool'));
 		return c.json({ tools: entries.map((entry) => toShown(entry)) });
 	}),
-	mount(operations.getTool, async (c) => {
+	mount(endpoints.getTool, async (c) => {
 		const entry = await ask(c, (one) => one.getEntry('tool', c.req.param('name')));
 		if (entry === undefined) throw noSuchTool();
 		return c.json(toShown(entry));
 	}),
-	mount(operations.putTool, async (c) => {
+	mount(endpoints.putTool, async (c) => {
 		const name = c.req.param('name');
 		assertToolName(name);
 		const isNew = await putTool(c, name, c.req.valid('json'));
@@ -34,7 +34,7 @@ export const toolRoutes = [
 		if (entry === undefined) throw noSuchTool();
 		return c.json(toShown(entry), isNew ? 201 : 200);
 	}),
-	mount(operations.deleteTool, async (c) => {
+	mount(endpoints.deleteTool, async (c) => {
 		if (!(await ask(c, (one) => one.removeEntry('tool', c.req.param('name'))))) throw noSuchTool();
 		return c.body(null, 204);
 	}),

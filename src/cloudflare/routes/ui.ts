@@ -8,8 +8,8 @@ import { sessionIdForm } from '../auth/token.ts';
 import { readConfig } from '../config/config.ts';
 import { type Bytes, toByteStream } from '../objects/reach.ts';
 import type { Caller, PagePost } from '../objects/session-api.ts';
+import * as endpoints from '../wire/endpoints/ui.ts';
 import { attachmentsField, textField } from '../wire/message.ts';
-import * as operations from '../wire/operations/ui.ts';
 import { uiHeaders, uiNothing } from '../wire/protocols/ui/protocol.ts';
 import { readAnswers, readContent } from '../wire/protocols/ui/request.ts';
 import { postedMessage, type uiPost } from '../wire/ui.ts';
@@ -20,7 +20,7 @@ import { askSession, toEventStream, toJson, toSessionName } from './respond.ts';
 /** `/v1/ui/:agent`: for `useChat` of the AI SDK (docs/ai-sdk.md). Each chat id or session token has its own session. */
 export function createUiRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	return [
-		mount(operations.postChat, async (c) => {
+		mount(endpoints.postChat, async (c) => {
 			const body = c.req.valid('json');
 			const { id, caller } = findChat(c, body.id);
 			const agent = findAgent(agents, c.req.param('agent'));
@@ -29,17 +29,17 @@ export function createUiRoutes({ agents }: Pick<Runtime, 'agents'>) {
 			const outcome = await askSession(c, id, (one) => one.post(caller, post, readHandling(c, body)));
 			return toUiStream(id, outcome.kind === 'stream' ? outcome.stream : toByteStream(uiNothing(outcome.isWaiting)));
 		}),
-		mount(operations.resumeChat, async (c) => {
+		mount(endpoints.resumeChat, async (c) => {
 			const { id, caller } = findChat(c, c.req.param('chat'));
 			const stream = await askChat(caller, () => askSession(c, id, (one) => one.resume(caller, c.req.param('agent'))));
 			return stream === undefined ? c.body(null, 204) : toUiStream(id, stream);
 		}),
-		mount(operations.stopChat, async (c) => {
+		mount(endpoints.stopChat, async (c) => {
 			const { id, caller } = findChat(c, c.req.param('chat'));
 			await askSession(c, id, (one) => one.cancel(caller, readHandling(c).once));
 			return c.body(null, 204);
 		}),
-		mount(operations.listChat, async (c) => {
+		mount(endpoints.listChat, async (c) => {
 			const { id, caller } = findChat(c, c.req.param('chat'));
 			const messages = await askChat(caller, () =>
 				askSession(c, id, (one) => one.pageMessages(caller, c.req.param('agent'))),

@@ -4,7 +4,7 @@ import { localIdentity } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
 import { askDirectory } from '../objects/directory/api.ts';
 import { askLedger, type DayPart, type PartField } from '../objects/ledger/api.ts';
-import { getUsage } from '../wire/operations/users.ts';
+import { getUsage } from '../wire/endpoints/users.ts';
 import type { spentGroup, spentParts } from '../wire/spending.ts';
 import { getListedOwner, isAdmin, isOnlyLocal, type RouteEnv } from './identity.ts';
 import { mount } from './request.ts';

@@ -11,7 +11,7 @@ import { askMemory, listAllMemories, showMemory } from '../objects/memory/api.ts
 import { type Bytes, takeValue } from '../objects/reach.ts';
 import { showSchedule } from '../objects/schedule-api.ts';
 import type { Caller } from '../objects/session-api.ts';
-import * as operations from '../wire/operations/users.ts';
+import * as endpoints from '../wire/endpoints/users.ts';
 import { getActor, getListedOwner, getOwner, getPerson, isAdmin, type RouteEnv } from './identity.ts';
 import { mount } from './request.ts';
 import { askOneSession, orGone, toStream } from './respond.ts';
@@ -28,7 +28,7 @@ interface Person {
 /** `/v1/users`: exports and erases a person of the owner, and sets their budget (docs/customers.md). */
 export function createUserRoutes(parts: Parts) {
 	return [
-		mount(operations.getUser, (c) => {
+		mount(endpoints.getUser, (c) => {
 			const person = findPerson(c, c.req.valid('query').owner);
 			return new Response(toStream(writeExport(c, person, parts)), {
 				headers: {
@@ -38,12 +38,12 @@ export function createUserRoutes(parts: Parts) {
 				},
 			});
 		}),
-		mount(operations.eraseUser, async (c) => c.json(await erase(c, findPerson(c), parts))),
-		mount(operations.getUserBudget, async (c) => {
+		mount(endpoints.eraseUser, async (c) => c.json(await erase(c, findPerson(c), parts))),
+		mount(endpoints.getUserBudget, async (c) => {
 			const person = findPerson(c, c.req.valid('query').owner);
 			return c.json(await askUserLedger(c, person, (one) => one.userState(person.user)));
 		}),
-		mount(operations.setUserBudget, async (c) => {
+		mount(endpoints.setUserBudget, async (c) => {
 			const person = findPerson(c);
 			const caps = c.req.valid('json');
 			await askUserLedger(c, person, (one) => one.setUserCaps(person.user, caps));

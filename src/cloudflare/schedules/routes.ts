@@ -8,21 +8,21 @@ import { getOwner, getPerson, type RouteEnv } from '../routes/identity.ts';
 import { mount } from '../routes/request.ts';
 import { askSession } from '../routes/respond.ts';
 import { toSpeaker } from '../session/store/inbound.ts';
-import * as operations from '../wire/operations/schedules.ts';
+import * as endpoints from '../wire/endpoints/schedules.ts';
 import { assertTime } from './time.ts';
 
 type Ctx = Context<RouteEnv>;
 
 /** `/v1/schedules`: the schedules of an owner's agents and sessions (docs/schedules.md). */
 export const scheduleRoutes = [
-	mount(operations.listSchedules, async (c) => {
+	mount(endpoints.listSchedules, async (c) => {
 		const { session, cursor, limit } = c.req.valid('query');
 		const after = cursor === undefined ? undefined : parseId(cursor);
 		const found = await ask(c, (one) => one.listSchedules({ session, after, limit: limit + 1 }));
 		const schedules = found.slice(0, limit).map(showSchedule);
 		return c.json({ schedules, ...(found.length > limit && { cursor: schedules.at(-1)?.id }) });
 	}),
-	mount(operations.putSchedule, async (c) => {
+	mount(endpoints.putSchedule, async (c) => {
 		const { session, name, text, ...time } = c.req.valid('json');
 		assertTime(time, Date.now());
 		const { sessions } = readConfig(c.env);
@@ -37,7 +37,7 @@ export const scheduleRoutes = [
 			201,
 		);
 	}),
-	mount(operations.cancelSchedule, async (c) => {
+	mount(endpoints.cancelSchedule, async (c) => {
 		const { target, name } = parseId(c.req.param('id'));
 		if (target.kind === 'agent')
 			throw new RunletError(

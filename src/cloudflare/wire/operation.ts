@@ -1,31 +1,18 @@
 import type * as v from 'valibot';
-import type { Right } from '../auth/rights.ts';
+import type { Endpoint } from './endpoint.ts';
 import type { FailureStatus } from './error.ts';
 import { sourceNames } from './protocols/webhooks/source.ts';
 
-/** Who may call: anybody, a sender with a signature, holders of a right, or keys with the scope `admin` or `keys`. */
-export type Access = 'anybody' | 'sender' | Right | 'admin' | 'keys';
-
 /**
- * An operation of the API: the source of its route, its entry in the OpenAPI document and the types of the client. Its
- * name in `operations/` is the `operationId`.
+ * An operation of the API: an endpoint, and what its entry in the OpenAPI document and the types of the client add to it.
+ * Its name in `operations/` is the `operationId`.
  */
-export interface Operation {
-	readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-	/** The path in the router's form, such as `/v1/sessions/:id`. */
-	readonly path: string;
-	readonly access: Access;
-	/** Whether a key with the scope `admin` may call the operation for every owner. */
-	readonly adminToo?: true;
+export interface Operation extends Endpoint {
 	readonly tag: string;
 	readonly summary: string;
 	/** A text in Markdown. */
 	readonly description?: string;
-	readonly query?: v.GenericSchema<unknown, object> & { readonly entries: Readonly<Record<string, v.GenericSchema>> };
-	/** Whether unknown query parameters are ignored: webhook senders, browsers and other protocols add their own. */
-	readonly ignoresQuery?: true;
 	readonly headers?: readonly RequestHeader[];
-	readonly json?: v.GenericSchema<unknown, object>;
 	/** Examples of the JSON body, by name. */
 	readonly examples?: Readonly<Record<string, unknown>>;
 	/** A body that the route itself parses. */
@@ -44,15 +31,10 @@ export interface Operation {
 /** Returns a function that defines operations of a tag and keeps the types of their schemas. */
 export const createOperations =
 	(tag: string) =>
-	<
-		const M extends Operation['method'],
-		const P extends string,
-		const O extends Omit<Operation, 'method' | 'path' | 'tag'>,
-	>(
-		method: M,
-		path: P,
+	<const E extends Endpoint, const O extends Omit<Operation, keyof Endpoint | 'tag'>>(
+		endpoint: E,
 		rest: O,
-	): O & { readonly method: M; readonly path: P; readonly tag: string } => ({ ...rest, method, path, tag });
+	): E & O & { readonly tag: string } => ({ ...endpoint, ...rest, tag });
 
 export const requestHeaders = {
 	accept: {
@@ -121,8 +103,6 @@ export interface Answer {
 interface PathParameter {
 	readonly says: string;
 	readonly example: string;
-	/** Whether the value of the parameter may have slashes. */
-	readonly hasSlashes?: true;
 }
 
 const exampleSession = '5f3c9a1e7b2d4860f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708';
@@ -136,8 +116,8 @@ export const pathParameters: Readonly<Record<string, PathParameter>> = {
 	tokenId: { says: 'The token’s id.', example: '4f0c9b1e2a7d8356' },
 	keyId: { says: 'The key’s id, the part between its two underscores.', example: '7kq2mzt1v9xe' },
 	message: { says: 'The message’s id.', example: '65536' },
-	memory: { says: 'The path of the memory, with / between names.', example: 'preferences.md', hasSlashes: true },
-	path: { says: 'The path of the file, with / between names.', example: 'notes/plan.md', hasSlashes: true },
+	memory: { says: 'The path of the memory, with / between names.', example: 'preferences.md' },
+	path: { says: 'The path of the file, with / between names.', example: 'notes/plan.md' },
 	agent: { says: 'The agent’s name.', example: 'assistant' },
 	chat: { says: 'The chat’s id: any text, or the id of a session.', example: 'chat-1' },
 	model: { says: 'The agent’s name.', example: 'assistant' },

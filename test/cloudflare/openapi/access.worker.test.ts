@@ -13,7 +13,8 @@ import {
 import { createDocument } from '../../../src/cloudflare/openapi/document.ts';
 import { operations as byId } from '../../../src/cloudflare/openapi/operations.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
-import type { Access, Operation } from '../../../src/cloudflare/wire/operation.ts';
+import type { Access } from '../../../src/cloudflare/wire/endpoint.ts';
+import type { Operation } from '../../../src/cloudflare/wire/operation.ts';
 import { createKeys } from '../../credentials.ts';
 import worker, { plugins, runtime } from '../../worker.ts';
 

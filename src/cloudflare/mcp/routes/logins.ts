@@ -6,7 +6,7 @@ import { reach, takeValue } from '../../objects/reach.ts';
 import { assertStrangerRate } from '../../routes/rate.ts';
 import { mount } from '../../routes/request.ts';
 import { writePage } from '../../routes/respond.ts';
-import { finishLogin, getClientMetadata } from '../../wire/operations/mcp.ts';
+import { finishLogin, getClientMetadata } from '../../wire/endpoints/mcp.ts';
 import { describeClient } from '../connect/client-metadata.ts';
 import { findServer } from '../servers/find.ts';
 

@@ -8,9 +8,9 @@ import { askRegistry, changeEntry, type Entry, type RegistryApi } from '../../ob
 import { getOwner, type RouteEnv } from '../../routes/identity.ts';
 import { getReader } from '../../routes/reader.ts';
 import { mount } from '../../routes/request.ts';
+import * as endpoints from '../../wire/endpoints/mcp.ts';
 import type { shownServer, shownServerDetails } from '../../wire/mcp.ts';
 import type { Shown } from '../../wire/operation.ts';
-import * as operations from '../../wire/operations/mcp.ts';
 import { showError } from '../../wire/shown-error.ts';
 import {
 	assertServerName,
@@ -51,16 +51,16 @@ export function createServerRoutes(runtime: Runtime) {
 		};
 	};
 	return [
-		mount(operations.listServers, async (c) => c.json({ servers: await listShown(c, agents) })),
-		mount(operations.getServer, async (c) => c.json(await showDetails(c, c.req.param('name')))),
-		mount(operations.putServer, async (c) => {
+		mount(endpoints.listServers, async (c) => c.json({ servers: await listShown(c, agents) })),
+		mount(endpoints.getServer, async (c) => c.json(await showDetails(c, c.req.param('name')))),
+		mount(endpoints.putServer, async (c) => {
 			const name = c.req.param('name');
 			assertServerName(name);
 			assertOwn(runtime, name);
 			const isNew = await putServer(c, name, c.req.valid('json'));
 			return c.json(await show(c, name), isNew ? 201 : 200);
 		}),
-		mount(operations.deleteServer, async (c) => {
+		mount(endpoints.deleteServer, async (c) => {
 			const name = c.req.param('name');
 			assertOwn(runtime, name);
 			const removed = await ask(c, (one) => one.removeEntry('mcp', name));
@@ -68,21 +68,21 @@ export function createServerRoutes(runtime: Runtime) {
 			if (!removed) throw noSuchServer();
 			return c.body(null, 204);
 		}),
-		mount(operations.acceptTools, async (c) => {
+		mount(endpoints.acceptTools, async (c) => {
 			const name = c.req.param('name');
 			const server = await find(c, name);
 			const { acceptOffered } = await import('../connect/inspect.ts');
 			await acceptOffered(readConfig(c.env), server, c.req.valid('json').tools);
 			return c.json(await showDetails(c, name));
 		}),
-		mount(operations.startLogin, async (c) => {
+		mount(endpoints.startLogin, async (c) => {
 			const server = await find(c, c.req.param('name'));
 			const { beginLogin } = await import('../connect/logins.ts');
 			const url = await beginLogin(readConfig(c.env), server);
 			c.header('cache-control', 'no-store');
 			return c.json(url === undefined ? { isLoggedIn: true } : { url: url.href, isLoggedIn: false });
 		}),
-		mount(operations.endLogin, async (c) => {
+		mount(endpoints.endLogin, async (c) => {
 			const server = await find(c, c.req.param('name'));
 			await ask(c, (one) => one.removeEntry('mcp-login', server.name));
 			return c.body(null, 204);

@@ -1,4 +1,5 @@
-import { file, fileChangePage, fileChangeQuery, filePage, fileQuery } from '../file.ts';
+import * as endpoints from '../endpoints/files.ts';
+import { file, fileChangePage, filePage } from '../file.ts';
 import { createOperations } from '../operation.ts';
 import { putAnswers } from './shared.ts';
 
@@ -15,18 +16,13 @@ const change = {
 	diff: '--- a/notes/plan.md\n+++ b/notes/plan.md\n@@ -1,1 +1,1 @@\n-Begin.\n+Begin on Friday.\n',
 };
 
-export const listFiles = operation('get', '/v1/sessions/:id/files', {
-	access: 'readSession',
-	adminToo: true,
+export const listFiles = operation(endpoints.listFiles, {
 	summary: 'List the files of a session',
 	description: 'Sorted by path. Folders are the beginnings of paths.',
-	query: fileQuery,
 	answers: { 200: { says: 'One page of the files.', json: filePage, examples: { page: { files: [listed] } } } },
 });
 
-export const getFile = operation('get', '/v1/sessions/:id/files/:path', {
-	access: 'readSession',
-	adminToo: true,
+export const getFile = operation(endpoints.getFile, {
 	summary: 'Download a file',
 	description: 'A browser saves it and never runs it: what could run has the type `text/plain`.',
 	headers: ['if-none-match', 'range'],
@@ -46,8 +42,7 @@ export const getFile = operation('get', '/v1/sessions/:id/files/:path', {
 	errors: [400],
 });
 
-export const putFile = operation('put', '/v1/sessions/:id/files/:path', {
-	access: 'sendMessage',
+export const putFile = operation(endpoints.putFile, {
 	summary: 'Upload a file',
 	description:
 		'Replaces the file at the path, whoever wrote it. With `If-Match` it replaces only that version, and with `If-None-Match: *` it only creates. If the file was changed meanwhile, the answer is `412`. A file may have 100 MB if a bucket `FILES` is bound, else 4 MB. The body is taken as it is, whatever its content type.',
@@ -57,8 +52,7 @@ export const putFile = operation('put', '/v1/sessions/:id/files/:path', {
 	errors: [400, 404, 412, 413],
 });
 
-export const deleteFile = operation('delete', '/v1/sessions/:id/files/:path', {
-	access: 'sendMessage',
+export const deleteFile = operation(endpoints.deleteFile, {
 	summary: 'Delete a file',
 	description:
 		'With `If-Match` it deletes only that version: if the file was changed meanwhile, the answer is `412`. An undo can bring the file back for a while. Until it no longer can, the bytes of the file count as bytes of the session.',
@@ -67,12 +61,9 @@ export const deleteFile = operation('delete', '/v1/sessions/:id/files/:path', {
 	errors: [400, 412],
 });
 
-export const listChanges = operation('get', '/v1/sessions/:id/changes', {
-	access: 'readSession',
-	adminToo: true,
+export const listChanges = operation(endpoints.listChanges, {
 	summary: 'Read what changed in the files',
 	description: 'Newest first, file by file, as far as the last thousand changes go.',
-	query: fileChangeQuery,
 	answers: {
 		200: { says: 'One page of the changes.', json: fileChangePage, examples: { page: { changes: [change] } } },
 	},

@@ -1,12 +1,12 @@
-import { keyBody, keyList, newKey } from '../key.ts';
+import * as endpoints from '../endpoints/keys.ts';
+import { keyList, newKey } from '../key.ts';
 import { createOperations } from '../operation.ts';
 
 const operation = createOperations('Keys');
 
 const shop = { id: '7kq2mzt1v9xe', owner: 'shop', role: 'admin', scopes: ['run'], isOver: false };
 
-export const listKeys = operation('get', '/v1/keys', {
-	access: 'admin',
+export const listKeys = operation(endpoints.listKeys, {
 	summary: 'List the API keys that this Worker knows',
 	description: 'The keys of the secret and the stored keys. Shows ids, never the keys themselves.',
 	answers: {
@@ -25,11 +25,9 @@ export const listKeys = operation('get', '/v1/keys', {
 	},
 });
 
-export const makeKey = operation('post', '/v1/keys', {
-	access: 'keys',
+export const makeKey = operation(endpoints.makeKey, {
 	summary: 'Make an API key',
 	description: 'Needs `STORED_KEYS = "on"`. The key opens its owner’s sessions at once, here and at all other places.',
-	json: keyBody,
 	examples: {
 		customer: { owner: 'shop', budget: { usd: 5 } },
 		colleague: { owner: 'shop', user: 'kim', role: 'staff' },
@@ -51,8 +49,7 @@ export const makeKey = operation('post', '/v1/keys', {
 	errors: [409],
 });
 
-export const revokeKey = operation('delete', '/v1/keys/:keyId', {
-	access: 'keys',
+export const revokeKey = operation(endpoints.revokeKey, {
 	summary: 'Revoke an API key',
 	description:
 		'Revokes a stored key. Within a minute it is invalid everywhere, and so are its tokens. A key of the secret is revoked with `npm run keys`.',

@@ -1,16 +1,15 @@
+import * as endpoints from '../endpoints/links.ts';
 import { createOperations } from '../operation.ts';
-import { decisionLinks, linkBody } from '../token.ts';
+import { decisionLinks } from '../token.ts';
 
 const operation = createOperations('Sessions');
 
 const link = 'https://example.com/v1/decisions/eyJzZXNzaW9uIjoi';
 
-export const createLinks = operation('post', '/v1/sessions/:id/links', {
-	access: 'manageSession',
+export const createLinks = operation(endpoints.createLinks, {
 	summary: 'Make links to decide about a call, once',
 	description:
 		'For a call that waits for an approval. Whoever has a link can decide, without a key. Where approvers of the agent would not let them approve, there are no links. A Worker without decision links does not have this.',
-	json: linkBody,
 	examples: { call: { callId: 'call_1' } },
 	answers: {
 		201: {
@@ -24,21 +23,17 @@ export const createLinks = operation('post', '/v1/sessions/:id/links', {
 
 const page = { 'text/html': { example: '<!doctype html>' } };
 
-export const showDecision = operation('get', '/v1/decisions/:link', {
-	access: 'anybody',
+export const showDecision = operation(endpoints.showDecision, {
 	summary: 'Show the call of a link',
 	description: 'The page has the exact call and one button, which sends the same address as a POST.',
-	ignoresQuery: true,
 	answers: { 200: { says: 'The page.', also: page } },
 	errors: [409],
 	failure: { also: page },
 });
 
-export const decide = operation('post', '/v1/decisions/:link', {
-	access: 'anybody',
+export const decide = operation(endpoints.decide, {
 	summary: 'Decide by a link',
 	description: 'Once, within the time of the link, and only while its call waits with the same arguments.',
-	ignoresQuery: true,
 	answers: { 200: { says: 'The page.', also: page } },
 	errors: [403, 409],
 	failure: { also: page },

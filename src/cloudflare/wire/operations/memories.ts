@@ -1,15 +1,13 @@
-import { memoryBody, memoryHolder, memoryPage, memoryQuery, memoryReader, shownMemory } from '../memory.ts';
+import * as endpoints from '../endpoints/memories.ts';
+import { memoryPage, shownMemory } from '../memory.ts';
 import { createOperations } from '../operation.ts';
 import { memory, putAnswers } from './shared.ts';
 
 const operation = createOperations('Memories');
 
-export const listMemories = operation('get', '/v1/memories', {
-	access: 'seeUsers',
-	adminToo: true,
+export const listMemories = operation(endpoints.listMemories, {
 	summary: 'List or search memories',
 	description: 'Sorted by path; with `query` the best first. `Accept: application/x-ndjson` exports all of them.',
-	query: memoryQuery,
 	headers: ['accept'],
 	answers: {
 		200: {
@@ -21,38 +19,28 @@ export const listMemories = operation('get', '/v1/memories', {
 	},
 });
 
-export const eraseMemories = operation('delete', '/v1/memories', {
-	access: 'manageUsers',
+export const eraseMemories = operation(endpoints.eraseMemories, {
 	summary: 'Erase all memories',
 	description: 'Erases the memories of one user, or of the owner itself.',
-	query: memoryHolder,
 	answers: { 204: { says: 'The memories are erased.' } },
 });
 
-export const getMemory = operation('get', '/v1/memories/:memory', {
-	access: 'seeUsers',
-	adminToo: true,
+export const getMemory = operation(endpoints.getMemory, {
 	summary: 'Read a memory',
-	query: memoryReader,
 	answers: { 200: { says: 'The memory.', json: shownMemory, examples: { memory }, headers: ['etag'] } },
 });
 
-export const putMemory = operation('put', '/v1/memories/:memory', {
-	access: 'manageUsers',
+export const putMemory = operation(endpoints.putMemory, {
 	summary: 'Write a memory',
 	description: 'Creates it, or replaces it. With `If-Match` it replaces only that version.',
-	query: memoryHolder,
 	headers: ['if-match', 'if-none-match'],
-	json: memoryBody,
 	examples: { memory: { text: memory.text } },
 	answers: putAnswers('memory', { json: shownMemory, examples: { memory }, headers: ['etag'] }),
 	errors: [409, 412, 413],
 });
 
-export const deleteMemory = operation('delete', '/v1/memories/:memory', {
-	access: 'manageUsers',
+export const deleteMemory = operation(endpoints.deleteMemory, {
 	summary: 'Remove a memory',
-	query: memoryHolder,
 	headers: ['if-match'],
 	answers: { 204: { says: 'The memory is removed.' } },
 	errors: [412],

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { resultsBody } from '../call.ts';
-import { feedback, feedbackBody } from '../feedback.ts';
-import { answerBody, messageBody, shownMessage, waitingMessages } from '../message.ts';
+import * as endpoints from '../endpoints/messages.ts';
+import { feedback } from '../feedback.ts';
+import { shownMessage, waitingMessages } from '../message.ts';
 import { createOperations } from '../operation.ts';
-import { count, nextCursor, place } from '../page.ts';
+import { nextCursor } from '../page.ts';
 import { session } from '../session.ts';
 import * as example from './shared.ts';
 import { runAnswers, runHeaders, runOrSession, stream } from './shared.ts';
@@ -11,17 +11,10 @@ import { runAnswers, runHeaders, runOrSession, stream } from './shared.ts';
 const operation = createOperations('Messages');
 const runOperation = createOperations('Runs');
 
-export const listMessages = operation('get', '/v1/sessions/:id/messages', {
-	access: 'readSession',
-	adminToo: true,
+export const listMessages = operation(endpoints.listMessages, {
 	summary: 'Read the history',
 	description:
 		'Oldest first, or newest first with `order=desc`: the next page has the older ones. If a message has `isCut`, get it by its id to read all of it.',
-	query: v.object({
-		cursor: v.optional(place),
-		limit: v.optional(count(500), '100'),
-		order: v.optional(v.picklist(['asc', 'desc'])),
-	}),
 	answers: {
 		200: {
 			says: 'One page of the history.',
@@ -31,21 +24,17 @@ export const listMessages = operation('get', '/v1/sessions/:id/messages', {
 	},
 });
 
-export const getMessage = operation('get', '/v1/sessions/:id/messages/:message', {
-	access: 'readSession',
-	adminToo: true,
+export const getMessage = operation(endpoints.getMessage, {
 	summary: 'Read one message',
 	description: 'Includes the full result of its tool.',
 	answers: { 200: { says: 'The message.', json: shownMessage, examples: { message: example.messages[1] } } },
 	errors: [400],
 });
 
-export const sendMessage = operation('post', '/v1/sessions/:id/messages', {
-	access: 'sendMessage',
+export const sendMessage = operation(endpoints.sendMessage, {
 	summary: 'Send a message',
 	description: 'If a tool asked a question, the message answers it. During a run, `whenBusy` says what happens.',
 	headers: runHeaders,
-	json: messageBody,
 	examples: {
 		text: { text: 'And divided by 6?' },
 		edited: { text: 'What is 17 + 26?', replaces: '65536' },
@@ -66,40 +55,33 @@ export const sendMessage = operation('post', '/v1/sessions/:id/messages', {
 	runs: true,
 });
 
-export const listWaiting = operation('get', '/v1/sessions/:id/waiting', {
-	access: 'readSession',
-	adminToo: true,
+export const listWaiting = operation(endpoints.listWaiting, {
 	summary: 'Read the waiting messages',
 	description: 'The messages that arrived during a run and wait for its end or its next turn. Oldest first.',
 	answers: { 200: { says: 'The messages.', json: waitingMessages, examples: { waiting: example.waitingMessages } } },
 });
 
-export const removeWaiting = operation('delete', '/v1/sessions/:id/waiting/:runId', {
-	access: 'sendMessage',
+export const removeWaiting = operation(endpoints.removeWaiting, {
 	summary: 'Remove a waiting message',
 	description: 'The message then gets no run. A message that a run has taken is `404`.',
 	answers: { 204: { says: 'The message is removed.' } },
 	errors: [409],
 });
 
-export const answerQuestion = operation('post', '/v1/sessions/:id/answer', {
-	access: 'sendMessage',
+export const answerQuestion = operation(endpoints.answerQuestion, {
 	summary: 'Answer a tool’s question',
 	description: 'If no tool asks, the answer is refused; with callId also if another call waits.',
 	headers: runHeaders,
-	json: answerBody,
 	examples: { text: { text: 'On Friday.' }, 'of the question that was seen': { text: 'On Friday.', callId: 'call_1' } },
 	answers: runAnswers,
 	errors: [409],
 	runs: true,
 });
 
-export const submitResults = operation('post', '/v1/sessions/:id/tool-results', {
-	access: 'sendMessage',
+export const submitResults = operation(endpoints.submitResults, {
 	summary: 'Answer waiting calls',
 	description: 'Takes results and approvals, all at once or one by one. After the last one the run continues.',
 	headers: runHeaders,
-	json: resultsBody,
 	examples: {
 		result: [{ id: 'call_1', output: { refunded: true } }],
 		approval: [{ id: 'call_1', approve: false, reason: 'Too much.' }],
@@ -110,25 +92,21 @@ export const submitResults = operation('post', '/v1/sessions/:id/tool-results', 
 	runs: true,
 });
 
-export const rateRun = runOperation('put', '/v1/sessions/:id/runs/:runId/feedback', {
-	access: 'readSession',
+export const rateRun = runOperation(endpoints.rateRun, {
 	summary: 'Rate the answer of a run',
 	description: 'A run has one rating. A second one replaces it.',
-	json: feedbackBody,
 	examples: { down: { rating: 'down', note: 'It arrived today.' }, up: { rating: 'up' } },
 	answers: { 200: { says: 'The rating.', json: feedback, examples: { rating: example.feedback } } },
 	errors: [404, 409],
 });
 
-export const unrateRun = runOperation('delete', '/v1/sessions/:id/runs/:runId/feedback', {
-	access: 'readSession',
+export const unrateRun = runOperation(endpoints.unrateRun, {
 	summary: 'Remove the rating of a run',
 	answers: { 204: { says: 'The run has no rating.' } },
 	errors: [404, 409],
 });
 
-export const continueRun = runOperation('post', '/v1/sessions/:id/continue', {
-	access: 'sendMessage',
+export const continueRun = runOperation(endpoints.continueRun, {
 	summary: 'Continue a run',
 	description: 'Continues a run that failed or that stopped after a step.',
 	headers: runHeaders,
@@ -137,8 +115,7 @@ export const continueRun = runOperation('post', '/v1/sessions/:id/continue', {
 	runs: true,
 });
 
-export const stepRun = runOperation('post', '/v1/sessions/:id/step', {
-	access: 'sendMessage',
+export const stepRun = runOperation(endpoints.stepRun, {
 	summary: 'Continue a run for one turn',
 	description: 'Like `continue`, but for one turn of the model.',
 	headers: runHeaders,
@@ -147,9 +124,7 @@ export const stepRun = runOperation('post', '/v1/sessions/:id/step', {
 	runs: true,
 });
 
-export const followRun = runOperation('get', '/v1/sessions/:id/events', {
-	access: 'readSession',
-	adminToo: true,
+export const followRun = runOperation(endpoints.followRun, {
 	summary: 'Follow a run',
 	description:
 		'Streams the newest run from its start. With `Last-Event-ID` it streams each later event once. The run continues when its readers disconnect.',
@@ -161,8 +136,7 @@ export const followRun = runOperation('get', '/v1/sessions/:id/events', {
 	errors: [400],
 });
 
-export const cancelRun = runOperation('post', '/v1/sessions/:id/cancel', {
-	access: 'sendMessage',
+export const cancelRun = runOperation(endpoints.cancelRun, {
 	summary: 'Stop a run',
 	description: 'Stops the run and its call to the model at once. Waiting messages and calls are dropped.',
 	headers: ['idempotency-key'],

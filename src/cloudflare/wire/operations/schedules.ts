@@ -1,5 +1,6 @@
+import * as endpoints from '../endpoints/schedules.ts';
 import { createOperations } from '../operation.ts';
-import { schedule, scheduleBody, schedulePage, schedulePageQuery } from '../schedule.ts';
+import { schedule, schedulePage } from '../schedule.ts';
 import * as example from './shared.ts';
 
 const operation = createOperations('Schedules');
@@ -25,28 +26,23 @@ const morning = {
 	nextAt: '2026-11-24T06:00:00.000Z',
 };
 
-export const listSchedules = operation('get', '/v1/schedules', {
-	access: 'manageSession',
+export const listSchedules = operation(endpoints.listSchedules, {
 	summary: 'List what wakes your agents and sessions',
 	description: 'Each with its next time, and with the outcome of its last one.',
-	query: schedulePageQuery,
 	answers: {
 		200: { says: 'One page of the schedules.', json: schedulePage, examples: { two: { schedules: [morning, shown] } } },
 	},
 });
 
-export const putSchedule = operation('post', '/v1/schedules', {
-	access: 'manageSession',
+export const putSchedule = operation(endpoints.putSchedule, {
 	summary: 'Have a session woken',
 	description: 'A message wakes it, once or repeatedly. A schedule of the same session and name is replaced.',
-	json: scheduleBody,
 	examples: { often: { session, ...checkInbox } },
 	answers: { 201: { says: 'The schedule.', json: schedule, examples: { often: shown } } },
 	errors: [404, 409],
 });
 
-export const cancelSchedule = operation('delete', '/v1/schedules/:id', {
-	access: 'manageSession',
+export const cancelSchedule = operation(endpoints.cancelSchedule, {
 	summary: 'Cancel a schedule',
 	description: 'Only a schedule of a session. The schedules of an agent are in its code.',
 	answers: { 204: { says: 'The schedule is cancelled.' } },

@@ -1,16 +1,15 @@
 import * as v from 'valibot';
 import { agentList } from '../agent.ts';
+import * as endpoints from '../endpoints/service.ts';
 import { createOperations } from '../operation.ts';
 
 const operation = createOperations('Service');
 const agentOperation = createOperations('Agents');
 
-export const getHealth = operation('get', '/healthz', {
-	access: 'anybody',
+export const getHealth = operation(endpoints.getHealth, {
 	summary: 'Check that the Worker runs',
 	description:
 		'With `?deep` and a key with the role admin it also checks the setup: the variables, and all that the agents need. `?deep=deployed` judges a Worker of this machine as a deployed one. If something is wrong, the answer is 503 with `problems`.',
-	query: v.object({ deep: v.optional(v.pipe(v.string(), v.maxLength(20))) }),
 	answers: {
 		200: {
 			says: 'The Worker runs.',
@@ -28,23 +27,19 @@ export const getHealth = operation('get', '/healthz', {
 	},
 });
 
-export const getDocument = operation('get', '/openapi.json', {
-	access: 'anybody',
+export const getDocument = operation(endpoints.getDocument, {
 	summary: 'This document',
 	answers: {
 		200: { says: 'An OpenAPI 3.1 document.', json: v.looseObject({ openapi: v.string() }) },
 	},
 });
 
-export const getDocs = operation('get', '/docs', {
-	access: 'anybody',
+export const getDocs = operation(endpoints.getDocs, {
 	summary: 'Show this document as a page',
-	ignoresQuery: true,
 	answers: { 200: { says: 'A page.', also: { 'text/html': { example: '<!doctype html>' } } } },
 });
 
-export const listAgents = agentOperation('get', '/v1/agents', {
-	access: 'seeAgents',
+export const listAgents = agentOperation(endpoints.listAgents, {
 	summary: 'List the agents',
 	description: 'With their models and whether those are ready, their tools and their skills.',
 	answers: {

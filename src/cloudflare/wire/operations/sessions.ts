@@ -1,36 +1,22 @@
 import * as v from 'valibot';
-import { userName } from '../../auth/rights.ts';
-import { approvalPage, approvalQuery } from '../approval.ts';
+import { approvalPage } from '../approval.ts';
+import * as endpoints from '../endpoints/sessions.ts';
 import { exportedSession } from '../export.ts';
-import { feedbackPage, feedbackQuery } from '../feedback.ts';
-import { described } from '../field.ts';
+import { feedbackPage } from '../feedback.ts';
 import { createOperations } from '../operation.ts';
 import { foundRequest } from '../request.ts';
-import {
-	acceptedSession,
-	changeBody,
-	newSession,
-	rerunBody,
-	session,
-	sessionBody,
-	sessionPage,
-	sessionQuery,
-	startedSession,
-	taskLists,
-} from '../session.ts';
-import { sessionToken, tokenBody } from '../token.ts';
-import { trace, traceQuery } from '../trace.ts';
+import { acceptedSession, newSession, session, sessionPage, startedSession, taskLists } from '../session.ts';
+import { sessionToken } from '../token.ts';
+import { trace } from '../trace.ts';
 import * as example from './shared.ts';
 import { runHeaders, stream } from './shared.ts';
 
 const operation = createOperations('Sessions');
 
-export const createSession = operation('post', '/v1/sessions', {
-	access: 'createSession',
+export const createSession = operation(endpoints.createSession, {
 	summary: 'Create a session',
 	description: 'With `text`, `parts` or `attachments` the session starts a run in the same request.',
 	headers: runHeaders,
-	json: sessionBody,
 	examples: {
 		message: { agent: 'assistant', text: 'What is 17 + 25?' },
 		empty: { agent: 'assistant', metadata: { customer: '42' }, budget: { tokens: 50_000 } },
@@ -57,19 +43,14 @@ export const createSession = operation('post', '/v1/sessions', {
 	runs: true,
 });
 
-export const listSessions = operation('get', '/v1/sessions', {
-	access: 'listSessions',
-	adminToo: true,
+export const listSessions = operation(endpoints.listSessions, {
 	summary: 'List the sessions',
 	description:
 		'Newest activity first. With `status` a page may have fewer sessions than its limit, even none: there are more as long as it has a cursor.',
-	query: sessionQuery,
 	answers: { 200: { says: 'One page of the sessions.', json: sessionPage, examples: { page: example.sessionPage } } },
 });
 
-export const getSession = operation('get', '/v1/sessions/:id', {
-	access: 'readSession',
-	adminToo: true,
+export const getSession = operation(endpoints.getSession, {
 	summary: 'Read the state of a session',
 	description: 'Its status, what it waits for, and its budget.',
 	answers: {
@@ -77,9 +58,7 @@ export const getSession = operation('get', '/v1/sessions/:id', {
 	},
 });
 
-export const getRequest = operation('get', '/v1/requests/:request', {
-	access: 'manageSession',
-	adminToo: true,
+export const getRequest = operation(endpoints.getRequest, {
 	summary: 'Find the session of a request',
 	description:
 		'Finds the session and the run of a request by the `x-request-id` of its answer. `404` if the id carries no session, if the session is gone, or if it belongs to another owner. A request without a message of its own, such as an approval, has no `run`: see `newest`.',
@@ -93,74 +72,57 @@ export const getRequest = operation('get', '/v1/requests/:request', {
 	errors: [404],
 });
 
-export const changeSession = operation('patch', '/v1/sessions/:id', {
-	access: 'manageSession',
+export const changeSession = operation(endpoints.changeSession, {
 	summary: 'Change the budget or the title',
 	description: 'A run that stopped because of its budget can continue after that.',
-	json: changeBody,
 	examples: { budget: { budget: { tokens: 50_000 } }, title: { title: 'Invoices of May' } },
 	answers: { 200: { says: 'The session.', json: session, examples: { session: example.session } } },
 });
 
-export const deleteSession = operation('delete', '/v1/sessions/:id', {
-	access: 'manageSession',
-	adminToo: true,
+export const deleteSession = operation(endpoints.deleteSession, {
 	summary: 'Remove a session',
 	description: 'Stops the run and removes all data of the session.',
 	answers: { 204: { says: 'The session is removed.' } },
 });
 
-export const createToken = operation('post', '/v1/sessions/:id/token', {
-	access: 'manageSession',
+export const createToken = operation(endpoints.createToken, {
 	summary: 'Make a token for a session',
 	description:
 		'The token gives access to this session only, within its scopes. Use it in a page instead of an API key. It becomes invalid with the key that made it. To rotate a token, make a new one, hand it over, and revoke the old one.',
-	json: tokenBody,
 	examples: { hour: { expiresInSeconds: 3_600 }, clerk: { scopes: ['read', 'approve'] } },
 	answers: { 201: { says: 'The token.', json: sessionToken, examples: { token: example.token } } },
 });
 
-export const revokeToken = operation('delete', '/v1/sessions/:id/token/:tokenId', {
-	access: 'manageSession',
+export const revokeToken = operation(endpoints.revokeToken, {
 	summary: 'Revoke a token of a session',
 	description: 'The token is invalid at once. Streams that were opened with it end with an event `closed`.',
 	answers: { 204: { says: 'The token is revoked.' } },
 });
 
-export const listTasks = operation('get', '/v1/sessions/:id/tasks', {
-	access: 'readSession',
-	adminToo: true,
+export const listTasks = operation(endpoints.listTasks, {
 	summary: 'Read the task lists',
 	description: 'The lists of tasks that the tools of the session keep, as they stand. Each change is an event `tasks`.',
 	answers: { 200: { says: 'The lists.', json: taskLists, examples: { lists: { lists: example.taskLists } } } },
 });
 
-export const listApprovals = operation('get', '/v1/approvals', {
-	access: 'seeInbox',
-	adminToo: true,
+export const listApprovals = operation(endpoints.listApprovals, {
 	summary: 'List the calls that wait for a person',
 	description:
 		'The open approvals, questions and manual calls of all sessions of the owner, the oldest first. Answer one in its session. The list may be a moment late.',
-	query: approvalQuery,
 	answers: {
 		200: { says: 'One page of the waiting calls.', json: approvalPage, examples: { page: example.approvalPage } },
 	},
 });
 
-export const listFeedback = operation('get', '/v1/feedback', {
-	access: 'seeInbox',
-	adminToo: true,
+export const listFeedback = operation(endpoints.listFeedback, {
 	summary: 'List the feedback',
 	description: 'What people said about the answers of all sessions of the owner, the newest first.',
-	query: feedbackQuery,
 	answers: { 200: { says: 'One page of the feedback.', json: feedbackPage, examples: { page: example.feedbackPage } } },
 });
 
 const copied = { ...example.session, ...example.token };
 
-export const exportSession = operation('get', '/v1/sessions/:id/export', {
-	access: 'manageSession',
-	adminToo: true,
+export const exportSession = operation(endpoints.exportSession, {
 	summary: 'Export a session',
 	description:
 		'All data of the session as it is now: state, metadata, runs, spending, what tools remember, waiting messages, the files and the whole history. The answer is a stream of any length.',
@@ -180,31 +142,18 @@ export const exportSession = operation('get', '/v1/sessions/:id/export', {
 	},
 });
 
-export const getTrace = operation('get', '/v1/sessions/:id/trace', {
-	access: 'manageSession',
-	adminToo: true,
+export const getTrace = operation(endpoints.getTrace, {
 	summary: 'Read the traces of a session',
 	description:
 		'What the session did as OTLP/JSON, by the GenAI conventions of OpenTelemetry: one trace for each run and the runs that continue it after a wait for a person. It has no texts, arguments or results without `content=true`. A repeated request gives the same ids.',
-	query: traceQuery,
 	answers: { 200: { says: 'The traces.', json: trace, examples: { run: example.trace } } },
 });
 
-export const forkSession = operation('post', '/v1/sessions/:id/fork', {
-	access: 'manageSession',
+export const forkSession = operation(endpoints.forkSession, {
 	summary: 'Copy a session',
 	description:
 		'The copy has the history, the state of the tools and the files, and its own budget. With `at` it has the history up to that message. An unfinished run is cancelled in the copy.',
 	headers: ['idempotency-key'],
-	json: v.strictObject({
-		at: v.optional(
-			v.pipe(
-				v.string(),
-				v.regex(/^\d{1,15}$/, 'Expected the id of a message'),
-				v.description('The id of the last message. Results of its calls come along.'),
-			),
-		),
-	}),
 	examples: { all: {}, upTo: { at: '65536' } },
 	answers: {
 		201: { says: 'The copy, with a token for it.', json: newSession, examples: { copied }, headers: ['location'] },
@@ -212,13 +161,11 @@ export const forkSession = operation('post', '/v1/sessions/:id/fork', {
 	errors: [400, 409],
 });
 
-export const rerun = operation('post', '/v1/sessions/:id/rerun', {
-	access: 'manageSession',
+export const rerun = operation(endpoints.rerun, {
 	summary: 'Run a message again with another model or prompt',
 	description:
 		'Makes a branch of the session up to the message of a run, which runs again. No call runs in the branch: calls get the recorded results of equal calls, and others an error. Read the answer in the branch.',
 	headers: ['idempotency-key'],
-	json: rerunBody,
 	examples: { model: { run: 'run_7Hq2', model: 'demo' }, prompt: { run: 'run_7Hq2', prompt: 'Be brief.' } },
 	answers: {
 		202: {
@@ -231,12 +178,10 @@ export const rerun = operation('post', '/v1/sessions/:id/rerun', {
 	errors: [400, 404, 409],
 });
 
-export const importSession = operation('post', '/v1/sessions/import', {
-	access: 'importSession',
+export const importSession = operation(endpoints.importSession, {
 	summary: 'Import a session',
 	description:
 		'Makes a session of what `GET /v1/sessions/:id/export` returned, here or in another Runlet: all of it or nothing. Its runs, history, files and what tools remember come along; what was spent, the messages that waited, who sent and approved what, and what only a provider understands do not. All of it counts as text from outside. One JSON document has at most 32 MiB, lines have at most 1 GiB.',
-	query: v.object({ user: v.optional(described(userName, 'The person whose session it becomes.')) }),
 	headers: ['idempotency-key'],
 	body: {
 		'application/json': { example: example.exported },

@@ -1,5 +1,6 @@
+import * as endpoints from '../endpoints/skills.ts';
 import { createOperations } from '../operation.ts';
-import { publishedSkill, skill, skillPage, skillQuery } from '../skill.ts';
+import { publishedSkill, skill, skillPage } from '../skill.ts';
 import { putAnswers } from './shared.ts';
 
 const operation = createOperations('Skills');
@@ -23,18 +24,15 @@ const listed = {
 
 const published = { name: 'customer-tone', etag: '3q2-7w' };
 
-export const listSkills = operation('get', '/v1/skills', {
-	access: 'seeSkills',
+export const listSkills = operation(endpoints.listSkills, {
 	summary: 'List or search the skills',
 	description: 'Sorted by name. With a `query` the best skills come first, each with its `score`.',
-	query: skillQuery,
 	answers: {
 		200: { says: 'One page of the published skills.', json: skillPage, examples: { page: { skills: [listed] } } },
 	},
 });
 
-export const getSkill = operation('get', '/v1/skills/:name', {
-	access: 'seeSkills',
+export const getSkill = operation(endpoints.getSkill, {
 	summary: 'Read a skill',
 	headers: ['accept', 'if-none-match'],
 	answers: {
@@ -49,8 +47,7 @@ export const getSkill = operation('get', '/v1/skills/:name', {
 	},
 });
 
-export const putSkill = operation('put', '/v1/skills/:name', {
-	access: 'admin',
+export const putSkill = operation(endpoints.putSkill, {
 	summary: 'Publish a skill',
 	description:
 		'An existing skill is replaced only if `If-Match` has its newest `ETag`. Files beside the text stay. A skill that violates the format but works is published, with `warnings`.',
@@ -60,8 +57,7 @@ export const putSkill = operation('put', '/v1/skills/:name', {
 	errors: [400, 412, 413, 415, 428],
 });
 
-export const deleteSkill = operation('delete', '/v1/skills/:name', {
-	access: 'admin',
+export const deleteSkill = operation(endpoints.deleteSkill, {
 	summary: 'Remove a skill',
 	headers: ['if-match', 'if-none-match'],
 	answers: { 204: { says: 'The skill is removed.' } },

@@ -1,5 +1,6 @@
+import * as endpoints from '../endpoints/ui.ts';
 import { createOperations } from '../operation.ts';
-import { uiChunk, uiMessageList, uiPost } from '../ui.ts';
+import { uiChunk, uiMessageList } from '../ui.ts';
 
 const operation = createOperations('AI SDK pages');
 
@@ -31,14 +32,11 @@ const assistant = {
 	parts: [{ type: 'step-start' }, { type: 'text', text: '17 + 25 is 42.', state: 'done' }],
 };
 
-export const postChat = operation('post', '/v1/ui/:agent', {
-	access: 'sendMessage',
+export const postChat = operation(endpoints.postChat, {
 	summary: 'Send a message and stream the answer',
 	description:
 		'Takes what `DefaultChatTransport` posts: a message, answers to calls, an edited message, or a request to regenerate the answer. The chat’s first message creates its session.',
-	ignoresQuery: true,
 	headers: ['idempotency-key'],
-	json: uiPost,
 	examples: {
 		message: { id: 'chat-1', messages: [user], trigger: 'submit-message' },
 		again: { id: 'chat-1', messages: [user], trigger: 'regenerate-message', messageId: 'msg_65536' },
@@ -48,11 +46,9 @@ export const postChat = operation('post', '/v1/ui/:agent', {
 	failure,
 });
 
-export const resumeChat = operation('get', '/v1/ui/:agent/:chat/stream', {
-	access: 'readSession',
+export const resumeChat = operation(endpoints.resumeChat, {
 	summary: 'Follow the current answer',
 	description: 'The stream starts at the beginning of the answer.',
-	ignoresQuery: true,
 	answers: {
 		200: { says: 'The answer.', also: stream, headers: ['runlet-session'] },
 		204: { says: 'No answer is being written.' },
@@ -60,23 +56,19 @@ export const resumeChat = operation('get', '/v1/ui/:agent/:chat/stream', {
 	failure,
 });
 
-export const stopChat = operation('delete', '/v1/ui/:agent/:chat/stream', {
-	access: 'sendMessage',
+export const stopChat = operation(endpoints.stopChat, {
 	summary: 'Stop the current answer',
 	description: 'Stops the run itself. `stop()` in the page only disconnects from it.',
-	ignoresQuery: true,
 	headers: ['idempotency-key'],
 	answers: { 204: { says: 'The run is stopped, or none was running.' } },
 	errors: [409],
 	failure,
 });
 
-export const listChat = operation('get', '/v1/ui/:agent/:chat/messages', {
-	access: 'readSession',
+export const listChat = operation(endpoints.listChat, {
 	summary: 'List the messages for a page that reloads',
 	description:
 		'The newest messages, about 4 MB, and the messages that wait for their run. The current answer is left out: the page follows it as a stream.',
-	ignoresQuery: true,
 	answers: {
 		200: {
 			says: 'The messages, oldest first. Empty for a chat without a message.',

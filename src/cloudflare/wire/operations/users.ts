@@ -1,6 +1,7 @@
+import * as endpoints from '../endpoints/users.ts';
 import { createOperations } from '../operation.ts';
-import { spending, spendingQuery } from '../spending.ts';
-import { erasedUser, exportedUser, userBudget, userBudgetBody, userQuery } from '../user.ts';
+import { spending } from '../spending.ts';
+import { erasedUser, exportedUser, userBudget } from '../user.ts';
 import * as example from './shared.ts';
 
 const operation = createOperations('Users');
@@ -43,12 +44,9 @@ const owners = {
 	storage: [{ owner: 'alice', bytes: 1_310_720, limit: 107_374_182_400 }],
 };
 
-export const getUser = operation('get', '/v1/users/:user', {
-	access: 'seeUsers',
-	adminToo: true,
+export const getUser = operation(endpoints.getUser, {
 	summary: 'Export everything of a user',
 	description: 'Sessions with their files, memories, schedules, the budget, and what the user spent.',
-	query: userQuery,
 	answers: {
 		200: {
 			says: 'Everything that is stored of the user.',
@@ -67,8 +65,7 @@ export const getUser = operation('get', '/v1/users/:user', {
 	},
 });
 
-export const eraseUser = operation('delete', '/v1/users/:user', {
-	access: 'manageUsers',
+export const eraseUser = operation(endpoints.eraseUser, {
 	summary: 'Erase a user',
 	description:
 		'Removes the sessions of the user with their files and schedules, and the memories of the user. The spending stays as numbers; by agent and model it has no name any more. A user with very many sessions takes several requests: repeat it until `isDone`.',
@@ -81,31 +78,23 @@ export const eraseUser = operation('delete', '/v1/users/:user', {
 	},
 });
 
-export const getUserBudget = operation('get', '/v1/users/:user/budget', {
-	access: 'seeUsers',
-	adminToo: true,
+export const getUserBudget = operation(endpoints.getUserBudget, {
 	summary: 'Show the budget of a user',
-	query: userQuery,
 	answers: { 200: { says: 'The caps and their state.', json: userBudget, examples: { budget } } },
 });
 
-export const setUserBudget = operation('put', '/v1/users/:user/budget', {
-	access: 'manageUsers',
+export const setUserBudget = operation(endpoints.setUserBudget, {
 	summary: 'Set the budget of a user',
 	description:
 		'The most that the user may spend on a UTC day and in total, in all sessions. An active run may still spend its present lease: the caps apply from its next lease on, within a minute. An empty object removes the caps.',
-	json: userBudgetBody,
 	examples: { daily: { daily: { tokens: 50_000 } } },
 	answers: { 200: { says: 'The caps and their state.', json: userBudget, examples: { budget } } },
 });
 
-export const getUsage = serviceOperation('get', '/v1/usage', {
-	access: 'seeUsers',
-	adminToo: true,
+export const getUsage = serviceOperation(endpoints.getUsage, {
 	summary: 'Show the spending by owner and day',
 	description:
 		'Needs the role staff, for your own owner; all owners need a key with the scope admin, and include those whose keys were revoked. `by` sums it up by agent, model, user and unit, too. A price that is not known is `null`, and never 0.',
-	query: spendingQuery,
 	answers: {
 		200: {
 			says: 'The spending by day.',

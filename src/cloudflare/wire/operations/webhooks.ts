@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import * as endpoints from '../endpoints/webhooks.ts';
 import { described } from '../field.ts';
 import { createOperations } from '../operation.ts';
 import { signatureHeaders } from '../protocols/webhooks/source.ts';
@@ -15,11 +16,9 @@ const example = {
 	runId: 'run_2f1c1c9e-2f0e-4b0c-9f37-4d6a3b1f0c55',
 };
 
-export const receiveWebhook = operation('post', '/v1/webhooks/:agent/:source', {
-	access: 'sender',
+export const receiveWebhook = operation(endpoints.receiveWebhook, {
 	summary: 'Deliver a webhook',
 	description: `Takes an event of another service for an agent that accepts its webhooks. The body is in the format of that service, up to 1 MB unless the agent allows more. The signature authenticates it, in the header of that service (${Object.values(signatureHeaders).join(', ')}), so no key is needed. An event is handled once, however often it is delivered.`,
-	ignoresQuery: true,
 	body: {
 		'application/json': { example: { action: 'opened', issue: { number: 7 } } },
 		'application/x-www-form-urlencoded': { example: 'command=%2Fask&text=hello' },

@@ -1,6 +1,6 @@
 import { createOperations } from '../../operation.ts';
 import { chunkSchema, completionSchema, errorSchema, modelListSchema, modelSchema } from './completion.ts';
-import { completionRequest } from './schema.ts';
+import * as endpoints from './endpoints.ts';
 
 const operation = createOperations('OpenAI');
 
@@ -35,14 +35,11 @@ const chunk = {
 	choices: [{ index: 0, delta: { content: text }, logprobs: null, finish_reason: null }],
 };
 
-export const createCompletion = operation('post', '/v1/chat/completions', {
-	access: 'createSession',
+export const createCompletion = operation(endpoints.createCompletion, {
 	summary: 'Complete a chat',
 	description:
 		'Like OpenAI’s Chat Completions. Calls of the agent’s own tools are not shown. The client runs calls of the request’s `tools`.',
-	ignoresQuery: true,
 	headers: ['idempotency-key', 'runlet-session'],
-	json: completionRequest,
 	examples: {
 		message: { model: 'assistant', messages: [{ role: 'user', content: 'What is 17 + 25?' }] },
 		stream: {
@@ -74,20 +71,16 @@ export const createCompletion = operation('post', '/v1/chat/completions', {
 	failure,
 });
 
-export const listModels = operation('get', '/v1/models', {
-	access: 'seeAgents',
+export const listModels = operation(endpoints.listModels, {
 	summary: 'List the agents as models',
-	ignoresQuery: true,
 	answers: {
 		200: { says: 'All models.', json: modelListSchema, examples: { models: { object: 'list', data: [model] } } },
 	},
 	failure,
 });
 
-export const getModel = operation('get', '/v1/models/:model', {
-	access: 'seeAgents',
+export const getModel = operation(endpoints.getModel, {
 	summary: 'Read an agent as a model',
-	ignoresQuery: true,
 	answers: { 200: { says: 'The model.', json: modelSchema, examples: { model } } },
 	failure,
 });
