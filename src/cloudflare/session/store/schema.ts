@@ -147,7 +147,11 @@ export const rareTables = `
 
 export const schema: Schema = {
 	tables: usualTables + rareTables,
-	migrations: ['ALTER TABLE session ADD COLUMN rerun TEXT'],
+	migrations: [
+		`ALTER TABLE session ADD COLUMN rerun TEXT;
+		ALTER TABLE run ADD COLUMN exported INTEGER;
+		ALTER TABLE run ADD COLUMN origin TEXT;`,
+	],
 };
 
 /** The tables that survive the removal of a session: its outbox, and the tables of the platform. */

@@ -1,0 +1,92 @@
+CREATE TABLE session (
+	id TEXT PRIMARY KEY, agent TEXT NOT NULL, model TEXT, metadata TEXT, created_at INTEGER NOT NULL,
+	owner TEXT NOT NULL, budget TEXT, expires_after INTEGER, title TEXT, summary INTEGER NOT NULL DEFAULT 0,
+	token_key TEXT NOT NULL, client_tools TEXT, listed_at INTEGER, importing INTEGER, parent TEXT, user TEXT,
+	created_by TEXT, imported INTEGER
+) WITHOUT ROWID;
+CREATE TABLE run (
+	n INTEGER PRIMARY KEY, id TEXT NOT NULL, status TEXT NOT NULL, model TEXT, stop_after INTEGER,
+	max_output_tokens INTEGER, tool_choice TEXT, terms TEXT, boot TEXT NOT NULL, attempt INTEGER NOT NULL,
+	lost INTEGER NOT NULL DEFAULT 0, progress INTEGER NOT NULL DEFAULT 0, restarts INTEGER NOT NULL DEFAULT 0,
+	draft TEXT, first_seq INTEGER NOT NULL, tail TEXT, created_at INTEGER NOT NULL, ended_at INTEGER,
+	listed_at INTEGER, recalled TEXT
+) WITHOUT ROWID;
+CREATE TABLE message (
+	seq INTEGER NOT NULL, part INTEGER NOT NULL, run INTEGER NOT NULL, stored INTEGER NOT NULL, body TEXT NOT NULL,
+	created_at INTEGER NOT NULL, replaced INTEGER NOT NULL DEFAULT 0, cost TEXT, PRIMARY KEY (seq, part)
+) WITHOUT ROWID;
+CREATE TABLE spending (
+	call INTEGER PRIMARY KEY, run INTEGER NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL,
+	total_tokens INTEGER NOT NULL, total_usd REAL NOT NULL, settled INTEGER NOT NULL, owed INTEGER NOT NULL,
+	created_at INTEGER NOT NULL, input_tokens INTEGER NOT NULL, input_usd REAL NOT NULL, output_usd REAL NOT NULL,
+	lease INTEGER NOT NULL, told INTEGER NOT NULL DEFAULT 0, embedding INTEGER, thinks INTEGER, units_usd REAL,
+	unpriced INTEGER
+) WITHOUT ROWID;
+CREATE TABLE output (
+	seq INTEGER NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (seq, part)
+) WITHOUT ROWID;
+CREATE TABLE call (
+	turn INTEGER NOT NULL, call TEXT NOT NULL, state TEXT NOT NULL, asked INTEGER NOT NULL, arguments TEXT NOT NULL,
+	question TEXT, created_at INTEGER NOT NULL, resume TEXT, answer TEXT, input TEXT, decision TEXT, decided_by TEXT,
+	inbound TEXT, PRIMARY KEY (turn, call)
+) WITHOUT ROWID;
+CREATE INDEX call_asked ON call (call) WHERE asked = 1;
+CREATE TABLE delivery (
+	key TEXT PRIMARY KEY, request TEXT NOT NULL, run INTEGER, waiting INTEGER, created_at INTEGER NOT NULL, body TEXT
+) WITHOUT ROWID;
+CREATE INDEX delivery_body ON delivery (body) WHERE body IS NOT NULL;
+CREATE TABLE queue (
+	id INTEGER NOT NULL, part INTEGER NOT NULL, steers INTEGER NOT NULL, body TEXT NOT NULL,
+	created_at INTEGER NOT NULL, PRIMARY KEY (id, part)
+) WITHOUT ROWID;
+CREATE TABLE callback (
+	id TEXT PRIMARY KEY, run INTEGER NOT NULL, run_id TEXT NOT NULL, url TEXT NOT NULL, failed INTEGER NOT NULL,
+	due_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE token (
+	id TEXT PRIMARY KEY, key_id TEXT NOT NULL, scopes TEXT NOT NULL, is_first INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+	holder TEXT, made_by TEXT
+) WITHOUT ROWID;
+CREATE TABLE outbox (
+	id TEXT PRIMARY KEY, body TEXT NOT NULL, failed INTEGER NOT NULL, due_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE file (path TEXT PRIMARY KEY, folder TEXT NOT NULL, content INTEGER) WITHOUT ROWID;
+CREATE INDEX file_folder ON file (folder, path);
+CREATE TABLE content (
+	id INTEGER PRIMARY KEY, size INTEGER NOT NULL, lines INTEGER, bucket_key TEXT, refs INTEGER NOT NULL,
+	modified_at INTEGER NOT NULL
+);
+CREATE TABLE piece (
+	content INTEGER NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (content, part)
+) WITHOUT ROWID;
+CREATE TABLE mark (
+	content INTEGER NOT NULL, part INTEGER NOT NULL, places BLOB NOT NULL, PRIMARY KEY (content, part)
+) WITHOUT ROWID;
+CREATE TABLE change (
+	change INTEGER NOT NULL, place INTEGER NOT NULL, step TEXT, call TEXT, path TEXT NOT NULL, before INTEGER,
+	after INTEGER, kind TEXT, moved_from TEXT, undone INTEGER NOT NULL DEFAULT 0, created_at INTEGER NOT NULL,
+	PRIMARY KEY (change DESC, place)
+) WITHOUT ROWID;
+CREATE TABLE recall (
+	step TEXT NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (step, part)
+) WITHOUT ROWID;
+CREATE TABLE note (
+	key TEXT NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (key, part)
+) WITHOUT ROWID;
+CREATE TABLE workspace (
+	one INTEGER PRIMARY KEY, files INTEGER NOT NULL, bytes INTEGER NOT NULL, kept_bytes INTEGER NOT NULL,
+	changes INTEGER NOT NULL, last_change INTEGER NOT NULL, last_content INTEGER NOT NULL
+);
+CREATE TABLE waiting_call (
+	id TEXT PRIMARY KEY, call TEXT NOT NULL, waits_for TEXT NOT NULL, hash TEXT NOT NULL, resume TEXT,
+	created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE child (
+	turn INTEGER NOT NULL, call TEXT NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, budget TEXT,
+	tokens INTEGER, usd REAL, created_at INTEGER NOT NULL, background INTEGER, PRIMARY KEY (turn, call)
+) WITHOUT ROWID;
+CREATE INDEX content_bucket ON content (size) WHERE bucket_key IS NOT NULL;
+CREATE TABLE message_name (
+	name TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (name, seq)
+) WITHOUT ROWID;
