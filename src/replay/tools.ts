@@ -14,13 +14,13 @@ import {
 	type Tool,
 	type ToolContext,
 } from '../core/index.ts';
+import { replaceSkillTools } from '../core/skill/replace-tools.ts';
 import { parts, providerName } from '../core/tool/index.ts';
 import { copyData } from '../core/tool/state.ts';
 import { findDifference } from './divergence.ts';
 import type { RecordedReply, RecordedResult } from './history.ts';
 import type { RecordedRun } from './recording.ts';
 import type { ReplayedSession } from './session.ts';
-import { replaceSkillTools } from './skills.ts';
 import type { RecordedCalls, Tape } from './tape.ts';
 
 /** Returns a tool whose calls get their recorded results. A tool without a function stays as it is. */

@@ -14,9 +14,9 @@ import {
 	type ToolContext,
 	tool as tools,
 } from '../../core/index.ts';
+import { replaceSkillTools } from '../../core/skill/replace-tools.ts';
 import { isAskUser, parts, providerName } from '../../core/tool/index.ts';
 import type { ReplayedSession } from '../../replay/session.ts';
-import { replaceSkillTools } from '../../replay/skills.ts';
 import { createMemory, giveResult, offerWithoutPlatform, toTool } from '../../replay/tools.ts';
 import { isBuiltin, type RecordedAnswer, type SessionAnswers } from './answers.ts';
 

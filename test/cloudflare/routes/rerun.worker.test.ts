@@ -228,3 +228,22 @@ test('runlet/client runs a message again', async () => {
 	expect(events.at(-1)).toMatchObject({ type: 'done', text: 'Two.' });
 	expect(made.rerunOf).toMatchObject({ sessionId: id });
 });
+
+test('a tool that a skill brings gets its recorded result, and does not run', async () => {
+	const id = await createSession('equipped');
+	const read = { toolCalls: [call('r', 'read_skill', { name: 'bringing' })] };
+	play(read, { toolCalls: [call('b', 'bundled')] }, 'Done.');
+	await allEvents(await send(id, 'Do it.'));
+	const { requests } = play(
+		read,
+		{ toolCalls: [call('1', 'bundled')] },
+		{ toolCalls: [call('2', 'bundled')] },
+		'Done.',
+	);
+	const other = await branch(id, { run: await readRun(id) });
+	expect(requests.at(-1)?.tools?.map(({ name }) => name)).toContain('bundled');
+	expect((await readResults(other)).slice(-2)).toEqual([
+		['from the skill', false],
+		[expect.stringContaining('no answer'), true],
+	]);
+});

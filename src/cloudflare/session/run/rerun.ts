@@ -2,6 +2,7 @@ import { RunletError } from '../../../core/base/errors.ts';
 import { isRecord } from '../../../core/base/json.ts';
 import type { ChatOptions } from '../../../core/chat/index.ts';
 import { RecordedCalls } from '../../../core/chat/recorded-calls.ts';
+import { replaceSkillTools } from '../../../core/skill/replace-tools.ts';
 import { halt, parts, providerName, type Tool } from '../../../core/tool/index.ts';
 import { copyData } from '../../../core/tool/state.ts';
 import type { Rerun } from '../../objects/session-api.ts';
@@ -16,7 +17,8 @@ type Options = Omit<ChatOptions, 'recall'> & {
 
 /**
  * Returns the options of a session that runs a run again. Recorded results take the place of all functions and hooks
- * of tools, so no call runs. The model is sent the tools that it was sent then, but no tools of its provider.
+ * of tools, also of those that skills bring, so no call runs. The model is sent the tools that it was sent then, but no
+ * tools of its provider.
  */
 export function replayCalls<O extends Options>(options: O, { message, prompt }: Rerun, store?: SessionStore): O {
 	const records = store?.messages.page({ from: message }).records.map((record) => store.messages.whole(record)) ?? [];
@@ -35,6 +37,7 @@ export function replayCalls<O extends Options>(options: O, { message, prompt }: 
 		tools: offer(options.tools),
 		skillTools: offer(options.skillTools),
 		loadTools: () => loaded,
+		skillResolver: replaceSkillTools(options.skillResolver, (tool) => answerFrom(calls, tool)),
 		providerTools: undefined,
 	};
 }

@@ -1,4 +1,6 @@
-import { type Skill, type SkillResolver, type Tool, tool } from '../core/index.ts';
+import { forAgent, type Tool } from '../tool/index.ts';
+import type { SkillResolver } from './resolver.ts';
+import type { Skill } from './skill.ts';
 
 /** Returns a resolver whose skills have other tools: `replace` makes them. */
 export function replaceSkillTools(
@@ -9,7 +11,7 @@ export function replaceSkillTools(
 	const known = new WeakMap<Skill, Skill>();
 	const change = (skill: Skill): Skill => {
 		if (skill.tools === undefined) return skill;
-		const changed = known.get(skill) ?? { ...skill, tools: tool.forAgent(skill.tools).map(replace) };
+		const changed = known.get(skill) ?? { ...skill, tools: forAgent(skill.tools).map(replace) };
 		known.set(skill, changed);
 		return changed;
 	};
