@@ -95,15 +95,20 @@ export class SessionExporter implements SessionTraces {
 
 	async #send(first: number): Promise<void> {
 		const { store } = this.#options;
-		for (let now = first; this.#isKnown && store.exists() && now >= this.#retryAt; now = Date.now()) {
+		if (!store.exists()) return;
+		const { createdAt } = store.session();
+		// A deleted session may be made again under its id.
+		const isThere = () => store.exists() && store.session().createdAt === createdAt;
+		let atOnce = mostTraces;
+		for (let now = first; this.#isKnown && isThere() && now >= this.#retryAt; now = Date.now()) {
 			const { chains, due } = this.#list(now);
 			const late = due.filter((chain) => toAge(chain, now) > givenUpMs);
 			for (const { last } of late) log('warn', 'trace.dropped', { 'runlet.run.id': last.id });
-			const chosen = due.slice(late.length, late.length + mostTraces);
+			const chosen = due.slice(late.length, late.length + atOnce);
 			const done = chosen.at(-1) ?? late.at(-1);
 			if (done === undefined) return;
 			const outcome = await this.#export(chains, chosen);
-			if (!store.exists()) return;
+			if (!isThere()) return;
 			const about = { 'runlet.run.id': done.last.id };
 			if (outcome?.type === 'failed') {
 				// The pauses double, because each is as long as the time since the end of the run.
@@ -111,6 +116,11 @@ export class SessionExporter implements SessionTraces {
 				const pause = Math.max(shortestMs, age * (1 - Math.random() / 4), outcome.afterMs);
 				this.#retryAt = now + Math.round(Math.min(longestMs, pause));
 				return log('warn', 'trace.not_sent', { ...about, ...outcome.fields });
+			}
+			// One trace may be the reason for all. Each then goes in a request of its own.
+			if (outcome?.type === 'refused' && chosen.length > 1) {
+				atOnce = 1;
+				continue;
 			}
 			if (outcome?.type === 'refused')
 				log('warn', 'trace.dropped', { ...about, 'http.response.status_code': outcome.status });
@@ -121,6 +131,8 @@ export class SessionExporter implements SessionTraces {
 
 	/** Lists the chains that are not exported, and those of them that are over. */
 	#list(now: number): { readonly chains: readonly Chain[]; readonly due: readonly Chain[] } {
+		// Without a target no run is read: there may be many.
+		if (!this.#hasTarget) return { chains: [], due: [] };
 		const { runs } = this.#options.store;
 		const { exported } = runs;
 		const records: RunRecord[] = [];
@@ -130,7 +142,6 @@ export class SessionExporter implements SessionTraces {
 			if (isOver(run) && (run.endedAt ?? 0) < now - forgottenMs) break;
 			records.unshift(run);
 		}
-		if (records.length === 0 || !this.#hasTarget) return { chains: [], due: [] };
 		const chains = toChains(records);
 		return { chains, due: chains.filter((chain) => chain.last.status !== 'running' && !isOpen(chain)) };
 	}

@@ -8,6 +8,10 @@ import { call, collect, pass, passAlarms, readSpans, readTrace, stopClock, toSes
 
 const say = async (id: string, text: string) =>
 	(await request(`/v1/sessions/${id}/messages`, { text })).json<Record<string, unknown>>();
+const toRuns = ({ attributes }: TraceSpan): unknown[] => {
+	const ids = Object(attributes.find(({ key }) => key === 'runlet.run.ids')?.value).arrayValue?.values ?? [];
+	return ids.map(({ stringValue }: { stringValue: string }) => stringValue);
+};
 beforeEach(stopClock);
 afterEach(() => {
 	vi.restoreAllMocks();
@@ -109,6 +113,22 @@ describe('while the target', () => {
 		expect(dropped).toEqual([expect.objectContaining({ 'http.response.status_code': 400 })]);
 	});
 
+	test('refuses one of several traces, only that one is dropped', async () => {
+		const warn = vi.spyOn(console, 'warn');
+		const { requests } = await collect(503, 400, 200, 400);
+		const id = await createSession();
+		const runs: unknown[] = [];
+		for (const text of ['One', 'Two', 'Three']) {
+			play(text);
+			runs.push((await say(id, text)).runId);
+		}
+		await passAlarms(id);
+		const sent = (await requests()).map(({ body }) => readSpans(body).flatMap(toRuns));
+		expect(sent).toEqual([[runs[0]], runs, [runs[0]], [runs[1]], [runs[2]]]);
+		const dropped = warn.mock.calls.map(([line]) => JSON.parse(line)).filter(({ event }) => event === 'trace.dropped');
+		expect(dropped).toEqual([expect.objectContaining({ 'runlet.run.id': runs[1], 'http.response.status_code': 400 })]);
+	});
+
 	test('does not answer, the next run begins and ends as always', async () => {
 		const { spans } = await collect(-1);
 		const id = await createSession();
@@ -130,6 +150,37 @@ test('a session stays until its traces are exported', async () => {
 	await passAlarms(id);
 	expect(new Set((await spans(id)).map(({ spanId }) => spanId)).size).toBe(2);
 	expect((await request(`/v1/sessions/${id}`)).status).toBe(404);
+});
+
+test('a session that was made again under the id of a deleted one exports its runs', async () => {
+	const { spans } = await collect();
+	const chat = crypto.randomUUID();
+	const post = async (text: string) => {
+		play(text);
+		const message = { id: text, role: 'user', parts: [{ type: 'text', text }] };
+		const chunks = await (await request('/v1/ui/scripted', { id: chat, messages: [message] })).text();
+		return /"sessionId":"(\w+)"/.exec(chunks)?.[1] ?? '';
+	};
+	const target = collector.url ?? '';
+	const sent = Promise.withResolvers<void>();
+	const held = Promise.withResolvers<void>();
+	const ask = globalThis.fetch;
+	const fetch = vi.spyOn(globalThis, 'fetch').mockImplementation(async (to, init) => {
+		if (String(to) !== target || init?.method !== 'POST') return ask(to, init);
+		sent.resolve();
+		await held.promise;
+		return ask(to, init);
+	});
+	const id = await post('One');
+	await sent.promise;
+	await request(`/v1/sessions/${id}`, undefined, {}, 'DELETE');
+	pass(1);
+	expect(await post('Two')).toBe(id);
+	held.resolve();
+	await expect.poll(async () => (await spans(id)).length).toBe(2);
+	fetch.mockRestore();
+	await passAlarms(id);
+	expect(await spans(id)).toHaveLength(4);
 });
 
 test('a copy of a session exports none of the copied runs', async () => {
@@ -161,4 +212,18 @@ test('an export writes no row and sets no alarm', async () => {
 	const toRows = (work: Awaited<ReturnType<typeof measure>>) =>
 		work.map(({ what, rows }) => `${what.slice(0, 30)} ${rows}`);
 	expect(toRows(await measure(true))).toEqual(toRows(await measure(false)));
+});
+
+test('where nothing is exported, a run reads no earlier runs', async () => {
+	collector.url = undefined;
+	const id = await createSession();
+	const work = countWork(readObject(id).id.toString());
+	const counts: number[] = [];
+	for (const text of ['One', 'Two', 'Three', 'Four', 'Five']) {
+		play(text);
+		await say(id, text);
+		await passAlarms(id);
+		counts.push(work().filter(({ what }) => what === 'SELECT * FROM run WHERE n = ?').length);
+	}
+	expect(counts.slice(2)).toEqual([counts[1], counts[1], counts[1]]);
 });
