@@ -22,10 +22,10 @@ export interface Job {
 	readonly trial: number;
 }
 
-/** Runs a case once, and judges it. Never rejects. The agent and the scorers have the time limit each. */
+/** Runs a case once, and judges it. Never rejects. The agent, the end of its session and the scorers have the time limit each. */
 export async function runTrial({ one, model, trial }: Job, bench: Bench, timeoutMs: number): Promise<Trial> {
 	const { expect = [], scores = [] } = bench.definition;
-	const { session, error } = await within(timeoutMs, (signal) => playCase(one, model, bench, signal));
+	const { session, error } = await playCase(one, model, bench, timeoutMs);
 	const { messages, calls, ...figures } = session;
 	const output = String(messages.findLast(({ role }) => role === 'assistant')?.content ?? '');
 	const args = { input: toText(one), output, expected: one.expected, session };
@@ -67,24 +67,27 @@ function decideInTime(check: Check, name: string, args: ScorerArgs, bench: Judge
 }
 
 /** Plays a case in a session of its own, and reads what the agent did, also if it failed. */
-async function playCase(one: NamedCase, model: string, { open }: Bench, signal: AbortSignal) {
+async function playCase(one: NamedCase, model: string, { open }: Bench, timeoutMs: number) {
 	const begun = performance.now();
 	let conversation: Conversation | undefined;
 	let failure: unknown;
-	try {
+	const inTime = async <Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result | undefined> => {
+		try {
+			return await within(timeoutMs, (signal) => raceAbort(work(signal), signal));
+		} catch (error) {
+			failure ??= error;
+			return undefined;
+		}
+	};
+	await inTime(async (signal) => {
 		conversation = await open(one, model, signal);
-		await raceAbort(play(conversation, one), signal);
-	} catch (error) {
-		failure = error;
-	}
+		await play(conversation, one);
+	});
 	const ms = performance.now() - begun;
-	let observed: Observed = { status: 'error', messages: [], tokens: 0, costUsd: 0 };
-	try {
-		observed = (await conversation?.read()) ?? observed;
-		await conversation?.close();
-	} catch (error) {
-		failure ??= error;
-	}
+	const nothing: Observed = { status: 'error', messages: [], tokens: 0, costUsd: 0 };
+	const observed = (await inTime(async () => conversation?.read())) ?? nothing;
+	// The session is also closed if it cannot be read.
+	await inTime(async () => conversation?.close());
 	const { messages } = observed;
 	const steps = messages.filter(({ role }) => role === 'assistant').length;
 	const about = { model: conversation?.model ?? model, calls: listCalls(messages), steps, ms };
