@@ -9,7 +9,7 @@ import { writeComparison } from '../testing/candidate/report.ts';
 import { readProviders } from '../testing/providers.ts';
 import { readAgents } from './agents.ts';
 import { UsageError } from './options.ts';
-import { readVariables } from './project.ts';
+import { readSettings } from './project.ts';
 
 const text = { type: 'string' } as const;
 
@@ -53,9 +53,9 @@ export function isComparing(values: CandidateValues): boolean {
 export async function compareFiles(
 	files: readonly { readonly file: string; readonly recording: unknown }[],
 	{ model: models = [], agent, runs = '1', reads, baseline, json }: CandidateValues,
-	{ agents, tools, skills }: ReplayOptions,
+	{ agents, tools, skills, env }: ReplayOptions,
 ): Promise<number> {
-	const variables = { ...readVariables(), ...process.env };
+	const providers = readProviders(readSettings());
 	const exported = agent === undefined ? [] : await readAgents(agent);
 	const shown: ({ readonly file: string } & Comparison)[] = [];
 	for (const { file, recording } of files) {
@@ -64,9 +64,9 @@ export async function compareFiles(
 		const comparison = await compareCandidates(recording, {
 			agents,
 			candidates: candidates.map((candidate) => ({ ...candidate, ...(own && { agent: own }) })),
-			providers: readProviders(variables),
+			providers,
 			runs: Number(runs),
-			env: variables,
+			...(env && { env }),
 			...(typeof tools === 'object' && { tools }),
 			...(skills && { skills }),
 			...(reads !== undefined && { reads: 'live' }),
@@ -79,7 +79,7 @@ export async function compareFiles(
 	const failed = shown
 		.flatMap((one) => one.candidates)
 		.some(({ trials }) => trials.every(({ end }) => end === 'error'));
-	return failed ? 1 : 0;
+	return failed ? 2 : 0;
 }
 
 /** Chooses the agent of a module: the only one, or the one with the recorded name. */

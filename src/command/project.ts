@@ -32,6 +32,12 @@ export function readVariables(): Readonly<Record<string, string | undefined>> {
 	return file === undefined ? {} : parseEnv(readFileSync(file, 'utf8'));
 }
 
+/** Reads the variables of the environment, and below them those of `.dev.vars`. A variable of the environment that is empty does not count. */
+export function readSettings(): Readonly<Record<string, string | undefined>> {
+	const set = Object.entries(process.env).filter(([, value]) => value !== '');
+	return { ...readVariables(), ...Object.fromEntries(set) };
+}
+
 export function assertConfig(config: string): void {
 	if (existsSync(config)) return;
 	throw new Error(

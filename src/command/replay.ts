@@ -12,7 +12,7 @@ import { updateRecording } from '../replay/update.ts';
 import { readAgents } from './agents.ts';
 import { candidateOptions, compareFiles, isComparing } from './candidates.ts';
 import { assertNotTakenByNpm, parseOptions, UsageError } from './options.ts';
-import { root, toCommand } from './project.ts';
+import { readSettings, root, toCommand } from './project.ts';
 import { readSkills } from './skills/read.ts';
 
 export const usage = `${toCommand('replay', '[FILE…] [OPTIONS]')}
@@ -25,7 +25,7 @@ A folder stands for its recordings. Without a file: recordings/.
   --update          writes what is different now into the recordings
   --help            this text
 
-The exit code is 1 if a replay is different.
+The exit code is 1 if a replay is different, and 2 if one cannot run.
 
 With --model or --agent another model or agent plays the recorded sessions (docs/testing.md, "Try another model").
 The recording answers its calls. A call that may write never runs.
@@ -37,9 +37,18 @@ The recording answers its calls. A call that may write never runs.
   --baseline live   lets the recorded model play, too
   --json            prints the comparisons as JSON
 
-The exit code is then 1 only if one of them could not run.`;
+The exit code is then 0, or 2 if one of them cannot run.`;
 
 export async function run(args: readonly string[]): Promise<number> {
+	try {
+		return await replayFiles(args);
+	} catch (error) {
+		console.error(styleText('red', toMessageText(error), { stream: process.stderr, validateStream: true }));
+		return 2;
+	}
+}
+
+async function replayFiles(args: readonly string[]): Promise<number> {
 	const { values, positionals } = readArguments(args);
 	if (values.help) {
 		console.log(usage);
@@ -50,6 +59,7 @@ export async function run(args: readonly string[]): Promise<number> {
 		agents: await readAgents(values.agents),
 		tools: Object.fromEntries((values.live ?? []).map((name) => [name, 'live'])),
 		skills: await readOwnSkills(),
+		env: readSettings(),
 	};
 	if (isComparing(values))
 		return compareFiles(

@@ -47,6 +47,11 @@ test('runlet refuses an unknown command, and suggests the most similar command',
 	]);
 });
 
+test('replay ends with 2 if it cannot run, because 1 means that a recording is different', () => {
+	expect(run(empty, ['replay'])).toMatchObject({ status: 2, stderr: expect.stringContaining('no such file') });
+	expect(run(empty, ['replay', '--lvie'])).toMatchObject({ status: 2, stderr: expect.stringContaining('--live') });
+});
+
 test.each(['dev', 'deploy', 'skills'])(
 	'%s without a configuration of Wrangler names the folder and the remedy',
 	(name) => {
