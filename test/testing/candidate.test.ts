@@ -430,6 +430,15 @@ describe('the lanes', () => {
 		expect(writeComparison(comparison)).toContain('3 of 3 (44 to 100 %)');
 	});
 
+	test('have no interval where both of its ends are written like the mean', async () => {
+		const { comparison } = await play(
+			recording,
+			[0.1, 0.1000001, 0.1].map((usd) => reply(100, usd)),
+			{ runs: 3 },
+		);
+		expect(writeComparison(comparison)).toMatch(/ \$0\.10 {2,}\d/);
+	});
+
 	test('take another agent under the recorded name, and its model', async () => {
 		const agent = defineAgent({
 			name: 'polite',

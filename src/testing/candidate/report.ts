@@ -58,10 +58,12 @@ function writeFigures({ steps, tokens, usd, seconds, calls }: FigureEstimates): 
 	];
 }
 
+/** Writes a mean with its interval, or alone if both ends are written like it. */
 function writeEstimate({ mean, low, high }: Estimate, write: (value: number) => string): string {
-	return low === undefined || high === undefined || low === high
-		? write(mean)
-		: `${write(mean)} (${write(low)} to ${write(high)})`;
+	const written = write(mean);
+	if (low === undefined || high === undefined) return written;
+	const [from, to] = [write(low), write(high)];
+	return from === written && to === written ? written : `${written} (${from} to ${to})`;
 }
 
 function toShort(value: number): string {
