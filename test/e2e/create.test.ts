@@ -1,15 +1,15 @@
 /** `npm create runlet`, and the new project, for a user who has only the packages. */
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { root } from '../../scripts/root.ts';
 import { findBlock } from '../docs.ts';
 import { findPacked } from '../pack.ts';
 import { claimPort } from '../port.ts';
+import { openTerminal } from '../terminal.ts';
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
@@ -21,17 +21,12 @@ let recording = '';
 let runlet: string;
 let creator: string;
 
-/** The environment of a terminal, without the packages of the repository and variables of npm. */
-const terminal = (): NodeJS.ProcessEnv => {
-	const kept = Object.entries(process.env).filter(([name]) => !/^(npm|vitest|node_env)/i.test(name));
-	const paths = process.env.PATH?.split(delimiter).filter((path) => !path.includes('node_modules')) ?? [];
-	return { ...Object.fromEntries(kept), PATH: paths.join(delimiter), HOME: folder, XDG_CONFIG_HOME: folder };
-};
+let terminal: ReturnType<typeof openTerminal>;
 
 async function run(cwd: string, command: string, ...args: readonly string[]): Promise<string> {
 	// With an empty string as its folder, the command would run in this repository.
 	if (cwd === '') throw new Error('There is no new project.');
-	return (await promisify(execFile)(command, args, { cwd, env: terminal() })).stdout;
+	return terminal.run(cwd, command, ...args);
 }
 
 /** Runs the installed `create-runlet`. */
@@ -44,21 +39,13 @@ function createByNpm(cwd: string, ...args: readonly string[]) {
 	return runToEnd(cwd, 'npm', 'exec', '--yes', '--package', creator, '--', 'create-runlet', ...args);
 }
 
-async function runToEnd(cwd: string, command: string, ...args: readonly string[]) {
-	const child = spawn(command, args, { cwd, env: terminal() });
-	let [stdout, stderr] = ['', ''];
-	child.stdout.setEncoding('utf8').on('data', (text: string) => {
-		stdout += text;
-	});
-	child.stderr.setEncoding('utf8').on('data', (text: string) => {
-		stderr += text;
-	});
-	const [code] = await once(child, 'close');
-	return { code, stdout, stderr };
+function runToEnd(cwd: string, command: string, ...args: readonly string[]) {
+	return terminal.runToEnd(cwd, command, ...args);
 }
 
 beforeAll(async () => {
 	folder = await mkdtemp(join(tmpdir(), 'runlet-create-'));
+	terminal = openTerminal(folder);
 	runlet = (await findPacked()).file;
 	const from = join(root, 'packages/create-runlet');
 	const { stdout } = await promisify(execFile)('npm', ['pack', '--silent', '--pack-destination', folder], {
@@ -144,15 +131,8 @@ describe('the new project', () => {
 	});
 
 	test('serves its agent with npm start, and the printed command gets an answer', async () => {
-		const url = `http://127.0.0.1:${await claimPort()}`;
-		const child = spawn('npm', ['start', '--', '--port', new URL(url).port], {
-			cwd: project,
-			env: terminal(),
-			detached: true,
-			stdio: ['ignore', 'pipe', 'pipe'],
-		});
+		const { url, said, close } = await terminal.startProject(project, await claimPort());
 		try {
-			const said = await readUntil(child, /Stop +Ctrl-C/);
 			expect(said).toContain('1 published (tone)');
 			expect(said).toContain(`Runlet is at ${url}\n`);
 			const [, command = ''] = /With curl +(curl .*)/.exec(said) ?? [];
@@ -168,8 +148,7 @@ describe('the new project', () => {
 			expect(recorded).toBe(`recordings/desk-${id.slice(0, 8)}.json: 4 messages of desk\n`);
 			recording = recorded.split(':')[0] ?? '';
 		} finally {
-			process.kill(-(child.pid ?? 0), 'SIGTERM');
-			await once(child, 'close');
+			await close();
 		}
 	});
 
@@ -239,13 +218,13 @@ describe('the new project', () => {
 		);
 		expect(await replay('--agent', 'polite.ts')).toMatchObject({ code: 0, stdout: expect.stringContaining('demo') });
 		expect(await replay('--model', 'claude-haiku-4-5')).toMatchObject({
-			...{ code: 1, stderr: expect.stringContaining('set ANTHROPIC_API_KEY') },
+			...{ code: 2, stderr: expect.stringContaining('set ANTHROPIC_API_KEY') },
 		});
 		expect(await replay('--model', 'demo', '--live', 'find_order')).toMatchObject({
-			...{ code: 1, stderr: expect.stringContaining('find_order may not run') },
+			...{ code: 2, stderr: expect.stringContaining('find_order may not run') },
 		});
 		expect(await replay('--runs', '2')).toMatchObject({
-			code: 1,
+			code: 2,
 			stderr: expect.stringContaining('--runs needs --model'),
 		});
 		const block = findBlock('docs/testing.md', 'import { compareCandidates');
@@ -290,16 +269,3 @@ describe('the new project', () => {
 		});
 	});
 });
-
-/** Reads the output of a process until it matches. */
-async function readUntil(child: ReturnType<typeof spawn>, expression: RegExp): Promise<string> {
-	const { promise, resolve, reject } = Promise.withResolvers<string>();
-	let said = '';
-	for (const stream of [child.stdout, child.stderr])
-		stream?.setEncoding('utf8').on('data', (text: string) => {
-			said += text;
-			if (expression.test(said)) resolve(said);
-		});
-	child.once('close', () => reject(new Error(`ended before it said ${expression}:\n${said}`)));
-	return promise;
-}
