@@ -23,6 +23,7 @@ const elsewhere = [
 	"import { useChat } from '@ai-sdk/react'",
 	"import { readFile } from 'node:fs/promises';\nimport test from 'node:test';",
 	'import { compareCandidates',
+	'// evals/complaint.eval.ts',
 ];
 const scripts = blocks.filter(
 	({ language, code }) => /^(ts|js)$/.test(language) && !elsewhere.some((beginning) => code.startsWith(beginning)),
