@@ -1,5 +1,5 @@
 /** Plays the story of docs/testing.md, "A complaint becomes a test", with the commands, edits and outputs that stand there. */
-import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as v from 'valibot';
@@ -210,4 +210,19 @@ test('a complaint becomes a test that fails, is fixed, stays green in CI, and co
 		.map(([, { usd }]) => formatDollars(usd));
 	expect(evals).toMatch(/^ +large +small\n/m);
 	expect(evals.replace(/ +/g, ' ')).toContain(`\n cost ${large} ${small}\n`);
+});
+
+test('replay gives tools and models the variables of .dev.vars, which an empty variable of the environment does not hide', async () => {
+	const tool = await readFile(join(project, 'src/agents/desk.ts'), 'utf8');
+	const reading = tool
+		.replace('fn: (id: string) =>', 'passInput: true, fn: ({ id }, { env }) =>')
+		.replace("arrives: 'today'", "arrives: Reflect.get(env, 'ARRIVES')");
+	expect(reading).toMatch(/env \}.*'ARRIVES'/s);
+	await writeFile(join(project, 'src/agents/desk.ts'), reading);
+	await appendFile(join(project, '.dev.vars'), 'ARRIVES=today\n');
+	const replay = (options: string) =>
+		terminal.runToEnd(project, 'sh', '-c', `ARRIVES= CHAT_BASE_URL= npx runlet replay ${options}`);
+	expect(await replay('--live find_order')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^same /) });
+	expect(await replay('--model small')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^small +done /m) });
+	expect(models.takeBill()).toMatchObject({ small: { requests: 2 } });
 });
