@@ -36,6 +36,8 @@ const forgottenMs = givenUpMs + 2 * longestMs;
 const timeoutMs = 15_000;
 /** The longest request, in characters, and the most traces at once. */
 const [mostCharacters, mostTraces] = [2_000_000, 100];
+/** The longest answer that is read. */
+const mostAnswerBytes = 65_536;
 /** The statuses that say that a target never takes a request. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
@@ -71,8 +73,10 @@ export class SessionExporter implements SessionTraces {
 	}
 
 	nextAt(now: number): number | undefined {
+		// While a target is down, the runs that wait for it are not read again and again.
+		if (this.#retryAt > now) return this.#retryAt;
 		if (!this.#isKnown || this.#list(now).due.length === 0) return undefined;
-		return Math.max(now + (this.#retryAt === 0 ? firstMs : 0), this.#retryAt);
+		return this.#retryAt === 0 ? now + firstMs : now;
 	}
 
 	send(now: number): Promise<void> {
@@ -136,9 +140,11 @@ export class SessionExporter implements SessionTraces {
 		const { runs } = this.#options.store;
 		const { exported } = runs;
 		const records: RunRecord[] = [];
+		// Most calls find one new run, so the row of the exported run before it is not read.
+		const read = (n: number) => (n > exported ? runs.get(n) : undefined);
 		let run = runs.get();
 		// The runs of a copied history are not exported.
-		for (; run !== undefined && run.n > exported && run.boot !== ''; run = runs.get(run.n - 1)) {
+		for (; run !== undefined && run.n > exported && run.boot !== ''; run = read(run.n - 1)) {
 			if (isOver(run) && (run.endedAt ?? 0) < now - forgottenMs) break;
 			records.unshift(run);
 		}
@@ -194,12 +200,18 @@ export class SessionExporter implements SessionTraces {
 			redirect: 'manual',
 			signal: AbortSignal.timeout(timeoutMs),
 		});
-		await response.body?.cancel();
+		await discard(response);
 		const { status, ok } = response;
 		if (ok || refusals.has(status)) return { type: ok ? 'taken' : 'refused', status };
 		const seconds = parseRetryAfter(response.headers.get('retry-after') ?? '');
 		return { type: 'failed', afterMs: (seconds ?? 0) * 1_000, fields: { 'http.response.status_code': status } };
 	}
+}
+
+/** Reads a short answer, so that the connection stays open for the next request, and breaks off any other answer. */
+async function discard(response: Response): Promise<void> {
+	const length = Number(response.headers.get('content-length') ?? Number.NaN);
+	await (length <= mostAnswerBytes ? response.arrayBuffer() : response.body?.cancel())?.catch(() => undefined);
 }
 
 function isOver({ status, end }: RunRecord): boolean {
