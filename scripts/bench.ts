@@ -8,6 +8,7 @@ import { listMemoryBars, measureMemory, toMemoryTable } from './bench/memory.ts'
 import { assertMeasurable } from './bench/process.ts';
 import { onStage, type Stage } from './bench/stage.ts';
 import { type Bar, toBarTable } from './bench/table.ts';
+import { listTraceBars, measureTraces, toTraceTable } from './bench/traces.ts';
 import { listTurnBars, measureTurns, toTurnTable } from './bench/turns.ts';
 import { listWeightBars, measureWeights, toWeightTable } from './bench/weight.ts';
 
@@ -16,6 +17,7 @@ const usage = `npm run bench: measures what Runlet costs in workerd beside a loo
     turns       CPU of a delta and of a run, runs a second, the first delta, delays
     costs       what 1,000 turns of ten seconds cost at Cloudflare, by the item
     growth      CPU of a turn on 10,000 messages beside one on 10
+    traces      CPU of a turn with and without an export of traces
     memory      of a live session, and after a reply of 5 MB
     weight      the packed size of the Worker, and its cold start
     providers   what a delta costs from a provider's bytes, through the SDK and the adapter
@@ -46,6 +48,7 @@ const staged: Readonly<Record<string, Part>> = {
 	weight: createPart(measureWeights, toWeightTable, listWeightBars),
 	turns: createPart(measureTurns, toTurnTable, listTurnBars),
 	growth: createPart(measureGrowths, toGrowthTable, listGrowthBars),
+	traces: createPart(measureTraces, toTraceTable, listTraceBars),
 	memory: createPart(measureMemory, toMemoryTable, listMemoryBars),
 	// The second half of `costs` runs a minute after the first half. The other parts run in between.
 	costs: async (stage) => {

@@ -8,12 +8,17 @@ export function assertMeasurable(): void {
 	throw new Error('This part reads the processor time and the memory of workerd in /proc, so it needs Linux.');
 }
 
-/** Returns a function that returns the processor time of a process since this call, in microseconds. */
-export function startProcessorClock(pid: number): () => number {
+/**
+ * Returns a function that returns the processor time of a process since this call, in microseconds.
+ *
+ * @param threads all threads, or only the main one, in which workerd runs JavaScript
+ */
+export function startProcessorClock(pid: number, threads: 'all' | 'main' = 'all'): () => number {
 	const before = readThreads(pid);
 	return () => {
 		let nanoseconds = 0;
-		for (const [thread, time] of readThreads(pid)) nanoseconds += time - (before.get(thread) ?? 0);
+		for (const [thread, time] of readThreads(pid))
+			if (threads === 'all' || thread === String(pid)) nanoseconds += time - (before.get(thread) ?? 0);
 		return nanoseconds / 1_000;
 	};
 }

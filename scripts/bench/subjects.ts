@@ -60,11 +60,11 @@ export const session: Subject = {
 	}),
 	/** The first message creates the session. */
 	begin: async (url) => {
-		let path: string | undefined;
+		let messages: string | undefined;
 		return async (plan) => {
-			const body = JSON.stringify({ ...(path === undefined && { agent: 'bench' }), text: writePlan(plan) });
-			const reading = await readRun({ url: `${url}${path ?? '/v1/sessions'}`, headers: stream, body }, plan);
-			path ??= `${reading.location}/messages`;
+			const body = JSON.stringify({ ...(messages === undefined && { agent: 'bench' }), text: writePlan(plan) });
+			const reading = await readRun({ url: messages ?? `${url}/v1/sessions`, headers: stream, body }, plan);
+			messages ??= new URL(`${reading.location}/messages`, url).href;
 			return reading;
 		};
 	},
