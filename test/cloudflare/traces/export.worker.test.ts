@@ -1,3 +1,4 @@
+import { runDurableObjectAlarm } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { TraceSpan } from '../../../src/cloudflare/wire/trace.ts';
 import { createSession, readObject, request, restart } from '../../client.ts';
@@ -226,4 +227,21 @@ test('where nothing is exported, a run reads no earlier runs', async () => {
 		counts.push(work().filter(({ what }) => what === 'SELECT * FROM run WHERE n = ?').length);
 	}
 	expect(counts.slice(2)).toEqual([counts[1], counts[1], counts[1]]);
+});
+
+test.each([200, 503])('where the target answers %i, a turn reads no earlier run for the export', async (status) => {
+	const measure = async (isExporting: boolean) => {
+		if (isExporting) await collect(...Array(20).fill(status));
+		else collector.url = undefined;
+		const id = await createSession();
+		const work = countWork(readObject(id).id.toString());
+		for (const text of ['One', 'Two', 'Three', 'Four']) {
+			play(text);
+			await say(id, text);
+			// The alarm waits for the export.
+			await runDurableObjectAlarm(readObject(id));
+		}
+		return work().filter(({ what }) => what === 'SELECT * FROM run WHERE n = ?').length;
+	};
+	expect(await measure(true)).toBe(await measure(false));
 });
