@@ -100,7 +100,7 @@ const rowsOfRoles: Readonly<Record<string, readonly Right[]>> = {
 		'sendMessage',
 	],
 	'create sessions for others (user, for) and with metadata': ['nameUser'],
-	'approve calls, see the inbox': ['decide', 'seeInbox'],
+	'approve calls, see the inbox and the feedback': ['decide', 'seeInbox'],
 	'rename, delete, fork and export sessions; make tokens, links and schedules': ['manageSession'],
 	'see users, their memories and what they spent; see skills': ['seeUsers', 'seeSkills'],
 	'raise the budget of a session; create one with more than the agent’s': ['setBudget'],

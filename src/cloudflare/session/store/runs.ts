@@ -178,8 +178,8 @@ export class RunRows {
 	}
 
 	begin(run: NewRun): RunRecord {
-		const { exported } = this;
-		const record: RunRecord = { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0, exported };
+		const begun = { status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0 } as const;
+		const record: RunRecord = { ...run, ...begun, exported: this.exported || undefined };
 		this.#newest.change(
 			() => this.#sql.insert('run', toRow(record)),
 			() => record,
@@ -228,7 +228,7 @@ export class RunRows {
 	}
 
 	end(n: number, status: RunStatus, end: RunEnd, endedAt: number, listedAt?: number): void {
-		this.#change(n, { status, end, draft: undefined, endedAt, listedAt, exported: this.exported });
+		this.#change(n, { status, end, draft: undefined, endedAt, listedAt, exported: this.exported || undefined });
 	}
 
 	/** Notes that all traces up to a run were exported. The next write of a run stores it, so this writes no row. */
@@ -335,7 +335,7 @@ function toRow(run: RunRecord): Row {
 		ended_at: run.endedAt ?? null,
 		listed_at: run.listedAt ?? null,
 		recalled: run.recalled === undefined ? null : JSON.stringify(run.recalled),
-		exported: run.exported || null,
+		exported: run.exported ?? null,
 		origin: toJsonText(run.origin),
 	};
 }
