@@ -71,6 +71,6 @@ export function createTraceparents(store: SessionStore, record: RunRecord): (cal
 
 /** Finds the run that began to wait for what a run continues, over all waits. */
 function findFirst(runs: SessionStore['runs'], record: RunRecord): RunRecord {
-	const before = runs.get(record.n - 1);
+	const before = runs.before(record.n);
 	return before !== undefined && isWaiting(sessionStatus(before.status)) ? findFirst(runs, before) : record;
 }

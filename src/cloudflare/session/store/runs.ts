@@ -168,6 +168,8 @@ export class RunRows {
 	readonly #sql: CachingSql;
 	readonly #newest: Cached<RunRecord | undefined>;
 	#exported = 0;
+	/** The run before the newest one, if this instance began the newest. */
+	#before: RunRecord | undefined;
 
 	constructor(sql: CachingSql) {
 		this.#sql = sql;
@@ -178,6 +180,7 @@ export class RunRows {
 	}
 
 	begin(run: NewRun): RunRecord {
+		this.#before = this.#newest();
 		const begun = { status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0 } as const;
 		const record: RunRecord = { ...run, ...begun, exported: this.exported || undefined };
 		this.#newest.change(
@@ -236,9 +239,10 @@ export class RunRows {
 		this.#exported = Math.max(this.#exported, n);
 	}
 
-	/** Forgets the exports, because the session is removed. */
-	forgetExported(): void {
+	/** Forgets what this instance knows besides the rows, because the session is removed. */
+	forget(): void {
 		this.#exported = 0;
+		this.#before = undefined;
 	}
 
 	/** The newest run whose trace was exported, as far as this instance or the newest run has noted it. */
@@ -280,6 +284,11 @@ export class RunRows {
 	findRequested(requestId: string): RunRecord | undefined {
 		const [row] = this.#sql.exec<Row>('SELECT * FROM run WHERE instr(origin, ?) > 0', `"${requestId}"`).toArray();
 		return row && toRecord(row);
+	}
+
+	/** Returns the run before a run. For the newest run, it is as it was when that run began, and is usually not read. */
+	before(n: number): RunRecord | undefined {
+		return this.#before?.n === n - 1 ? this.#before : this.get(n - 1);
 	}
 
 	after(n: number): RunRecord | undefined {

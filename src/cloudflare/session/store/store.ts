@@ -124,7 +124,7 @@ export class SessionStore {
 			if (folder !== undefined) this.outbox.dropFolder(folder, now);
 		});
 		this.reports.forget();
-		this.runs.forgetExported();
+		this.runs.forget();
 	}
 
 	noteVisit(now: number): void {
