@@ -21,7 +21,7 @@ export function calledTool(name: string, input?: unknown): Expectation {
 		input === undefined || (isFunction(input) ? input(given) === true : has(given, input));
 	const what = typeof input === 'object' ? `, ${show(input)}` : '';
 	return named(`calledTool(${name}${what})`, ({ session }) => {
-		const calls = session.calls.filter((call) => isOf(call, name));
+		const calls = session.calls.filter((call) => isCallTo(call, name));
 		if (calls.some((call) => fits(call.input))) return fulfilled;
 		if (calls.length > 0) return missed(`called with ${calls.map((call) => show(call.input)).join(', ')}.`);
 		return missed(`not called. Calls: ${session.calls.map((call) => call.name).join(', ') || 'none'}.`);
@@ -31,7 +31,7 @@ export function calledTool(name: string, input?: unknown): Expectation {
 /** Expects that the model did not call a tool, whether or not the call then ran. */
 export function neverCalled(name: string): Expectation {
 	return named(`neverCalled(${name})`, ({ session }) => {
-		const call = session.calls.find((one) => isOf(one, name));
+		const call = session.calls.find((one) => isCallTo(one, name));
 		return call === undefined ? fulfilled : missed(`called with ${show(call.input)}.`);
 	});
 }
@@ -83,8 +83,8 @@ function isFunction(value: unknown): value is (input: unknown) => unknown {
 	return typeof value === 'function';
 }
 
-/** Whether a call is one of a tool. Models know some tools by another name. */
-function isOf(call: EvalCall, tool: string): boolean {
+/** Whether a call names a tool. Models know some tools by another name. */
+function isCallTo(call: EvalCall, tool: string): boolean {
 	return call.name === tool || call.name === providerName(tool);
 }
 

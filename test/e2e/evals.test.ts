@@ -209,7 +209,7 @@ describe('at a server', () => {
 		for (const { id } of kept) await createClient(server.url).deleteSession(id);
 	});
 
-	test('files are there, and what a server cannot begin with fails the case', async () => {
+	test('a case begins with its files, and fails for a field that a server does not take', async () => {
 		const cases = `cases: [
 			{ name: 'file', input: 'Hi', files: { 'a.txt': 'A bag' } },
 			{ name: 'state', input: 'Hi', state: { a: 1 } },

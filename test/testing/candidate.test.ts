@@ -172,7 +172,7 @@ describe('the recording answers', () => {
 		expect(answered(trial)).toEqual(['pack: nobody']);
 	});
 
-	test('a call of another agent that was recorded, and no model works for it', async () => {
+	test('a recorded call of another agent, and asks no model', async () => {
 		const recording = writeRecording({
 			agent: 'desk',
 			turns: [user('Pack.'), [{ tool: 'pack', input: { task: 'Pack A-1.' }, result: 'Packed.' }], 'Done.'],

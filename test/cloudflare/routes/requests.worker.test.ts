@@ -170,7 +170,7 @@ describe('the run of a request', () => {
 		expect((await find(readId(first))).run?.id).not.toBe(runId);
 	});
 
-	test('is that of an approval or a continuation, which have no message', async () => {
+	test('is found for an approval and for a continuation, which have no message', async () => {
 		const session = await createSession();
 		play(
 			{ toolCalls: [{ id: 'p', name: 'pay', input: { amount: 5 } }] },

@@ -33,6 +33,6 @@ test.each([
 	expect(parseTraceparent(header)).toBeUndefined();
 });
 
-test('a written header is read as the same ids', () => {
+test('parsing a written header returns the same ids', () => {
 	expect(parseTraceparent(formatTraceparent({ traceId, spanId }))).toEqual({ traceId, spanId });
 });
