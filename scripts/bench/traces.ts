@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import type { Plan } from './plan.ts';
 import { startProcessorClock } from './process.ts';
 import type { Stage } from './stage.ts';
-import { type Conversation, session } from './subjects.ts';
+import { session } from './subjects.ts';
 import { type Bar, readMedian, toFigure, toTable } from './table.ts';
 
 const reply: Plan = { tools: 0, deltas: 4, perWrite: 4, paceMs: 0, padding: 0 };
@@ -16,12 +17,12 @@ const plans = {
 type Name = keyof typeof plans;
 const names: readonly Name[] = ['a reply', 'a run with three turns of a tool'];
 
-/** How many messages a figure is measured with, one after the other in one session. */
-const messages = 20;
-/** How many pairs of figures each round measures. */
-const pairs = 6;
+/** How many sessions a figure is measured with, and how many messages each of them gets, one after the other. */
+const [sessions, messages] = [25, 20];
+/** The alarm of a session comes this long after its first run began, in milliseconds. It exports the traces. */
+const alarmMs = 13_000;
 
-/** CPU milliseconds of a turn of the model, without and with an export. The difference is the median of many pairs. */
+/** CPU milliseconds of a turn of the model, without and with an export. The difference is the median of the pairs. */
 export interface TraceCost {
 	readonly without: number;
 	readonly with: number;
@@ -29,7 +30,7 @@ export interface TraceCost {
 }
 export type TraceCosts = Readonly<Record<Name, TraceCost>>;
 
-/** Measures sessions of one isolate in turns: one of a Worker without `traces`, and one that exports to a collector. */
+/** Measures two servers side by side: the sessions of one are not exported, and those of the other go to a collector. */
 export async function measureTraces({ start }: Stage, rounds: number): Promise<TraceCosts> {
 	const collector = await startCollector();
 	try {
@@ -47,39 +48,32 @@ async function measureBeside(collector: Collector, start: Stage['start'], rounds
 			objects: { ...objects, TRACED_SESSIONS: 'TracedSession' },
 		};
 	};
-	const server = await start({ entry: 'scripts/bench/workers/traced.ts', bind });
-	const measurePlan = async ({ plan, turns }: (typeof plans)[Name]): Promise<TraceCost> => {
-		const measure = async (talk: Conversation, exported: number) => {
-			const all = collector.wait(exported);
-			const readClock = startProcessorClock(server.pid, 'main');
-			for (let n = 0; n < messages; n++) await talk(plan);
-			await all;
-			return readClock() / 1_000 / messages / turns;
-		};
-		const measured: (readonly [number, number])[] = [];
+	const subject = { entry: 'scripts/bench/workers/traced.ts', bind };
+	const servers = [await start(subject), await start(subject)] as const;
+	const [plain, traced] = servers;
+	const measure = async ({ plan, turns }: (typeof plans)[Name]) => {
+		const all = collector.wait(sessions * messages);
+		const clocks = servers.map(({ pid }) => startProcessorClock(pid, 'main'));
+		for (let n = 0; n < sessions; n++) {
+			const talks = [await session.begin(plain.url), await session.begin(`${traced.url}/traced`)];
+			for (let message = 0; message < messages; message++) for (const talk of talks) await talk(plan);
+		}
+		await Promise.all([all, setTimeout(alarmMs)]);
+		const [without = 0, cost = 0] = clocks.map((readClock) => readClock() / 1_000 / sessions / messages / turns);
+		return { without, with: cost, difference: cost - without };
+	};
+	const measurePlan = async (name: Name): Promise<TraceCost> => {
+		const measured: TraceCost[] = [];
 		// The first round compiles the code, and is not counted.
-		for (let round = 0; round <= rounds; round++)
-			for (let pair = 0; pair < pairs; pair++) {
-				const [plain, traced] = [await session.begin(server.url), await session.begin(`${server.url}/traced`)];
-				// A session begins with other writes than it goes on with.
-				await plain(reply);
-				const begun = collector.wait(1);
-				await traced(reply);
-				await begun;
-				const figures = [await measure(plain, 0), await measure(traced, messages)] as const;
-				if (round > 0) measured.push(figures);
-			}
-		return {
-			without: readMedian(measured.map(([without]) => without)),
-			with: readMedian(measured.map(([, traced]) => traced)),
-			difference: readMedian(measured.map(([without, traced]) => traced - without)),
-		};
+		for (let round = 0; round <= rounds; round++) measured.push(await measure(plans[name]));
+		const readMedianOf = (field: keyof TraceCost) => readMedian(measured.slice(1).map((cost) => cost[field]));
+		return { without: readMedianOf('without'), with: readMedianOf('with'), difference: readMedianOf('difference') };
 	};
 	const costs = {
-		'a reply': await measurePlan(plans['a reply']),
-		'a run with three turns of a tool': await measurePlan(plans['a run with three turns of a tool']),
+		'a reply': await measurePlan('a reply'),
+		'a run with three turns of a tool': await measurePlan('a run with three turns of a tool'),
 	};
-	await server.close();
+	for (const server of servers) await server.close();
 	return costs;
 }
 

@@ -75,7 +75,7 @@ export class SessionExporter implements SessionTraces {
 	nextAt(now: number): number | undefined {
 		// While a target is down, the runs that wait for it are not read again and again.
 		if (this.#retryAt > now) return this.#retryAt;
-		if (!this.#isKnown || this.#list(now).due.length === 0) return undefined;
+		if (!this.#isKnown || !this.#hasTarget || !this.#isDue(now)) return undefined;
 		return this.#retryAt === 0 ? now + firstMs : now;
 	}
 
@@ -133,22 +133,27 @@ export class SessionExporter implements SessionTraces {
 		}
 	}
 
+	/** Whether a trace is due. As long as a run goes on, the alarm of that run exports the traces before it. */
+	#isDue(now: number): boolean {
+		const { runs } = this.#options.store;
+		const newest = runs.get();
+		if (newest === undefined || newest.n <= runs.exported || newest.status === 'running') return false;
+		// This is asked several times a run, so earlier runs are read only during a wait.
+		if (isOver(newest)) return !isCopied(newest) && isRemembered(newest, now);
+		return this.#list(now).due.length > 0;
+	}
+
 	/** Lists the chains that are not exported, and those of them that are over. */
 	#list(now: number): { readonly chains: readonly Chain[]; readonly due: readonly Chain[] } {
 		// Without a target no run is read: there may be many.
 		if (!this.#hasTarget) return { chains: [], due: [] };
 		const { runs } = this.#options.store;
-		const { exported } = runs;
 		const records: RunRecord[] = [];
-		// Most calls find one new run, so the row of the exported run before it is not read.
-		const read = (n: number) => (n > exported ? runs.get(n) : undefined);
-		let run = runs.get();
-		// The runs of a copied history are not exported.
-		for (; run !== undefined && run.n > exported && run.boot !== ''; run = read(run.n - 1)) {
-			if (isOver(run) && (run.endedAt ?? 0) < now - forgottenMs) break;
-			records.unshift(run);
+		for (const run of runs.newestFirst(runs.exported)) {
+			if (isCopied(run) || (isOver(run) && !isRemembered(run, now))) break;
+			records.push(run);
 		}
-		const chains = toChains(records);
+		const chains = toChains(records.reverse());
 		return { chains, due: chains.filter((chain) => chain.last.status !== 'running' && !isOpen(chain)) };
 	}
 
@@ -174,7 +179,7 @@ export class SessionExporter implements SessionTraces {
 			const target = this.#target;
 			let spans: string[] = [];
 			let length = 0;
-			for await (const span of listSpans({ store, hasContent, chains, chosen })) {
+			for (const span of listSpans({ store, hasContent, chains, chosen })) {
 				const text = JSON.stringify(span);
 				if (spans.length > 0 && length + text.length > mostCharacters) {
 					const outcome = await this.#post(spans, target);
@@ -216,6 +221,15 @@ async function discard(response: Response): Promise<void> {
 
 function isOver({ status, end }: RunRecord): boolean {
 	return end !== undefined && !isWaiting(sessionStatus(status));
+}
+
+function isRemembered({ endedAt = 0 }: RunRecord, now: number): boolean {
+	return endedAt >= now - forgottenMs;
+}
+
+/** Whether a run is of a copied history. Such runs are not exported. */
+function isCopied({ boot }: RunRecord): boolean {
+	return boot === '';
 }
 
 /** Returns the milliseconds since the end of a chain. */

@@ -59,7 +59,7 @@ export interface RunContext
 	/** Creates the idempotency key of a call. The default is a random key. */
 	readonly createKey?: (callId: string) => string;
 	/** Creates the header `traceparent` of a call. By default a call has none. */
-	readonly createTraceparent?: (callId: string) => Promise<string>;
+	readonly createTraceparent?: (callId: string) => string;
 	/** The state of the session. Without this field the state lasts only for this run. */
 	readonly state?: StateStore;
 }

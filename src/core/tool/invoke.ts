@@ -28,7 +28,7 @@ export type InvokeContext = Partial<ToolContext> & {
 	/** Creates the idempotency key of a call. The default is a random key. */
 	readonly createKey?: (callId: string) => string;
 	/** Creates the header `traceparent` of a call. */
-	readonly createTraceparent?: (callId: string) => Promise<string>;
+	readonly createTraceparent?: (callId: string) => string;
 	/** The answer to the question that the call asked. With an answer, `onAnswer` runs instead of the function. */
 	readonly answer?: { readonly text: string; readonly resume: unknown };
 };
@@ -65,7 +65,7 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 			...shown,
 			callId,
 			idempotencyKey: createKey(callId),
-			...(createTraceparent !== undefined && { traceparent: await createTraceparent(callId) }),
+			...(createTraceparent !== undefined && { traceparent: createTraceparent(callId) }),
 			state,
 			workspace,
 			emit,

@@ -1,19 +1,15 @@
-import { SELF } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import {
 	allEvents,
 	createSession,
 	follow,
-	querySession,
 	readEvents,
 	readNextAlarm,
 	readState,
 	readText,
 	request,
-	restart,
 	send,
 } from '../../client.ts';
-import { countWork } from '../../rows.ts';
 import { play } from '../../script.ts';
 
 const call = (id: string, name: string, input: unknown) => ({ id, name, input });
@@ -223,81 +219,6 @@ test('a run ends despite 150,000 notes of a tool and a very long question', asyn
 	expect(await readState(id)).toMatchObject({ status: 'awaiting_user' });
 	play('Thank you.');
 	expect(readText(await allEvents(await send(id, 'this one')))).toBe('Thank you.');
-});
-
-test('a turn writes the same number of rows for any number of deltas', async () => {
-	const written = async (deltas: number): Promise<number> => {
-		const id = await createSession();
-		// Reports to other objects come later, and their writes count too.
-		await expect.poll(() => readNextAlarm(id)).toBeNull();
-		const takeWork = countWork(id);
-		play({ text: 'x'.repeat(deltas), deltas: Array.from({ length: deltas }, () => ({ type: 'text', text: 'x' })) });
-		await allEvents(await send(id, 'go'));
-		await expect.poll(() => countOwed(id)).toBe(0);
-		return takeWork().reduce((sum, { rows }) => sum + rows, 0);
-	};
-	const [few, many] = [await written(10), await written(10_000)];
-	console.log(`rows written by a turn of 10 deltas: ${few}, of 10,000 deltas: ${many}`);
-	expect(many).toBe(few);
-	expect(few).toBeLessThanOrEqual(8);
-});
-
-/** Counts the reports that are not delivered. */
-const countOwed = (id: string) => querySession(id, 'SELECT 1 FROM outbox').then((rows) => rows.length);
-
-test.each([
-	['', false],
-	[', also after a restart', true],
-])('a turn without drafts in an existing session writes at most eight rows in all objects%s', async (_, dies) => {
-	const id = await createSession();
-	play('One.', 'Two.', 'Three.');
-	for (const text of ['go', 'go on']) {
-		await allEvents(await send(id, text));
-		// Wait until its list and its ledger got their reports.
-		await expect.poll(() => readNextAlarm(id)).toBeNull();
-	}
-	if (dies) await restart(id);
-	const takeWork = countWork();
-	await allEvents(await send(id, 'go on'));
-	await expect.poll(() => countOwed(id)).toBe(0);
-	const work = takeWork().filter(({ rows }) => rows > 0);
-	expect(
-		work.reduce((sum, { rows }) => sum + rows, 0),
-		JSON.stringify(work),
-	).toBeLessThanOrEqual(8);
-});
-
-test('writes the row of a new session once, with its title and its token', async () => {
-	play('done');
-	const takeWork = countWork();
-	const created = await request('/v1/sessions', { agent: 'scripted', text: 'go', metadata: { user: 'ada' } });
-	const { id, token }: { id: string; token: string } = await created.json();
-	const work = takeWork().filter(({ object, what, rows }) => object === id && rows > 0 && /\bsession\b/.test(what));
-	expect(work.filter(({ what }) => !what.trim().startsWith('CREATE'))).toMatchObject([{ rows: 1 }]);
-	const { headers } = await SELF.fetch(`http://localhost/v1/sessions/${id}/messages`, {
-		headers: { authorization: `Bearer ${token}` },
-	});
-	expect(headers.get('content-type')).toContain('json');
-});
-
-test('a live object needs few statements for a turn', async () => {
-	const again = (key: string) => ({ text: 'So.', toolCalls: [call(key, 'again', { key, hangs: false })] });
-	const id = await createSession();
-	play('One.', 'Two.', again('a'), again('b'), again('c'), 'Three.');
-	await allEvents(await send(id, 'go'));
-	for (const [text, most] of [
-		['a turn', 8],
-		['three turns of a tool, and one more', 18],
-	] as const) {
-		// Reports follow the end of a run.
-		await expect.poll(() => readNextAlarm(id)).toBeNull();
-		const takeWork = countWork(id);
-		await allEvents(await send(id, text));
-		const all = takeWork().map(({ what }) => what);
-		const work = all.slice(0, 1 + all.findIndex((what) => what.startsWith('INSERT OR REPLACE INTO run')));
-		expect(work).not.toEqual([]);
-		expect(work.length, work.join('\n')).toBeLessThanOrEqual(most);
-	}
 });
 
 test('an idle session has no alarm after its reports are delivered', async () => {

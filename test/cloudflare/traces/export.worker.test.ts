@@ -24,7 +24,8 @@ test('the trace of a run is exported when the run has ended, with the spans of t
 	const id = await createSession();
 	play({ toolCalls: [call('c', 'echo', { text: 'secret' })] }, 'Done.');
 	await say(id, 'Go');
-	await expect.poll(async () => (await spans(id)).length).toBe(4);
+	await passAlarms(id);
+	expect(await spans(id)).toHaveLength(4);
 	expect(await spans(id)).toEqual(await readTrace(id));
 	const [{ headers, body } = { headers: {}, body: '' }, ...more] = await requests();
 	expect(more).toEqual([]);
@@ -38,8 +39,6 @@ test('each run is exported once, also by later instances of its object', async (
 	for (const text of ['One', 'Two', 'Three', 'Four']) {
 		play(text);
 		await say(id, text);
-		await expect.poll(async () => (await spans(id)).length % 2).toBe(0);
-		// The alarm of the run finds nothing to do, and no alarm follows.
 		await passAlarms(id);
 		await restart(id);
 	}
@@ -58,7 +57,7 @@ test('a run that waits for a person is exported when it is over, as one trace', 
 	pass(3 * 86_400_000);
 	play('Paid.');
 	await request(`/v1/sessions/${id}/tool-results`, [{ id: 'p', approve: true }]);
-	await expect.poll(async () => (await spans(id)).length).toBe(5);
+	await passAlarms(id);
 	const all = await spans(id);
 	expect(all).toEqual(await readTrace(id));
 	const [root] = all;
@@ -125,7 +124,7 @@ describe('while the target', () => {
 		}
 		await passAlarms(id);
 		const sent = (await requests()).map(({ body }) => readSpans(body).flatMap(toRuns));
-		expect(sent).toEqual([[runs[0]], runs, [runs[0]], [runs[1]], [runs[2]]]);
+		expect(sent).toEqual([runs, runs, [runs[0]], [runs[1]], [runs[2]]]);
 		const dropped = warn.mock.calls.map(([line]) => JSON.parse(line)).filter(({ event }) => event === 'trace.dropped');
 		expect(dropped).toEqual([expect.objectContaining({ 'runlet.run.id': runs[1], 'http.response.status_code': 400 })]);
 	});
@@ -173,12 +172,14 @@ test('a session that was made again under the id of a deleted one exports its ru
 		return ask(to, init);
 	});
 	const id = await post('One');
+	const alarm = runDurableObjectAlarm(readObject(id));
 	await sent.promise;
 	await request(`/v1/sessions/${id}`, undefined, {}, 'DELETE');
 	pass(1);
 	expect(await post('Two')).toBe(id);
 	held.resolve();
-	await expect.poll(async () => (await spans(id)).length).toBe(2);
+	await alarm;
+	expect(await spans(id)).toHaveLength(2);
 	fetch.mockRestore();
 	await passAlarms(id);
 	expect(await spans(id)).toHaveLength(4);
@@ -192,7 +193,8 @@ test('a copy of a session exports none of the copied runs', async () => {
 	const { id: copy } = await (await request(`/v1/sessions/${id}/fork`, {})).json<{ id: string }>();
 	play('Two');
 	await say(copy, 'Two');
-	await expect.poll(async () => (await spans(copy)).length).toBe(2);
+	await passAlarms(copy);
+	expect(await spans(copy)).toHaveLength(2);
 });
 
 test('an export writes no row and sets no alarm', async () => {
@@ -205,8 +207,8 @@ test('an export writes no row and sets no alarm', async () => {
 			play({ toolCalls: [call('c', 'echo', { text })] }, text);
 			await say(id, text);
 		}
-		await expect.poll(async () => (await spans(id)).length).toBe(12);
 		await passAlarms(id);
+		expect(await spans(id)).toHaveLength(12);
 		// A list that is slow gets its report by the outbox, with and without an export.
 		return work().filter(({ rows, what }) => rows > 0 && !what.includes('outbox'));
 	};

@@ -16,7 +16,7 @@ describe.each(revisions)('a server of revision %s', (_, start) => {
 		const served = keep(await start(createServer({ add: () => text('3') })));
 		const { tools } = await connect(served);
 		const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-		await call(tools, 'add', {}, { createTraceparent: async () => traceparent });
+		await call(tools, 'add', {}, { createTraceparent: () => traceparent });
 		await call(tools, 'add');
 		const sent = served.requests.filter(({ body }) => body.includes('"tools/call"'));
 		expect(

@@ -172,10 +172,9 @@ export class Runner {
 		return next;
 	}
 
-	/** Delivers the outbox and exports traces at once. The alarm retries what fails. */
+	/** Delivers the outbox at once. The alarm retries what fails. */
 	tellOwner(): void {
 		this.#store.reports.noteBytes();
-		runInBackground(async () => this.#traces?.send(Date.now()));
 		runInBackground(async () => {
 			await this.owner.outbox.send();
 			if (this.#live === undefined && this.#store.exists()) void this.alarm.set();

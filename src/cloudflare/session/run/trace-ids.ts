@@ -1,4 +1,4 @@
-import { hashText, toHex } from '../../../core/base/bytes.ts';
+import { hashText } from '../../../core/base/bytes.ts';
 import { type CallerSpan, formatTraceparent } from '../../wire/traceparent.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { isWaiting, type SessionRecord, sessionStatus } from '../store/session-row.ts';
@@ -19,37 +19,34 @@ export interface TraceIds {
 type Traced = Pick<SessionRecord, 'id' | 'parent'>;
 
 /** Makes the ids of the trace that begins with a run. */
-export async function createTraceIds(
-	{ id, parent }: Traced,
-	first: Pick<RunRecord, 'n' | 'id' | 'origin'>,
-): Promise<TraceIds> {
+export function createTraceIds({ id, parent }: Traced, first: Pick<RunRecord, 'n' | 'id' | 'origin'>): TraceIds {
 	const isOfCall = parent !== undefined && first.n === 1;
-	const { seed, rootId } = await (isOfCall ? createChildIds(id) : createIds(id, first.id));
+	const { seed, rootId } = isOfCall ? createChildIds(id) : createIds(id, first.id);
 	const { traceId = seed, spanId: parentSpanId } = first.origin?.caller ?? {};
 	return { traceId, seed, rootId, parentSpanId };
 }
 
 /** Makes the ids of a child's first trace. The session alone names it, so that the parent can link to it. */
-export function createChildIds(session: string): Promise<Pick<TraceIds, 'seed' | 'rootId'>> {
+export function createChildIds(session: string): Pick<TraceIds, 'seed' | 'rootId'> {
 	return createIds(session);
 }
 
-async function createIds(...name: readonly string[]) {
-	const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(name)));
-	const seed = toHex(new Uint8Array(digest, 0, 16));
+function createIds(...name: readonly string[]) {
+	const seed = hashToHex(JSON.stringify(name), 32);
 	return { seed, rootId: createSpanId(seed, 'invoke_agent') };
 }
 
-/**
- * Makes the id of a span from the seed of its trace and from what names the span there. The seed makes it unique among
- * traces, so a quick hash is enough within one.
- */
+/** Makes the id of a span from the seed of its trace and from what names the span there. */
 export function createSpanId(seed: string, ...name: readonly (string | number)[]): string {
-	const text = JSON.stringify([seed, ...name]);
-	const [one, other] = [text, ` ${text}`].map((each) =>
-		Number.parseInt(hashText(each), 36).toString(16).padStart(14, '0'),
-	);
-	return `${one}${other}`.slice(0, 16);
+	return hashToHex(JSON.stringify([seed, ...name]), 16);
+}
+
+/** Hashes a text to hexadecimal digits, 53 bits for each 14 digits. Sessions and runs have random ids, so that is enough. */
+function hashToHex(text: string, length: number): string {
+	let hex = '';
+	for (let from = text; hex.length < length; from = ` ${from}`)
+		hex += Number.parseInt(hashText(from), 36).toString(16).padStart(14, '0');
+	return hex.slice(0, length);
 }
 
 /** Makes the id of the span of a call. The turn of the call is a place in the history. */
@@ -58,13 +55,12 @@ export function createCallSpanId(seed: string, turn: number, callId: string): st
 }
 
 /** Makes the headers `traceparent` for the calls of a run: the parent is the span of the call. */
-export function createTraceparents(store: SessionStore, record: RunRecord): (callId: string) => Promise<string> {
-	let ids: Promise<TraceIds> | undefined;
-	return async (callId) => {
-		const turn = store.messages.lastTurn();
+export function createTraceparents(store: SessionStore, record: RunRecord): (callId: string) => string {
+	let ids: TraceIds | undefined;
+	return (callId) => {
 		ids ??= createTraceIds(store.session(), findFirst(store.runs, record));
-		const { traceId, seed } = await ids;
-		const span: CallerSpan = { traceId, spanId: createCallSpanId(seed, turn, callId) };
+		const { traceId, seed } = ids;
+		const span: CallerSpan = { traceId, spanId: createCallSpanId(seed, store.messages.lastTurn(), callId) };
 		return formatTraceparent(span);
 	};
 }

@@ -41,6 +41,8 @@ export interface MessageRecord {
 	readonly isRestated?: boolean;
 	/** Whether the content of a tool result is shortened for the model. `whole` returns the whole content. */
 	readonly isCut?: boolean;
+	/** The cost of an assistant message. Missing in records that are read without `withCosts`. */
+	readonly cost?: MessageCost;
 	readonly createdAt: number;
 }
 
@@ -56,17 +58,29 @@ export interface MessageCost extends Amount, CostDetail {
 /** The value of `replaced` for a replaced message that has a copy. */
 const restated = 2;
 
-export type Body = Omit<MessageRecord, 'seq' | 'run' | 'stored' | 'isReplaced' | 'isRestated' | 'createdAt'>;
+export type Body = Omit<MessageRecord, 'seq' | 'run' | 'stored' | 'isReplaced' | 'isRestated' | 'cost' | 'createdAt'>;
 
-export type Row = { seq: number; run: number; stored: number; replaced: number; body: string; created_at: number };
+export type Row = {
+	seq: number;
+	run: number;
+	stored: number;
+	replaced: number;
+	body: string;
+	created_at: number;
+	cost?: string | null;
+};
 
 function toSized(row: Row): SizedRecord<MessageRecord> {
 	return { record: toRecord(row), size: row.body.length };
 }
 
-function toRecord({ seq, run, stored, replaced, body, created_at: createdAt }: Row): MessageRecord {
+function toRecord({ seq, run, stored, replaced, body, created_at: createdAt, cost }: Row): MessageRecord {
 	const parsed: Body = JSON.parse(body);
-	const about = { ...(replaced > 0 && { isReplaced: true }), ...(replaced === restated && { isRestated: true }) };
+	const about = {
+		...(replaced > 0 && { isReplaced: true }),
+		...(replaced === restated && { isRestated: true }),
+		...(typeof cost === 'string' && { cost: JSON.parse(cost) }),
+	};
 	return freezeData({ seq, run, stored, createdAt, ...parsed, ...about });
 }
 
@@ -95,6 +109,8 @@ export interface PageOptions {
 	readonly bytes?: number;
 	/** Whether replaced messages are included. The default is true. */
 	readonly withReplaced?: boolean;
+	/** Whether the records have their costs. The default is false. */
+	readonly withCosts?: boolean;
 	/** Whether the newest messages come first. In this case the next page ends before `next`. */
 	readonly isBackward?: boolean;
 }
@@ -149,13 +165,15 @@ export class MessageRows {
 	}
 
 	/** Returns the cost of the request for the message at a place. Missing if the message was imported. */
-	getCost(seq: number): MessageCost | undefined {
-		const select = 'SELECT cost FROM message WHERE seq = ? AND part = 0';
-		const [found] = this.#sql.exec<{ cost: string | null }>(select, seq).toArray();
-		return found === undefined || found.cost === null ? undefined : JSON.parse(found.cost);
-	}
-
-	restore({ seq, run, createdAt, isReplaced, isRestated, isCut: _, ...body }: Omit<MessageRecord, 'stored'>): void {
+	restore({
+		seq,
+		run,
+		createdAt,
+		isReplaced,
+		isRestated,
+		isCut: _,
+		...body
+	}: Omit<MessageRecord, 'stored' | 'cost'>): void {
 		this.#addAt(seq, run, createdAt, body);
 		const replaced = isRestated === true ? restated : isReplaced === true ? 1 : 0;
 		if (replaced > 0) this.#sql.write('message', 'UPDATE message SET replaced = ? WHERE seq = ?', replaced, seq);
@@ -201,11 +219,12 @@ export class MessageRows {
 		limit,
 		bytes = Number.POSITIVE_INFINITY,
 		withReplaced = true,
+		withCosts = false,
 		isBackward = false,
 	}: PageOptions = {}): MessagePage {
 		const found: MessageRecord[] = [];
 		let read = 0;
-		for (const row of this.#readRows(from, to, { withReplaced, isBackward })) {
+		for (const row of this.#readRows(from, to, { withReplaced, withCosts, isBackward })) {
 			const last = found.at(-1);
 			if (last !== undefined && (found.length === limit || read > bytes))
 				return { records: found, next: isBackward ? last.seq : row.seq };
@@ -242,9 +261,9 @@ export class MessageRows {
 	}
 
 	/** Yields the messages between two places, each as a row with its whole body. */
-	*#readRows(from: number, to: number, { withReplaced, isBackward }: PageOptions): Generator<Row> {
+	*#readRows(from: number, to: number, { withReplaced, withCosts, isBackward }: PageOptions): Generator<Row> {
 		const rows = this.#sql.exec<Row>(
-			`SELECT seq, run, stored, replaced, body, created_at FROM message
+			`SELECT seq, run, stored, replaced, body, created_at${withCosts ? ', cost' : ''} FROM message
 			WHERE seq >= ? AND seq < ? AND replaced <= ? ORDER BY ${isBackward ? 'seq DESC, part DESC' : 'seq, part'}`,
 			...[from, to, withReplaced ? restated : 0],
 		);

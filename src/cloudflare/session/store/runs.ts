@@ -291,6 +291,16 @@ export class RunRows {
 		return this.#before?.n === n - 1 ? this.#before : this.get(n - 1);
 	}
 
+	/** Yields the runs after a run, the newest first. */
+	*newestFirst(n: number): Generator<RunRecord> {
+		const newest = this.#newest();
+		if (newest === undefined || newest.n <= n) return;
+		yield newest;
+		if (newest.n === n + 1) return;
+		const between = this.#sql.exec<Row>('SELECT * FROM run WHERE n > ? AND n < ? ORDER BY n DESC', n, newest.n);
+		for (const row of between) yield toRecord(row);
+	}
+
 	after(n: number): RunRecord | undefined {
 		const [row] = this.#sql.exec<Row>('SELECT * FROM run WHERE n > ? ORDER BY n LIMIT 1', n).toArray();
 		return row && toRecord(row);

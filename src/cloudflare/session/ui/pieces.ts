@@ -6,7 +6,7 @@ export const pieceLength = 65_536;
 
 /** Streams texts at the pace of the reader. The stream fails if the session is removed before its end. */
 export function toPieceStream(
-	texts: AsyncGenerator<string>,
+	texts: AsyncGenerator<string> | Generator<string>,
 	authorization: Pick<Authorization, 'isThere'>,
 ): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();

@@ -58,10 +58,10 @@ export function traceStream(options: TraceOptions): ReadableStream<Uint8Array> {
 	return toPieceStream(toDocument(listSpans({ ...options, chains, chosen })), authorization);
 }
 
-async function* toDocument(spans: AsyncIterable<TraceSpan>): AsyncGenerator<string> {
+function* toDocument(spans: Iterable<TraceSpan>): Generator<string> {
 	yield openDocument();
 	let comma = '';
-	for await (const span of spans) {
+	for (const span of spans) {
 		yield `${comma}${JSON.stringify(span)}`;
 		comma = ',';
 	}
@@ -78,12 +78,12 @@ export function openDocument(service = 'runlet'): string {
 export const documentEnd = ']}]}]}\n';
 
 /** Makes the spans of the chosen chains. */
-export async function* listSpans(context: SpanSources): AsyncGenerator<TraceSpan> {
+export function* listSpans(context: SpanSources): Generator<TraceSpan> {
 	const { store, chosen } = context;
 	const range = findRange(context);
 	const traces = new Map<number, Trace>();
 	for (const chain of chosen) {
-		const trace = await openTrace(store, chain);
+		const trace = openTrace(store, chain);
 		for (const { n } of chain.runs) traces.set(n, trace);
 		// The results of an unfinished wait belong to the run that will continue the chain.
 		if (isOpen(chain)) traces.set(chain.last.n + 1, trace);
@@ -105,7 +105,7 @@ export async function* listSpans(context: SpanSources): AsyncGenerator<TraceSpan
 				before = [record];
 				continue;
 			}
-			if (isResult(record) && isStep(record, reply)) yield await toCall(context, trace, record, reply);
+			if (isResult(record) && isStep(record, reply)) yield toCall(context, trace, record, reply);
 			before = [...before, record];
 		}
 	}
@@ -130,7 +130,7 @@ function* listTurns(
 ): Generator<Turn> {
 	let turn: MessageRecord[] = [];
 	for (let next: number | undefined = from; next !== undefined; ) {
-		const page = messages.page({ from: next, to, limit: atOnce, bytes: pieceLength });
+		const page = messages.page({ from: next, to, limit: atOnce, bytes: pieceLength, withCosts: true });
 		for (const record of page.records) {
 			const [first] = turn;
 			if (first !== undefined && toTurnPlace(first.seq) !== toTurnPlace(record.seq)) {
@@ -161,9 +161,9 @@ function isStep(record: MessageRecord, reply: MessageRecord | undefined): boolea
 	return reply?.turn !== undefined || record.input !== true || record.replaces !== undefined;
 }
 
-async function openTrace(store: SessionStore, chain: Chain): Promise<Trace> {
+function openTrace(store: SessionStore, chain: Chain): Trace {
 	const session = store.session();
-	return { ...chain, ...(await createTraceIds(session, chain.first)), sessionId: session.id };
+	return { ...chain, ...createTraceIds(session, chain.first), sessionId: session.id };
 }
 
 const kinds = { internal: 1, client: 3 } as const;
@@ -203,14 +203,13 @@ function findEnd({ messages }: SessionStore, chain: Chain): number {
 }
 
 function toChat(
-	{ store, hasContent }: SpanSources,
+	{ hasContent }: SpanSources,
 	trace: Trace,
 	record: Stored<AssistantMessage>,
 	before: readonly MessageRecord[],
 ): TraceSpan {
-	const { seq, run, turn, message, createdAt } = record;
+	const { seq, run, turn, message, createdAt, cost } = record;
 	const { model = '', stopReason, usage = {} } = turn ?? {};
-	const cost = store.messages.getCost(seq);
 	const { first } = trace;
 	const inputs = before.filter((one) => one.run >= first.n && one.turn === undefined);
 	const last = before.findLast((one) => one.run === run);
@@ -252,17 +251,17 @@ function toProviderName(answered: string | undefined, model = ''): string {
 	return providerNames.get(provider) ?? provider;
 }
 
-async function toCall(
+function toCall(
 	{ store, hasContent }: SpanSources,
 	trace: Trace,
 	record: Stored<ToolMessage>,
 	reply: Stored<AssistantMessage> | undefined,
-): Promise<TraceSpan> {
+): TraceSpan {
 	const { seq, isDenied, createdAt } = record;
 	const { toolCallId, isError, ranWith } = record.message;
 	const call = reply?.message.toolCalls?.find(({ id }) => id === toolCallId);
 	const turn = toTurnPlace(reply?.seq ?? seq);
-	const link = await findLink(store, turn, toolCallId);
+	const link = findLink(store, turn, toolCallId);
 	const name = call?.name ?? 'unknown';
 	return {
 		...toChild(trace, createCallId(trace, record, turn)),
@@ -306,10 +305,10 @@ function findBegin(
 }
 
 /** Returns the link to the trace of the child session that works for a call. */
-async function findLink(store: SessionStore, turn: number, callId: string) {
+function findLink(store: SessionStore, turn: number, callId: string) {
 	const child = store.calls.children.find(turn, callId);
 	if (child === undefined) return undefined;
-	const { seed: traceId, rootId: spanId } = await createChildIds(child.id);
+	const { seed: traceId, rootId: spanId } = createChildIds(child.id);
 	const attributes = toAttributes({ 'gen_ai.conversation.id': text(child.id), 'gen_ai.agent.name': text(child.agent) });
 	return { sessionId: child.id, link: { traceId, spanId, attributes } };
 }
