@@ -76,6 +76,7 @@ const long = [
 	'test/cloudflare/people/*.worker.test.ts',
 	'test/cloudflare/session/{money-walk,people-walk,property,deaths-property,file-deaths}.worker.test.ts',
 	'test/cloudflare/traces/deaths.worker.test.ts',
+	'test/testing/hundred.worker.test.ts',
 ];
 
 /** Of those in workerd, what breaks first: `npm run test:fast`. */

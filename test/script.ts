@@ -1,5 +1,12 @@
 import type { ChatUsage, ProviderRegistration } from '../src/core/chat/index.ts';
-import { anthropic, openai, type ScriptedProvider, type ScriptedTurn, scripted } from '../src/core/providers/index.ts';
+import {
+	anthropic,
+	gemini,
+	openai,
+	type ScriptedProvider,
+	type ScriptedTurn,
+	scripted,
+} from '../src/core/providers/index.ts';
 
 let current: ScriptedProvider = scripted([]);
 
@@ -31,14 +38,20 @@ export const scriptedProvider: ProviderRegistration = {
 };
 
 /** Answers the requests of `realProviders`. */
-export const network: { fetch: (body: Readonly<Record<string, unknown>>) => Response } = {
+export const network: {
+	fetch: (body: Readonly<Record<string, unknown>>, url: string) => Response | Promise<Response>;
+} = {
 	fetch: () => new Response('not expected', { status: 500 }),
 };
 
 const overNetwork = {
 	apiKey: 'key',
-	fetch: async (_: unknown, init: RequestInit = {}) => network.fetch(JSON.parse(`${init.body}`)),
+	fetch: async (input: unknown, init: RequestInit = {}) => network.fetch(JSON.parse(`${init.body}`), String(input)),
 };
 
 /** Adapters of the Worker under test. `network` answers their requests. */
-export const realProviders: readonly ProviderRegistration[] = [anthropic(overNetwork), openai(overNetwork)];
+export const realProviders: readonly ProviderRegistration[] = [
+	anthropic(overNetwork),
+	openai(overNetwork),
+	gemini(overNetwork),
+];

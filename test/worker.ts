@@ -30,6 +30,7 @@ import { doneOnce } from './effects.ts';
 import { makeCountable } from './rows.ts';
 import { realProviders, scriptedProvider } from './script.ts';
 import { makeBreakable } from './storage.ts';
+import { createDesk } from './testing/desk.ts';
 import { createShop } from './testing/shop.ts';
 import './flat-prototypes.ts';
 
@@ -648,6 +649,7 @@ export const runtime = {
 		...agentsOfPeople,
 		...walkers,
 		...createShop(),
+		...createDesk(),
 		...payers,
 	],
 	providers: () => [demo(), scriptedProvider, ...sellers, ...realProviders],
