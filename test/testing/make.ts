@@ -28,13 +28,20 @@ interface State {
 	readonly children?: readonly { readonly id: string; readonly background?: boolean }[];
 }
 
-/** Sends a request directly to the app. Returns nothing if the object died. */
+/** Sends a request directly to the app. Returns nothing if the object died, which a request may wait for in vain. */
 async function ask(path: string, init: RequestInit = {}) {
-	try {
+	const limit = Promise.withResolvers<undefined>();
+	const timer = setTimeout(limit.resolve, 5_000, undefined);
+	const read = async () => {
 		const response = await worker.request(`/v1/sessions${path}`, init, env);
 		return { status: response.status, text: await response.text() };
+	};
+	try {
+		return await Promise.race([read(), limit.promise]);
 	} catch {
 		return undefined;
+	} finally {
+		clearTimeout(timer);
 	}
 }
 

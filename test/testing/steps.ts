@@ -147,7 +147,7 @@ export const steps: Readonly<Record<string, (stage: Stage) => Step>> = {
 	'a cancelled run': ({ act }) => ({
 		replies: [
 			call('find_order', order),
-			{ hangs: true, meanwhile: () => act('cancel') },
+			{ text: 'It was not cancelled.', hangs: true, meanwhile: () => act('cancel') },
 			{ text: 'After the cancel.' },
 		],
 	}),

@@ -21,7 +21,7 @@ export interface Reply {
 	readonly events?: readonly string[];
 	/** Happens while the model answers, once. */
 	readonly meanwhile?: () => Promise<unknown>;
-	/** Whether the reply never ends. */
+	/** Whether the reply never ends, the first time. */
 	readonly hangs?: boolean;
 }
 
@@ -62,12 +62,14 @@ export async function answer(body: unknown, url: string): Promise<Response> {
 	try {
 		const { tag, turn } = findPlace(dialect.readRequest(body, new URL(url).pathname));
 		const reply = plans.get(tag)?.[turn] ?? { text: `That is all of ${tag}.` };
-		if (reply.meanwhile !== undefined && !happened.has(reply)) {
+		const isFirst = !happened.has(reply);
+		if (reply.meanwhile !== undefined && isFirst) {
 			happened.add(reply);
 			pauses.push(reply.meanwhile);
 			await gate.promise;
 		}
-		if (reply.hangs) return new Promise(() => {});
+		// An object that died before its run was cancelled asks again.
+		if (reply.hangs && isFirst) return new Promise(() => {});
 		return stream(reply.events ?? writeEvents(dialect, reply, `${tag}-${turn}`));
 	} catch (error) {
 		seen.faults.push(`${dialect.name}: ${error}`);
