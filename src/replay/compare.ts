@@ -99,6 +99,8 @@ class Comparison {
 			if (isCutOff) return undefined;
 			return { kind: 'call', tool, field: `calls.${tool}`, recorded: recorded.content, replayed: end };
 		}
+		// In a replay the call is not cut off.
+		if (recorded.stored?.isCutOff === true) return undefined;
 		const { message, about } = produced;
 		const found =
 			this.#differ('result', recorded.content ?? null, message.content ?? null, 'content') ??

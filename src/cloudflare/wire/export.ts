@@ -133,6 +133,7 @@ const storedWithMessage = v.object({
 	inbound: v.optional(inbound),
 	decidedBy: v.optional(actor),
 	isDenied: v.optional(v.boolean()),
+	isCutOff: v.optional(described(v.boolean(), 'Whether a crash cut the call off, so that its result is unknown.')),
 	prompt: v.optional(described(prompt, 'Hashes of the request, which decide about references in the next one.')),
 	setup: v.optional(described(setup, 'The system prompt, tools and settings of the turn, as far as they changed.')),
 	changes: v.optional(described(v.array(change), 'The changed keys of the tools’ state, with their values.')),

@@ -170,7 +170,7 @@ export function takeUp(store: SessionStore, run: RunRecord, attempt: Attempt, bo
 	const unknown = createUnknownResults(findOpenCalls(store));
 	for (const result of unknown) {
 		const inbound = store.calls.findInbound(store.messages.lastTurn(), result.toolCallId);
-		store.messages.add(run.n, result, Date.now(), { inbound });
+		store.messages.add(run.n, result, Date.now(), { inbound, isCutOff: true });
 	}
 	const { events, resume, asking } = replayCutOff(
 		{ ...run, ...attempt },

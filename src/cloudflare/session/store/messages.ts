@@ -21,6 +21,8 @@ export interface MessageRecord {
 	readonly inbound?: Inbound;
 	readonly decidedBy?: Actor;
 	readonly isDenied?: boolean;
+	/** Whether a result stands for a call that a crash cut off. */
+	readonly isCutOff?: boolean;
 	readonly turn?: Turn;
 	/** The request of an assistant message, for comparison with the next request. */
 	readonly prompt?: PromptRecord;

@@ -136,11 +136,12 @@ function toDeltas(event: RunEvent) {
 
 function toMessage(record: MessageRecord, runId: string | undefined): Exported['messages'][number] {
 	const { message, inbound, before, restarts, haltedReason, replaces, isRestated } = record;
-	const { decidedBy, isDenied, prompt, setup, changes } = record;
+	const { decidedBy, isDenied, isCutOff, prompt, setup, changes } = record;
 	const providerMetadata = message.role === 'assistant' ? message.providerMetadata : undefined;
 	const origin = { inbound, providerMetadata, decidedBy, isDenied };
 	const stored = {
 		...origin,
+		isCutOff,
 		prompt,
 		setup,
 		changes,
