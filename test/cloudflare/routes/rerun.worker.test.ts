@@ -211,6 +211,7 @@ test('staff make branches of their owner only; customers do not see them; they g
 	const list = async (name: keyof typeof keys) =>
 		(await (await ask(name, '/v1/sessions')).json<{ sessions: { id: string }[] }>()).sessions.map((one) => one.id);
 	for (const name of ['ada', 'kim', 'server'] as const) expect(await list(name)).toEqual([id]);
+	expect((await ask('ada', `/v1/sessions/${other}`)).status).toBe(404);
 	const person = async () => (await ask('server', '/v1/users/ada')).text();
 	await expect.poll(person).toContain(other);
 	await ask('server', '/v1/users/ada', undefined, 'DELETE');

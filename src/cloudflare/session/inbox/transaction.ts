@@ -108,8 +108,9 @@ export class Authorization {
 		const session = this.#store.session();
 		if (isAdmin === true) return { by, isOperator: true };
 		if (owner !== session.owner) throw noSuchSession();
-		// A customer sees only sessions of their own.
-		if (role === 'customer' && by?.user !== session.user) throw noSuchSession();
+		// A customer sees only sessions of their own, and no branch in which staff run a message again.
+		const isTheirs = by?.user === session.user && session.rerun === undefined;
+		if (role === 'customer' && !isTheirs) throw noSuchSession();
 		return { by, role, isOperator: role === 'admin' };
 	}
 }
