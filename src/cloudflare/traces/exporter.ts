@@ -108,13 +108,14 @@ export class SessionExporter implements SessionTraces {
 			const { chains, due } = this.#list(now);
 			const late = due.filter((chain) => toAge(chain, now) > givenUpMs);
 			for (const { last } of late) log('warn', 'trace.dropped', { 'runlet.run.id': last.id });
+			store.runs.noteExported(late.at(-1)?.last.n ?? 0);
 			const chosen = due.slice(late.length, late.length + atOnce);
-			const done = chosen.at(-1) ?? late.at(-1);
+			const done = chosen.at(-1);
 			if (done === undefined) return;
 			const outcome = await this.#export(chains, chosen);
 			if (!isThere()) return;
 			const about = { 'runlet.run.id': done.last.id };
-			if (outcome?.type === 'failed') {
+			if (outcome.type === 'failed') {
 				// The pauses double, because each is as long as the time since the end of the run.
 				const age = toAge(chosen[0] ?? done, now);
 				const pause = Math.max(shortestMs, age * (1 - Math.random() / 4), outcome.afterMs);
@@ -122,11 +123,11 @@ export class SessionExporter implements SessionTraces {
 				return log('warn', 'trace.not_sent', { ...about, ...outcome.fields });
 			}
 			// One trace may be the reason for all. Each then goes in a request of its own.
-			if (outcome?.type === 'refused' && chosen.length > 1) {
+			if (outcome.type === 'refused' && chosen.length > 1) {
 				atOnce = 1;
 				continue;
 			}
-			if (outcome?.type === 'refused')
+			if (outcome.type === 'refused')
 				log('warn', 'trace.dropped', { ...about, 'http.response.status_code': outcome.status });
 			this.#retryAt = 0;
 			store.runs.noteExported(done.last.n);
@@ -172,8 +173,7 @@ export class SessionExporter implements SessionTraces {
 	}
 
 	/** Sends the spans of the chosen chains, in as few requests as possible. Returns the outcome of the last request. */
-	async #export(chains: readonly Chain[], chosen: readonly Chain[]): Promise<Outcome | undefined> {
-		if (chosen.length === 0) return undefined;
+	async #export(chains: readonly Chain[], chosen: readonly Chain[]): Promise<Outcome> {
 		const { store, hasContent } = this.#options;
 		try {
 			const target = this.#target;
