@@ -1,11 +1,11 @@
 import type { Env } from '../../core/base/env.ts';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import { assertMay, type Right } from '../auth/rights.ts';
-import { DurableObject } from '../objects/durable-object.ts';
 import type { FileDownload, FilePage, FilePageQuery, FileRequest, IfMatch, WrittenFile } from '../objects/file-api.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from '../objects/link-api.ts';
 import type { Once } from '../objects/once.ts';
 import type { ListedTool, OutsideCall } from '../objects/outside-call.ts';
+import { DurableObject } from '../objects/platform.ts';
 import { type Bytes, type RpcResult, toJsonStream, toRpcResult } from '../objects/reach.ts';
 import type {
 	Caller,

@@ -340,6 +340,7 @@ async function runOpenCalls(run: RunState, setting: TurnSetting, turn: BegunTurn
 		timeoutMs: options.timeouts?.toolMs,
 		emit,
 		showThrown: options.showThrown,
+		inSpan: options.inSpan,
 		onCall: options.onToolCall,
 		atOnce: Math.max(1, options.maxParallelToolCalls ?? mostAtOnce),
 		parallel: options.parallelToolCalls ?? true,

@@ -10,7 +10,7 @@ import type { Emit } from './event.ts';
 import type { Message } from './message.ts';
 import type { Meter, MeteredRequest } from './meter.ts';
 import { addLostUsage, isCut, isRetryable, readUsage, retry, toModelError, withUsage } from './model-error.ts';
-import type { ChatOptions } from './options.ts';
+import type { ChatOptions, SpanOfWork } from './options.ts';
 import type { CallOptions, Timeouts } from './provider.ts';
 import { pickChoices } from './provider-tool.ts';
 import { canTalk, dispatchChat, dispatchChatStream, findObstacle, findProvider } from './registry.ts';
@@ -313,7 +313,7 @@ async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts)
 /** Makes one request. Reports the cost of a failure to the meter. */
 async function requestReply(request: MeteredTurn, model: string, timeouts: Timeouts) {
 	const { options, inputTokens, isWhole, stream, signal, readers, onRefused } = request;
-	const { meter, maxReplyBytes } = options;
+	const { meter, maxReplyBytes, inSpan = (_, work) => work() } = options;
 	const inputAudioTokens = Math.min(inputTokens, estimateAudio(model, request.messages));
 	const choices = { ...pickChoices(options), cache: options.cache, inputAudioTokens };
 	const metered = { model, inputTokens, choices, maxOutputTokens: options.maxOutputTokens, isWhole, signal };
@@ -329,13 +329,8 @@ async function requestReply(request: MeteredTurn, model: string, timeouts: Timeo
 			readers.isShown = false;
 		}
 		const call = toModelCall(request, model, maxOutputTokens);
-		const reply = await watchCall(call, (delta) => streamed.take(delta), {
-			model,
-			stream,
-			timeouts,
-			signal,
-			maxReplyBytes,
-		});
+		const limits = { model, stream, timeouts, signal, maxReplyBytes };
+		const reply = await inSpan(toSpan(model), () => watchCall(call, (delta) => streamed.take(delta), limits));
 		return { reply: await streamed.complete(reply, model), streamed };
 	} catch (thrown) {
 		const failure = toModelError(thrown, model);
@@ -348,6 +343,10 @@ async function requestReply(request: MeteredTurn, model: string, timeouts: Timeo
 	} finally {
 		streamed.close();
 	}
+}
+
+function toSpan(model: string): SpanOfWork {
+	return { name: `chat ${model}`, attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': model } };
 }
 
 async function reserve(meter: Meter, request: MeteredRequest, onRefused: () => void): Promise<number | undefined> {

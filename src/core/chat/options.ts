@@ -104,6 +104,15 @@ export interface Turn {
 	readonly streamedInputs?: Readonly<Record<string, string>>;
 }
 
+/** The name and the attributes of a span, by the conventions of OpenTelemetry. */
+export interface SpanOfWork {
+	readonly name: string;
+	readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** Does work within a span of the host's tracing. Calls `work` once and returns its result. */
+export type InSpan = <T>(span: SpanOfWork, work: () => Promise<T>) => Promise<T>;
+
 /** Offers only these tools to a turn, which must call one of them. */
 export interface OneOfTools {
 	readonly oneOf: readonly string[];
@@ -261,6 +270,8 @@ export interface ChatOptions extends ProviderChoices {
 	readonly onToolThrow?: (tool: string, thrown: unknown) => void;
 	/** Returns the stack of a tool's error for the event `tool_stack`, on a developer's own machine. Must not throw. */
 	readonly showThrown?: (thrown: unknown) => string | undefined;
+	/** Does each request to a model and each call of a tool within a span. By default there are no spans. */
+	readonly inSpan?: InSpan;
 	/** Stores a message before the next step of the run begins. An error here ends the run. */
 	readonly onMessage?: (message: Message, about: MessageContext) => void | Promise<void>;
 	/** Called before a tool runs a call. An error here ends the run. */
@@ -336,6 +347,7 @@ const names = Object.keys({
 	context: true,
 	onToolThrow: true,
 	showThrown: true,
+	inSpan: true,
 	onMessage: true,
 	onToolCall: true,
 	onQuestion: true,

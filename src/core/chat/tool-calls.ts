@@ -19,7 +19,7 @@ import { draftState, type StateChanges, type StateStore } from '../tool/state.ts
 import { tasksShown } from '../tool/tasks.ts';
 import type { AnswerTo, Emit, Question, RunEvent, WaitingCall } from './event.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
-import type { OpenCallState } from './options.ts';
+import type { InSpan, OpenCallState, SpanOfWork } from './options.ts';
 
 /** The context of all calls of a run. */
 export type CallsContext = Omit<ToolContext, 'callId' | 'idempotencyKey' | 'traceparent' | 'emit' | 'state'> &
@@ -43,6 +43,7 @@ export interface CallsRequest {
 	/** Whether several calls can wait for a person or a client at the same time. */
 	readonly parallel: boolean;
 	readonly showThrown?: (thrown: unknown) => string | undefined;
+	readonly inSpan?: InSpan;
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
 	/** Called with a call's question and state changes, and with `resume` data if the tool handles the answer. */
 	readonly ask: (question: Question, call: ToolCall, changes: StateChanges, answerTo?: AnswerTo) => Promise<void>;
@@ -85,7 +86,7 @@ export function findCallsBeyond(messages: readonly Message[], from: number, limi
  * Each result is stored before it is shown. After a question or a halt, no further sequential call begins.
  */
 export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
-	const { calls, tools, context, timeoutMs, emit, onCall, ask, store } = request;
+	const { calls, tools, context, timeoutMs, emit, onCall, ask, store, inSpan = (_, work) => work() } = request;
 	const results = new Map<string, ToolResult>();
 	const outcome: Pick<Writable<CallsOutcome>, 'question' | 'answerTo' | 'haltedReason'> = {
 		haltedReason: request.haltedReason,
@@ -106,7 +107,7 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 		const edited = ranWith === undefined ? call : { ...call, input: ranWith };
 		const onThrow = createThrowHandler(request, call);
 		const ownContext = { ...context, onThrow, state: draft.state, emit: show, timeoutMs, answer };
-		const result = await dispatch(tools, edited, ownContext);
+		const result = await inSpan(toSpan(call), () => dispatch(tools, edited, ownContext));
 		const changes = draft.close();
 		// A failed call changes nothing.
 		return settle(call, ranWith === undefined ? result : { ...result, ranWith }, result.isError ? undefined : changes);
@@ -141,6 +142,15 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 		await runCall(call);
 	}
 	return { ...outcome, manual, results: calls.flatMap(({ id }) => results.get(id) ?? []) };
+}
+
+function toSpan({ id, name }: ToolCall): SpanOfWork {
+	const attributes = {
+		'gen_ai.operation.name': 'execute_tool',
+		'gen_ai.tool.name': name,
+		'gen_ai.tool.call.id': id,
+	};
+	return { name: `execute_tool ${name}`, attributes };
 }
 
 /** Creates the handler for errors of a tool's function. It emits the stack before the result. */

@@ -1,7 +1,7 @@
 import type { Env } from '../../../core/base/env.ts';
 import type { Held } from '../budget.ts';
-import { DurableObject } from '../durable-object.ts';
 import { createMissing } from '../missing.ts';
+import { DurableObject } from '../platform.ts';
 import { assertInTime, type RpcResult, toFailure } from '../reach.ts';
 import type { NewSchedule, ScheduleQuery, Scheduler, StoredSchedule, WakeTarget } from '../schedule-api.ts';
 import {

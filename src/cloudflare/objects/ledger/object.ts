@@ -1,6 +1,6 @@
 import type { Env } from '../../../core/base/env.ts';
 import type { BudgetState, Limit } from '../budget.ts';
-import { DurableObject } from '../durable-object.ts';
+import { DurableObject } from '../platform.ts';
 import { assertInTime } from '../reach.ts';
 import { deliverAlerts } from './alerts.ts';
 import {

@@ -1,5 +1,5 @@
 import type { Env } from '../../../core/base/env.ts';
-import { DurableObject } from '../durable-object.ts';
+import { DurableObject } from '../platform.ts';
 import { type RpcResult, toRpcResult } from '../reach.ts';
 import type {
 	MemoryApi,

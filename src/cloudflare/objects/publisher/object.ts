@@ -1,6 +1,6 @@
 import type { Env } from '../../../core/base/env.ts';
 import type { SkillsNamespace } from '../../../core/skill/kv/layout.ts';
-import { DurableObject } from '../durable-object.ts';
+import { DurableObject } from '../platform.ts';
 import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from './api.ts';
 import { PublisherStore } from './store.ts';
 import { SkillWriter } from './writer.ts';

@@ -78,11 +78,16 @@ export class RunCounter {
 }
 
 /** OpenTelemetry's names of providers that differ from ours (semantic conventions, "gen_ai.provider.name"). */
-const providerNames: Readonly<Record<string, string>> = {
-	xai: 'x_ai',
-	gemini: 'gcp.gemini',
-	mistral: 'mistral_ai',
-};
+const providerNames: ReadonlyMap<string, string> = new Map([
+	['xai', 'x_ai'],
+	['gemini', 'gcp.gemini'],
+	['mistral', 'mistral_ai'],
+]);
+
+/** Returns the value of `gen_ai.provider.name`. */
+export function toProviderName(provider: string): string {
+	return providerNames.get(provider) ?? provider;
+}
 
 export interface EndedRun {
 	readonly event: TerminalEvent;
@@ -127,7 +132,7 @@ function createReport(
 	return {
 		...{ ...tally, session, run, owner, agent, model, event, transport, attempts: attempt },
 		request: toLoggedRequest(origin?.requestId, session),
-		provider: providerNames[provider] ?? provider,
+		provider: toProviderName(provider),
 		status: toRunStatus(event),
 		errorCode: event.type === 'error' ? event.code : undefined,
 		usd: store.spending.getRun(n).usd,

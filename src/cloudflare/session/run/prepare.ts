@@ -40,6 +40,7 @@ import { type EndedRun, RunCounter, toLoggedRequest } from './metrics.ts';
 import { replayCalls } from './rerun.ts';
 import type { Work } from './run.ts';
 import { Setups } from './setup.ts';
+import { inSpan } from './span.ts';
 import type { TraceExporter } from './trace-exporter.ts';
 import { createTraceparents } from './trace-ids.ts';
 
@@ -145,6 +146,7 @@ export function createAgentOptions(
 				local: config.local !== undefined,
 			}),
 		showThrown: config.local === undefined ? undefined : describeStack,
+		inSpan,
 		endUser: agent.endUser === true && user !== undefined ? hashText(JSON.stringify([owner, user])) : undefined,
 	};
 	return { options: rerun === undefined ? options : replayCalls(options, rerun, store), recall, embeddings };

@@ -16,6 +16,7 @@ import { toRunStatus } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { createDrafts, type Journal, type JournalOptions } from './journal.ts';
 import type { RunCounter } from './metrics.ts';
+import { inSpan } from './span.ts';
 
 /** A run that this object carries out now, or a finished run in the same form. */
 export interface LiveRun {
@@ -73,12 +74,19 @@ export interface Work extends Pick<JournalOptions, 'store' | 'record' | 'sync' |
  * attempt is durable. So an attempt that kills the object is counted.
  */
 export function carryOut(work: Work): LiveRun {
-	const { record, log, stop } = work;
-	const save = (draft: Draft): void => work.store.runs.draft(record.n, draft);
+	const { store, record, log, stop } = work;
+	const { id, agent } = store.session();
+	const save = (draft: Draft): void => store.runs.draft(record.n, draft);
 	const drafts = createDrafts({ ...work, save }, log, work.journal);
 	const shown: ShownEvents = { sides: [] };
 	const end = new RunEnding(work, shown);
-	const ended = followLoop(work, drafts, shown)
+	const attributes = {
+		'gen_ai.operation.name': 'invoke_agent',
+		'gen_ai.agent.name': agent,
+		'gen_ai.conversation.id': id,
+		'runlet.run.id': record.id,
+	};
+	const ended = inSpan({ name: `invoke_agent ${agent}`, attributes }, () => followLoop(work, drafts, shown))
 		.catch((cause: unknown) => {
 			writeLog('error', 'run.broke_off', { 'runlet.run.id': record.id, ...toFailureFields(cause) });
 			stop.abort();

@@ -3,6 +3,7 @@ import type { AssistantMessage, ToolMessage } from '../../../core/chat/index.ts'
 import { builtinProviders, detectProviderFrom } from '../../../core/chat/registry.ts';
 import type { TraceSpan } from '../../wire/trace.ts';
 import type { Authorization } from '../inbox/transaction.ts';
+import { toProviderName } from '../run/metrics.ts';
 import { createCallSpanId, createChildIds, createSpanId, createTraceIds, type TraceIds } from '../run/trace-ids.ts';
 import { type MessageRecord, messageStride, sortByStoring, toTurnPlace } from '../store/messages.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -182,7 +183,7 @@ function toRoot(store: SessionStore, trace: Trace): TraceSpan {
 		...toTimes({ begin: first.createdAt, end: findEnd(store, trace) }),
 		attributes: toAttributes({
 			'gen_ai.operation.name': text('invoke_agent'),
-			'gen_ai.provider.name': text(toProviderName(undefined, last.model)),
+			'gen_ai.provider.name': text(findProviderName(undefined, last.model)),
 			'gen_ai.request.model': text(last.model),
 			'gen_ai.agent.name': text(agent),
 			'gen_ai.conversation.id': text(sessionId),
@@ -221,7 +222,7 @@ function toChat(
 		...toTimes({ begin, end: createdAt }),
 		attributes: toAttributes({
 			'gen_ai.operation.name': text('chat'),
-			'gen_ai.provider.name': text(toProviderName(usage.provider, model)),
+			'gen_ai.provider.name': text(findProviderName(usage.provider, model)),
 			'gen_ai.conversation.id': text(trace.sessionId),
 			'gen_ai.request.model': text(model),
 			'gen_ai.response.finish_reasons': text(stopReason === undefined ? undefined : [stopReason]),
@@ -238,17 +239,9 @@ function toChat(
 	};
 }
 
-/** The names that OpenTelemetry gives to providers, where they differ from Runlet's. */
-const providerNames: ReadonlyMap<string, string> = new Map([
-	['gemini', 'gcp.gemini'],
-	['mistral', 'mistral_ai'],
-	['xai', 'x_ai'],
-]);
-
 /** Returns the name of the provider that answered, or of the model's provider. The conventions require a name. */
-function toProviderName(answered: string | undefined, model = ''): string {
-	const provider = answered ?? detectProviderFrom(builtinProviders(), model)?.variant ?? 'unknown';
-	return providerNames.get(provider) ?? provider;
+function findProviderName(answered: string | undefined, model = ''): string {
+	return toProviderName(answered ?? detectProviderFrom(builtinProviders(), model)?.variant ?? 'unknown');
 }
 
 function toCall(

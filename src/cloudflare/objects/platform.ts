@@ -1,8 +1,9 @@
 import type { DurableObject as Base } from 'cloudflare:workers';
 
-type Platform = Pick<typeof import('cloudflare:workers'), 'DurableObject'>;
+type Platform = Pick<typeof import('cloudflare:workers'), 'DurableObject'> &
+	Partial<Pick<typeof import('cloudflare:workers'), 'tracing'>>;
 
-/** Loads the classes of the platform. Outside of Workers, where tests load an agent, they are empty. */
+/** Loads what the platform has. Outside of Workers, where tests load an agent, its classes are empty. */
 async function loadPlatform(): Promise<Platform> {
 	try {
 		return await import('cloudflare:workers');
@@ -12,5 +13,6 @@ async function loadPlatform(): Promise<Platform> {
 	}
 }
 
-export const { DurableObject } = await loadPlatform();
+/** `tracing` makes spans of the platform. Missing outside of Workers. */
+export const { DurableObject, tracing } = await loadPlatform();
 export type DurableObject<Env = unknown> = Base<Env>;
