@@ -1,5 +1,6 @@
-import { fromBase64, toBase64, toFileText } from '../core/base/bytes.ts';
+import { toBase64, toFileText } from '../core/base/bytes.ts';
 import { isRecord } from '../core/base/json.ts';
+import { joinPieces } from './files.ts';
 import type { Recording } from './recording.ts';
 
 interface Pattern {
@@ -116,10 +117,9 @@ function mapTexts(value: unknown, rewrite: Rewriter): unknown {
 function redactFiles(pieces: Recording['files'], rewrite: Rewriter): Recording['files'] {
 	const files = Map.groupBy(pieces, ({ path }) => path);
 	return [...files].map(([path, list]) => {
-		const bytes = new Uint8Array(list[0]?.size ?? 0);
-		for (const { at, base64 } of list) bytes.set(fromBase64(base64), at);
+		const bytes = joinPieces(list);
 		const text = toFileText(bytes);
 		const redacted = text === undefined ? bytes : new TextEncoder().encode(rewrite(text));
-		return { path: rewrite(path), size: redacted.length, at: 0, base64: toBase64(redacted) };
+		return { ...list[0], path: rewrite(path), size: redacted.length, at: 0, base64: toBase64(redacted) };
 	});
 }

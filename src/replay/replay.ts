@@ -1,6 +1,7 @@
 import { startClock } from './clock.ts';
 import { compareRun } from './compare.ts';
 import type { Divergence } from './divergence.ts';
+import { giveFiles } from './files.ts';
 import { listSessions, type RecordedSession, readRecording } from './recording.ts';
 import { writeReport } from './report.ts';
 import { replayRun } from './run.ts';
@@ -69,6 +70,7 @@ async function compareSession(
 		return { kind: 'agent', path, field: 'agents', recorded: recording.session.agent, replayed };
 	}
 	for (const run of recording.runs) {
+		await giveFiles(session.workspace, recording, run);
 		const replayed = await replayRun(session, run);
 		count.runs++;
 		count.turns += replayed.replies.length;

@@ -1,3 +1,4 @@
+import { SELF } from 'cloudflare:test';
 import { describe, expect, test, vi } from 'vitest';
 import type { Agent } from '../../src/cloudflare/agent/define.ts';
 import type { Tool } from '../../src/core/index.ts';
@@ -40,6 +41,20 @@ test('a session replays without a difference, a model or a network', async () =>
 
 test('the tools of the agent replay live without a difference', async () => {
 	expect(await replayWith(createShop(), 'live')).toBeUndefined();
+});
+
+test('a live tool finds the files that people gave before its run', async () => {
+	const { id } = await (await request('/v1/sessions', { agent: 'replayed-shop' })).json<{ id: string }>();
+	const load = (path: string) => play({ toolCalls: [{ id: 'c', name: 'load', input: { path } }] }, 'Read.');
+	for (const text of ['First.', 'Second.']) {
+		await SELF.fetch(`http://localhost/v1/sessions/${id}/files/${text}txt`, { method: 'PUT', body: text });
+		load(`${text}txt`);
+		await say(id, 'Read it.');
+	}
+	const recording = await record(id);
+	expect((await compareReplay(recording, { agents: createShop(), tools: 'live' })).divergence).toBeUndefined();
+	const agents = changeTool('load', (one) => ({ ...one, fn: () => 'Something else.' }));
+	expect((await compareReplay(recording, { agents, tools: 'live' })).divergence).toMatchObject({ tool: 'load' });
 });
 
 test('a hundred replays of an unchanged session have no difference', async () => {

@@ -67,6 +67,7 @@ export const exportedValue = v.object({ key: v.string(), value: v.unknown() });
 export const exportedFile = v.object({
 	path: v.string(),
 	size: described(v.number(), 'Bytes of the whole file.'),
+	modifiedAt: v.optional(described(v.string(), 'When the file was last changed. An import does not read it.')),
 	at: described(v.number(), 'Where in the file the piece begins.'),
 	base64: described(v.string(), 'The bytes of the piece.'),
 });

@@ -84,8 +84,12 @@ async function createFull(): Promise<string> {
 	return id;
 }
 
-/** A line without the actors of an export. An import drops these actors, and a fork adds actors to them. */
+/**
+ * A line without the times of files and the actors of an export. An import drops these actors, and a fork adds actors to
+ * them.
+ */
 const withoutOrigin = (line: Line): Line => {
+	if (line.file !== undefined) return { file: { ...line.file, modifiedAt: undefined } };
 	if (line.message === undefined) return line;
 	const { sender: _, transport: __, stored, ...message } = line.message;
 	const { inbound, prompt: _p, decidedBy: _d, isDenied: _i, ...rest } = Object(stored);

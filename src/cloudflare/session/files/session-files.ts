@@ -243,10 +243,11 @@ export class SessionFiles {
 		const store = this.#openForPeople();
 		const { files } = this.#store.workspace;
 		for (let [placed] = files.listFiles('', 1); placed !== undefined; [placed] = files.listFiles(placed.path, 1)) {
-			const { path, file } = placed;
+			const { file } = placed;
+			const { path, size, modifiedAt } = showFile(placed);
 			for (let at = 0; at === 0 || at < file.size; at += pieceBytes) {
 				const bytes = await store.read(file, at, Math.min(at + pieceBytes, file.size));
-				yield { path, size: file.size, at, bytes };
+				yield { path, size, modifiedAt, at, bytes };
 			}
 		}
 	}
