@@ -18,12 +18,16 @@ type Name = keyof typeof plans;
 const names: readonly Name[] = ['a reply', 'a run with three turns of a tool'];
 
 /** How many sessions a figure is measured with, and how many messages each of them gets, one after the other. */
-const [sessions, messages] = [25, 20];
-/** The alarm of a session comes this long after its first run began, in milliseconds. It exports the traces. */
+const [sessions, messages] = [8, 20];
+/** The alarm of a session comes within this time of its first run, in milliseconds. It exports the traces. */
 const alarmMs = 13_000;
 
-/** CPU milliseconds of a turn of the model, without and with an export. The difference is the median of the pairs. */
+/**
+ * CPU milliseconds for a turn of the model: of the turn itself, and of its share in the alarm of its session, without and with
+ * an export. The difference is the median of the pairs.
+ */
 export interface TraceCost {
+	readonly turn: number;
 	readonly without: number;
 	readonly with: number;
 	readonly difference: number;
@@ -59,21 +63,30 @@ async function measureBeside(collector: Collector, start: Stage['start'], rounds
 	};
 	const measure = async ({ plan, turns }: (typeof plans)[Name]) => {
 		const all = collector.wait(sessions * messages);
-		const clocks = servers.map(({ pid }) => startProcessorClock(pid, 'main'));
+		const start = () => servers.map(({ pid }) => startProcessorClock(pid, 'main'));
+		const read = (clocks: ReturnType<typeof start>) =>
+			clocks.map((readClock) => readClock() / 1_000 / sessions / messages / turns);
+		const talking = start();
 		await talkToBoth(plan);
+		const [turn = 0] = read(talking);
+		const waking = start();
 		await Promise.all([all, setTimeout(alarmMs)]);
-		const [without = 0, cost = 0] = clocks.map((readClock) => readClock() / 1_000 / sessions / messages / turns);
-		return { without, with: cost, difference: cost - without };
+		const [without = 0, cost = 0] = read(waking);
+		return { turn, without, with: cost, difference: cost - without };
 	};
 	const measurePlan = async (name: Name): Promise<TraceCost> => {
 		const measured: TraceCost[] = [];
 		for (let round = 0; round < rounds; round++) measured.push(await measure(plans[name]));
 		const readMedianOf = (field: keyof TraceCost) => readMedian(measured.map((cost) => cost[field]));
-		return { without: readMedianOf('without'), with: readMedianOf('with'), difference: readMedianOf('difference') };
+		return {
+			turn: readMedianOf('turn'),
+			without: readMedianOf('without'),
+			with: readMedianOf('with'),
+			difference: readMedianOf('difference'),
+		};
 	};
-	// Two servers with the same work differ by half a millisecond a turn until their code is compiled.
-	for (let n = 0; n < 4; n++) await talkToBoth(reply);
-	await measure(plans['a reply']);
+	// Until their code is compiled, two servers with the same work differ.
+	for (const name of names) await measure(plans[name]);
 	const costs = {
 		'a reply': await measurePlan('a reply'),
 		'a run with three turns of a tool': await measurePlan('a run with three turns of a tool'),
@@ -119,10 +132,13 @@ async function startCollector(): Promise<Collector> {
 
 export function toTraceTable(costs: TraceCosts): string {
 	const toRow = (name: Name) => {
-		const { without, with: traced, difference } = costs[name];
-		return [name, toFigure(without), toFigure(traced), difference.toFixed(3)];
+		const { turn, without, with: traced, difference } = costs[name];
+		return [name, toFigure(turn), without.toFixed(3), traced.toFixed(3), difference.toFixed(3)];
 	};
-	return toTable([['CPU ms of a turn', 'without traces', 'with traces', 'difference'], ...names.map(toRow)]);
+	return toTable([
+		['CPU ms for a turn', 'the turn', 'its share of the alarm', 'the same with traces', 'difference'],
+		...names.map(toRow),
+	]);
 }
 
 export function listTraceBars(costs: TraceCosts): readonly Bar[] {

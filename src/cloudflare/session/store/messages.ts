@@ -73,7 +73,8 @@ export type Row = {
 };
 
 function toSized(row: Row): SizedRecord<MessageRecord> {
-	return { record: toRecord(row), size: row.body.length };
+	// A kept record is given to several readers.
+	return { record: freezeData(toRecord(row)), size: row.body.length };
 }
 
 function toRecord({ seq, run, stored, replaced, body, created_at: createdAt, cost }: Row): MessageRecord {
@@ -83,7 +84,7 @@ function toRecord({ seq, run, stored, replaced, body, created_at: createdAt, cos
 		...(replaced === restated && { isRestated: true }),
 		...(typeof cost === 'string' && { cost: JSON.parse(cost) }),
 	};
-	return freezeData({ seq, run, stored, createdAt, ...parsed, ...about });
+	return { seq, run, stored, createdAt, ...parsed, ...about };
 }
 
 /** The distance between the places of two turns. A turn can have at most one call less than this. */
