@@ -21,6 +21,7 @@ import { askUser, chat, fn, halt, parts, RunletError, type Skill, tool, toolbox 
 import { demo } from '../src/core/providers/index.ts';
 import type { ToolContext } from '../src/core/tool/index.ts';
 import { now } from './clock.ts';
+import { flowAgents } from './cloudflare/flow/agents.ts';
 import { agents as agentsOfPeople } from './cloudflare/people/agents.ts';
 import { payers } from './cloudflare/session/money/agents.ts';
 import { sellers } from './cloudflare/session/money/provider.ts';
@@ -226,7 +227,7 @@ const readMail = tool.define({
 	name: 'read_mail',
 	description: 'Gives the text of a mail.',
 	inputSchema: v.object({}),
-	readsOutside: true,
+	reads: 'outside',
 	retry: 'safe',
 	fn: () => mail.text,
 });
@@ -647,6 +648,7 @@ export const runtime = {
 			],
 		}),
 		...agentsOfPeople,
+		...flowAgents,
 		...walkers,
 		...createShop(),
 		...createDesk(),

@@ -83,7 +83,8 @@ function offer(
 	return {
 		...tool,
 		name: createToolName({ name }, tool.name),
-		readsOutside: true,
+		reads: 'outside',
+		writes: 'outside',
 		needsApproval: typeof needsApproval === 'boolean' ? needsApproval : needsApproval.includes(tool.name),
 		retry: safe.includes(tool.name) ? 'safe' : 'never',
 	};

@@ -20,7 +20,7 @@ const read = tool.define({
 	name: 'read',
 	description: 'Reads.',
 	inputSchema: {},
-	readsOutside: true,
+	reads: 'outside',
 	fn: () => 'a page',
 });
 

@@ -118,7 +118,7 @@ function createTool(
 		retry: 'safe',
 		timeoutMs,
 		// The other agent has possibly read text from outside.
-		readsOutside: true,
+		reads: 'outside',
 		needsApproval,
 		fn,
 	});

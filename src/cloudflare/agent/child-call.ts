@@ -29,7 +29,8 @@ export async function beginChild(
 	const child =
 		children.find(callId) ??
 		(await children.add({ callId, agent: agent.name, budget: planChild(agent, limits, children), isBackground }));
-	const input = { text: task, askers: children.askers(), transport: 'agent', create: children.toCreate(child) };
+	const { askers, labels, toCreate } = children;
+	const input = { text: task, askers: askers(), labels: labels(), transport: 'agent', create: toCreate(child) };
 	const once = { key: 'task', request: callId };
 	if (child.isBackground) {
 		try {
@@ -76,7 +77,11 @@ export async function passOn(
 	const passed = { child, label: `${child.agent} goes on` };
 	if (call === undefined)
 		return follow(passed, context, children, (one, delivery) =>
-			one.answer(children.caller, { text: answer, askers: children.askers(), transport: 'agent' }, { delivery, once }),
+			one.answer(
+				children.caller,
+				{ text: answer, askers: children.askers(), labels: children.labels(), transport: 'agent' },
+				{ delivery, once },
+			),
 		);
 	// A text without a decision leaves the approval open, so the question is asked again.
 	if (call.isApproval && decision === undefined) return askAgain(child, context, children);

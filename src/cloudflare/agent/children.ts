@@ -1,5 +1,5 @@
 import type { Actor } from '../../core/base/actor.ts';
-import type { AnsweredCall, Tool, ToolContext } from '../../core/tool/index.ts';
+import type { AnsweredCall, Label, Tool, ToolContext } from '../../core/tool/index.ts';
 import type { Amount, BudgetState, Limit } from '../objects/budget.ts';
 import type { Caller, CreateInput, SessionApi, SessionState } from '../objects/session-api.ts';
 import type { EventSource, TreeOptions } from './event-source.ts';
@@ -20,6 +20,8 @@ export interface Children {
 	readonly depth: number;
 	readonly caller: Caller;
 	readonly askers: () => readonly Actor[];
+	/** What flowed into the conversation before the call. */
+	readonly labels: () => readonly Label[];
 	readonly budget: () => BudgetState;
 	/** `open` counts children that have not ended. */
 	readonly count: () => { readonly open: number; readonly all: number };

@@ -19,6 +19,7 @@ import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/limits.ts';
 import { sourceNames } from '../wire/protocols/webhooks/index.ts';
 import type { Approvers } from './approvers.ts';
+import { type FlowOptions, type FlowRule, flowSchema } from './flow.ts';
 import type { AgentMcpServer } from './mcp-servers.ts';
 import { listMemoryTools, type MemoryOptions, memoryOptions } from './memory.ts';
 import { type AgentChoices, choicesEntries } from './provider-choices.ts';
@@ -91,6 +92,7 @@ const definition = v.strictObject({
 			'must be a function that says whether somebody may decide',
 		),
 	),
+	flow: flowSchema,
 	onWaiting: v.optional(v.looseObject({}, 'must be { callback }')),
 	budget: v.optional(budgetSchema),
 	expiresAfterMs: v.optional(expirySchema),
@@ -166,6 +168,11 @@ export interface AgentDefinition extends AgentChoices {
 	readonly approvalMs?: number;
 	/** Who can decide about a call (docs/people.md). By default everybody with the right to decide in the session. */
 	readonly approvers?: Approvers;
+	/**
+	 * What happens to calls that send something out once strangers wrote something in the session and it has private data
+	 * (docs/untrusted-text.md). By default a person decides.
+	 */
+	readonly flow?: FlowRule | FlowOptions;
 	/**
 	 * A URL that is called when a run begins to wait for a person (docs/people.md). With `links` the request contains
 	 * links to approve calls. `for` names the person who can decide. Links need the plugin `links`.

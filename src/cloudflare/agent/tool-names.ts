@@ -3,7 +3,8 @@ import { listProviderTools } from '../../core/chat/provider-tool.ts';
 import { searchName } from '../../core/chat/tool-search.ts';
 import { builtinNames } from '../../core/skill/builtins.ts';
 import { forAgent } from '../../core/skill/index.ts';
-import { providerName, type Tool } from '../../core/tool/index.ts';
+import { type Label, providerName, type Tool } from '../../core/tool/index.ts';
+import { findChildWork } from './children.ts';
 import type { Agent } from './define.ts';
 import { listMemoryTools } from './memory.ts';
 
@@ -20,12 +21,38 @@ export function listToolNames(agent: Agent): ReadonlySet<string> {
 }
 
 /**
- * The names, as providers see them, of tools whose results are not text from outside: tools in the project's code
- * without `readsOutside`. Other tools are an owner's, a client's or an MCP server's, or no longer exist.
+ * The names, as providers see them, of tools whose results are not text from outside: tools in the project's code that
+ * do not say `reads: 'outside'`. Other tools are an owner's, a client's or an MCP server's, or no longer exist.
  */
 export function listInsideTools(agent: Agent): ReadonlySet<string> {
-	const inside = listWrittenTools(agent).filter(({ readsOutside }) => readsOutside !== true);
-	return nameTools(agent, inside);
+	return nameTools(
+		agent,
+		listWrittenTools(agent).filter((tool) => !isReading(tool, 'outside')),
+	);
+}
+
+/** The names, as providers see them, of tools that read private data, by themselves or through another agent. */
+export function listPrivateTools(
+	agent: Agent,
+	agents: readonly Agent[],
+	seen: readonly Agent[] = [],
+): ReadonlySet<string> {
+	const isPrivate = (tool: Tool): boolean => {
+		const others = findChildWork(tool)?.agents ?? [];
+		return (
+			isReading(tool, 'private') ||
+			agents.some(
+				(one) =>
+					others.includes(one.name) && !seen.includes(one) && listPrivateTools(one, agents, [...seen, agent]).size > 0,
+			)
+		);
+	};
+	const own = listWrittenTools(agent).filter(isPrivate);
+	return new Set([...own.map(({ name }) => name), ...listMemoryTools(agent)].map(providerName));
+}
+
+function isReading({ reads = [] }: Tool, label: Label): boolean {
+	return [reads].flat().includes(label);
 }
 
 function listWrittenTools({ tools, skillTools, skills }: Agent): readonly Tool[] {

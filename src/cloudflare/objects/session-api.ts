@@ -1,6 +1,7 @@
 import type { Actor } from '../../core/base/actor.ts';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
+import type { Label } from '../../core/tool/index.ts';
 import type { Role } from '../auth/rights.ts';
 import type { feedback, feedbackBody } from '../wire/feedback.ts';
 import type { Attachment } from '../wire/message.ts';
@@ -67,6 +68,8 @@ export interface Input {
 	/** The people whose messages led to this message, if its sender only passes it on. */
 	readonly askers?: readonly Actor[];
 	readonly transport?: string;
+	/** What flowed into the message, if another agent wrote it. */
+	readonly labels?: readonly Label[];
 	/** The call whose question the message answers. It can be a call of the child session that asks. */
 	readonly callId?: string;
 	readonly messageId?: string;

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { userName } from '../auth/rights.ts';
+import { flow } from './call.ts';
 import { described, time } from './field.ts';
 import { agentName, count, cursor, nextCursor, ownerOrAll, waitingCursor } from './page.ts';
 
@@ -24,6 +25,7 @@ export const approval = v.object({
 	isCut: v.optional(
 		described(v.literal(true), 'Whether the question or its options are too long. The session has them whole.'),
 	),
+	flow: v.optional(described(flow, 'Why the call needs permission, if it would send something out.')),
 	since: described(time, 'When it began to wait.'),
 	expiresAt: v.optional(described(time, 'Until when it can be approved, if the agent limits that.')),
 });

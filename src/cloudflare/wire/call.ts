@@ -5,11 +5,24 @@ import { maxId, shortText } from './limits.ts';
 
 export const toolCall = v.object({ id: v.string(), name: v.string(), input: v.unknown() });
 
+const flowSource = v.object({
+	what: described(v.string(), 'What came in, such as the call that read it. At most 200 characters.'),
+	message: v.optional(described(v.string(), 'The id of its message.')),
+});
+
+/** Why a call waits for a person although its tool needs no approval (docs/untrusted-text.md). */
+export const flow = v.object({
+	targets: described(v.array(v.string()), 'Where the call would send to.'),
+	outside: described(v.array(flowSource), 'What strangers may have written, the newest first.'),
+	private: described(v.array(flowSource), 'Data of the owner or of the user, the newest first.'),
+});
+
 export const waitingCall = v.object({
 	...toolCall.entries,
 	kind: v.optional(
 		described(v.literal('approval'), 'The call waits for an approval. Without this field it waits for its result.'),
 	),
+	flow: v.optional(described(flow, 'Why it needs one, if it would send something out.')),
 });
 
 export const question = v.object({

@@ -86,6 +86,9 @@ const inbound = v.object({
 	transport: v.string(),
 	by: v.optional(actor),
 	askers: v.optional(v.array(actor)),
+	labels: v.optional(
+		described(v.array(v.picklist(['outside', 'private'])), 'What flowed into a message of another agent.'),
+	),
 	messageId: v.optional(v.string()),
 	requestId: v.optional(described(v.string(), 'The random part of the id of the request that sent the message.')),
 	caller: v.optional(v.object({ traceId: v.string(), spanId: v.string() })),

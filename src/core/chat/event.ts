@@ -1,6 +1,7 @@
 import { RunletError } from '../base/errors.ts';
 import { createDeferred, type Deferred } from '../base/promises.ts';
 import type { TaskList, ToolCall, ToolResult } from '../tool/index.ts';
+import type { FlowReason } from './flow.ts';
 import type { CacheMiss } from './prompt-record.ts';
 import type { ProviderCall, Source } from './provider-tool.ts';
 import type { ChatUsage, ReplyDelta } from './reply.ts';
@@ -24,7 +25,11 @@ export interface Step {
 }
 
 /** A call that waits for its result or, with `kind: 'approval'`, for permission to run. */
-export type WaitingCall = ToolCall & { readonly kind?: 'approval' };
+export type WaitingCall = ToolCall & {
+	readonly kind?: 'approval';
+	/** Why it needs permission, if text of strangers may have led to it. */
+	readonly flow?: FlowReason;
+};
 
 /** A person's arguments for an approved call. They replace the model's arguments. */
 export interface CallEdit {

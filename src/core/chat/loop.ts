@@ -341,6 +341,7 @@ async function runOpenCalls(run: RunState, setting: TurnSetting, turn: BegunTurn
 		emit,
 		showThrown: options.showThrown,
 		inSpan: options.inSpan,
+		checkFlow: options.checkFlow,
 		onCall: options.onToolCall,
 		atOnce: Math.max(1, options.maxParallelToolCalls ?? mostAtOnce),
 		parallel: options.parallelToolCalls ?? true,

@@ -15,6 +15,7 @@ import type {
 } from '../tool/index.ts';
 import { noEnv } from '../tool/tool.ts';
 import type { AnswerTo, Question, SideEvent } from './event.ts';
+import type { CheckFlow } from './flow.ts';
 import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
 import type { CacheMiss, PromptRecord } from './prompt-record.ts';
@@ -272,6 +273,8 @@ export interface ChatOptions extends ProviderChoices {
 	readonly showThrown?: (thrown: unknown) => string | undefined;
 	/** Does each request to a model and each call of a tool within a span. By default there are no spans. */
 	readonly inSpan?: InSpan;
+	/** Decides about calls that send something out. By default all may run. */
+	readonly checkFlow?: CheckFlow;
 	/** Stores a message before the next step of the run begins. An error here ends the run. */
 	readonly onMessage?: (message: Message, about: MessageContext) => void | Promise<void>;
 	/** Called before a tool runs a call. An error here ends the run. */
@@ -348,6 +351,7 @@ const names = Object.keys({
 	onToolThrow: true,
 	showThrown: true,
 	inSpan: true,
+	checkFlow: true,
 	onMessage: true,
 	onToolCall: true,
 	onQuestion: true,

@@ -18,6 +18,7 @@ import { limitTime, readArguments } from '../tool/invoke.ts';
 import { draftState, type StateChanges, type StateStore } from '../tool/state.ts';
 import { tasksShown } from '../tool/tasks.ts';
 import type { AnswerTo, Emit, Question, RunEvent, WaitingCall } from './event.ts';
+import { type CheckFlow, describeRefusal, type FlowReason } from './flow.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
 import type { InSpan, OpenCallState, SpanOfWork } from './options.ts';
 
@@ -44,6 +45,7 @@ export interface CallsRequest {
 	readonly parallel: boolean;
 	readonly showThrown?: (thrown: unknown) => string | undefined;
 	readonly inSpan?: InSpan;
+	readonly checkFlow?: CheckFlow;
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
 	/** Called with a call's question and state changes, and with `resume` data if the tool handles the answer. */
 	readonly ask: (question: Question, call: ToolCall, changes: StateChanges, answerTo?: AnswerTo) => Promise<void>;
@@ -133,7 +135,9 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 		await shown;
 	};
 
-	const { together, alone, manual: waiting } = await partition(request);
+	const { together, alone, manual: waiting, refused } = await partition(request);
+	for (const [call, reason] of refused)
+		await settle(call, { id: call.id, output: describeRefusal(reason), isError: true });
 	const manual = request.parallel ? waiting : waiting.slice(0, 1);
 	for (const call of waiting.slice(manual.length)) await settle(call, { id: call.id, output: onlyOne, isError: true });
 	await runInPool(together, request.atOnce, runCall);
@@ -172,40 +176,53 @@ const overLimit =
 const onlyOne = 'Not run: one call at a time is possible here. Call it again when the other one is answered.';
 
 /** Sorts calls by the way in which they run. A call that cannot run fails, and no person is asked about it. */
-async function partition({ calls, tools, context, timeoutMs, beyondLimit, openCalls }: CallsRequest) {
+async function partition(request: CallsRequest) {
+	const { calls, tools, beyondLimit, openCalls } = request;
 	const together: ToolCall[] = [];
 	const alone: ToolCall[] = [];
 	const manual: WaitingCall[] = [];
+	const refused: (readonly [ToolCall, FlowReason])[] = [];
 	for (const call of calls) {
 		const tool = findByCall(tools, call.name);
 		const { isApproved = false, answer } = openCalls.get(call.id) ?? {};
 		// A call whose question was answered has already begun, so it was allowed.
 		const isAllowed = isApproved || answer !== undefined;
-		const waits =
-			tool && !beyondLimit.has(call.id) && (await findWait(tool, call, isAllowed, { ...context, timeoutMs }));
-		if (waits === 'result') manual.push(call);
-		else if (waits === 'approval') manual.push({ ...call, kind: waits });
+		const wait = tool && !beyondLimit.has(call.id) ? await findWait(tool, call, isAllowed, request) : undefined;
+		if (wait?.for === 'result') manual.push(call);
+		else if (wait?.for === 'approval')
+			manual.push({ ...call, kind: 'approval', ...(wait.flow && { flow: wait.flow }) });
+		else if (wait?.for === 'nothing') refused.push([call, wait.flow]);
 		else (tool?.sequential === true && !beyondLimit.has(call.id) ? alone : together).push(call);
 	}
-	return { together, alone, manual };
+	return { together, alone, manual, refused };
 }
 
-/** Returns what a call with valid arguments waits for, if its tool is manual or needs approval. */
+/** What a call waits for. A call that waits for nothing is refused. */
+type Wait =
+	| { readonly for: 'result' }
+	| { readonly for: 'approval'; readonly flow?: FlowReason }
+	| { readonly for: 'nothing'; readonly flow: FlowReason };
+
+/** Returns what a call with valid arguments waits for. Returns `undefined` if it may run. */
 async function findWait(
 	tool: Tool,
 	{ input }: ToolCall,
 	isAllowed: boolean,
-	context: InvokeContext,
-): Promise<'result' | 'approval' | undefined> {
+	{ context: given, timeoutMs, checkFlow }: Pick<CallsRequest, 'context' | 'timeoutMs' | 'checkFlow'>,
+): Promise<Wait | undefined> {
 	const { needsApproval = false } = tool;
+	const context: InvokeContext = { ...given, timeoutMs };
 	const byHand = tool.manual === true || tool.fn === undefined;
-	if (!byHand && (needsApproval === false || isAllowed)) return undefined;
+	const isChecked = tool.writes !== undefined && checkFlow !== undefined;
+	if (!byHand && (isAllowed || (needsApproval === false && !isChecked))) return undefined;
 	if (!(await isAvailable(tool, context))) return undefined;
 	const read = await limitTime(tool.name, context, () => readArguments(tool, input));
 	if (!read.ok) return undefined;
-	if (byHand) return 'result';
-	if (typeof needsApproval === 'boolean') return 'approval';
+	if (byHand) return { for: 'result' };
 	const args = isRecord(read.value) ? read.value : {};
+	const flow = isChecked ? checkFlow(tool, args) : undefined;
+	if (flow !== undefined) return { for: flow.decision === 'ask' ? 'approval' : 'nothing', flow: flow.reason };
+	if (typeof needsApproval === 'boolean') return needsApproval ? { for: 'approval' } : undefined;
 	const { onThrow: _, timeoutMs: __, createKey: ___, createTraceparent: ____, ...shown } = context;
 	// If the check of a tool fails, the call needs approval.
 	const needed = await limitTime(tool.name, context, async () => ({
@@ -214,7 +231,7 @@ async function findWait(
 	})).catch((thrown: unknown) => {
 		if (context.signal?.aborted) throw thrown;
 	});
-	return needed?.ok && !needed.value ? undefined : 'approval';
+	return needed?.ok && !needed.value ? undefined : { for: 'approval' };
 }
 
 /** Runs the work with limited parallelism. After a failure no other item begins. Throws after all begun items ended. */

@@ -2,7 +2,7 @@ import { createFieldError, RunletError } from '../base/errors.ts';
 import { forAgent } from './define.ts';
 import type { Tool } from './tool.ts';
 
-type FunctionName = 'fn' | 'isAvailable' | 'readArgs' | 'onRequest' | 'onResult' | 'onError' | 'onAnswer';
+type FunctionName = 'fn' | 'targets' | 'isAvailable' | 'readArgs' | 'onRequest' | 'onResult' | 'onError' | 'onAnswer';
 
 /** A tool without its functions: plain data that survives JSON. */
 export type ToolData = Omit<Tool, FunctionName | 'needsApproval'> & { readonly needsApproval?: boolean };
@@ -13,8 +13,18 @@ export type Handler = Tool['fn'] | Pick<Tool, FunctionName | 'needsApproval'>;
 /** Returns the tools as data, without their functions. */
 export function toData(tools: readonly Tool[]): ToolData[] {
 	return tools.map(
-		({ fn: _, isAvailable: __, readArgs: ___, onRequest, onResult, onError, onAnswer, needsApproval, ...data }) =>
-			typeof needsApproval === 'boolean' ? { ...data, needsApproval } : data,
+		({
+			fn: _,
+			isAvailable: __,
+			readArgs: ___,
+			targets,
+			onRequest,
+			onResult,
+			onError,
+			onAnswer,
+			needsApproval,
+			...data
+		}) => (typeof needsApproval === 'boolean' ? { ...data, needsApproval } : data),
 	);
 }
 

@@ -30,6 +30,7 @@ export type ToolRecord<S extends AnySchema | JsonSchema = AnySchema | JsonSchema
 	readonly description: string;
 	readonly inputSchema: S;
 	readArgs?(args: InputOf<S>): A | Promise<A>;
+	targets?(args: NoInfer<A>): readonly string[];
 	needsApproval?: boolean | ((args: NoInfer<A>, context: Partial<ToolContext>) => boolean | Promise<boolean>);
 	onRequest?(args: NoInfer<A>): Note | undefined;
 	onResult?(args: NoInfer<A>, result: Exclude<Awaited<NoInfer<R>>, AskUser | Halt>): Note | undefined;
@@ -40,7 +41,7 @@ export type ToolRecord<S extends AnySchema | JsonSchema = AnySchema | JsonSchema
 		| { readonly passInput?: false; fn?(...args: unknown[]): R }
 	);
 
-type Hook = 'readArgs' | 'needsApproval' | 'onRequest' | 'onResult' | 'onError' | 'onAnswer';
+type Hook = 'readArgs' | 'targets' | 'needsApproval' | 'onRequest' | 'onResult' | 'onError' | 'onAnswer';
 
 /**
  * Makes a tool from a record. `name`, `description` and `inputSchema` are required. `manual`, if present, must be a
@@ -151,10 +152,16 @@ const forms = {
 	retry: ["'safe' or 'never'", (value) => value === 'safe' || value === 'never'],
 	readOnly: flag,
 	timeoutMs: ['a number of milliseconds from 1 on', (value) => typeof value === 'number' && value >= 1],
-	readsOutside: flag,
+	reads: ["'outside', 'private' or a list of them", (value) => [value].flat().every(isLabel)],
+	writes: ["'outside' or 'address'", (value) => value === 'outside' || value === 'address'],
+	targets: hook,
 	provider: ['{ strict?, deferLoading?, allowedCallers? }', isForProvider],
 	needsApproval: ['true, false or a function', (value) => flag[1](value) || hook[1](value)],
 } satisfies Record<Exclude<keyof Tool, 'name' | 'inputSchema' | 'outputSchema'>, Form>;
+
+function isLabel(value: unknown): boolean {
+	return value === 'outside' || value === 'private';
+}
 
 function isForProvider(value: unknown): boolean {
 	if (!isRecord(value)) return false;

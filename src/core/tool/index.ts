@@ -24,6 +24,7 @@ export type { Task, TaskList, TasksShown } from './tasks.ts';
 export type {
 	AnsweredCall,
 	ConversationText,
+	Label,
 	LastWake,
 	NewWakeup,
 	Note,

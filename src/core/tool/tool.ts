@@ -95,6 +95,9 @@ export interface ToolContext {
 	readonly emit: (shown: Note | TasksShown) => void;
 }
 
+/** Where a text came from: strangers wrote it, or it is data of the owner or of the user. */
+export type Label = 'outside' | 'private';
+
 /**
  * A tool that a model can call. Everything except the functions is data: `toData` writes a tool as JSON, and `attach`
  * adds the functions again.
@@ -132,10 +135,18 @@ export interface Tool {
 	/** The time limit of a call in milliseconds. It replaces the run's limit for tools. */
 	readonly timeoutMs?: number;
 	/**
-	 * Whether results contain untrusted text, such as a web page, a mail or a ticket. After such a result, a session
-	 * needs a person's approval to remember something.
+	 * What results may have: text of strangers, such as a web page, a mail or a ticket (`outside`), or data of the owner
+	 * or of the user (`private`). A call that sends something out of a session with both waits for a person
+	 * (docs/untrusted-text.md).
 	 */
-	readonly readsOutside?: boolean;
+	readonly reads?: Label | readonly Label[];
+	/**
+	 * What leaves the session with a call: its arguments (`outside`), as with a mail, a payment or a post; or only the
+	 * address in `url` (`address`), as with a page that is read.
+	 */
+	readonly writes?: 'outside' | 'address';
+	/** Returns where a call sends to, such as mail addresses or hosts, for the rules and for the person who decides. */
+	targets?(args: Record<string, unknown>): readonly string[];
 	/** Settings for the model's provider. A provider ignores settings that it does not support. */
 	readonly provider?: ToolForProvider;
 	/** Whether the run stops before the call until a person has decided. */

@@ -173,7 +173,10 @@ async function readNow(
 	const { toolCalls = [], question } = session;
 	const about = { sessionId, agent, title, since: new Date().toISOString() };
 	const calls = toolCalls.map(
-		({ id, name, input, kind }): Approval => ({ ...about, callId: id, tool: name, input, kind: kind ?? 'result' }),
+		({ id, name, input, kind, flow }): Approval => ({
+			...{ ...about, callId: id, tool: name, input, kind: kind ?? 'result' },
+			...(flow && { flow }),
+		}),
 	);
 	return question === undefined ? calls : [...calls, { ...about, ...question, kind: 'question' }];
 }

@@ -11,7 +11,7 @@ const shortInput = 80;
 
 /** `schema` describes the arguments (for an approval) or the result. Without it, the form has no separate fields. */
 export function createOpenCall(
-	{ id, name, input, kind }: WaitingCall,
+	{ id, name, input, kind, flow }: WaitingCall,
 	onAnswer: (answer: CallAnswer) => void,
 	schema?: unknown,
 ): HTMLFormElement {
@@ -30,7 +30,18 @@ export function createOpenCall(
 	const no = element('button', '', isApproval ? 'Deny' : 'Failed');
 	// A failed call needs no result and a denied call needs no arguments, so the button `no` skips the validation.
 	no.formNoValidate = isApproval || result !== undefined;
-	const form = element('form', 'open-call', ...describeCall(name, input), edit?.root, result?.root, text, yes, no);
+	const why = flow === undefined ? [] : [describeFlow(flow)];
+	const form = element(
+		'form',
+		'open-call',
+		...describeCall(name, input),
+		...why,
+		edit?.root,
+		result?.root,
+		text,
+		yes,
+		no,
+	);
 	form.ariaLabel = `${name} waits`;
 	form.dataset.todo = `${name} waits: ${isApproval ? 'allow or deny it' : 'say what came of it'} first.`;
 	form.addEventListener('keydown', (event) => {
@@ -118,6 +129,27 @@ function describeCall(name: string, input: unknown): HTMLElement[] {
 	const short = JSON.stringify(input) ?? '';
 	if (short.length <= shortInput) return [element('p', '', element('b', '', name), ' ', element('code', '', short))];
 	return [element('p', '', element('b', '', name)), element('pre', 'input', JSON.stringify(input, undefined, 2))];
+}
+
+/** Shows why a call is asked about: where it would send to, what strangers wrote, and what is private. */
+function describeFlow({ targets, outside, private: own }: NonNullable<WaitingCall['flow']>): HTMLElement {
+	const list = (label: string, texts: readonly string[]) => [
+		element('dt', '', label),
+		...texts.map((text) => element('dd', '', text)),
+	];
+	return element(
+		'dl',
+		'flow',
+		...list('Would send the above to', targets.length > 0 ? targets : ['an unknown place']),
+		...list(
+			'Strangers may have written',
+			outside.map(({ what }) => what),
+		),
+		...list(
+			'Private',
+			own.map(({ what }) => what),
+		),
+	);
 }
 
 /** Highlights the first call that waits for a person. Returns what to do, or undefined if no call waits. */

@@ -44,13 +44,13 @@ test('a session uses its user’s memories, else its owner’s memories if the o
 	expect(findHolder({ owner: 'shop', isOwners: false })).toBeUndefined();
 });
 
-test('an agent’s tools bring no text from outside, except web tools and tools with readsOutside', () => {
-	const [brought, mail] = [named('brought'), named('brought_mail', { readsOutside: true })];
+test('an agent’s tools bring no text from outside, except web tools and tools with `reads`', () => {
+	const [brought, mail] = [named('brought'), named('brought_mail', { reads: 'outside' })];
 	const inside = listInsideTools(
 		defineAgent({
 			...agent,
 			memory: true,
-			tools: [named('own'), named('with space'), named('mail', { readsOutside: true }), ...toolbox.webTools()],
+			tools: [named('own'), named('with space'), named('mail', { reads: 'outside' }), ...toolbox.webTools()],
 			skillTools: [named('later')],
 			skills: [{ name: 's', description: 'S.', tools: [brought, mail] }],
 		}),

@@ -32,7 +32,8 @@ export function createUserTool(name: string, stored: StoredTool, options: UserTo
 		description,
 		inputSchema: requireFields(inputSchema, fields),
 		passInput: true,
-		readsOutside: true,
+		reads: 'outside',
+		writes: 'outside',
 		// A request that only reads is safe to repeat.
 		...(method === 'GET' ? { retry: 'safe' as const } : { sequential: true }),
 		onRequest: () => ['Calling', where],

@@ -1,3 +1,5 @@
+import type { FlowReason } from '../../../core/chat/flow.ts';
+
 /** Times are milliseconds since 1970. */
 export interface Wait {
 	readonly since: number;
@@ -23,6 +25,8 @@ export interface WaitedCall {
 	/** Whether the question is cut, or its options are too long. */
 	readonly isCut?: true;
 	readonly options?: Readonly<Record<string, unknown>>;
+	/** Why the call needs permission, if it would send something out. */
+	readonly flow?: FlowReason;
 }
 
 export interface WaitingEntry extends WaitedCall {

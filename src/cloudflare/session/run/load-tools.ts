@@ -5,7 +5,7 @@ import { type Agent, findAgent } from '../../agent/define.ts';
 import type { McpConnections } from '../../agent/mcp.ts';
 import { findHolder, findMemoryOptions } from '../../agent/memory.ts';
 import type { Runtime } from '../../agent/runtime.ts';
-import { listInsideTools, listToolNames } from '../../agent/tool-names.ts';
+import { listToolNames } from '../../agent/tool-names.ts';
 import { loadUserTools } from '../../agent/user-tools/load.ts';
 import type { Config } from '../../config/config.ts';
 import type { Limit } from '../../objects/budget.ts';
@@ -16,6 +16,7 @@ import type { RunRecord } from '../store/runs.ts';
 import { isOwners, type SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budgets.ts';
+import { listToolWords, SessionLabels } from './labels.ts';
 import type { Embeddings } from './meter.ts';
 
 interface ToolSources {
@@ -64,9 +65,8 @@ export function createMemory(
 	const options = findMemoryOptions(agent);
 	const holder = findHolder({ ...session, isOwners: isOwners(session) });
 	if (memory === undefined || options === undefined || holder === undefined) return { tools: [] };
-	const insideTools = listInsideTools(agent);
-	const isHeld = store && createOutsideCheck(store);
-	const holdsOutsideText = () => isHeld === undefined || isHeld(insideTools);
+	const labels = store && new SessionLabels(store, () => listToolWords(agent, agents));
+	const holdsOutsideText = () => labels?.hasOutside ?? true;
 	const { embedModel: model } = options;
 	const embed = (texts: readonly string[], signal?: AbortSignal) => embeddings.embed(model ?? '', texts, signal);
 	const embedding = model === undefined ? undefined : { model, embed };
@@ -155,54 +155,6 @@ function listKnown(
 	});
 }
 
-/** The transports of people and of the owner's own server. */
-const ownTransports: ReadonlySet<string> = new Set(['http', 'ui', 'chat-completions']);
-
-const [atOnce, bytesAtOnce] = [500, 1_000_000];
-
-/**
- * Creates the check whether a session holds text from outside: from an import, a webhook, an attachment, an
- * uploaded file, or a tool that is not in `insideTools`. The check reads each message once, including replaced
- * and summarized messages. So no crash and no copy of the session changes the result.
- */
-function createOutsideCheck(
-	store: Pick<SessionStore, 'messages' | 'runs' | 'state' | 'workspace' | 'session'>,
-): (insideTools: ReadonlySet<string>) => boolean {
-	let from = 0;
-	let isFound = false;
-	const findInMessages = (insideTools: ReadonlySet<string>): boolean => {
-		for (;;) {
-			const { records, next } = store.messages.page({ from, limit: atOnce, bytes: bytesAtOnce });
-			from = 1 + (records.at(-1)?.seq ?? from - 1);
-			if (records.some((record) => isFromOutside(record, insideTools))) return true;
-			if (next === undefined) return false;
-		}
-	};
-	return (insideTools) => {
-		isFound ||=
-			store.session().isImported === true ||
-			store.workspace.journal.hasChangesOfPeople ||
-			hasStateOfCopy(store) ||
-			findInMessages(insideTools);
-		return isFound;
-	};
-}
-
-function isFromOutside({ message, inbound }: MessageRecord, insideTools: ReadonlySet<string>): boolean {
-	if (inbound !== undefined && !ownTransports.has(inbound.transport)) return true;
-	if (inbound?.attachments !== undefined && inbound.attachments.length > 0) return true;
-	if (message.role === 'user') return message.parts?.some(({ kind }) => kind !== 'text') === true;
-	// A call counts as soon as it is stored, because its result may be stored, too.
-	return (
-		message.role === 'assistant' && message.toolCalls?.some(({ name }) => !insideTools.has(providerName(name))) === true
-	);
-}
-
-/** Whether the state was copied from another session. The copy may lack the messages that the tools had read. */
-function hasStateOfCopy({ runs, state }: Pick<SessionStore, 'runs' | 'state'>): boolean {
-	return runs.hasRestored && state.list().length > 0;
-}
-
 /** How long connections stay open after a run, in milliseconds. The object sleeps soon after they are closed. */
 const idleMs = 60_000;
 
@@ -262,10 +214,11 @@ interface ChildrenOptions {
 	readonly sessions: Config['sessions'];
 	/** Returns the budget of the session, which may be raised during the run. */
 	readonly limit: () => Limit;
+	readonly labels: SessionLabels;
 }
 
 /** Creates the children for the calls of a run. Their ids depend on the call, so a later attempt finds them. */
-export function createChildren({ store, session, record, sessions, limit }: ChildrenOptions): Children {
+export function createChildren({ store, session, record, sessions, limit, labels }: ChildrenOptions): Children {
 	const { id: parent, owner, user, createdBy, metadata, createdAt, agent: own, parent: above } = session;
 	const depth = above?.depth ?? 0;
 	const agents = [...(above?.agents ?? []), own];
@@ -278,6 +231,7 @@ export function createChildren({ store, session, record, sessions, limit }: Chil
 		depth,
 		caller: { owner, parent },
 		askers: () => listAskers(store),
+		labels: () => labels.at(store.messages.lastTurn()),
 		budget: () => readBudgetState(store, limit()),
 		count: () => ({ open: store.calls.children.listOpen().length, all: store.calls.children.list().length }),
 		find: (callId) => store.calls.children.find(store.messages.lastTurn(), callId),

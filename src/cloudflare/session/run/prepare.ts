@@ -25,7 +25,9 @@ import { createRunState, type SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budgets.ts';
 import { chooseCacheLifetime } from './cache-lifetime.ts';
+import { createFlowCheck } from './flow.ts';
 import { Journal } from './journal.ts';
+import { listToolWords, SessionLabels } from './labels.ts';
 import { findLedger, type OwnerLedger } from './lease.ts';
 import {
 	createChildren,
@@ -104,6 +106,7 @@ export function createAgentOptions(
 	const model = chooseModel(agent, session.model, config.model, rerun !== undefined);
 	const providers = runtime.providers(config);
 	const embeddings = new Embeddings({ providers, owner: findLedger(config, session) });
+	const labels = store && new SessionLabels(store, () => listToolWords(agent, runtime.agents));
 	const { tools, recall } = createMemory(runtime, { config, embeddings, session, store });
 	// A child session ends with its task.
 	const canWake = id !== undefined && parent === undefined && rerun === undefined;
@@ -147,6 +150,7 @@ export function createAgentOptions(
 			}),
 		showThrown: config.local === undefined ? undefined : describeStack,
 		inSpan,
+		checkFlow: labels && run && createFlowCheck({ agent, store, labels }),
 		endUser: agent.endUser === true && user !== undefined ? hashText(JSON.stringify([owner, user])) : undefined,
 	};
 	return { options: rerun === undefined ? options : replayCalls(options, rerun, store), recall, embeddings };
@@ -199,7 +203,9 @@ export function prepareRun(
 	const setups = new Setups(findAgent(context.runtime.agents, session.agent), { prompt: lastPrompt, settings });
 	const journal = new Journal({ ...shared, answered, inbound, files, onSteered, setups });
 	const stop = new AbortController();
-	const children = () => createChildren({ store, session, record, sessions: config.sessions, limit });
+	const { agents } = context.runtime;
+	const labels = new SessionLabels(store, () => listToolWords(findAgent(agents, session.agent), agents));
+	const children = () => createChildren({ store, session, record, sessions: config.sessions, limit, labels });
 	return {
 		...shared,
 		journal,

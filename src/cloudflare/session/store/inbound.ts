@@ -1,6 +1,7 @@
 import type { Actor } from '../../../core/base/actor.ts';
 import { fromBase64 } from '../../../core/base/bytes.ts';
 import { type Message, type MessagePart, textPart, type UserMessage, userMessage } from '../../../core/chat/index.ts';
+import type { Label } from '../../../core/tool/index.ts';
 import { toActors } from '../../auth/rights.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import type { Once } from '../../objects/once.ts';
@@ -18,6 +19,8 @@ export interface Inbound extends RequestOrigin {
 	/** The first senders of a forwarded message, the newest last. */
 	readonly askers?: readonly Actor[];
 	readonly attachments?: readonly StoredAttachment[];
+	/** What flowed into a message of another agent (docs/untrusted-text.md). */
+	readonly labels?: readonly Label[];
 	readonly messageId?: string;
 }
 
@@ -28,7 +31,7 @@ interface Origin extends RequestOrigin {
 }
 
 export function toInbound(received: Input, session: Whose, { from, requestId, caller }: Origin = {}) {
-	const { sender, askers = [], transport = 'http', messageId, ...input } = received;
+	const { sender, askers = [], transport = 'http', messageId, labels, ...input } = received;
 	const { message, attachments } = withAttachments(input, input.attachments);
 	const by = from && toSpeaker(from, session);
 	const { user, owner } = askers.at(-1) ?? by ?? session;
@@ -38,6 +41,7 @@ export function toInbound(received: Input, session: Whose, { from, requestId, ca
 		...(by !== undefined && { by }),
 		...(askers.length > 0 && { askers }),
 		...(attachments.length > 0 && { attachments }),
+		...(labels !== undefined && { labels }),
 		...(messageId !== undefined && { messageId }),
 		...(requestId !== undefined && { requestId }),
 		...(caller !== undefined && { caller }),

@@ -124,6 +124,8 @@ export interface MessagePage {
 	readonly next?: number;
 }
 
+const mostFound = 20;
+
 /** The maximum number of cached characters of the newest messages: about half a million tokens of English. */
 const mostKept = 2_000_000;
 
@@ -303,6 +305,15 @@ export class MessageRows {
 			place,
 		);
 		return found.toArray()[0]?.seq ?? 0;
+	}
+
+	/** Finds messages before a place that have a text, the newest first, at most `mostFound`. */
+	findText(text: string, to: number): readonly MessageRecord[] {
+		const found = this.#sql.exec<{ seq: number }>(
+			`SELECT DISTINCT seq FROM message WHERE seq < ? AND instr(body, ?) > 0 ORDER BY seq DESC LIMIT ${mostFound}`,
+			...[to, JSON.stringify(text).slice(1, -1)],
+		);
+		return found.toArray().flatMap(({ seq }) => this.get(seq) ?? []);
 	}
 
 	findNamed(id: string): MessageRecord | undefined {

@@ -198,6 +198,11 @@ export class RunRows {
 		return this.#sql.exec("SELECT 1 FROM run WHERE boot = '' LIMIT 1").toArray().length > 0;
 	}
 
+	/** Whether a run was sent memories. */
+	get hasRecalled(): boolean {
+		return this.#sql.exec("SELECT 1 FROM run WHERE recalled LIKE '{%' LIMIT 1").toArray().length > 0;
+	}
+
 	takeUp(n: number, attempt: Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'progress' | 'restarts'>): void {
 		this.#change(n, attempt);
 	}

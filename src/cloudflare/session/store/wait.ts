@@ -19,7 +19,11 @@ export function findWait(store: SessionStore): Wait | undefined {
 		return { callId, kind, place, tool: asked[place]?.name };
 	};
 	const waiting = calls.map(
-		({ id, kind, input }): WaitedCall => ({ ...find(id, kind ?? 'result'), ...toInput(input) }),
+		({ id, kind, input, flow }): WaitedCall => ({
+			...find(id, kind ?? 'result'),
+			...toInput(input),
+			...(flow !== undefined && { flow }),
+		}),
 	);
 	if (question !== undefined) {
 		const { callId, question: text, options } = question;

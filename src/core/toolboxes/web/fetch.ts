@@ -45,7 +45,8 @@ export function webFetchTool({
 		}),
 		passInput: true,
 		retry: 'safe',
-		readsOutside: true,
+		reads: 'outside',
+		writes: 'address',
 		onRequest: ({ url, page = 1 }) => ['Reading', page === 1 ? url : `${url}, page ${page}`],
 		onResult: (_, { url, title, page, pages }) => [
 			title ?? url,
