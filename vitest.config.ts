@@ -77,6 +77,7 @@ const long = [
 	'test/cloudflare/session/{money-walk,people-walk,property,deaths-property,file-deaths}.worker.test.ts',
 	'test/cloudflare/traces/deaths.worker.test.ts',
 	'test/testing/hundred.worker.test.ts',
+	'test/cloudflare/flow/attacks.worker.test.ts',
 ];
 
 /** Of those in workerd, what breaks first: `npm run test:fast`. */

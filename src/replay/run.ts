@@ -1,4 +1,5 @@
-import { toChatOptions } from '../cloudflare/agent/define.ts';
+import { type Agent, toChatOptions } from '../cloudflare/agent/define.ts';
+import { createFlowCheck } from '../cloudflare/agent/flow.ts';
 import { findNamed, joinSkills } from '../cloudflare/agent/resolver.ts';
 import { findResolver } from '../cloudflare/agent/skill-source.ts';
 import { toActor, toActors } from '../cloudflare/auth/rights.ts';
@@ -8,6 +9,7 @@ import { resolveRegistration } from '../core/chat/registry.ts';
 import { chat, type Message, skill } from '../core/index.ts';
 import { anthropic, deepseek, gemini, groq, mistral, openai, xai } from '../core/providers/index.ts';
 import { noEnv } from '../core/tool/tool.ts';
+import { findDifference } from './divergence.ts';
 import { type RecordedResult, toConversation } from './history.ts';
 import type { RecordedMessage, RecordedRun, Recording } from './recording.ts';
 import type { ReplayedSession } from './session.ts';
@@ -38,6 +40,7 @@ export async function replayRun(session: ReplayedSession, run: RecordedRun): Pro
 				...{ sessionId, runId: run.id, owner, user, metadata, env: { ...noEnv, ...session.env } },
 				...{ state: session.state, workspace: session.workspace, askedBy: () => inbound.askedBy },
 			},
+			checkFlow: repeatFlow(agent.flow, run),
 			openCalls: findOpenCalls(recording, run, conversation, tape.findResult),
 			signal: tape.signal,
 			chatStreamFn: tape.reply,
@@ -128,4 +131,17 @@ const known = [anthropic, openai, xai, gemini, groq, deepseek, mistral].map((cre
 
 function findWindow(model: string) {
 	return resolveRegistration({ model, providers: known })?.contextWindow;
+}
+
+/** Asks about the calls that the recorded run asked about, unless the agent of today decides otherwise. */
+function repeatFlow(flow: Agent['flow'], { stored: { end } }: RecordedRun): chat.CheckFlow {
+	const asked = end?.event.type === 'awaiting' ? (end.event.toolCalls ?? []) : [];
+	return (tool, args) => {
+		const reason = asked.find(
+			(call) => call.name === tool.name && findDifference(call.input, args) === undefined,
+		)?.flow;
+		if (reason === undefined) return undefined;
+		const facts = { labels: () => ['outside', 'private'] as const, list: () => reason, isGiven: () => false };
+		return createFlowCheck(flow, facts)(tool, args);
+	};
 }

@@ -27,6 +27,7 @@ import {
 	workspace,
 } from '../core/index.ts';
 import { noEnv } from '../core/tool/tool.ts';
+import { createTestFlow } from './flow.ts';
 import { createMemories, createRemembering, type Remembering, type TestMemories } from './memories.ts';
 import { type PendingCall, type Person, type TestSession, type TestSessionOptions, toActor } from './options.ts';
 import { connectTestChildren, createServerTools } from './tools.ts';
@@ -199,6 +200,7 @@ class MemorySession implements TestSession {
 			openCalls.set(question.callId, { ...openCalls.get(question.callId), question, answer });
 		}
 		const messages = [...this.#messages, ...input];
+		const children = (this.#options.children ?? []).map(({ agent }) => agent);
 		const run = chat.run(
 			{
 				...toChatOptions(this.#agent),
@@ -214,6 +216,7 @@ class MemorySession implements TestSession {
 					...{ skillContext, state: this.state, workspace: this.workspace },
 				},
 				openCalls,
+				checkFlow: createTestFlow(this.#agent, children, () => this.#messages),
 				signal: this.#options.signal,
 				onMessage: (message) => {
 					this.#messages = [...this.#messages, message];

@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import type { CheckFlow, Labels } from '../../core/chat/flow.ts';
+import type { Label, Tool } from '../../core/tool/index.ts';
 
 const rule = v.picklist(['ask', 'refuse', 'allow'], "must be 'ask', 'refuse' or 'allow'");
 
@@ -26,6 +28,42 @@ export interface FlowOptions {
 	readonly tools?: Readonly<Record<string, FlowRule>>;
 }
 
-export function toFlowOptions(flow: FlowRule | FlowOptions = {}): FlowOptions {
-	return typeof flow === 'string' ? { rule: flow } : flow;
+/** What the rule has to know of a conversation, before the newest turn of the model. */
+export interface FlowFacts {
+	labels(): readonly Label[];
+	/** Lists what came in, the newest first. */
+	list(): Labels;
+	/** Whether an address was there as a whole, so that asking for it tells nobody anything new. */
+	isGiven(address: string): boolean;
+}
+
+/**
+ * Creates the rule that stands before tools (docs/untrusted-text.md): once a conversation has text of strangers and
+ * private data, a person decides about calls that send something out.
+ */
+export function createFlowCheck(flow: FlowRule | FlowOptions = {}, facts: FlowFacts): CheckFlow {
+	const { rule = 'ask', targets: allowed = [], tools = {} } = typeof flow === 'string' ? { rule: flow } : flow;
+	return (tool, args) => {
+		const decision = (Object.hasOwn(tools, tool.name) ? tools[tool.name] : undefined) ?? rule;
+		if (decision === 'allow' || facts.labels().length < 2) return undefined;
+		const targets = listTargets(tool, args);
+		if (targets.length > 0 && targets.every((target) => isAllowed(target, allowed))) return undefined;
+		if (tool.writes === 'address' && targets.every((target) => facts.isGiven(target))) return undefined;
+		return { decision, reason: { targets, ...facts.list() } };
+	};
+}
+
+function listTargets(tool: Tool, args: Readonly<Record<string, unknown>>): readonly string[] {
+	if (tool.writes === 'address') return [String(args.url)];
+	try {
+		return tool.targets?.({ ...args }).map(String) ?? [];
+	} catch {
+		// A tool that cannot say where it sends to may send anywhere.
+		return [];
+	}
+}
+
+function isAllowed(target: string, allowed: readonly string[]): boolean {
+	const host = URL.canParse(target) ? new URL(target).host : undefined;
+	return allowed.some((one) => one === target || one === host);
 }

@@ -8,13 +8,17 @@ export interface FlowSource {
 	readonly message?: string;
 }
 
-/** Why a call waits for a person or is refused: what came in, and where it would send to. */
-export interface FlowReason {
-	readonly targets: readonly string[];
+/** What came into a conversation. */
+export interface Labels {
 	/** Texts that strangers may have written, the newest first. */
 	readonly outside: readonly FlowSource[];
 	/** Data of the owner or of the user, the newest first. */
 	readonly private: readonly FlowSource[];
+}
+
+/** Why a call waits for a person or is refused: what came in, and where it would send to. */
+export interface FlowReason extends Labels {
+	readonly targets: readonly string[];
 }
 
 /** What happens to a call that would send something out: a person decides, or it is not run. */

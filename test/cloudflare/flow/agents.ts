@@ -68,6 +68,21 @@ export const flowAgents = [
 		model,
 		tools: [...tools, agentTool(clerk), agentTool(reporter)],
 	}),
+	defineAgent({
+		name: 'flow-wide',
+		description: 'Reads from everywhere.',
+		model,
+		tools: [...tools, agentTool(clerk), agentTool(reporter)],
+		userTools: true,
+		webhooks: { hmac: ({ payload }) => ({ text: String(payload.text), session: String(payload.session) }) },
+	}),
+	defineAgent({
+		name: 'flow-served',
+		description: 'Has the tools of an MCP server.',
+		model,
+		tools: [...tools, agentTool(reporter)],
+		mcp: [{ name: 'shelf', url: 'https://shelf.example.com/mcp' }],
+	}),
 	defineAgent({ name: 'flow-strict', description: 'Reads, and is refused.', model, tools, flow: 'refuse' }),
 	defineAgent({
 		name: 'flow-free',

@@ -2,6 +2,7 @@ import type { ChatOptions, Recalled, TerminalEvent } from '../../../core/chat/in
 import { providerName, type Tool } from '../../../core/tool/index.ts';
 import type { Children } from '../../agent/children.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
+import { listToolWords } from '../../agent/labels.ts';
 import type { McpConnections } from '../../agent/mcp.ts';
 import { findHolder, findMemoryOptions } from '../../agent/memory.ts';
 import type { Runtime } from '../../agent/runtime.ts';
@@ -16,7 +17,7 @@ import type { RunRecord } from '../store/runs.ts';
 import { isOwners, type SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budgets.ts';
-import { listToolWords, SessionLabels } from './labels.ts';
+import { SessionLabels } from './labels.ts';
 import type { Embeddings } from './meter.ts';
 
 interface ToolSources {
@@ -231,7 +232,7 @@ export function createChildren({ store, session, record, sessions, limit, labels
 		depth,
 		caller: { owner, parent },
 		askers: () => listAskers(store),
-		labels: () => labels.at(store.messages.lastTurn()),
+		labels: () => labels.labels(),
 		budget: () => readBudgetState(store, limit()),
 		count: () => ({ open: store.calls.children.listOpen().length, all: store.calls.children.list().length }),
 		find: (callId) => store.calls.children.find(store.messages.lastTurn(), callId),

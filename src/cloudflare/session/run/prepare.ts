@@ -5,6 +5,8 @@ import { type ChatOptions, type RunEvent, resolveRegistration, userMessage } fro
 import type { Resumption } from '../../../core/chat/loop.ts';
 import { connectChildren } from '../../agent/children.ts';
 import { type Agent, chooseModel, findAgent, toChatOptions } from '../../agent/define.ts';
+import { createFlowCheck } from '../../agent/flow.ts';
+import { listToolWords } from '../../agent/labels.ts';
 import type { McpConnections } from '../../agent/mcp.ts';
 import { createResolver } from '../../agent/resolver.ts';
 import type { AtCrashPoint, Runtime } from '../../agent/runtime.ts';
@@ -25,9 +27,8 @@ import { createRunState, type SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budgets.ts';
 import { chooseCacheLifetime } from './cache-lifetime.ts';
-import { createFlowCheck } from './flow.ts';
 import { Journal } from './journal.ts';
-import { listToolWords, SessionLabels } from './labels.ts';
+import { SessionLabels } from './labels.ts';
 import { findLedger, type OwnerLedger } from './lease.ts';
 import {
 	createChildren,
@@ -150,7 +151,7 @@ export function createAgentOptions(
 			}),
 		showThrown: config.local === undefined ? undefined : describeStack,
 		inSpan,
-		checkFlow: labels && run && createFlowCheck({ agent, store, labels }),
+		checkFlow: labels && run && createFlowCheck(agent.flow, labels),
 		endUser: agent.endUser === true && user !== undefined ? hashText(JSON.stringify([owner, user])) : undefined,
 	};
 	return { options: rerun === undefined ? options : replayCalls(options, rerun, store), recall, embeddings };
