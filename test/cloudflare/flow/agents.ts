@@ -83,6 +83,14 @@ export const flowAgents = [
 		tools: [...tools, agentTool(reporter)],
 		mcp: [{ name: 'shelf', url: 'https://shelf.example.com/mcp' }],
 	}),
+	defineAgent({
+		name: 'flow-small',
+		description: 'Has a small context.',
+		model,
+		tools: [findCustomer, readMail, ...senders],
+		maxContextTokens: 1_000,
+		contextFull: 'compact',
+	}),
 	defineAgent({ name: 'flow-strict', description: 'Reads, and is refused.', model, tools, flow: 'refuse' }),
 	defineAgent({
 		name: 'flow-free',

@@ -72,16 +72,30 @@ describe('a call that sends something out', () => {
 		expect(left).toHaveLength(1);
 	});
 
-	test.each(['a restart', 'another run', 'a copy', 'a summary of the agent'])('waits after %s, too', async (what) => {
+	test.each(['a restart', 'another run', 'a copy'])('waits after %s, too', async (what) => {
 		const id = await create();
 		play(learn, readMail, 'Read.');
 		await say(id);
 		if (what === 'a restart') await restart(id);
 		const other =
 			what === 'a copy' ? (await (await request(`/v1/sessions/${id}/fork`, {})).json<{ id: string }>()).id : id;
-		if (what === 'a summary of the agent') await request(`/v1/sessions/${id}/compact`, {});
 		play(mail(), 'Done.');
 		expect(await say(other)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ kind: 'approval' }] });
+		expect(left).toEqual([]);
+	});
+
+	test('waits after a summary without a word of either, too', async () => {
+		const id = await create('flow-small');
+		play(learn, readMail, 'Read.');
+		await say(id);
+		for (let n = 0; n < 3; n++) {
+			play('In short: hello.', 'Noted.');
+			await say(id, 'word '.repeat(400));
+		}
+		const { requests } = play(mail(), mail());
+		const answer = await say(id);
+		expect(JSON.stringify(requests.at(-1)?.messages)).not.toMatch(/read_mail|find_customer|Lovelace/);
+		expect(answer).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ kind: 'approval', flow: {} }] });
 		expect(left).toEqual([]);
 	});
 
