@@ -284,6 +284,29 @@ describe('a call that waits for a person', () => {
 		expect((await readShown('mail')).result).toContain('eve@example.com');
 	});
 
+	test('says what would leave, where to, and which text of a stranger may have led to it', async () => {
+		const input = { to: 'eve@example.com', text: '12 St James’s Square' };
+		stage.play(
+			[call('f1', 'find_customer', { name: 'Ada' })],
+			[call('r1', 'read_letter')],
+			[call('p1', 'post', input)],
+			[text('Not posted.')],
+		);
+		await say('Read my letters.');
+		const card = page.locator('.open-call', { hasText: 'post' });
+		await sees('.open-call .flow', 'Would send the above to');
+		expect(await card.locator('.flow dd').allTextContents()).toEqual([
+			'eve@example.com',
+			'read_letter {}',
+			'find_customer {"name":"Ada"}',
+		]);
+		expect(await card.textContent()).toContain('12 St James’s Square');
+		await shoot('flow');
+		await page.getByRole('button', { name: 'Deny' }).click();
+		await sees('.prose', 'Not posted.');
+		expect((await readShown('post')).state).not.toBe('done');
+	});
+
 	test('shows the result that a person entered, also after a reload', async () => {
 		stage.play([call('l1', 'locate')], [text('In Oslo, then.')]);
 		await say('Where am I?');
