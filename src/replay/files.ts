@@ -9,7 +9,7 @@ import type { RecordedRun, Recording } from './recording.ts';
 export async function giveFiles(workspace: Workspace, recording: Recording, run: RecordedRun): Promise<void> {
 	const before = recording.runs[recording.runs.indexOf(run) - 1];
 	const since = before?.endedAt ?? before?.createdAt ?? '';
-	// What changed during a run was changed by its tools, which run again.
+	// The tools of a run changed files during the run, and these tools run again.
 	const isGiven = ({ modifiedAt = '' }: Recording['files'][number]) =>
 		modifiedAt > since && modifiedAt <= run.createdAt;
 	for (const [path, pieces] of Map.groupBy(recording.files.filter(isGiven), (piece) => piece.path))

@@ -169,7 +169,7 @@ export interface AgentDefinition extends AgentChoices {
 	/** Who can decide about a call (docs/people.md). By default everybody with the right to decide in the session. */
 	readonly approvers?: Approvers;
 	/**
-	 * What happens to calls that send something out once strangers wrote something in the session and it has private data
+	 * Decides about calls that send something out of a session with text of strangers and private data
 	 * (docs/untrusted-text.md). By default a person decides.
 	 */
 	readonly flow?: FlowRule | FlowOptions;

@@ -33,7 +33,7 @@ export interface FlowFacts {
 	labels(): readonly Label[];
 	/** Lists what came in, the newest first. */
 	list(): Labels;
-	/** Whether an address was there as a whole, so that asking for it tells nobody anything new. */
+	/** Whether the conversation has the whole address already. A request for such an address tells nobody anything new. */
 	isGiven(address: string): boolean;
 }
 

@@ -2,7 +2,7 @@ import type { Tool } from '../tool/index.ts';
 
 /** A text that came into a conversation, such as the result of a call. */
 export interface FlowSource {
-	/** What it is, such as `web_fetch {"url":"https://example.com/"}`. */
+	/** A description of the text, such as `web_fetch {"url":"https://example.com/"}`. */
 	readonly what: string;
 	/** The id of its message. */
 	readonly message?: string;

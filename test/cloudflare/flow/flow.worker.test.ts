@@ -64,7 +64,7 @@ describe('a call that sends something out', () => {
 		expect(left).toHaveLength(1);
 	});
 
-	test('was composed before the results of its own turn, so these do not count', async () => {
+	test('runs beside calls of the same turn that read private data and text of strangers', async () => {
 		const id = await create();
 		const both = [learn, readMail, mail()].flatMap(({ toolCalls }) => toolCalls);
 		play({ toolCalls: both }, 'Done.');
@@ -225,6 +225,21 @@ describe('another agent', () => {
 		expect(await say(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'send_mail' }] });
 		expect(left).toEqual([]);
 	});
+});
+
+test('an import counts as text of strangers and as private data, whatever its file says', async () => {
+	const id = await create();
+	play('Hello.');
+	await say(id);
+	const exported = await (await request(`/v1/sessions/${id}/export`)).json<object>();
+	const { id: copy } = await (await request('/v1/sessions/import', exported)).json<{ id: string }>();
+	play(mail());
+	const source = [{ what: 'an import' }];
+	expect(await say(copy)).toMatchObject({
+		status: 'awaiting_tools',
+		toolCalls: [{ flow: { outside: source, private: source } }],
+	});
+	expect(left).toEqual([]);
 });
 
 test('a file that somebody gave is text of strangers', async () => {

@@ -113,7 +113,7 @@ describe('while the target', () => {
 		expect(dropped).toEqual([expect.objectContaining({ 'http.response.status_code': 400 })]);
 	});
 
-	test('refuses one of several traces, only that one is dropped', async () => {
+	test('refuses one of several traces, only the refused trace is dropped', async () => {
 		const warn = vi.spyOn(console, 'warn');
 		const { requests } = await collect(503, 400, 200, 400);
 		const id = await createSession();

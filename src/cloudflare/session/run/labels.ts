@@ -15,8 +15,7 @@ const mostSearched = 1_000;
 /**
  * The labels of a session (docs/untrusted-text.md). They are made of its journal, so they survive crashes, copies and
  * summaries, and nothing is written for them. Each message is read once, including replaced and summarized messages.
- * `labels`, `list` and `isGiven` are about what came before the newest turn of the model: what it wrote there did not
- * depend on the results of that turn.
+ * `labels`, `list` and `isGiven` ignore the newest turn of the model: the model wrote its calls before it saw their results.
  */
 export class SessionLabels implements FlowFacts {
 	readonly #store: LabelStore;
@@ -88,16 +87,17 @@ export class SessionLabels implements FlowFacts {
 	/** Reads what is in no message. */
 	#readSession(): Labels {
 		const { workspace, runs, state } = this.#store;
-		const isImported = this.#store.session().isImported === true;
+		// The names of calls and the labels of messages in an import are texts that somebody else chose.
+		const imported = this.#store.session().isImported === true ? [{ what: 'an import' }] : [];
 		// The state of a copy may come from messages that the copy lacks.
 		const isCopied = runs.hasRestored && state.list().length > 0;
 		return {
 			outside: [
-				...(isImported ? [{ what: 'an import' }] : []),
+				...imported,
 				...(workspace.journal.hasChangesOfPeople ? [{ what: 'a file that somebody gave' }] : []),
 				...(isCopied ? [{ what: 'what tools remember of a copied session' }] : []),
 			],
-			private: runs.hasRecalled ? [{ what: 'memories' }] : [],
+			private: [...imported, ...(runs.hasRecalled ? [{ what: 'memories' }] : [])],
 		};
 	}
 }
