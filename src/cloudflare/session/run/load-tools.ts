@@ -215,7 +215,7 @@ interface ChildrenOptions {
 	readonly sessions: Config['sessions'];
 	/** Returns the budget of the session, which may be raised during the run. */
 	readonly limit: () => Limit;
-	readonly labels: SessionLabels;
+	readonly labels?: Pick<SessionLabels, 'labels'>;
 }
 
 /** Creates the children for the calls of a run. Their ids depend on the call, so a later attempt finds them. */
@@ -232,7 +232,7 @@ export function createChildren({ store, session, record, sessions, limit, labels
 		depth,
 		caller: { owner, parent },
 		askers: () => listAskers(store),
-		labels: () => labels.labels(),
+		labels: () => labels?.labels() ?? ['outside', 'private'],
 		budget: () => readBudgetState(store, limit()),
 		count: () => ({ open: store.calls.children.listOpen().length, all: store.calls.children.list().length }),
 		find: (callId) => store.calls.children.find(store.messages.lastTurn(), callId),

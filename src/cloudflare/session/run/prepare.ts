@@ -95,6 +95,8 @@ interface AgentOptions {
 	readonly options: Omit<ChatOptions, 'recall'> & Pick<Agent, 'tools' | 'skillTools'>;
 	readonly recall?: SessionRecall;
 	readonly embeddings: Embeddings;
+	/** Missing without the session's rows. */
+	readonly labels?: SessionLabels;
 }
 
 /** Creates the options that depend on the agent and the environment, for all runs and calls of a session. */
@@ -154,7 +156,7 @@ export function createAgentOptions(
 		checkFlow: labels && run && createFlowCheck(agent.flow, labels),
 		endUser: agent.endUser === true && user !== undefined ? hashText(JSON.stringify([owner, user])) : undefined,
 	};
-	return { options: rerun === undefined ? options : replayCalls(options, rerun, store), recall, embeddings };
+	return { options: rerun === undefined ? options : replayCalls(options, rerun, store), recall, embeddings, labels };
 }
 
 export interface RunContext extends Pick<OptionsSources, 'runtime' | 'config' | 'connections'> {
@@ -185,7 +187,7 @@ export function prepareRun(
 	const { session, store, files, limit, atCrashPoint, onSteered, onEnded, config } = context;
 	const { id: sessionId, owner, user, metadata } = session;
 	const askers = () => listAskers(store);
-	const { options, recall, embeddings } = createAgentOptions(
+	const { options, recall, embeddings, labels } = createAgentOptions(
 		{ ...session, model: record.model },
 		{ ...context, run: record, askers },
 	);
@@ -204,8 +206,6 @@ export function prepareRun(
 	const setups = new Setups(findAgent(context.runtime.agents, session.agent), { prompt: lastPrompt, settings });
 	const journal = new Journal({ ...shared, answered, inbound, files, onSteered, setups });
 	const stop = new AbortController();
-	const { agents } = context.runtime;
-	const labels = new SessionLabels(store, () => listToolWords(findAgent(agents, session.agent), agents));
 	const children = () => createChildren({ store, session, record, sessions: config.sessions, limit, labels });
 	return {
 		...shared,

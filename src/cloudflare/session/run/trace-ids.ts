@@ -1,3 +1,4 @@
+import { hashText } from '../../../core/base/bytes.ts';
 import { type CallerSpan, formatTraceparent } from '../../wire/traceparent.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { isWaiting, type SessionRecord, sessionStatus } from '../store/session-row.ts';
@@ -40,21 +41,12 @@ export function createSpanId(seed: string, ...name: readonly (string | number)[]
 	return hashToHex(JSON.stringify([seed, ...name]), 16);
 }
 
-/** Hashes a text to at most 32 hexadecimal digits. Sessions and runs have random ids, so a quick hash is enough. */
+/** Hashes a text to hexadecimal digits, 53 bits for each 14 digits. Sessions and runs have random ids, so that is enough. */
 function hashToHex(text: string, length: number): string {
-	let [a, b, c, d] = [0xdeadbeef, 0x41c6ce57, 0x9e3779b9, 0x85ebca6b];
-	for (let index = 0; index < text.length; index++) {
-		const unit = text.charCodeAt(index);
-		a = b ^ Math.imul(a ^ unit, 0x9e3779b1);
-		b = c ^ Math.imul(b ^ unit, 0x5f356495);
-		c = d ^ Math.imul(c ^ unit, 0x85ebca77);
-		d = a ^ Math.imul(d ^ unit, 0xc2b2ae3d);
-	}
-	a = Math.imul(c ^ (a >>> 15), 0x9e3779b1);
-	b = Math.imul(d ^ (b >>> 16), 0x5f356495);
-	c = Math.imul(a ^ (c >>> 17), 0x85ebca77);
-	d = Math.imul(b ^ (d >>> 13), 0xc2b2ae3d);
-	return [a, b, c, d].reduce((hex, word) => hex + (word >>> 0).toString(16).padStart(8, '0'), '').slice(0, length);
+	let hex = '';
+	for (let from = text; hex.length < length; from = ` ${from}`)
+		hex += Number.parseInt(hashText(from), 36).toString(16).padStart(14, '0');
+	return hex.slice(0, length);
 }
 
 /** Makes the id of the span of a call. The turn of the call is a place in the history. */
