@@ -13,6 +13,11 @@ const inFlight = 8;
 const readersEach = 3;
 /** Bytes after which a reader disconnects and reconnects. */
 const cuts = [20, 4_000] as const;
+/**
+ * Whole answers of the model before a kill, so that a slow machine does not have more killed answers than whole ones,
+ * which would change the charges. Every fourth kill comes without them: soon after the kill before it.
+ */
+const answersBefore = 16;
 /** How long an interrupted run delays the next new run, in milliseconds. */
 const roomMs = 5_000;
 
@@ -57,7 +62,9 @@ export function kills(
 		});
 		const killing = async (): Promise<void> => {
 			for (let n = 0; n < count; n++) {
+				const before = countWhole(stage);
 				await pause(random(200, 4_000));
+				while (n % 4 !== 3 && countWhole(stage) < before + answersBefore) await pause(20);
 				await server.restart();
 			}
 			isOver = true;
@@ -87,6 +94,11 @@ export function kills(
 			'turns that they were told are asked again': restarted,
 		};
 	});
+}
+
+/** The number of answers that the model sent whole. */
+function countWhole({ outside }: Stage): number {
+	return outside.upstream.asks.filter(({ state }) => state === 'whole').length;
 }
 
 /** Starts the readers of a run. All readers but the first also cut their connections at random. */
