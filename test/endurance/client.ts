@@ -30,6 +30,9 @@ export type FileChange = v.InferOutput<typeof fileChange>;
 /** How often a request to a busy object is repeated. */
 const mostBusy = 20;
 
+/** workerd closes a connection if it is too busy to read the request within this time, in milliseconds. */
+const unreadMs = 15_000;
+
 export interface SessionFields {
 	readonly agent: string;
 	readonly budget?: { readonly tokens: number };
@@ -37,7 +40,8 @@ export interface SessionFields {
 
 /**
  * A careful client. After a kill it repeats the request with the same `Idempotency-Key` once the server runs
- * again. It repeats a request to a busy object after the time in `Retry-After`. Any other failure throws.
+ * again. It repeats a request to a busy object after the time in `Retry-After`, and a request that workerd did not read.
+ * Any other failure throws.
  *
  * @param retries how often a request is repeated after a 5xx, for programmes that abort objects
  * @param key the API key of its requests
@@ -48,12 +52,15 @@ export function createClient(server: Server, retries = 0, key?: string) {
 			await server.up();
 			const { lives } = server;
 			let refused: string | undefined;
+			const begun = performance.now();
+			let isAnswered = false;
 			try {
 				const headers = new Headers(init.headers);
 				// The server may close a kept-alive connection at the moment of its next use (RFC 9112, 9.5).
 				headers.set('connection', 'close');
 				if (key !== undefined) headers.set('authorization', `Bearer ${key}`);
 				const response = await fetch(`${server.url}${path}`, { ...init, headers });
+				isAnswered = true;
 				if (response.ok) return await take(response);
 				refused = `${response.status} ${await response.text()}`;
 				if (refused.includes('has too much to do now') && busyLeft-- > 0) {
@@ -63,7 +70,8 @@ export function createClient(server: Server, retries = 0, key?: string) {
 				if (response.status < 500) left = 0;
 			} catch (cause) {
 				init.signal?.throwIfAborted();
-				if (server.isUp && server.lives === lives) throw new Error(`${path}: no answer`, { cause });
+				const isUnread = !isAnswered && performance.now() - begun > unreadMs && busyLeft-- > 0;
+				if (!isUnread && server.isUp && server.lives === lives) throw new Error(`${path}: no answer`, { cause });
 			}
 			if (refused !== undefined && left-- === 0) throw new Error(`${path}: ${refused}`);
 		}
