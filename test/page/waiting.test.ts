@@ -305,6 +305,13 @@ describe('a call that waits for a person', () => {
 		await page.getByRole('button', { name: 'Deny' }).click();
 		await sees('.prose', 'Not posted.');
 		expect((await readShown('post')).state).not.toBe('done');
+		for (const reload of [false, true]) {
+			if (reload) await page.reload();
+			await sees('.call:has-text("read_letter") .mark', 'from outside');
+			await sees('.call:has-text("find_customer") .mark', 'private');
+			expect(await page.locator('.call:has(.name:text-is("post")) .mark').count()).toBe(0);
+		}
+		await shoot('marks');
 	});
 
 	test('shows the result that a person entered, also after a reload', async () => {

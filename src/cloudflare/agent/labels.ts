@@ -14,7 +14,9 @@ export interface ToolWords {
 	readonly hasServers: boolean;
 }
 
-export function listToolWords(agent: Agent, agents: readonly Agent[]): ToolWords {
+/** Without an agent, as in a session whose agent was removed, each result counts as text of strangers. */
+export function listToolWords(agent: Agent | undefined, agents: readonly Agent[]): ToolWords {
+	if (agent === undefined) return { inside: new Set(), private: new Set(), hasServers: false };
 	const hasServers = (agent.mcp ?? []).length > 0 || agent.userMcp === true;
 	return { inside: listInsideTools(agent), private: listPrivateTools(agent, agents), hasServers };
 }
@@ -55,11 +57,21 @@ export function readLabels({ id, message, inbound }: LabelledMessage, words: Too
 	if (message.role !== 'assistant') return { outside, private: own };
 	if ((message.providerCalls ?? []).length > 0) add(outside, 'a tool of the provider');
 	for (const { name, input } of message.toolCalls ?? []) {
+		const labels = listCallLabels(name, words);
 		const what = `${name} ${JSON.stringify(input) ?? ''}`;
-		if (!words.inside.has(providerName(name))) add(outside, what);
-		if (words.private.has(providerName(name))) add(own, what);
+		if (labels.includes('outside')) add(outside, what);
+		if (labels.includes('private')) add(own, what);
 	}
 	return { outside, private: own };
+}
+
+/** Returns what the results of a tool may have. */
+export function listCallLabels(name: string, words: ToolWords): readonly Label[] {
+	const shown = providerName(name);
+	return [
+		...(words.inside.has(shown) ? [] : ['outside' as const]),
+		...(words.private.has(shown) ? ['private' as const] : []),
+	];
 }
 
 /**

@@ -128,7 +128,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 			const seesDay = 'owner' in caller && caller.role !== 'customer';
 			const dayBudget = seesDay ? await this.#runner.owner.day() : undefined;
 			const owner = 'owner' in caller && caller.isAdmin ? this.#store.session().owner : undefined;
-			return { ...this.#show(principal), owner, dayBudget };
+			return { ...this.#show(principal), labels: [...this.#runner.labels.all], owner, dayBudget };
 		});
 	}
 
@@ -162,11 +162,15 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	messages(caller: Caller, page: PageQuery): Promise<RpcResult<Bytes>> {
-		return this.#lifecycle.enter(caller, mayRead, () => toJsonStream(showMessages(this.#store, page)));
+		return this.#lifecycle.enter(caller, mayRead, () =>
+			toJsonStream(showMessages(this.#store, page, this.#runner.labels.words)),
+		);
 	}
 
 	message(caller: Caller, seq: number): Promise<RpcResult<Bytes>> {
-		return this.#lifecycle.enter(caller, mayRead, () => toJsonStream(showWholeMessage(this.#store, seq)));
+		return this.#lifecycle.enter(caller, mayRead, () =>
+			toJsonStream(showWholeMessage(this.#store, seq, this.#runner.labels.words)),
+		);
 	}
 
 	tasks(caller: Caller): Promise<RpcResult<Bytes>> {
@@ -272,7 +276,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return toRpcResult(async () => {
 			await this.#authorization.open(caller, mayManage);
 			const { store, authorization } = this.#context;
-			return traceStream({ ...form, store, authorization });
+			return traceStream({ ...form, store, authorization, words: this.#runner.labels.words });
 		});
 	}
 

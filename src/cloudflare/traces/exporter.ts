@@ -174,12 +174,12 @@ export class SessionExporter implements SessionTraces {
 
 	/** Sends the spans of the chosen chains, in as few requests as possible. Returns the outcome of the last request. */
 	async #export(chains: readonly Chain[], chosen: readonly Chain[]): Promise<Outcome> {
-		const { store, hasContent } = this.#options;
+		const { store, labels, hasContent } = this.#options;
 		try {
 			const target = this.#target;
 			let spans: string[] = [];
 			let length = 0;
-			for (const span of listSpans({ store, hasContent, chains, chosen })) {
+			for (const span of listSpans({ store, words: labels.words, hasContent, chains, chosen })) {
 				const text = JSON.stringify(span);
 				if (spans.length > 0 && length + text.length > mostCharacters) {
 					const outcome = await this.#post(spans, target);

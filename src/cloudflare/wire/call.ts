@@ -5,6 +5,16 @@ import { maxId, shortText } from './limits.ts';
 
 export const toolCall = v.object({ id: v.string(), name: v.string(), input: v.unknown() });
 
+/** What a message or the result of a call may have (docs/untrusted-text.md). */
+export const labels = v.array(v.picklist(['outside', 'private']));
+
+export const labelledCall = v.object({
+	...toolCall.entries,
+	labels: v.optional(
+		described(labels, '`outside`: strangers may have written its result. `private`: it has data of the owner or user.'),
+	),
+});
+
 const flowSource = v.object({
 	what: described(v.string(), 'What came in, such as the call that read it. At most 200 characters.'),
 	message: v.optional(described(v.string(), 'The id of its message.')),

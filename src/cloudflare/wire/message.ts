@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { countBase64Bytes, countBytes, isBase64 } from '../../core/base/bytes.ts';
 import { isPublicUrl } from '../../core/base/public-fetch.ts';
-import { providerCall, ranWith, source, toolCall } from './call.ts';
+import { labelledCall, labels, providerCall, ranWith, source } from './call.ts';
 import { feedback } from './feedback.ts';
 import { described, time } from './field.ts';
 import { longText, maxId, maxName, shortText } from './limits.ts';
@@ -215,13 +215,19 @@ export const shownMessage = v.variant('role', [
 		summary: v.optional(v.boolean()),
 		skills: v.optional(v.array(v.string())),
 	}),
-	v.object({ ...about, role: v.literal('user'), content: v.string(), parts }),
+	v.object({
+		...about,
+		role: v.literal('user'),
+		content: v.string(),
+		parts,
+		labels: v.optional(described(labels, '`outside`: strangers may have written it. `private`: it has private data.')),
+	}),
 	v.object({
 		...about,
 		role: v.literal('assistant'),
 		content: v.string(),
 		parts,
-		toolCalls: v.optional(v.array(toolCall)),
+		toolCalls: v.optional(v.array(labelledCall)),
 		reasoning: v.optional(v.string()),
 		providerCalls: v.optional(v.array(providerCall)),
 		sources: v.optional(v.array(source)),

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { taskList } from '../../core/tool/tasks.ts';
 import { userName } from '../auth/rights.ts';
 import { amount, budgetSchema, budgetState, limit } from './budget.ts';
-import { question, waitingCall } from './call.ts';
+import { labels, question, waitingCall } from './call.ts';
 import { feedback } from './feedback.ts';
 import { described, time } from './field.ts';
 import { expirySchema, longText, maxName, shortText } from './limits.ts';
@@ -101,6 +101,12 @@ const sessionAbout = v.object({
 	),
 	children: v.optional(described(v.array(child), 'The sessions that work for calls of this one.')),
 	waiting: v.optional(described(v.number(), 'The number of messages that wait for the run to end.')),
+	labels: v.optional(
+		described(
+			labels,
+			'What flowed into it: `outside`, text that strangers may have written; `private`, private data. Present if the session is read.',
+		),
+	),
 	budget: budgetState,
 	bytes: described(v.number(), 'The bytes that it holds: messages, files, and all else.'),
 	dayBudget: v.optional(described(budgetState, 'The spending of the owner today (UTC). Present if the day has a cap.')),

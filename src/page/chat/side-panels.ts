@@ -6,7 +6,7 @@ import { find } from '../parts/element.ts';
 import type { Visit } from '../parts/live.ts';
 import { createMoneyView } from './money.ts';
 import { createTaskLists } from './task-lists.ts';
-import { type CallView, showCallTimes } from './tool-call.ts';
+import { type CallView, showCallFacts } from './tool-call.ts';
 import { createWorkspaceView } from './workspace.ts';
 
 /** The number of messages that are read after a run, to find how long its calls took. */
@@ -21,9 +21,9 @@ export function createSidePanels(client: SessionClient, calls: ReadonlyMap<strin
 	/** The task lists that events have brought. They are newer than task lists from a request. */
 	const shown = new Set<string>();
 
-	async function readCallTimes({ id, signal }: Visit): Promise<void> {
+	async function readCallFacts({ id, signal }: Visit): Promise<void> {
 		const { messages } = await client.listEarlier(id, { limit: newest, signal });
-		if (!signal.aborted) showCallTimes(calls, messages);
+		if (!signal.aborted) showCallFacts(calls, messages);
 	}
 
 	return {
@@ -50,7 +50,7 @@ export function createSidePanels(client: SessionClient, calls: ReadonlyMap<strin
 		/** Reads the panels again after a run. */
 		settle(): void {
 			void money.refresh();
-			if (visit !== undefined && calls.size > 0) readCallTimes(visit).catch(() => {});
+			if (visit !== undefined && calls.size > 0) readCallFacts(visit).catch(() => {});
 		},
 		apply(event: RunEvent): void {
 			if (event.type === 'tasks') {

@@ -5,6 +5,7 @@ import { findSkillName, parseInput, splitDiff } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { createDiff } from '../parts/diff.ts';
 import { configure, element, link, shorten, withoutTurns } from '../parts/element.ts';
+import { createMarks, type Labels } from '../parts/labels.ts';
 import { describeTime } from '../parts/time.ts';
 import { shownTypes } from './attachments.ts';
 
@@ -24,12 +25,14 @@ export function createToolCall(name: string, where = '') {
 	const question = element('span', 'brief');
 	const answer = element('span', 'answer');
 	const took = element('span', 'took', where);
+	const marks = element('span', 'marks');
 	const state = element('span', 'visually-hidden');
 	const input = element('pre');
 	const output = element('pre');
 	const outputLabel = element('p', 'label', 'Result');
 	const body = element('div', 'body', element('p', 'label', 'Input'), input, outputLabel, output);
-	const root = element('details', 'call', element('summary', '', title, question, answer, took, state), body);
+	const line = element('summary', '', title, question, answer, marks, took, state);
+	const root = element('details', 'call', line, body);
 	const json: string[] = [];
 	const notes: { readonly line: HTMLElement; readonly detail: string | undefined }[] = [];
 
@@ -66,11 +69,7 @@ export function createToolCall(name: string, where = '') {
 			if (isError) for (const { line, detail } of notes) if (detail === text) line.remove();
 			const isShort = text.length <= 80 && !text.includes('\n');
 			answer.textContent = isError || (isShort && !root.classList.contains('skill')) ? shorten(text, 200) : '';
-			for (const old of body.querySelectorAll('.images, .diff')) old.remove();
-			const images = parts.flatMap(createImage);
-			if (images.length > 0) body.append(element('div', 'images', ...images));
-			if (diff !== undefined) body.append(createDiff(diff));
-			if (images.length > 0 || diff !== undefined) root.open = true;
+			if (showPictures(body, parts, diff)) root.open = true;
 		},
 
 		/** Shows the stack of a tool's error, collapsed. Only a server on the same machine sends a stack. */
@@ -86,6 +85,9 @@ export function createToolCall(name: string, where = '') {
 		setTime(ms: number) {
 			took.textContent = describeTime(ms);
 		},
+
+		/** Shows what the result may have. */
+		mark: (labels: Labels | undefined) => marks.replaceChildren(...createMarks(labels)),
 
 		/** Makes the element for the run of a child session. */
 		nest(agent: string, session: string): HTMLElement {
@@ -113,6 +115,19 @@ export function createToolCall(name: string, where = '') {
 
 type ResultPart = NonNullable<Extract<RunEvent, { type: 'tool_result' }>['parts']>[number];
 
+/** Shows the images and the changes of a result, in place of earlier ones. Returns whether there are any. */
+function showPictures(
+	body: HTMLElement,
+	parts: readonly ResultPart[],
+	diff: ReturnType<typeof splitDiff>['diff'],
+): boolean {
+	for (const old of body.querySelectorAll('.images, .diff')) old.remove();
+	const images = parts.flatMap(createImage);
+	if (images.length > 0) body.append(element('div', 'images', ...images));
+	if (diff !== undefined) body.append(createDiff(diff));
+	return images.length > 0 || diff !== undefined;
+}
+
 /** Shows an image if the result has its bytes. Does not load an image from an address: the text has the address. */
 function createImage({ kind, data, mime = 'image/png', name = '' }: ResultPart): HTMLElement[] {
 	if (kind !== 'image' || data === undefined || !shownTypes.has(mime)) return [];
@@ -132,13 +147,18 @@ function shortenInput(input: unknown): string {
 	return shorten(withoutTurns(typeof only === 'string' ? only : JSON.stringify(only)), 200);
 }
 
-/** Shows how long each call took. Leaves out a call that waited for a person: its result is in another run. */
-export function showCallTimes(calls: ReadonlyMap<string, CallView>, messages: readonly Message[]): void {
+/**
+ * Shows how long each call took, and what its result may have. Leaves out the time of a call that waited for a person: its
+ * result is in another run.
+ */
+export function showCallFacts(calls: ReadonlyMap<string, CallView>, messages: readonly Message[]): void {
 	const begun = new Map<string, { readonly at: number; readonly runId: string | undefined }>();
 	for (const message of messages) {
 		if (message.role === 'assistant')
-			for (const { id } of message.toolCalls ?? [])
+			for (const { id, labels } of message.toolCalls ?? []) {
+				calls.get(id)?.mark(labels);
 				begun.set(id, { at: Date.parse(message.createdAt), runId: message.runId });
+			}
 		if (message.role !== 'tool') continue;
 		const from = begun.get(message.toolCallId);
 		if (from !== undefined && from.runId === message.runId)

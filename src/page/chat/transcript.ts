@@ -4,11 +4,12 @@ import type { CallAnswer, Message } from '../../client/types.ts';
 import { describeAnswer, toSaidText, toText } from '../../client/words.ts';
 import { createDrawing, type Draw } from '../markdown/markdown.ts';
 import { button, element, find } from '../parts/element.ts';
+import { createMarks } from '../parts/labels.ts';
 import { type Again, addEdit } from './again.ts';
 import { createFileList } from './attachments.ts';
 import type { Ratings } from './ratings.ts';
 import { createRunView, type RunView, toEvents } from './run-view.ts';
-import { type CallView, showCallTimes } from './tool-call.ts';
+import { type CallView, showCallFacts } from './tool-call.ts';
 
 export type Transcript = ReturnType<typeof createTranscript>;
 
@@ -143,6 +144,8 @@ function drawHistory(
 		if (message.role === 'user' || (message.role === 'tool' && !view && message.isInput)) {
 			const words = toSaidText(message);
 			const bubble = place.appendChild(createMessage(words, message.attachments));
+			// A person sees their own attachments, which need no mark.
+			if (message.role === 'user' && message.attachments === undefined) bubble.append(...createMarks(message.labels));
 			if (message.role === 'user' && message.isInput && message.attachments === undefined)
 				addEdit(bubble, words, (text) => onAgain({ id: message.id, text }));
 			continue;
@@ -159,7 +162,7 @@ function drawHistory(
 		setResult(call, message);
 		results.delete(id);
 	}
-	showCallTimes(calls, messages);
+	showCallFacts(calls, messages);
 	for (const [id, message] of early) results.set(id, message);
 	return calls;
 }

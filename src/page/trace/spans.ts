@@ -3,6 +3,7 @@
 import { hasEnded } from '../../client/provided.ts';
 import type { Message, Session, Usage } from '../../client/types.ts';
 import { toSaidText } from '../../client/words.ts';
+import type { Labels } from '../parts/labels.ts';
 
 /** A bar of the trace: a model call, a tool call, a call of a provider's tool, or a child session. */
 export interface Span {
@@ -20,6 +21,8 @@ export interface Span {
 	readonly cacheMiss?: string;
 	/** The id of the child session. */
 	readonly session?: string;
+	/** What the result of the tool may have. */
+	readonly labels?: Labels;
 }
 
 export interface TracedRun {
@@ -105,8 +108,8 @@ function addTurn(
 		const state = call.isError === true ? 'failed' : hasEnded(call) ? 'done' : 'left';
 		run.spans.push({ kind: 'provider', name: call.name, depth: 1, start, end: at, state });
 	}
-	for (const { id, name } of toolCalls) {
-		const span: Span = { kind: 'tool', name, depth: 1, start: at, state: 'running' };
+	for (const { id, name, labels } of toolCalls) {
+		const span: Span = { kind: 'tool', name, depth: 1, start: at, state: 'running', labels };
 		open.set(id, span);
 		run.spans.push(span, ...(children.get(id) ?? []).flatMap((child) => toChildSpans(child, at)));
 	}

@@ -4,6 +4,7 @@ import { describeUsage } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { configure, createTable, element, link, svg } from '../parts/element.ts';
 import { createAction } from '../parts/form.ts';
+import { createMarks } from '../parts/labels.ts';
 import { describeTime } from '../parts/time.ts';
 import type { Trace } from './load.ts';
 import type { Span, TracedRun } from './spans.ts';
@@ -96,7 +97,7 @@ function createSpanTable({ spans, start, end: ownEnd }: TracedRun): HTMLElement 
 }
 
 function createRow(
-	{ kind, name, depth, start, end, state, usage, cacheMiss, session }: Span,
+	{ kind, name, depth, start, end, state, usage, cacheMiss, session, labels }: Span,
 	from: number,
 	length: number,
 ): HTMLElement {
@@ -106,7 +107,13 @@ function createRow(
 	const time = kind === 'provider' ? 'at the provider' : ran;
 	const tokens = [describeUsage(usage), cacheMiss && `cache missed: ${cacheMiss}`].filter(Boolean).join(' · ');
 	const cells = [
-		element('th', '', label, ...(words === '' ? [] : [' ', element('small', 'state-words', words)])),
+		element(
+			'th',
+			'',
+			label,
+			...(words === '' ? [] : [' ', element('small', 'state-words', words)]),
+			...createMarks(labels).flatMap((mark) => [' ', mark]),
+		),
 		element('td', 'when', createBar(start - from, (end ?? from + length) - start, length)),
 		element('td', 'cost', time, tokens === '' ? undefined : element('small', '', tokens)),
 	];

@@ -227,6 +227,67 @@ describe('another agent', () => {
 	});
 });
 
+describe('a session shows', () => {
+	const read = async (id: string) => (await request(`/v1/sessions/${id}`)).json<{ labels: string[] }>();
+
+	test('what flowed into it, as soon as it is stored', async () => {
+		const id = await create();
+		expect(await read(id)).toMatchObject({ labels: [] });
+		play('Hello.', readMail, 'Read.', learn, 'Found.');
+		for (const labels of [[], ['outside'], ['outside', 'private']]) {
+			await say(id);
+			expect(await read(id)).toMatchObject({ labels });
+		}
+		await restart(id);
+		expect(await read(id)).toMatchObject({ labels: ['outside', 'private'] });
+	});
+
+	test('what its newest turn read, which does not count for the other calls of the turn', async () => {
+		const id = await create();
+		const both = [learn, readMail, call('ask_user', { question: 'Which?' })].flatMap(({ toolCalls }) => toolCalls);
+		play({ toolCalls: both });
+		await say(id);
+		expect(await read(id)).toMatchObject({ labels: ['outside', 'private'] });
+	});
+
+	test('at each message and each call what it may have', async () => {
+		const id = await create();
+		play(call('flow_clerk', { task: 'Find Ada.' }), learn, secret, readMail, 'Read.');
+		await say(id);
+		const [child] = (await (await request(`/v1/sessions/${id}`)).json<{ children: { id: string }[] }>()).children;
+		const list = async (session = '') =>
+			(await (await request(`/v1/sessions/${session}/messages`)).json<{ messages: Message[] }>()).messages;
+		const calls = (await list(id)).flatMap(({ toolCalls = [] }) => toolCalls);
+		expect(calls.map(({ name, labels }) => [name, labels])).toEqual([
+			['flow_clerk', ['outside', 'private']],
+			['read_mail', ['outside']],
+		]);
+		const ofChild = await list(child?.id);
+		expect(ofChild.map(({ labels }) => labels)).toEqual(ofChild.map(() => undefined));
+		expect(ofChild.flatMap(({ toolCalls = [] }) => toolCalls)).toMatchObject([
+			{ name: 'find_customer', labels: ['private'] },
+		]);
+	});
+
+	test('in its trace what a call may have, and that a call waited because of it', async () => {
+		const id = await create();
+		play(learn, readMail, mail());
+		await say(id);
+		play('Sent.');
+		await request(`/v1/sessions/${id}/tool-results`, [{ id: 'send_mail', approve: true }]);
+		const trace = JSON.stringify(await (await request(`/v1/sessions/${id}/trace`)).json());
+		const labels = (label: string) =>
+			`{"key":"runlet.tool.labels","value":{"arrayValue":{"values":[{"stringValue":"${label}"}]}}}`;
+		for (const label of ['outside', 'private']) expect(trace).toContain(labels(label));
+		expect(trace).toContain('{"key":"runlet.approval.reason","value":{"stringValue":"untrusted_text"}}');
+	});
+});
+
+interface Message {
+	readonly labels?: readonly string[];
+	readonly toolCalls?: readonly { readonly name: string; readonly labels?: readonly string[] }[];
+}
+
 test('an import counts as text of strangers and as private data, whatever its file says', async () => {
 	const id = await create();
 	play('Hello.');

@@ -316,8 +316,10 @@ describe('the spans of a session with several runs', () => {
 			const { storage, rows } = counted(ctx.storage);
 			const store = new SessionStore(storage);
 			rows();
+			const words = { inside: new Set(['echo', 'pay', 'ask']), private: new Set<string>(), hasServers: false };
 			for (const hasContent of [false, true]) {
-				const made = await new Response(traceStream({ store, authorization: { isThere: true }, hasContent })).text();
+				const sources = { store, words, authorization: { isThere: true }, hasContent } as const;
+				const made = await new Response(traceStream(sources)).text();
 				expect(made === whole).toBe(!hasContent);
 			}
 			expect(rows()).toEqual({ read: expect.any(Number), written: 0 });

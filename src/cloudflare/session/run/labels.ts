@@ -12,6 +12,12 @@ const mostSources = 5;
 /** How many messages are searched for sources. */
 const mostSearched = 1_000;
 
+/** Whether a conversation has text of strangers, and private data. */
+interface Found {
+	outside: boolean;
+	private: boolean;
+}
+
 /**
  * The labels of a session (docs/untrusted-text.md). They are made of its journal, so they survive crashes, copies and
  * summaries, and nothing is written for them. Each message is read once, including replaced and summarized messages.
@@ -19,31 +25,45 @@ const mostSearched = 1_000;
  */
 export class SessionLabels implements FlowFacts {
 	readonly #store: LabelStore;
-	readonly #words: () => ToolWords;
+	readonly #findWords: (agent: string) => ToolWords;
+	#known: { readonly agent: string; readonly words: ToolWords } | undefined;
+	/** The time when the session began whose messages were read. An object may have another session after a removal. */
+	#createdAt: number | undefined;
+	/** The place after the last message that was read. */
 	#from = 0;
-	readonly #found = { outside: false, private: false };
+	#found: Found = { outside: false, private: false };
 
-	constructor(store: LabelStore, words: () => ToolWords) {
+	/** @param findWords finds the words on the tools of an agent */
+	constructor(store: LabelStore, findWords: (agent: string) => ToolWords) {
 		this.#store = store;
-		this.#words = words;
+		this.#findWords = findWords;
 	}
 
-	/** Whether a session holds text of strangers, also of its newest turn. */
+	get words(): ToolWords {
+		const { agent } = this.#store.session();
+		if (this.#known?.agent !== agent) this.#known = { agent, words: this.#findWords(agent) };
+		return this.#known.words;
+	}
+
+	/** Whether a message, a file or the state of the session has text of strangers, also in its newest turn. */
 	get hasOutside(): boolean {
-		this.#look(Number.MAX_SAFE_INTEGER);
-		return this.#found.outside;
+		return this.#lookAtAll().outside;
+	}
+
+	/** The labels of the whole session, also of its newest turn. */
+	get all(): readonly Label[] {
+		return this.#toLabels(this.#lookAtAll());
 	}
 
 	labels(): readonly Label[] {
-		this.#look(this.#store.messages.lastTurn());
-		const { outside, private: own } = this.#found;
-		return [...(outside || this.#words().hasServers ? ['outside' as const] : []), ...(own ? ['private' as const] : [])];
+		this.#look();
+		return this.#toLabels(this.#found);
 	}
 
 	list(): Labels {
 		const to = this.#store.messages.lastTurn();
 		const { records } = this.#store.messages.page({ to, limit: mostSearched, bytes: bytesAtOnce, isBackward: true });
-		const servers = this.#words().hasServers ? [{ what: 'what MCP servers say of their tools' }] : [];
+		const servers = this.words.hasServers ? [{ what: 'what MCP servers say of their tools' }] : [];
 		const rest = this.#readSession();
 		const all = [...records.map((record) => this.#read(record)), rest, { outside: servers, private: [] }];
 		const take = (label: Label) => all.flatMap((labels) => labels[label]).slice(0, mostSources);
@@ -59,29 +79,47 @@ export class SessionLabels implements FlowFacts {
 			const made = reply?.role === 'assistant' ? (reply.toolCalls ?? []) : [];
 			const call = made.find(({ id }) => message.role === 'tool' && id === message.toolCallId);
 			const isOfChild = call !== undefined && calls.children.find(turn, call.id) !== undefined;
-			return isGivenBy({ ...record, id: '' }, address, this.#words(), isOfChild ? undefined : call);
+			return isGivenBy({ ...record, id: '' }, address, this.words, isOfChild ? undefined : call);
 		});
 	}
 
-	#look(to: number): void {
-		const found = this.#found;
-		this.#add(this.#readSession());
-		while (!(found.outside && found.private)) {
-			const page = { from: this.#from, to, limit: atOnce, bytes: bytesAtOnce };
-			const { records, next } = this.#store.messages.page(page);
-			this.#from = 1 + (records.at(-1)?.seq ?? this.#from - 1);
-			for (const record of records) this.#add(this.#read(record));
-			if (next === undefined) return;
-		}
+	#toLabels({ outside, private: own }: Found): readonly Label[] {
+		return [...(outside || this.words.hasServers ? ['outside' as const] : []), ...(own ? ['private' as const] : [])];
 	}
 
-	#add(labels: Labels): void {
-		this.#found.outside ||= labels.outside.length > 0;
-		this.#found.private ||= labels.private.length > 0;
+	/** Reads the messages before the newest turn that were not read yet. */
+	#look(): void {
+		const { createdAt } = this.#store.session();
+		if (createdAt !== this.#createdAt) {
+			this.#createdAt = createdAt;
+			this.#from = 0;
+			this.#found = { outside: false, private: false };
+		}
+		add(this.#found, this.#readSession());
+		this.#from = this.#readInto(this.#found, this.#store.messages.lastTurn());
+	}
+
+	#lookAtAll(): Found {
+		this.#look();
+		const found = { ...this.#found };
+		this.#readInto(found, Number.MAX_SAFE_INTEGER);
+		return found;
+	}
+
+	/** Reads messages up to a place, until both labels are found. Returns the place after the last message. */
+	#readInto(found: Found, to: number): number {
+		let from = this.#from;
+		while (!(found.outside && found.private)) {
+			const { records, next } = this.#store.messages.page({ from, to, limit: atOnce, bytes: bytesAtOnce });
+			from = 1 + (records.at(-1)?.seq ?? from - 1);
+			for (const record of records) add(found, this.#read(record));
+			if (next === undefined) break;
+		}
+		return from;
 	}
 
 	#read(record: MessageRecord): Labels {
-		return readLabels({ ...record, id: String(record.seq) }, this.#words());
+		return readLabels({ ...record, id: String(record.seq) }, this.words);
 	}
 
 	/** Reads what is in no message. */
@@ -100,4 +138,9 @@ export class SessionLabels implements FlowFacts {
 			private: [...imported, ...(runs.hasRecalled ? [{ what: 'memories' }] : [])],
 		};
 	}
+}
+
+function add(found: Found, { outside, private: own }: Labels): void {
+	found.outside ||= outside.length > 0;
+	found.private ||= own.length > 0;
 }

@@ -2,7 +2,6 @@ import type { ChatOptions, Recalled, TerminalEvent } from '../../../core/chat/in
 import { providerName, type Tool } from '../../../core/tool/index.ts';
 import type { Children } from '../../agent/children.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
-import { listToolWords } from '../../agent/labels.ts';
 import type { McpConnections } from '../../agent/mcp.ts';
 import { findHolder, findMemoryOptions } from '../../agent/memory.ts';
 import type { Runtime } from '../../agent/runtime.ts';
@@ -17,7 +16,7 @@ import type { RunRecord } from '../store/runs.ts';
 import { isOwners, type SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budgets.ts';
-import { SessionLabels } from './labels.ts';
+import type { SessionLabels } from './labels.ts';
 import type { Embeddings } from './meter.ts';
 
 interface ToolSources {
@@ -55,18 +54,17 @@ interface MemoryOptions {
 	readonly config: Config;
 	readonly embeddings: Embeddings;
 	readonly session: Pick<SessionRecord, 'agent' | 'owner' | 'user' | 'createdBy'>;
-	readonly store: SessionStore | undefined;
+	readonly labels: Pick<SessionLabels, 'hasOutside'> | undefined;
 }
 
 export function createMemory(
 	{ agents, memory }: Pick<Runtime, 'agents' | 'memory'>,
-	{ config, embeddings, session, store }: MemoryOptions,
+	{ config, embeddings, session, labels }: MemoryOptions,
 ): { readonly tools: readonly Tool[]; readonly recall?: SessionRecall } {
 	const agent = findAgent(agents, session.agent);
 	const options = findMemoryOptions(agent);
 	const holder = findHolder({ ...session, isOwners: isOwners(session) });
 	if (memory === undefined || options === undefined || holder === undefined) return { tools: [] };
-	const labels = store && new SessionLabels(store, () => listToolWords(agent, agents));
 	const holdsOutsideText = () => labels?.hasOutside ?? true;
 	const { embedModel: model } = options;
 	const embed = (texts: readonly string[], signal?: AbortSignal) => embeddings.embed(model ?? '', texts, signal);

@@ -6,7 +6,6 @@ import type { Resumption } from '../../../core/chat/loop.ts';
 import { connectChildren } from '../../agent/children.ts';
 import { type Agent, chooseModel, findAgent, toChatOptions } from '../../agent/define.ts';
 import { createFlowCheck } from '../../agent/flow.ts';
-import { listToolWords } from '../../agent/labels.ts';
 import type { McpConnections } from '../../agent/mcp.ts';
 import { createResolver } from '../../agent/resolver.ts';
 import type { AtCrashPoint, Runtime } from '../../agent/runtime.ts';
@@ -28,7 +27,7 @@ import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budgets.ts';
 import { chooseCacheLifetime } from './cache-lifetime.ts';
 import { Journal } from './journal.ts';
-import { SessionLabels } from './labels.ts';
+import type { SessionLabels } from './labels.ts';
 import { findLedger, type OwnerLedger } from './lease.ts';
 import {
 	createChildren,
@@ -82,8 +81,9 @@ interface OptionsSources {
 	readonly runtime: Runtime;
 	readonly config: Config;
 	readonly connections?: McpConnections;
-	/** The session's rows. If they are missing, the session counts as one with text from outside. */
 	readonly store?: SessionStore;
+	/** What flowed into the session. If it is missing, the session counts as one with text from outside. */
+	readonly labels?: SessionLabels;
 	/** Missing for a call from outside of runs. */
 	readonly run?: Pick<RunRecord, 'id' | 'origin'>;
 	/** Lists the actors whose messages led to the run or the call, the newest last. */
@@ -95,22 +95,19 @@ interface AgentOptions {
 	readonly options: Omit<ChatOptions, 'recall'> & Pick<Agent, 'tools' | 'skillTools'>;
 	readonly recall?: SessionRecall;
 	readonly embeddings: Embeddings;
-	/** Missing without the session's rows. */
-	readonly labels?: SessionLabels;
 }
 
 /** Creates the options that depend on the agent and the environment, for all runs and calls of a session. */
 export function createAgentOptions(
 	session: OptionsSession,
-	{ runtime, config, connections, store, run, askers = () => [] }: OptionsSources,
+	{ runtime, config, connections, store, labels, run, askers = () => [] }: OptionsSources,
 ): AgentOptions {
 	const agent = findAgent(runtime.agents, session.agent);
 	const { id, clientTools = [], owner, user, metadata = {}, parent, rerun } = session;
 	const model = chooseModel(agent, session.model, config.model, rerun !== undefined);
 	const providers = runtime.providers(config);
 	const embeddings = new Embeddings({ providers, owner: findLedger(config, session) });
-	const labels = store && new SessionLabels(store, () => listToolWords(agent, runtime.agents));
-	const { tools, recall } = createMemory(runtime, { config, embeddings, session, store });
+	const { tools, recall } = createMemory(runtime, { config, embeddings, session, labels });
 	// A child session ends with its task.
 	const canWake = id !== undefined && parent === undefined && rerun === undefined;
 	const options = {
@@ -156,12 +153,13 @@ export function createAgentOptions(
 		checkFlow: labels && run && createFlowCheck(agent.flow, labels),
 		endUser: agent.endUser === true && user !== undefined ? hashText(JSON.stringify([owner, user])) : undefined,
 	};
-	return { options: rerun === undefined ? options : replayCalls(options, rerun, store), recall, embeddings, labels };
+	return { options: rerun === undefined ? options : replayCalls(options, rerun, store), recall, embeddings };
 }
 
 export interface RunContext extends Pick<OptionsSources, 'runtime' | 'config' | 'connections'> {
 	readonly session: SessionRecord;
 	readonly store: SessionStore;
+	readonly labels: SessionLabels;
 	readonly files: SessionFiles;
 	/** Returns the budget of the session, which may be raised during the run. */
 	readonly limit: () => Limit;
@@ -184,10 +182,10 @@ export function prepareRun(
 		readonly resume?: Resumption;
 	} = {},
 ): Work {
-	const { session, store, files, limit, atCrashPoint, onSteered, onEnded, config } = context;
+	const { session, store, labels, files, limit, atCrashPoint, onSteered, onEnded, config } = context;
 	const { id: sessionId, owner, user, metadata } = session;
 	const askers = () => listAskers(store);
-	const { options, recall, embeddings, labels } = createAgentOptions(
+	const { options, recall, embeddings } = createAgentOptions(
 		{ ...session, model: record.model },
 		{ ...context, run: record, askers },
 	);

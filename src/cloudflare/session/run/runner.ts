@@ -1,6 +1,7 @@
 import { type RunletError, toRunletError } from '../../../core/base/errors.ts';
 import type { Message, TerminalEvent } from '../../../core/chat/index.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
+import { listToolWords } from '../../agent/labels.ts';
 import { createCrashPoints } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';
@@ -15,6 +16,7 @@ import type { SessionStore } from '../store/store.ts';
 import { type BeginOptions, createInterruption, denyLate, giveUp, storeFailedRun, storeRun, takeUp } from './begin.ts';
 import { noteShortage, readBudgetState } from './budgets.ts';
 import { Callbacks } from './callbacks.ts';
+import { SessionLabels } from './labels.ts';
 import { endLeaseEarly, Owner, runInBackground } from './lease.ts';
 import { Connections, leaveChildren } from './load-tools.ts';
 import { type EndedRun, RunCounter, reportLostRun, reportRun } from './metrics.ts';
@@ -29,6 +31,7 @@ export class Runner {
 	readonly owner: Owner;
 	readonly alarm: Alarm;
 	readonly files: SessionFiles;
+	readonly labels: SessionLabels;
 	readonly outside: OutsideCalls;
 	readonly waiting: WaitingRuns;
 	readonly boot = crypto.randomUUID();
@@ -40,15 +43,21 @@ export class Runner {
 	#live: LiveRun | undefined;
 
 	constructor(options: RunnerOptions) {
-		const { store, config } = options;
+		const { store, config, runtime } = options;
 		this.#options = options;
 		this.#store = store;
 		this.alarm = new Alarm(store, () => this.#decide().wakeAt);
 		this.owner = new Owner(store, config);
 		this.files = new SessionFiles(store, config);
+		this.labels = new SessionLabels(store, (agent) =>
+			listToolWords(
+				runtime.agents.find(({ name }) => name === agent),
+				runtime.agents,
+			),
+		);
 		this.waiting = new WaitingRuns(store);
 		this.#callbacks = new Callbacks(options);
-		this.#traces = options.traces?.open(options);
+		this.#traces = options.traces?.open({ ...options, labels: this.labels });
 		this.#connections = new Connections(options.runtime, () => this.#live !== undefined || this.outside.isBusy);
 		this.outside = new OutsideCalls({ ...options, files: this.files, connections: this.#connections });
 	}
@@ -256,6 +265,7 @@ export class Runner {
 			config,
 			session,
 			store,
+			labels: this.labels,
 			files: this.files,
 			connections: this.#connections.take(session, config),
 			limit: () => findLimit(runtime, store, config),

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { SessionStore } from '../store/store.ts';
+import type { SessionLabels } from './labels.ts';
 
 /** What `otlp` of `runlet/cloudflare/traces` gives to sessions. */
 export interface TraceExporter {
@@ -10,6 +11,7 @@ export interface TraceExporter {
 /** @internal */
 export interface TracedSession {
 	readonly store: SessionStore;
+	readonly labels: Pick<SessionLabels, 'words'>;
 	/** Reads the environment when it is needed. */
 	readonly config: () => Config;
 }

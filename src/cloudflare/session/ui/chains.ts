@@ -6,6 +6,8 @@ import type { SessionStore } from '../store/store.ts';
 export interface Ask {
 	readonly kind: 'approval' | 'question';
 	readonly callId: string;
+	/** Whether a person had to approve it because it would send something out (docs/untrusted-text.md). */
+	readonly isFlow?: boolean;
 }
 
 /** The facts of a run that a trace needs. Times are in milliseconds since 1970. */
@@ -61,9 +63,9 @@ function toTraced({ n, id, model, status, firstSeq, createdAt, endedAt, origin, 
 }
 
 function listAsks({ question, toolCalls = [] }: Extract<NonNullable<RunRecord['end']>['event'], { type: 'awaiting' }>) {
-	const approvals = toolCalls.filter(({ kind }) => kind === 'approval').map(({ id }) => id);
+	const approvals = toolCalls.filter(({ kind }) => kind === 'approval');
 	return [
-		...approvals.map((callId): Ask => ({ kind: 'approval', callId })),
+		...approvals.map(({ id, flow }): Ask => ({ kind: 'approval', callId: id, isFlow: flow !== undefined })),
 		...(question === undefined ? [] : [{ kind: 'question', callId: question.callId } as const]),
 	];
 }

@@ -1,6 +1,8 @@
 import { RunletError } from '../../../core/base/errors.ts';
 import { messageText, type TerminalEvent } from '../../../core/chat/index.ts';
+import type { Label } from '../../../core/tool/index.ts';
 import { readTaskLists } from '../../../core/tool/tasks.ts';
+import { listCallLabels, readLabels, type ToolWords } from '../../agent/labels.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import type { BudgetState } from '../../objects/budget.ts';
@@ -66,13 +68,13 @@ function toShown(error: Extract<TerminalEvent, { readonly type: 'error' }>, read
 }
 
 /** Shows a page of the history. `cursor` is the place of the next page. */
-export function showMessages(store: SessionStore, { cursor, limit = 100, order }: PageQuery) {
+export function showMessages(store: SessionStore, { cursor, limit = 100, order }: PageQuery, words: ToolWords) {
 	const place = order === 'desc' ? { to: cursor, isBackward: true } : { from: cursor };
 	const { records, next } = store.messages.page({ ...place, limit, bytes: pageBytes });
 	const runs = new Map<number, RunRecord | undefined>();
 	const messages = records.map((record) => {
 		if (!runs.has(record.run)) runs.set(record.run, store.runs.get(record.run));
-		return showRated(store, record, runs.get(record.run));
+		return showRated(store, record, runs.get(record.run), words);
 	});
 	return { messages, cursor: next === undefined ? undefined : String(next) };
 }
@@ -120,16 +122,38 @@ export function showWaiting({ queue }: SessionStore): Shown<typeof waitingMessag
 }
 
 /** Shows a message with its whole tool result. Throws `not_found` if there is no message at this place. */
-export function showWholeMessage(store: SessionStore, seq: number): Shown<typeof shownMessage> {
+export function showWholeMessage(store: SessionStore, seq: number, words: ToolWords): Shown<typeof shownMessage> {
 	const record = store.messages.get(seq);
 	if (record === undefined) throw new RunletError('not_found', 'There is no such message in this session.');
-	return showRated(store, store.messages.whole(record), store.runs.get(record.run));
+	return showRated(store, store.messages.whole(record), store.runs.get(record.run), words);
 }
 
-/** Shows a message with the feedback about its run. */
-function showRated(store: SessionStore, record: MessageRecord, run: RunRecord | undefined) {
+/** Shows a message with its labels and the feedback about its run. */
+function showRated(store: SessionStore, record: MessageRecord, run: RunRecord | undefined, words: ToolWords) {
 	const feedback = run && showFeedback(store.findFeedback(run, record.seq));
-	return { ...showMessage(record, run?.id), ...(feedback && { feedback }) };
+	return { ...showLabels(showMessage(record, run?.id), record, words), ...(feedback && { feedback }) };
+}
+
+function showLabels(
+	shown: Shown<typeof shownMessage>,
+	record: MessageRecord,
+	words: ToolWords,
+): Shown<typeof shownMessage> {
+	if (shown.role === 'user') {
+		const { outside, private: own } = readLabels({ ...record, id: shown.id }, words);
+		const labels = [
+			...(outside.length > 0 ? ['outside' as const] : []),
+			...(own.length > 0 ? ['private' as const] : []),
+		];
+		return { ...shown, labels: toGiven(labels) };
+	}
+	if (shown.role !== 'assistant' || shown.toolCalls === undefined) return shown;
+	const toolCalls = shown.toolCalls.map((call) => ({ ...call, labels: toGiven(listCallLabels(call.name, words)) }));
+	return { ...shown, toolCalls };
+}
+
+function toGiven(labels: readonly Label[]): Label[] | undefined {
+	return labels.length > 0 ? [...labels] : undefined;
 }
 
 export function showFeedback(stored: Feedback | undefined): Shown<typeof feedback> | undefined {

@@ -1,6 +1,7 @@
 import { createFieldError } from '../../../core/base/errors.ts';
 import type { AssistantMessage, ToolMessage } from '../../../core/chat/index.ts';
 import { builtinProviders, detectProviderFrom } from '../../../core/chat/registry.ts';
+import { listCallLabels, type ToolWords } from '../../agent/labels.ts';
 import type { TraceSpan } from '../../wire/trace.ts';
 import type { Authorization } from '../inbox/transaction.ts';
 import { toProviderName } from '../run/metrics.ts';
@@ -20,11 +21,12 @@ export interface TraceForm {
 
 interface TraceOptions extends TraceForm {
 	readonly store: SessionStore;
+	readonly words: ToolWords;
 	readonly authorization: Pick<Authorization, 'isThere'>;
 }
 
 /** What spans are made of. */
-export interface SpanSources extends Pick<TraceOptions, 'store' | 'hasContent'> {
+export interface SpanSources extends Pick<TraceOptions, 'store' | 'words' | 'hasContent'> {
 	/** All chains of the session from the first chosen one on. */
 	readonly chains: readonly Chain[];
 	readonly chosen: readonly Chain[];
@@ -245,7 +247,7 @@ function findProviderName(answered: string | undefined, model = ''): string {
 }
 
 function toCall(
-	{ store, hasContent }: SpanSources,
+	{ store, words, hasContent }: SpanSources,
 	trace: Trace,
 	record: Stored<ToolMessage>,
 	reply: Stored<AssistantMessage> | undefined,
@@ -256,6 +258,7 @@ function toCall(
 	const turn = toTurnPlace(reply?.seq ?? seq);
 	const link = findLink(store, turn, toolCallId);
 	const name = call?.name ?? 'unknown';
+	const labels = listCallLabels(name, words);
 	return {
 		...toChild(trace, createCallId(trace, record, turn)),
 		name: `execute_tool ${name}`,
@@ -268,6 +271,7 @@ function toCall(
 			'gen_ai.tool.call.id': text(toolCallId),
 			'error.type': text(isError === true ? (isDenied === true ? 'denied' : 'tool_error') : undefined),
 			'runlet.child.session.id': text(link?.sessionId),
+			'runlet.tool.labels': text(labels.length > 0 ? labels : undefined),
 			...(hasContent && {
 				'gen_ai.tool.call.arguments': text(JSON.stringify(ranWith ?? call?.input)),
 				'gen_ai.tool.call.result': text(JSON.stringify(store.messages.whole(record).message.content)),
@@ -323,7 +327,11 @@ function* listWaits(
 
 function toWait(
 	trace: Trace,
-	{ ask: { kind, callId }, run, next }: { readonly ask: Ask; readonly run: TracedRun; readonly next: TracedRun },
+	{
+		ask: { kind, callId, isFlow },
+		run,
+		next,
+	}: { readonly ask: Ask; readonly run: TracedRun; readonly next: TracedRun },
 	reply: Stored<AssistantMessage>,
 	records: readonly MessageRecord[],
 ): TraceSpan {
@@ -342,6 +350,7 @@ function toWait(
 			'gen_ai.conversation.id': text(trace.sessionId),
 			'gen_ai.tool.name': text(name),
 			'gen_ai.tool.call.id': text(callId),
+			'runlet.approval.reason': text(isFlow === true ? 'untrusted_text' : undefined),
 		}),
 	};
 }
