@@ -45,7 +45,7 @@ test('exports the state, the runs, the spending, and the history with the origin
 	const state = await readState(id);
 	const stored = { createdBy: { owner: 'local', via: 'key', id: 'local' } };
 	expect(state).toMatchObject({ title: 'One' });
-	expect(session).toEqual({ version: 1, ...state, dayBudget: undefined, owner: 'local', stored });
+	expect(session).toEqual({ version: 1, ...state, labels: undefined, dayBudget: undefined, owner: 'local', stored });
 	expect(session).toMatchObject({ metadata, status: 'awaiting_user', question: { question: 'When?' } });
 	expect(runs).toMatchObject([{ status: 'completed' }, { status: 'awaiting_user', lives: 1, model: 'scripted' }]);
 	expect(runs[1]?.id).toBe(Object(state.run).id);
@@ -57,11 +57,12 @@ test('exports the state, the runs, the spending, and the history with the origin
 	expect(messages[0]).toMatchObject({ content: 'One', sender: 'local', transport: 'http' });
 	expect(messages[2]?.content).toBe('x'.repeat(300_000));
 	expect(messages[4]).toMatchObject({ attachments: [{ name: 'a.csv', type: 'text/csv', size: 3 }] });
-	const shown = (await readHistory(id)).map((message) => ({ ...message, content: undefined, isCut: undefined }));
+	// Labels are made of the stored messages, so an export has none.
+	const rest = { content: undefined, isCut: undefined, labels: undefined };
+	const shown = (await readHistory(id)).map((message) => ({ ...message, ...rest }));
 	const exported = messages.map(({ sender: _, transport: __, stored: ___, ...message }) => ({
 		...message,
-		content: undefined,
-		isCut: undefined,
+		...rest,
 	}));
 	expect(exported).toEqual(shown);
 });
