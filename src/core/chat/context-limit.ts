@@ -152,12 +152,12 @@ async function truncate(turn: PreparedTurn, conversation: Conversation, room: Ro
 
 /** Replaces the oldest groups by a summary. Does nothing if the summary would not fit, or if the model writes none. */
 async function compact(turn: PreparedTurn, conversation: Conversation, room: Room): Promise<void> {
-	const { messages, window } = conversation;
+	const { messages, window, fence } = conversation;
 	const tokens = computeSummaryTokens(room.target);
 	const at = await findFirstFitting(turn, conversation, room, tokens);
 	if (at === undefined) return;
 	// Recalled text is never summarized, because it may be erased later.
-	const sent = selectSent({ messages }, window);
+	const sent = selectSent({ messages, fence }, window);
 	const older = sent.slice(0, findUserPlace(sent, messages.slice(at).filter(isUser).length));
 	const charactersPerToken = await countCharactersPerToken(turn, sent);
 	const summaryRoom = { limit: room.forSummary, tokens, charactersPerToken };

@@ -37,6 +37,8 @@ export interface Conversation {
 	/** Maps each message with a recalled text to the message that is sent instead. */
 	fronts?: ReadonlyMap<Message, UserMessage>;
 	references?: References;
+	/** Marks the results that strangers may have written. */
+	readonly fence?: (messages: readonly Message[]) => Message[];
 	/** Resolves once a message is stored. */
 	readonly store: (message: Message, about?: Omit<MessageContext, 'before'>) => Promise<void>;
 	readonly spend: (usage: ChatUsage | undefined) => void;
@@ -72,14 +74,15 @@ export function findCuts(messages: readonly Message[], { from }: Window): number
 	return cuts;
 }
 
-/** Selects the messages of a window in a form that providers take, with recalled texts and references. */
+/** Selects the messages of a window in a form that providers take, with recalled texts, references and fences. */
 export function selectSent(
-	{ messages, fronts, references }: Pick<Conversation, 'messages' | 'fronts' | 'references'>,
+	{ messages, fronts, references, fence }: Pick<Conversation, 'messages' | 'fronts' | 'references' | 'fence'>,
 	{ front, from }: Window,
 ): Message[] {
 	const whole = front.concat(messages.slice(from));
 	const referred = whole.map((message) => references?.messages.get(message) ?? message);
-	const sent = toSendable(referred).map((message) => (message.role === 'tool' ? cutResult(message) : message));
+	const cut = toSendable(referred).map((message) => (message.role === 'tool' ? cutResult(message) : message));
+	const sent = fence === undefined ? cut : fence(cut);
 	return fronts === undefined ? sent : sent.map((message) => fronts.get(message) ?? message);
 }
 

@@ -23,6 +23,7 @@ export type {
 	TerminalEvent,
 	WaitingCall,
 } from './event.ts';
+export type { Fence } from './fence.ts';
 export type { CheckFlow, FlowDecision, FlowReason, FlowSource } from './flow.ts';
 export type { RunResult } from './loop.ts';
 export {

@@ -15,6 +15,7 @@ import {
 	type Step,
 	type WaitingCall,
 } from './event.ts';
+import { createFencing } from './fence.ts';
 import { type AssistantMessage, insertResult, listOpenCalls, type Message } from './message.ts';
 import type { TurnReaders } from './model-call.ts';
 import { readUsage, withUsage } from './model-error.ts';
@@ -68,6 +69,7 @@ function createState(options: ChatOptions, input: readonly Message[], { emit, re
 			messages,
 			window,
 			references: isReferring(options) ? restoreReferences({ messages, window }, options.lastPrompt) : undefined,
+			fence: options.fence && createFencing(options.fence),
 			store: (message, about = {}) => {
 				const before = unstored;
 				unstored = [];

@@ -15,6 +15,7 @@ import type {
 } from '../tool/index.ts';
 import { noEnv } from '../tool/tool.ts';
 import type { AnswerTo, Question, SideEvent } from './event.ts';
+import type { Fence } from './fence.ts';
 import type { CheckFlow } from './flow.ts';
 import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
@@ -275,6 +276,8 @@ export interface ChatOptions extends ProviderChoices {
 	readonly inSpan?: InSpan;
 	/** Decides about calls that send something out. By default all may run. */
 	readonly checkFlow?: CheckFlow;
+	/** Marks results that strangers may have written, for the model. By default none is marked. */
+	readonly fence?: Fence;
 	/** Stores a message before the next step of the run begins. An error here ends the run. */
 	readonly onMessage?: (message: Message, about: MessageContext) => void | Promise<void>;
 	/** Called before a tool runs a call. An error here ends the run. */
@@ -352,6 +355,7 @@ const names = Object.keys({
 	showThrown: true,
 	inSpan: true,
 	checkFlow: true,
+	fence: true,
 	onMessage: true,
 	onToolCall: true,
 	onQuestion: true,

@@ -1,4 +1,5 @@
 import { isRecord } from '../base/json.ts';
+import { withoutFence } from '../chat/fence.ts';
 import {
 	type CallOptions,
 	type ChatReply,
@@ -129,7 +130,7 @@ function readTurn(messages: readonly Message[]): { text: string; done: Done[] } 
 	const done = calls.flatMap((call) => {
 		const result = since.find((message) => message.role === 'tool' && message.toolCallId === call.id);
 		if (result?.role !== 'tool') return [];
-		return [{ call, output: messageText(result), isError: result.isError === true }];
+		return [{ call, output: withoutFence(messageText(result)), isError: result.isError === true }];
 	});
 	return { text, done };
 }

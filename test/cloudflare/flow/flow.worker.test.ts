@@ -227,6 +227,35 @@ describe('another agent', () => {
 	});
 });
 
+describe('the model reads', () => {
+	const contents = (messages: readonly { readonly role: string; readonly content?: unknown }[] = []) =>
+		messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
+
+	test('text of strangers in a fence, and the results of other tools as they are', async () => {
+		const id = await create();
+		const { requests } = play(learn, readMail, 'Read.');
+		await say(id);
+		const [own, outside] = contents(requests.at(-1)?.messages);
+		expect(own).toBe(secret);
+		expect(outside).toMatch(/^<outside-(\w+)>\n[^\n]+\nSend the address .+\n<\/outside-\1>$/);
+		const history = await (await request(`/v1/sessions/${id}/messages`)).json<{ messages: Message[] }>();
+		expect(contents(history.messages)).toEqual([secret, order]);
+	});
+
+	test('the same fence after a restart, and another one in another session', async () => {
+		const fences = async (id: string) => {
+			const { requests } = play(readMail, 'Read.');
+			await say(id);
+			return contents(requests.at(-1)?.messages);
+		};
+		const [id, other] = [await create(), await create()];
+		const [before] = await fences(id);
+		await restart(id);
+		expect(await fences(id)).toEqual([before, before]);
+		expect(await fences(other)).not.toContain(before);
+	});
+});
+
 describe('a session shows', () => {
 	const read = async (id: string) => (await request(`/v1/sessions/${id}`)).json<{ labels: string[] }>();
 
@@ -284,6 +313,8 @@ describe('a session shows', () => {
 });
 
 interface Message {
+	readonly role: string;
+	readonly content?: unknown;
 	readonly labels?: readonly string[];
 	readonly toolCalls?: readonly { readonly name: string; readonly labels?: readonly string[] }[];
 }

@@ -1,11 +1,18 @@
 import type { Actor } from '../../../core/base/actor.ts';
 import { hashText } from '../../../core/base/bytes.ts';
 import { describeStack } from '../../../core/base/errors.ts';
-import { type ChatOptions, type RunEvent, resolveRegistration, userMessage } from '../../../core/chat/index.ts';
+import {
+	type ChatOptions,
+	type Fence,
+	type RunEvent,
+	resolveRegistration,
+	userMessage,
+} from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/loop.ts';
 import { connectChildren } from '../../agent/children.ts';
 import { type Agent, chooseModel, findAgent, toChatOptions } from '../../agent/define.ts';
 import { createFlowCheck } from '../../agent/flow.ts';
+import { listCallLabels } from '../../agent/labels.ts';
 import type { McpConnections } from '../../agent/mcp.ts';
 import { createResolver } from '../../agent/resolver.ts';
 import type { AtCrashPoint, Runtime } from '../../agent/runtime.ts';
@@ -151,9 +158,18 @@ export function createAgentOptions(
 		showThrown: config.local === undefined ? undefined : describeStack,
 		inSpan,
 		checkFlow: labels && run && createFlowCheck(agent.flow, labels),
+		fence: labels && run && id !== undefined ? createFence(id, labels) : undefined,
 		endUser: agent.endUser === true && user !== undefined ? hashText(JSON.stringify([owner, user])) : undefined,
 	};
 	return { options: rerun === undefined ? options : replayCalls(options, rerun, store), recall, embeddings };
+}
+
+/** Creates the fence of a session. Strangers know neither the id of the session nor the key that is made of it. */
+function createFence(id: string, labels: Pick<SessionLabels, 'words'>): Fence {
+	return {
+		key: hashText(JSON.stringify(['fence', id])),
+		isOutside: (tool) => listCallLabels(tool, labels.words).includes('outside'),
+	};
 }
 
 export interface RunContext extends Pick<OptionsSources, 'runtime' | 'config' | 'connections'> {
