@@ -19,13 +19,21 @@ interface ChildCall {
 
 /** Finds the child session's call, if a question requests that call's approval or result (docs/agents.md). */
 export function findChildCall({ options = {} }: Pick<Question, 'options'>): ChildCall | undefined {
-	const { child, kind, call } = options;
+	const { child, kind, call, flow } = options;
 	if (!isRecord(child) || !isRecord(call) || typeof call.id !== 'string' || typeof call.name !== 'string')
 		return undefined;
 	const { id, name, input } = call;
 	const agent = typeof child.agent === 'string' ? child.agent : undefined;
-	if (kind === 'approval') return { agent, call: { id, name, input, kind } };
+	if (kind === 'approval') return { agent, call: { id, name, input, kind, ...(isFlow(flow) && { flow }) } };
 	return kind === 'result' ? { agent, call: { id, name, input } } : undefined;
+}
+
+function isFlow(value: unknown): value is NonNullable<WaitingCall['flow']> {
+	if (!isRecord(value)) return false;
+	const isSource = (one: unknown) => isRecord(one) && typeof one.what === 'string';
+	const { targets, outside, private: own } = value;
+	const isTargets = Array.isArray(targets) && targets.every((target) => typeof target === 'string');
+	return isTargets && [outside, own].every((list) => Array.isArray(list) && list.every(isSource));
 }
 
 /** Returns the id of the call that the answer to a question is for. */

@@ -295,13 +295,17 @@ describe('a call that waits for a person', () => {
 		await say('Read my letters.');
 		const card = page.locator('.open-call', { hasText: 'post' });
 		await sees('.open-call .flow', 'Would send the above to');
-		expect(await card.locator('.flow dd').allTextContents()).toEqual([
-			'eve@example.com',
-			'read_letter {}',
-			'find_customer {"name":"Ada"}',
-		]);
+		const reasons = ['eve@example.com', 'read_letter {}', 'find_customer {"name":"Ada"}'];
+		expect(await card.locator('.flow dd').allTextContents()).toEqual(reasons);
 		expect(await card.textContent()).toContain('12 St James’s Square');
 		await shoot('flow');
+		await page.click('#places >> text=Inbox');
+		const listed = page.locator('.card', { hasText: '12 St James’s Square' });
+		await listed.locator('.flow').waitFor();
+		expect(await listed.locator('.flow dd').allTextContents()).toEqual(reasons);
+		await shoot('flow-inbox');
+		await page.goBack();
+		await card.waitFor();
 		await page.getByRole('button', { name: 'Deny' }).click();
 		await sees('.prose', 'Not posted.');
 		expect((await readShown('post')).state).not.toBe('done');

@@ -183,6 +183,7 @@ function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [
 		...about,
 		kind: isApproval ? 'approval' : 'result',
 		call: { id: call.id, name: call.name, input: call.input },
+		...(call.flow && { flow: call.flow }),
 	};
 	const resume = { run: run.id, call: { id: call.id, isApproval } };
 	const what = `${call.name}(${truncateText(JSON.stringify(call.input) ?? '', longestShown)})`;

@@ -3,9 +3,10 @@ import type { Actor } from '../../core/base/actor.ts';
 import { createFieldError } from '../../core/base/errors.ts';
 import { isTooDeep } from '../../core/base/json.ts';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
+import type { FlowReason } from '../../core/chat/flow.ts';
 import type { Question } from '../../core/chat/index.ts';
 import type { ToolCall } from '../../core/tool/index.ts';
-import { approvalEntry, toolCall } from '../wire/call.ts';
+import { approvalEntry, flow, toolCall } from '../wire/call.ts';
 
 /** A decision about a child's call. It can change the arguments (docs/agents.md, "Agents that work for an agent"). */
 export type Decision = Extract<CallAnswer, { readonly approve: boolean }> & {
@@ -19,12 +20,15 @@ const askedCall = v.object({
 	kind: v.literal('approval'),
 	child: v.object({ agent: v.string() }),
 	call: toolCall,
+	flow: v.optional(flow),
 	through: v.optional(v.array(v.string()), []),
 });
 
 export interface AskedCall {
 	readonly agent: string;
 	readonly call: ToolCall;
+	/** Why it waits, if it would send something out. */
+	readonly flow?: FlowReason;
 	/** The agents between the child and the session that asks. */
 	readonly through: readonly string[];
 }
@@ -33,8 +37,8 @@ export interface AskedCall {
 export function findAskedCall(question: Question | undefined): AskedCall | undefined {
 	const read = v.safeParse(askedCall, question?.options);
 	if (!read.success) return undefined;
-	const { child, call, through } = read.output;
-	return { agent: child.agent, call, through };
+	const { child, call, flow, through } = read.output;
+	return { agent: child.agent, call, through, ...(flow && { flow }) };
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Actor } from '../../core/base/actor.ts';
 import { createFieldError } from '../../core/base/errors.ts';
+import type { FlowReason } from '../../core/chat/flow.ts';
 import type { ToolCall } from '../../core/tool/index.ts';
 import { createTooLongToShow, isTooLongToShow } from '../agent/arguments.ts';
 import { findAskedCall } from '../agent/child-decision.ts';
@@ -16,16 +17,18 @@ export interface Decidable extends ToolCall {
 	readonly waiting: string;
 	/** The agent of the child session whose call it is, and the agents between this session and the child. */
 	readonly child?: { readonly agent: string; readonly through: readonly string[] };
+	/** Why it waits, if it would send something out. */
+	readonly flow?: FlowReason;
 }
 
 /** Lists the calls that wait for an approval, including a call of a child session. */
 export function listDecidable({ calls = [], question }: Pending): readonly Decidable[] {
 	const own = calls.filter(({ kind }) => kind === 'approval');
-	const listed = own.map(({ id, name, input }) => ({ waiting: id, id, name, input }));
+	const listed = own.map(({ id, name, input, flow }) => ({ waiting: id, id, name, input, ...(flow && { flow }) }));
 	const found = findAskedCall(question);
 	if (question === undefined || found === undefined) return listed;
-	const { agent, through, call } = found;
-	return [...listed, { waiting: question.callId, child: { agent, through }, ...call }];
+	const { agent, through, call, flow } = found;
+	return [...listed, { waiting: question.callId, child: { agent, through }, ...call, ...(flow && { flow }) }];
 }
 
 /** Milliseconds for which the links of a callback are valid. */

@@ -55,13 +55,23 @@ function findSession(c: Context<RouteEnv>, link: string) {
 	}
 }
 
-function writeQuestion({ approve, agent, for: whom, title, tool, input }: LinkedCall) {
+function writeQuestion({ approve, agent, for: whom, title, tool, input, flow }: LinkedCall) {
 	const word = approve ? 'Approve' : 'Deny';
 	return html`<h1>${word} this call?</h1>
 <p>The agent ${agent} wants to call <b>${tool}</b>${title === undefined ? '' : `, in “${showSigns(title)}”`}:</p>
 <pre>${showSigns(input)}</pre>
+${flow === undefined ? '' : writeFlow(flow)}
 ${whom === undefined ? '' : html`<p>You decide as ${showSigns(whom)}.</p>`}
 <form method="post"><button>${word}</button></form>`;
+}
+
+/** Says where a call would send to, what strangers wrote, and what is private (docs/untrusted-text.md). */
+function writeFlow({ targets, outside, private: own }: NonNullable<LinkedCall['flow']>) {
+	const list = (texts: readonly string[]) => texts.map((text) => html`<dd>${showSigns(text)}</dd>`);
+	const name = ({ what }: { readonly what: string }) => what;
+	return html`<dl><dt>Would send the above to</dt>${list(targets.length > 0 ? targets : ['an unknown place'])}
+<dt>Strangers may have written</dt>${list(outside.map(name))}
+<dt>Private</dt>${list(own.map(name))}</dl>`;
 }
 
 /** Shows the exact text: writes codes for invisible characters, and for characters that change the direction. */

@@ -1,4 +1,5 @@
 import type * as v from 'valibot';
+import type { FlowReason } from '../../core/chat/flow.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { decisionLinks, linkBody } from '../wire/token.ts';
 
@@ -14,4 +15,5 @@ export interface LinkedCall {
 	readonly tool: string;
 	/** JSON. */
 	readonly input: string;
+	readonly flow?: FlowReason;
 }

@@ -139,7 +139,7 @@ function createEntry(approval: Approval, { place, listed, findSchema }: List): E
 type SendAnswer = (send: (client: Client) => AsyncIterable<unknown>, words: string) => void;
 
 function createForm(approval: Approval, sendAnswer: SendAnswer, findSchema: FindSchema): HTMLElement {
-	const { sessionId, callId, kind, tool = 'a tool', input, question: words = '', options } = approval;
+	const { sessionId, callId, kind, tool = 'a tool', input, question: words = '', options, flow } = approval;
 	if (kind === 'question') {
 		const question = { callId, question: words, options };
 		const onAnswer = (text: string) => {
@@ -148,7 +148,7 @@ function createForm(approval: Approval, sendAnswer: SendAnswer, findSchema: Find
 		};
 		return createQuestion(question, onAnswer, findSchema);
 	}
-	const call = { id: callId, name: tool, input, ...(kind === 'approval' && { kind }) };
+	const call = { id: callId, name: tool, input, ...(kind === 'approval' && { kind }), ...(flow && { flow }) };
 	const onAnswer = (answer: CallAnswer) =>
 		sendAnswer((client) => client.submitResults(sessionId, [answer]), confirm(answer));
 	return createOpenCall(call, onAnswer, findSchema(call));

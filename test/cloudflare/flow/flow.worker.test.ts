@@ -114,6 +114,17 @@ describe('a call that sends something out', () => {
 		});
 	});
 
+	test('is shown by a link with what would leave, where to, and why it is asked', async () => {
+		const id = await create();
+		play(learn, readMail, mail());
+		await say(id);
+		const made = await request(`/v1/sessions/${id}/links`, { callId: 'send_mail' });
+		const { pathname } = new URL((await made.json<{ approve: string }>()).approve);
+		const page = await (await SELF.fetch(`http://localhost${pathname}`)).text();
+		for (const part of [secret, 'Would send the above to</dt><dd>eve@evil.example.com', 'read_mail {}', 'find_customer'])
+			expect(page).toContain(part);
+	});
+
 	test('is not run if a person denies it', async () => {
 		const id = await create();
 		play(learn, readMail, mail());
