@@ -1,7 +1,7 @@
 import { readResultName } from '../../core/chat/old-results.ts';
 import { listProviderTools } from '../../core/chat/provider-tool.ts';
 import { searchName } from '../../core/chat/tool-search.ts';
-import { builtinNames } from '../../core/skill/builtins.ts';
+import { builtinNames, skillFileName } from '../../core/skill/builtins.ts';
 import { forAgent } from '../../core/skill/index.ts';
 import { type Label, providerName, type Tool } from '../../core/tool/index.ts';
 import { findChildWork } from './children.ts';
@@ -22,13 +22,12 @@ export function listToolNames(agent: Agent): ReadonlySet<string> {
 
 /**
  * The names, as providers see them, of tools whose results are not text from outside: tools in the project's code that
- * do not say `reads: 'outside'`. Other tools are an owner's, a client's or an MCP server's, or no longer exist.
+ * do not say `reads: 'outside'`. Other tools are an owner's, a client's or an MCP server's, or no longer exist. A file
+ * of a skill counts as text from outside: the owner chose the skill, but perhaps never read its files.
  */
 export function listInsideTools(agent: Agent): ReadonlySet<string> {
-	return nameTools(
-		agent,
-		listWrittenTools(agent).filter((tool) => !isReading(tool, 'outside')),
-	);
+	const written = listWrittenTools(agent).filter((tool) => !isReading(tool, 'outside'));
+	return new Set([...nameTools(agent, written)].filter((name) => name !== skillFileName));
 }
 
 /** The names, as providers see them, of tools that read private data, by themselves or through another agent. */

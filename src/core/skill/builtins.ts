@@ -5,6 +5,9 @@ import { type Bundle, type Loaded, loadRequired } from './bundle.ts';
 import { inMemoryResolver, listFoundSkills, listSkillsOf, readIn, type SkillResolver } from './resolver.ts';
 import { loadBody, type Skill, type SkillContext } from './skill.ts';
 
+/** The name of the tool that reads files of skills. */
+export const skillFileName = 'read_skill_file';
+
 type Skills = readonly (AnyFn | Skill)[];
 
 /** The names of all skill tools. */
@@ -13,7 +16,7 @@ export const builtinNames: readonly string[] = [
 	'read_skill',
 	'apply_skill',
 	'search_skills',
-	'read_skill_file',
+	skillFileName,
 ];
 
 /** Makes `list_skills`, `read_skill` and `apply_skill` for these skills. */
@@ -117,10 +120,11 @@ function applySkill(resolver: SkillResolver, { skillContext, bundle }: BuiltinOp
  */
 export function builtinReadSkillFileR(resolver: SkillResolver): Tool {
 	return define({
-		name: 'read_skill_file',
+		name: skillFileName,
 		description: 'Read a file of a skill, such as references/api.md, by its path in the folder of the skill.',
 		inputSchema: v.object({ name: v.string(), path: v.string() }),
 		passInput: true,
+		reads: 'outside',
 		retry: 'safe',
 		fn: async ({ name, path }) => {
 			const skill = await readIn(resolver, name);
