@@ -176,5 +176,12 @@ export function createMemory(
 	if (options === undefined) return [];
 	// Only the functions of the tools reach the memories, and recorded results take their place.
 	const config = { memories: { idFromName: refuse, get: refuse } };
-	return createMemoryTools({ options, config, holder, agent: agent.name, holdsOutsideText: () => true });
+	return createMemoryTools({
+		options,
+		config,
+		holder,
+		agent: agent.name,
+		holdsOutsideText: () => true,
+		noteOutsideText: () => {},
+	});
 }

@@ -4,7 +4,7 @@ import { listInsideTools } from '../cloudflare/agent/tool-names.ts';
 import type { Config } from '../cloudflare/config/config.ts';
 import { recallFor } from '../cloudflare/memory/recall.ts';
 import { createMemoryTools } from '../cloudflare/memory/tools.ts';
-import type { MemoryApi, MemoryRecord, MemorySource } from '../cloudflare/objects/memory/api.ts';
+import { keepOutside, type MemoryApi, type MemoryRecord, type MemorySource } from '../cloudflare/objects/memory/api.ts';
 import { assertLength, listWords } from '../cloudflare/objects/memory/search.ts';
 import { toRpcResult } from '../cloudflare/objects/reach.ts';
 import type { ChatOptions } from '../core/chat/index.ts';
@@ -52,7 +52,9 @@ export function createMemories(initial: Readonly<Record<string, string>> = {}): 
 				if (paths.length === 0) throw createMissing(from);
 				if (listUnder(to).length > 0) throw new RunletError('conflict', `path: ${to} is there already.`);
 				for (const path of paths) {
-					keep(`${to}${path.slice(from.length)}`, kept.get(path)?.text ?? '', source);
+					const before = kept.get(path);
+					if (before !== undefined)
+						keep(`${to}${path.slice(from.length)}`, before.text, keepOutside(source, before.source));
 					kept.delete(path);
 				}
 				return paths.length;
@@ -130,6 +132,8 @@ export function createRemembering(
 			...about,
 			agent: agent.name,
 			holdsOutsideText: () => messages().some((message) => isFromOutside(message, insideTools)),
+			// Only this session writes memories with text of strangers, and it still has that text.
+			noteOutsideText: () => {},
 		}),
 		createRecall: (messages) => async (text) => {
 			const place = messages.findLastIndex(({ role }) => role === 'user');

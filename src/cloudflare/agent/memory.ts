@@ -46,16 +46,21 @@ export const memoryOptions = v.optional(
 	),
 );
 
+export interface RecalledMemories extends Recalled {
+	/** Whether one of the memories may have text of strangers. */
+	readonly outside: boolean;
+}
+
 /** The interface of the plugin `memory` for sessions. A Worker without the plugin contains none of its code. */
 export interface MemorySupport {
 	createTools(session: RememberingSession): readonly Tool[];
 	/** Finds memories that fit a message, except those at the paths `known`. Throws if the memory cannot be reached. */
-	recallFor(session: RecallingSession, text: string, known: ReadonlySet<string>): Promise<Recalled | undefined>;
+	recallFor(session: RecallingSession, text: string, known: ReadonlySet<string>): Promise<RecalledMemories | undefined>;
 	/** Reads the present texts of memories that were recalled earlier. Throws if the memory cannot be reached. */
 	recallAgain(
 		session: RecallingSession,
 		lists: readonly (readonly string[])[],
-	): Promise<readonly (Recalled | undefined)[]>;
+	): Promise<readonly (RecalledMemories | undefined)[]>;
 }
 
 export interface RecallingSession {
@@ -73,6 +78,8 @@ export interface RememberingSession extends RecallingSession {
 	readonly agent: string;
 	/** Whether the session has text from outside. If so, a person must approve its memory writes (docs/memory.md). */
 	readonly holdsOutsideText: () => boolean;
+	/** Notes that a memory with text of strangers comes into the session. */
+	readonly noteOutsideText: () => void;
 }
 
 export interface Remembering {

@@ -5,6 +5,8 @@ import type { RememberingSession } from '../agent/memory.ts';
 import {
 	askMemory,
 	changeMemory,
+	isSameSource,
+	keepOutside,
 	type MemoryApi,
 	type MemoryRecord,
 	type MemorySource,
@@ -37,6 +39,8 @@ interface MemoryAccess {
 	readonly put: (change: Parameters<MemoryApi['put']>[0]) => Promise<unknown>;
 	readonly rename: (from: string, to: string) => Promise<unknown>;
 	readonly source: MemorySource;
+	/** Tells the session which memories the model sees. */
+	readonly note: (shown: readonly MemoryRecord[]) => void;
 }
 
 /** Makes the tool `memory`, with the commands of Anthropic's tool of that name. */
@@ -56,6 +60,7 @@ export function createCommands(session: RememberingSession): Tool {
 			const source = createSource(session, context);
 			const access: MemoryAccess = {
 				source,
+				note: (shown) => noteOutside(session, shown),
 				ask: (ask) => askMemory(config.memories, holder, ask, true),
 				put: (change) => changeMemory(config.memories, holder, (memory) => memory.put(change)),
 				rename: (from, to) => changeMemory(config.memories, holder, (memory) => memory.rename(from, to, source), true),
@@ -81,8 +86,13 @@ const commands: Readonly<
 		const path = need(input, 'path');
 		const place = toPlace(path);
 		const found = place === '' ? undefined : await access.ask((memory) => memory.get(place));
-		if (found !== undefined) return formatLines(path, found.text, input.view_range);
+		if (found !== undefined) {
+			access.note([found]);
+			return formatLines(path, found.text, input.view_range);
+		}
 		const { memories } = await access.ask((memory) => memory.list({ limit: mostMemories }));
+		// An agent that read text of strangers chose the names, too.
+		access.note(memories);
 		const listing = formatFolder(path, place, memories);
 		if (listing === undefined) throw refuse(`The path ${path} does not exist. Please provide a valid path.`);
 		return listing;
@@ -133,13 +143,14 @@ async function edit(
 	if (before === undefined) throw refuse(`Error: The path ${path} does not exist. Please provide a valid path.`);
 	if (!isDone(access, before)) {
 		const next = change(before.text, path);
-		await access.put({ path: place, text: next, source: access.source, ifMatch: [before.version] });
+		const source = keepOutside(access.source, before.source);
+		await access.put({ path: place, text: next, source, ifMatch: [before.version] });
 	}
 	return answer;
 }
 
 function isDone({ source }: MemoryAccess, memory: MemoryRecord): boolean {
-	return JSON.stringify(memory.source) === JSON.stringify(source);
+	return isSameSource(memory.source, source);
 }
 
 function need<K extends keyof Input>(input: Input, name: K): NonNullable<Input[K]> {
@@ -162,8 +173,16 @@ function toMemory(path: string): string {
 }
 
 export function createSource(
-	{ agent }: Pick<RememberingSession, 'agent'>,
+	{ agent, holdsOutsideText }: Pick<RememberingSession, 'agent' | 'holdsOutsideText'>,
 	{ sessionId, runId, callId }: Pick<ToolContext, 'sessionId' | 'runId' | 'callId'>,
 ): MemorySource {
-	return { via: 'call', agent, sessionId, runId, callId };
+	return { via: 'call', agent, sessionId, runId, callId, ...(holdsOutsideText() && { outside: true }) };
+}
+
+/** Tells the session if a memory that the model sees may have text of strangers. */
+export function noteOutside(
+	{ noteOutsideText }: Pick<RememberingSession, 'noteOutsideText'>,
+	shown: readonly MemoryRecord[],
+): void {
+	if (shown.some(({ source }) => source.outside === true)) noteOutsideText();
 }

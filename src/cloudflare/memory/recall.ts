@@ -1,6 +1,5 @@
 import { truncateText } from '../../core/base/text.ts';
-import type { Recalled } from '../../core/chat/index.ts';
-import type { RecallingSession } from '../agent/memory.ts';
+import type { RecalledMemories, RecallingSession } from '../agent/memory.ts';
 import { askMemory, type MemoryRecord } from '../objects/memory/api.ts';
 import { searchMemories } from './search.ts';
 import { toRecalled } from './tools.ts';
@@ -21,7 +20,7 @@ export async function recallFor(
 	session: RecallingSession,
 	text: string,
 	known: ReadonlySet<string>,
-): Promise<Recalled | undefined> {
+): Promise<RecalledMemories | undefined> {
 	const { recallCharacters = usualCharacters } = session.options;
 	if (recallCharacters === 0) return undefined;
 	const query = text.slice(0, longestQuery);
@@ -36,7 +35,7 @@ export async function recallFor(
 export async function recallAgain(
 	{ options, config, holder }: RecallingSession,
 	lists: readonly (readonly string[])[],
-): Promise<readonly (Recalled | undefined)[]> {
+): Promise<readonly (RecalledMemories | undefined)[]> {
 	const paths = [...new Set(lists.flat())];
 	const found = paths.length === 0 ? [] : await askMemory(config.memories, holder, (one) => one.getAll(paths), true);
 	const memories = new Map(found.map((memory) => [memory.path, memory]));
@@ -47,18 +46,20 @@ export async function recallAgain(
 }
 
 /** Formats the memories that fit into this many characters. A memory that is too long is cut, and marked as cut. */
-function toBlock(memories: readonly MemoryRecord[], characters: number): Recalled | undefined {
+function toBlock(memories: readonly MemoryRecord[], characters: number): RecalledMemories | undefined {
 	const lines: string[] = [];
 	const sources: string[] = [];
+	let outside = false;
 	let room = characters - head.length - foot.length - 2;
 	for (const memory of memories) {
 		const line = toLine(memory, room);
 		if (line === undefined) continue;
 		lines.push(line);
 		sources.push(memory.path);
+		outside ||= memory.source.outside === true;
 		room -= line.length + 1;
 	}
-	return lines.length === 0 ? undefined : { text: [head, ...lines, foot].join('\n'), sources };
+	return lines.length === 0 ? undefined : { text: [head, ...lines, foot].join('\n'), sources, outside };
 }
 
 /** Formats a memory as one line of JSON, so its text cannot add lines. Undefined if too little of the text fits. */

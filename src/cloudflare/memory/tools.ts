@@ -5,7 +5,7 @@ import { checkPath } from '../../core/workspace/path.ts';
 import { listMemoryTools, type MemoryToolName, type RememberingSession } from '../agent/memory.ts';
 import { askMemory, changeMemory, type MemoryRecord } from '../objects/memory/api.ts';
 import { longestMemory } from '../wire/memory.ts';
-import { createCommands, createSource } from './commands.ts';
+import { createCommands, createSource, noteOutside } from './commands.ts';
 import { searchMemories } from './search.ts';
 
 const mostRecalled = 20;
@@ -66,6 +66,7 @@ function createRecall(session: RememberingSession): Tool {
 				query.trim() === ''
 					? (await askMemory(config.memories, holder, (one) => one.list({ limit: mostRecalled }), true)).memories
 					: await searchMemories(session, query, limit);
+			noteOutside(session, found);
 			return { notice, memories: found.map(toRecalled) };
 		},
 	});

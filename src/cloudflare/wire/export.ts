@@ -40,6 +40,9 @@ export const exportedRun = v.object({
 			firstMessage: v.string(),
 			end: v.optional(runEnd),
 			terms: v.optional(described(v.record(v.string(), v.unknown()), 'What the request asked of the run.')),
+			recalled: v.optional(
+				described(v.array(v.picklist(['outside', 'private'])), 'What flowed into it with memories.'),
+			),
 		}),
 		'Further data for an import, and for a replay.',
 	),

@@ -20,6 +20,7 @@ export const shownMemory = v.object({
 			sessionId: v.optional(v.string()),
 			runId: v.optional(v.string()),
 			callId: v.optional(v.string()),
+			outside: v.optional(described(v.literal(true), 'The session held text of strangers, so the memory may, too.')),
 		}),
 		'Who changed it last: the call of an agent, or a request over HTTP.',
 	),

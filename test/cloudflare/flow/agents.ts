@@ -52,7 +52,8 @@ export const exits = { send_mail: 'to', pay: 'account', post_message: 'channel',
 const senders = Object.entries(exits).map(([name, field]) => send(name, field));
 
 const model = 'scripted';
-const tools = [findCustomer, readMail, add, ...senders, ...toolbox.webTools()];
+const search = { url: 'https://search.example.com/?q={query}' };
+const tools = [findCustomer, readMail, add, ...senders, ...toolbox.webTools({ search })];
 const clerk = defineAgent({
 	name: 'flow-clerk',
 	description: 'Knows the customers.',
@@ -74,6 +75,15 @@ export const flowAgents = [
 		model,
 		tools: [...tools, agentTool(clerk), agentTool(reporter)],
 		userTools: true,
+		memory: true,
+		skills: [
+			{
+				name: 'orders',
+				description: 'How orders are made.',
+				body: 'Read references/terms.md.',
+				files: { 'references/terms.md': order },
+			},
+		],
 		webhooks: { hmac: ({ payload }) => ({ text: String(payload.text), session: String(payload.session) }) },
 	}),
 	defineAgent({
@@ -81,7 +91,24 @@ export const flowAgents = [
 		description: 'Has the tools of an MCP server.',
 		model,
 		tools: [...tools, agentTool(reporter)],
+		userTools: true,
 		mcp: [{ name: 'shelf', url: 'https://shelf.example.com/mcp' }],
+	}),
+	defineAgent({
+		name: 'flow-brief',
+		description: 'Has everything but a large context.',
+		model,
+		tools: [...tools, agentTool(reporter)],
+		userTools: true,
+		maxContextTokens: 4_000,
+		contextFull: 'compact',
+	}),
+	defineAgent({
+		name: 'flow-remembering',
+		description: 'Remembers.',
+		model,
+		tools: [readMail, ...senders],
+		memory: { tools: ['remember', 'recall', 'memory'] },
 	}),
 	defineAgent({
 		name: 'flow-small',

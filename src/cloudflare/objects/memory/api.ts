@@ -4,6 +4,17 @@ import { type RpcResult, reach, takeValue, usualLimitMs } from '../reach.ts';
 
 export type MemorySource = Shown<typeof shownMemory>['source'];
 
+/** Whether two changes came from the same call, which is possibly repeated after a crash. */
+export function isSameSource(one: MemorySource, other: MemorySource): boolean {
+	const toText = ({ outside: _, ...source }: MemorySource) => JSON.stringify(source);
+	return toText(one) === toText(other);
+}
+
+/** Returns the source of a memory that keeps something of what was there before, and so its text of strangers. */
+export function keepOutside(source: MemorySource, before: MemorySource): MemorySource {
+	return before.outside === true ? { ...source, outside: true } : source;
+}
+
 /** Times are milliseconds since 1970. */
 export interface MemoryRecord {
 	readonly path: string;

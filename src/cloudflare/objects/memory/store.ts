@@ -2,7 +2,16 @@ import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { RunletError } from '../../../core/base/errors.ts';
 import { listFolders } from '../../../core/workspace/path.ts';
 import { migrate, readVersion, type Schema } from '../migrate.ts';
-import type { MemoryChange, MemoryPage, MemoryRecord, MemorySource, NearQuery, WrittenMemory } from './api.ts';
+import {
+	isSameSource,
+	keepOutside,
+	type MemoryChange,
+	type MemoryPage,
+	type MemoryRecord,
+	type MemorySource,
+	type NearQuery,
+	type WrittenMemory,
+} from './api.ts';
 import { assertLength, assertTotal, joinRanks, toIndexedText, toMatch } from './search.ts';
 import { MemoryVectors } from './vectors.ts';
 
@@ -81,9 +90,9 @@ export class MemoryStore {
 
 	rename(from: string, to: string, source: MemorySource, now: number): number {
 		return this.#storage.transactionSync(() => {
-			const before = this.#listUnder(from);
-			const there = this.#listUnder(to);
-			const isDone = before.length === 0 && there.some((row) => row.source === JSON.stringify(source));
+			const before = this.#listUnder(from).map(toRecord);
+			const there = this.#listUnder(to).map(toRecord);
+			const isDone = before.length === 0 && there.some((memory) => isSameSource(memory.source, source));
 			if (isDone) return there.length;
 			if (before.length === 0) throw noSuchMemory(from);
 			if (there.length > 0 || to.startsWith(`${from}/`))
@@ -91,11 +100,12 @@ export class MemoryStore {
 					'conflict',
 					`The destination ${to} already exists, or is in ${from}. Choose another path.`,
 				);
-			for (const row of before) this.#remove(row.path);
+			for (const { path } of before) this.#remove(path);
 			this.#assertFree(to);
-			for (const row of before) {
-				const path = `${to}${row.path.slice(from.length)}`;
-				this.#write({ ...toRecord(row), path, version: crypto.randomUUID(), source, updatedAt: now });
+			for (const memory of before) {
+				const path = `${to}${memory.path.slice(from.length)}`;
+				const moved = { path, version: crypto.randomUUID(), source: keepOutside(source, memory.source) };
+				this.#write({ ...memory, ...moved, updatedAt: now });
 			}
 			return before.length;
 		});

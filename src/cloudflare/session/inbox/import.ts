@@ -17,7 +17,7 @@ import {
 	parseRecord,
 } from '../../wire/import.ts';
 import { place } from '../../wire/page.ts';
-import { mayHaveBudget, readLines, toInbound, toMessage, toRunEnd } from './imported.ts';
+import { mayHaveBudget, readLines, toInbound, toMessage, toRecalled, toRunEnd } from './imported.ts';
 import type { Inbox } from './inbox.ts';
 import type { InboxContext } from './transaction.ts';
 
@@ -192,6 +192,7 @@ class Intake {
 			end: toRunEnd(stored.end, isOver),
 			createdAt: began,
 			endedAt: endedAt === undefined ? began : Date.parse(endedAt),
+			...(stored.recalled && { recalled: toRecalled(stored.recalled) }),
 		});
 		this.#runs.set(id, n);
 		this.#lastRun = firstSeq;

@@ -7,7 +7,7 @@ import type { Bytes } from '../../objects/reach.ts';
 import type { ImportOwner } from '../../objects/session-api.ts';
 import { type ImportedMessage, type ImportedRun, maxLine } from '../../wire/import.ts';
 import type { Inbound } from '../store/inbound.ts';
-import type { RunEnd } from '../store/runs.ts';
+import type { RecalledSources, RunEnd } from '../store/runs.ts';
 
 /** Returns the origin of an imported message. The person who made the copy becomes an asker. */
 export function toInbound(
@@ -34,6 +34,11 @@ export function toRunEnd(end: ImportedRun['stored']['end'], isOver: boolean): Ru
 	const about = { before, draft, restarts, steps };
 	if (!isOver || event === undefined) return { ...about, event: { type: 'cancelled' } };
 	return { ...about, event: { ...event, ...(isOutputText && { isOutputText }) } };
+}
+
+/** A copy keeps what flowed into it with memories, but not which memories these were. */
+export function toRecalled(labels: NonNullable<ImportedRun['stored']['recalled']>): RecalledSources {
+	return { sources: [], ...(labels.includes('outside') && { outside: true }) };
 }
 
 export function toMessage(

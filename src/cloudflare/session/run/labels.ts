@@ -129,13 +129,15 @@ export class SessionLabels implements FlowFacts {
 		const imported = this.#store.session().isImported === true ? [{ what: 'an import' }] : [];
 		// The state of a copy may come from messages that the copy lacks.
 		const isCopied = runs.hasRestored && state.list().length > 0;
+		const recalled = runs.readRecalledLabels();
 		return {
 			outside: [
 				...imported,
 				...(workspace.journal.hasChangesOfPeople ? [{ what: 'a file that somebody gave' }] : []),
 				...(isCopied ? [{ what: 'what tools remember of a copied session' }] : []),
+				...(recalled.outside ? [{ what: 'a memory that was made when strangers had written' }] : []),
 			],
-			private: [...imported, ...(runs.hasRecalled ? [{ what: 'memories' }] : [])],
+			private: [...imported, ...(recalled.private ? [{ what: 'memories' }] : [])],
 		};
 	}
 }

@@ -1,9 +1,9 @@
-import type { ChatOptions, Recalled, TerminalEvent } from '../../../core/chat/index.ts';
+import type { ChatOptions, TerminalEvent } from '../../../core/chat/index.ts';
 import { providerName, type Tool } from '../../../core/tool/index.ts';
 import type { Children } from '../../agent/children.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
 import type { McpConnections } from '../../agent/mcp.ts';
-import { findHolder, findMemoryOptions } from '../../agent/memory.ts';
+import { findHolder, findMemoryOptions, type RecalledMemories } from '../../agent/memory.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import { listToolNames } from '../../agent/tool-names.ts';
 import { loadUserTools } from '../../agent/user-tools/load.ts';
@@ -66,12 +66,13 @@ export function createMemory(
 	const holder = findHolder({ ...session, isOwners: isOwners(session) });
 	if (memory === undefined || options === undefined || holder === undefined) return { tools: [] };
 	const holdsOutsideText = () => labels?.hasOutside ?? true;
+	const noteOutsideText = () => store?.transaction(() => store.runs.noteOutsideMemory());
 	const { embedModel: model } = options;
 	const embed = (texts: readonly string[], signal?: AbortSignal) => embeddings.embed(model ?? '', texts, signal);
 	const embedding = model === undefined ? undefined : { model, embed };
 	const about = { options, config, holder, embedding };
 	return {
-		tools: memory.createTools({ ...about, agent: agent.name, holdsOutsideText }),
+		tools: memory.createTools({ ...about, agent: agent.name, holdsOutsideText, noteOutsideText }),
 		recall: {
 			find: (text, known) => memory.recallFor(about, text, known),
 			again: (lists) => memory.recallAgain(about, lists),
@@ -100,9 +101,9 @@ interface RecallOptions {
 
 export interface SessionRecall {
 	/** Finds memories that fit a text, except memories from the known sources. */
-	readonly find: (text: string, known: ReadonlySet<string>) => Promise<Recalled | undefined>;
+	readonly find: (text: string, known: ReadonlySet<string>) => Promise<RecalledMemories | undefined>;
 	/** Reads memories again. Each list has the sources of one message. */
-	readonly again: (lists: readonly (readonly string[])[]) => Promise<readonly (Recalled | undefined)[]>;
+	readonly again: (lists: readonly (readonly string[])[]) => Promise<readonly (RecalledMemories | undefined)[]>;
 }
 
 /**
@@ -118,23 +119,27 @@ export function createRecall({ store, record, history, recall, isWhole }: Recall
 		const known = listKnown(store, history);
 		const rereading = known.length === 0 ? [] : recall.again(known.map(({ sources }) => sources));
 		const sent = new Set(isWhole ? known.flatMap(({ sources }) => sources) : []);
-		const hasSearched = store.runs.get(n)?.recalled !== undefined;
+		const { recalled, boot } = store.runs.get(n) ?? {};
+		// A copied run has no sources, but only labels.
+		const hasSearched = recalled !== undefined && boot !== '';
 		const [again, found] = await Promise.all([rereading, hasSearched ? undefined : findNew(sent)]);
+		// A memory has possibly changed since the earlier message.
+		if (again.some((memories) => memories?.outside)) store.transaction(() => store.runs.noteOutsideMemory());
 		const memories = new Map(known.map(({ place }, index) => [place, again[index]]));
 		const own = found ?? memories.get(newest);
 		memories.delete(newest);
 		const earlier = new Map([...memories].flatMap(([place, memory]) => (memory ? [[place, memory.text]] : [])));
 		return { text: own?.text ?? '', sources: own?.sources ?? [], earlier };
 
-		async function findNew(sent: ReadonlySet<string>): Promise<Recalled | undefined> {
-			let found: Recalled | undefined;
+		async function findNew(sent: ReadonlySet<string>): Promise<RecalledMemories | undefined> {
+			let found: RecalledMemories | undefined;
 			try {
 				found = await recall?.find(text, sent);
 			} finally {
-				const kept = found === undefined ? null : { sources: found.sources };
+				const kept = found && { sources: found.sources, ...(found.outside && { outside: true as const }) };
 				store.transaction(() => {
 					store.runs.assertOpen(record);
-					store.runs.keepRecalled(n, kept);
+					store.runs.keepRecalled(n, kept ?? null);
 				});
 			}
 			return found;

@@ -118,7 +118,7 @@ export interface RunRecord {
 	readonly draft?: Draft;
 	readonly firstSeq: number;
 	/** The memories before the run's message, or `null` if no memories were found. Missing before the search. */
-	readonly recalled?: Pick<Recalled, 'sources'> | null;
+	readonly recalled?: RecalledSources | null;
 	/** Missing while the run is open. */
 	readonly end?: RunEnd;
 	readonly createdAt: number;
@@ -129,6 +129,12 @@ export interface RunRecord {
 	readonly exported?: number;
 	/** The request that began the run. */
 	readonly origin?: RequestOrigin;
+}
+
+/** Which memories the model got. A copied run has no sources. */
+export interface RecalledSources extends Pick<Recalled, 'sources'> {
+	/** Whether a memory, also one that a tool found, may have text of strangers. */
+	readonly outside?: true;
 }
 
 /** The time from a turn's first token to its first draft, in milliseconds. */
@@ -162,7 +168,8 @@ export type NewRun = Pick<
 >;
 
 export type PastRun = Pick<RunRecord, 'n' | 'id' | 'status' | 'model' | 'boot' | 'attempt' | 'firstSeq' | 'createdAt'> &
-	Required<Pick<RunRecord, 'end' | 'endedAt'>>;
+	Required<Pick<RunRecord, 'end' | 'endedAt'>> &
+	Pick<RunRecord, 'recalled'>;
 
 export class RunRows {
 	readonly #sql: CachingSql;
@@ -198,9 +205,14 @@ export class RunRows {
 		return this.#sql.exec("SELECT 1 FROM run WHERE boot = '' LIMIT 1").toArray().length > 0;
 	}
 
-	/** Whether a run was sent memories. */
-	get hasRecalled(): boolean {
-		return this.#sql.exec("SELECT 1 FROM run WHERE recalled LIKE '{%' LIMIT 1").toArray().length > 0;
+	/** Whether a run was sent memories, and whether they may have text of strangers. */
+	readRecalledLabels(): { readonly private: boolean; readonly outside: boolean } {
+		const { found, outside } = this.#sql
+			.exec<{ found: number; outside: number | null }>(
+				"SELECT COUNT(*) AS found, MAX(recalled ->> 'outside') AS outside FROM run WHERE recalled LIKE '{%'",
+			)
+			.one();
+		return { private: found > 0, outside: outside === 1 };
 	}
 
 	takeUp(n: number, attempt: Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'progress' | 'restarts'>): void {
@@ -223,11 +235,20 @@ export class RunRows {
 		this.#change(n, { draft });
 	}
 
-	keepRecalled(n: number, recalled: RunRecord['recalled']): void {
-		this.#change(n, { recalled });
+	/** Stores which memories a run was sent. What the run is known to have got before stays. */
+	keepRecalled(n: number, recalled: RecalledSources | null): void {
+		const before = this.get(n)?.recalled ?? undefined;
+		this.#change(n, { recalled: before === undefined ? recalled : { ...before, ...recalled } });
 	}
 
-	listRecalled(from: number): ReadonlyMap<number, Pick<Recalled, 'sources'>> {
+	/** Notes that the newest run got a memory that may have text of strangers. */
+	noteOutsideMemory(): void {
+		const { n, recalled } = this.#newest() ?? {};
+		if (n === undefined || recalled?.outside === true) return;
+		this.#change(n, { recalled: { sources: [], ...recalled, outside: true } });
+	}
+
+	listRecalled(from: number): ReadonlyMap<number, RecalledSources> {
 		const rows = this.#sql.exec<{ n: number; recalled: string }>(
 			"SELECT n, recalled FROM run WHERE n >= ? AND recalled LIKE '{%'",
 			from,

@@ -91,7 +91,7 @@ async function* listEntries({ store, files, about }: ExportOptions, end: number)
 
 function toRun(run: RunRecord): Exported['runs'][number] {
 	const { id, status, model, attempt, createdAt, endedAt, end, firstSeq } = run;
-	const { stopAfter, maxOutputTokens, toolChoice } = run;
+	const { stopAfter, maxOutputTokens, toolChoice, recalled } = run;
 	const terms = dropUndefined({ ...run.terms, stopAfter, maxOutputTokens, toolChoice });
 	const partialText = (end?.draft ?? []).flatMap((event) => (event.type === 'text' ? [event.text] : [])).join('');
 	const event = end?.event;
@@ -110,6 +110,7 @@ function toRun(run: RunRecord): Exported['runs'][number] {
 			firstMessage: String(firstSeq),
 			...(end !== undefined && { end: toStoredEnd(end) }),
 			...(Object.keys(terms).length > 0 && { terms }),
+			...(recalled && { recalled: ['private' as const, ...(recalled.outside ? ['outside' as const] : [])] }),
 		},
 	};
 }
