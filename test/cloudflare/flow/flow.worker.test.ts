@@ -121,7 +121,12 @@ describe('a call that sends something out', () => {
 		const made = await request(`/v1/sessions/${id}/links`, { callId: 'send_mail' });
 		const { pathname } = new URL((await made.json<{ approve: string }>()).approve);
 		const page = await (await SELF.fetch(`http://localhost${pathname}`)).text();
-		for (const part of [secret, 'Would send the above to</dt><dd>eve@evil.example.com', 'read_mail {}', 'find_customer'])
+		for (const part of [
+			secret,
+			'Would send the above to</dt><dd>eve@evil.example.com',
+			'read_mail {}',
+			'find_customer',
+		])
 			expect(page).toContain(part);
 	});
 
