@@ -54,12 +54,13 @@ interface MemoryOptions {
 	readonly config: Config;
 	readonly embeddings: Embeddings;
 	readonly session: Pick<SessionRecord, 'agent' | 'owner' | 'user' | 'createdBy'>;
+	readonly store: SessionStore | undefined;
 	readonly labels: Pick<SessionLabels, 'hasOutside'> | undefined;
 }
 
 export function createMemory(
 	{ agents, memory }: Pick<Runtime, 'agents' | 'memory'>,
-	{ config, embeddings, session, labels }: MemoryOptions,
+	{ config, embeddings, session, store, labels }: MemoryOptions,
 ): { readonly tools: readonly Tool[]; readonly recall?: SessionRecall } {
 	const agent = findAgent(agents, session.agent);
 	const options = findMemoryOptions(agent);

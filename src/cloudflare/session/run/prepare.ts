@@ -114,7 +114,7 @@ export function createAgentOptions(
 	const model = chooseModel(agent, session.model, config.model, rerun !== undefined);
 	const providers = runtime.providers(config);
 	const embeddings = new Embeddings({ providers, owner: findLedger(config, session) });
-	const { tools, recall } = createMemory(runtime, { config, embeddings, session, labels });
+	const { tools, recall } = createMemory(runtime, { config, embeddings, session, store, labels });
 	// A child session ends with its task.
 	const canWake = id !== undefined && parent === undefined && rerun === undefined;
 	const options = {
