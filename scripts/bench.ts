@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseOptions } from '../src/command/options.ts';
 import { listCostBars, startCosts, toCostTable } from './bench/costs.ts';
+import { listFlowBars, measureFlow, toFlowTable } from './bench/flow.ts';
 import { listGrowthBars, measureGrowths, toGrowthTable } from './bench/growth.ts';
 import { listMemoryBars, measureMemory, toMemoryTable } from './bench/memory.ts';
 import { assertMeasurable } from './bench/process.ts';
@@ -18,6 +19,7 @@ const usage = `npm run bench: measures what Runlet costs in workerd beside a loo
     costs       what 1,000 turns of ten seconds cost at Cloudflare, by the item
     growth      CPU of a turn on 10,000 messages beside one on 10
     traces      CPU of a turn with and without an export of traces
+    flow        CPU of a call that sends something, with and without the rule for such calls
     memory      of a live session, and after a reply of 5 MB
     weight      the packed size of the Worker, and its cold start
     providers   what a delta costs from a provider's bytes, through the SDK and the adapter
@@ -49,6 +51,7 @@ const staged: Readonly<Record<string, Part>> = {
 	turns: createPart(measureTurns, toTurnTable, listTurnBars),
 	growth: createPart(measureGrowths, toGrowthTable, listGrowthBars),
 	traces: createPart(measureTraces, toTraceTable, listTraceBars),
+	flow: createPart(measureFlow, toFlowTable, listFlowBars),
 	memory: createPart(measureMemory, toMemoryTable, listMemoryBars),
 	// The second half of `costs` runs a minute after the first half. The other parts run in between.
 	costs: async (stage) => {

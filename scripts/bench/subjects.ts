@@ -46,6 +46,19 @@ export const durable: Subject = {
 
 export const loop: Subject = { ...plain, name: 'Runlet loop', entry: 'scripts/bench/workers/loop.ts' };
 
+/** Begins a session of an agent. The first message creates it. */
+export function beginSession(agent: string): Subject['begin'] {
+	return async (url) => {
+		let messages: string | undefined;
+		return async (plan) => {
+			const body = JSON.stringify({ ...(messages === undefined && { agent }), text: writePlan(plan) });
+			const reading = await readRun({ url: messages ?? `${url}/v1/sessions`, headers: stream, body }, plan);
+			messages ??= new URL(`${reading.location}/messages`, url).href;
+			return reading;
+		};
+	};
+}
+
 export const session: Subject = {
 	name: 'Runlet session',
 	entry: 'scripts/bench/workers/session.ts',
@@ -58,16 +71,7 @@ export const session: Subject = {
 		},
 		objects: { SESSIONS: 'Session', LEDGERS: 'Ledger', DIRECTORIES: 'Directory' },
 	}),
-	/** The first message creates the session. */
-	begin: async (url) => {
-		let messages: string | undefined;
-		return async (plan) => {
-			const body = JSON.stringify({ ...(messages === undefined && { agent: 'bench' }), text: writePlan(plan) });
-			const reading = await readRun({ url: messages ?? `${url}/v1/sessions`, headers: stream, body }, plan);
-			messages ??= new URL(`${reading.location}/messages`, url).href;
-			return reading;
-		};
-	},
+	begin: beginSession('bench'),
 };
 
 export const subjects: readonly Subject[] = [plain, durable, loop, session];
