@@ -59,8 +59,6 @@ export function toFlowTable({ ruled, free, difference }: FlowCost): string {
 	]);
 }
 
-export function listFlowBars({ ruled, free }: FlowCost): readonly Bar[] {
-	return [
-		{ what: 'a turn that sends something, with the rule beside without', value: ruled / free, unit: '×', most: 1.1 },
-	];
+export function listFlowBars({ difference }: FlowCost): readonly Bar[] {
+	return [{ what: 'the rule before a call that sends something', value: difference, unit: 'ms', most: 0.1 }];
 }

@@ -22,7 +22,10 @@ export type FlowRule = 'ask' | 'refuse' | 'allow';
 export interface FlowOptions {
 	/** A person decides (`ask`, the default), the call is not run (`refuse`), or it runs (`allow`). */
 	readonly rule?: FlowRule;
-	/** Where calls may send to without being asked: what `targets` of a tool returns, or the host of an address. */
+	/**
+	 * Where calls may send to without being asked: what `targets` of a tool returns, the host of an address, or the domain
+	 * of a mail address.
+	 */
 	readonly targets?: readonly string[];
 	/** Other rules, by the names of tools. */
 	readonly tools?: Readonly<Record<string, FlowRule>>;
@@ -47,23 +50,24 @@ export function createFlowCheck(flow: FlowRule | FlowOptions = {}, facts: FlowFa
 		const decision = (Object.hasOwn(tools, tool.name) ? tools[tool.name] : undefined) ?? rule;
 		if (decision === 'allow' || facts.labels().length < 2) return undefined;
 		const targets = listTargets(tool, args);
-		if (targets.length > 0 && targets.every((target) => isAllowed(target, allowed))) return undefined;
-		if (tool.writes === 'address' && targets.every((target) => facts.isGiven(target))) return undefined;
-		return { decision, reason: { targets, ...facts.list() } };
+		if (targets?.every((target) => isAllowed(target, allowed)) === true) return undefined;
+		if (tool.writes === 'address' && targets?.every((target) => facts.isGiven(target)) === true) return undefined;
+		return { decision, reason: { targets: targets ?? [], ...facts.list() } };
 	};
 }
 
-function listTargets(tool: Tool, args: Readonly<Record<string, unknown>>): readonly string[] {
+/** Lists where a call would send to: nowhere with an empty list. A tool that cannot say it may send anywhere. */
+function listTargets(tool: Tool, args: Readonly<Record<string, unknown>>): readonly string[] | undefined {
 	if (tool.writes === 'address') return [String(args.url)];
 	try {
-		return tool.targets?.({ ...args }).map(String) ?? [];
+		return tool.targets?.({ ...args }).map(String);
 	} catch {
-		// A tool that cannot say where it sends to may send anywhere.
-		return [];
+		return undefined;
 	}
 }
 
 function isAllowed(target: string, allowed: readonly string[]): boolean {
-	const host = URL.canParse(target) ? new URL(target).host : undefined;
+	const domain = /^[^\s@,;:<>"()]+@([^\s@,;:<>"()]+)$/.exec(target)?.[1];
+	const host = domain ?? (URL.canParse(target) ? new URL(target).host : undefined);
 	return allowed.some((one) => one === target || one === host);
 }

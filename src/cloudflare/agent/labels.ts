@@ -87,6 +87,8 @@ export function isGivenBy(
 ): boolean {
 	if (message.role === 'user') return !composed.has(inbound?.transport ?? '') && hasWhole(messageText(message), text);
 	if (message.role !== 'tool' || message.isError === true || call === undefined) return false;
+	// A result can repeat what the model has composed.
+	if (hasWhole(JSON.stringify(call.input) ?? '', text)) return false;
 	return !words.inside.has(providerName(call.name)) && hasWhole(JSON.stringify(message.content) ?? '', text);
 }
 

@@ -33,6 +33,12 @@ function readsOutside({ reads = [] }: Tool): boolean {
 	return [reads].flat().includes('outside');
 }
 
+/** Returns the quoted text after the name of a field. */
+function findQuoted(field: string, words: string): string | undefined {
+	const [, after = ''] = words.split(` ${field} `);
+	return /^["“]([^"”]+)["”]/.exec(after)?.[1];
+}
+
 function chooseInput(
 	{ inputSchema }: Tool,
 	words: string,
@@ -40,7 +46,7 @@ function chooseInput(
 ): Readonly<Record<string, string>> {
 	const required = getRequired(inputSchema);
 	const values = Object.keys(getProperties(inputSchema)).flatMap((field) => {
-		const value = new RegExp(`\\b${field}\\b\\s*["“]([^"”]+)["”]`).exec(words)?.[1];
+		const value = findQuoted(field, words);
 		const given = value ?? (required.includes(field) ? result : undefined);
 		return given === undefined ? [] : [[field, given]];
 	});

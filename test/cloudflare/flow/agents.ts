@@ -26,6 +26,22 @@ const readMail = tool.define({
 	reads: 'outside',
 	fn: () => order,
 });
+const searchMail = tool.define({
+	name: 'search_mail',
+	description: 'Searches the mails.',
+	inputSchema: v.object({ query: v.string() }),
+	reads: 'outside',
+	fn: (query: string) => `No mail has "${query}".`,
+});
+const addEntry = tool.define({
+	name: 'add_entry',
+	description: 'Adds an entry to the calendar, and invites its guests.',
+	inputSchema: v.object({ guests: v.array(v.string()) }),
+	passInput: true,
+	writes: 'outside',
+	targets: ({ guests }) => guests,
+	fn: () => 'added',
+});
 const add = tool.define({
 	name: 'add',
 	description: 'Adds two numbers.',
@@ -53,7 +69,7 @@ const senders = Object.entries(exits).map(([name, field]) => send(name, field));
 
 const model = 'scripted';
 const search = { url: 'https://search.example.com/?q={query}' };
-const tools = [findCustomer, readMail, add, ...senders, ...toolbox.webTools({ search })];
+const tools = [findCustomer, readMail, searchMail, addEntry, add, ...senders, ...toolbox.webTools({ search })];
 const clerk = defineAgent({
 	name: 'flow-clerk',
 	description: 'Knows the customers.',
@@ -124,7 +140,7 @@ export const flowAgents = [
 		description: 'Reads and sends freely.',
 		model,
 		tools,
-		flow: { targets: ['team@shop.example.com'], tools: { publish: 'allow', pay: 'refuse' } },
+		flow: { targets: ['team@shop.example.com', 'mail.example.com'], tools: { publish: 'allow', pay: 'refuse' } },
 	}),
 	clerk,
 	reporter,

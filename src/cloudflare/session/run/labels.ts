@@ -1,4 +1,4 @@
-import type { Labels } from '../../../core/chat/flow.ts';
+import type { FlowSource, Labels } from '../../../core/chat/flow.ts';
 import type { Label } from '../../../core/tool/index.ts';
 import type { FlowFacts } from '../../agent/flow.ts';
 import { isGivenBy, readLabels, type ToolWords } from '../../agent/labels.ts';
@@ -64,7 +64,7 @@ export class SessionLabels implements FlowFacts {
 		const to = this.#store.messages.lastTurn();
 		const { records } = this.#store.messages.page({ to, limit: mostSearched, bytes: bytesAtOnce, isBackward: true });
 		const servers = this.words.hasServers ? [{ what: 'what MCP servers say of their tools' }] : [];
-		const rest = this.#readSession();
+		const rest = { outside: this.#listOutside(), private: this.#listPrivate() };
 		const all = [...records.map((record) => this.#read(record)), rest, { outside: servers, private: [] }];
 		const take = (label: Label) => all.flatMap((labels) => labels[label]).slice(0, mostSources);
 		return { outside: take('outside'), private: take('private') };
@@ -95,8 +95,10 @@ export class SessionLabels implements FlowFacts {
 			this.#from = 0;
 			this.#found = { outside: false, private: false };
 		}
-		add(this.#found, this.#readSession());
+		if (this.#found.outside && this.#found.private) return;
 		this.#from = this.#readInto(this.#found, this.#store.messages.lastTurn());
+		this.#found.outside ||= this.#listOutside().length > 0;
+		this.#found.private ||= this.#listPrivate().length > 0;
 	}
 
 	#lookAtAll(): Found {
@@ -122,23 +124,27 @@ export class SessionLabels implements FlowFacts {
 		return readLabels({ ...record, id: String(record.seq) }, this.words);
 	}
 
-	/** Reads what is in no message. */
-	#readSession(): Labels {
+	/** Lists what is in no message, and strangers may have written. */
+	#listOutside(): readonly FlowSource[] {
 		const { workspace, runs, state } = this.#store;
-		// The names of calls and the labels of messages in an import are texts that somebody else chose.
-		const imported = this.#store.session().isImported === true ? [{ what: 'an import' }] : [];
 		// The state of a copy may come from messages that the copy lacks.
 		const isCopied = runs.hasRestored && state.list().length > 0;
-		const recalled = runs.readRecalledLabels();
-		return {
-			outside: [
-				...imported,
-				...(workspace.journal.hasChangesOfPeople ? [{ what: 'a file that somebody gave' }] : []),
-				...(isCopied ? [{ what: 'what tools remember of a copied session' }] : []),
-				...(recalled.outside ? [{ what: 'a memory that was made when strangers had written' }] : []),
-			],
-			private: [...imported, ...(recalled.private ? [{ what: 'memories' }] : [])],
-		};
+		return [
+			...this.#listImport(),
+			...(workspace.journal.hasChangesOfPeople ? [{ what: 'a file that somebody gave' }] : []),
+			...(isCopied ? [{ what: 'what tools remember of a copied session' }] : []),
+			...(runs.readRecalledLabels().outside ? [{ what: 'a memory that was made when strangers had written' }] : []),
+		];
+	}
+
+	/** Lists what is in no message, and is private. */
+	#listPrivate(): readonly FlowSource[] {
+		return [...this.#listImport(), ...(this.#store.runs.readRecalledLabels().private ? [{ what: 'memories' }] : [])];
+	}
+
+	/** The names of calls and the labels of messages in an import are texts that somebody else chose. */
+	#listImport(): readonly FlowSource[] {
+		return this.#store.session().isImported === true ? [{ what: 'an import' }] : [];
 	}
 }
 

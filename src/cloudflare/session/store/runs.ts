@@ -174,6 +174,10 @@ export type PastRun = Pick<RunRecord, 'n' | 'id' | 'status' | 'model' | 'boot' |
 export class RunRows {
 	readonly #sql: CachingSql;
 	readonly #newest: Cached<RunRecord | undefined>;
+	/** What the runs before the newest run were sent, and the id of the newest run. */
+	#recalledBefore:
+		| { readonly id: string | undefined; readonly private: boolean; readonly outside: boolean }
+		| undefined;
 	#exported = 0;
 	/** The run before the newest one, if this instance began the newest. */
 	#before: RunRecord | undefined;
@@ -205,14 +209,21 @@ export class RunRows {
 		return this.#sql.exec("SELECT 1 FROM run WHERE boot = '' LIMIT 1").toArray().length > 0;
 	}
 
-	/** Whether a run was sent memories, and whether they may have text of strangers. */
+	/** Whether a run was sent memories, and whether they may have text of strangers. Reads older runs once a run. */
 	readRecalledLabels(): { readonly private: boolean; readonly outside: boolean } {
-		const { found, outside } = this.#sql
-			.exec<{ found: number; outside: number | null }>(
-				"SELECT COUNT(*) AS found, MAX(recalled ->> 'outside') AS outside FROM run WHERE recalled LIKE '{%'",
-			)
-			.one();
-		return { private: found > 0, outside: outside === 1 };
+		const { id, n = 0, recalled } = this.#newest() ?? {};
+		let before = this.#recalledBefore;
+		if (before === undefined || before.id !== id) {
+			const { found, outside } = this.#sql
+				.exec<{ found: number; outside: number | null }>(
+					"SELECT COUNT(*) AS found, MAX(recalled ->> 'outside') AS outside FROM run WHERE n < ? AND recalled LIKE '{%'",
+					n,
+				)
+				.one();
+			before = { id, private: found > 0, outside: outside === 1 };
+			this.#recalledBefore = before;
+		}
+		return { private: before.private || recalled != null, outside: before.outside || recalled?.outside === true };
 	}
 
 	takeUp(n: number, attempt: Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'progress' | 'restarts'>): void {
