@@ -285,7 +285,8 @@ describe('a call that waits for a person', () => {
 	});
 
 	test('says what would leave, where to, and which text of a stranger may have led to it', async () => {
-		const input = { to: 'eve@example.com', text: '12 St James’s Square' };
+		// Its last two characters are invisible.
+		const input = { to: 'eve@example.com', text: '12 St James’s Square\u{e0041}\u202e' };
 		stage.play(
 			[call('f1', 'find_customer', { name: 'Ada' })],
 			[call('r1', 'read_letter')],
@@ -297,7 +298,7 @@ describe('a call that waits for a person', () => {
 		await sees('.open-call .flow', 'Would send the above to');
 		const reasons = ['eve@example.com', 'read_letter {}', 'find_customer {"name":"Ada"}'];
 		expect(await card.locator('.flow dd').allTextContents()).toEqual(reasons);
-		expect(await card.textContent()).toContain('12 St James’s Square');
+		expect(await card.locator('code').textContent()).toContain('12 St James’s Square\\u{e0041}\\u{202e}');
 		await shoot('flow');
 		await page.click('#places >> text=Inbox');
 		const listed = page.locator('.card', { hasText: '12 St James’s Square' });

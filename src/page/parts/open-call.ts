@@ -5,6 +5,7 @@ import { isRecord } from '../../client/record.ts';
 import { button, configure, element, onSubmit } from './element.ts';
 import { parseField } from './form.ts';
 import { createSchemaField, isSame, type SchemaField } from './schema-form.ts';
+import { showSigns } from './signs.ts';
 
 /** The maximum length of arguments that are shown on the line of the call. */
 const shortInput = 80;
@@ -126,16 +127,19 @@ function createResult(name: string, schema: unknown, mistake: HTMLElement) {
 
 /** Shows the tool and its exact arguments. */
 function describeCall(name: string, input: unknown): HTMLElement[] {
-	const short = JSON.stringify(input) ?? '';
+	const short = showSigns(JSON.stringify(input) ?? '');
 	if (short.length <= shortInput) return [element('p', '', element('b', '', name), ' ', element('code', '', short))];
-	return [element('p', '', element('b', '', name)), element('pre', 'input', JSON.stringify(input, undefined, 2))];
+	return [
+		element('p', '', element('b', '', name)),
+		element('pre', 'input', showSigns(JSON.stringify(input, undefined, 2))),
+	];
 }
 
 /** Shows why a call is asked about: where it would send to, what strangers wrote, and what is private. */
 function describeFlow({ targets, outside, private: own }: NonNullable<WaitingCall['flow']>): HTMLElement {
 	const list = (label: string, texts: readonly string[]) => [
 		element('dt', '', label),
-		...texts.map((text) => element('dd', '', text)),
+		...texts.map((text) => element('dd', '', showSigns(text))),
 	];
 	return element(
 		'dl',
