@@ -1,4 +1,5 @@
-import type { Tool } from '../tool/index.ts';
+import type { Needles } from '../base/secrets.ts';
+import type { Tool, ToolCall } from '../tool/index.ts';
 
 /** A text that came into a conversation, such as the result of a call. */
 export interface FlowSource {
@@ -29,6 +30,19 @@ export interface FlowDecision {
 
 /** Decides about a call whose tool has `writes`, before it runs. Returns nothing if the call may run. */
 export type CheckFlow = (tool: Tool, args: Readonly<Record<string, unknown>>) => FlowDecision | undefined;
+
+/** Secrets that must not leave in a call. A call with one of them is not run, and its arguments are masked. */
+export interface CallSecrets {
+	/** Returns the secrets that are known now (`prepareSecrets`). */
+	readonly list: () => Needles;
+	/** Called for each call that is not run, with the name of the secret. Must not throw. */
+	readonly onFound?: (call: Pick<ToolCall, 'id' | 'name'>, secret: string) => void;
+}
+
+/** Returns what the model reads instead of the result of a call with a secret. */
+export function describeSecret(name: string): string {
+	return `Not run: its arguments contain a secret of this deployment (${name}).`;
+}
 
 /** Returns what the model reads instead of the result of a refused call. */
 export function describeRefusal({ targets, outside, private: own }: FlowReason): string {

@@ -343,6 +343,7 @@ async function runOpenCalls(run: RunState, setting: TurnSetting, turn: BegunTurn
 		emit,
 		showThrown: options.showThrown,
 		inSpan: options.inSpan,
+		secrets: options.secrets,
 		checkFlow: options.checkFlow,
 		onCall: options.onToolCall,
 		atOnce: Math.max(1, options.maxParallelToolCalls ?? mostAtOnce),

@@ -322,7 +322,7 @@ async function requestReply(request: MeteredTurn, model: string, timeouts: Timeo
 		await meter?.lost(undefined, false, 0);
 		throw toAbortError(signal);
 	}
-	const streamed = new StreamedReply(readers.emit, options.takenIds);
+	const streamed = new StreamedReply(readers.emit, options.takenIds, options.secrets?.list());
 	try {
 		if (readers.isShown) {
 			await readers.restart();

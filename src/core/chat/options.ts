@@ -16,7 +16,7 @@ import type {
 import { noEnv } from '../tool/tool.ts';
 import type { AnswerTo, Question, SideEvent } from './event.ts';
 import type { Fence } from './fence.ts';
-import type { CheckFlow } from './flow.ts';
+import type { CallSecrets, CheckFlow } from './flow.ts';
 import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
 import type { CacheMiss, PromptRecord } from './prompt-record.ts';
@@ -274,6 +274,8 @@ export interface ChatOptions extends ProviderChoices {
 	readonly showThrown?: (thrown: unknown) => string | undefined;
 	/** Does each request to a model and each call of a tool within a span. By default there are no spans. */
 	readonly inSpan?: InSpan;
+	/** Secrets that must not be in the arguments of a call. By default there are none. */
+	readonly secrets?: CallSecrets;
 	/** Decides about calls that send something out. By default all may run. */
 	readonly checkFlow?: CheckFlow;
 	/** Marks results that strangers may have written, for the model. By default none is marked. */
@@ -354,6 +356,7 @@ const names = Object.keys({
 	onToolThrow: true,
 	showThrown: true,
 	inSpan: true,
+	secrets: true,
 	checkFlow: true,
 	fence: true,
 	onMessage: true,

@@ -54,6 +54,7 @@ export async function prepareSingleCalls(
 				context,
 				openCalls: new Map([[call.id, { isApproved, answer }]]),
 				timeoutMs,
+				secrets: options.secrets,
 				emit,
 				atOnce: 1,
 				parallel: true,

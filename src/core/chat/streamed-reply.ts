@@ -1,4 +1,5 @@
 import { isTooDeep } from '../base/json.ts';
+import { findSecret, maskSecrets, type Needles, prepareSecrets, SecretMask } from '../base/secrets.ts';
 import { toInputText } from '../tool/call.ts';
 import type { ToolCall } from '../tool/index.ts';
 import type { SentPrompt } from './cache-miss.ts';
@@ -32,8 +33,11 @@ export class StreamedReply {
 	readonly #emit: Emit;
 	readonly #createIds: () => CallIds;
 	readonly #ids: CallIds;
-	/** The pieces of the streamed input by call id. */
+	readonly #secrets: Needles;
+	/** The shown pieces of the streamed input by call id. */
 	readonly #inputs = new Map<string, string[]>();
+	/** What hides secrets in a streamed input, by call id. */
+	readonly #masks = new Map<string, SecretMask>();
 	readonly #names: string[] = [];
 	readonly #texts: string[] = [];
 	readonly #thoughts: string[] = [];
@@ -44,9 +48,11 @@ export class StreamedReply {
 	readonly #pauses = { silentMs: 0, lastAt: Date.now() };
 	#hasReadAgain = false;
 
-	constructor(emit: Emit, takenIds: ReadonlySet<string> = new Set()) {
+	/** @param secrets are masked in the arguments of calls */
+	constructor(emit: Emit, takenIds: ReadonlySet<string> = new Set(), secrets: Needles = none) {
 		const nameless = `call_${crypto.randomUUID()}`;
 		this.#emit = emit;
+		this.#secrets = secrets;
 		this.#createIds = () => createCallIds(nameless, takenIds);
 		this.#ids = this.#createIds();
 	}
@@ -79,14 +85,19 @@ export class StreamedReply {
 			case 'tool_use_start': {
 				const id = this.#ids.start(delta.id);
 				this.#inputs.set(id, []);
+				this.#masks.set(id, new SecretMask(this.#secrets));
 				this.#names.push(delta.name ?? '');
 				return this.#show(id === delta.id ? delta : { ...delta, id });
 			}
-			case 'tool_use_input':
-			case 'tool_use_end': {
-				if (delta.type === 'tool_use_input' && !delta.partialInputJson) return undefined;
+			case 'tool_use_input': {
+				if (!delta.partialInputJson) return undefined;
 				const id = this.#ids.getCurrent(delta.id);
-				if (delta.type === 'tool_use_input') this.#inputs.get(id)?.push(delta.partialInputJson);
+				const partialInputJson = this.#masks.get(id)?.push(delta.partialInputJson) ?? delta.partialInputJson;
+				return this.#showInput({ ...delta, id, partialInputJson });
+			}
+			case 'tool_use_end': {
+				const id = this.#ids.getCurrent(delta.id);
+				void this.#showRest(id);
 				return this.#show(id === delta.id ? delta : { ...delta, id });
 			}
 			case 'stop':
@@ -102,17 +113,23 @@ export class StreamedReply {
 		const { silentMs } = this.hidden;
 		const text = reply.text ?? this.#texts.join('');
 		const ids = this.#createIds();
-		const toolCalls = (reply.toolCalls ?? []).map(({ id, name, input }) => ({
+		const given = (reply.toolCalls ?? []).map(({ id, name, input }) => ({
 			id: ids.start(id),
 			name,
 			input: toStorable(input),
 		}));
+		const hasSecret = given.some(({ input }) => findSecret(input, this.#secrets) !== undefined);
+		const toolCalls = hasSecret
+			? given.map((call) => ({ ...call, input: maskSecrets(call.input, this.#secrets) }))
+			: given;
 		if (reply.reasoning !== undefined && !this.#isShown) await this.take({ type: 'reasoning', text: reply.reasoning });
 		if (this.#texts.length === 0) await this.take({ type: 'text', text });
 		const streamedInputs = await this.#showCalls(toolCalls);
 		const usage = reply.usage ?? this.usage;
 		return {
 			...reply,
+			// The provider's own form of the reply has the arguments, too.
+			providerMetadata: hasSecret ? undefined : reply.providerMetadata,
 			reasoning: reply.reasoning ?? (this.#thoughts.length > 0 ? this.#thoughts.join('') : undefined),
 			text,
 			toolCalls,
@@ -144,9 +161,25 @@ export class StreamedReply {
 		return this.#isShown && ms < longPauseMs ? 0 : ms;
 	}
 
-	#show(delta: ReplyDelta): undefined | Promise<void> {
+	#showInput(delta: ReplyDelta & { readonly type: 'tool_use_input' }): undefined | Promise<void> {
+		if (delta.partialInputJson === '') return this.#noteTime();
+		this.#inputs.get(delta.id)?.push(delta.partialInputJson);
+		return this.#show(delta);
+	}
+
+	/** Shows the held end of a call's input. */
+	#showRest(id: string): undefined | Promise<void> {
+		const partialInputJson = this.#masks.get(id)?.end() ?? '';
+		return partialInputJson === '' ? undefined : this.#showInput({ type: 'tool_use_input', id, partialInputJson });
+	}
+
+	#noteTime(): undefined {
 		this.#pauses.silentMs += this.#pauseMs();
 		this.#pauses.lastAt = Date.now();
+	}
+
+	#show(delta: ReplyDelta): undefined | Promise<void> {
+		this.#noteTime();
 		this.#isShown = true;
 		this.#hasReadAgain ||= delta.type === 'provider_tool';
 		return this.#emit(delta);
@@ -158,8 +191,9 @@ export class StreamedReply {
 		for (const { id, name, input } of calls) {
 			const pieces = this.#inputs.get(id);
 			if (pieces !== undefined) {
+				await this.#showRest(id);
 				const streamed = pieces.join('');
-				if (streamed !== toInputText(input)) different.set(id, streamed);
+				if (streamed !== toInputText(input)) different.set(id, this.#hide(streamed));
 				continue;
 			}
 			await this.#show({ type: 'tool_use_start', id, name });
@@ -168,7 +202,14 @@ export class StreamedReply {
 		}
 		return different.size > 0 ? Object.fromEntries(different) : undefined;
 	}
+
+	/** Hides a text with a secret that is escaped so that it was not found piece by piece. Keeps the length. */
+	#hide(streamed: string): string {
+		return maskSecrets(streamed, this.#secrets) === streamed ? streamed : '*'.repeat(streamed.length);
+	}
 }
+
+const none = prepareSecrets([]);
 
 type CallIds = ReturnType<typeof createCallIds>;
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { isRecord } from '../base/json.ts';
+import { findSecret } from '../base/secrets.ts';
 import { createResult, isAvailable } from '../tool/call.ts';
 import { findByCall } from '../tool/define.ts';
 import {
@@ -18,7 +19,7 @@ import { limitTime, readArguments } from '../tool/invoke.ts';
 import { draftState, type StateChanges, type StateStore } from '../tool/state.ts';
 import { tasksShown } from '../tool/tasks.ts';
 import type { AnswerTo, Emit, Question, RunEvent, WaitingCall } from './event.ts';
-import { type CheckFlow, describeRefusal, type FlowReason } from './flow.ts';
+import { type CallSecrets, type CheckFlow, describeRefusal, describeSecret, type FlowReason } from './flow.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
 import type { InSpan, OpenCallState, SpanOfWork } from './options.ts';
 
@@ -45,6 +46,7 @@ export interface CallsRequest {
 	readonly parallel: boolean;
 	readonly showThrown?: (thrown: unknown) => string | undefined;
 	readonly inSpan?: InSpan;
+	readonly secrets?: CallSecrets;
 	readonly checkFlow?: CheckFlow;
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
 	/** Called with a call's question and state changes, and with `resume` data if the tool handles the answer. */
@@ -136,8 +138,7 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 	};
 
 	const { together, alone, manual: waiting, refused } = await partition(request);
-	for (const [call, reason] of refused)
-		await settle(call, { id: call.id, output: describeRefusal(reason), isError: true });
+	for (const [call, output] of refused) await settle(call, { id: call.id, output, isError: true });
 	const manual = request.parallel ? waiting : waiting.slice(0, 1);
 	for (const call of waiting.slice(manual.length)) await settle(call, { id: call.id, output: onlyOne, isError: true });
 	await runInPool(together, request.atOnce, runCall);
@@ -177,12 +178,18 @@ const onlyOne = 'Not run: one call at a time is possible here. Call it again whe
 
 /** Sorts calls by the way in which they run. A call that cannot run fails, and no person is asked about it. */
 async function partition(request: CallsRequest) {
-	const { calls, tools, beyondLimit, openCalls } = request;
+	const { calls, tools, beyondLimit, openCalls, secrets } = request;
 	const together: ToolCall[] = [];
 	const alone: ToolCall[] = [];
 	const manual: WaitingCall[] = [];
-	const refused: (readonly [ToolCall, FlowReason])[] = [];
+	const refused: (readonly [ToolCall, output: string])[] = [];
 	for (const call of calls) {
+		const secret = secrets && findSecret(openCalls.get(call.id)?.input ?? call.input, secrets.list());
+		if (secret !== undefined) {
+			secrets?.onFound?.(call, secret);
+			refused.push([call, describeSecret(secret)]);
+			continue;
+		}
 		const tool = findByCall(tools, call.name);
 		const { isApproved = false, answer } = openCalls.get(call.id) ?? {};
 		// A call whose question was answered has already begun, so it was allowed.
@@ -191,7 +198,7 @@ async function partition(request: CallsRequest) {
 		if (wait?.for === 'result') manual.push(call);
 		else if (wait?.for === 'approval')
 			manual.push({ ...call, kind: 'approval', ...(wait.flow && { flow: wait.flow }) });
-		else if (wait?.for === 'nothing') refused.push([call, wait.flow]);
+		else if (wait?.for === 'nothing') refused.push([call, describeRefusal(wait.flow)]);
 		else (tool?.sequential === true && !beyondLimit.has(call.id) ? alone : together).push(call);
 	}
 	return { together, alone, manual, refused };
