@@ -52,6 +52,7 @@ const strings = {
 	'runlet.request.id': id,
 	'runlet.run.id': id,
 	'runlet.run.status': id,
+	'runlet.secret.name': id,
 	'runlet.skill.name': name,
 	'runlet.transport': name,
 	'runlet.variable': /^[A-Z][A-Z0-9_]{0,63}$/,

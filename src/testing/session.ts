@@ -1,9 +1,13 @@
 import { assertArguments } from '../cloudflare/agent/arguments.ts';
+import { findCallSecrets } from '../cloudflare/agent/call-secrets.ts';
 import { findAskedCall } from '../cloudflare/agent/child-decision.ts';
 import { type Agent, toChatOptions } from '../cloudflare/agent/define.ts';
 import { findNamed, joinSkills } from '../cloudflare/agent/resolver.ts';
 import { findResolver } from '../cloudflare/agent/skill-source.ts';
 import type { Right } from '../cloudflare/auth/rights.ts';
+import type { Config } from '../cloudflare/config/config.ts';
+import { listSecrets } from '../cloudflare/config/secrets.ts';
+import { readText } from '../cloudflare/config/variables.ts';
 import { assertMayDecide } from '../cloudflare/session/run/may-decide.ts';
 import { type CallAnswer, readCallAnswers } from '../core/chat/call-answers.ts';
 import { readUsage } from '../core/chat/model-error.ts';
@@ -73,7 +77,9 @@ class MemorySession implements TestSession {
 		const memories = createMemories(options.memories);
 		const remembering = createRemembering(agent, memories, { owner, user, messages: () => this.#messages });
 		const tools = connectTestChildren(agent.tools, createStarter(options, this.children));
-		this.#surroundings = { memories, remembering, tools, served: createServerTools(agent, mcp) };
+		const env = this.#env;
+		const config = { secrets: listSecrets(env), readText: (name: string) => readText(env, name) };
+		this.#surroundings = { memories, remembering, tools, served: createServerTools(agent, mcp), config };
 	}
 
 	get messages(): readonly Message[] {
@@ -216,6 +222,7 @@ class MemorySession implements TestSession {
 					...{ skillContext, state: this.state, workspace: this.workspace },
 				},
 				openCalls,
+				secrets: { list: () => findCallSecrets(this.#agent, this.#surroundings.config) },
 				checkFlow: createTestFlow(this.#agent, children, () => this.#messages),
 				signal: this.#options.signal,
 				onMessage: (message) => {
@@ -259,6 +266,8 @@ interface Surroundings {
 	readonly tools: readonly Tool[];
 	/** The tools that MCP servers provide. */
 	readonly served: readonly Tool[];
+	/** The secrets of its environment. */
+	readonly config: Pick<Config, 'secrets' | 'readText'>;
 }
 
 interface Asked {

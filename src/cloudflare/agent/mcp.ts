@@ -1,3 +1,4 @@
+import type { NamedSecret } from '../../core/base/secrets.ts';
 import type { Warn } from '../../core/chat/options.ts';
 import type { Tool } from '../../core/tool/index.ts';
 import type { Config } from '../config/config.ts';
@@ -25,6 +26,8 @@ export interface ConnectionsOptions {
 
 /** The connections of a session. They stay open between runs while the object is in memory. */
 export interface McpConnections {
+	/** The secrets of the owner's servers that were connected. The same list is the same array. */
+	readonly secrets: readonly NamedSecret[];
 	/** Makes the next `loadTools` read the list of servers again. */
 	refresh(): void;
 	/** Returns the tools of all servers. A server that fails is left out, with a warning. */

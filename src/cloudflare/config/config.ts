@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
 import type { Env } from '../../core/base/env.ts';
 import { toMessageText } from '../../core/base/errors.ts';
+import type { NamedSecret } from '../../core/base/secrets.ts';
 import type { ModelPrices } from '../../core/chat/index.ts';
 import type { AiBinding } from '../../core/providers/index.ts';
 import type { SkillsNamespace } from '../../core/skill/kv/layout.ts';
@@ -36,6 +37,7 @@ import {
 } from './env.ts';
 import { findOrigin } from './environment.ts';
 import { readSearch } from './search.ts';
+import { listSecrets } from './secrets.ts';
 import {
 	assertPublicBase,
 	assertSet,
@@ -104,6 +106,8 @@ export interface Config {
 	readonly spendingCallback: string | undefined;
 	/** Seals the secrets of owners. Throws `not_configured` without `SECRETS_KEY`. */
 	readonly findSecretsBox: () => SecretsBox;
+	/** The secrets among Runlet's own variables. */
+	readonly secrets: readonly NamedSecret[];
 	/** Reads a variable of an agent. Throws `not_configured` if it is not set. */
 	readonly readText: (name: string) => string;
 	readonly publicUrl: string | undefined;
@@ -198,6 +202,7 @@ export function readConfig(env: WorkerEnv): Config {
 		findCallbackSecrets: () => assertSet(findCallbackSecrets, 'CALLBACK_SECRET'),
 		spendingCallback: readSpendingCallback(env, findCallbackSecrets),
 		findSecretsBox: createBox(secretsKeys),
+		secrets: listSecrets(env, keys),
 		readText: (name) => readText(original, name),
 		publicUrl,
 		findPublicUrl: () => assertPublicBase(publicUrl),

@@ -145,7 +145,7 @@ export const variables = v.object({
 	),
 });
 
-function splitList(text: string): string[] {
+export function splitList(text: string): string[] {
 	return text.split(/[\s,]+/).filter((entry) => entry !== '');
 }
 

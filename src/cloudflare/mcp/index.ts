@@ -20,11 +20,19 @@ export const mcp: Plugin = {
 		mcp: {
 			connect: (options) => {
 				let connections: Promise<McpConnections> | undefined;
+				let opened: McpConnections | undefined;
+				const none: McpConnections['secrets'] = [];
 				const load = () =>
 					(connections ??= import('./connect/connections.ts').then((module) => module.createConnections(options)));
 				return {
 					refresh: () => void connections?.then((opened) => opened.refresh()),
-					loadTools: async (warn) => (await load()).loadTools(warn),
+					loadTools: async (warn) => {
+						opened = await load();
+						return opened.loadTools(warn);
+					},
+					get secrets() {
+						return opened?.secrets ?? none;
+					},
 					close: async () => (await connections)?.close(),
 				};
 			},

@@ -8,6 +8,8 @@ export interface NamedSecret {
 
 /** The ways in which secrets are written, prepared for `findSecret`. */
 export interface Needles {
+	/** Whether a needle begins with a block, by the hash of the block. */
+	readonly begins: Uint8Array;
 	/** The needles by their first character, the longest first. */
 	readonly starts: ReadonlyMap<number, readonly Needle[]>;
 	/** The needles by the hash of the last block of their heads. */
@@ -43,14 +45,17 @@ export function prepareSecrets(secrets: readonly NamedSecret[]): Needles {
 			if (needle.text.length >= shortest && !texts.has(needle.text)) texts.set(needle.text, needle);
 	}
 	const all = [...texts.values()].sort((one, other) => other.text.length - one.text.length);
+	const begins = new Uint8Array(hashes);
 	const shifts = new Uint8Array(hashes).fill(head - block + 1);
-	for (const { text } of all)
+	for (const { text } of all) {
+		begins[hashBlock(text, block - 1)] = 1;
 		for (let end = block - 1; end < head; end++) {
 			const hash = hashBlock(text, end);
 			shifts[hash] = Math.min(shifts[hash] ?? 0, head - 1 - end);
 		}
+	}
 	const starts = Map.groupBy(all, ({ text }) => text.charCodeAt(0));
-	return { starts, heads: Map.groupBy(all, ({ text }) => hashBlock(text, head - 1)), shifts };
+	return { begins, starts, heads: Map.groupBy(all, ({ text }) => hashBlock(text, head - 1)), shifts };
 }
 
 /** Returns the name of a secret that stands in the strings or property names of a JSON value. */
@@ -95,16 +100,16 @@ function isClean(text: string, needles: Needles): boolean {
 
 /** Replaces secrets in a text that arrives in pieces. Holds back an end that may become a secret. */
 export class SecretMask {
-	readonly #starts: Needles['starts'];
+	readonly #needles: Needles;
 	#held = '';
 
-	constructor({ starts }: Needles) {
-		this.#starts = starts;
+	constructor(needles: Needles) {
+		this.#needles = needles;
 	}
 
 	/** Returns the text that can be shown now. */
 	push(piece: string): string {
-		if (this.#starts.size === 0) return piece;
+		if (this.#needles.starts.size === 0) return piece;
 		return this.#take(this.#held + piece, false);
 	}
 
@@ -130,8 +135,10 @@ export class SecretMask {
 
 	/** Finds the longest needle at a place. `maybe`: more text decides it. */
 	#findAt(text: string, at: number, isWhole: boolean): Needle | 'maybe' | undefined {
-		for (const needle of this.#starts.get(text.charCodeAt(at)) ?? []) {
-			const left = text.length - at;
+		const left = text.length - at;
+		const { begins, starts } = this.#needles;
+		if (left >= block && begins[hashBlock(text, at + block - 1)] === 0) return undefined;
+		for (const needle of starts.get(text.charCodeAt(at)) ?? []) {
 			if (needle.text.length <= left) {
 				if (text.startsWith(needle.text, at)) return needle;
 			} else if (!isWhole && needle.text.startsWith(text.slice(at))) return 'maybe';
@@ -150,7 +157,7 @@ function listForms(value: string): ReadonlySet<string> {
 	const percent = encodeURIComponent(value.toWellFormed());
 	const inner = [0, 1, 2].map((offset) => toInnerBase64(bytes, offset));
 	const plain = [value, percent, percent.replaceAll('%20', '+'), JSON.stringify(value).slice(1, -1)];
-	return new Set([
+	const forms = [
 		...plain,
 		// `decode` changes texts, so the values are also changed.
 		...plain.map(decode),
@@ -159,7 +166,10 @@ function listForms(value: string): ReadonlySet<string> {
 		...inner.map((text) => text.replaceAll('+', '-').replaceAll('/', '_')),
 		toHex(bytes),
 		toHex(bytes).toUpperCase(),
-	]);
+	];
+	// When a text is decoded, what stands before or after a form, such as `%4`, can take two of its characters.
+	const ends = [/^[\da-f]/i, /^[\da-f]{2}/i, /%[\da-f]?$/i];
+	return new Set([...forms, ...forms.flatMap((form) => ends.map((end) => form.replace(end, '')))]);
 }
 
 /** The base64 of bytes that follow `offset` other bytes, without the characters that also encode bytes around them. */
@@ -169,17 +179,39 @@ function toInnerBase64(bytes: Uint8Array<ArrayBuffer>, offset: number): string {
 }
 
 const escaped = /%[\da-f]{2}|\\u00|\\\\|\\\//i;
-const escapes = /%([\da-f]{2})|\\+(?:u00([\da-f]{2}))?/gi;
 /** How often a text is decoded at most. */
 const mostLayers = 3;
 
 /** Decodes percent-encoding and escapes, and leaves out backslashes, so that texts within texts become alike. */
 function decode(text: string): string {
-	return text.replace(escapes, (_, percent?: string, unicode?: string) => {
-		const digits = percent ?? unicode;
-		return digits === undefined ? '' : String.fromCharCode(Number.parseInt(digits, 16));
-	});
+	const codes = new Uint16Array(text.length);
+	let size = 0;
+	for (let at = 0; at < text.length; at++) {
+		let code = text.charCodeAt(at);
+		if (code === percentSign || code === backslash) {
+			const isPercent = code === percentSign;
+			while (!isPercent && text.charCodeAt(at + 1) === backslash) at++;
+			const digits = isPercent ? at + 1 : text.startsWith('u00', at + 1) ? at + 4 : -1;
+			const decoded = digits < 0 ? -1 : 16 * readDigit(text, digits) + readDigit(text, digits + 1);
+			if (decoded >= 0) [code, at] = [decoded, digits + 1];
+			else if (!isPercent) continue;
+		}
+		codes[size++] = code;
+	}
+	return utf16.decode(codes.subarray(0, size));
 }
+
+const percentSign = 37;
+const backslash = 92;
+
+/** Reads a hexadecimal digit. Returns a large negative number for another character. */
+function readDigit(text: string, at: number): number {
+	const code = text.charCodeAt(at) | 32;
+	if (code >= 97 && code <= 102) return code - 87;
+	return code >= 48 && code <= 57 ? code - 48 : -1_000;
+}
+
+const utf16 = new TextDecoder('utf-16le', { fatal: false, ignoreBOM: true });
 
 function findInText(text: string, needles: Needles, { withMarks = true } = {}): Needle | undefined {
 	let found = search(text, needles, withMarks);

@@ -1,11 +1,12 @@
 import { toRunletError } from '../../../core/base/errors.ts';
 import { withTimeLimit } from '../../../core/base/promises.ts';
+import type { NamedSecret } from '../../../core/base/secrets.ts';
 import type { Warn } from '../../../core/chat/options.ts';
 import type { McpConnection } from '../../../core/mcp/connection.ts';
 import type { Tool } from '../../../core/tool/index.ts';
 import type { ConnectionsOptions, McpConnections } from '../../agent/mcp.ts';
 import { log } from '../../log.ts';
-import { type FoundServer, findServers } from '../servers/find.ts';
+import { type FoundServer, findServers, type ServerSecrets } from '../servers/find.ts';
 import { createAcceptance } from './accepted.ts';
 import { openServer } from './open.ts';
 
@@ -27,6 +28,7 @@ export function createConnections(options: ConnectionsOptions): McpConnections {
 	const troubled = new Set<string>();
 	/** Servers whose tools did not arrive in time in this run. */
 	const late = new Set<string>();
+	let secrets: readonly NamedSecret[] = [];
 	let warn: Warn = () => {};
 
 	const report = (server: string, code: string, message: string): void => {
@@ -38,9 +40,12 @@ export function createConnections(options: ConnectionsOptions): McpConnections {
 	const connect = async (server: FoundServer): Promise<Open> => {
 		const { config, session, user, isOwners } = options;
 		const { openSecrets, ...rest } = server;
-		const made = JSON.stringify([rest, await openSecrets()]);
+		const opening = await openSecrets();
+		const made = JSON.stringify([rest, opening]);
 		const known = open.get(server.name);
 		if (known?.made === made) return known;
+		const isDeclared = options.agent.mcp?.some(({ name }) => name === server.name) === true;
+		if (!isDeclared) secrets = addSecrets(secrets, opening.named);
 		void known?.connection.then((one) => one.close()).catch(() => {});
 		const connection = openServer(server, {
 			config,
@@ -79,6 +84,9 @@ export function createConnections(options: ConnectionsOptions): McpConnections {
 			return dropped ?? [];
 		});
 	return {
+		get secrets() {
+			return secrets;
+		},
 		refresh: () => {
 			void closeAll(drop([...troubled]));
 			troubled.clear();
@@ -100,6 +108,14 @@ export function createConnections(options: ConnectionsOptions): McpConnections {
 			await closeAll(drop([...open.keys()]));
 		},
 	};
+}
+
+/** Returns the same array if it has all of them already. */
+function addSecrets(known: readonly NamedSecret[], named: ServerSecrets['named']): readonly NamedSecret[] {
+	const more = Object.entries(named)
+		.map(([name, value]) => ({ name, value }))
+		.filter(({ name, value }) => !known.some((one) => one.name === name && one.value === value));
+	return more.length === 0 ? known : [...known, ...more];
 }
 
 async function closeAll(all: readonly Open[]): Promise<void> {

@@ -19,7 +19,8 @@ export async function openServer(
 	server: FoundServer,
 	{ config, session, user, isOwners = false, mayLogIn, ...options }: OpenOptions,
 ): Promise<McpConnection> {
-	const { url, headers, texts: secrets } = await server.openSecrets();
+	const { url, headers, named } = await server.openSecrets();
+	const secrets = Object.values(named);
 	const login = server.auth !== undefined && mayLogIn ? await createLogin() : undefined;
 	const { allowLoopback } = server;
 	return createConnection(toServer(server, url, headers), { ...options, allowLoopback, secrets, login });

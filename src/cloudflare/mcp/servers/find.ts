@@ -15,8 +15,8 @@ export interface ServerSecrets {
 	readonly url: string;
 	/** The client secret for `auth.clientId`. */
 	readonly clientSecret?: string;
-	/** The texts of all secrets. They are removed from results. */
-	readonly texts: readonly string[];
+	/** All secrets by name. Their texts are removed from results. */
+	readonly named: Secrets;
 }
 
 export interface FoundServer extends Omit<AgentMcpServer, 'headers'> {
@@ -101,7 +101,7 @@ function fill(
 		headers: fillHeaders(headers, secrets),
 		url: fillUrl(url, secrets),
 		...(clientSecret !== undefined && { clientSecret: secrets[clientSecret] }),
-		texts: Object.values(secrets),
+		named: secrets,
 	};
 }
 

@@ -85,11 +85,14 @@ export async function checkArguments(
 	if (!answers.some((answer) => 'input' in answer)) return undefined;
 	assertMay(principal, 'decide');
 	const turn = store.messages.lastTurn();
-	const { calls = [] } = findPending(store);
+	const { calls = [], question } = findPending(store);
 	for (const answer of answers) {
+		if (!('input' in answer)) continue;
+		const { input } = answer;
 		const call = calls.find(({ id, kind }) => id === answer.id && kind === 'approval');
-		// `storeAnswers` refuses other mistakes.
-		if (call !== undefined && 'input' in answer) await runner.outside.checkArguments({ ...call, input: answer.input });
+		// `storeAnswers` refuses other mistakes, and the child checks the arguments of its calls.
+		if (call !== undefined) await runner.outside.checkArguments({ ...call, input });
+		else runner.outside.assertNoSecret({ id: answer.id, name: findAskedCall(question)?.call.name ?? '', input });
 	}
 	return turn;
 }

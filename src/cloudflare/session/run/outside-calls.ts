@@ -9,7 +9,9 @@ import type { ToolCall } from '../../../core/tool/index.ts';
 import { storeChanges } from '../../../core/tool/state.ts';
 import { inMemory } from '../../../core/workspace/index.ts';
 import { assertArguments } from '../../agent/arguments.ts';
+import { assertNoSecret, createCallSecrets } from '../../agent/call-secrets.ts';
 import { findChildWork } from '../../agent/children.ts';
+import { findAgent } from '../../agent/define.ts';
 import { logUnexpected } from '../../log.ts';
 import type { ListedTool, OutsideAnswer, OutsideCall, OutsideEnd, OutsideLine } from '../../objects/outside-call.ts';
 import { type Bytes, toFailure } from '../../objects/reach.ts';
@@ -101,7 +103,15 @@ export class OutsideCalls {
 		const tools = [...options.tools, ...options.skillTools];
 		const calls = await prepareSingleCalls({ ...options, tools }, [], AbortSignal.timeout(loadMs));
 		connections.rest('awaiting');
+		assertNoSecret(call, options.secrets);
 		await assertArguments(calls.find(call.name), call);
+	}
+
+	/** Throws `invalid_request` if the edited arguments of a child's call have a secret of this deployment. */
+	assertNoSecret(call: ToolCall): void {
+		const { runtime, store, config } = this.#options;
+		const { id, agent } = store.session();
+		assertNoSecret(call, createCallSecrets(findAgent(runtime.agents, agent), config(), { session: id }));
 	}
 
 	stop(): void {

@@ -9,6 +9,7 @@ import {
 	userMessage,
 } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/loop.ts';
+import { createCallSecrets } from '../../agent/call-secrets.ts';
 import { connectChildren } from '../../agent/children.ts';
 import { type Agent, chooseModel, findAgent, toChatOptions } from '../../agent/define.ts';
 import { createFlowCheck } from '../../agent/flow.ts';
@@ -157,6 +158,7 @@ export function createAgentOptions(
 			}),
 		showThrown: config.local === undefined ? undefined : describeStack,
 		inSpan,
+		secrets: createCallSecrets(agent, config, { connections, session: id, run: run?.id }),
 		checkFlow: labels && run && createFlowCheck(agent.flow, labels),
 		fence: labels && run && id !== undefined ? createFence(id, labels) : undefined,
 		endUser: agent.endUser === true && user !== undefined ? hashText(JSON.stringify([owner, user])) : undefined,
