@@ -179,3 +179,21 @@ test('a signal cancels a run of a session', async () => {
 	const session = createTestSession(agent, { script: [script], signal: stop.signal });
 	await expect(session.send('Go.')).rejects.toMatchObject({ code: 'cancelled' });
 });
+
+test('a call with a secret of the environment is not run', async () => {
+	const ran: unknown[] = [];
+	const send = tool.define({
+		name: 'send',
+		description: 'Sends.',
+		inputSchema: v.object({ text: v.string() }),
+		passInput: true,
+		fn: (input) => void ran.push(input),
+	});
+	const agent = defineAgent({ name: 'sender', description: 'Sends.', tools: [send] });
+	const env = { CALLBACK_SECRET: 'whsec_0123456789' };
+	const script = [{ toolCalls: [{ id: 'a', name: 'send', input: { text: btoa(env.CALLBACK_SECRET) } }] }, 'No.'];
+	const session = createTestSession(agent, { script, env });
+	await session.send('Go.');
+	expect(ran).toEqual([]);
+	expect(session.messages.at(-2)?.content).toContain('(CALLBACK_SECRET)');
+});

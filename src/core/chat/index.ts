@@ -1,6 +1,7 @@
 /** The namespace `chat`: messages, providers and the loop that runs an agent. */
 
 export { filePart, flattenParts, imagePart, type MessagePart, renderPart, textPart } from '../base/part.ts';
+export { type NamedSecret, type Needles, prepareSecrets } from '../base/secrets.ts';
 export { cutOutput } from './conversation.ts';
 export { embed } from './embed.ts';
 export {

@@ -78,6 +78,26 @@ const clerk = defineAgent({
 });
 const reporter = defineAgent({ name: 'flow-reporter', description: 'Sends reports.', model, tools: [...senders] });
 
+const refund = tool.define({
+	name: 'refund',
+	description: 'Refunds.',
+	inputSchema: v.object({ amount: v.number(), note: v.optional(v.string()) }),
+	passInput: true,
+	needsApproval: true,
+	sequential: true,
+	fn: (input) => {
+		left.push({ tool: 'refund', input });
+		return 'refunded';
+	},
+});
+const byHand = tool.define({
+	name: 'by_hand',
+	description: 'Somebody else does it.',
+	inputSchema: v.object({ text: v.string() }),
+	manual: true,
+});
+const refunder = defineAgent({ name: 'flow-refunder', description: 'Refunds.', model, tools: [refund] });
+
 export const flowAgents = [
 	defineAgent({
 		name: 'flow',
@@ -134,6 +154,23 @@ export const flowAgents = [
 		maxContextTokens: 1_000,
 		contextFull: 'compact',
 	}),
+	defineAgent({
+		name: 'flow-secrets',
+		description: 'Has every kind of tool.',
+		model,
+		tools: [...tools, refund, byHand, agentTool(reporter)],
+		userTools: true,
+		userMcp: true,
+		mcp: [
+			{
+				name: 'shelf',
+				url: 'https://shelf.example.com/mcp',
+				headers: { authorization: `Bearer \${TRACKER_KEY}` },
+			},
+		],
+	}),
+	defineAgent({ name: 'flow-boss', description: 'Has a child that asks.', model, tools: [agentTool(refunder)] }),
+	refunder,
 	defineAgent({ name: 'flow-strict', description: 'Reads, and is refused.', model, tools, flow: 'refuse' }),
 	defineAgent({
 		name: 'flow-free',
