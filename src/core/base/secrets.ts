@@ -54,8 +54,19 @@ export function prepareSecrets(secrets: readonly NamedSecret[]): Needles {
 			shifts[hash] = Math.min(shifts[hash] ?? 0, head - 1 - end);
 		}
 	}
-	const starts = Map.groupBy(all, ({ text }) => text.charCodeAt(0));
-	return { begins, starts, heads: Map.groupBy(all, ({ text }) => hashBlock(text, head - 1)), shifts };
+	const starts = group(all, ({ text }) => text.charCodeAt(0));
+	return { begins, starts, heads: group(all, ({ text }) => hashBlock(text, head - 1)), shifts };
+}
+
+function group(needles: readonly Needle[], toKey: (needle: Needle) => number): ReadonlyMap<number, readonly Needle[]> {
+	const groups = new Map<number, Needle[]>();
+	for (const needle of needles) {
+		const key = toKey(needle);
+		const before = groups.get(key);
+		if (before === undefined) groups.set(key, [needle]);
+		else before.push(needle);
+	}
+	return groups;
 }
 
 /** Returns the name of a secret that stands in the strings or property names of a JSON value. */
@@ -151,10 +162,12 @@ function toMark(name: string): string {
 	return `[secret ${name}]`;
 }
 
+const utf8 = new TextDecoder();
+
 /** Lists the texts that have a value in them, each of them whole. */
 function listForms(value: string): ReadonlySet<string> {
 	const bytes = joinBytes(value);
-	const percent = encodeURIComponent(value.toWellFormed());
+	const percent = encodeURIComponent(utf8.decode(bytes));
 	const inner = [0, 1, 2].map((offset) => toInnerBase64(bytes, offset));
 	const plain = [value, percent, percent.replaceAll('%20', '+'), JSON.stringify(value).slice(1, -1)];
 	const forms = [
