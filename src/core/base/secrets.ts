@@ -26,7 +26,7 @@ interface Needle {
 }
 
 /** A shorter value also occurs by chance, so it is ignored. */
-const shortest = 8;
+const shortest = 12;
 /** A search compares the first characters of all needles at once (Wu and Manber). */
 const head = shortest;
 const block = 3;

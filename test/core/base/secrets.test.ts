@@ -77,17 +77,17 @@ test('finds nothing in arguments without a secret, and leaves them as they are',
 	expect(findSecret({ text: 'sk-ant-api03-012345678' }, needles)).toBeUndefined();
 });
 
-test('ignores values of less than 8 characters', () => {
-	const needles = prepareSecrets([{ name: 'SHORT', value: '1234567' }]);
-	expect(findSecret({ text: '1234567 MTIzNDU2Nw==' }, needles)).toBeUndefined();
+test('ignores values of less than 12 characters', () => {
+	const needles = prepareSecrets([{ name: 'SHORT', value: 'not-needed.' }]);
+	expect(findSecret({ text: 'not-needed. bm90LW5lZWRlZC4=' }, needles)).toBeUndefined();
 });
 
 test('finds a secret that is a number, or a JSON object of its own', () => {
 	const needles = prepareSecrets([
-		{ name: 'PIN', value: '1234567890' },
+		{ name: 'PIN', value: '123456789012' },
 		{ name: 'ACCOUNT', value: '{"user":"ada","pass":"w"}' },
 	]);
-	expect(maskSecrets({ pin: 1234567890 }, needles)).toEqual({ pin: '[secret PIN]' });
+	expect(maskSecrets({ pin: 123456789012 }, needles)).toEqual({ pin: '[secret PIN]' });
 	expect(maskSecrets({ a: { user: 'ada', pass: 'w' } }, needles)).toEqual({ '[secret ACCOUNT]': true });
 });
 
