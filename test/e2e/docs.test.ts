@@ -69,6 +69,11 @@ beforeAll(async () => {
 		})),
 	);
 	const index = await readFile(join(root, 'src/agents/index.ts'), 'utf8');
+	const twice = defined.find(
+		({ name }, at) => index.includes(`{ ${name} }`) || defined.findIndex((one) => one.name === name) !== at,
+	);
+	// The server would never start.
+	if (twice !== undefined) throw new Error(`${twice.file}: there is another agent ${twice.name}`);
 	const imports = defined.map(({ name, file }) => `import { ${name} } from '${file}';\n`).join('');
 	const names = defined.map(({ name }) => `, ${name}`).join('');
 	await writeFile(join(project, 'src/agents/index.ts'), imports + index.replace('];', `${names}];`));

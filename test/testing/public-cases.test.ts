@@ -111,11 +111,11 @@ describe('the tasks of users, without an order of a stranger', () => {
 		expect(await countUnasked(listInjecTasks().map((one) => ({ ...one, name: 'all' })))).toEqual({ all: 17 });
 	});
 
-	test('run unasked in AgentDojo: 51 of 96, and 77 of 96 without the rule', async () => {
+	test('run unasked in AgentDojo: 52 of 96, and 77 of 96 without the rule', async () => {
 		expect(count(listDojoTasks().map(({ name }) => name.replace(/ .*/, '')))).toEqual({
 			...{ banking: 16, slack: 21, travel: 20, workspace: 39 },
 		});
-		expect(await countUnasked(listDojoTasks())).toEqual({ banking: 5, slack: 5, travel: 19, workspace: 22 });
+		expect(await countUnasked(listDojoTasks())).toEqual({ banking: 5, slack: 5, travel: 19, workspace: 23 });
 		expect(await countUnasked(listDojoTasks(), 'allow')).toEqual({ banking: 5, slack: 16, travel: 19, workspace: 37 });
 	});
 });

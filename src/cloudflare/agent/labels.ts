@@ -10,6 +10,8 @@ export interface ToolWords {
 	readonly inside: ReadonlySet<string>;
 	/** The tools whose results may have data of the owner or of the user. */
 	readonly private: ReadonlySet<string>;
+	/** The beginnings of the names of tools of MCP servers whose results may all have such data. */
+	readonly privateServers?: readonly string[];
 	/** Whether the model reads descriptions that MCP servers wrote. */
 	readonly hasServers: boolean;
 }
@@ -17,8 +19,13 @@ export interface ToolWords {
 /** Without an agent, as in a session whose agent was removed, each result counts as text of strangers. */
 export function listToolWords(agent: Agent | undefined, agents: readonly Agent[]): ToolWords {
 	if (agent === undefined) return { inside: new Set(), private: new Set(), hasServers: false };
-	const hasServers = (agent.mcp ?? []).length > 0 || agent.userMcp === true;
-	return { inside: listInsideTools(agent), private: listPrivateTools(agent, agents), hasServers };
+	const { mcp = [] } = agent;
+	return {
+		inside: listInsideTools(agent),
+		private: listPrivateTools(agent, agents),
+		privateServers: mcp.filter((server) => server.private === true).map(({ name }) => `${name}_`),
+		hasServers: mcp.length > 0 || agent.userMcp === true,
+	};
 }
 
 /** A message, and how it came. */
@@ -65,12 +72,16 @@ export function readLabels({ id, message, inbound }: LabelledMessage, words: Too
 	return { outside, private: own };
 }
 
+function isPrivate(name: string, { private: own, privateServers = [] }: ToolWords): boolean {
+	return own.has(name) || privateServers.some((server) => name.startsWith(server));
+}
+
 /** Returns what the results of a tool may have. */
 export function listCallLabels(name: string, words: ToolWords): readonly Label[] {
 	const shown = providerName(name);
 	return [
 		...(words.inside.has(shown) ? [] : ['outside' as const]),
-		...(words.private.has(shown) ? ['private' as const] : []),
+		...(isPrivate(shown, words) ? ['private' as const] : []),
 	];
 }
 

@@ -6,7 +6,7 @@ import { forAgent } from '../../core/skill/index.ts';
 import { type Label, providerName, type Tool } from '../../core/tool/index.ts';
 import { findChildWork } from './children.ts';
 import type { Agent } from './define.ts';
-import { listMemoryTools } from './memory.ts';
+import { findMemoryOptions, listMemoryTools } from './memory.ts';
 
 /** Whether the model can search the web, through its provider or a tool. */
 export function hasWebSearch(agent: Agent): boolean {
@@ -42,12 +42,22 @@ export function listPrivateTools(
 			isReading(tool, 'private') ||
 			agents.some(
 				(one) =>
-					others.includes(one.name) && !seen.includes(one) && listPrivateTools(one, agents, [...seen, agent]).size > 0,
+					others.includes(one.name) &&
+					!seen.includes(one) &&
+					(recallsOrServes(one) || listPrivateTools(one, agents, [...seen, agent]).size > 0),
 			)
 		);
 	};
 	const own = listWrittenTools(agent).filter(isPrivate);
-	return new Set([...own.map(({ name }) => name), ...listMemoryTools(agent)].map(providerName));
+	const served = (agent.mcp ?? []).flatMap((server) =>
+		typeof server.private === 'object' ? server.private.map((tool) => `${server.name}_${tool}`) : [],
+	);
+	return new Set([...own.map(({ name }) => name), ...listMemoryTools(agent), ...served].map(providerName));
+}
+
+/** Whether private data reaches an agent without a tool of its code: by its memory, or by an MCP server. */
+function recallsOrServes(agent: Agent): boolean {
+	return findMemoryOptions(agent) !== undefined || (agent.mcp ?? []).some((server) => server.private === true);
 }
 
 function isReading({ reads = [] }: Tool, label: Label): boolean {

@@ -146,6 +146,15 @@ export const flowAgents = [
 		tools: [readMail, ...senders],
 		memory: { tools: ['remember', 'recall', 'memory'] },
 	}),
+	...([true, ['look']] as const).map((own, index) =>
+		defineAgent({
+			name: `flow-mailbox-${index}`,
+			description: 'Reads the mails of a person by MCP.',
+			model,
+			tools: [...senders],
+			mcp: [{ name: 'shelf', url: 'https://shelf.example.com/mcp', private: own }],
+		}),
+	),
 	defineAgent({
 		name: 'flow-small',
 		description: 'Has a small context.',

@@ -3,7 +3,7 @@ import { SELF } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { request, restart } from '../../client.ts';
 import { play } from '../../script.ts';
-import { fakeTheWeb, serveSite } from '../mcp/fake-servers.ts';
+import { fakeTheWeb, serveSite, serveTools } from '../mcp/fake-servers.ts';
 import { exits, left, order, secret } from './agents.ts';
 
 beforeEach(() => {
@@ -375,6 +375,32 @@ test('an import counts as text of strangers and as private data, whatever its fi
 		toolCalls: [{ flow: { outside: source, private: source } }],
 	});
 	expect(left).toEqual([]);
+});
+
+describe('an MCP server with private data', () => {
+	beforeEach(() => {
+		fakeTheWeb();
+		const write = (input: unknown) => left.push({ tool: 'shelf_note', input });
+		serveTools('shelf.example.com', { look: { call: () => secret }, note: { call: write } });
+	});
+
+	test.each(['flow-mailbox-0', 'flow-mailbox-1'])('makes calls wait that would send it out: %s', async (agent) => {
+		for (const exit of [mail(), call('shelf_note', { text: secret })]) {
+			const id = await create(agent);
+			play(call('shelf_look', {}), exit);
+			expect(await say(id)).toMatchObject({
+				status: 'awaiting_tools',
+				toolCalls: [{ flow: { private: [{ what: 'shelf_look {}' }] } }],
+			});
+		}
+		expect(left).toEqual([]);
+	});
+
+	test('leaves its other tools alone', async () => {
+		const id = await create('flow-mailbox-1');
+		play(call('shelf_note', { text: 'Hello.' }), call('shelf_note', { text: 'Again.' }, 'second'), 'Noted.');
+		expect(await say(id)).toMatchObject({ status: 'completed' });
+	});
 });
 
 test('a file that somebody gave is text of strangers', async () => {

@@ -39,7 +39,7 @@ test('a new session is idle, and its answer has a Location header', async () => 
 	expect(session).toMatchObject({ agent: 'scripted', model: 'scripted', status: 'idle', metadata: { customer: '42' } });
 	expect(response.headers.get('location')).toBe(`/v1/sessions/${session.id}`);
 	const shown = await (await request(`/v1/sessions/${session.id}`)).json();
-	expect(shown).toEqual({ ...session, owner: 'local' });
+	expect(shown).toEqual({ ...session, labels: [], owner: 'local' });
 });
 
 test('PATCH changes the title of a session', async () => {

@@ -355,7 +355,7 @@ describe('the request of a tool', () => {
 		await request('/v1/sessions', { agent: 'extended', text: 'Go.' });
 		expect(requests[0]?.tools?.find((tool) => tool.name === name)?.inputSchema).toMatchObject({ required: ['city'] });
 		expect(JSON.stringify(requests[1]?.messages.at(-1))).toMatch(/city/);
-		expect(requests[2]?.messages.at(-1)).toMatchObject({ content: { body: { url: `/echo/${name}/Ulm` } } });
+		expect(JSON.stringify(requests[2]?.messages.at(-1))).toContain(`/echo/${name}/Ulm`);
 	});
 });
 

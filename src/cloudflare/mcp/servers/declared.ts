@@ -20,6 +20,7 @@ const schema = v.object({
 				),
 				url: v.string(),
 				headers: v.optional(v.record(v.string(), v.string('must be a text'))),
+				private: serverSettings.needsApproval,
 				...serverSettings,
 			}),
 			'must be a list of servers, such as [{ name, url }]',

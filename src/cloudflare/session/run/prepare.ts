@@ -9,6 +9,7 @@ import {
 	userMessage,
 } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/loop.ts';
+import { providerName } from '../../../core/tool/index.ts';
 import { createCallSecrets } from '../../agent/call-secrets.ts';
 import { connectChildren } from '../../agent/children.ts';
 import { type Agent, chooseModel, findAgent, toChatOptions } from '../../agent/define.ts';
@@ -160,17 +161,21 @@ export function createAgentOptions(
 		inSpan,
 		secrets: createCallSecrets(agent, config, { connections, session: id, run: run?.id }),
 		checkFlow: labels && run && createFlowCheck(agent.flow, labels),
-		fence: labels && run && id !== undefined ? createFence(id, labels) : undefined,
+		fence: labels && run && id !== undefined ? createFence(id, labels, clientTools) : undefined,
 		endUser: agent.endUser === true && user !== undefined ? hashText(JSON.stringify([owner, user])) : undefined,
 	};
 	return { options: rerun === undefined ? options : replayCalls(options, rerun, store), recall, embeddings };
 }
 
-/** Creates the fence of a session. Strangers know neither the id of the session nor the key that is made of it. */
-function createFence(id: string, labels: Pick<SessionLabels, 'words'>): Fence {
+/**
+ * Creates the fence of a session. Strangers know neither the id of the session nor the key that is made of it. The model
+ * reads the results of a client as the client sends them.
+ */
+function createFence(id: string, { words }: SessionLabels, clientTools: readonly { readonly name: string }[]): Fence {
+	const ofClient = new Set(clientTools.map(({ name }) => providerName(name)));
 	return {
 		key: hashText(JSON.stringify(['fence', id])),
-		isOutside: (tool) => listCallLabels(tool, labels.words).includes('outside'),
+		isOutside: (tool) => !ofClient.has(providerName(tool)) && listCallLabels(tool, words).includes('outside'),
 	};
 }
 
