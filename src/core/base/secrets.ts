@@ -8,14 +8,10 @@ export interface NamedSecret {
 
 /** The ways in which secrets are written, prepared for `findSecret`. */
 export interface Needles {
-	/** Whether a needle begins with a block, by the hash of the block. */
-	readonly begins: Uint8Array;
+	/** The longest first. */
+	readonly all: readonly Needle[];
 	/** The needles by their first character, the longest first. */
 	readonly starts: ReadonlyMap<number, readonly Needle[]>;
-	/** The needles by the hash of the last block of their heads. */
-	readonly heads: ReadonlyMap<number, readonly Needle[]>;
-	/** How far a search can move on after a block, by the hash of the block. */
-	readonly shifts: Uint8Array;
 }
 
 interface Needle {
@@ -27,10 +23,6 @@ interface Needle {
 
 /** A shorter value also occurs by chance, so it is ignored. */
 const shortest = 12;
-/** A search compares the first characters of all needles at once (Wu and Manber). */
-const head = shortest;
-const block = 3;
-const hashes = 32_768;
 
 /**
  * Prepares secrets to be found: as they are, percent-encoded, escaped as in JSON, as hexadecimal digits, and within
@@ -45,17 +37,7 @@ export function prepareSecrets(secrets: readonly NamedSecret[]): Needles {
 			if (needle.text.length >= shortest && !texts.has(needle.text)) texts.set(needle.text, needle);
 	}
 	const all = [...texts.values()].sort((one, other) => other.text.length - one.text.length);
-	const begins = new Uint8Array(hashes);
-	const shifts = new Uint8Array(hashes).fill(head - block + 1);
-	for (const { text } of all) {
-		begins[hashBlock(text, block - 1)] = 1;
-		for (let end = block - 1; end < head; end++) {
-			const hash = hashBlock(text, end);
-			shifts[hash] = Math.min(shifts[hash] ?? 0, head - 1 - end);
-		}
-	}
-	const starts = group(all, ({ text }) => text.charCodeAt(0));
-	return { begins, starts, heads: group(all, ({ text }) => hashBlock(text, head - 1)), shifts };
+	return { all, starts: group(all, ({ text }) => text.charCodeAt(0)) };
 }
 
 function group(needles: readonly Needle[], toKey: (needle: Needle) => number): ReadonlyMap<number, readonly Needle[]> {
@@ -71,7 +53,7 @@ function group(needles: readonly Needle[], toKey: (needle: Needle) => number): R
 
 /** Returns the name of a secret that stands in the strings or property names of a JSON value. */
 export function findSecret(json: unknown, needles: Needles): string | undefined {
-	if (needles.heads.size === 0) return undefined;
+	if (needles.all.length === 0) return undefined;
 	const text = typeof json === 'string' ? json : (JSON.stringify(json) ?? '');
 	return findInText(text, needles)?.name;
 }
@@ -147,9 +129,7 @@ export class SecretMask {
 	/** Finds the longest needle at a place. `maybe`: more text decides it. */
 	#findAt(text: string, at: number, isWhole: boolean): Needle | 'maybe' | undefined {
 		const left = text.length - at;
-		const { begins, starts } = this.#needles;
-		if (left >= block && begins[hashBlock(text, at + block - 1)] === 0) return undefined;
-		for (const needle of starts.get(text.charCodeAt(at)) ?? []) {
+		for (const needle of this.#needles.starts.get(text.charCodeAt(at)) ?? []) {
 			if (needle.text.length <= left) {
 				if (text.startsWith(needle.text, at)) return needle;
 			} else if (!isWhole && needle.text.startsWith(text.slice(at))) return 'maybe';
@@ -236,21 +216,6 @@ function findInText(text: string, needles: Needles, { withMarks = true } = {}): 
 	return found;
 }
 
-function search(text: string, { heads, shifts }: Needles, withMarks: boolean): Needle | undefined {
-	for (let at = head - 1; at < text.length; ) {
-		const hash = hashBlock(text, at);
-		const shift = shifts[hash] ?? 0;
-		if (shift === 0) {
-			const from = at - head + 1;
-			const found = heads.get(hash)?.find((one) => (withMarks || !one.isMark) && text.startsWith(one.text, from));
-			if (found !== undefined) return found;
-		}
-		at += shift || 1;
-	}
-	return undefined;
-}
-
-/** Hashes the block that ends at a place. */
-function hashBlock(text: string, end: number): number {
-	return ((text.charCodeAt(end - 2) << 10) ^ (text.charCodeAt(end - 1) << 5) ^ text.charCodeAt(end)) & (hashes - 1);
+function search(text: string, { all }: Needles, withMarks: boolean): Needle | undefined {
+	return all.find((one) => (withMarks || !one.isMark) && text.includes(one.text));
 }

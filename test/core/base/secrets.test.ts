@@ -126,18 +126,3 @@ test('masks a text that arrives in pieces as it masks the whole text', () => {
 		),
 	);
 });
-
-test('checks arguments of 10,000 characters against 20 secrets in less than 0.1 ms', () => {
-	const secrets = Array.from({ length: 20 }, (_, at) => ({
-		name: `KEY_${at}`,
-		value: `sk-ant-${at}-${hex(`${at}`.repeat(20))}`,
-	}));
-	const needles = prepareSecrets(secrets);
-	const args = { path: 'a.ts', text: 'const secret = env.KEY;\n\treturn "sk-ant";\n'.repeat(230) };
-	const times = Array.from({ length: 200 }, () => {
-		const begun = performance.now();
-		expect(findSecret(args, needles)).toBeUndefined();
-		return performance.now() - begun;
-	});
-	expect(Math.min(...times)).toBeLessThan(0.1);
-});
