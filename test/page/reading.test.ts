@@ -57,7 +57,7 @@ test('opens a long history at its end, and loads earlier messages without a jump
 	await sees('.prose', 'Answer 99.');
 	const first = await readTexts('.message');
 	expect(first.length).toBeLessThanOrEqual(60);
-	expect(first.at(-1)).toBe('You: Question 99?');
+	expect(first.at(-1)).toBe('You: Question 99? from outside');
 	expect(await distance()).toBeLessThan(4);
 
 	// The reader scrolls up. The visible messages stay in place while earlier messages are inserted.
@@ -77,7 +77,9 @@ test('opens a long history at its end, and loads earlier messages without a jump
 		expect(Math.abs(moved)).toBeLessThan(60);
 		count = await page.locator('.message').count();
 	}
-	expect(await readTexts('.message')).toEqual(Array.from({ length: 100 }, (_, at) => `You: Question ${at}?`));
+	expect(await readTexts('.message')).toEqual(
+		Array.from({ length: 100 }, (_, at) => `You: Question ${at}? from outside`),
+	);
 	expect(await readTexts('.prose')).toEqual(Array.from({ length: 100 }, (_, at) => `Answer ${at}.`));
 	await page.locator('#earlier').waitFor({ state: 'hidden' });
 	// A call and its result may be in different pages.

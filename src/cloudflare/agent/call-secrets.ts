@@ -42,8 +42,8 @@ export function assertNoSecret(call: ToolCall, secrets: CallSecrets | undefined)
 	throw createFieldError('invalid_request', 'input', describeSecret(secret));
 }
 
-/** The needles of each agent, by the environment and the secrets of the owner's servers. */
-const known = new WeakMap<SecretsConfig, WeakMap<readonly NamedSecret[], Map<string, Needles>>>();
+/** The needles of each agent, by the environment, or by the secrets of the owner's servers. */
+const known = new WeakMap<object, Map<string, Needles>>();
 
 /**
  * Finds the secrets that must not be in the arguments of an agent's calls (docs/untrusted-text.md, "Secrets"): those of
@@ -51,21 +51,17 @@ const known = new WeakMap<SecretsConfig, WeakMap<readonly NamedSecret[], Map<str
  *
  * @param ofOwner the secrets of the owner's MCP servers. The same list is the same array.
  */
-export function findCallSecrets(agent: Agent, config: SecretsConfig, ofOwner: readonly NamedSecret[] = none): Needles {
-	const added = ofOwner.length === 0 ? none : ofOwner;
-	const ofConfig = known.get(config) ?? new WeakMap<readonly NamedSecret[], Map<string, Needles>>();
-	known.set(config, ofConfig);
-	const ofAgents = ofConfig.get(added) ?? new Map<string, Needles>();
-	ofConfig.set(added, ofAgents);
+export function findCallSecrets(agent: Agent, config: SecretsConfig, ofOwner: readonly NamedSecret[] = []): Needles {
+	const holder = ofOwner.length > 0 ? ofOwner : config;
+	const ofAgents = known.get(holder) ?? new Map<string, Needles>();
+	known.set(holder, ofAgents);
 	const before = ofAgents.get(agent.name);
 	if (before !== undefined) return before;
 	const variables = (agent.mcp ?? []).flatMap((server) => listVariables(server).flatMap((name) => read(config, name)));
-	const needles = prepareSecrets([...config.secrets, ...variables, ...added]);
+	const needles = prepareSecrets([...config.secrets, ...variables, ...ofOwner]);
 	ofAgents.set(agent.name, needles);
 	return needles;
 }
-
-const none: readonly NamedSecret[] = [];
 
 /** A variable that is not set is no secret. Its server is left out. */
 function read({ readText }: SecretsConfig, name: string): readonly NamedSecret[] {

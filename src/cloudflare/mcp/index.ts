@@ -21,7 +21,6 @@ export const mcp: Plugin = {
 			connect: (options) => {
 				let connections: Promise<McpConnections> | undefined;
 				let opened: McpConnections | undefined;
-				const none: McpConnections['secrets'] = [];
 				const load = () =>
 					(connections ??= import('./connect/connections.ts').then((module) => module.createConnections(options)));
 				return {
@@ -31,7 +30,7 @@ export const mcp: Plugin = {
 						return opened.loadTools(warn);
 					},
 					get secrets() {
-						return opened?.secrets ?? none;
+						return opened?.secrets ?? [];
 					},
 					close: async () => (await connections)?.close(),
 				};

@@ -37,18 +37,12 @@ export function prepareSecrets(secrets: readonly NamedSecret[]): Needles {
 			if (needle.text.length >= shortest && !texts.has(needle.text)) texts.set(needle.text, needle);
 	}
 	const all = [...texts.values()].sort((one, other) => other.text.length - one.text.length);
-	return { all, starts: group(all, ({ text }) => text.charCodeAt(0)) };
-}
-
-function group(needles: readonly Needle[], toKey: (needle: Needle) => number): ReadonlyMap<number, readonly Needle[]> {
-	const groups = new Map<number, Needle[]>();
-	for (const needle of needles) {
-		const key = toKey(needle);
-		const before = groups.get(key);
-		if (before === undefined) groups.set(key, [needle]);
-		else before.push(needle);
+	const starts = new Map<number, readonly Needle[]>();
+	for (const needle of all) {
+		const first = needle.text.charCodeAt(0);
+		starts.set(first, [...(starts.get(first) ?? []), needle]);
 	}
-	return groups;
+	return { all, starts };
 }
 
 /** Returns the name of a secret that stands in the strings or property names of a JSON value. */
@@ -177,34 +171,10 @@ const mostLayers = 3;
 
 /** Decodes percent-encoding and escapes, and leaves out backslashes, so that texts within texts become alike. */
 function decode(text: string): string {
-	const codes = new Uint16Array(text.length);
-	let size = 0;
-	for (let at = 0; at < text.length; at++) {
-		let code = text.charCodeAt(at);
-		if (code === percentSign || code === backslash) {
-			const isPercent = code === percentSign;
-			while (!isPercent && text.charCodeAt(at + 1) === backslash) at++;
-			const digits = isPercent ? at + 1 : text.startsWith('u00', at + 1) ? at + 4 : -1;
-			const decoded = digits < 0 ? -1 : 16 * readDigit(text, digits) + readDigit(text, digits + 1);
-			if (decoded >= 0) [code, at] = [decoded, digits + 1];
-			else if (!isPercent) continue;
-		}
-		codes[size++] = code;
-	}
-	return utf16.decode(codes.subarray(0, size));
+	return text.replace(/%([\da-f]{2})|\\+(?:u00([\da-f]{2}))?/gi, (_, percent?: string, escaped = percent) =>
+		escaped === undefined ? '' : String.fromCharCode(Number.parseInt(escaped, 16)),
+	);
 }
-
-const percentSign = 37;
-const backslash = 92;
-
-/** Reads a hexadecimal digit. Returns a large negative number for another character. */
-function readDigit(text: string, at: number): number {
-	const code = text.charCodeAt(at) | 32;
-	if (code >= 97 && code <= 102) return code - 87;
-	return code >= 48 && code <= 57 ? code - 48 : -1_000;
-}
-
-const utf16 = new TextDecoder('utf-16le', { fatal: false, ignoreBOM: true });
 
 function findInText(text: string, needles: Needles, { withMarks = true } = {}): Needle | undefined {
 	let found = search(text, needles, withMarks);

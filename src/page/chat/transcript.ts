@@ -145,7 +145,8 @@ function drawHistory(
 			const words = toSaidText(message);
 			const bubble = place.appendChild(createMessage(words, message.attachments));
 			// A person sees their own attachments, which need no mark.
-			if (message.role === 'user' && message.attachments === undefined) bubble.append(...createMarks(message.labels));
+			if (message.role === 'user' && message.attachments === undefined)
+				for (const mark of createMarks(message.labels)) bubble.append(' ', mark);
 			if (message.role === 'user' && message.isInput && message.attachments === undefined)
 				addEdit(bubble, words, (text) => onAgain({ id: message.id, text }));
 			continue;

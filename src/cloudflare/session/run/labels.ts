@@ -63,7 +63,7 @@ export class SessionLabels implements FlowFacts {
 	list(): Labels {
 		const to = this.#store.messages.lastTurn();
 		const { records } = this.#store.messages.page({ to, limit: mostSearched, bytes: bytesAtOnce, isBackward: true });
-		const servers = this.words.hasServers ? [{ what: 'what MCP servers say of their tools' }] : [];
+		const servers = this.words.hasServers ? [{ what: 'what MCP servers say' }] : [];
 		const rest = { outside: this.#listOutside(), private: this.#listPrivate() };
 		const all = [...records.map((record) => this.#read(record)), rest, { outside: servers, private: [] }];
 		const take = (label: Label) => all.flatMap((labels) => labels[label]).slice(0, mostSources);
@@ -132,8 +132,8 @@ export class SessionLabels implements FlowFacts {
 		return [
 			...this.#listImport(),
 			...(workspace.journal.hasChangesOfPeople ? [{ what: 'a file that somebody gave' }] : []),
-			...(isCopied ? [{ what: 'what tools remember of a copied session' }] : []),
-			...(runs.readRecalledLabels().outside ? [{ what: 'a memory that was made when strangers had written' }] : []),
+			...(isCopied ? [{ what: 'what tools remember of a copy' }] : []),
+			...(runs.readRecalledLabels().outside ? [{ what: 'a memory with text of strangers' }] : []),
 		];
 	}
 
