@@ -405,7 +405,13 @@ describe('the trace', () => {
 		await expect
 			.poll(readRows)
 			.toEqual([
-				...['0 model Turn 1: staged', '1 tool desk from outside private', '2 child desk', '3 model Turn 1: staged', '4 tool add'],
+				...[
+					'0 model Turn 1: staged',
+					'1 tool desk from outside private',
+					'2 child desk',
+					'3 model Turn 1: staged',
+					'4 tool add',
+				],
 				...['3 model Turn 2: staged', '0 model Turn 2: staged'],
 			]);
 		await sees('.traced summary', /How much is it\?.*6 tokens in · 4 out/);
