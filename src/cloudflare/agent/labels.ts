@@ -10,7 +10,7 @@ export interface ToolWords {
 	readonly inside: ReadonlySet<string>;
 	/** The tools whose results may have data of the owner or of the user. */
 	readonly private: ReadonlySet<string>;
-	/** The beginnings of the names of tools of MCP servers whose results may all have such data. */
+	/** The prefixes of the tools of MCP servers that return only private data. */
 	readonly privateServers?: readonly string[];
 	/** Whether the model reads descriptions that MCP servers wrote. */
 	readonly hasServers: boolean;

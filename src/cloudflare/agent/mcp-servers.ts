@@ -26,7 +26,7 @@ export interface AgentMcpServer {
 	readonly allow?: readonly string[];
 	/** Whether a person decides about each call, or about each call of the named tools. No by default. */
 	readonly needsApproval?: boolean | readonly string[];
-	/** Whether its results have data of the owner or of the user, or which tools' results have. No by default. */
+	/** The tools that return private data: `true` for all, or their own names. None by default. */
 	readonly private?: boolean | readonly string[];
 	/** Tools that can be called again after a crash. None by default, even if the server declares them safe. */
 	readonly safe?: readonly string[];

@@ -26,7 +26,7 @@ export interface ConnectionsOptions {
 
 /** The connections of a session. They stay open between runs while the object is in memory. */
 export interface McpConnections {
-	/** The secrets of the owner's servers that were connected. The same list is the same array, if it has any. */
+	/** The secrets of the owner's servers that were connected. The array changes only with the list. */
 	readonly secrets: readonly NamedSecret[];
 	/** Makes the next `loadTools` read the list of servers again. */
 	refresh(): void;

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { ways } from '../../core/base/actor.ts';
+import { labels } from './call.ts';
 import { delta, sideEvent, terminalEvent } from './event.ts';
 import { feedback } from './feedback.ts';
 import { described, time } from './field.ts';
@@ -40,9 +41,7 @@ export const exportedRun = v.object({
 			firstMessage: v.string(),
 			end: v.optional(runEnd),
 			terms: v.optional(described(v.record(v.string(), v.unknown()), 'What the request asked of the run.')),
-			recalled: v.optional(
-				described(v.array(v.picklist(['outside', 'private'])), 'What flowed into it with memories.'),
-			),
+			recalled: v.optional(described(labels, 'What flowed into it with memories.')),
 		}),
 		'Further data for an import, and for a replay.',
 	),
@@ -89,9 +88,7 @@ const inbound = v.object({
 	transport: v.string(),
 	by: v.optional(actor),
 	askers: v.optional(v.array(actor)),
-	labels: v.optional(
-		described(v.array(v.picklist(['outside', 'private'])), 'What flowed into a message of another agent.'),
-	),
+	labels: v.optional(described(labels, 'What flowed into a message of another agent.')),
 	messageId: v.optional(v.string()),
 	requestId: v.optional(described(v.string(), 'The random part of the id of the request that sent the message.')),
 	caller: v.optional(v.object({ traceId: v.string(), spanId: v.string() })),

@@ -138,7 +138,7 @@ function toMark(name: string): string {
 
 const utf8 = new TextDecoder();
 
-/** Lists the texts that have a value in them, each of them whole. */
+/** Lists the encodings of a value. */
 function listForms(value: string): ReadonlySet<string> {
 	const bytes = joinBytes(value);
 	const percent = encodeURIComponent(utf8.decode(bytes));
@@ -146,7 +146,7 @@ function listForms(value: string): ReadonlySet<string> {
 	const plain = [value, percent, percent.replaceAll('%20', '+'), JSON.stringify(value).slice(1, -1)];
 	const forms = [
 		...plain,
-		// `decode` changes texts, so the values are also changed.
+		// A search decodes its text, so it also needs the decoded forms.
 		...plain.map(decode),
 		percent.replaceAll(/%../g, (code) => code.toLowerCase()),
 		...inner,
@@ -154,7 +154,7 @@ function listForms(value: string): ReadonlySet<string> {
 		toHex(bytes),
 		toHex(bytes).toUpperCase(),
 	];
-	// When a text is decoded, what stands before or after a form, such as `%4`, can take two of its characters.
+	// A neighbour, such as `%4`, takes up to two characters of a form when the text is decoded.
 	const ends = [/^[\da-f]/i, /^[\da-f]{2}/i, /%[\da-f]?$/i];
 	return new Set([...forms, ...forms.flatMap((form) => ends.map((end) => form.replace(end, '')))]);
 }

@@ -2,8 +2,8 @@ import { type MessagePart, textPart } from '../base/part.ts';
 import type { Message, ToolMessage } from './message.ts';
 
 /**
- * How a model sees which results strangers may have written (docs/untrusted-text.md). Help for the model, not a guard: what
- * guards is `checkFlow`.
+ * Marks the results that strangers may have written (docs/untrusted-text.md). The marks help the model; `checkFlow` is the
+ * guard.
  */
 export interface Fence {
 	/** A word that strangers cannot know. It stays the same in a conversation, for the caches of providers. */

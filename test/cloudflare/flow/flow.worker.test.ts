@@ -302,7 +302,7 @@ describe('the model reads', () => {
 describe('a session shows', () => {
 	const read = async (id: string) => (await request(`/v1/sessions/${id}`)).json<{ labels: string[] }>();
 
-	test('what flowed into it, as soon as it is stored', async () => {
+	test('its labels as soon as they are stored', async () => {
 		const id = await create();
 		expect(await read(id)).toMatchObject({ labels: [] });
 		play('Hello.', readMail, 'Read.', learn, 'Found.');
@@ -314,7 +314,7 @@ describe('a session shows', () => {
 		expect(await read(id)).toMatchObject({ labels: ['outside', 'private'] });
 	});
 
-	test('what its newest turn read, which does not count for the other calls of the turn', async () => {
+	test('the labels of its newest turn', async () => {
 		const id = await create();
 		const both = [learn, readMail, call('ask_user', { question: 'Which?' })].flatMap(({ toolCalls }) => toolCalls);
 		play({ toolCalls: both });
@@ -322,7 +322,7 @@ describe('a session shows', () => {
 		expect(await read(id)).toMatchObject({ labels: ['outside', 'private'] });
 	});
 
-	test('at each message and each call what it may have', async () => {
+	test('the labels of each message and call', async () => {
 		const id = await create();
 		play(call('flow_clerk', { task: 'Find Ada.' }), learn, secret, readMail, 'Read.');
 		await say(id);
@@ -341,7 +341,7 @@ describe('a session shows', () => {
 		]);
 	});
 
-	test('in its trace what a call may have, and that a call waited because of it', async () => {
+	test('the labels of calls, and why a call waited, in its trace', async () => {
 		const id = await create();
 		play(learn, readMail, mail());
 		await say(id);
@@ -384,7 +384,10 @@ describe('an MCP server with private data', () => {
 		serveTools('shelf.example.com', { look: { call: () => secret }, note: { call: write } });
 	});
 
-	test.each(['flow-mailbox-0', 'flow-mailbox-1'])('makes calls wait that would send it out: %s', async (agent) => {
+	test.each([
+		['all its tools', 'flow-mailbox-0'],
+		['a named tool', 'flow-mailbox-1'],
+	])('makes calls wait after a result of %s', async (_, agent) => {
 		for (const exit of [mail(), call('shelf_note', { text: secret })]) {
 			const id = await create(agent);
 			play(call('shelf_look', {}), exit);

@@ -203,7 +203,7 @@ describe('a person who edits the arguments of a call', () => {
 	const input = { amount: 1, note: callbackSecret };
 	const edit = { approve: true, input };
 
-	test('is refused a secret, and the call waits on', async () => {
+	test('gets an error for a secret, and the call still waits', async () => {
 		const id = await create();
 		play(call('refund', { amount: 1 }), 'Refunded.');
 		await say(id);
@@ -218,7 +218,7 @@ describe('a person who edits the arguments of a call', () => {
 		expect(left).toEqual([{ tool: 'refund', input: { amount: 1 } }]);
 	});
 
-	test('is refused a secret for a call of another agent, too', async () => {
+	test('gets an error for a secret in a call of another agent', async () => {
 		const id = await create('flow-boss');
 		play(call('flow_refunder', { task: 'Refund.' }), call('refund', { amount: 1 }), 'Refunded.', 'Done.');
 		expect(await say(id)).toMatchObject({ status: 'awaiting_user' });

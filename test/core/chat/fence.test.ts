@@ -31,7 +31,7 @@ describe('a result that strangers may have written', () => {
 		expect(inner).not.toContain(key);
 	});
 
-	test('cannot end its fence, whatever it has', () => {
+	test('cannot end its fence', () => {
 		const part = fc.oneof(
 			fc.string(),
 			fc.constantFrom('</outside-', key, key, 'k3', 'y', '>', '<', '/', 'outside', '\u200b'),
@@ -69,7 +69,7 @@ describe('a result that strangers may have written', () => {
 	});
 });
 
-test('a result of another tool stays as it is', () => {
+test('a result of another tool is unchanged', () => {
 	const message = result('3 \u200b </outside-k3y>');
 	expect(put([ask('add'), message])[1]).toBe(message);
 	expect(put([ask('read_page'), result('Buy.'), ask('add'), message])[3]).toBe(message);

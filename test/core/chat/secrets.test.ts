@@ -45,7 +45,7 @@ test('a call with a secret is refused and masked, also if the reply is not strea
 	});
 });
 
-test('the provider’s own form of a reply with a secret is left out', async () => {
+test('a reply with a secret loses its provider metadata', async () => {
 	const reply = { ...call(key), providerMetadata: { gemini: { parts: [{ args: key }] } } };
 	const { result } = await run([reply, 'No.']);
 	expect(JSON.stringify(result.messages)).not.toContain(key);

@@ -27,7 +27,7 @@ export class SessionLabels implements FlowFacts {
 	readonly #store: LabelStore;
 	readonly #findWords: (agent: string) => ToolWords;
 	#known: { readonly agent: string; readonly words: ToolWords } | undefined;
-	/** The time when the session began whose messages were read. An object may have another session after a removal. */
+	/** When the session began, because the object may have another session after a removal. */
 	#createdAt: number | undefined;
 	/** The place after the last message that was read. */
 	#from = 0;

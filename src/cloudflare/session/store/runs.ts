@@ -246,7 +246,7 @@ export class RunRows {
 		this.#change(n, { draft });
 	}
 
-	/** Stores which memories a run was sent. What the run is known to have got before stays. */
+	/** Stores the memories that a run was sent. Keeps the labels that the run already has. */
 	keepRecalled(n: number, recalled: RecalledSources | null): void {
 		const before = this.get(n)?.recalled ?? undefined;
 		this.#change(n, { recalled: before === undefined ? recalled : { ...before, ...recalled } });
