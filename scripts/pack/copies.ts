@@ -27,23 +27,28 @@ const replaced = {
 /**
  * Leaves out the parts of the SDKs that the options of the adapters turn off: a class for each route of OpenAI's
  * API, because an adapter names its routes itself; streams, pages and uploads, because an adapter reads answers
- * itself; logins without a key; and traces.
+ * itself; logins without a key; and traces. Anthropic's routes have no query. Only references in markdown, which a
+ * page has none of, need the names of characters in HTML.
  */
 const unused = [
-	/\/openai\/(resources\/(?!.*index\.mjs)|auth\/|core\/(streaming|pagination)|internal\/(uploads|auth\/x509-workload))/,
-	/\/@anthropic-ai\/sdk\/(core\/(streaming|pagination)|(lib\/)?internal\/tracing|lib\/credentials\/credential-chain)/,
+	/\/openai\/(resources\/(?!.*index\.mjs)|auth\/|core\/(streaming|pagination)|internal\/(uploads|to-file|auth\/x509-workload))/,
+	/\/@anthropic-ai\/sdk\/(core\/(streaming|pagination)|internal\/(to-file|utils\/query)|(lib\/)?internal\/tracing|lib\/credentials\/credential-chain)/,
 	/\/@opentelemetry\//,
+	/\/micromark-util-decode-string\//,
 ];
 
 /** Replaces unused modules by functions that return nothing. */
 const withoutUnused: Plugin = {
 	name: 'without-unused',
 	setup: ({ onLoad }) =>
-		onLoad({ filter: /[\\/](openai|@anthropic-ai|@opentelemetry)[\\/]/ }, async ({ path }) => {
-			if (!unused.some((pattern) => pattern.test(path.replaceAll('\\', '/')))) return undefined;
-			const names = (await listExports(path)).filter((name) => name !== 'default');
-			return { contents: names.map((name) => `export function ${name}() {}`).join('\n') };
-		}),
+		onLoad(
+			{ filter: /[\\/](openai|@anthropic-ai|@opentelemetry|micromark-util-decode-string)[\\/]/ },
+			async ({ path }) => {
+				if (!unused.some((pattern) => pattern.test(path.replaceAll('\\', '/')))) return undefined;
+				const names = (await listExports(path)).filter((name) => name !== 'default');
+				return { contents: names.map((name) => `export function ${name}() {}`).join('\n') };
+			},
+		),
 };
 
 async function listExports(path: string): Promise<readonly string[]> {

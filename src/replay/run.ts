@@ -141,7 +141,8 @@ function repeatFlow(flow: Agent['flow'], { stored: { end } }: RecordedRun): chat
 			(call) => call.name === tool.name && findDifference(call.input, args) === undefined,
 		)?.flow;
 		if (reason === undefined) return undefined;
-		const facts = { labels: () => ['outside', 'private'] as const, list: () => reason, isGiven: () => false };
-		return createFlowCheck(flow, facts)(tool, args);
+		const isNever = () => false;
+		const facts = { labels: () => ['outside', 'private'] as const, list: () => reason, session: { metadata: {} } };
+		return createFlowCheck(flow, { ...facts, isGiven: isNever, isGivenSite: isNever })(tool, args);
 	};
 }

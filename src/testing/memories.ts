@@ -108,6 +108,8 @@ export interface Remembering {
 	readonly tools: readonly Tool[];
 	/** Makes the `recall` function for a run with these messages. Each message keeps what was recalled for it. */
 	readonly createRecall: (messages: readonly Message[]) => ChatOptions['recall'];
+	/** Whether memories were recalled. */
+	readonly hasRecalled: () => boolean;
 }
 
 /** Connects an agent with memories. The tools and the recall work as in a Worker. */
@@ -135,6 +137,7 @@ export function createRemembering(
 			// Only this session writes memories with text of strangers, and it still has that text.
 			noteOutsideText: () => {},
 		}),
+		hasRecalled: () => [...recalled.values()].some(({ sources }) => sources.length > 0),
 		createRecall: (messages) => async (text) => {
 			const place = messages.findLastIndex(({ role }) => role === 'user');
 			const told = new Set([...recalled.values()].flatMap(({ sources }) => sources));

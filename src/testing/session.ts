@@ -2,6 +2,7 @@ import { assertArguments } from '../cloudflare/agent/arguments.ts';
 import { findCallSecrets } from '../cloudflare/agent/call-secrets.ts';
 import { findAskedCall } from '../cloudflare/agent/child-decision.ts';
 import { type Agent, toChatOptions } from '../cloudflare/agent/define.ts';
+import { createFlowCheck, type FlowFacts } from '../cloudflare/agent/flow.ts';
 import { findNamed, joinSkills } from '../cloudflare/agent/resolver.ts';
 import { findResolver } from '../cloudflare/agent/skill-source.ts';
 import type { Right } from '../cloudflare/auth/rights.ts';
@@ -30,8 +31,9 @@ import {
 	type Workspace,
 	workspace,
 } from '../core/index.ts';
+import type { Label } from '../core/tool/index.ts';
 import { noEnv } from '../core/tool/tool.ts';
-import { createTestFlow } from './flow.ts';
+import { createTestFacts } from './flow.ts';
 import { createMemories, createRemembering, type Remembering, type TestMemories } from './memories.ts';
 import { type PendingCall, type Person, type TestSession, type TestSessionOptions, toActor } from './options.ts';
 import { connectTestChildren, createServerTools } from './tools.ts';
@@ -61,13 +63,15 @@ class MemorySession implements TestSession {
 	readonly #events: RunEvent[] = [];
 	readonly #surroundings: Surroundings;
 	readonly #askedIds = new Set<string>();
+	readonly #flow: FlowFacts;
 	#messages: readonly Message[] = [];
 	#last: RunResult | undefined;
 	#usage: chat.ChatUsage = {};
 	/** The people whose messages led to the current work, and the decisions about open calls. */
 	#asked: Asked = { askers: [], openCalls: new Map() };
 
-	constructor(agent: Agent, options: TestSessionOptions, model: TestModel) {
+	/** @param carried what flowed into the task of a child */
+	constructor(agent: Agent, options: TestSessionOptions, model: TestModel, carried?: readonly Label[]) {
 		this.#agent = agent;
 		this.#options = options;
 		this.#model = model;
@@ -76,10 +80,18 @@ class MemorySession implements TestSession {
 		const { owner = 'test', user, mcp = {} } = options;
 		const memories = createMemories(options.memories);
 		const remembering = createRemembering(agent, memories, { owner, user, messages: () => this.#messages });
-		const tools = connectTestChildren(agent.tools, createStarter(options, this.children));
+		const start = createStarter(options, this.children, () => this.#flow.labels());
+		const tools = connectTestChildren(agent.tools, start);
 		const env = this.#env;
 		const config = { secrets: listSecrets(env), readText: (name: string) => readText(env, name) };
 		this.#surroundings = { memories, remembering, tools, served: createServerTools(agent, mcp), config };
+		this.#flow = createTestFacts({
+			agent,
+			agents: (options.children ?? []).map((child) => child.agent),
+			session: this.#whose,
+			messages: () => this.#messages,
+			rest: () => this.#listRest(carried),
+		});
 	}
 
 	get messages(): readonly Message[] {
@@ -111,6 +123,19 @@ class MemorySession implements TestSession {
 	get #whose() {
 		const { owner = 'test', user, metadata = {} } = this.#options;
 		return { owner, user, metadata };
+	}
+
+	/** Lists what flowed into the session and is in no message: the given files, memories, and a child's task. */
+	#listRest(carried: readonly Label[] = []): chat.Labels {
+		const { files = {} } = this.#options;
+		const list = (label: Label, what: string, isThere: boolean) => [
+			...(isThere ? [{ what }] : []),
+			...(carried.includes(label) ? [{ what: 'a message by agent' }] : []),
+		];
+		return {
+			outside: list('outside', 'a file that somebody gave', Object.keys(files).length > 0),
+			private: list('private', 'memories', this.#surroundings.remembering?.hasRecalled() === true),
+		};
 	}
 
 	get #env(): Env {
@@ -206,7 +231,6 @@ class MemorySession implements TestSession {
 			openCalls.set(question.callId, { ...openCalls.get(question.callId), question, answer });
 		}
 		const messages = [...this.#messages, ...input];
-		const children = (this.#options.children ?? []).map(({ agent }) => agent);
 		const run = chat.run(
 			{
 				...toChatOptions(this.#agent),
@@ -223,7 +247,7 @@ class MemorySession implements TestSession {
 				},
 				openCalls,
 				secrets: { list: () => findCallSecrets(this.#agent, this.#surroundings.config) },
-				checkFlow: createTestFlow(this.#agent, children, () => this.#messages),
+				checkFlow: createFlowCheck(this.#agent.flow, this.#flow),
 				signal: this.#options.signal,
 				onMessage: (message) => {
 					this.#messages = [...this.#messages, message];
@@ -277,7 +301,11 @@ interface Asked {
 }
 
 /** Makes the function that begins a child's session. All sessions of the same agent share one script. */
-function createStarter(options: TestSessionOptions, begun: TestSession[]): (agent: string) => TestSession {
+function createStarter(
+	options: TestSessionOptions,
+	begun: TestSession[],
+	listLabels: () => readonly Label[],
+): (agent: string) => TestSession {
 	const models = new Map<string, TestModel>();
 	return (name) => {
 		const child = options.children?.find(({ agent }) => agent.name === name);
@@ -286,7 +314,7 @@ function createStarter(options: TestSessionOptions, begun: TestSession[]): (agen
 		const model = models.get(name) ?? findModel({ script: child.script, providers: options.providers });
 		models.set(name, model);
 		const { state: _, files: __, memories: ___, mcp: ____, skillContext: _____, model: ______, ...shared } = options;
-		const session = new MemorySession(child.agent, shared, model);
+		const session = new MemorySession(child.agent, shared, model, listLabels());
 		begun.push(session);
 		return session;
 	};

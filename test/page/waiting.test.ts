@@ -319,6 +319,29 @@ describe('a call that waits for a person', () => {
 		await shoot('marks');
 	});
 
+	test('asks no more because of text that a person in the inbox calls harmless', async () => {
+		const post = (id: string, words: string) => [call(id, 'post', { to: 'bob@example.com', text: words })];
+		stage.play(
+			[call('f1', 'find_customer', { name: 'Ada' })],
+			[call('r1', 'read_letter')],
+			post('p1', 'the first'),
+			post('p2', 'the second'),
+			[text('Posted both.')],
+		);
+		await say('Read my letters.');
+		await sees('.open-call .leaves', 'the first');
+		expect(await page.locator('.open-call .harmless').count()).toBe(0);
+		await page.click('#places >> text=Inbox');
+		const listed = page.locator('.card', { hasText: 'the first' });
+		await listed.getByLabel('What strangers wrote is harmless').check();
+		await shoot('flow-harmless');
+		await listed.getByRole('button', { name: 'Allow' }).click();
+		await sees('.card', 'Allowed. It runs now.');
+		await page.goBack();
+		await sees('.prose', 'Posted both.');
+		expect(await page.locator('.open-call').count()).toBe(0);
+	});
+
 	test('shows the result that a person entered, also after a reload', async () => {
 		stage.play([call('l1', 'locate')], [text('In Oslo, then.')]);
 		await say('Where am I?');

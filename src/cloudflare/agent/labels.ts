@@ -103,6 +103,18 @@ export function isGivenBy(
 	return !words.inside.has(providerName(call.name)) && hasWhole(JSON.stringify(message.content) ?? '', text);
 }
 
+/** Whether a person wrote an address of the same site. */
+export function givesSite({ message, inbound }: LabelledMessage, address: string): boolean {
+	const isOfPerson = message.role === 'user' && (inbound === undefined || ownTransports.has(inbound.transport));
+	return isOfPerson && listSites(messageText(message)).includes(new URL(address).origin);
+}
+
+function listSites(text: string): readonly string[] {
+	return [...text.matchAll(/https?:\/\/[^\s"'<>`\\)\]]+/g)].flatMap(([url]) =>
+		URL.canParse(url) ? new URL(url).origin : [],
+	);
+}
+
 /** Whether a text has an address that ends where the address ends. */
 function hasWhole(text: string, address: string): boolean {
 	for (let at = text.indexOf(address); at !== -1; at = text.indexOf(address, at + 1)) {

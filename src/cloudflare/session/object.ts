@@ -63,6 +63,7 @@ import type { Rating } from './store/runs.ts';
 import { SessionStore } from './store/store.ts';
 import { type ExportForm, exportStream } from './ui/export.ts';
 import {
+	showCleared,
 	showFeedback,
 	showMessages,
 	showRequest,
@@ -124,11 +125,12 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	state(caller: Caller): Promise<RpcResult<SessionState>> {
 		return this.#lifecycle.answer(async () => {
 			const principal = await this.#authorization.open(caller, mayRead);
-			// A customer does not see the spending of the owner's other sessions.
-			const seesDay = 'owner' in caller && caller.role !== 'customer';
-			const dayBudget = seesDay ? await this.#runner.owner.day() : undefined;
-			const owner = 'owner' in caller && caller.isAdmin ? this.#store.session().owner : undefined;
-			return { ...this.#show(principal), labels: [...this.#runner.labels.all], owner, dayBudget };
+			const labels = [...this.#runner.labels.all];
+			// A customer sees neither the spending of the owner's other sessions nor the names of colleagues.
+			if (!('owner' in caller) || caller.role === 'customer') return { ...this.#show(principal), labels };
+			const dayBudget = await this.#runner.owner.day();
+			const owner = caller.isAdmin ? this.#store.session().owner : undefined;
+			return { ...this.#show(principal), labels, cleared: showCleared(this.#store), owner, dayBudget };
 		});
 	}
 
@@ -140,6 +142,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#lifecycle.answer(async () => {
 			const principal = await this.#authorization.openForChange(caller);
 			if (change.budget !== undefined) assertMay(principal, 'setBudget');
+			if (change.clearLabels !== undefined) this.#inbox.clearLabels(change.clearLabels, principal);
 			this.#store.change(change, Date.now());
 			if (change.title !== undefined) this.#runner.tellOwner();
 			return this.#show(principal);

@@ -5,8 +5,10 @@ import { maxId, shortText } from './limits.ts';
 
 export const toolCall = v.object({ id: v.string(), name: v.string(), input: v.unknown() });
 
+export const label = v.picklist(['outside', 'private']);
+
 /** What a message or the result of a call may have (docs/untrusted-text.md). */
-export const labels = v.array(v.picklist(['outside', 'private']));
+export const labels = v.array(label);
 
 export const labelledCall = v.object({
 	...toolCall.entries,

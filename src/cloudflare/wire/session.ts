@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { taskList } from '../../core/tool/tasks.ts';
 import { userName } from '../auth/rights.ts';
 import { amount, budgetSchema, budgetState, limit } from './budget.ts';
-import { labels, question, waitingCall } from './call.ts';
+import { label, labels, question, waitingCall } from './call.ts';
 import { feedback } from './feedback.ts';
 import { described, time } from './field.ts';
 import { expirySchema, longText, maxName, shortText } from './limits.ts';
@@ -44,8 +44,15 @@ export const changeBody = v.pipe(
 	v.strictObject({
 		budget: v.optional(budgetSchema),
 		title: v.optional(v.pipe(shortText(200), v.nonEmpty(), v.description('The title in the list of sessions.'))),
+		clearLabels: v.optional(
+			v.pipe(
+				v.array(label),
+				v.minLength(1),
+				v.description('Labels that a person takes back. What came in so far does not count for them any more.'),
+			),
+		),
 	}),
-	v.forward(v.minEntries(1, 'missing. Give budget, title or both'), ['budget']),
+	v.forward(v.minEntries(1, 'missing. Give budget, title or clearLabels'), ['budget']),
 );
 
 /** The run that runs again, and what is different. */
@@ -105,6 +112,12 @@ const sessionAbout = v.object({
 		described(
 			labels,
 			'What flowed into it: `outside`, text that strangers may have written; `private`, private data. Present if the session is read.',
+		),
+	),
+	cleared: v.optional(
+		described(
+			v.array(v.object({ label, by: described(v.string(), 'The user, or `key`.'), at: time })),
+			'The labels that a person took back, and when. Not shown to customers.',
 		),
 	),
 	budget: budgetState,

@@ -25,7 +25,7 @@ export type {
 	WaitingCall,
 } from './event.ts';
 export type { Fence } from './fence.ts';
-export type { CallSecrets, CheckFlow, FlowDecision, FlowReason, FlowSource } from './flow.ts';
+export type { CallSecrets, CheckFlow, FlowDecision, FlowReason, FlowSource, Labels } from './flow.ts';
 export type { RunResult } from './loop.ts';
 export {
 	type AssistantMessage,

@@ -53,7 +53,7 @@ export function createOpenCalls({ client, transcript, play, send, findSchema, on
 	}
 
 	function createCall(call: WaitingCall): HTMLElement {
-		const form = createOpenCall(call, (answer) => void sendAnswer(answer, form), findSchema(call));
+		const form = createOpenCall(call, (answer) => void sendAnswer(answer, form), { schema: findSchema(call) });
 		form.dataset.call = call.id;
 		return form;
 	}

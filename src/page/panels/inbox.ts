@@ -151,7 +151,15 @@ function createForm(approval: Approval, sendAnswer: SendAnswer, findSchema: Find
 	const call = { id: callId, name: tool, input, ...(kind === 'approval' && { kind }), ...(flow && { flow }) };
 	const onAnswer = (answer: CallAnswer) =>
 		sendAnswer((client) => client.submitResults(sessionId, [answer]), confirm(answer));
-	return createOpenCall(call, onAnswer, findSchema(call));
+	const onClear = (answer: CallAnswer) =>
+		sendAnswer((client) => clearAndSubmit(client, sessionId, answer), confirm(answer));
+	return createOpenCall(call, onAnswer, { schema: findSchema(call), onClear });
+}
+
+/** Says that what strangers wrote in a session is harmless, and answers a call. */
+async function* clearAndSubmit(client: Client, sessionId: string, answer: CallAnswer): AsyncGenerator<unknown> {
+	await client.changeSession(sessionId, { clearLabels: ['outside'] });
+	yield* client.submitResults(sessionId, [answer]);
 }
 
 function confirm(answer: CallAnswer): string {

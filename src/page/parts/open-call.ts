@@ -10,11 +10,14 @@ import { showSigns } from './signs.ts';
 /** The maximum length of arguments that are shown on the line of the call. */
 const shortInput = 80;
 
-/** `schema` describes the arguments (for an approval) or the result. Without it, the form has no separate fields. */
+/**
+ * `schema` describes the arguments (for an approval) or the result. Without it, the form has no separate fields. With
+ * `onClear`, a person can also say that what strangers wrote is harmless. Then `onClear` gets the answer.
+ */
 export function createOpenCall(
 	{ id, name, input, kind, flow }: WaitingCall,
 	onAnswer: (answer: CallAnswer) => void,
-	schema?: unknown,
+	{ schema, onClear }: { readonly schema?: unknown; readonly onClear?: (answer: CallAnswer) => void } = {},
 ): HTMLFormElement {
 	const isApproval = kind === 'approval';
 	const mistake = configure(element('div', 'mistake'), { role: 'alert' });
@@ -31,12 +34,18 @@ export function createOpenCall(
 	const no = element('button', '', isApproval ? 'Deny' : 'Failed');
 	// A failed call needs no result and a denied call needs no arguments, so the button `no` skips the validation.
 	no.formNoValidate = isApproval || result !== undefined;
-	const why = flow === undefined ? [] : [describeFlow(flow)];
+	const harmless = configure(element('input'), { type: 'checkbox' });
+	const why = flow && describeFlow(flow);
+	const ask =
+		flow &&
+		onClear &&
+		element('label', 'harmless', harmless, ' What strangers wrote is harmless: ask no more because of it');
 	const form = element(
 		'form',
 		'open-call',
-		...describeCall(name, input),
-		...why,
+		...describeCall(name, input, flow !== undefined),
+		why,
+		ask,
 		edit?.root,
 		result?.root,
 		text,
@@ -58,7 +67,7 @@ export function createOpenCall(
 		for (const control of form.querySelectorAll('input, select, textarea, button'))
 			control.toggleAttribute('disabled', true);
 		if (!isApproval) onAnswer({ id, output: text.value, isError: !isYes, ...value });
-		else if (isYes) onAnswer({ id, approve: true, ...value });
+		else if (isYes) (harmless.checked && onClear ? onClear : onAnswer)({ id, approve: true, ...value });
 		else onAnswer({ id, approve: false, ...(text.value !== '' && { reason: text.value }) });
 	});
 	return form;
@@ -125,13 +134,14 @@ function createResult(name: string, schema: unknown, mistake: HTMLElement) {
 	};
 }
 
-/** Shows the tool and its exact arguments. */
-function describeCall(name: string, input: unknown): HTMLElement[] {
+/** Shows the tool and its exact arguments. Highlights them if they would leave. */
+function describeCall(name: string, input: unknown, leaves: boolean): HTMLElement[] {
+	const kind = leaves ? 'leaves' : '';
 	const short = showSigns(JSON.stringify(input) ?? '');
-	if (short.length <= shortInput) return [element('p', '', element('b', '', name), ' ', element('code', '', short))];
+	if (short.length <= shortInput) return [element('p', '', element('b', '', name), ' ', element('code', kind, short))];
 	return [
 		element('p', '', element('b', '', name)),
-		element('pre', 'input', showSigns(JSON.stringify(input, undefined, 2))),
+		element('pre', `input ${kind}`, showSigns(JSON.stringify(input, undefined, 2))),
 	];
 }
 

@@ -25,7 +25,7 @@ export function createChoiceOrCall(
 		const shown = agent === undefined ? call : { ...call, name: `${agent}: ${call.name}` };
 		// A result is sent as text, so its form needs no schema.
 		const schema = call.kind === 'approval' ? findSchema(call, agent) : undefined;
-		return createOpenCall(shown, (answer) => onAnswer(toText(answer)), schema);
+		return createOpenCall(shown, (answer) => onAnswer(toText(answer)), { schema });
 	}
 	const choices = question.options?.choices;
 	return isTexts(choices) ? createChoice(question.question, choices, onAnswer) : undefined;

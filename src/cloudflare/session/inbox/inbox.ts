@@ -1,5 +1,6 @@
 import { createFieldError } from '../../../core/base/errors.ts';
 import type { CallAnswer } from '../../../core/chat/call-answers.ts';
+import type { Label } from '../../../core/tool/index.ts';
 import { findChildWork } from '../../agent/children.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { EventSource, TreePlace } from '../../agent/event-source.ts';
@@ -14,9 +15,11 @@ import type { Caller, CreateInput, RequestOrigin } from '../../objects/session-a
 import { formatEventId, toStart } from '../events/log.ts';
 import { toTitle } from '../run/begin.ts';
 import { runInBackground } from '../run/lease.ts';
+import { findRefusal } from '../run/may-decide.ts';
 import { toPauseMs } from '../run/next.ts';
 import type { LiveRun } from '../run/run.ts';
 import type { Runner } from '../run/runner.ts';
+import { listAskers } from '../store/askers.ts';
 import { type Outcome, toInbound } from '../store/inbound.ts';
 import type { SessionStore } from '../store/store.ts';
 import { checkArguments } from './answers.ts';
@@ -120,6 +123,18 @@ export class Inbox {
 		authorization.assertExists();
 		if (once !== undefined && this.findReplay(once) === undefined) store.deliveries.add(once, {}, Date.now());
 		return false;
+	}
+
+	/** Takes labels back. Throws `forbidden` if an agent's policy does not let the caller approve that. */
+	clearLabels(labels: readonly Label[], { by }: Pick<Principal, 'by'>): void {
+		const { store, runner, runtime, config } = this.#context;
+		const call = { id: 'clearLabels', name: 'clear_labels', input: { labels } };
+		const decision = by && { call, approve: true, by, askers: () => listAskers(store) };
+		const place = { session: store.session(), agents: runtime.agents, config };
+		const reason = decision && findRefusal(place, decision);
+		if (reason !== undefined)
+			throw createFieldError('forbidden', 'clearLabels', `you may not clear labels: ${reason}.`);
+		runner.labels.clear(labels, by);
 	}
 
 	/** Finds the outcome of a repeated request. Returns nothing for a new request. */

@@ -1,11 +1,14 @@
+import type { Actor } from '../../../core/base/actor.ts';
+import { createFieldError } from '../../../core/base/errors.ts';
 import type { FlowSource, Labels } from '../../../core/chat/flow.ts';
 import type { Label } from '../../../core/tool/index.ts';
-import type { FlowFacts } from '../../agent/flow.ts';
-import { isGivenBy, readLabels, type ToolWords } from '../../agent/labels.ts';
+import type { FlowFacts, FlowSession } from '../../agent/flow.ts';
+import { givesSite, isGivenBy, readLabels, type ToolWords } from '../../agent/labels.ts';
 import { type MessageRecord, toTurnPlace } from '../store/messages.ts';
+import type { Clearing } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 
-type LabelStore = Pick<SessionStore, 'messages' | 'runs' | 'state' | 'workspace' | 'session' | 'calls'>;
+type LabelStore = Pick<SessionStore, 'messages' | 'runs' | 'state' | 'workspace' | 'session' | 'calls' | 'update'>;
 
 const [atOnce, bytesAtOnce] = [500, 1_000_000];
 const mostSources = 5;
@@ -18,17 +21,20 @@ interface Found {
 	private: boolean;
 }
 
+const never = { at: 0, from: 0 };
+
 /**
  * The labels of a session (docs/untrusted-text.md). They are made of its journal, so they survive crashes, copies and
  * summaries, and nothing is written for them. Each message is read once, including replaced and summarized messages.
+ * What came in before a person cleared a label does not count for it.
  * `labels`, `list` and `isGiven` ignore the newest turn of the model: the model wrote its calls before it saw their results.
  */
 export class SessionLabels implements FlowFacts {
 	readonly #store: LabelStore;
 	readonly #findWords: (agent: string) => ToolWords;
 	#known: { readonly agent: string; readonly words: ToolWords } | undefined;
-	/** When the session began, because the object may have another session after a removal. */
-	#createdAt: number | undefined;
+	/** When the session began, because the object may have another session after a removal, and what was cleared. */
+	#key = '';
 	/** The place after the last message that was read. */
 	#from = 0;
 	#found: Found = { outside: false, private: false };
@@ -43,6 +49,11 @@ export class SessionLabels implements FlowFacts {
 		const { agent } = this.#store.session();
 		if (this.#known?.agent !== agent) this.#known = { agent, words: this.#findWords(agent) };
 		return this.#known.words;
+	}
+
+	get session(): FlowSession {
+		const { user, metadata = {} } = this.#store.session();
+		return { user, metadata };
 	}
 
 	/** Whether a message, a file or the state of the session has text of strangers, also in its newest turn. */
@@ -70,6 +81,24 @@ export class SessionLabels implements FlowFacts {
 		return { outside: take('outside'), private: take('private') };
 	}
 
+	isGivenSite(address: string): boolean {
+		if (!URL.canParse(address)) return false;
+		const { messages } = this.#store;
+		const records = messages.findText(new URL(address).host, messages.lastTurn());
+		return records.some((record) => givesSite({ ...record, id: '' }, address));
+	}
+
+	/** Takes labels back. What came in so far, and was seen before the newest turn, does not count for them any more. */
+	clear(labels: readonly Label[], by: Actor | undefined): void {
+		if (labels.includes('outside') && this.words.hasServers) {
+			const why = 'the agent has MCP servers, and what they say of their tools is in each request';
+			throw createFieldError('invalid_request', 'clearLabels', `${why}. Use the field flow of the agent instead.`);
+		}
+		const kept = (this.#store.session().cleared ?? []).filter(({ label }) => !labels.includes(label));
+		const clearing = { by, at: Date.now(), from: this.#store.messages.lastTurn() };
+		this.#store.update({ cleared: [...kept, ...[...new Set(labels)].map((label) => ({ label, ...clearing }))] });
+	}
+
 	isGiven(address: string): boolean {
 		const { messages, calls } = this.#store;
 		return messages.findText(address, messages.lastTurn()).some((record) => {
@@ -89,9 +118,10 @@ export class SessionLabels implements FlowFacts {
 
 	/** Reads the messages before the newest turn that were not read yet. */
 	#look(): void {
-		const { createdAt } = this.#store.session();
-		if (createdAt !== this.#createdAt) {
-			this.#createdAt = createdAt;
+		const { createdAt, cleared } = this.#store.session();
+		const key = JSON.stringify([createdAt, cleared]);
+		if (key !== this.#key) {
+			this.#key = key;
 			this.#from = 0;
 			this.#found = { outside: false, private: false };
 		}
@@ -121,30 +151,47 @@ export class SessionLabels implements FlowFacts {
 	}
 
 	#read(record: MessageRecord): Labels {
-		return readLabels({ ...record, id: String(record.seq) }, this.words);
+		const { outside, private: own } = readLabels({ ...record, id: String(record.seq) }, this.words);
+		const since = (label: Label, sources: readonly FlowSource[]) =>
+			record.seq < this.#since(label).from ? [] : sources;
+		return { outside: since('outside', outside), private: since('private', own) };
+	}
+
+	/** When a person cleared a label. */
+	#since(label: Label): Pick<Clearing, 'at' | 'from'> {
+		return this.#store.session().cleared?.find((clearing) => clearing.label === label) ?? never;
+	}
+
+	#recalled(): Readonly<Record<Label, boolean>> {
+		return this.#store.runs.readRecalledLabels({
+			outside: this.#since('outside').at,
+			private: this.#since('private').at,
+		});
 	}
 
 	/** Lists what is in no message, and strangers may have written. */
 	#listOutside(): readonly FlowSource[] {
 		const { workspace, runs, state } = this.#store;
+		const since = this.#since('outside').at;
 		// The state of a copy may come from messages that the copy lacks.
-		const isCopied = runs.hasRestored && state.list().length > 0;
+		const isCopied = since === 0 && runs.hasRestored && state.list().length > 0;
 		return [
-			...this.#listImport(),
-			...(workspace.journal.hasChangesOfPeople ? [{ what: 'a file that somebody gave' }] : []),
+			...this.#listImport('outside'),
+			...(workspace.journal.hasChangesOfPeople(since) ? [{ what: 'a file that somebody gave' }] : []),
 			...(isCopied ? [{ what: 'what tools remember of a copy' }] : []),
-			...(runs.readRecalledLabels().outside ? [{ what: 'a memory with text of strangers' }] : []),
+			...(this.#recalled().outside ? [{ what: 'a memory with text of strangers' }] : []),
 		];
 	}
 
 	/** Lists what is in no message, and is private. */
 	#listPrivate(): readonly FlowSource[] {
-		return [...this.#listImport(), ...(this.#store.runs.readRecalledLabels().private ? [{ what: 'memories' }] : [])];
+		return [...this.#listImport('private'), ...(this.#recalled().private ? [{ what: 'memories' }] : [])];
 	}
 
 	/** The names of calls and the labels of messages in an import are texts that somebody else chose. */
-	#listImport(): readonly FlowSource[] {
-		return this.#store.session().isImported === true ? [{ what: 'an import' }] : [];
+	#listImport(label: Label): readonly FlowSource[] {
+		const isImport = this.#store.session().isImported === true && this.#since(label).at === 0;
+		return isImport ? [{ what: 'an import' }] : [];
 	}
 }
 

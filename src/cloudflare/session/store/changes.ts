@@ -63,13 +63,18 @@ export class ChangeRows {
 		}
 	}
 
-	/** Whether a person has changed a file. Also true if changes were forgotten: a person possibly made them. */
-	get hasChangesOfPeople(): boolean {
-		type Found = { first: number | null; people: number | null };
-		const oldest = 'COALESCE(MIN(change), (SELECT last_change + 1 FROM workspace))';
-		const query = `SELECT ${oldest} AS first, MAX(step IS NULL AND call IS NULL) AS people FROM change`;
-		const { first, people } = this.#sql.exec<Found>(query).one();
-		return people === 1 || (first ?? 1) > 1;
+	/** Whether a person has changed a file since a time. Also true if changes were forgotten since then. */
+	hasChangesOfPeople(since: number): boolean {
+		type Found = { first: number | null; oldest: number | null; people: number | null };
+		const first = 'COALESCE(MIN(change), (SELECT last_change + 1 FROM workspace))';
+		const { people, oldest, ...found } = this.#sql
+			.exec<Found>(
+				`SELECT ${first} AS first, MIN(created_at) AS oldest,
+				MAX(step IS NULL AND call IS NULL AND created_at >= ?) AS people FROM change`,
+				since,
+			)
+			.one();
+		return people === 1 || ((found.first ?? 1) > 1 && (oldest ?? since) >= since);
 	}
 
 	/** Lists the steps that were not undone, the newest first. */

@@ -1,6 +1,7 @@
 import { RunletError } from '../../../core/base/errors.ts';
 import type { ChatOptions, Message, Recalled, RunEvent, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
 import { findJson } from '../../../core/chat/requirements.ts';
+import type { Label } from '../../../core/tool/index.ts';
 import type { RequestOrigin } from '../../objects/session-api.ts';
 import { toJsonText } from '../../objects/storage.ts';
 import type { RunTerms } from '../../wire/run.ts';
@@ -174,10 +175,8 @@ export type PastRun = Pick<RunRecord, 'n' | 'id' | 'status' | 'model' | 'boot' |
 export class RunRows {
 	readonly #sql: CachingSql;
 	readonly #newest: Cached<RunRecord | undefined>;
-	/** What the runs before the newest run were sent, and the id of the newest run. */
-	#recalledBefore:
-		| { readonly id: string | undefined; readonly private: boolean; readonly outside: boolean }
-		| undefined;
+	/** What the runs before the newest run were sent. The key has the id of the newest run. */
+	#recalledBefore: (Readonly<Record<Label, boolean>> & { readonly key: string }) | undefined;
 	#exported = 0;
 	/** The run before the newest one, if this instance began the newest. */
 	#before: RunRecord | undefined;
@@ -209,21 +208,29 @@ export class RunRows {
 		return this.#sql.exec("SELECT 1 FROM run WHERE boot = '' LIMIT 1").toArray().length > 0;
 	}
 
-	/** Whether a run was sent memories, and whether they may have text of strangers. Reads older runs once a run. */
-	readRecalledLabels(): { readonly private: boolean; readonly outside: boolean } {
-		const { id, n = 0, recalled } = this.#newest() ?? {};
+	/**
+	 * Whether a run that ended since a time was sent memories, and whether they may have text of strangers. Reads older
+	 * runs once a run.
+	 */
+	readRecalledLabels(since: Readonly<Record<Label, number>>): Readonly<Record<Label, boolean>> {
+		const { id, n = 0, recalled, endedAt = Number.POSITIVE_INFINITY } = this.#newest() ?? {};
+		const key = JSON.stringify([id, since]);
 		let before = this.#recalledBefore;
-		if (before === undefined || before.id !== id) {
-			const { found, outside } = this.#sql
-				.exec<{ found: number; outside: number | null }>(
-					"SELECT COUNT(*) AS found, MAX(recalled ->> 'outside') AS outside FROM run WHERE n < ? AND recalled LIKE '{%'",
-					n,
+		if (before?.key !== key) {
+			const found = this.#sql
+				.exec<Record<Label, number | null>>(
+					`SELECT MAX(ended_at >= ?) AS private, MAX(ended_at >= ? AND recalled ->> 'outside') AS outside
+					FROM run WHERE n < ? AND recalled LIKE '{%'`,
+					...[since.private, since.outside, n],
 				)
 				.one();
-			before = { id, private: found > 0, outside: outside === 1 };
+			before = { key, private: found.private === 1, outside: found.outside === 1 };
 			this.#recalledBefore = before;
 		}
-		return { private: before.private || recalled != null, outside: before.outside || recalled?.outside === true };
+		return {
+			private: before.private || (recalled != null && endedAt >= since.private),
+			outside: before.outside || (recalled?.outside === true && endedAt >= since.outside),
+		};
 	}
 
 	takeUp(n: number, attempt: Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'progress' | 'restarts'>): void {

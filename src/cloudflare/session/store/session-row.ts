@@ -1,7 +1,7 @@
 import type { Actor } from '../../../core/base/actor.ts';
 import { RunletError } from '../../../core/base/errors.ts';
 import type { RunResult, TerminalEvent } from '../../../core/chat/index.ts';
-import type { StateChanges, StateStore } from '../../../core/tool/index.ts';
+import type { Label, StateChanges, StateStore } from '../../../core/tool/index.ts';
 import { localIdentity } from '../../auth/identity.ts';
 import { toActor } from '../../auth/rights.ts';
 import { makeTokenKey } from '../../auth/token.ts';
@@ -34,7 +34,17 @@ export interface SessionRecord {
 	readonly parent?: ParentRecord;
 	/** Set if the session runs a run of another session again. Then no call runs. */
 	readonly rerun?: Rerun;
+	readonly cleared?: readonly Clearing[];
 	readonly createdAt: number;
+}
+
+/** A label that a person took back (docs/untrusted-text.md). What came in before does not count for it. */
+export interface Clearing {
+	readonly label: Label;
+	readonly by?: Actor;
+	readonly at: number;
+	/** The place of the first message that counts. */
+	readonly from: number;
 }
 
 export interface ParentRecord {
@@ -109,6 +119,7 @@ type Row = {
 	created_by: string | null;
 	imported: number | null;
 	rerun: string | null;
+	cleared: string | null;
 };
 
 function toSessionRow(row: Row): SessionRow {
@@ -127,6 +138,7 @@ function toSessionRow(row: Row): SessionRow {
 		title: row.title ?? undefined,
 		parent: row.parent === null ? undefined : JSON.parse(row.parent),
 		rerun: row.rerun === null ? undefined : JSON.parse(row.rerun),
+		cleared: row.cleared === null ? undefined : JSON.parse(row.cleared),
 		createdAt: row.created_at,
 	};
 	const { listed_at: visitedAt, token_key: tokenKey, summary, importing } = row;

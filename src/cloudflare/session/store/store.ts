@@ -228,10 +228,16 @@ export class SessionStore {
 		this.#storage.sql.write('session', `UPDATE session SET ${column} = ?`, value);
 	}
 
-	update({ title, model, clientTools }: Partial<Pick<SessionRecord, 'title' | 'model' | 'clientTools'>>): void {
+	update({
+		title,
+		model,
+		clientTools,
+		cleared,
+	}: Partial<Pick<SessionRecord, 'title' | 'model' | 'clientTools' | 'cleared'>>): void {
 		if (title !== undefined) this.#set('title', title);
 		if (model !== undefined) this.#set('model', model);
 		if (clientTools !== undefined) this.#set('client_tools', clientTools.length === 0 ? null : toJsonText(clientTools));
+		if (cleared !== undefined) this.#set('cleared', toJsonText(cleared));
 	}
 
 	/** The place of the newest summary. A model gets the conversation from there on. */

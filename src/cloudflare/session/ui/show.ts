@@ -62,6 +62,15 @@ export function showSession(
 	};
 }
 
+export function showCleared(store: SessionStore): SessionState['cleared'] {
+	const { cleared } = store.session();
+	return cleared?.map(({ label, by, at }) => ({
+		label,
+		by: by?.user ?? by?.via ?? 'key',
+		at: new Date(at).toISOString(),
+	}));
+}
+
 function toShown(error: Extract<TerminalEvent, { readonly type: 'error' }>, reader: Reader) {
 	const { code, message } = showError(error, reader);
 	return { code, message };
