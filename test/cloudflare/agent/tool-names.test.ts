@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { agentTool } from '../../../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
-import { listToolNames } from '../../../src/cloudflare/agent/tool-names.ts';
+import { listPrivateTools, listToolNames } from '../../../src/cloudflare/agent/tool-names.ts';
 import { fn, tool } from '../../../src/core/index.ts';
 import { builtinNames, createBuiltins } from '../../../src/core/skill/builtins.ts';
 import { inMemoryResolver } from '../../../src/core/skill/index.ts';
@@ -38,4 +39,18 @@ test('the reserved names include every tool that reads skills', () => {
 			.map(({ name }) => name)
 			.toSorted(),
 	).toEqual([...builtinNames].toSorted());
+});
+
+test.each([
+	['memories', { memory: true }],
+	[
+		'an MCP server with private data',
+		{ mcp: [{ name: 'mails', url: 'https://mails.example.com/mcp', private: true }] },
+	],
+])('the report of an agent with %s is private, also through an agent between', (_, own) => {
+	const child = defineAgent({ name: 'child', description: 'Works.', ...own });
+	const between = defineAgent({ name: 'between', description: 'Passes on.', tools: [agentTool(child)] });
+	const other = defineAgent({ name: 'other', description: 'Knows nothing.' });
+	const top = defineAgent({ name: 'top', description: 'Leads.', tools: [agentTool(between), agentTool(other)] });
+	expect([...listPrivateTools(top, [top, between, child, other])]).toEqual(['between']);
 });

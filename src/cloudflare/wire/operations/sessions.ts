@@ -73,9 +73,14 @@ export const getRequest = operation(endpoints.getRequest, {
 });
 
 export const changeSession = operation(endpoints.changeSession, {
-	summary: 'Change the budget or the title',
-	description: 'A run that stopped because of its budget can continue after that.',
-	examples: { budget: { budget: { tokens: 50_000 } }, title: { title: 'Invoices of May' } },
+	summary: 'Change the budget or the title, or take labels back',
+	description:
+		'A run that stopped because of its budget can continue with a larger one. After labels are taken back, no person is asked any more because of what came in before.',
+	examples: {
+		budget: { budget: { tokens: 50_000 } },
+		title: { title: 'Invoices of May' },
+		harmless: { clearLabels: ['outside'] },
+	},
 	answers: { 200: { says: 'The session.', json: session, examples: { session: example.session } } },
 });
 
