@@ -125,12 +125,12 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	state(caller: Caller): Promise<RpcResult<SessionState>> {
 		return this.#lifecycle.answer(async () => {
 			const principal = await this.#authorization.open(caller, mayRead);
-			const labels = [...this.#runner.labels.all];
 			// A customer sees neither the spending of the owner's other sessions nor the names of colleagues.
-			if (!('owner' in caller) || caller.role === 'customer') return { ...this.#show(principal), labels };
-			const dayBudget = await this.#runner.owner.day();
-			const owner = caller.isAdmin ? this.#store.session().owner : undefined;
-			return { ...this.#show(principal), labels, cleared: showCleared(this.#store), owner, dayBudget };
+			const isStaff = 'owner' in caller && caller.role !== 'customer';
+			const dayBudget = isStaff ? await this.#runner.owner.day() : undefined;
+			const cleared = isStaff ? showCleared(this.#store) : undefined;
+			const owner = 'owner' in caller && caller.isAdmin ? this.#store.session().owner : undefined;
+			return { ...this.#show(principal), labels: [...this.#runner.labels.all], cleared, owner, dayBudget };
 		});
 	}
 

@@ -48,6 +48,7 @@ export const changeBody = v.pipe(
 			v.pipe(
 				v.array(label),
 				v.minLength(1),
+				v.maxLength(2),
 				v.description('Labels that a person takes back. What came in so far does not count for them any more.'),
 			),
 		),
