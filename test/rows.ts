@@ -32,6 +32,7 @@ interface Work {
 	readonly what: string;
 	/** Written rows. Setting or deleting an alarm counts as one row, because it is billed like a row. */
 	readonly rows: number;
+	readonly read: number;
 }
 
 let working: { readonly object: string; readonly what: string; readonly cursor?: Cursor }[] | undefined;
@@ -47,7 +48,12 @@ export function countWork(session?: string): () => readonly Work[] {
 		work
 			.splice(0)
 			.filter(({ object }) => session === undefined || object === session)
-			.map(({ object, what, cursor }) => ({ object, what, rows: cursor?.rowsWritten ?? 1 }));
+			.map(({ object, what, cursor }) => ({
+				object,
+				what,
+				rows: cursor?.rowsWritten ?? 1,
+				read: cursor?.rowsRead ?? 0,
+			}));
 }
 
 /** Wraps an object's storage so that its work can be counted. Call it before the storage is used. */

@@ -568,6 +568,15 @@ export const runtime = {
 			webhooks: { hmac: mapping },
 		}),
 		defineAgent({
+			name: 'long-lived',
+			description: 'Has long sessions.',
+			model: 'scripted',
+			tools: [echo, pay, ...Object.values(toolbox.withFiles())],
+			memory: true,
+			maxContextTokens: 3_000,
+			contextFull: 'truncate',
+		}),
+		defineAgent({
 			name: 'searcher',
 			description: 'Uses tools of its provider.',
 			model: 'claude-sonnet-4-6',

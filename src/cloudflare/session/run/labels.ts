@@ -1,14 +1,18 @@
 import type { Actor } from '../../../core/base/actor.ts';
+import { hashText } from '../../../core/base/bytes.ts';
 import { createFieldError } from '../../../core/base/errors.ts';
 import type { FlowSource, Labels } from '../../../core/chat/flow.ts';
 import type { Label } from '../../../core/tool/index.ts';
 import type { FlowFacts, FlowSession } from '../../agent/flow.ts';
 import { givesSite, isGivenBy, readLabels, type ToolWords } from '../../agent/labels.ts';
 import { type MessageRecord, toTurnPlace } from '../store/messages.ts';
-import type { Clearing } from '../store/session-row.ts';
+import type { Clearing, ReadLabels } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 
-type LabelStore = Pick<SessionStore, 'messages' | 'runs' | 'state' | 'workspace' | 'session' | 'calls' | 'update'>;
+type LabelStore = Pick<
+	SessionStore,
+	'messages' | 'runs' | 'state' | 'workspace' | 'session' | 'calls' | 'nextRun' | 'update'
+>;
 
 const [atOnce, bytesAtOnce] = [500, 1_000_000];
 const mostSources = 5;
@@ -25,19 +29,18 @@ const never = { at: 0, from: 0 };
 
 /**
  * The labels of a session (docs/untrusted-text.md). They are made of its journal, so they survive crashes, copies and
- * summaries, and nothing is written for them. Each message is read once, including replaced and summarized messages.
+ * summaries. Each message is read once, including replaced and summarized messages. A row is written for every 500.
  * What came in before a person cleared a label does not count for it.
  * `labels`, `list` and `isGiven` ignore the newest turn of the model: the model wrote its calls before it saw their results.
  */
 export class SessionLabels implements FlowFacts {
 	readonly #store: LabelStore;
 	readonly #findWords: (agent: string) => ToolWords;
-	#known: { readonly agent: string; readonly words: ToolWords } | undefined;
-	/** When the session began, because the object may have another session after a removal, and what was cleared. */
-	#key = '';
-	/** The place after the last message that was read. */
-	#from = 0;
-	#found: Found = { outside: false, private: false };
+	#known: { readonly agent: string; readonly words: ToolWords; readonly hash: string } | undefined;
+	/** What was read so far. */
+	#read: ReadLabels = { key: '', from: 0, run: 0, outside: false, private: false };
+	/** How many messages were read since the labels were stored. */
+	#unstored = 0;
 
 	/** @param findWords finds the words on the tools of an agent */
 	constructor(store: LabelStore, findWords: (agent: string) => ToolWords) {
@@ -46,9 +49,18 @@ export class SessionLabels implements FlowFacts {
 	}
 
 	get words(): ToolWords {
+		return this.#knownWords.words;
+	}
+
+	get #knownWords() {
 		const { agent } = this.#store.session();
-		if (this.#known?.agent !== agent) this.#known = { agent, words: this.#findWords(agent) };
-		return this.#known.words;
+		const known = this.#known;
+		if (known?.agent === agent) return known;
+		const words = this.#findWords(agent);
+		const { hasServers, privateServers } = words;
+		const hash = hashText(JSON.stringify([[...words.inside], [...words.private], privateServers, hasServers]));
+		this.#known = { agent, words, hash };
+		return this.#known;
 	}
 
 	get session(): FlowSession {
@@ -68,7 +80,7 @@ export class SessionLabels implements FlowFacts {
 
 	labels(): readonly Label[] {
 		this.#look();
-		return this.#toLabels(this.#found);
+		return this.#toLabels(this.#read);
 	}
 
 	list(): Labels {
@@ -76,7 +88,7 @@ export class SessionLabels implements FlowFacts {
 		const { records } = this.#store.messages.page({ to, limit: mostSearched, bytes: bytesAtOnce, isBackward: true });
 		const servers = this.words.hasServers ? [{ what: 'what MCP servers say' }] : [];
 		const rest = { outside: this.#listOutside(), private: this.#listPrivate() };
-		const all = [...records.map((record) => this.#read(record)), rest, { outside: servers, private: [] }];
+		const all = [...records.map((record) => this.#readMessage(record)), rest, { outside: servers, private: [] }];
 		const take = (label: Label) => all.flatMap((labels) => labels[label]).slice(0, mostSources);
 		return { outside: take('outside'), private: take('private') };
 	}
@@ -116,41 +128,51 @@ export class SessionLabels implements FlowFacts {
 		return [...(outside || this.words.hasServers ? ['outside' as const] : []), ...(own ? ['private' as const] : [])];
 	}
 
-	/** Reads the messages before the newest turn that were not read yet. */
+	/** Reads the messages before the newest turn that were not read yet. Stores what many messages brought in. */
 	#look(): void {
-		const { createdAt, cleared } = this.#store.session();
-		const key = JSON.stringify([createdAt, cleared]);
-		if (key !== this.#key) {
-			this.#key = key;
-			this.#from = 0;
-			this.#found = { outside: false, private: false };
+		const { createdAt, cleared, labels: stored } = this.#store.session();
+		// The object may have another session after a removal.
+		const key = hashText(JSON.stringify([createdAt, cleared, this.#knownWords.hash]));
+		if (key !== this.#read.key) {
+			this.#read = stored?.key === key ? stored : { key, from: 0, run: 0, outside: false, private: false };
+			this.#unstored = 0;
 		}
-		if (this.#found.outside && this.#found.private) return;
-		this.#from = this.#readInto(this.#found, this.#store.messages.lastTurn());
-		this.#found.outside ||= this.#listOutside().length > 0;
-		this.#found.private ||= this.#listPrivate().length > 0;
+		if (this.#read.outside && this.#read.private) return;
+		const found = { ...this.#read };
+		const { from, count } = this.#readInto(found, this.#store.messages.lastTurn());
+		found.outside ||= this.#listOutside().length > 0;
+		found.private ||= this.#listPrivate().length > 0;
+		this.#read = { ...found, from };
+		this.#unstored += count;
+		if (this.#unstored < atOnce) return;
+		// The newest run can still be sent memories.
+		this.#read = { ...this.#read, run: Math.max(0, this.#store.nextRun - 2) };
+		this.#store.update({ labels: this.#read });
+		this.#unstored = 0;
 	}
 
 	#lookAtAll(): Found {
 		this.#look();
-		const found = { ...this.#found };
+		const found = { ...this.#read };
 		this.#readInto(found, Number.MAX_SAFE_INTEGER);
 		return found;
 	}
 
-	/** Reads messages up to a place, until both labels are found. Returns the place after the last message. */
-	#readInto(found: Found, to: number): number {
-		let from = this.#from;
+	/** Reads messages up to a place, until both labels are found. Returns the place after the last one, and their count. */
+	#readInto(found: Found, to: number): { readonly from: number; readonly count: number } {
+		let { from } = this.#read;
+		let count = 0;
 		while (!(found.outside && found.private)) {
 			const { records, next } = this.#store.messages.page({ from, to, limit: atOnce, bytes: bytesAtOnce });
 			from = 1 + (records.at(-1)?.seq ?? from - 1);
-			for (const record of records) add(found, this.#read(record));
+			count += records.length;
+			for (const record of records) add(found, this.#readMessage(record));
 			if (next === undefined) break;
 		}
-		return from;
+		return { from, count };
 	}
 
-	#read(record: MessageRecord): Labels {
+	#readMessage(record: MessageRecord): Labels {
 		const { outside, private: own } = readLabels({ ...record, id: String(record.seq) }, this.words);
 		const since = (label: Label, sources: readonly FlowSource[]) =>
 			record.seq < this.#since(label).from ? [] : sources;
@@ -163,7 +185,7 @@ export class SessionLabels implements FlowFacts {
 	}
 
 	#recalled(): Readonly<Record<Label, boolean>> {
-		return this.#store.runs.readRecalledLabels({
+		return this.#store.runs.readRecalledLabels(this.#read.run, {
 			outside: this.#since('outside').at,
 			private: this.#since('private').at,
 		});

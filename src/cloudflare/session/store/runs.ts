@@ -205,23 +205,24 @@ export class RunRows {
 	}
 
 	get hasRestored(): boolean {
-		return this.#sql.exec("SELECT 1 FROM run WHERE boot = '' LIMIT 1").toArray().length > 0;
+		const [first] = this.#sql.exec<{ boot: string }>('SELECT boot FROM run ORDER BY n LIMIT 1').toArray();
+		return first?.boot === '';
 	}
 
 	/**
-	 * Whether a run that ended since a time was sent memories, and whether they may have text of strangers. Reads older
-	 * runs once a run.
+	 * Whether a run that ended since a time was sent memories, and whether they may have text of strangers. Reads the runs
+	 * after a run once a run.
 	 */
-	readRecalledLabels(since: Readonly<Record<Label, number>>): Readonly<Record<Label, boolean>> {
+	readRecalledLabels(after: number, since: Readonly<Record<Label, number>>): Readonly<Record<Label, boolean>> {
 		const { id, n = 0, recalled, endedAt = Number.POSITIVE_INFINITY } = this.#newest() ?? {};
-		const key = JSON.stringify([id, since]);
+		const key = JSON.stringify([id, after, since]);
 		let before = this.#recalledBefore;
 		if (before?.key !== key) {
 			const found = this.#sql
 				.exec<Record<Label, number | null>>(
 					`SELECT MAX(ended_at >= ?) AS private, MAX(ended_at >= ? AND recalled ->> 'outside') AS outside
-					FROM run WHERE n < ? AND recalled LIKE '{%'`,
-					...[since.private, since.outside, n],
+					FROM run WHERE n > ? AND n < ? AND recalled LIKE '{%'`,
+					...[since.private, since.outside, after, n],
 				)
 				.one();
 			before = { key, private: found.private === 1, outside: found.outside === 1 };
@@ -299,9 +300,9 @@ export class RunRows {
 		this.#change(n, { end: { ...end, feedback } });
 	}
 
-	/** Finds a run by its id. */
+	/** Finds a run by its id, from the newest run on. */
 	find(id: string): RunRecord | undefined {
-		const [row] = this.#sql.exec<Row>('SELECT * FROM run WHERE id = ?', id).toArray();
+		const [row] = this.#sql.exec<Row>('SELECT * FROM run WHERE id = ? ORDER BY n DESC LIMIT 1', id).toArray();
 		return row && toRecord(row);
 	}
 

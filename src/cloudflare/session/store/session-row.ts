@@ -35,6 +35,7 @@ export interface SessionRecord {
 	/** Set if the session runs a run of another session again. Then no call runs. */
 	readonly rerun?: Rerun;
 	readonly cleared?: readonly Clearing[];
+	readonly labels?: ReadLabels;
 	readonly createdAt: number;
 }
 
@@ -45,6 +46,16 @@ export interface Clearing {
 	readonly at: number;
 	/** The place of the first message that counts. */
 	readonly from: number;
+}
+
+/** What the older part of a session brought in. It is stored, so that this part need not be read again. */
+export interface ReadLabels extends Readonly<Record<Label, boolean>> {
+	/** The labels were read with this key. With another key, all messages have to be read again. */
+	readonly key: string;
+	/** The place after the last message that was read. */
+	readonly from: number;
+	/** The number of the last run that was read. */
+	readonly run: number;
 }
 
 export interface ParentRecord {
@@ -120,6 +131,7 @@ type Row = {
 	imported: number | null;
 	rerun: string | null;
 	cleared: string | null;
+	labels: string | null;
 };
 
 function toSessionRow(row: Row): SessionRow {
@@ -139,6 +151,7 @@ function toSessionRow(row: Row): SessionRow {
 		parent: row.parent === null ? undefined : JSON.parse(row.parent),
 		rerun: row.rerun === null ? undefined : JSON.parse(row.rerun),
 		cleared: row.cleared === null ? undefined : JSON.parse(row.cleared),
+		labels: row.labels === null ? undefined : JSON.parse(row.labels),
 		createdAt: row.created_at,
 	};
 	const { listed_at: visitedAt, token_key: tokenKey, summary, importing } = row;

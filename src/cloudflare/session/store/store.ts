@@ -233,11 +233,13 @@ export class SessionStore {
 		model,
 		clientTools,
 		cleared,
-	}: Partial<Pick<SessionRecord, 'title' | 'model' | 'clientTools' | 'cleared'>>): void {
+		labels,
+	}: Partial<Pick<SessionRecord, 'title' | 'model' | 'clientTools' | 'cleared' | 'labels'>>): void {
 		if (title !== undefined) this.#set('title', title);
 		if (model !== undefined) this.#set('model', model);
 		if (clientTools !== undefined) this.#set('client_tools', clientTools.length === 0 ? null : toJsonText(clientTools));
 		if (cleared !== undefined) this.#set('cleared', toJsonText(cleared));
+		if (labels !== undefined) this.#set('labels', toJsonText(labels));
 	}
 
 	/** The place of the newest summary. A model gets the conversation from there on. */

@@ -30,6 +30,29 @@ export function listChains({ runs }: Pick<SessionStore, 'runs'>): readonly Chain
 	return toChains(listRuns(runs));
 }
 
+/** Finds the chain of a run. The list also has the beginning of the next chain, and is empty for an unknown run. */
+export function findChain({ runs }: Pick<SessionStore, 'runs'>, id: string): readonly Chain[] {
+	let first = runs.find(id);
+	if (first === undefined) return [];
+	for (let before = runs.get(first.n - 1); before !== undefined && waits(before); before = runs.get(before.n - 1))
+		first = before;
+	return toChains(listChainAndNext(runs, first));
+}
+
+function* listChainAndNext(runs: SessionStore['runs'], first: RunRecord): Generator<RunRecord> {
+	let isOver = false;
+	for (let record: RunRecord | undefined = first; record !== undefined; record = runs.after(record.n)) {
+		yield record;
+		if (isOver) return;
+		isOver = !waits(record);
+	}
+}
+
+/** Whether a run waits for somebody, so that the next run continues it. */
+function waits({ status }: Pick<RunRecord, 'status'>): boolean {
+	return isWaiting(sessionStatus(status));
+}
+
 function* listRuns(runs: SessionStore['runs']): Generator<RunRecord> {
 	for (let record = runs.after(0); record !== undefined; record = runs.after(record.n)) yield record;
 }
@@ -50,7 +73,7 @@ export function toChains(records: Iterable<RunRecord>): readonly Chain[] {
 
 /** Whether a chain waits for somebody, so that the next run continues it. */
 export function isOpen({ last }: Chain): boolean {
-	return isWaiting(sessionStatus(last.status));
+	return waits(last);
 }
 
 function toTraced({ n, id, model, status, firstSeq, createdAt, endedAt, origin, end }: RunRecord): TracedRun {

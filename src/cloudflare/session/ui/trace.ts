@@ -8,7 +8,7 @@ import { toProviderName } from '../run/metrics.ts';
 import { createCallSpanId, createChildIds, createSpanId, createTraceIds, type TraceIds } from '../run/trace-ids.ts';
 import { type MessageRecord, messageStride, sortByStoring, toTurnPlace } from '../store/messages.ts';
 import type { SessionStore } from '../store/store.ts';
-import { type Ask, type Chain, isOpen, listChains, type TracedRun } from './chains.ts';
+import { type Ask, type Chain, findChain, isOpen, listChains, type TracedRun } from './chains.ts';
 import { double, integer, text, toAttributes, toTimes } from './otlp.ts';
 import { pieceLength, toPieceStream } from './pieces.ts';
 import { writeMessages } from './trace-content.ts';
@@ -51,8 +51,8 @@ interface Turn {
  */
 export function traceStream(options: TraceOptions): ReadableStream<Uint8Array> {
 	const { store, run, authorization } = options;
-	const chains = listChains(store);
-	const chosen = run === undefined ? chains : chains.filter(({ runs }) => runs.some(({ id }) => id === run));
+	const chains = run === undefined ? listChains(store) : findChain(store, run);
+	const chosen = run === undefined ? chains : chains.slice(0, 1);
 	if (run !== undefined && chosen.length === 0) {
 		const what =
 			'this session has no such run. Take a runId of GET /v1/sessions/:id/messages, or leave it out for all traces.';
