@@ -7,6 +7,7 @@ import { listFlowBars, measureFlow, toFlowTable } from './bench/flow.ts';
 import { listGrowthBars, measureGrowths, toGrowthTable } from './bench/growth.ts';
 import { listMemoryBars, measureMemory, toMemoryTable } from './bench/memory.ts';
 import { assertMeasurable } from './bench/process.ts';
+import { listReaderBars, measureReaders, toReaderTable } from './bench/readers.ts';
 import { onStage, type Stage } from './bench/stage.ts';
 import { type Bar, toBarTable } from './bench/table.ts';
 import { listTraceBars, measureTraces, toTraceTable } from './bench/traces.ts';
@@ -20,6 +21,7 @@ const usage = `npm run bench: measures what Runlet costs in workerd beside a loo
     growth      CPU of a turn on 10,000 messages beside one on 10
     traces      CPU of a turn with and without an export of traces
     flow        CPU of a call that sends something, with and without the rule for such calls
+    readers     CPU and delay of a delta that 1,000 clients read
     memory      of a live session, and after a reply of 5 MB
     weight      the packed size of the Worker, and its cold start
     providers   what a delta costs from a provider's bytes, through the SDK and the adapter
@@ -52,6 +54,7 @@ const staged: Readonly<Record<string, Part>> = {
 	growth: createPart(measureGrowths, toGrowthTable, listGrowthBars),
 	traces: createPart(measureTraces, toTraceTable, listTraceBars),
 	flow: createPart(measureFlow, toFlowTable, listFlowBars),
+	readers: createPart(measureReaders, toReaderTable, listReaderBars),
 	memory: createPart(measureMemory, toMemoryTable, listMemoryBars),
 	// The second half of `costs` runs a minute after the first half. The other parts run in between.
 	costs: async (stage) => {

@@ -15,6 +15,8 @@ export interface EventSource {
 	readonly isOver: () => boolean;
 	/** Whether the source ended without the last event. The reader must reconnect for the rest. */
 	readonly isLeft: () => boolean;
+	/** Whether many readers read the same events now. */
+	readonly isCrowded?: () => boolean;
 	/** Resolves when there can be more events. */
 	readonly change: () => Promise<unknown>;
 	readonly leave: () => void;

@@ -60,6 +60,21 @@ test('many readers of a large event share its bytes', async () => {
 	expect(new Set(all.map((chunks) => chunks.reduce((sum, { length }) => sum + length, 0))).size).toBe(1);
 });
 
+test('the readers of a crowd share the bytes of a text, and each gets it whole', async () => {
+	const encode = vi.spyOn(TextEncoder.prototype, 'encode');
+	onTestFinished(() => encode.mockRestore());
+	const log = new RunLog(1, [{ type: 'run.started', runId: 'r', attempt: 1 }]);
+	const all = Array.from({ length: 60 }, () => readChunks(follow(log)));
+	for (const event of [{ type: 'text', text: 'Hello.' } as const, { type: 'done', text: '', usage: {} } as const]) {
+		await new Promise((resolve) => setTimeout(resolve, 0));
+		log.append([event]);
+	}
+	const texts = (await Promise.all(all)).map(toText);
+	expect(new Set(texts).size).toBe(1);
+	expect(texts[0]).toContain('"text":"Hello."');
+	expect(encode.mock.calls.filter(([text]) => text?.includes('Hello.'))).toHaveLength(1);
+});
+
 test('keeps a large event for other readers when one reader leaves', async () => {
 	const { log } = longRun();
 	const reader = follow(log).getReader();

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import {
 	advance,
+	type Cursor,
 	createCallSorter,
 	formatEventId,
 	parseEventId,
@@ -170,6 +171,65 @@ test('fast, slow and late readers get the same run', async () => {
 			expect(joined(seen)).toEqual(joined(events));
 		}),
 	);
+});
+
+test('each reader of a crowd gets the whole run, wherever it joins', async () => {
+	vi.useFakeTimers();
+	onTestFinished(() => void vi.useRealTimers());
+	await fc.assert(
+		fc.asyncProperty(run, fc.array(fc.nat(), { minLength: 1, maxLength: 8 }), async (events, joins) => {
+			const log = new RunLog(1);
+			const readers: { readonly cursor: Cursor; readonly seen: RunEvent[] }[] = [];
+			const join = () => readers.push({ cursor: log.cursor(), seen: [] });
+			for (let n = 0; n < 60; n++) join();
+			for (const [index, event] of events.entries()) {
+				if (joins.some((at) => at % events.length === index)) join();
+				for (const _ of readers) void log.change();
+				log.append([event]);
+				await vi.advanceTimersByTimeAsync(index % 3 === 0 ? 0 : 150);
+				// The other readers come back later.
+				const awake = index % 4 === 0 ? readers.slice(0, 10) : readers;
+				for (const { cursor, seen } of awake) seen.push(...log.read(cursor, 7).map((entry) => entry.event));
+			}
+			for (const { cursor, seen } of readers) {
+				for (let batch = log.read(cursor); batch.length > 0; batch = log.read(cursor))
+					seen.push(...batch.map((entry) => entry.event));
+				expect(joined(seen)).toEqual(joined(events));
+			}
+		}),
+		{ numRuns: 30 },
+	);
+});
+
+test('more than 50 readers get the pieces of a text together after 150 ms, and everything else at once', async () => {
+	vi.useFakeTimers();
+	onTestFinished(() => void vi.useRealTimers());
+	const log = new RunLog(1, [{ type: 'run.started', runId: 'r', attempt: 1 }]);
+	const wait = (readers: number) => {
+		let woken = 0;
+		for (let n = 0; n < readers; n++) void log.change().then(() => woken++);
+		return () => woken;
+	};
+	const few = wait(50);
+	log.append([{ type: 'text', text: 'a' }]);
+	await vi.advanceTimersByTimeAsync(0);
+	expect(few()).toBe(50);
+	const many = wait(51);
+	log.append([{ type: 'text', text: 'b' }]);
+	await vi.advanceTimersByTimeAsync(149);
+	expect(many()).toBe(0);
+	log.append([{ type: 'text', text: 'c' }]);
+	await vi.advanceTimersByTimeAsync(1);
+	expect(many()).toBe(51);
+	const cursors = [log.cursor(), log.cursor()];
+	const [first, second] = cursors.map((cursor) => log.read(cursor));
+	expect(first).toBe(second);
+	const last = wait(51);
+	log.append([{ type: 'text', text: 'd' }]);
+	log.append([{ type: 'done', text: 'abcd', usage: {} }]);
+	await vi.advanceTimersByTimeAsync(0);
+	expect(last()).toBe(51);
+	expect(vi.getTimerCount()).toBe(0);
 });
 
 test('an unfinished turn with any number of deltas has a limited number of events in memory', () => {

@@ -6,7 +6,7 @@ import type { EventSource, ShownEvent } from '../../agent/event-source.ts';
 import { createProtocol } from '../../wire/protocols/format.ts';
 import type { Protocol, RunWriter } from '../../wire/protocols/protocol.ts';
 import { type Reader, showChildEvent, showEvent } from '../../wire/shown-error.ts';
-import { type EventId, formatEventId, RunLog } from './log.ts';
+import { type EventId, formatEventId, type LogEntry, RunLog } from './log.ts';
 
 /** The permission to read a stream for a limited time. */
 export interface Lease {
@@ -54,9 +54,10 @@ export function follow(
 		);
 	};
 	const write = (event: RunEvent, id: string | undefined, writer: RunWriter): Uint8Array => {
-		// The bytes of a text are not shared, because each reader gets the text in different pieces.
-		const isShared = protocol.isSame === true && event.type !== 'text' && event.type !== 'reasoning';
-		return isShared ? encodeOnce(event, id, writer) : encoder.encode(writer.event(event, id));
+		// The bytes of a text are shared only within a crowd: other readers get the text in different pieces.
+		const isShared = (event.type !== 'text' && event.type !== 'reasoning') || reader?.source.isCrowded?.() === true;
+		if (protocol.isSame !== true || !isShared) return encoder.encode(writer.event(event, id));
+		return encodeOnce(event, id, writer);
 	};
 	const waits = createWaits(lease?.left);
 	const unwatch = lease?.watch(() => waits.wake('over'));
@@ -133,15 +134,21 @@ function takePiece(unread: Uint8Array[]): Uint8Array | undefined {
 	return joinBytes(...parts);
 }
 
-/** The bytes of large events. The readers of a log share them. */
+/** The bytes of large events, and of the texts that a crowd reads. The readers of a log share them. */
 const shared = new WeakMap<RunEvent, { readonly id: string | undefined; readonly bytes: Uint8Array }>();
 
 function encodeOnce(event: RunEvent, id: string | undefined, writer: RunWriter): Uint8Array {
 	const known = shared.get(event);
-	if (known !== undefined && known.id === id) return known.bytes;
+	if (known !== undefined && known.id === id) return toOwn(known.bytes);
 	const bytes = encoder.encode(writer.event(event, id));
-	if (bytes.length > pieceBytes) shared.set(event, { id, bytes });
-	return bytes;
+	if (bytes.length > pieceBytes || event.type === 'text' || event.type === 'reasoning')
+		shared.set(event, { id, bytes });
+	return toOwn(bytes);
+}
+
+/** A stream takes the buffer of a short event. `takePiece` copies the parts of a long event. */
+function toOwn(bytes: Uint8Array): Uint8Array {
+	return bytes.length > pieceBytes ? bytes : bytes.slice();
 }
 
 /** The milliseconds of silence after which a connection gets a comment, so that no proxy closes it. */
@@ -184,12 +191,24 @@ function createWaits(left: () => number = () => keepAliveMs) {
 	};
 }
 
+/** The shown events of entries. Readers at the same place get the same entries. */
+const shownEntries = new WeakMap<readonly LogEntry[], readonly ShownEvent[]>();
+
+function showEntries(entries: readonly LogEntry[]): readonly ShownEvent[] {
+	const known = shownEntries.get(entries);
+	if (known !== undefined) return known;
+	const shown = entries.map(({ event, id }) => ({ event, id: id && formatEventId(id) }));
+	shownEntries.set(entries, shown);
+	return shown;
+}
+
 function createSource(log: RunLog, from?: EventId): EventSource {
 	const cursor = log.cursor(from);
 	return {
-		read: () => log.read(cursor).map(({ event, id }) => ({ event, id: id && formatEventId(id) })),
+		read: () => showEntries(log.read(cursor)),
 		isOver: () => log.settle(cursor),
 		isLeft: () => log.isLeft,
+		isCrowded: () => log.isCrowded,
 		change: () => log.change(),
 		leave: () => {},
 	};

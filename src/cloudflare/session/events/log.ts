@@ -157,6 +157,18 @@ export interface Cursor {
 	shown: number;
 }
 
+/** What was read between two places of a log that had so many events. */
+interface Reading {
+	readonly from: Cursor;
+	readonly to: Cursor;
+	readonly size: number;
+	readonly limit: number;
+	readonly out: readonly LogEntry[];
+}
+
+/** If more readers wait than this, they get the pieces of a text together, every so many milliseconds. */
+const [crowd, togetherMs] = [50, 150];
+
 /** If an unfinished turn has more separate events than this, neighbouring pieces of a text are joined. */
 const joinAt = 4_096;
 
@@ -177,6 +189,12 @@ export class RunLog {
 	#joinAt = joinAt;
 	#isLeft = false;
 	#changed: Deferred<void> | undefined;
+	/** The number of readers that wait for the next change. */
+	#waiting = 0;
+	#isCrowded = false;
+	#timer: ReturnType<typeof setTimeout> | undefined;
+	/** What the last reader of a crowd read, for the next readers at the same place. */
+	#newest: Reading | undefined;
 
 	constructor(run: number, events: readonly RunEvent[] = []) {
 		this.run = run;
@@ -209,6 +227,11 @@ export class RunLog {
 		return this.#events.length;
 	}
 
+	/** Whether many readers waited for the last change, so that they probably read the same entries. */
+	get isCrowded(): boolean {
+		return this.#isCrowded;
+	}
+
 	append(events: readonly RunEvent[]): void {
 		for (const event of events) {
 			this.#events.push(event);
@@ -227,7 +250,9 @@ export class RunLog {
 			this.#join();
 			this.#joinAt = this.#events.length + joinAt;
 		}
-		this.#wake();
+		const last = events.at(-1);
+		if (this.#waiting <= crowd || last === undefined || !isDelta(last) || last.type === 'stop') this.#wake();
+		else this.#timer ??= setTimeout(() => this.#wake(), togetherMs);
 	}
 
 	/** Ends the log of a run whose end cannot be stored. The next attempt of the run has another log. */
@@ -237,12 +262,17 @@ export class RunLog {
 	}
 
 	#wake(): void {
+		clearTimeout(this.#timer);
+		this.#timer = undefined;
+		this.#isCrowded = this.#waiting > crowd;
+		this.#waiting = 0;
 		this.#changed?.resolve();
 		this.#changed = undefined;
 	}
 
-	/** Resolves at the next `append` or `leave`. */
+	/** Resolves at the next `append` or `leave`. Many readers wait a little longer for pieces of a text. */
 	change(): Promise<void> {
+		this.#waiting++;
 		this.#changed ??= createDeferred<void>();
 		return this.#changed.promise;
 	}
@@ -251,8 +281,24 @@ export class RunLog {
 		return { seen, index: 0, at: toStart(this.run), version: this.#version, passed: 0, shown: 0 };
 	}
 
-	/** Returns about `limit` characters of unseen events, and moves the cursor. Joins neighbouring pieces of a text. */
-	read(cursor: Cursor, limit = 65_536): LogEntry[] {
+	/**
+	 * Returns about `limit` characters of unseen events, and moves the cursor. Joins neighbouring pieces of a text. The
+	 * readers of a crowd get the same entries at the same place.
+	 */
+	read(cursor: Cursor, limit = 65_536): readonly LogEntry[] {
+		if (!this.#isCrowded) return this.#read(cursor, limit);
+		const known = this.#newest;
+		if (known?.size === this.#events.length && known.limit === limit && isSamePlace(known.from, cursor)) {
+			Object.assign(cursor, known.to);
+			return known.out;
+		}
+		const from = { ...cursor };
+		const out = this.#read(cursor, limit);
+		this.#newest = { from, to: { ...cursor }, size: this.#events.length, limit, out };
+		return out;
+	}
+
+	#read(cursor: Cursor, limit: number): LogEntry[] {
 		if (cursor.version !== this.#version) Object.assign(cursor, { ...this.cursor(cursor.seen), shown: cursor.shown });
 		const out: LogEntry[] = [];
 		for (let size = 0; cursor.index < this.#events.length && size < limit; ) {
@@ -296,6 +342,16 @@ export class RunLog {
 		for (const { event } of joined) this.#events.push(event);
 		this.#version++;
 	}
+}
+
+function isSamePlace(one: Cursor, other: Cursor): boolean {
+	return (
+		one.index === other.index &&
+		one.version === other.version &&
+		one.passed === other.passed &&
+		one.shown === other.shown &&
+		(one.seen === other.seen || formatEventId(one.seen) === formatEventId(other.seen))
+	);
 }
 
 /** Whether an event has no id and was already shown to the reader. Counts the events that have no id. */
