@@ -5,13 +5,13 @@ import { type RpcResult, toRpcResult } from '../objects/reach.ts';
 import type { NewSchedule, ScheduleQuery, Scheduler, StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
 import { type DueSchedule, ScheduleRows } from './rows.ts';
 import { assertTime, findNext } from './time.ts';
-import { wake } from './wake.ts';
+import { createSpentFinder, type FindSpent, wake } from './wake.ts';
 
 const mostOfSession = 100;
 const mostOfOwner = 10_000;
 
 /** How many sessions wake in parallel, and how many schedules an alarm reads at a time. */
-const atOnce = 16;
+const atOnce = 50;
 const readAtOnce = 500;
 
 /** The pauses between attempts, in milliseconds. If the last attempt fails too, the due time counts as failed. */
@@ -61,8 +61,7 @@ export class OwnerScheduler implements Scheduler {
 		try {
 			for (;;) {
 				const due = this.#rows.listDue(now, readAtOnce);
-				for (let from = 0; from < due.length; from += atOnce)
-					await Promise.all(due.slice(from, from + atOnce).map((one) => this.#wake(one, now)));
+				await this.#wakeAll(due, now);
 				if (due.length < readAtOnce) break;
 			}
 			this.#rows.removeOver(now - shownMs);
@@ -95,12 +94,22 @@ export class OwnerScheduler implements Scheduler {
 		if (this.#rows.count() >= mostOfOwner) refuse('The owner', mostOfOwner);
 	}
 
+	/** Wakes the targets of schedules, the oldest first. A slow session holds up no other than its own. */
+	async #wakeAll(due: readonly DueSchedule[], now: number): Promise<void> {
+		const findSpent = createSpentFinder(this.#options.config());
+		const rest = due.values();
+		const work = async () => {
+			for (const one of rest) await this.#wake(one, now, findSpent);
+		};
+		await Promise.all(Array.from({ length: atOnce }, work));
+	}
+
 	/** Wakes the target of a schedule, and stores the outcome. Several missed times cause only one wake. */
-	async #wake(due: DueSchedule, now: number): Promise<void> {
+	async #wake(due: DueSchedule, now: number, findSpent: FindSpent): Promise<void> {
 		const { target, name, time, dueAt, createdAt } = due;
 		const next = findNext(time, { after: Math.max(now, dueAt), from: createdAt });
 		try {
-			const woken = await wake(due, this.#options);
+			const woken = await wake(due, this.#options, findSpent);
 			if (woken === 'gone') this.#rows.remove(target, name);
 			else this.#rows.settle(due, { last: { ...woken, at: toTime(dueAt) }, dueAt: next });
 		} catch (cause) {

@@ -18,12 +18,16 @@ const mostListed = 100;
 export type Woken = 'gone' | Omit<LastWake, 'at'>;
 
 /** Wakes the session of a schedule. The message's key contains the due time, so a retry begins no second run. */
-export async function wake(due: DueSchedule, { agents, config }: SchedulerOptions): Promise<Woken> {
+export async function wake(
+	due: DueSchedule,
+	{ agents, config }: SchedulerOptions,
+	findSpent: FindSpent,
+): Promise<Woken> {
 	const read = config();
 	const definition = findDefinition(due, agents);
 	const isOwners = (definition?.owner ?? read.scheduleOwner) === due.owner && definition?.user === due.user;
 	if (due.target.kind === 'agent' && !(definition !== undefined && isOwners)) return 'gone';
-	const spent = await findSpent(due, read);
+	const spent = await findSpent(due);
 	if (spent !== undefined) return skip(`the budget of ${spent} is spent`);
 	const text = await findText(due, definition, read);
 	if (typeof text !== 'string') return text;
@@ -35,7 +39,21 @@ function findDefinition({ target, name }: DueSchedule, agents: SchedulerOptions[
 	return agents.find((one) => one.name === target.agent)?.schedules?.find((one) => one.name === name);
 }
 
-async function findSpent(
+/** Finds the budget that is spent, so that no session is woken for nothing. */
+export type FindSpent = (whose: Pick<DueSchedule, 'owner' | 'user'>) => Promise<string | undefined>;
+
+/** Makes a function that asks the ledger once for each user. */
+export function createSpentFinder(config: Config): FindSpent {
+	const asked = new Map<string, Promise<string | undefined>>();
+	return (whose) => {
+		const key = JSON.stringify([whose.owner, whose.user]);
+		const answer = asked.get(key) ?? askSpent(whose, config);
+		asked.set(key, answer);
+		return answer;
+	};
+}
+
+async function askSpent(
 	{ owner, user }: Pick<DueSchedule, 'owner' | 'user'>,
 	{ ledgers, storedKeys, findDayBudget }: Config,
 ): Promise<string | undefined> {

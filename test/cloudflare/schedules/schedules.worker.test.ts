@@ -447,6 +447,55 @@ test('retries an unreachable session with pauses, then records a failure and wai
 	});
 });
 
+test('wakes 50 sessions at once, and a slow session holds up no other', async () => {
+	const owner = 'many-at-once';
+	const someId = env.SESSIONS.newUniqueId();
+	const held = Promise.withResolvers<void>();
+	let [open, most, sent, asked] = [0, 0, 0, 0];
+	const stub = {
+		send: async () => {
+			const isSlow = sent++ === 0;
+			most = Math.max(most, ++open);
+			await (isSlow ? held.promise : Promise.resolve());
+			open--;
+			return { ok: true, value: { kind: 'accepted', runId: 'r' } };
+		},
+	};
+	const read = readConfig(environment);
+	const sessions = { ...read.sessions, idFromString: () => someId, get: () => stub };
+	const ledgers = {
+		...read.ledgers,
+		idFromName: (name: string) => read.ledgers.idFromName(name),
+		get: (id: DurableObjectId) => {
+			asked++;
+			return read.ledgers.get(id);
+		},
+	};
+	const config = { sessions, ledgers, findDayBudget: () => ({ tokens: 1_000 }) };
+	await withConfig(owner, config, async (scheduler) => {
+		const put = (n: number) => {
+			const target = { kind: 'session', session: String(n).padStart(64, '0') } as const;
+			return scheduler.putSchedule({
+				owner,
+				target,
+				name: 'look',
+				time: { at: '2030-03-04T07:00:00Z' },
+				text: 'Look.',
+			});
+		};
+		for (let n = 0; n < 320; n++) takeValue(await put(n));
+		setClock('2030-03-04T07:00:00Z');
+		const woken = scheduler.handleAlarm();
+		await expect.poll(() => sent).toBe(320);
+		expect([most, open]).toEqual([50, 1]);
+		held.resolve();
+		await woken;
+		const outcomes = takeValue(await scheduler.listSchedules()).map(({ last }) => last?.outcome);
+		expect(outcomes).toEqual(Array(320).fill('ran'));
+		expect(asked).toBe(1);
+	});
+});
+
 function failing(): never {
 	throw new Error('The network is gone.');
 }
