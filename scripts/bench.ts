@@ -8,6 +8,7 @@ import { listGrowthBars, measureGrowths, toGrowthTable } from './bench/growth.ts
 import { listMemoryBars, measureMemory, toMemoryTable } from './bench/memory.ts';
 import { assertMeasurable } from './bench/process.ts';
 import { listReaderBars, measureReaders, toReaderTable } from './bench/readers.ts';
+import { listScaleBars, measureScale, toScaleTable } from './bench/scale.ts';
 import { onStage, type Stage } from './bench/stage.ts';
 import { type Bar, toBarTable } from './bench/table.ts';
 import { listTraceBars, measureTraces, toTraceTable } from './bench/traces.ts';
@@ -22,6 +23,7 @@ const usage = `npm run bench: measures what Runlet costs in workerd beside a loo
     traces      CPU of a turn with and without an export of traces
     flow        CPU of a call that sends something, with and without the rule for such calls
     readers     CPU and delay of a delta that 1,000 clients read
+    scale       CPU of lists of a million sessions, and of the ledger, beside an object that counts
     memory      of a live session, and after a reply of 5 MB
     weight      the packed size of the Worker, and its cold start
     providers   what a delta costs from a provider's bytes, through the SDK and the adapter
@@ -55,6 +57,7 @@ const staged: Readonly<Record<string, Part>> = {
 	traces: createPart(measureTraces, toTraceTable, listTraceBars),
 	flow: createPart(measureFlow, toFlowTable, listFlowBars),
 	readers: createPart(measureReaders, toReaderTable, listReaderBars),
+	scale: createPart(measureScale, toScaleTable, listScaleBars),
 	memory: createPart(measureMemory, toMemoryTable, listMemoryBars),
 	// The second half of `costs` runs a minute after the first half. The other parts run in between.
 	costs: async (stage) => {

@@ -36,6 +36,7 @@ import {
 	type WorkerEnv,
 } from './env.ts';
 import { findOrigin } from './environment.ts';
+import { type Placement, placeObjects } from './placement.ts';
 import { readSearch } from './search.ts';
 import { listSecrets } from './secrets.ts';
 import {
@@ -58,6 +59,8 @@ export interface Config {
 	readonly sessions: SessionNamespace;
 	readonly ledgers: LedgerNamespace;
 	readonly directories: DirectoryNamespace;
+	/** Where all objects live. */
+	readonly jurisdiction: Placement['jurisdiction'];
 	readonly skills: SkillsNamespace;
 	readonly publishers: PublisherNamespace;
 	readonly memories: MemoryNamespace;
@@ -136,11 +139,15 @@ export function readConfig(env: WorkerEnv): Config {
 		PUBLIC_URL: publicUrl,
 		WORKSPACE_FILES: mostFiles,
 		WORKSPACE_BYTES: mostBytes,
+		JURISDICTION: jurisdiction,
+		LOCATION_HINT: locationHint,
 		...caps
 	} = check(variables, env, 'env', 'not_configured');
 	const { original, bindings = {}, hasAccounts = false, hasOwnSkills = false } = findOrigin(env);
 	const roomLimits = { session: caps.SESSION_BYTES, owner: caps.OWNER_BYTES, user: caps.USER_BYTES };
 	for (const name of listRequired(hasOwnSkills)) readBinding(env, name, bindings);
+	// workerd on a laptop has no jurisdictions.
+	const placement = local === undefined ? { jurisdiction, locationHint } : {};
 	const kv = findBinding(env, 'SKILLS', bindings);
 	const skills = kv && createLimitedKv(kv);
 	const dayBudget = toLimit(caps.DAY_BUDGET_TOKENS, caps.DAY_BUDGET_USD, defaultBudgets.day);
@@ -152,17 +159,18 @@ export function readConfig(env: WorkerEnv): Config {
 	const storedKeys = storesKeys ? findStoredKeys(env) : undefined;
 	const read: Config = {
 		env: original,
-		sessions: readBinding(env, 'SESSIONS', bindings),
-		ledgers: readBinding(env, 'LEDGERS', bindings),
-		directories: readBinding(env, 'DIRECTORIES', bindings),
+		sessions: placeObjects(readBinding(env, 'SESSIONS', bindings), placement),
+		ledgers: placeObjects(readBinding(env, 'LEDGERS', bindings), placement),
+		directories: placeObjects(readBinding(env, 'DIRECTORIES', bindings), placement),
+		jurisdiction: placement.jurisdiction,
 		get skills() {
 			return skills ?? readBinding(env, 'SKILLS', bindings);
 		},
 		get publishers() {
-			return readBinding(env, 'PUBLISHERS', bindings);
+			return placeObjects(readBinding(env, 'PUBLISHERS', bindings), placement);
 		},
 		get memories() {
-			return readBinding(env, 'MEMORIES', bindings);
+			return placeObjects(readBinding(env, 'MEMORIES', bindings), placement);
 		},
 		knowsKey: (id) =>
 			keys.length === 0 ||

@@ -66,6 +66,10 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly SESSION_BYTES?: string | number;
 	readonly OWNER_BYTES?: string | number;
 	readonly USER_BYTES?: string | number;
+	/** Where all data is stored and processed: `eu`, `us`, `fedramp` or `fedramp-high`. It can never change. */
+	readonly JURISDICTION?: string;
+	/** Where new objects begin, such as `weur`. */
+	readonly LOCATION_HINT?: string;
 	/** The hashes of the API keys, as `npm run keys` writes them. */
 	readonly API_KEYS?: string;
 	/** `on` allows keys that are stored in Durable Objects (`POST /v1/keys`). */

@@ -10,6 +10,7 @@ import { parseKeys } from '../auth/key.ts';
 import { createSecretsBox, parseSecretsKey, type SecretsBox } from '../auth/secrets-box.ts';
 import type { Limit } from '../objects/budget.ts';
 import type { EndpointName, WorkerEnv } from './env.ts';
+import { jurisdiction, locationHint } from './placement.ts';
 
 const none = 'none';
 
@@ -59,6 +60,18 @@ function explainPrices(prices: unknown): string {
 	return `${explain(issues, 'prices').message}. ${pricesExample}`;
 }
 
+const place = <T extends string>(known: v.PicklistSchema<readonly T[], undefined>) =>
+	v.optional(
+		v.pipe(
+			v.string(),
+			v.trim(),
+			v.transform((text) => text || undefined),
+			v.optional(
+				v.picklist(known.options, `must be one of ${known.options.join(', ')}. Set it under [vars] in wrangler.toml`),
+			),
+		),
+	);
+
 export const variables = v.object({
 	MODEL: v.optional(
 		v.pipe(v.string(), v.trim(), v.nonEmpty('must not be empty. Set it under [vars] in wrangler.toml')),
@@ -103,6 +116,8 @@ export const variables = v.object({
 		'',
 	),
 	CHAT_MODELS: v.optional(list, ''),
+	JURISDICTION: place(jurisdiction),
+	LOCATION_HINT: place(locationHint),
 	CORS_ORIGINS: v.optional(
 		v.pipe(
 			list,

@@ -269,8 +269,10 @@ export class Session extends DurableObject<Env> implements SessionApi {
 			const principal = await this.#authorization.open(caller, mayManage);
 			const { owner, expiresAfterMs, clientTools, createdBy, isImported } = this.#store.session();
 			const stored = { createdBy, isImported };
-			const about = { version: exportVersion, ...this.#show(principal), owner, expiresAfterMs, clientTools, stored };
-			const { store, authorization } = this.#context;
+			const { store, authorization, config } = this.#context;
+			const { jurisdiction } = config();
+			const whose = { owner, jurisdiction, expiresAfterMs, clientTools, stored };
+			const about = { version: exportVersion, ...this.#show(principal), ...whose };
 			return exportStream({ store, files: this.#runner.files, authorization, about, form, at });
 		});
 	}
