@@ -24,7 +24,14 @@ import { defaultBudgets } from '../wire/budget.ts';
 import type { Problem } from '../wire/error.ts';
 import { maxFile } from '../wire/limits.ts';
 import { type SourceName, sourceNames } from '../wire/protocols/webhooks/source.ts';
-import { type BindingName, bindingNames, createLimitedKv, findBinding, readBinding } from './bindings.ts';
+import {
+	type BindingName,
+	type BindingNames,
+	bindingNames,
+	createLimitedKv,
+	findBinding,
+	readBinding,
+} from './bindings.ts';
 import {
 	type EndpointName,
 	endpointNames,
@@ -36,7 +43,7 @@ import {
 	type WorkerEnv,
 } from './env.ts';
 import { findOrigin } from './environment.ts';
-import { type Placement, placeObjects } from './placement.ts';
+import { type Placement, placeObjects, toPlacement } from './placement.ts';
 import { readSearch } from './search.ts';
 import { listSecrets } from './secrets.ts';
 import {
@@ -139,17 +146,14 @@ export function readConfig(env: WorkerEnv): Config {
 		PUBLIC_URL: publicUrl,
 		WORKSPACE_FILES: mostFiles,
 		WORKSPACE_BYTES: mostBytes,
-		JURISDICTION: jurisdiction,
-		LOCATION_HINT: locationHint,
 		...caps
 	} = check(variables, env, 'env', 'not_configured');
 	const { original, bindings = {}, hasAccounts = false, hasOwnSkills = false } = findOrigin(env);
 	const roomLimits = { session: caps.SESSION_BYTES, owner: caps.OWNER_BYTES, user: caps.USER_BYTES };
 	for (const name of listRequired(hasOwnSkills)) readBinding(env, name, bindings);
-	// workerd on a laptop has no jurisdictions.
-	const placement = local === undefined ? { jurisdiction, locationHint } : {};
-	const kv = findBinding(env, 'SKILLS', bindings);
-	const skills = kv && createLimitedKv(kv);
+	const placement = toPlacement(caps, local);
+	const find = <N extends ObjectName>(name: N) => placeObjects(readBinding(env, name, bindings), placement);
+	const skills = findSkills(env, bindings);
 	const dayBudget = toLimit(caps.DAY_BUDGET_TOKENS, caps.DAY_BUDGET_USD, defaultBudgets.day);
 	const sessionBudget = toLimit(caps.SESSION_BUDGET_TOKENS, caps.SESSION_BUDGET_USD, defaultBudgets.session);
 	const files = findBinding(env, 'FILES', bindings);
@@ -159,18 +163,16 @@ export function readConfig(env: WorkerEnv): Config {
 	const storedKeys = storesKeys ? findStoredKeys(env) : undefined;
 	const read: Config = {
 		env: original,
-		sessions: placeObjects(readBinding(env, 'SESSIONS', bindings), placement),
-		ledgers: placeObjects(readBinding(env, 'LEDGERS', bindings), placement),
-		directories: placeObjects(readBinding(env, 'DIRECTORIES', bindings), placement),
+		...{ sessions: find('SESSIONS'), ledgers: find('LEDGERS'), directories: find('DIRECTORIES') },
 		jurisdiction: placement.jurisdiction,
 		get skills() {
 			return skills ?? readBinding(env, 'SKILLS', bindings);
 		},
 		get publishers() {
-			return placeObjects(readBinding(env, 'PUBLISHERS', bindings), placement);
+			return find('PUBLISHERS');
 		},
 		get memories() {
-			return placeObjects(readBinding(env, 'MEMORIES', bindings), placement);
+			return find('MEMORIES');
 		},
 		knowsKey: (id) =>
 			keys.length === 0 ||
@@ -219,6 +221,13 @@ export function readConfig(env: WorkerEnv): Config {
 	};
 	known.set(env, read);
 	return read;
+}
+
+type ObjectName = 'SESSIONS' | 'LEDGERS' | 'DIRECTORIES' | 'PUBLISHERS' | 'MEMORIES';
+
+function findSkills(env: WorkerEnv, bindings: BindingNames): SkillsNamespace | undefined {
+	const kv = findBinding(env, 'SKILLS', bindings);
+	return kv && createLimitedKv(kv);
 }
 
 /** Reads only the variables of keys, so it works even if another variable is wrong. Throws as `readConfig` does. */

@@ -13,6 +13,19 @@ export interface Placement {
 	readonly locationHint?: v.InferOutput<typeof locationHint>;
 }
 
+/** Returns where objects live. On a laptop they live there, because its runtime has no jurisdictions. */
+export function toPlacement(
+	{ JURISDICTION: jurisdiction, LOCATION_HINT: locationHint }: PlacementVariables,
+	local: unknown,
+): Placement {
+	return local === undefined ? { jurisdiction, locationHint } : {};
+}
+
+interface PlacementVariables {
+	readonly JURISDICTION?: Placement['jurisdiction'];
+	readonly LOCATION_HINT?: Placement['locationHint'];
+}
+
 interface Namespace {
 	get(id: DurableObjectId, options?: { readonly locationHint?: DurableObjectLocationHint }): unknown;
 }
