@@ -39,21 +39,22 @@ let working: { readonly object: string; readonly what: string; readonly cursor?:
 
 /**
  * Counts the work of a session's object, or of all objects of the Worker under test. The returned function gives the work
- * since its last call.
+ * since its last call, of all these objects or of one. Call it in an object to read its cursors.
  */
-export function countWork(session?: string): () => readonly Work[] {
+export function countWork(session?: string): (of?: string) => readonly Work[] {
 	const work: NonNullable<typeof working> = [];
 	working = work;
-	return () =>
-		work
-			.splice(0)
-			.filter(({ object }) => session === undefined || object === session)
-			.map(({ object, what, cursor }) => ({
-				object,
-				what,
-				rows: cursor?.rowsWritten ?? 1,
-				read: cursor?.rowsRead ?? 0,
-			}));
+	return (of = session) => {
+		const isWanted = ({ object }: { readonly object: string }) => of === undefined || object === of;
+		const done = work.filter(isWanted);
+		work.splice(0, work.length, ...work.filter((one) => !isWanted(one)));
+		return done.map(({ object, what, cursor }) => ({
+			object,
+			what,
+			rows: cursor?.rowsWritten ?? 1,
+			read: cursor?.rowsRead ?? 0,
+		}));
+	};
 }
 
 /** Wraps an object's storage so that its work can be counted. Call it before the storage is used. */

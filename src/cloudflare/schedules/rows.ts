@@ -18,16 +18,25 @@ export interface Settled {
 /** The schedules of an owner. The methods are synchronous. */
 export class ScheduleRows {
 	readonly #storage: DurableObjectStorage;
+	/** The number of schedules. Unknown until it is read, and after a rollback. */
+	#count: number | undefined;
 
 	constructor(storage: DurableObjectStorage) {
 		this.#storage = storage;
 	}
 
 	transaction<T>(work: () => T): T {
-		return this.#storage.transactionSync(work);
+		try {
+			return this.#storage.transactionSync(work);
+		} catch (cause) {
+			this.#count = undefined;
+			throw cause;
+		}
 	}
 
-	put({ target, name, owner, user, time, text, askers, dueAt, createdAt }: StoredSchedule): void {
+	/** Stores a schedule. `isNew`: there is none at its place. */
+	put({ target, name, owner, user, time, text, askers, dueAt, createdAt }: StoredSchedule, isNew: boolean): void {
+		if (isNew && this.#count !== undefined) this.#count++;
 		this.#storage.sql.exec(
 			`INSERT OR REPLACE INTO schedule (target, name, owner, time, text, due_at, try_at, created_at, askers, user)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9)`,
@@ -50,27 +59,35 @@ export class ScheduleRows {
 		return this.#read('WHERE target = ? AND (target, name) > (?, ?) ORDER BY name LIMIT ?', key, ...place, limit);
 	}
 
-	count(target?: WakeTarget): number {
-		const [where, ...values] = target === undefined ? [''] : ['WHERE target = ?', toKey(target)];
-		return this.#storage.sql.exec<{ n: number }>(`SELECT count(*) AS n FROM schedule ${where}`, ...values).one().n;
+	/** Counts all schedules. Reads them once. */
+	count(): number {
+		this.#count ??= this.#storage.sql.exec<{ n: number }>('SELECT count(*) AS n FROM schedule').one().n;
+		return this.#count;
+	}
+
+	countOf(target: WakeTarget): number {
+		const query = 'SELECT count(*) AS n FROM schedule WHERE target = ?';
+		return this.#storage.sql.exec<{ n: number }>(query, toKey(target)).one().n;
 	}
 
 	remove(target: WakeTarget, name: string): boolean {
-		const key = toKey(target);
-		const rows = this.#storage.sql.exec('DELETE FROM schedule WHERE target = ? AND name = ? RETURNING 1', key, name);
-		return rows.toArray().length > 0;
+		return this.#delete('target = ? AND name = ?', toKey(target), name);
 	}
 
 	removeSession(session: string): void {
-		this.#storage.sql.exec('DELETE FROM schedule WHERE target = ?', toKey({ kind: 'session', session }));
+		this.#delete('target = ?', toKey({ kind: 'session', session }));
 	}
 
 	/** Removes schedules that are over and were last due before the given time. */
 	removeOver(before: number): void {
-		this.#storage.sql.exec(
-			"DELETE FROM schedule WHERE try_at IS NULL AND last ->> 'at' < ?",
-			new Date(before).toISOString(),
-		);
+		this.#delete("try_at IS NULL AND last ->> 'at' < ?", new Date(before).toISOString());
+	}
+
+	/** Returns whether there was anything to delete. */
+	#delete(where: string, ...values: readonly string[]): boolean {
+		const { length } = this.#storage.sql.exec(`DELETE FROM schedule WHERE ${where} RETURNING 1`, ...values).toArray();
+		if (this.#count !== undefined) this.#count -= length;
+		return length > 0;
 	}
 
 	/** Lists due schedules, oldest first. */
@@ -82,7 +99,9 @@ export class ScheduleRows {
 
 	nextAt(): number | undefined {
 		return (
-			this.#storage.sql.exec<{ at: number | null }>('SELECT MIN(try_at) AS at FROM schedule').one().at ?? undefined
+			this.#storage.sql
+				.exec<{ at: number | null }>('SELECT MIN(try_at) AS at FROM schedule WHERE try_at IS NOT NULL')
+				.one().at ?? undefined
 		);
 	}
 

@@ -81,7 +81,7 @@ export class OwnerScheduler implements Scheduler {
 		assertTime(time, now);
 		if (before === undefined) this.#assertRoom(target);
 		const stored = { ...schedule, createdAt: now, dueAt: findNext(time, { after: now, from: now }) };
-		this.#rows.put(stored);
+		this.#rows.put(stored, before === undefined);
 		return stored;
 	}
 
@@ -90,7 +90,7 @@ export class OwnerScheduler implements Scheduler {
 			const text = `${whose} has ${most} schedules, which is the most. Cancel one first.`;
 			throw new RunletError('conflict', text);
 		};
-		if (target.kind === 'session' && this.#rows.count(target) >= mostOfSession) refuse('The session', mostOfSession);
+		if (target.kind === 'session' && this.#rows.countOf(target) >= mostOfSession) refuse('The session', mostOfSession);
 		if (this.#rows.count() >= mostOfOwner) refuse('The owner', mostOfOwner);
 	}
 

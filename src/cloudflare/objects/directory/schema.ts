@@ -21,6 +21,9 @@ const feedback = `
 	CREATE INDEX feedback_by_agent_user ON feedback (rating, agent, user, at, session, run) WHERE user IS NOT NULL;
 `;
 
+/** Finds the schedules that are over. */
+const over = "CREATE INDEX schedule_over ON schedule (last ->> 'at') WHERE try_at IS NULL;";
+
 /**
  * The tables of a directory.
  *
@@ -75,4 +78,4 @@ export function nameIndex(
 	return [`${table}_by`, ...(filters.length === 0 ? ['time'] : filters)].join('_');
 }
 
-export const schema: Schema = { tables: tables + feedback, migrations: [feedback] };
+export const schema: Schema = { tables: tables + feedback + over, migrations: [feedback, over] };
