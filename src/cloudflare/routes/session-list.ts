@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
 import { createFieldError } from '../../core/base/errors.ts';
-import { webhookOwner } from '../auth/identity.ts';
+import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
 import {
 	askDirectory,
@@ -13,7 +13,7 @@ import {
 } from '../objects/directory/api.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { sessionPage, sessionQuery } from '../wire/session.ts';
-import { getCallerOrAdmin, getListedOwner, getListedUser, getOwner, type RouteEnv } from './identity.ts';
+import { getCallerOrAdmin, getListedOwner, getListedUser, getOwner, isOnlyLocal, type RouteEnv } from './identity.ts';
 import { askOneSession, orGone } from './respond.ts';
 
 type Query = v.InferOutput<typeof sessionQuery>;
@@ -110,12 +110,22 @@ export async function findListedOwners(c: Context<RouteEnv>, requested: string):
 }
 
 /** Returns all owners: those with a key, and those that had a session. */
-export async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
-	const { directories, keys } = readConfig(c.env);
-	const listed = await askDirectory(directories, everybody, (one) => one.listOwners(mostOwners + 1));
-	const owners = [...new Set([...listed, webhookOwner, ...keys.map((key) => key.owner)])];
+async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
+	const owners = await listOwners(c, mostOwners + 1);
 	if (owners.length <= mostOwners) return owners;
 	throw createFieldError('invalid_request', 'owner', `there are more than ${mostOwners} owners. Name one of them.`);
+}
+
+/** Lists owners by name, those after a name. */
+export async function listOwners(c: Context<RouteEnv>, limit: number, after = ''): Promise<string[]> {
+	const { directories, keys } = readConfig(c.env);
+	const listed = await askDirectory(directories, everybody, (one) => one.listOwners(limit, after));
+	const local = isOnlyLocal(c) ? [localIdentity.by.owner] : [];
+	const owners = new Set([...listed, webhookOwner, ...keys.map((key) => key.owner), ...local]);
+	return [...owners]
+		.filter((owner) => owner > after)
+		.sort()
+		.slice(0, limit);
 }
 
 function toPage(c: Context<RouteEnv>, owner: string, page: DirectoryQuery): Promise<DirectoryPage> {

@@ -1,27 +1,26 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
-import { localIdentity } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
 import { askDirectory } from '../objects/directory/api.ts';
 import { askLedger, type DayPart, type PartField } from '../objects/ledger/api.ts';
 import { getUsage } from '../wire/endpoints/users.ts';
 import type { spentGroup, spentParts } from '../wire/spending.ts';
-import { getListedOwner, isAdmin, isOnlyLocal, type RouteEnv } from './identity.ts';
+import { getListedOwner, isAdmin, type RouteEnv } from './identity.ts';
 import { mount } from './request.ts';
-import { askAll, findOwners } from './session-list.ts';
+import { askAll, listOwners } from './session-list.ts';
 
 /** `/v1/usage`: shows what the owners spent, by day. */
 export const usageRoutes = [
 	mount(getUsage, async (c) => {
-		const { owner, user, by, days } = c.req.valid('query');
+		const { owner, user, by, days, cursor: after } = c.req.valid('query');
 		const { sessionBudget: session, dayBudget: day } = readConfig(c.env);
-		const owners = await findSpenders(c, owner);
+		const { owners, cursor } = await findSpenders(c, owner, after);
 		const fields = parseFields(by);
 		const listed = { user, count: days };
 		const usage = await askDays(owners, (name) => listDays(c, name, listed));
 		const groups = fields.size > 0 && { groups: await askDays(owners, (name) => listGroups(c, name, fields, listed)) };
 		const storage = await askAll(owners, async (name) => [await readHeld(c, name, user)]);
-		return c.json({ budgets: { session, day }, usage, ...groups, storage });
+		return c.json({ budgets: { session, day }, usage, ...groups, storage, cursor });
 	}),
 ];
 
@@ -34,10 +33,15 @@ async function askDays<T extends { readonly day: string }>(
 	return found.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
 }
 
-async function findSpenders(c: Context<RouteEnv>, requested: string | undefined): Promise<readonly string[]> {
-	if (requested !== undefined || !isAdmin(c)) return [getListedOwner(c, requested)];
-	const local = isOnlyLocal(c) ? [localIdentity.by.owner] : [];
-	return [...new Set([...(await findOwners(c)), ...local])].sort();
+/** How many owners a page has. Each of them is asked. */
+const ownersOfPage = 100;
+
+/** Finds the owners of a page. The cursor of the next page is the name of the last one. */
+async function findSpenders(c: Context<RouteEnv>, requested: string | undefined, after: string | undefined) {
+	if (requested !== undefined || !isAdmin(c)) return { owners: [getListedOwner(c, requested)] };
+	const found = await listOwners(c, ownersOfPage + 1, after);
+	const owners = found.slice(0, ownersOfPage);
+	return { owners, cursor: found.length > owners.length ? owners.at(-1) : undefined };
 }
 
 /** Reads how many bytes the sessions of an owner, or of a user of the owner, store. */

@@ -23,6 +23,8 @@ export const sessionCursor = /^(\d{1,16})\.([\w-]{1,128})$/;
 
 export const waitingCursor = /^(\d{1,16})\.([\w-]{1,128})\.(\d{1,16})$/;
 
+export const ownerCursor = /^[\x21-\x7e]{1,128}$/;
+
 export const ownerOrAll = v.pipe(
 	v.string(),
 	v.regex(/^[\x21-\x7e]{1,128}$/, 'Expected the name of an owner, or * for all of them'),

@@ -2,11 +2,14 @@ import * as v from 'valibot';
 import { userName } from '../auth/rights.ts';
 import { amount, limit } from './budget.ts';
 import { described } from './field.ts';
-import { count, ownerName } from './page.ts';
+import { count, cursor, nextCursor, ownerCursor, ownerName } from './page.ts';
 
 export const spendingQuery = v.object({
 	owner: v.optional(
-		described(ownerName, 'Only this owner. If it is missing: all owners with the scope `admin`, else your own.'),
+		described(
+			ownerName,
+			'Only this owner. If it is missing: all owners with the scope `admin`, 100 on a page, else your own.',
+		),
 	),
 	user: v.optional(described(userName, 'Only what this user of the owner spent.')),
 	by: v.optional(
@@ -21,6 +24,7 @@ export const spendingQuery = v.object({
 			),
 		),
 	),
+	cursor: v.optional(cursor(ownerCursor)),
 	days: v.optional(described(count(400), 'The number of days, including today (UTC).'), '31'),
 });
 
@@ -108,4 +112,5 @@ export const spending = v.object({
 		),
 		'The stored bytes of the sessions, by their last reports.',
 	),
+	cursor: nextCursor,
 });

@@ -1,6 +1,6 @@
 /** What owners have spent each day. */
 
-import type { Spending } from '../../client/index.ts';
+import type { Client, Spending } from '../../client/index.ts';
 import { describeMoney } from '../../client/words.ts';
 import { type ChartLimit, createChart, sumUp } from '../parts/chart.ts';
 import { configure, createTable, element, withoutTurns } from '../parts/element.ts';
@@ -15,7 +15,7 @@ export const spending: Panel = {
 	about:
 		'What calls to models cost, by day (UTC), agent, model, user and unit. It needs the role staff, and shows all owners to a key with the scope admin.',
 	async open(root, { client, signal }) {
-		const { usage, budgets, groups } = await client.getUsage({ days, by: 'agent,model,user', signal });
+		const { usage, budgets, groups } = await readAll(client, signal);
 		const chart = element('div');
 		const parts = element('div');
 		const table = createTable('spending', ['Day', 'Owner', 'Cost', 'Tokens', ''], []);
@@ -27,13 +27,32 @@ export const spending: Panel = {
 			const most = Math.max(1, ...chosen.map(({ spent }) => spent.tokens));
 			table.tBodies[0]?.replaceChildren(...chosen.map((day) => createRow(day, most)));
 			chart.replaceChildren(...(chosen.length === 0 ? [] : [createDayChart(chosen, days)]));
-			parts.replaceChildren(...createGroups(groups?.filter(isChosen)));
+			parts.replaceChildren(...createGroups(groups.filter(isChosen)));
 		};
 		show('');
 		const owners = [...new Set(usage.map(({ owner }) => owner))].sort();
 		root.append(element('p', 'about', limits), ...createOwnerField(owners, show), chart, parts, table, nothing);
 	},
 };
+
+/** The most owners that are shown. */
+const mostPages = 10;
+
+/** Reads the spending of all owners, page by page. */
+async function readAll(client: Client, signal: AbortSignal) {
+	const { budgets, ...first } = await client.getUsage({ days, by: 'agent,model,user', signal });
+	const [usage, groups] = [[...first.usage], [...(first.groups ?? [])]];
+	let { cursor } = first;
+	for (let page = 1; cursor !== undefined && page < mostPages; page++) {
+		const more = await client.getUsage({ days, by: 'agent,model,user', cursor, signal });
+		usage.push(...more.usage);
+		groups.push(...(more.groups ?? []));
+		cursor = more.cursor;
+	}
+	const byDay = (a: { readonly day: string }, b: { readonly day: string }) =>
+		a.day < b.day ? 1 : a.day > b.day ? -1 : 0;
+	return { budgets, usage: usage.sort(byDay), groups: groups.sort(byDay) };
+}
 
 /** If there are several owners, makes a field that chooses one of them. */
 function createOwnerField(owners: readonly string[], onOwner: (owner: string) => void): HTMLElement[] {

@@ -1,4 +1,4 @@
-import { env } from 'cloudflare:test';
+import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { setClock } from '../../clock.ts';
@@ -43,6 +43,8 @@ interface Usage {
 		reserved: { tokens: number };
 		limit: object;
 	}[];
+	readonly storage: readonly { readonly owner: string }[];
+	readonly cursor?: string;
 }
 
 async function read(query = '', name: keyof typeof keys = 'admin'): Promise<Usage> {
@@ -97,6 +99,26 @@ describe('GET /v1/usage', () => {
 		}
 		expect(await rows('?owner=ann&user=kim', 'admin')).toEqual([['ann', 'kim', today, 1_001]]);
 		expect(await rows('?owner=ben&user=kim', 'admin')).toEqual([]);
+	});
+
+	test('shows 1,000 owners in pages of 100, each once', async () => {
+		const owners = Array.from({ length: 1_000 }, (_, n) => `owner-${String(n).padStart(4, '0')}`);
+		await runInDurableObject(env.DIRECTORIES.get(env.DIRECTORIES.idFromName('*')), (_, { storage }) =>
+			storage.transactionSync(() => {
+				for (const owner of owners) storage.sql.exec('INSERT OR IGNORE INTO owner (name) VALUES (?)', owner);
+			}),
+		);
+		const seen: string[] = [];
+		for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+			const query: string = cursor === '' ? '' : `?cursor=${encodeURIComponent(cursor)}`;
+			const page: Usage = await read(query);
+			expect(page.storage.length).toBeLessThanOrEqual(100);
+			seen.push(...page.storage.map(({ owner }) => owner));
+			cursor = page.cursor;
+		}
+		expect(seen).toEqual([...new Set(seen)].sort());
+		expect(seen.filter((owner) => owner.startsWith('owner-'))).toEqual(owners);
+		expect(seen).toEqual(expect.arrayContaining(['ann', 'ben', 'webhooks']));
 	});
 
 	test('refuses a query with a wrong value', async () => {

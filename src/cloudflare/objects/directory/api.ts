@@ -73,7 +73,8 @@ export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	/** Only for the directory named `everybody`. */
 	addOwner(owner: string): Promise<void>;
 	/** Lists owners by name. Only for the directory named `everybody`. */
-	listOwners(limit: number): Promise<string[]>;
+	/** Lists owners by name, those after a name. */
+	listOwners(limit: number, after?: string): Promise<string[]>;
 }
 
 /** The name of the directory of owners. No owner can have this name. */

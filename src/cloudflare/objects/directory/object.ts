@@ -91,8 +91,8 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 		this.#store.addOwner(owner);
 	}
 
-	async listOwners(limit: number): Promise<string[]> {
-		return this.#store.listOwners(limit);
+	async listOwners(limit: number, after?: string): Promise<string[]> {
+		return this.#store.listOwners(limit, after);
 	}
 
 	async putEntry(change: EntryChange): Promise<EntryOutcome> {

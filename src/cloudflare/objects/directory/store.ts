@@ -158,8 +158,9 @@ export class DirectoryStore {
 		return this.#storage.sql.exec('SELECT 1 FROM owner WHERE name = ?', owner).toArray().length > 0;
 	}
 
-	listOwners(limit: number): string[] {
-		const rows = this.#storage.sql.exec<{ name: string }>('SELECT name FROM owner ORDER BY name LIMIT ?', limit);
+	listOwners(limit: number, after = ''): string[] {
+		const query = 'SELECT name FROM owner WHERE name > ? ORDER BY name LIMIT ?';
+		const rows = this.#storage.sql.exec<{ name: string }>(query, after, limit);
 		return rows.toArray().map(({ name }) => name);
 	}
 }
