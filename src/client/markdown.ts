@@ -14,14 +14,23 @@ export type MarkdownToken = MarkedToken | Verbatim;
 const formula =
 	/^(?:\$\$[^$]{1,2000}\$\$|\$(?!\s)[^$\n]{1,200}(?<!\s)\$(?!\d)|\\\([^\n]{1,500}?\\\)|\\\[[\s\S]{1,2000}?\\\])/;
 
+/** Scripts without spaces between words. There a mark can stand between any two characters: `**注意：**请`. */
+const noSpaces =
+	/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Thai}]$/u;
+const plainEmphasis = /^(\*\*?)(?![\s*])([^*\n]{0,498}[^*\s])\1(?!\*)/;
+
 const marked = new Marked({
 	gfm: true,
 	tokenizer: {
 		// No link definitions: a block must look the same, whether the rest of the text has arrived or not.
 		def: () => undefined,
-		// `2*3*4` is no emphasis.
-		emStrong: (source, _masked, before = '') =>
-			source.startsWith('*') && /[\p{L}\p{N}]$/u.test(before) ? undefined : false,
+		emStrong(source, _masked, before = '') {
+			const [raw = '', stars, text] = plainEmphasis.exec(source) ?? [];
+			if (text !== undefined && (noSpaces.test(before) || noSpaces.test(source.charAt(raw.length))))
+				return { type: stars === '*' ? 'em' : 'strong', raw, text, tokens: this.lexer.inlineTokens(text) };
+			// `2*3*4` is no emphasis.
+			return /^\*(?!\*)/.test(source) && /[\p{L}\p{N}]$/u.test(before) ? undefined : false;
+		},
 		// Marked's own rule needs seconds for a thousand tildes.
 		del(source) {
 			const [raw = '', text] = /^~~(?!\s)([^~]{0,498}[^~\s])~~(?!~)/.exec(source) ?? [];

@@ -70,6 +70,21 @@ test('draws the blocks and the inline marks of Markdown', async () => {
 	);
 });
 
+test('marks bold and italic words between letters, also in scripts without spaces', async () => {
+	for (const [text, shown] of [
+		['这是**粗体**文字。', '这是<strong>粗体</strong>文字。'],
+		['**注意：**请先备份。', '<strong>注意：</strong>请先备份。'],
+		['他说**“你好”**然后走了。', '他说<strong>“你好”</strong>然后走了。'],
+		['これは**太字**と*斜体*です。', 'これは<strong>太字</strong>と<em>斜体</em>です。'],
+		['이것은 **굵은**글씨', '이것은 <strong>굵은</strong>글씨'],
+		['นี่คือ**ตัวหนา**ครับ', 'นี่คือ<strong>ตัวหนา</strong>ครับ'],
+		['un**believ**able', 'un<strong>believ</strong>able'],
+		['2*3*4 and a*b*c', '2*3*4 and a*b*c'],
+		['**粗体 *斜体* 粗体**', '<strong>粗体 <em>斜体</em> 粗体</strong>'],
+	])
+		expect(await drawOne(String(text)), text).toBe(`<p>${shown}</p>`);
+});
+
 test('shows formulas as text, and does not mistake prices for formulas', async () => {
 	const formulas = ['$a_b*c*$', '$$x_1 = *y*$$', '\\(a_b\\)', '\\[ x * y * z \\]'];
 	for (const formula of formulas)
