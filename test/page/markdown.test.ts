@@ -1,6 +1,7 @@
 /**
  * How the page draws Markdown: the result does not depend on the pieces of the stream, and the work is limited.
  */
+import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import type { JSHandle, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -42,7 +43,46 @@ function draw(sources: readonly { readonly text: string; readonly sizes?: readon
 		sources,
 	);
 }
-const drawOne = async (text: string) => (await draw([{ text }]))[0] ?? '';
+/** Draws a text as HTML without directions. */
+const drawOne = async (text: string) => ((await draw([{ text }]))[0] ?? '').replaceAll(/ dir="\w+"/g, '');
+
+test('each block has the direction of its first letters, and code is written from the left', async () => {
+	const texts = [
+		['مرحبا بالعالم', 'p', 'rtl'],
+		['שלום **world**', 'p', 'rtl'],
+		['Hello مرحبا', 'p', 'ltr'],
+		['- مرحبا\n- hello', 'ul', 'rtl'],
+		['- [x] مرحبا', 'ul', 'rtl'],
+		['> שלום\n>\n> hello', 'blockquote', 'rtl'],
+		['# عنوان', 'h3', 'rtl'],
+		['| اسم | b |\n|---|---|\n| 1 | 2 |', 'table', 'rtl'],
+		['مرحبا `const a = 1`', 'code', 'ltr'],
+		['```js\n// مرحبا\n```', 'pre', 'ltr'],
+	] as const;
+	const styles = await readFile(new URL('../../src/page/markdown/markdown.css', import.meta.url), 'utf8');
+	const shown = await module.evaluate(
+		({ createMarkdown }, { texts, styles }) => {
+			const style = document.head.appendChild(document.createElement('style'));
+			style.textContent = styles;
+			return texts.map(([text, tag]) => {
+				const root = document.body.appendChild(document.createElement('div'));
+				root.className = 'prose';
+				const markdown = createMarkdown(root);
+				for (const piece of text.match(/[\s\S]{1,3}/g) ?? []) {
+					markdown.write(piece);
+					markdown.flush();
+				}
+				markdown.end();
+				const found = root.querySelector(tag);
+				const { direction } = found === null ? { direction: 'missing' } : getComputedStyle(found);
+				root.remove();
+				return [text, tag, direction];
+			});
+		},
+		{ texts, styles },
+	);
+	expect(shown).toEqual(texts);
+});
 
 test('draws the blocks and the inline marks of Markdown', async () => {
 	expect(await drawOne('| a | b |\n|:-:|--:|\n| 1 | `2` |')).toBe(

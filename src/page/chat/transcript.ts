@@ -3,7 +3,7 @@
 import type { CallAnswer, Message } from '../../client/types.ts';
 import { describeAnswer, toSaidText, toText } from '../../client/words.ts';
 import { createDrawing, type Draw } from '../markdown/markdown.ts';
-import { button, element, find } from '../parts/element.ts';
+import { button, configure, element, find } from '../parts/element.ts';
 import { createMarks } from '../parts/labels.ts';
 import { type Again, addEdit } from './again.ts';
 import { createFileList } from './attachments.ts';
@@ -182,7 +182,8 @@ type Files = readonly { readonly name: string; readonly size: number }[];
 
 export function createMessage(text: string, files: Files = []): HTMLElement {
 	const list = files.length > 0 ? createFileList(files) : undefined;
-	return element('div', 'message', element('span', 'visually-hidden', 'You: '), text, list);
+	const message = element('div', 'message', element('span', 'visually-hidden', 'You: '), text, list);
+	return configure(message, { dir: 'auto' });
 }
 
 /** Scrolls to the end of an element while it grows, unless the reader has scrolled up. */

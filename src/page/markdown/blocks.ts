@@ -9,8 +9,25 @@ import { createInline } from './inline.ts';
 
 type GetLine = Markdown['getLine'];
 
-/** Makes the blocks of a text. `begun` describes the already finished part of the first block. */
-export function toBlocks({ blocks, getLine }: Markdown, begun: Begun = notBegun): Block[] {
+/**
+ * Makes the blocks of a text. Each has the direction of its first letters, and its inner blocks have it, too. `begun`
+ * describes the already finished part of the first block.
+ */
+export function toBlocks(markdown: Markdown, begun?: Begun): Block[] {
+	return toInner(markdown, begun).map(withDirection);
+}
+
+function withDirection(block: Block): Block {
+	const draw = (): Drawing => {
+		const drawn = block.draw();
+		for (const node of drawn.nodes)
+			if (node instanceof HTMLElement && !node.matches('.code-block, hr')) node.dir = 'auto';
+		return drawn;
+	};
+	return { ...block, draw };
+}
+
+function toInner({ blocks, getLine }: Markdown, begun: Begun = notBegun): Block[] {
 	return blocks.flatMap((token, at) => toBlock(token, getLine, at === 0 ? begun : notBegun));
 }
 
@@ -69,7 +86,7 @@ function toQuote({ raw, tokens }: Tokens.Blockquote, getLine: GetLine): Block {
 		kind: 'quote',
 		raw,
 		draw: () => toPlace(element('blockquote')),
-		list: () => toBlocks({ blocks: toKnown(tokens), getLine }),
+		list: () => toInner({ blocks: toKnown(tokens), getLine }),
 	};
 }
 
@@ -132,7 +149,7 @@ function toItem({ tokens, task, checked, raw }: Tokens.ListItem, getLine: GetLin
 		},
 		list() {
 			const line = isLine ? toPieces(getLine(first)) : [];
-			return [...line, ...toBlocks({ blocks: isLine || first === undefined ? others : [first, ...others], getLine })];
+			return [...line, ...toInner({ blocks: isLine || first === undefined ? others : [first, ...others], getLine })];
 		},
 	};
 }

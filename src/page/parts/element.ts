@@ -22,6 +22,9 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
 ): HTMLElementTagNameMap[Tag] {
 	const node = document.createElement(tag);
 	if (className) node.className = className;
+	if (tag === 'input' || tag === 'textarea' || className === 'title') node.dir = 'auto';
+	// English words of the page do not decide the direction of the text around them.
+	if (className === 'visually-hidden') node.dir = 'ltr';
 	for (const child of children)
 		if (child !== undefined) node.append(typeof child === 'string' ? withoutTurns(child) : child);
 	return node;
