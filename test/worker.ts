@@ -370,6 +370,15 @@ export const collector: { url?: string } = {};
 /** The plugins of the Worker. */
 export const plugins = [mcp, memory, schedules, links];
 
+const planning = defineAgent({
+	name: 'planning',
+	description: 'Plans changes of files. A person allows each plan.',
+	model: 'scripted',
+	tools: Object.values(toolbox.withCoding(toolbox.withFiles())).map((one) =>
+		one.name === 'apply_plan' ? { ...one, needsApproval: true } : one,
+	),
+});
+
 /** The agents for tests. */
 export const runtime = {
 	agents: [
@@ -405,6 +414,13 @@ export const runtime = {
 			description: 'Keeps lists of tasks.',
 			model: 'scripted',
 			tools: [...Object.values(toolbox.withTask()), stuck],
+		}),
+		planning,
+		defineAgent({
+			name: 'plan-boss',
+			description: 'Has files changed.',
+			model: 'scripted',
+			tools: [agentTool(planning)],
 		}),
 		defineAgent({ name: 'ordering', description: 'Orders things.', model: 'scripted', tools: [order] }),
 		defineAgent({ name: 'hands', description: 'Works on files.', model: 'scripted', tools: hands, maxIterations: 40 }),

@@ -19,12 +19,13 @@ interface ChildCall {
 
 /** Finds the child session's call, if a question requests that call's approval or result (docs/agents.md). */
 export function findChildCall({ options = {} }: Pick<Question, 'options'>): ChildCall | undefined {
-	const { child, kind, call, flow } = options;
+	const { child, kind, call, flow, preview } = options;
 	if (!isRecord(child) || !isRecord(call) || typeof call.id !== 'string' || typeof call.name !== 'string')
 		return undefined;
 	const { id, name, input } = call;
 	const agent = typeof child.agent === 'string' ? child.agent : undefined;
-	if (kind === 'approval') return { agent, call: { id, name, input, kind, ...(isFlow(flow) && { flow }) } };
+	const why = { ...(isFlow(flow) && { flow }), ...(typeof preview === 'string' && { preview }) };
+	if (kind === 'approval') return { agent, call: { id, name, input, kind, ...why } };
 	return kind === 'result' ? { agent, call: { id, name, input } } : undefined;
 }
 

@@ -225,8 +225,9 @@ async function explainRefusal(chat: Chat, error: ClientError, answered: string |
 	return answered === undefined || isWaitingFor(session, answered) ? error : createAnsweredError();
 }
 
-function toQuestion({ name, input, kind }: WaitingCall): string {
-	if (kind === 'approval') return `May ${name} ${toOneLine(input)} run? (yes, or why not)`;
+function toQuestion({ name, input, kind, preview }: WaitingCall): string {
+	const what = preview === undefined ? '' : `${preview}\n`;
+	if (kind === 'approval') return `${what}May ${name} ${toOneLine(input)} run? (yes, or why not)`;
 	return `Result of ${name} ${toOneLine(input)} (begin with ! where it failed)`;
 }
 

@@ -397,6 +397,12 @@ describe('the agent coder', () => {
 		expect(await page.locator('#workspace').isVisible()).toBe(false);
 		await page.locator('.call .diff').scrollIntoViewIfNeeded();
 		await shoot('coder-plan');
+		await page.click('#places >> text=Inbox');
+		const listed = page.locator('.card', { hasText: 'apply_plan' }).last();
+		await listed.locator('.diff .added', { hasText: '<h1 id="greeting">Hello</h1>' }).waitFor();
+		await shoot('coder-plan-inbox');
+		await page.goBack();
+		await sees('.open-call .diff', '<h1 id="greeting">Hello</h1>');
 
 		await page.click('.open-call >> text=Allow');
 		await sees('.prose', 'Done: created index.html, created style.css, created greeting.js.');
@@ -832,7 +838,7 @@ describe('data from the server', () => {
 		expect(await outer.getAttribute('data-state')).toBe('done');
 		expect(await outer.locator('> .body > .nested > .label').textContent()).toBe('By writer');
 		expect(await outer.locator('> .body > .nested > .run > .turn > .prose').innerHTML()).toBe(
-			'<p>Roses are <strong>red</strong>.</p>',
+			'<p dir="auto">Roses are <strong>red</strong>.</p>',
 		);
 		const inner = outer.locator('> .body > .nested .call');
 		expect(await inner.getAttribute('data-state')).toBe('done');
@@ -980,6 +986,7 @@ describe('data from the server', () => {
 				'type',
 				'role',
 				'tabindex',
+				'dir',
 				'data-language',
 				'data-label',
 				'data-done',

@@ -184,6 +184,7 @@ function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [
 		kind: isApproval ? 'approval' : 'result',
 		call: { id: call.id, name: call.name, input: call.input },
 		...(call.flow && { flow: call.flow }),
+		...(call.preview !== undefined && { preview: call.preview }),
 	};
 	const resume = { run: run.id, call: { id: call.id, isApproval } };
 	const what = `${call.name}(${truncateText(JSON.stringify(call.input) ?? '', longestShown)})`;

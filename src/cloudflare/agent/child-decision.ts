@@ -21,6 +21,7 @@ const askedCall = v.object({
 	child: v.object({ agent: v.string() }),
 	call: toolCall,
 	flow: v.optional(flow),
+	preview: v.optional(v.string()),
 	through: v.optional(v.array(v.string()), []),
 });
 
@@ -29,6 +30,7 @@ export interface AskedCall {
 	readonly call: ToolCall;
 	/** Why it waits, if it would send something out. */
 	readonly flow?: FlowReason;
+	readonly preview?: string;
 	/** The agents between the child and the session that asks. */
 	readonly through: readonly string[];
 }
@@ -37,8 +39,8 @@ export interface AskedCall {
 export function findAskedCall(question: Question | undefined): AskedCall | undefined {
 	const read = v.safeParse(askedCall, question?.options);
 	if (!read.success) return undefined;
-	const { child, call, flow, through } = read.output;
-	return { agent: child.agent, call, through, ...(flow && { flow }) };
+	const { child, call, flow, preview, through } = read.output;
+	return { agent: child.agent, call, through, ...(flow && { flow }), ...(preview !== undefined && { preview }) };
 }
 
 /**

@@ -81,7 +81,8 @@ export class Decisions implements SessionLinks {
 		const { agent, title } = store.session();
 		const input = JSON.stringify(call.input, null, 2);
 		const about = { approve: claims.approve, for: claims.for, agent: call.child?.agent ?? agent, title };
-		const shown = { ...about, tool: call.name, input, ...(call.flow && { flow: call.flow }) };
+		const { name: tool, flow, preview } = call;
+		const shown = { ...about, tool, input, ...(flow && { flow }), ...(preview !== undefined && { preview }) };
 		return { claims, call, shown };
 	}
 }

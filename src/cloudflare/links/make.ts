@@ -19,16 +19,17 @@ export interface Decidable extends ToolCall {
 	readonly child?: { readonly agent: string; readonly through: readonly string[] };
 	/** Why it waits, if it would send something out. */
 	readonly flow?: FlowReason;
+	readonly preview?: string;
 }
 
 /** Lists the calls that wait for an approval, including a call of a child session. */
 export function listDecidable({ calls = [], question }: Pending): readonly Decidable[] {
 	const own = calls.filter(({ kind }) => kind === 'approval');
-	const listed = own.map(({ id, name, input, flow }) => ({ waiting: id, id, name, input, ...(flow && { flow }) }));
+	const listed = own.map(({ kind: _, ...call }) => ({ waiting: call.id, ...call }));
 	const found = findAskedCall(question);
 	if (question === undefined || found === undefined) return listed;
-	const { agent, through, call, flow } = found;
-	return [...listed, { waiting: question.callId, child: { agent, through }, ...call, ...(flow && { flow }) }];
+	const { agent, through, call, flow, preview } = found;
+	return [...listed, { waiting: question.callId, child: { agent, through }, ...call, flow, preview }];
 }
 
 /** Milliseconds for which the links of a callback are valid. */

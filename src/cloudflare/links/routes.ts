@@ -55,11 +55,12 @@ function findSession(c: Context<RouteEnv>, link: string) {
 	}
 }
 
-function writeQuestion({ approve, agent, for: whom, title, tool, input, flow }: LinkedCall) {
+function writeQuestion({ approve, agent, for: whom, title, tool, input, flow, preview }: LinkedCall) {
 	const word = approve ? 'Approve' : 'Deny';
 	return html`<h1>${word} this call?</h1>
 <p>The agent ${agent} wants to call <b>${tool}</b>${title === undefined ? '' : `, in “${showSigns(title)}”`}:</p>
 <pre>${showSigns(input)}</pre>
+${preview === undefined ? '' : html`<p>What it would do:</p><pre>${showSigns(preview)}</pre>`}
 ${flow === undefined ? '' : writeFlow(flow)}
 ${whom === undefined ? '' : html`<p>You decide as ${showSigns(whom)}.</p>`}
 <form method="post"><button>${word}</button></form>`;
@@ -76,7 +77,7 @@ function writeFlow({ targets, outside, private: own }: NonNullable<LinkedCall['f
 
 /** Shows the exact text: writes codes for invisible characters, and for characters that change the direction. */
 function showSigns(text: string): string {
-	const hidden = /[^\P{C}\n]|[\p{DI}\p{Zl}\p{Zp}]/gu;
+	const hidden = /[^\P{C}\n\t]|[\p{DI}\p{Zl}\p{Zp}]/gu;
 	return text.replace(hidden, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
 }
 

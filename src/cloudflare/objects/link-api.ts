@@ -16,4 +16,5 @@ export interface LinkedCall {
 	/** JSON. */
 	readonly input: string;
 	readonly flow?: FlowReason;
+	readonly preview?: string;
 }

@@ -23,9 +23,13 @@ export const approval = v.object({
 	question: v.optional(v.string()),
 	options: v.optional(v.record(v.string(), v.unknown())),
 	isCut: v.optional(
-		described(v.literal(true), 'Whether the question or its options are too long. The session has them whole.'),
+		described(
+			v.literal(true),
+			'Whether the question, its options or the preview are too long. The session has them whole.',
+		),
 	),
 	flow: v.optional(described(flow, 'Why the call needs permission, if it would send something out.')),
+	preview: v.optional(described(v.string(), 'What the call would do, as its tool says, such as a diff.')),
 	since: described(time, 'When it began to wait.'),
 	expiresAt: v.optional(described(time, 'Until when it can be approved, if the agent limits that.')),
 });

@@ -35,6 +35,7 @@ export const waitingCall = v.object({
 		described(v.literal('approval'), 'The call waits for an approval. Without this field it waits for its result.'),
 	),
 	flow: v.optional(described(flow, 'Why it needs one, if it would send something out.')),
+	preview: v.optional(described(v.string(), 'What it would do, as its tool says, such as a diff.')),
 });
 
 export const question = v.object({

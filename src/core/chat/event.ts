@@ -29,6 +29,8 @@ export type WaitingCall = ToolCall & {
 	readonly kind?: 'approval';
 	/** Why it needs permission, if text of strangers may have led to it. */
 	readonly flow?: FlowReason;
+	/** What it would do, as its tool says. */
+	readonly preview?: string;
 };
 
 /** A person's arguments for an approved call. They replace the model's arguments. */

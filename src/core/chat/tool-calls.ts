@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { isRecord } from '../base/json.ts';
 import { findSecret } from '../base/secrets.ts';
+import { truncateText } from '../base/text.ts';
 import { createResult, isAvailable } from '../tool/call.ts';
 import { findByCall } from '../tool/define.ts';
 import {
@@ -196,8 +197,7 @@ async function partition(request: CallsRequest) {
 		const isAllowed = isApproved || answer !== undefined;
 		const wait = tool && !beyondLimit.has(call.id) ? await findWait(tool, call, isAllowed, request) : undefined;
 		if (wait?.for === 'result') manual.push(call);
-		else if (wait?.for === 'approval')
-			manual.push({ ...call, kind: 'approval', ...(wait.flow && { flow: wait.flow }) });
+		else if (wait?.for === 'approval') manual.push({ ...call, ...wait.shown, kind: 'approval' });
 		else if (wait?.for === 'nothing') refused.push([call, describeRefusal(wait.flow)]);
 		else (tool?.sequential === true && !beyondLimit.has(call.id) ? alone : together).push(call);
 	}
@@ -207,7 +207,7 @@ async function partition(request: CallsRequest) {
 /** What a call waits for. A call that waits for nothing is refused. */
 type Wait =
 	| { readonly for: 'result' }
-	| { readonly for: 'approval'; readonly flow?: FlowReason }
+	| { readonly for: 'approval'; readonly shown: Pick<WaitingCall, 'flow' | 'preview'> }
 	| { readonly for: 'nothing'; readonly flow: FlowReason };
 
 /** Returns what a call with valid arguments waits for. Returns `undefined` if it may run. */
@@ -228,17 +228,39 @@ async function findWait(
 	if (byHand) return { for: 'result' };
 	const args = isRecord(read.value) ? read.value : {};
 	const flow = isChecked ? checkFlow(tool, args) : undefined;
-	if (flow !== undefined) return { for: flow.decision === 'ask' ? 'approval' : 'nothing', flow: flow.reason };
-	if (typeof needsApproval === 'boolean') return needsApproval ? { for: 'approval' } : undefined;
+	if (flow?.decision === 'refuse') return { for: 'nothing', flow: flow.reason };
 	const { onThrow: _, timeoutMs: __, createKey: ___, createTraceparent: ____, ...shown } = context;
+	const askTool = async <T>(ask: () => T | Promise<T>): Promise<T | undefined> => {
+		let value: T | undefined;
+		const work = async () => {
+			value = await ask();
+			return { ok: true, value } as const;
+		};
+		await limitTime(tool.name, context, work).catch((thrown: unknown) => {
+			if (context.signal?.aborted) throw thrown;
+		});
+		return value;
+	};
 	// If the check of a tool fails, the call needs approval.
-	const needed = await limitTime(tool.name, context, async () => ({
-		ok: true,
-		value: await needsApproval(args, shown),
-	})).catch((thrown: unknown) => {
-		if (context.signal?.aborted) throw thrown;
-	});
-	return needed?.ok && !needed.value ? undefined : { for: 'approval' };
+	const isNeeded =
+		flow !== undefined ||
+		(typeof needsApproval === 'boolean' ? needsApproval : ((await askTool(() => needsApproval(args, shown))) ?? true));
+	if (!isNeeded) return undefined;
+	const preview = await askTool(() => tool.preview?.(args, shown));
+	return {
+		for: 'approval',
+		shown: {
+			...(flow && { flow: flow.reason }),
+			...(typeof preview === 'string' && preview !== '' && { preview: shortenPreview(preview) }),
+		},
+	};
+}
+
+/** The maximum number of characters of a preview. */
+const longestPreview = 8_000;
+
+function shortenPreview(preview: string): string {
+	return preview.length <= longestPreview ? preview : `${truncateText(preview, longestPreview)}\n…`;
 }
 
 /** Runs the work with limited parallelism. After a failure no other item begins. Throws after all begun items ended. */

@@ -2,7 +2,16 @@ import { createFieldError, RunletError } from '../base/errors.ts';
 import { forAgent } from './define.ts';
 import type { Tool } from './tool.ts';
 
-type FunctionName = 'fn' | 'targets' | 'isAvailable' | 'readArgs' | 'onRequest' | 'onResult' | 'onError' | 'onAnswer';
+type FunctionName =
+	| 'fn'
+	| 'targets'
+	| 'preview'
+	| 'isAvailable'
+	| 'readArgs'
+	| 'onRequest'
+	| 'onResult'
+	| 'onError'
+	| 'onAnswer';
 
 /** A tool without its functions: plain data that survives JSON. */
 export type ToolData = Omit<Tool, FunctionName | 'needsApproval'> & { readonly needsApproval?: boolean };
@@ -18,6 +27,7 @@ export function toData(tools: readonly Tool[]): ToolData[] {
 			isAvailable: __,
 			readArgs: ___,
 			targets,
+			preview,
 			onRequest,
 			onResult,
 			onError,

@@ -32,6 +32,7 @@ export type ToolRecord<S extends AnySchema | JsonSchema = AnySchema | JsonSchema
 	readArgs?(args: InputOf<S>): A | Promise<A>;
 	targets?(args: NoInfer<A>): readonly string[];
 	needsApproval?: boolean | ((args: NoInfer<A>, context: Partial<ToolContext>) => boolean | Promise<boolean>);
+	preview?(args: NoInfer<A>, context: Partial<ToolContext>): string | undefined | Promise<string | undefined>;
 	onRequest?(args: NoInfer<A>): Note | undefined;
 	onResult?(args: NoInfer<A>, result: Exclude<Awaited<NoInfer<R>>, AskUser | Halt>): Note | undefined;
 	onError?(args: NoInfer<A>, reason: string): ReturnType<NonNullable<Tool['onError']>>;
@@ -41,7 +42,7 @@ export type ToolRecord<S extends AnySchema | JsonSchema = AnySchema | JsonSchema
 		| { readonly passInput?: false; fn?(...args: unknown[]): R }
 	);
 
-type Hook = 'readArgs' | 'targets' | 'needsApproval' | 'onRequest' | 'onResult' | 'onError' | 'onAnswer';
+type Hook = 'readArgs' | 'targets' | 'needsApproval' | 'preview' | 'onRequest' | 'onResult' | 'onError' | 'onAnswer';
 
 /**
  * Makes a tool from a record. `name`, `description` and `inputSchema` are required. `manual`, if present, must be a
@@ -156,6 +157,7 @@ const forms = {
 	writes: ["'outside' or 'address'", (value) => value === 'outside' || value === 'address'],
 	targets: hook,
 	provider: ['{ strict?, deferLoading?, allowedCallers? }', isForProvider],
+	preview: hook,
 	needsApproval: ['true, false or a function', (value) => flag[1](value) || hook[1](value)],
 } satisfies Record<Exclude<keyof Tool, 'name' | 'inputSchema' | 'outputSchema'>, Form>;
 

@@ -102,6 +102,9 @@ export type Label = 'outside' | 'private';
  * A tool that a model can call. Everything except the functions is data: `toData` writes a tool as JSON, and `attach`
  * adds the functions again.
  */
+/** What a person reads before they decide about a call. */
+type Preview = string | undefined;
+
 export interface Tool {
 	/** The name, unique among the tools of an agent. Any text is allowed: providers see `providerName(name)`. */
 	readonly name: string;
@@ -149,6 +152,11 @@ export interface Tool {
 	targets?(args: Record<string, unknown>): readonly string[];
 	/** Settings for the model's provider. A provider ignores settings that it does not support. */
 	readonly provider?: ToolForProvider;
+	/**
+	 * Returns what a call would do, such as a diff. The person who decides about the call reads it, at most 8,000
+	 * characters of it. If it throws, nothing is shown.
+	 */
+	preview?(args: Record<string, unknown>, context: Partial<ToolContext>): Preview | Promise<Preview>;
 	/** Whether the run stops before the call until a person has decided. */
 	needsApproval?:
 		| boolean

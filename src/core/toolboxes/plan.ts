@@ -37,6 +37,8 @@ const keptPlan = v.object({
 	),
 	versions: v.record(v.string(), version),
 	changed: v.array(changedFile),
+	/** Missing in plans of older versions. */
+	diff: v.optional(v.string()),
 	isUsed: v.boolean(),
 });
 type KeptPlan = v.InferOutput<typeof keptPlan>;
@@ -77,7 +79,7 @@ export function planChangesTool(): Tool {
 				await keepPlan(
 					workspace,
 					planId,
-					{ edits: draft.edits, versions: draft.versions, changed, isUsed: false },
+					{ edits: draft.edits, versions: draft.versions, changed, diff, isUsed: false },
 					result,
 				);
 				return result;
@@ -94,13 +96,18 @@ export function applyPlanTool(): Tool {
 		passInput: true,
 		...fileChanger,
 		onRequest: ({ planId }) => ['Applying', planId],
+		preview: async ({ planId }, { workspace }) => workspace && (await readPlan(workspace, planId)).diff,
 		onResult: (_, { changed }) => ['Changed', joinPaths(changed)],
 		fn: async ({ planId }, context) => {
 			const workspace = getWorkspace(context);
 			return changeOnce(workspace, async () => {
 				const plan = await readPlan(workspace, planId);
 				await assertFresh(workspace, planId, plan);
-				const used = { type: 'note', key: toKey(planId), value: { ...plan, edits: [], isUsed: true } } as const;
+				const used = {
+					type: 'note',
+					key: toKey(planId),
+					value: { ...plan, edits: [], diff: undefined, isUsed: true },
+				} as const;
 				const result = { changed: plan.changed };
 				await workspace.change([...addVersions(plan.edits, plan.versions), used], result);
 				return result;

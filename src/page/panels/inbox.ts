@@ -139,7 +139,7 @@ function createEntry(approval: Approval, { place, listed, findSchema }: List): E
 type SendAnswer = (send: (client: Client) => AsyncIterable<unknown>, words: string) => void;
 
 function createForm(approval: Approval, sendAnswer: SendAnswer, findSchema: FindSchema): HTMLElement {
-	const { sessionId, callId, kind, tool = 'a tool', input, question: words = '', options, flow } = approval;
+	const { sessionId, callId, kind, tool = 'a tool', input, question: words = '', options, flow, preview } = approval;
 	if (kind === 'question') {
 		const question = { callId, question: words, options };
 		const onAnswer = (text: string) => {
@@ -148,7 +148,7 @@ function createForm(approval: Approval, sendAnswer: SendAnswer, findSchema: Find
 		};
 		return createQuestion(question, onAnswer, findSchema);
 	}
-	const call = { id: callId, name: tool, input, ...(kind === 'approval' && { kind }), ...(flow && { flow }) };
+	const call = { id: callId, name: tool, input, flow, preview, ...(kind === 'approval' && { kind }) };
 	const onAnswer = (answer: CallAnswer) =>
 		sendAnswer((client) => client.submitResults(sessionId, [answer]), confirm(answer));
 	const onClear = (answer: CallAnswer) =>
@@ -181,9 +181,9 @@ async function readNow(
 	const { toolCalls = [], question } = session;
 	const about = { sessionId, agent, title, since: new Date().toISOString() };
 	const calls = toolCalls.map(
-		({ id, name, input, kind, flow }): Approval => ({
+		({ id, name, input, kind, flow, preview }): Approval => ({
 			...{ ...about, callId: id, tool: name, input, kind: kind ?? 'result' },
-			...(flow && { flow }),
+			...{ flow, preview },
 		}),
 	);
 	return question === undefined ? calls : [...calls, { ...about, ...question, kind: 'question' }];
@@ -194,9 +194,9 @@ async function readWhole({ client, signal }: Place, approval: Approval): Promise
 	const { inputStart, isCut, ...entry } = approval;
 	if (inputStart === undefined && isCut === undefined) return approval;
 	const { toolCalls = [], question } = (await client.getSession(entry.sessionId, { signal }).catch(passGone)) ?? {};
-	if (isCut) return question?.callId === entry.callId ? { ...entry, ...question } : undefined;
+	if (entry.kind === 'question') return question?.callId === entry.callId ? { ...entry, ...question } : undefined;
 	const call = toolCalls.find(({ id }) => id === entry.callId);
-	return call && { ...entry, input: call.input };
+	return call && { ...entry, input: call.input, preview: call.preview };
 }
 
 function passGone(error: unknown): undefined {

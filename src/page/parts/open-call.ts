@@ -2,6 +2,7 @@
 
 import { type Agent, type CallAnswer, ClientError, type WaitingCall } from '../../client/index.ts';
 import { isRecord } from '../../client/record.ts';
+import { createDiff } from './diff.ts';
 import { button, configure, element, onSubmit } from './element.ts';
 import { parseField } from './form.ts';
 import { createSchemaField, isSame, type SchemaField } from './schema-form.ts';
@@ -15,7 +16,7 @@ const shortInput = 80;
  * `onClear`, a person can also say that what strangers wrote is harmless. Then `onClear` gets the answer.
  */
 export function createOpenCall(
-	{ id, name, input, kind, flow }: WaitingCall,
+	{ id, name, input, kind, flow, preview }: WaitingCall,
 	onAnswer: (answer: CallAnswer) => void,
 	{ schema, onClear }: { readonly schema?: unknown; readonly onClear?: (answer: CallAnswer) => void } = {},
 ): HTMLFormElement {
@@ -44,6 +45,7 @@ export function createOpenCall(
 		'form',
 		'open-call',
 		...describeCall(name, input, flow !== undefined),
+		preview === undefined ? undefined : createPreview(preview),
 		why,
 		ask,
 		edit?.root,
@@ -143,6 +145,14 @@ function describeCall(name: string, input: unknown, leaves: boolean): HTMLElemen
 		element('p', '', element('b', '', name)),
 		element('pre', `input ${kind}`, showSigns(JSON.stringify(input, undefined, 2))),
 	];
+}
+
+/** Shows what a call would do. */
+function createPreview(preview: string): HTMLElement {
+	const text = showSigns(preview);
+	const shown = /^(?:diff |--- |@@)/m.test(text) ? createDiff(text) : element('pre', '', text);
+	shown.classList.add('input');
+	return configure(shown, { ariaLabel: 'What it would do' });
 }
 
 /** Shows why a call is asked about: where it would send to, what strangers wrote, and what is private. */

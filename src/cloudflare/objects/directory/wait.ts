@@ -22,11 +22,13 @@ export interface WaitedCall {
 	/** The start of the arguments as JSON, if they are too long. */
 	readonly inputStart?: string;
 	readonly question?: string;
-	/** Whether the question is cut, or its options are too long. */
+	/** Whether the question is cut, or its options or the preview are too long. */
 	readonly isCut?: true;
 	readonly options?: Readonly<Record<string, unknown>>;
 	/** Why the call needs permission, if it would send something out. */
 	readonly flow?: FlowReason;
+	/** What the call would do. */
+	readonly preview?: string;
 }
 
 export interface WaitingEntry extends WaitedCall {

@@ -19,10 +19,11 @@ export function findWait(store: SessionStore): Wait | undefined {
 		return { callId, kind, place, tool: asked[place]?.name };
 	};
 	const waiting = calls.map(
-		({ id, kind, input, flow }): WaitedCall => ({
+		({ id, kind, input, flow, preview }): WaitedCall => ({
 			...find(id, kind ?? 'result'),
 			...toInput(input),
 			...(flow !== undefined && { flow }),
+			...(preview !== undefined && (isShort(preview) ? { preview } : { isCut: true })),
 		}),
 	);
 	if (question !== undefined) {
