@@ -1,4 +1,4 @@
-/** A person who decides about a call sees what it would do (docs/people.md, "Approvals"). */
+/** A person who decides about a call sees what it would do (docs/people.md). */
 import { SELF } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import type { ScriptedTurn } from '../../../src/core/providers/index.ts';
