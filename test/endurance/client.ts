@@ -30,8 +30,11 @@ export type FileChange = v.InferOutput<typeof fileChange>;
 /** How often a request to a busy object is repeated. */
 const mostBusy = 20;
 
-/** workerd closes a connection if it is too busy to read the request within this time, in milliseconds. */
-const unreadMs = 15_000;
+/**
+ * workerd closes a connection if it is too busy to read the request within 15 s. Its clock stands still while it computes,
+ * so it can count some of the seconds before as well. After this time, in milliseconds, a closed connection counts as that.
+ */
+const unreadMs = 5_000;
 
 export interface SessionFields {
 	readonly agent: string;

@@ -587,7 +587,8 @@ describe('/docs', () => {
 		await create.getByRole('button', { name: 'Send' }).click();
 		await create.locator('.status-2', { hasText: '201' }).waitFor();
 		expect(seen.at(-1)).toBe('Bearer rl_secret');
-		const { id, metadata } = JSON.parse(String(await create.locator('.answer code').textContent()));
+		const answer = create.locator('.answer code', { hasText: /\}\s*$/ });
+		const { id, metadata } = JSON.parse(String(await answer.textContent()));
 		expect(metadata).toEqual({ a: '<b>x</b>' });
 
 		stage.play([text('Hello.')]);

@@ -29,8 +29,8 @@ export interface FlowOptions {
 	readonly rule?: FlowRule;
 	/**
 	 * Where calls may send to without being asked: what `targets` of a tool returns, the host of an address, or the domain
-	 * of a mail address. A function returns the targets of a session, such as the user's own address. If it throws, there
-	 * are none.
+	 * of a mail address. A function returns the targets of a session, such as the user's own address. If it throws, or
+	 * returns no list of texts, there are none.
 	 */
 	readonly targets?: readonly string[] | ((session: FlowSession) => readonly string[]);
 	/** Whether all addresses of a site may be read if a person gave one of its addresses in the conversation. */
@@ -88,7 +88,8 @@ function listTargets(tool: Tool, args: Readonly<Record<string, unknown>>): reado
 function listAllowed({ targets = [] }: FlowOptions, session: FlowSession): readonly string[] {
 	if (typeof targets !== 'function') return targets;
 	try {
-		return targets(session);
+		const found: unknown = targets(session);
+		return v.is(targetList, found) ? found : [];
 	} catch {
 		return [];
 	}

@@ -196,6 +196,14 @@ export const flowAgents = [
 		flow: { givenSites: true, targets: ({ metadata }) => [metadata.mail ?? ''] },
 	}),
 	defineAgent({
+		name: 'flow-promises',
+		description: 'Has a function that returns no list.',
+		model,
+		tools,
+		// @ts-expect-error A project without types can return a promise.
+		flow: { targets: async () => ['ada@home.example.com'] },
+	}),
+	defineAgent({
 		name: 'flow-throws',
 		description: 'Has a function that throws.',
 		model,

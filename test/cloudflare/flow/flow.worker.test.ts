@@ -182,11 +182,14 @@ describe('the rules of an agent', () => {
 		expect(left).toHaveLength(1);
 	});
 
-	test('a function that throws names no targets', async () => {
-		const id = await create('flow-throws');
-		play(learn, readMail, mail('ada@home.example.com'));
-		expect(await say(id)).toMatchObject({ status: 'awaiting_tools' });
-	});
+	test.each(['flow-throws', 'flow-promises'])(
+		'a function that throws or promises names no targets: %s',
+		async (agent) => {
+			const id = await create(agent);
+			play(learn, readMail, mail('ada@home.example.com'));
+			expect(await say(id)).toMatchObject({ status: 'awaiting_tools' });
+		},
+	);
 
 	test('a call that sends nowhere runs', async () => {
 		const id = await create('flow-free');
