@@ -129,12 +129,14 @@ describe.each(Object.entries(waiting))('%s', (_, [make, kind]) => {
 		expect(happened.paid).toEqual([]);
 	});
 
-	test.runIf(kind !== 'result')('can be decided with the data of the inbox, and then leaves the inbox', async () => {
+	test('can be decided with the data of the inbox, and then leaves the inbox', async () => {
 		const id = await make();
 		await waitForEntry(id);
 		const entry = await findEntry(kim, id);
 		const callId = entry?.options?.call?.id ?? entry?.callId ?? '';
+		const result = [{ id: callId, output: 'Done.' }];
 		if (entry?.kind === 'question' && entry.options?.call === undefined) await say(kim, id, 'This.');
+		else if (kind === 'result') expect((await ask(kim, `/v1/sessions/${id}/tool-results`, result)).status).toBe(200);
 		else expect((await decide(kim, id, callId)).status).toBe(200);
 		await expect.poll(() => findEntry(kim, id)).toBeUndefined();
 		if (entry?.options?.call !== undefined || kind === 'approval') {
