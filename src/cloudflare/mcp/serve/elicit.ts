@@ -1,9 +1,10 @@
 import type { InputRequest, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
 import * as v from 'valibot';
+import type { FlowSource, WaitingCall } from '../../../core/chat/index.ts';
 import type { OutsideAnswer, WaitsFor } from '../../objects/outside-call.ts';
 import { inputRequired, inputResponse } from './sdk.ts';
 
-export interface ClientQuestion {
+export interface ClientQuestion extends Pick<WaitingCall, 'flow' | 'preview'> {
 	readonly for: WaitsFor;
 	readonly tool: string;
 	readonly input: unknown;
@@ -70,8 +71,16 @@ function toFormRequest(message: string, schema: v.InferOutput<typeof form>['sche
 	return inputRequired.elicit({ message, requestedSchema });
 }
 
-function describeCall({ tool, input }: ClientQuestion): string {
-	return `${tool} ${JSON.stringify(input) ?? ''}`;
+/** Describes a call, what it would do, and why a person is asked (docs/untrusted-text.md). */
+function describeCall({ tool, input, flow, preview }: ClientQuestion): string {
+	const lines = [`${tool} ${JSON.stringify(input) ?? ''}`];
+	if (preview !== undefined) lines.push(preview);
+	if (flow !== undefined) {
+		const list = (sources: readonly FlowSource[]) => sources.map(({ what }) => what).join(', ');
+		lines.push(`It would send this to ${flow.targets.join(', ') || 'an unknown place'}.`);
+		lines.push(`Strangers may have written: ${list(flow.outside)}. Private: ${list(flow.private)}.`);
+	}
+	return lines.join('\n');
 }
 
 export type AnswerKind = WaitsFor | 'form' | 'link';

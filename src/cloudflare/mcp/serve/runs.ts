@@ -180,17 +180,17 @@ function listAsked(
 ): Readonly<Record<string, ClientQuestion>> {
 	const decided = findAskedCall(question);
 	if (question !== undefined && decided !== undefined) {
-		const { name: tool, input } = decided.call;
-		if (isTooLongToShow(input)) return {};
-		return { [question.callId]: { for: 'approval', tool, input } };
+		const { call, flow, preview } = decided;
+		if (isTooLongToShow(call.input)) return {};
+		return { [question.callId]: { for: 'approval', tool: call.name, input: call.input, flow, preview } };
 	}
 	if (question !== undefined) {
 		const { callId, question: text, options } = question;
 		return { [callId]: { for: 'answer', tool: '', input: {}, question: text, options } };
 	}
 	const shown = toolCalls.filter(({ input }) => !isTooLongToShow(input)).slice(0, mostAsked);
-	const calls = shown.map(({ id, name, input, kind }): readonly [string, ClientQuestion] => {
-		return [id, { for: kind === 'approval' ? 'approval' : 'result', tool: name, input }];
+	const calls = shown.map(({ id, name, kind, ...call }): readonly [string, ClientQuestion] => {
+		return [id, { for: kind === 'approval' ? 'approval' : 'result', tool: name, ...call }];
 	});
 	return Object.fromEntries(calls);
 }
