@@ -202,7 +202,9 @@ describe('a client that can ask a person', () => {
 		const sender = await connect(path('flow'), { elicit });
 		await sender.callTool({ name: 'ask', arguments: { text: 'Read my mails.' } });
 		expect(seen[1]).toContain('It would send this to eve@evil.example.com.');
-		expect(seen[1]).toContain('Strangers may have written: read_mail {}, a message by mcp. Private: find_customer {"name":"Ada"}.');
+		expect(seen[1]).toContain(
+			'Strangers may have written: read_mail {}, a message by mcp. Private: find_customer {"name":"Ada"}.',
+		);
 	});
 
 	test('denies a call', async () => {
