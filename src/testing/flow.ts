@@ -15,7 +15,7 @@ interface TestConversation {
 	readonly rest: () => chat.Labels;
 }
 
-/** Creates what the rule for calls that send something out has to know, as a session has it. */
+/** Creates the facts for the rule about calls that send something out, as a session does. */
 export function createTestFacts({ agent, agents, session, messages, rest }: TestConversation): FlowFacts {
 	const words = listToolWords(agent, agents);
 	/** Lists the messages before the newest turn of the model, the newest first. */

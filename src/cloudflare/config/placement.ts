@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { RunletError } from '../../core/base/errors.ts';
 
-/** https://developers.cloudflare.com/durable-objects/reference/data-location */
+/** The places of Cloudflare: https://developers.cloudflare.com/durable-objects/reference/data-location */
 export const jurisdiction = v.picklist(['eu', 'us', 'fedramp', 'fedramp-high']);
 export const locationHint = v.picklist(['wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me']);
 
@@ -13,7 +13,7 @@ export interface Placement {
 	readonly locationHint?: v.InferOutput<typeof locationHint>;
 }
 
-/** Returns where objects live. On a laptop they live there, because its runtime has no jurisdictions. */
+/** Returns where objects live. The runtime of a laptop has no jurisdictions, so the variables do nothing there. */
 export function toPlacement(
 	{ JURISDICTION: jurisdiction, LOCATION_HINT: locationHint }: PlacementVariables,
 	local: unknown,

@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import { RunletError } from '../../core/base/errors.ts';
+import { showSigns } from '../../core/base/text.ts';
 import { readConfig } from '../config/config.ts';
 import type { LinkedCall } from '../objects/link-api.ts';
 import type { RouteEnv } from '../routes/identity.ts';
@@ -73,12 +74,6 @@ function writeFlow({ targets, outside, private: own }: NonNullable<LinkedCall['f
 	return html`<dl><dt>Would send the above to</dt>${list(targets.length > 0 ? targets : ['an unknown place'])}
 <dt>Strangers may have written</dt>${list(outside.map(name))}
 <dt>Private</dt>${list(own.map(name))}</dl>`;
-}
-
-/** Shows the exact text: writes codes for invisible characters, and for characters that change the direction. */
-function showSigns(text: string): string {
-	const hidden = /[^\P{C}\n\t]|[\p{DI}\p{Zl}\p{Zp}]/gu;
-	return text.replace(hidden, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
 }
 
 function writeDecision({ approve, tool }: LinkedCall): string {

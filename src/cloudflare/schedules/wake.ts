@@ -39,7 +39,7 @@ function findDefinition({ target, name }: DueSchedule, agents: SchedulerOptions[
 	return agents.find((one) => one.name === target.agent)?.schedules?.find((one) => one.name === name);
 }
 
-/** Finds the budget that is spent, so that no session is woken for nothing. */
+/** Finds a spent budget of a schedule. A schedule with a spent budget wakes no session. */
 export type FindSpent = (whose: Pick<DueSchedule, 'owner' | 'user'>) => Promise<string | undefined>;
 
 /** Makes a function that asks the ledger once for each user. */

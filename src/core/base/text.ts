@@ -25,6 +25,12 @@ export function splitText(text: string, length: number): string[] {
 	return pieces;
 }
 
+/** Shows the exact text: writes codes for invisible characters, and for characters that change the direction. */
+export function showSigns(text: string): string {
+	const hidden = /[^\P{C}\n\t]|[\p{DI}\p{Zl}\p{Zp}]/gu;
+	return text.replace(hidden, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
+}
+
 /** Replaces control characters, except tabs and line breaks, by U+FFFD. */
 export function replaceControls(text: string): string {
 	return text.replace(/[^\P{Cc}\t\n\r]/gu, '\ufffd');

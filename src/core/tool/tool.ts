@@ -153,8 +153,8 @@ export interface Tool {
 	/** Settings for the model's provider. A provider ignores settings that it does not support. */
 	readonly provider?: ToolForProvider;
 	/**
-	 * Returns what a call would do, such as a diff. The person who decides about the call reads it, at most 8,000
-	 * characters of it. If it throws, nothing is shown.
+	 * Returns what a call would do, such as a diff, for the person who decides about the call. The person sees the first
+	 * 8,000 characters. If the function throws, the person sees no preview.
 	 */
 	preview?(args: Record<string, unknown>, context: Partial<ToolContext>): Preview | Promise<Preview>;
 	/** Whether the run stops before the call until a person has decided. */

@@ -136,7 +136,7 @@ function createResult(name: string, schema: unknown, mistake: HTMLElement) {
 	};
 }
 
-/** Shows the tool and its exact arguments. Highlights them if they would leave. */
+/** Shows the tool and its exact arguments. Highlights arguments that would leave. */
 function describeCall(name: string, input: unknown, leaves: boolean): HTMLElement[] {
 	const kind = leaves ? 'leaves' : '';
 	const short = showSigns(JSON.stringify(input) ?? '');

@@ -1,7 +1,11 @@
 /** Where objects live (docs/data.md). */
-import { env } from 'cloudflare:test';
+import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
+import { localIdentity } from '../../../src/cloudflare/auth/identity.ts';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
+import { takeValue } from '../../../src/cloudflare/objects/reach.ts';
+import { createSession, readObject } from '../../client.ts';
+import { Session } from '../../worker.ts';
 
 const names = ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'PUBLISHERS', 'MEMORIES'] as const;
 const fields = ['sessions', 'ledgers', 'directories', 'publishers', 'memories'] as const;
@@ -32,6 +36,16 @@ describe('the objects of a Worker', () => {
 		expect(config.jurisdiction).toBe('eu');
 		const { sessions } = config;
 		expect(sessions.idFromString(sessions.newUniqueId().toString()).toString()).toHaveLength(64);
+	});
+
+	test('say in the export of a session where it lives', async () => {
+		const id = await createSession();
+		const { env } = deploy({ JURISDICTION: 'eu' });
+		const text = await runInDurableObject(readObject(id), async (_, ctx) => {
+			const caller = { owner: 'local', role: 'admin', by: localIdentity.by } as const;
+			return new Response(takeValue(await new Session(ctx, env).export(caller, 'json'))).text();
+		});
+		expect(JSON.parse(text)).toMatchObject({ session: { id, jurisdiction: 'eu' } });
 	});
 
 	test('live anywhere without the variables, also if these are empty', () => {

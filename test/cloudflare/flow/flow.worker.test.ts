@@ -258,6 +258,19 @@ describe('an address', () => {
 		expect(await say(id, `Read ${page}.`)).toMatchObject({ status });
 	});
 
+	test('of a site that an imported message named waits', async () => {
+		const id = await create('flow-near');
+		play('Hello.');
+		await say(id, `Read ${page}.`);
+		const exported = await (await request(`/v1/sessions/${id}/export`)).json<object>();
+		const { id: copy } = await (await request('/v1/sessions/import', exported)).json<{ id: string }>();
+		const composed = fetchPage('https://news.example.com/?q=4711');
+		play(composed, 'Read.');
+		expect(await say(copy, 'Read the news.')).toMatchObject({ status: 'awaiting_tools' });
+		play(learn, readMail, composed, 'Read.');
+		expect(await say(id, 'Go on.')).toMatchObject({ status: 'completed' });
+	});
+
 	test('of a site that only a stranger named waits', async () => {
 		const id = await create('flow-near');
 		play(fetchPage(page), learn, readMail, fetchPage('https://news.example.com/?q=4711'), 'Read.');

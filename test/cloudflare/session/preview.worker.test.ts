@@ -72,7 +72,7 @@ test('the diff of a child’s plan stands in the question of its parent', async 
 	expect((await findInInbox(id))?.options).toMatchObject({ preview: expect.stringMatching(/^\+Hello\./m) });
 });
 
-test('a call of an unknown plan is asked about without a diff, and fails with what to do', async () => {
+test('a call of an unknown plan waits without a diff, and its error says what to do', async () => {
 	play(call('apply_plan', { planId: 'plan-00000000' }));
 	const { id } = await begin('planning');
 	const { toolCalls } = await read(id);

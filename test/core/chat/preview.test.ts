@@ -46,7 +46,7 @@ test('a preview that takes too long is left out', async () => {
 	expect(await ask({ preview, timeoutMs: 5 } as Partial<tool.ToolRecord>)).not.toHaveProperty('preview');
 });
 
-test('a call that needs no approval has its preview made by nobody', async () => {
+test('a call that needs no approval gets no preview', async () => {
 	let made = 0;
 	const preview = () => String(++made);
 	const needsApproval = (args: Record<string, unknown>) => Number(args.amount) > 10;

@@ -1,5 +1,6 @@
 import type { InputRequest, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
 import * as v from 'valibot';
+import { showSigns } from '../../../core/base/text.ts';
 import type { FlowSource, WaitingCall } from '../../../core/chat/index.ts';
 import type { OutsideAnswer, WaitsFor } from '../../objects/outside-call.ts';
 import { inputRequired, inputResponse } from './sdk.ts';
@@ -80,7 +81,7 @@ function describeCall({ tool, input, flow, preview }: ClientQuestion): string {
 		lines.push(`It would send this to ${flow.targets.join(', ') || 'an unknown place'}.`);
 		lines.push(`Strangers may have written: ${list(flow.outside)}. Private: ${list(flow.private)}.`);
 	}
-	return lines.join('\n');
+	return showSigns(lines.join('\n'));
 }
 
 export type AnswerKind = WaitsFor | 'form' | 'link';

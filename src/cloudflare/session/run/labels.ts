@@ -145,7 +145,7 @@ export class SessionLabels implements FlowFacts {
 		this.#read = { ...found, from };
 		this.#unstored += count;
 		if (this.#unstored < atOnce) return;
-		// The newest run can still be sent memories.
+		// The newest run can still get memories.
 		this.#read = { ...this.#read, run: Math.max(0, this.#store.nextRun - 2) };
 		this.#store.update({ labels: this.#read });
 		this.#unstored = 0;
@@ -179,7 +179,7 @@ export class SessionLabels implements FlowFacts {
 		return { outside: since('outside', outside), private: since('private', own) };
 	}
 
-	/** When a person cleared a label. */
+	/** Returns when a person took a label back, and the first message that counts again. */
 	#since(label: Label): Pick<Clearing, 'at' | 'from'> {
 		return this.#store.session().cleared?.find((clearing) => clearing.label === label) ?? never;
 	}

@@ -210,8 +210,8 @@ export class RunRows {
 	}
 
 	/**
-	 * Whether a run that ended since a time was sent memories, and whether they may have text of strangers. Reads the runs
-	 * after a run once a run.
+	 * Whether runs got memories, and whether the memories may have text of strangers. Counts the runs after run `after`
+	 * that ended since a time. Reads older runs once a run.
 	 */
 	readRecalledLabels(after: number, since: Readonly<Record<Label, number>>): Readonly<Record<Label, boolean>> {
 		const { id, n = 0, recalled, endedAt = Number.POSITIVE_INFINITY } = this.#newest() ?? {};

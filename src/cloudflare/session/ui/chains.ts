@@ -30,7 +30,7 @@ export function listChains({ runs }: Pick<SessionStore, 'runs'>): readonly Chain
 	return toChains(listRuns(runs));
 }
 
-/** Finds the chain of a run. The list also has the beginning of the next chain, and is empty for an unknown run. */
+/** Finds the chain of a run, and the beginning of the next chain. Returns an empty list for an unknown run. */
 export function findChain({ runs }: Pick<SessionStore, 'runs'>, id: string): readonly Chain[] {
 	let first = runs.find(id);
 	if (first === undefined) return [];
