@@ -20,6 +20,7 @@ import { Shortages } from '../objects/ledger/shortages.ts';
 import type { MemoryNamespace } from '../objects/memory/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
+import type { FindShardCount } from '../objects/shards.ts';
 import { defaultBudgets } from '../wire/budget.ts';
 import type { Problem } from '../wire/error.ts';
 import { maxFile } from '../wire/limits.ts';
@@ -68,6 +69,7 @@ export interface Config {
 	readonly directories: DirectoryNamespace;
 	/** Where all objects live. */
 	readonly jurisdiction: Placement['jurisdiction'];
+	readonly findShardCount: FindShardCount;
 	readonly skills: SkillsNamespace;
 	readonly publishers: PublisherNamespace;
 	readonly memories: MemoryNamespace;
@@ -164,7 +166,7 @@ export function readConfig(env: WorkerEnv): Config {
 	const read: Config = {
 		env: original,
 		...{ sessions: find('SESSIONS'), ledgers: find('LEDGERS'), directories: find('DIRECTORIES') },
-		jurisdiction: placement.jurisdiction,
+		...{ jurisdiction: placement.jurisdiction, findShardCount: (owner: string) => caps.OWNER_SHARDS.get(owner) ?? 1 },
 		get skills() {
 			return skills ?? readBinding(env, 'SKILLS', bindings);
 		},
