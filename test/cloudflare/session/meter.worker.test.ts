@@ -43,7 +43,6 @@ function createLedger(reserve: LedgerApi['reserve'] = grant, more: Partial<Ledge
 		userState: async () => toUserState({}),
 		setUserCaps: async () => {},
 		userDays: async () => [],
-		daysByUser: async () => [],
 		parts: async () => [],
 		eraseUser: async () => {},
 		...more,

@@ -92,12 +92,6 @@ export interface Day {
 	readonly reserved: Amount;
 }
 
-export interface UserDay extends Day {
-	readonly user: string;
-}
-
-export type UserDayPlace = Pick<UserDay, 'day' | 'user'>;
-
 /** The caps of a UTC day and in total. A missing cap allows everything. */
 export interface UserCaps {
 	readonly daily?: Limit;
@@ -142,8 +136,6 @@ export interface LedgerApi {
 	/** Replaces the caps of a user. The user's spending does not change. */
 	setUserCaps(user: string, caps: UserCaps): Promise<void>;
 	userDays(user: string, count: number): Promise<Day[]>;
-	/** The days of all users: newest first, then by user. Returns at most `daysByUserLimit` rows, beginning after the row at `after`. */
-	daysByUser(count: number, after?: UserDayPlace): Promise<UserDay[]>;
 	/**
 	 * The spending of each of the last `count` days (the ledger keeps 90), summed up by the fields `by`. Other fields
 	 * are `*`, or missing. If a day has too many agents, models or users, new names count as `*`.
@@ -152,9 +144,6 @@ export interface LedgerApi {
 	/** Moves the spending of a user to `*` in `parts`. The days and the caps of the user do not change. */
 	eraseUser(user: string): Promise<void>;
 }
-
-/** The maximum number of rows in a page of `daysByUser`. The next page begins after the last row. */
-export const daysByUserLimit = 1_000;
 
 export interface LedgerNamespace {
 	idFromName(owner: string): DurableObjectId;
@@ -205,8 +194,4 @@ export function toDay(time: number): number {
 /** Such as `2026-11-22`. */
 export function formatDay(day: number): string {
 	return new Date(day * dayMs).toISOString().slice(0, 10);
-}
-
-export function parseDay(text: string): number {
-	return toDay(Date.parse(text));
 }

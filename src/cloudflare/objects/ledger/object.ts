@@ -13,8 +13,6 @@ import {
 	type Reserved,
 	toDay,
 	type UserCaps,
-	type UserDay,
-	type UserDayPlace,
 	type UserState,
 } from './api.ts';
 import type { AlertSender } from './spending-alert.ts';
@@ -86,10 +84,6 @@ export class Ledger extends DurableObject<Env> implements LedgerApi {
 
 	async userDays(user: string, count: number): Promise<Day[]> {
 		return this.#store.userDays(user, this.#today - count + 1);
-	}
-
-	async daysByUser(count: number, after?: UserDayPlace): Promise<UserDay[]> {
-		return this.#store.users.daysByUser(this.#today - count + 1, after);
 	}
 
 	async parts(by: readonly PartField[], count: number, user?: string): Promise<DayPart[]> {

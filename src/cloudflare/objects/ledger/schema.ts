@@ -35,7 +35,6 @@ const tables = `
 		reserved_tokens INTEGER NOT NULL, reserved_usd REAL NOT NULL, before_tokens INTEGER NOT NULL, before_usd REAL NOT NULL,
 		PRIMARY KEY (user, day)
 	) WITHOUT ROWID;
-	CREATE INDEX user_day_by_day ON user_day (day DESC);
 	CREATE TABLE user_cap (user TEXT PRIMARY KEY, caps TEXT NOT NULL) WITHOUT ROWID;
 	CREATE TABLE part (
 		day INTEGER NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, user TEXT NOT NULL, tokens INTEGER NOT NULL,
@@ -52,4 +51,4 @@ const tables = `
 	CREATE TABLE watched (one INTEGER PRIMARY KEY, owner TEXT NOT NULL, caps TEXT NOT NULL) WITHOUT ROWID;
 `;
 
-export const schema: Schema = { tables, migrations: [] };
+export const schema: Schema = { tables, migrations: ['DROP INDEX user_day_by_day'] };

@@ -1,17 +1,7 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import * as v from 'valibot';
 import { type Amount, type BudgetState, budgetState, isBounded, type Limit, minus, nothing, plus } from '../budget.ts';
-import {
-	type Day,
-	daysByUserLimit,
-	formatDay,
-	keptDays,
-	parseDay,
-	type UserCaps,
-	type UserDay,
-	type UserDayPlace,
-	type UserState,
-} from './api.ts';
+import { type Day, formatDay, keptDays, type UserCaps, type UserState } from './api.ts';
 
 export interface Change {
 	readonly spend?: Amount;
@@ -79,20 +69,10 @@ export class UserRows {
 		return this.#storage.sql
 			.exec<Row>('SELECT * FROM user_day WHERE user = ? AND day >= ? ORDER BY day DESC', user, first)
 			.toArray()
-			.map(toDayOfUser)
-			.map(({ day, spent, reserved }) => ({ day, spent, reserved }));
-	}
-
-	daysByUser(first: number, after?: UserDayPlace): UserDay[] {
-		const { sql } = this.#storage;
-		const rows =
-			after === undefined
-				? sql.exec<Row>(`SELECT * FROM user_day WHERE day >= ? ${inOrder}`, first, daysByUserLimit)
-				: sql.exec<Row>(
-						`SELECT * FROM user_day WHERE day BETWEEN ?1 AND ?2 AND (day < ?2 OR user > ?3) ${inOrder}`,
-						...[first, parseDay(after.day), after.user, daysByUserLimit],
-					);
-		return rows.toArray().map(toDayOfUser);
+			.map(({ day, ...row }) => {
+				const { spent, reserved } = toSums(row);
+				return { day: formatDay(day), spent, reserved };
+			});
 	}
 
 	/** Returns the total of a user. Reservations older than the kept days count as spent. */
@@ -117,14 +97,10 @@ export class UserRows {
 	}
 
 	#save(user: string, day: number, { spent, reserved, before }: Sums): void {
-		// Not a REPLACE, which would also write the index.
 		this.#storage.sql.exec(
-			`INSERT INTO user_day (
+			`INSERT OR REPLACE INTO user_day (
 				user, day, spent_tokens, spent_usd, reserved_tokens, reserved_usd, before_tokens, before_usd
-			) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (user, day) DO UPDATE SET spent_tokens = excluded.spent_tokens, spent_usd = excluded.spent_usd,
-				reserved_tokens = excluded.reserved_tokens, reserved_usd = excluded.reserved_usd,
-				before_tokens = excluded.before_tokens, before_usd = excluded.before_usd`,
+			) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 			...[user, day, spent.tokens, spent.usd, reserved.tokens, reserved.usd, before.tokens, before.usd],
 		);
 	}
@@ -135,8 +111,6 @@ export class UserRows {
 	}
 }
 
-const inOrder = 'ORDER BY day DESC, user LIMIT ?';
-
 const storedLimit = v.object({ tokens: v.optional(v.number()), usd: v.optional(v.number()) });
 const storedCaps = v.object({ daily: v.optional(storedLimit), total: v.optional(storedLimit) });
 
@@ -144,15 +118,10 @@ function keepLimit(limit: Limit | undefined): Limit | undefined {
 	return limit !== undefined && isBounded(limit) ? limit : undefined;
 }
 
-function toSums(row: Row): Sums {
+function toSums(row: Omit<Row, 'day'>): Sums {
 	return {
 		spent: { tokens: row.spent_tokens, usd: row.spent_usd },
 		reserved: { tokens: row.reserved_tokens, usd: row.reserved_usd },
 		before: { tokens: row.before_tokens, usd: row.before_usd },
 	};
-}
-
-function toDayOfUser(row: Row): UserDay {
-	const { spent, reserved } = toSums(row);
-	return { user: row.user, day: formatDay(row.day), spent, reserved };
 }
