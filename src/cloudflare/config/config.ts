@@ -20,7 +20,7 @@ import { Shortages } from '../objects/ledger/shortages.ts';
 import type { MemoryNamespace } from '../objects/memory/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
-import type { FindShardCount } from '../objects/shards.ts';
+import { countShards, type FindShardCount } from '../objects/shards.ts';
 import { defaultBudgets } from '../wire/budget.ts';
 import type { Problem } from '../wire/error.ts';
 import { maxFile } from '../wire/limits.ts';
@@ -166,7 +166,7 @@ export function readConfig(env: WorkerEnv): Config {
 	const read: Config = {
 		env: original,
 		...{ sessions: find('SESSIONS'), ledgers: find('LEDGERS'), directories: find('DIRECTORIES') },
-		...{ jurisdiction: placement.jurisdiction, findShardCount: (owner: string) => caps.OWNER_SHARDS.get(owner) ?? 1 },
+		...{ jurisdiction: placement.jurisdiction, findShardCount: countShards(caps.LARGE_OWNERS) },
 		get skills() {
 			return skills ?? readBinding(env, 'SKILLS', bindings);
 		},

@@ -70,8 +70,8 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly JURISDICTION?: string;
 	/** Where new objects begin, such as `weur`. */
 	readonly LOCATION_HINT?: string;
-	/** Into how many objects the lists and the ledger of large owners are split: `{"acme":64}` (docs/scale.md). */
-	readonly OWNER_SHARDS?: string;
+	/** Owners whose list and ledger are split into 64 objects each, separated by commas (docs/scale.md). */
+	readonly LARGE_OWNERS?: string;
 	/** The hashes of the API keys, as `npm run keys` writes them. */
 	readonly API_KEYS?: string;
 	/** `on` allows keys that are stored in Durable Objects (`POST /v1/keys`). */

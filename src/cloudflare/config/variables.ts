@@ -72,8 +72,6 @@ const place = <T extends string>(known: v.PicklistSchema<readonly T[], undefined
 		),
 	);
 
-const shardsForm = 'must name owners with whole numbers from 2 to 256, such as {"acme":64}';
-
 export const variables = v.object({
 	MODEL: v.optional(
 		v.pipe(v.string(), v.trim(), v.nonEmpty('must not be empty. Set it under [vars] in wrangler.toml')),
@@ -120,19 +118,7 @@ export const variables = v.object({
 	CHAT_MODELS: v.optional(list, ''),
 	JURISDICTION: place(jurisdiction),
 	LOCATION_HINT: place(locationHint),
-	OWNER_SHARDS: v.optional(
-		v.pipe(
-			v.string(),
-			v.transform((text) => parseJson(text.trim() || '{}')),
-			v.record(
-				v.string(),
-				v.pipe(v.number(shardsForm), v.integer(shardsForm), v.minValue(2, shardsForm), v.maxValue(256, shardsForm)),
-				shardsForm,
-			),
-			v.transform((counts) => new Map(Object.entries(counts))),
-		),
-		'',
-	),
+	LARGE_OWNERS: v.optional(list, ''),
 	CORS_ORIGINS: v.optional(
 		v.pipe(
 			list,

@@ -15,6 +15,11 @@ export function createAmount({ tokens, usd }: Amount): Amount {
 	return { tokens: Math.ceil(checkCount('tokens', tokens)), usd: roundDollars(checkCount('usd', usd)) };
 }
 
+/** Infinite tokens or dollars count as 0, because they have no cap. */
+export function toFinite({ tokens, usd }: Amount): Amount {
+	return createAmount({ tokens: tokens === Infinity ? 0 : tokens, usd: usd === Infinity ? 0 : usd });
+}
+
 export function plus(a: Amount, b: Amount): Amount {
 	return { tokens: a.tokens + b.tokens, usd: roundDollars(a.usd + b.usd) };
 }

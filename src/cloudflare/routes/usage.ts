@@ -2,7 +2,8 @@ import type { Context } from 'hono';
 import type * as v from 'valibot';
 import { readConfig } from '../config/config.ts';
 import { askDirectory } from '../objects/directory/api.ts';
-import { askLedger, type DayPart, type PartField } from '../objects/ledger/api.ts';
+import type { DayPart, PartField } from '../objects/ledger/api.ts';
+import { listDays as listOwnerDays, listParts } from '../objects/ledger/owner.ts';
 import { getUsage } from '../wire/endpoints/users.ts';
 import type { spentGroup, spentParts } from '../wire/spending.ts';
 import { getListedOwner, isAdmin, type RouteEnv } from './identity.ts';
@@ -59,15 +60,12 @@ interface Listed {
 }
 
 async function listDays(c: Context<RouteEnv>, owner: string, { user, count }: Listed) {
-	const { ledgers, storedKeys, findDayBudget } = readConfig(c.env);
+	const config = readConfig(c.env);
 	const [days] = await Promise.all([
-		askLedger(
-			() => ledgers.get(ledgers.idFromName(owner)),
-			(one) => (user === undefined ? one.days(count) : one.userDays(user, count)),
-		),
-		storedKeys?.refreshOwner(owner),
+		listOwnerDays(config, { owner, user }, count),
+		config.storedKeys?.refreshOwner(owner),
 	]);
-	const limit = user === undefined ? findDayBudget(owner) : {};
+	const limit = user === undefined ? config.findDayBudget(owner) : {};
 	return days.map((day) => ({ owner, ...(user !== undefined && { user }), ...day, limit }));
 }
 
@@ -77,12 +75,8 @@ async function listGroups(
 	by: ReadonlySet<string>,
 	{ user, count }: Listed,
 ): Promise<readonly v.InferOutput<typeof spentGroup>[]> {
-	const { ledgers } = readConfig(c.env);
 	const fields = partFields.filter((field) => by.has(field));
-	const parts = await askLedger(
-		() => ledgers.get(ledgers.idFromName(owner)),
-		(one) => one.parts(fields, count, user),
-	);
+	const parts = await listParts(readConfig(c.env), { owner, user }, { by: fields, count });
 	return by.has('unit')
 		? parts.flatMap((part) => showUnits(part, by).map((group) => ({ owner, ...group })))
 		: parts.map((part) => ({ owner, ...showPart(part, by) }));

@@ -6,7 +6,7 @@ import { userName } from '../auth/rights.ts';
 import { readConfig } from '../config/config.ts';
 import { askDirectory } from '../objects/directory/api.ts';
 import { askRegistry, isEntryOf } from '../objects/directory/registry.ts';
-import { askLedger, type LedgerApi } from '../objects/ledger/api.ts';
+import { askUserLedger, eraseUser, listDays, listParts } from '../objects/ledger/owner.ts';
 import { askMemory, listAllMemories, showMemory } from '../objects/memory/api.ts';
 import { type Bytes, takeValue } from '../objects/reach.ts';
 import { showSchedule } from '../objects/schedule-api.ts';
@@ -41,13 +41,14 @@ export function createUserRoutes(parts: Parts) {
 		mount(endpoints.eraseUser, async (c) => c.json(await erase(c, findPerson(c), parts))),
 		mount(endpoints.getUserBudget, async (c) => {
 			const person = findPerson(c, c.req.valid('query').owner);
-			return c.json(await askUserLedger(c, person, (one) => one.userState(person.user)));
+			return c.json(await askUserLedger(readConfig(c.env), person, (one) => one.userState(person.user)));
 		}),
 		mount(endpoints.setUserBudget, async (c) => {
 			const person = findPerson(c);
 			const caps = c.req.valid('json');
-			await askUserLedger(c, person, (one) => one.setUserCaps(person.user, caps));
-			return c.json(await askUserLedger(c, person, (one) => one.userState(person.user)));
+			const ledgers = readConfig(c.env);
+			await askUserLedger(ledgers, person, (one) => one.setUserCaps(person.user, caps));
+			return c.json(await askUserLedger(ledgers, person, (one) => one.userState(person.user)));
 		}),
 	];
 }
@@ -57,11 +58,6 @@ function findPerson(c: Ctx, requested?: string): Person {
 	return { owner, user: check(userName, c.req.param('user'), 'user') };
 }
 
-function askUserLedger<T>(c: Ctx, { owner }: Person, ask: (one: LedgerApi) => Promise<T>): Promise<T> {
-	const { ledgers } = readConfig(c.env);
-	return askLedger(() => ledgers.get(ledgers.idFromName(owner)), ask);
-}
-
 const byAgentAndModel = new Set(['agent', 'model']);
 const mostDays = 400;
 const atOnce = 50;
@@ -69,10 +65,11 @@ const atOnce = 50;
 /** Writes all data of a person in pieces. A failure breaks the stream, so a partial export is not valid JSON. */
 async function* writeExport(c: Ctx, person: Person, parts: Parts): AsyncGenerator<string | Uint8Array> {
 	const { owner, user } = person;
+	const ledgers = readConfig(c.env);
 	const [budget, usage, spent] = await Promise.all([
-		askUserLedger(c, person, (one) => one.userState(user)),
-		askUserLedger(c, person, (one) => one.userDays(user, mostDays)),
-		askUserLedger(c, person, (one) => one.parts(['agent', 'model'], mostDays, user)),
+		askUserLedger(ledgers, person, (one) => one.userState(user)),
+		listDays(ledgers, person, mostDays),
+		listParts(ledgers, person, { by: ['agent', 'model'], count: mostDays }),
 	]);
 	const spending = spent.map((part) => showPart(part, byAgentAndModel));
 	const head = { owner, user, budget, usage, spending, schedules: await listSchedules(c, person, parts) };
@@ -160,7 +157,7 @@ async function erase(c: Ctx, person: Person, { memory }: Parts) {
 		if (sessions >= mostErased) return { user, sessions, isDone: false };
 	}
 	await eraseLogins(c, person);
-	await askUserLedger(c, person, (one) => one.eraseUser(user));
+	await eraseUser(readConfig(c.env), person);
 	if (memory !== undefined) await askMemory(readConfig(c.env).memories, person, (one) => one.erase(), true);
 	return { user, sessions, isDone: true };
 }

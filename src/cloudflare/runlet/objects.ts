@@ -29,6 +29,7 @@ export function createObjects(runtime: Runtime & Provided, options: ObjectsOptio
 		Session: bind(Session, toEnvironment, (env) => ({ runtime, links, traces, config: () => readConfig(env) })),
 		Ledger: bind(Ledger, toEnvironment, (env) => ({
 			now,
+			ledgers: () => readConfig(env).ledgers,
 			findAlertSender: () => createAlertSender(options.onSpending, readConfig(env)),
 		})),
 		Directory: bind(Directory, toEnvironment, (env) => ({

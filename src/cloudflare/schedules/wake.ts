@@ -6,7 +6,7 @@ import type { ActiveSession, AgentSchedule } from '../agent/schedules.ts';
 import type { Config } from '../config/config.ts';
 import { type BudgetState, isBounded } from '../objects/budget.ts';
 import { askDirectory } from '../objects/directory/api.ts';
-import { askLedger, type LedgerApi } from '../objects/ledger/api.ts';
+import { askUserLedger, readState } from '../objects/ledger/owner.ts';
 import { reach, takeValue, usualLimitMs } from '../objects/reach.ts';
 import type { CreateInput, SessionApi } from '../objects/session-api.ts';
 import { toSessionName } from '../routes/respond.ts';
@@ -55,16 +55,14 @@ export function createSpentFinder(config: Config): FindSpent {
 
 async function askSpent(
 	{ owner, user }: Pick<DueSchedule, 'owner' | 'user'>,
-	{ ledgers, storedKeys, findDayBudget }: Config,
+	config: Config,
 ): Promise<string | undefined> {
-	const ask = <T>(call: (one: LedgerApi) => Promise<T>) =>
-		askLedger(() => ledgers.get(ledgers.idFromName(owner)), call);
 	const isSpent = ({ left }: Pick<BudgetState, 'left'>) => left.tokens === 0 || left.usd === 0;
-	await storedKeys?.refreshOwner(owner);
-	const limit = findDayBudget(owner);
-	if (isBounded(limit) && isSpent(await ask((one) => one.state(limit)))) return 'the day';
+	await config.storedKeys?.refreshOwner(owner);
+	const dayLimit = config.findDayBudget(owner);
+	if (isBounded(dayLimit) && isSpent(await readState(config, { owner }, { scope: 'day', dayLimit }))) return 'the day';
 	if (user === undefined) return undefined;
-	const { daily, total } = await ask((one) => one.userState(user));
+	const { daily, total } = await askUserLedger(config, { owner, user }, (one) => one.userState(user));
 	return isSpent(daily) || isSpent(total) ? 'the user' : undefined;
 }
 

@@ -43,6 +43,8 @@ function createLedger(reserve: LedgerApi['reserve'] = grant, more: Partial<Ledge
 		userState: async () => toUserState({}),
 		setUserCaps: async () => {},
 		userDays: async () => [],
+		share: () => Promise.reject(new Error('this ledger has no shards')),
+		findOpening: async () => undefined,
 		parts: async () => [],
 		eraseUser: async () => {},
 		...more,

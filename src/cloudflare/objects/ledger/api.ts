@@ -98,11 +98,42 @@ export interface UserCaps {
 	readonly total?: Limit;
 }
 
+/** The beginning of a user in a shard. */
+export interface Opening {
+	readonly caps: UserCaps;
+	readonly spent: Amount;
+}
+
 /** The budgets of a user. A budget without a cap has an empty `limit` and an empty `left`. */
 export interface UserState {
 	readonly caps: UserCaps;
 	readonly daily: BudgetState;
 	readonly total: BudgetState;
+}
+
+/** The report of a shard on a day, with the share that it asks for. */
+export interface ShareRequest {
+	readonly shard: string;
+	/** UTC days since 1970. */
+	readonly day: number;
+	/** Grows with each request of the shard, so that a late request changes nothing. */
+	readonly n: number;
+	readonly spent: Amount;
+	readonly reserved: Amount;
+	/** What the shard needs now and what it wants, beyond what it has spent and reserved. */
+	readonly needed: Amount;
+	readonly wanted: Amount;
+	readonly limit: Limit;
+	readonly about?: LeaseFacts;
+	readonly deadline?: number;
+}
+
+export interface GrantedShare {
+	readonly n: number;
+	/** How much the shard may have spent and reserved on that day, all in all. */
+	readonly granted: Amount;
+	/** The budget of the owner's day. */
+	readonly state: BudgetState;
 }
 
 /**
@@ -133,6 +164,13 @@ export interface LedgerApi {
 	days(count: number): Promise<Day[]>;
 	/** The budgets of a user. An unknown user has no caps and has spent nothing. */
 	userState(user: string, deadline?: number): Promise<UserState>;
+	/**
+	 * Notes what a shard has spent and reserved on a day, and grants it a share of the owner's budget (docs/scale.md,
+	 * "Shards"). All shares together are never above the limit. A share counts as reserved until it is reported.
+	 */
+	share(request: ShareRequest): Promise<GrantedShare>;
+	/** What a user spent and reserved before the owner had shards, and its caps. Undefined if nobody did. */
+	findOpening(user: string, deadline?: number): Promise<Opening | undefined>;
 	/** Replaces the caps of a user. The user's spending does not change. */
 	setUserCaps(user: string, caps: UserCaps): Promise<void>;
 	userDays(user: string, count: number): Promise<Day[]>;
@@ -165,6 +203,16 @@ export function askLedger<T>(
 	return reach(call, { what: ledgerName, isSafe: true, timeoutMs });
 }
 
+/** Calls the ledger of an owner from a shard. The call is repeated, so it counts once. */
+export function askOwnersLedger<T>(
+	find: () => LedgerApi,
+	ask: (one: LedgerApi, deadline: number) => Promise<T>,
+	deadline = Date.now() + usualLimitMs,
+): Promise<T> {
+	const call = (until: number): Promise<T> => ask(find(), until);
+	return reach(call, { what: ledgerName, isSafe: true, timeoutMs: deadline - Date.now() });
+}
+
 /** Settles costs. These calls are not measured as load of the ledger. */
 export function settleCosts(ledger: () => LedgerApi, costs: readonly Cost[]): Promise<void> {
 	const call = (deadline: number) => ledger().settle(costs, deadline);
@@ -172,13 +220,13 @@ export function settleCosts(ledger: () => LedgerApi, costs: readonly Cost[]): Pr
 }
 
 /** Whether a ledger is behind, as far as this isolate knows. */
-export function isLedgerBehind(ledgers: LedgerNamespace, owner: string): boolean {
-	return loads.isBehind(String(ledgers.idFromName(owner)));
+export function isLedgerBehind(ledgers: LedgerNamespace, name: string): boolean {
+	return loads.isBehind(String(ledgers.idFromName(name)));
 }
 
-/** Throws `overloaded` for new work if the ledger of an owner is behind, as far as this isolate knows. */
-export function assertLedgerKeepsUp(ledgers: LedgerNamespace, owner: string): void {
-	loads.assertKeepsUp(String(ledgers.idFromName(owner)), ledgerName);
+/** Throws `overloaded` for new work if a ledger is behind, as far as this isolate knows. */
+export function assertLedgerKeepsUp(ledgers: LedgerNamespace, name: string): void {
+	loads.assertKeepsUp(String(ledgers.idFromName(name)), ledgerName);
 }
 
 /** The number of days before today whose leases are kept. */

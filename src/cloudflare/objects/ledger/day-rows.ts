@@ -101,7 +101,8 @@ function isFull(parts: Parts): boolean {
 	return parts.size > mostInRow;
 }
 
-function groupParts(parts: Iterable<DayPart>, by: readonly PartField[]): DayPart[] {
+/** Sums up parts by some fields. Lists the newest day first, and within a day the part with the most tokens first. */
+export function mergeParts(parts: Iterable<DayPart>, by: readonly PartField[]): DayPart[] {
 	const days = new Map<string, Map<string, SpentPart>>();
 	for (const { day, ...part } of parts) {
 		const { agent, model, user, ...sums } = part;
@@ -112,7 +113,8 @@ function groupParts(parts: Iterable<DayPart>, by: readonly PartField[]): DayPart
 		};
 		days.set(day, addParts(days.get(day) ?? new Map(), [{ ...kept, ...sums }]));
 	}
-	return [...days].flatMap(([day, all]) => [...all.values()].map((part) => ({ day, ...part })));
+	const all = [...days].flatMap(([day, sums]) => [...sums.values()].map((part) => ({ day, ...part })));
+	return all.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : b.tokens - a.tokens));
 }
 
 type Row = {
@@ -351,7 +353,6 @@ export class DayRows {
 		});
 	}
 
-	/** Lists the newest day first, and within a day the part with the most tokens first. */
 	listParts(by: readonly PartField[], first: number, user?: string): DayPart[] {
 		const rows = this.#storage.sql.exec<DayRow>('SELECT * FROM day WHERE day >= ?', first).toArray();
 		const newest = rows.flatMap((row) => {
@@ -359,8 +360,7 @@ export class DayRows {
 			return [...this.#sumUp(row).parts.values()].map((part) => ({ day, ...part }));
 		});
 		const chosen = user === undefined ? newest : newest.filter((part) => part.user === user);
-		const all = [...chosen, ...this.parts.list(first, user)];
-		return groupParts(all, by).toSorted((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : b.tokens - a.tokens));
+		return mergeParts([...chosen, ...this.parts.list(first, user)], by);
 	}
 
 	erase(user: string): void {

@@ -1,5 +1,12 @@
 import type { Schema } from '../migrate.ts';
 
+const share = `
+	CREATE TABLE share (
+		day INTEGER NOT NULL, shard TEXT NOT NULL, n INTEGER NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL,
+		spent_tokens INTEGER NOT NULL, spent_usd REAL NOT NULL, PRIMARY KEY (day, shard)
+	) WITHOUT ROWID;
+`;
+
 /**
  * The tables of a ledger. Days are UTC days since 1970.
  *
@@ -12,6 +19,9 @@ import type { Schema } from '../migrate.ts';
  *
  * `user_day` has the sums of a user's leases. `before` is the sum of all earlier days of the user, spent and reserved,
  * so that the newest row has the total. `user_cap` has caps as JSON.
+ *
+ * `share` has the shares of a day's budget that shards may spend: in the owner's ledger of all shards, in a shard its own.
+ * A `user_day` of day 0 is what a user of a shard spent before the owner had shards.
  *
  * `alert` has the announced shares of budgets with their limits. An `armed` share is announced again under a higher
  * limit. Day 0 is the budget of all days. `outgoing` has alerts that wait for delivery. `watched` has the owner and
@@ -49,6 +59,7 @@ const tables = `
 		id TEXT PRIMARY KEY, receiver TEXT NOT NULL, body TEXT NOT NULL, failed INTEGER NOT NULL, due_at INTEGER NOT NULL
 	) WITHOUT ROWID;
 	CREATE TABLE watched (one INTEGER PRIMARY KEY, owner TEXT NOT NULL, caps TEXT NOT NULL) WITHOUT ROWID;
+	${share}
 `;
 
-export const schema: Schema = { tables, migrations: ['DROP INDEX user_day_by_day'] };
+export const schema: Schema = { tables, migrations: ['DROP INDEX user_day_by_day', share] };

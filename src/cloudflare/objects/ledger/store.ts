@@ -12,6 +12,7 @@ import {
 	minus,
 	nothing,
 	plus,
+	toFinite,
 } from '../budget.ts';
 import { migrate } from '../migrate.ts';
 import { AlertRows, type Spending } from './alerts.ts';
@@ -19,14 +20,17 @@ import {
 	type Cost,
 	type Day,
 	type DayPart,
+	type GrantedShare,
 	keptDays,
 	type LeaseRequest,
 	type PartField,
 	type Refusal,
 	type Reserved,
+	type ShareRequest,
 } from './api.ts';
 import { addParts, DayRows, formatParts, listParts, type OpenLease } from './day-rows.ts';
 import { schema } from './schema.ts';
+import { chooseExtra, ShareRows } from './share-rows.ts';
 import { UserRows } from './users.ts';
 
 /**
@@ -38,7 +42,7 @@ function chooseAmount(
 	states: readonly BudgetState[],
 	replyTokens = Infinity,
 ): Amount {
-	const [most, least] = [toCounted(whole), toCounted(amount)];
+	const [most, least] = [toFinite(whole), toFinite(amount)];
 	if (states.every((state) => isPlenty(state, most))) return most;
 	if (reply === undefined || states.every((state) => isFree(state) || isPlenty(state, least))) return least;
 	const { input, perToken } = reply;
@@ -55,16 +59,15 @@ function isPlenty({ limit, spent, reserved }: BudgetState, amount: Amount): bool
 	return !exceedsLimit({ limit: toHalf(limit, spent), spent: nothing, reserved }, amount);
 }
 
+function subtract({ tokens = Infinity, usd = Infinity }: Limit, held: Amount): Amount {
+	return minus({ tokens, usd }, held);
+}
+
 function toHalf({ tokens, usd }: Limit, spent: Amount): Limit {
 	return {
 		...(tokens !== undefined && { tokens: (tokens - spent.tokens) / 2 }),
 		...(usd !== undefined && { usd: (usd - spent.usd) / 2 }),
 	};
-}
-
-/** Infinite tokens or dollars count as 0, because they have no cap. */
-function toCounted({ tokens, usd }: Amount): Amount {
-	return createAmount({ tokens: tokens === everything.tokens ? 0 : tokens, usd: usd === everything.usd ? 0 : usd });
 }
 
 function withInfinite({ tokens, usd }: Amount, request: Amount): Amount {
@@ -137,6 +140,7 @@ interface Call extends OpenLease {
 export class LedgerStore {
 	readonly users: UserRows;
 	readonly alerts: AlertRows;
+	readonly shares: ShareRows;
 	readonly #days: DayRows;
 	readonly #replies = new ReplyLengths();
 	readonly #storage: DurableObjectStorage;
@@ -149,21 +153,25 @@ export class LedgerStore {
 		this.#days = new DayRows(storage);
 		this.alerts = new AlertRows(storage);
 		storage.transactionSync(() => migrate(storage.sql, schema));
+		this.shares = new ShareRows(storage);
 	}
 
-	reserve(today: number, request: LeaseRequest, receivers: readonly string[] = []): Reserved {
+	/** @param share the limit of the day in a shard, instead of the owner's */
+	reserve(today: number, request: LeaseRequest, receivers: readonly string[] = [], share?: Limit): Reserved {
 		const { id, user, about, limit, reply, owed = [] } = request;
 		const answer = (amount: Amount): Reserved => ({ ok: true, amount: withInfinite(amount, request.amount) });
 		return this.#storage.transactionSync(() => {
 			this.#forget(today - keptDays);
 			const isWatched = receivers.length > 0 && about !== undefined;
-			if (isWatched) this.alerts.noteLimit(about.owner, limit);
+			// The owner's ledger announces the budget of the day.
+			if (isWatched) this.alerts.noteLimit(about.owner, share === undefined ? limit : {});
 			this.#settleAll(today, owed, receivers);
 			const known = this.#call(id);
-			if (known !== undefined) return answer(known.settled ? toCounted(request.amount) : known.amount);
+			if (known !== undefined) return answer(known.settled ? toFinite(request.amount) : known.amount);
 			const { spent, reserved, open, parts } = this.#days.read(today);
+			const ofDay = share === undefined ? this.state(today, limit) : budgetState(share, spent, reserved);
 			const budgets = [
-				{ scope: 'day', state: budgetState(limit, spent, reserved) } as const,
+				{ scope: 'day', state: ofDay } as const,
 				...(user === undefined ? [] : this.#listBudgets(user, today)),
 			];
 			const states = budgets.map(({ state }) => state);
@@ -171,7 +179,8 @@ export class LedgerStore {
 			const needed = withInfinite(amount, request.amount);
 			const refusal = budgets.find(({ state }) => exceedsLimit(state, needed));
 			if (refusal !== undefined) {
-				if (isWatched) this.#noteRefusal(today, refusal, { user, input: about.input }, receivers);
+				const isOwners = share === undefined || refusal.scope !== 'day';
+				if (isWatched && isOwners) this.#noteRefusal(today, refusal, { user, input: about.input }, receivers);
 				return { ok: false, ...refusal };
 			}
 			if (user !== undefined && !budgets.some(({ state }) => isBounded(state.limit)))
@@ -253,8 +262,40 @@ export class LedgerStore {
 	}
 
 	state(today: number, limit: Limit): BudgetState {
-		const { spent, reserved } = this.#days.read(today);
+		const { spent, reserved } = this.shares.addTo(this.#days.read(today), today);
 		return budgetState(limit, spent, reserved);
+	}
+
+	/** What the leases of a day have spent and reserved here. */
+	sums(day: number): Pick<BudgetState, 'spent' | 'reserved'> {
+		const { spent, reserved } = this.#days.read(day);
+		return { spent, reserved };
+	}
+
+	share(today: number, request: ShareRequest, receivers: readonly string[] = []): GrantedShare {
+		const { shard, day, n, spent, reserved, needed, limit, about } = request;
+		return this.#storage.transactionSync(() => {
+			this.#forget(today - keptDays);
+			const isWatched = receivers.length > 0 && about !== undefined;
+			if (isWatched) this.alerts.noteLimit(about.owner, limit);
+			const before = this.shares.read(day, shard) ?? { n: 0, granted: nothing, spent: nothing };
+			if (n <= before.n) return { n: before.n, granted: before.granted, state: this.state(day, limit) };
+			const held = plus(spent, reserved);
+			const others = this.shares.addTo(this.#days.read(day), day, shard);
+			const left = subtract(limit, plus(plus(others.spent, others.reserved), held));
+			const extra = chooseExtra(request, left);
+			const granted = plus(held, extra);
+			this.shares.save(day, shard, { n, granted, spent });
+			const state = this.state(day, limit);
+			if (receivers.length > 0) {
+				const amount = minus(spent, before.spent);
+				this.alerts.note({ scope: 'day', day, limit, spent: state.spent, amount }, receivers);
+				const isRefused = extra.tokens < needed.tokens || extra.usd < needed.usd;
+				if (isWatched && isRefused)
+					this.#noteRefusal(day, { scope: 'day', state }, { user: undefined, input: about.input }, receivers);
+			}
+			return { n, granted, state };
+		});
 	}
 
 	#call(id: string): Call | undefined {
@@ -307,6 +348,7 @@ export class LedgerStore {
 			first,
 			removedAtOnce,
 		);
+		this.shares.forget(first);
 		if (!hadDays && rowsWritten === 0) this.#keptFrom = first;
 	}
 }

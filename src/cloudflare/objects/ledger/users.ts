@@ -1,7 +1,7 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import * as v from 'valibot';
 import { type Amount, type BudgetState, budgetState, isBounded, type Limit, minus, nothing, plus } from '../budget.ts';
-import { type Day, formatDay, keptDays, type UserCaps, type UserState } from './api.ts';
+import { type Day, formatDay, keptDays, type Opening, type UserCaps, type UserState } from './api.ts';
 
 export interface Change {
 	readonly spend?: Amount;
@@ -45,6 +45,29 @@ export class UserRows {
 			daily: budgetState(caps.daily ?? {}, spent, reserved),
 			total: budgetState(caps.total ?? {}, total.spent, total.reserved),
 		};
+	}
+
+	/** What a user has spent and reserved, as the beginning in a shard. Undefined if the ledger has no users. */
+	findOpening(user: string, today: number): Opening | undefined {
+		const { sql } = this.#storage;
+		const isEmpty = sql.exec('SELECT 1 FROM user_day UNION ALL SELECT 1 FROM user_cap LIMIT 1').toArray().length === 0;
+		if (isEmpty) return undefined;
+		const { caps, total } = this.state(user, today);
+		return { caps, spent: plus(total.spent, total.reserved) };
+	}
+
+	/** Whether the user began here with an opening. */
+	isOpen(user: string): boolean {
+		const rows = this.#storage.sql.exec('SELECT 1 FROM user_day WHERE user = ? AND day = 0', user);
+		return rows.toArray().length > 0;
+	}
+
+	/** Begins a user with what it spent at the owner's ledger. */
+	open(user: string, { caps, spent }: Opening): void {
+		this.#storage.transactionSync(() => {
+			this.change(user, 0, { spend: spent });
+			if (caps.daily !== undefined || caps.total !== undefined) this.setCaps(user, caps);
+		});
 	}
 
 	setCaps(user: string, { daily, total }: UserCaps): void {

@@ -3,7 +3,8 @@ import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import { type Amount, type BudgetState, exceedsLimit, isBounded, isSpent, type Limit } from '../../objects/budget.ts';
-import { askLedger, assertLedgerKeepsUp, type BudgetScope, type LedgerApi, toDay } from '../../objects/ledger/api.ts';
+import { assertLedgerKeepsUp, type BudgetScope, toDay } from '../../objects/ledger/api.ts';
+import { nameLedger, readState } from '../../objects/ledger/owner.ts';
 import type { CreateInput, Input } from '../../objects/session-api.ts';
 import {
 	createBudgetError,
@@ -11,7 +12,6 @@ import {
 	mostTries,
 	nameFirst,
 	type RefusedRun,
-	readState,
 	toCharacters,
 	toState,
 } from '../run/budgets.ts';
@@ -50,7 +50,7 @@ export async function readFunds({
 	config,
 }: Pick<FundsContext, 'store' | 'session' | 'config'>): Promise<KnownFunds> {
 	assertKeepsUp(session, config);
-	const { ledger, findLimit, user } = findLedger(config, session);
+	const { findLimit } = findLedger(config, session);
 	const states = new Map<BudgetScope, BudgetState>();
 	for (const { budget, endedAt } of listRefused(store)) {
 		if (budget === undefined || budget.scope === 'session' || states.has(budget.scope)) continue;
@@ -59,8 +59,7 @@ export async function readFunds({
 		// The spending of a day never shrinks, so the ledger need not be asked again.
 		const isSure = scope === 'day' && toDay(endedAt) === toDay(Date.now()) && isSame(budget.limit, dayLimit);
 		const state = isSure && isSpent(toState(budget), budget.needs) ? toState(budget) : undefined;
-		const read = (stub: LedgerApi) => readState(stub, scope, dayLimit, user);
-		states.set(scope, state ?? (await askLedger(ledger, read)));
+		states.set(scope, state ?? (await readState(config, session, { scope, dayLimit })));
 	}
 	return states;
 }
@@ -83,10 +82,10 @@ export async function assertNewFunds(create: CreateInput, config: Config): Promi
 	if (input === undefined) return;
 	assertKeepsUp(create, config);
 	const { shortages } = config;
-	const { ledger, findLimit } = findLedger(config, create);
+	const { findLimit } = findLedger(config, create);
 	for (const { scope, first } of shortages.list(create)) {
 		const dayLimit = await findLimit();
-		const state = await askLedger(ledger, (stub) => readState(stub, scope, dayLimit, user));
+		const state = await readState(config, create, { scope, dayLimit });
 		const similar = first.get(nameFirst({ ...create, model: input.model ?? create.model }));
 		const isSimilar = similar !== undefined && toSize(create, input) >= similar.size;
 		if (isSpent(state, isSimilar ? similar.needs : least))
@@ -95,8 +94,9 @@ export async function assertNewFunds(create: CreateInput, config: Config): Promi
 	}
 }
 
-function assertKeepsUp({ owner, user }: Pick<CreateInput, 'owner' | 'user'>, config: Config): void {
-	if (user !== undefined || isBounded(config.findDayBudget(owner))) assertLedgerKeepsUp(config.ledgers, owner);
+function assertKeepsUp(whose: Parameters<typeof nameLedger>[1], config: Config): void {
+	if (whose.user === undefined && !isBounded(config.findDayBudget(whose.owner))) return;
+	assertLedgerKeepsUp(config.ledgers, nameLedger(config, whose));
 }
 
 function findRefusal(context: FundsContext, asked: ModelRequest, known: KnownFunds): RunletError | undefined {

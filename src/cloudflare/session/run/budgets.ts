@@ -14,7 +14,7 @@ import {
 	nothing,
 	plus,
 } from '../../objects/budget.ts';
-import type { BudgetScope, LedgerApi, Refusal, UserScope } from '../../objects/ledger/api.ts';
+import type { BudgetScope, Refusal, UserScope } from '../../objects/ledger/api.ts';
 import type { Shortages } from '../../objects/ledger/shortages.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionRecord } from '../store/session-row.ts';
@@ -131,17 +131,6 @@ export class KnownBudgets {
 		this.#states.set(scope, state);
 		return !isFirst && !isSpent(state, amount);
 	}
-}
-
-export async function readState(
-	ledger: LedgerApi,
-	scope: BudgetScope,
-	dayLimit: Limit,
-	user: string | undefined,
-): Promise<BudgetState> {
-	if (scope === 'day' || user === undefined) return ledger.state(dayLimit);
-	const { daily, total } = await ledger.userState(user);
-	return scope === 'user-day' ? daily : total;
 }
 
 const limit = v.object({ tokens: v.optional(v.number()), usd: v.optional(v.number()) });

@@ -22,6 +22,7 @@ import {
 	type ReplyCost,
 	type Reserved,
 } from '../../objects/ledger/api.ts';
+import { createFinder, nameLedger, readState } from '../../objects/ledger/owner.ts';
 import type { SessionRecord } from '../store/session-row.ts';
 import type { Charge, Estimate, Lease } from '../store/spending.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -170,26 +171,24 @@ export class Patience {
  * Ends the lease that a session keeps for its next run, if the ledger is overloaded. The ledger gets the costs at once.
  * Otherwise many sessions would report together twelve seconds later, and the ledger would stay overloaded.
  */
-export function endLeaseEarly({ state }: Next, store: SessionStore, { ledgers }: Config): void {
+export function endLeaseEarly({ state }: Next, store: SessionStore, config: Config): void {
 	if (state === 'running' || !store.exists()) return;
-	if (isLedgerBehind(ledgers, store.session().owner)) store.spending.endLease();
+	if (isLedgerBehind(config.ledgers, nameLedger(config, store.session()))) store.spending.endLease();
 }
 
-type Whose = Pick<SessionRecord, 'owner' | 'user'>;
+type Whose = Pick<SessionRecord, 'owner' | 'user'> & Partial<Pick<SessionRecord, 'id'>>;
 
 /** How long a request for a session's state waits for the ledger, in milliseconds. */
 const dayLimitMs = 2_000;
 
-export function findLedger(
-	{ ledgers, storedKeys, findDayBudget }: Config,
-	{ owner, user }: Whose,
-): Omit<OwnerLedger, 'tellWith'> {
-	const ledger = () => ledgers.get(ledgers.idFromName(owner));
+/** Finds the ledger with the leases of a session. */
+export function findLedger(config: Config, whose: Whose): Omit<OwnerLedger, 'tellWith'> {
+	const { owner, user } = whose;
 	const findLimit = async () => {
-		await storedKeys?.refreshOwner(owner);
-		return findDayBudget(owner);
+		await config.storedKeys?.refreshOwner(owner);
+		return config.findDayBudget(owner);
 	};
-	return { findLimit, ledger, owner, user };
+	return { findLimit, ledger: createFinder(config, nameLedger(config, whose)), owner, user };
 }
 
 export class Owner {
@@ -204,8 +203,8 @@ export class Owner {
 	}
 
 	/** Returns the ledger of the session's owner. Each call also delivers the costs in the outbox. */
-	ledger(session: Whose, config: Config): OwnerLedger {
-		const tellWith: OwnerLedger['tellWith'] = (call) => this.outbox.tellLedgerWith(session.owner, call);
+	ledger(session: SessionRecord, config: Config): OwnerLedger {
+		const tellWith: OwnerLedger['tellWith'] = (call) => this.outbox.tellLedgerWith(session, call);
 		return { ...findLedger(config, session), tellWith };
 	}
 
@@ -226,11 +225,11 @@ export class Owner {
 
 	/** Returns the owner's budget of the day. Returns nothing if there is no limit or the ledger cannot be reached. */
 	async day(): Promise<BudgetState | undefined> {
-		const { ledger, findLimit } = findLedger(this.#config(), this.#store.session());
+		const [config, session] = [this.#config(), this.#store.session()];
 		try {
-			const limit = await findLimit();
-			if (!isBounded(limit)) return undefined;
-			return await askLedger(ledger, (one, deadline) => one.state(limit, deadline), dayLimitMs);
+			const dayLimit = await findLedger(config, session).findLimit();
+			if (!isBounded(dayLimit)) return undefined;
+			return await readState(config, session, { scope: 'day', dayLimit }, dayLimitMs);
 		} catch (cause) {
 			log('warn', 'ledger.not_read', toFailureFields(cause));
 			return undefined;

@@ -9,6 +9,7 @@ import { log, toFailureFields } from '../../log.ts';
 import { type Amount, nothing } from '../../objects/budget.ts';
 import { askDirectory } from '../../objects/directory/api.ts';
 import { type Cost, settleCosts } from '../../objects/ledger/api.ts';
+import { createFinder, nameLedger } from '../../objects/ledger/owner.ts';
 import { reach, takeValue } from '../../objects/reach.ts';
 import type { SessionState } from '../../objects/session-api.ts';
 import { showError } from '../../wire/shown-error.ts';
@@ -16,6 +17,7 @@ import { listAskers } from '../store/askers.ts';
 import { findLastReply } from '../store/messages.ts';
 import type { OutboxMessage, Outgoing } from '../store/outbox.ts';
 import { restoreText } from '../store/runs.ts';
+import type { SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { findWait } from '../store/wait.ts';
 import { readBudgetState } from './budgets.ts';
@@ -81,12 +83,22 @@ export class Outbox {
 		return sending;
 	}
 
-	/** Calls an owner's ledger. The same call delivers the due costs. A repeated cost counts once. */
-	async tellLedgerWith<T>(owner: string, call: (owed: readonly Cost[]) => Promise<T>): Promise<T> {
-		const parcel = this.#listDue('ledger').filter(({ message }) => message.to === 'ledger' && message.owner === owner);
+	/** Calls the ledger of a session. The same call delivers the due costs. A repeated cost counts once. */
+	async tellLedgerWith<T>(
+		session: Pick<SessionRecord, 'owner' | 'user' | 'id'>,
+		call: (owed: readonly Cost[]) => Promise<T>,
+	): Promise<T> {
+		const name = nameLedger(this.#config(), session);
+		const parcel = this.#listDue('ledger').filter(({ message }) => this.#nameLedger(message) === name);
 		const answer = await call(toCosts(parcel));
 		this.#store.markReported(parcel);
 		return answer;
+	}
+
+	#nameLedger(message: OutboxMessage): string | undefined {
+		if (message.to !== 'ledger') return undefined;
+		const { owner, user, session } = message;
+		return nameLedger(this.#config(), { owner, user, id: session });
 	}
 
 	#listDue(receiver: Receiver, now = Number.POSITIVE_INFINITY): readonly Outgoing[] {
@@ -97,7 +109,7 @@ export class Outbox {
 	async #send(receiver: Receiver, now: number): Promise<void> {
 		const due = this.#listDue(receiver, now);
 		let isSilent = false;
-		for (const [first, ...others] of toParcels(due)) {
+		for (const [first, ...others] of toParcels(due, (message) => this.#nameLedger(message))) {
 			const parcel = [first, ...others];
 			// After a failure, the remaining messages are not tried in this attempt.
 			isSilent ||= !(await this.#tell(first.message, parcel));
@@ -115,13 +127,11 @@ export class Outbox {
 	/** Delivers the messages of a parcel in one call. `message` is the first. Returns whether that succeeded. */
 	async #tell(message: OutboxMessage, parcel: readonly Outgoing[]): Promise<boolean> {
 		try {
-			const { ledgers, directories } = this.#config();
+			const { directories } = this.#config();
 			switch (message.to) {
-				case 'ledger': {
-					const ledger = () => ledgers.get(ledgers.idFromName(message.owner));
-					await settleCosts(ledger, toCosts(parcel));
+				case 'ledger':
+					await settleCosts(createFinder(this.#config(), this.#nameLedger(message) ?? message.owner), toCosts(parcel));
 					return true;
-				}
 				case 'list': {
 					if (!this.#store.exists()) return true;
 					const { id, agent, owner, user, createdAt, rerun } = this.#store.session();
@@ -215,11 +225,14 @@ function toBlocks(bytes: number): number {
 }
 
 /** Groups messages into calls: all costs of a ledger, all keys of the bucket, each other message by itself. */
-function toParcels(due: readonly Outgoing[]): readonly (readonly [Outgoing, ...Outgoing[]])[] {
+function toParcels(
+	due: readonly Outgoing[],
+	nameLedger: (message: OutboxMessage) => string | undefined,
+): readonly (readonly [Outgoing, ...Outgoing[]])[] {
 	const parcels = new Map<string, [Outgoing, ...Outgoing[]]>();
 	for (const outgoing of due) {
 		const { id, message } = outgoing;
-		const name = message.to === 'ledger' ? `ledger of ${message.owner}` : message.to === 'bucket' ? 'bucket' : id;
+		const name = message.to === 'ledger' ? `ledger ${nameLedger(message)}` : message.to === 'bucket' ? 'bucket' : id;
 		const parcel = parcels.get(name);
 		if (parcel !== undefined && parcel.length < keysAtOnce) parcel.push(outgoing);
 		else parcels.set(parcel === undefined ? name : `${name} ${id}`, [outgoing]);

@@ -30,6 +30,8 @@ const message = v.variant('to', [
 	v.object({
 		to: v.literal('ledger'),
 		owner: v.string(),
+		/** Missing in messages of older versions. */
+		session: v.optional(v.string()),
 		user: v.optional(v.string()),
 		agent: v.string(),
 		/** The id of the lease. */
@@ -324,13 +326,13 @@ export class PendingReports {
 	list(now = Date.now()): readonly Outgoing[] {
 		const row = this.#findSession();
 		if (row === undefined) return [];
-		const { owner, user, agent, title } = row.record;
+		const { id: session, owner, user, agent, title } = row.record;
 		const { runs, spending } = this.#rows;
 		const ended = spending.listUnreported(now - reportableMs);
 		const parts = readParts({ sql: this.#sql, runs, spending }, ended);
 		const leases = ended.map((lease) => {
 			const { id, amount, firstCall } = lease;
-			const about = { owner, user, agent, parts: [...(parts.get(firstCall) ?? [])] };
+			const about = { owner, session, user, agent, parts: [...(parts.get(firstCall) ?? [])] };
 			const message = { to: 'ledger', ...about, call: id, amount } as const;
 			return { id: `ledger ${id}`, message, failed: 0, lease };
 		});
