@@ -36,6 +36,10 @@ describe.concurrent('in parallel', () => {
 		show('budget', budget({ count: 10, kills: 3 })),
 	);
 
+	test('concurrent runs of a large owner never exceed its budget, even if the server is killed', { timeout }, () =>
+		show('shards', budget({ count: 10, kills: 3 }, { LARGE_OWNERS: 'local' })),
+	);
+
 	test('a killed server leaves no partial or repeated change of files', { timeout }, () =>
 		show('files', files({ count: 5 })),
 	);

@@ -13,10 +13,13 @@ const runTokens = 1_800;
  * Starts many runs at once on one day budget, and kills the server meanwhile. The model's bill includes aborted
  * calls, and never exceeds the budget. Runs over the budget end with `budget_exceeded`.
  */
-export function budget({ count = 50, kills = 10, seed }: Options): Promise<Figures> {
+export function budget(
+	{ count = 50, kills = 10, seed }: Options,
+	variables: Readonly<Record<string, string>> = {},
+): Promise<Figures> {
 	const cap = Math.round(count * runTokens * allowed);
 	const world = { script: threeTools(400), pieceLength: 20, paceMs: 20, toolMs: 50, seed };
-	return onStage({ ...world, variables: { DAY_BUDGET_TOKENS: String(cap) } }, async (stage) => {
+	return onStage({ ...world, variables: { DAY_BUDGET_TOKENS: String(cap), ...variables } }, async (stage) => {
 		const { client, server, random, outside } = stage;
 		const runs = Array.from({ length: count }, async (_, n) => {
 			const tag = `run-${n}`;

@@ -37,6 +37,8 @@ export const programmes = {
 	leases,
 	growth,
 	budget,
+	/** `budget` with an owner whose ledger is split. */
+	shards: (options: Options) => budget(options, { LARGE_OWNERS: 'local' }),
 	webhooks,
 	files,
 	fuzz,
