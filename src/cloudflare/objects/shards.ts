@@ -11,26 +11,29 @@ export function countShards(largeOwners: readonly string[]): FindShardCount {
 }
 
 /**
- * Returns the name of the object that has the data of a key, such as a user or a session. It is the owner's name if
- * the owner has no shards. Names of owners have no spaces.
+ * Returns the name of the object that has the data of a key: a user, or a session without a user. It is the owner's name
+ * if the owner has no shards.
  */
 export function nameShard(owner: string, count: number, key: string): string {
-	if (count === 1) return owner;
-	return toName(owner, Number.parseInt(hashText(key), 36) % count);
+	return count === 1 ? owner : toName(owner, Number.parseInt(hashText(key), 36) % count);
 }
 
-/** Returns the names of all objects with data of an owner. The first is the owner's own object. */
-export function listShards(owner: string, count: number): readonly string[] {
+/** Returns the names of the objects with data of an owner, or of one of its keys. The first is the owner's own object. */
+export function listShards(owner: string, count: number, key?: string): readonly string[] {
 	if (count === 1) return [owner];
+	if (key !== undefined) return [owner, nameShard(owner, count, key)];
 	return [owner, ...Array.from({ length: count }, (_, shard) => toName(owner, shard))];
 }
 
 /** Returns the owner of a shard. Undefined for an owner's own object. */
 export function findOwnerOfShard(name = ''): string | undefined {
-	const [owner, shard] = name.split(' ');
-	return shard === undefined ? undefined : owner;
+	const at = name.indexOf(separator);
+	return at < 0 ? undefined : name.slice(0, at);
 }
 
+/** No name of an owner has this character. */
+const separator = '\0';
+
 function toName(owner: string, shard: number): string {
-	return `${owner} ${shard}`;
+	return `${owner}${separator}${shard}`;
 }

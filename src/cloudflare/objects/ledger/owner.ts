@@ -96,10 +96,8 @@ async function askAll<T>(
 	whose: Whose,
 	ask: (one: LedgerApi) => Promise<readonly T[]>,
 ): Promise<readonly T[]> {
-	const { owner, user } = whose;
-	const names =
-		user === undefined ? listShards(owner, ledgers.findShardCount(owner)) : [owner, nameLedger(ledgers, whose)];
-	return (await Promise.all([...new Set(names)].map((name) => askLedger(createFinder(ledgers, name), ask)))).flat();
+	const names = listShards(whose.owner, ledgers.findShardCount(whose.owner), whose.user);
+	return (await Promise.all(names.map((name) => askLedger(createFinder(ledgers, name), ask)))).flat();
 }
 
 function addDay(a: Day, b: Day): Day {

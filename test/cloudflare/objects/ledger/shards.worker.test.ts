@@ -20,7 +20,7 @@ function newOwner(count = 4) {
 	const find = (name: string) => env.LEDGERS.get(env.LEDGERS.idFromName(name));
 	const ledgers = { ledgers: env.LEDGERS, findShardCount: () => count };
 	// The functions return new stubs, because a failed stub stays broken.
-	return { owner, own: () => find(owner), shard: (n: number) => find(`${owner} ${n}`), ledgers };
+	return { owner, own: () => find(owner), shard: (n: number) => find(`${owner}\0${n}`), ledgers };
 }
 
 type Stub = DurableObjectStub<Ledger>;
