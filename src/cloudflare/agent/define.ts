@@ -15,6 +15,7 @@ import {
 	type Tool,
 	type ToolEntries,
 } from '../../core/tool/index.ts';
+import { type Placement, placement } from '../config/placement.ts';
 import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/limits.ts';
 import { sourceNames } from '../wire/protocols/webhooks/index.ts';
@@ -96,6 +97,7 @@ const definition = v.strictObject({
 	onWaiting: v.optional(v.looseObject({}, 'must be { callback }')),
 	budget: v.optional(budgetSchema),
 	expiresAfterMs: v.optional(expirySchema),
+	placement: v.optional(placement),
 	fallbacks: v.optional(v.array(v.pipe(v.string(), v.nonEmpty()))),
 	maxRetries: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 	timeouts: v.optional(
@@ -182,6 +184,8 @@ export interface AgentDefinition extends AgentChoices {
 	readonly budget?: { readonly tokens?: number; readonly usd?: number };
 	/** Milliseconds from the last activity of a session to its removal. Never by default. */
 	readonly expiresAfterMs?: number;
+	/** Where the objects of the agent's sessions live. It goes before the owner's place (docs/data.md, "Where"). */
+	readonly placement?: Placement;
 	/** Models to try in this order if the chosen model cannot be reached. */
 	readonly fallbacks?: readonly string[];
 	/** Retries of a model call after a temporary failure. 2 by default. */

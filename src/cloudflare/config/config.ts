@@ -17,10 +17,9 @@ import type { DirectoryNamespace } from '../objects/directory/api.ts';
 import { StoredKeys } from '../objects/directory/stored-keys.ts';
 import type { LedgerNamespace } from '../objects/ledger/api.ts';
 import { Shortages } from '../objects/ledger/shortages.ts';
-import type { MemoryNamespace } from '../objects/memory/api.ts';
+import { findHolderOwner, type MemoryNamespace } from '../objects/memory/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
-import type { SessionNamespace } from '../objects/session-api.ts';
-import { countShards, type FindShardCount } from '../objects/shards.ts';
+import { countShards, type FindShardCount, findOwnerOfShard } from '../objects/shards.ts';
 import { defaultBudgets } from '../wire/budget.ts';
 import type { Problem } from '../wire/error.ts';
 import { maxFile } from '../wire/limits.ts';
@@ -44,7 +43,14 @@ import {
 	type WorkerEnv,
 } from './env.ts';
 import { findOrigin } from './environment.ts';
-import { type Placement, placeObjects, toPlacement } from './placement.ts';
+import {
+	createPlaces,
+	type NamedObjects,
+	type PlacedSessions,
+	type Places,
+	placeObjects,
+	placeSessions,
+} from './placement.ts';
 import { readSearch } from './search.ts';
 import { listSecrets } from './secrets.ts';
 import {
@@ -61,14 +67,11 @@ import {
 	variables,
 } from './variables.ts';
 
-export interface Config {
+export interface Config extends PlacedSessions, Places {
 	/** The environment with the project's own names. */
 	readonly env: Env;
-	readonly sessions: SessionNamespace;
 	readonly ledgers: LedgerNamespace;
 	readonly directories: DirectoryNamespace;
-	/** Where all objects live. */
-	readonly jurisdiction: Placement['jurisdiction'];
 	readonly findShardCount: FindShardCount;
 	readonly skills: SkillsNamespace;
 	readonly publishers: PublisherNamespace;
@@ -153,8 +156,7 @@ export function readConfig(env: WorkerEnv): Config {
 	const { original, bindings = {}, hasAccounts = false, hasOwnSkills = false } = findOrigin(env);
 	const roomLimits = { session: caps.SESSION_BYTES, owner: caps.OWNER_BYTES, user: caps.USER_BYTES };
 	for (const name of listRequired(hasOwnSkills)) readBinding(env, name, bindings);
-	const placement = toPlacement(caps, local);
-	const find = <N extends ObjectName>(name: N) => placeObjects(readBinding(env, name, bindings), placement);
+	const { place, objects } = placeBindings(env, bindings);
 	const skills = findSkills(env, bindings);
 	const dayBudget = toLimit(caps.DAY_BUDGET_TOKENS, caps.DAY_BUDGET_USD, defaultBudgets.day);
 	const sessionBudget = toLimit(caps.SESSION_BUDGET_TOKENS, caps.SESSION_BUDGET_USD, defaultBudgets.session);
@@ -165,16 +167,16 @@ export function readConfig(env: WorkerEnv): Config {
 	const storedKeys = storesKeys ? findStoredKeys(env) : undefined;
 	const read: Config = {
 		env: original,
-		...{ sessions: find('SESSIONS'), ledgers: find('LEDGERS'), directories: find('DIRECTORIES') },
-		...{ jurisdiction: placement.jurisdiction, findShardCount: countShards(caps.LARGE_OWNERS) },
+		...objects,
+		findShardCount: countShards(caps.LARGE_OWNERS),
 		get skills() {
 			return skills ?? readBinding(env, 'SKILLS', bindings);
 		},
 		get publishers() {
-			return find('PUBLISHERS');
+			return place(readBinding(env, 'PUBLISHERS', bindings));
 		},
 		get memories() {
-			return find('MEMORIES');
+			return place(readBinding(env, 'MEMORIES', bindings), findHolderOwner);
 		},
 		knowsKey: (id) =>
 			keys.length === 0 ||
@@ -225,7 +227,28 @@ export function readConfig(env: WorkerEnv): Config {
 	return read;
 }
 
-type ObjectName = 'SESSIONS' | 'LEDGERS' | 'DIRECTORIES' | 'PUBLISHERS' | 'MEMORIES';
+/** Returns the namespaces of the objects that every Worker has, and what places the objects of further namespaces. */
+function placeBindings(env: WorkerEnv, bindings: BindingNames) {
+	const places = readPlaces(env);
+	const place = <T>(namespace: NamedObjects<T>, toOwner = (name: string) => findOwnerOfShard(name) ?? name) =>
+		placeObjects(namespace, (name) => places.findOwnerPlace(toOwner(name)));
+	const objects = {
+		...places,
+		...placeSessions(readBinding(env, 'SESSIONS', bindings), places),
+		ledgers: place(readBinding(env, 'LEDGERS', bindings)),
+		directories: place(readBinding(env, 'DIRECTORIES', bindings)),
+	};
+	return { place, objects };
+}
+
+/** Reads only the variables of places. The runtime of a laptop has no jurisdictions, so they do nothing there. */
+function readPlaces(env: WorkerEnv): Places {
+	const names = v.pick(variables, ['JURISDICTION', 'LOCATION_HINT', 'OWNER_PLACES', 'LOCAL']);
+	const read = check(names, env, 'env', 'not_configured');
+	if (read.LOCAL !== undefined) return createPlaces({});
+	const worker = { jurisdiction: read.JURISDICTION, locationHint: read.LOCATION_HINT };
+	return createPlaces({ worker, owners: read.OWNER_PLACES, agents: findOrigin(env).agents });
+}
 
 function findSkills(env: WorkerEnv, bindings: BindingNames): SkillsNamespace | undefined {
 	const kv = findBinding(env, 'SKILLS', bindings);
@@ -246,7 +269,9 @@ const allStoredKeys = new WeakMap<WorkerEnv, StoredKeys>();
 /** Returns the same object for the same environment, because the object remembers the keys that it read. */
 function findStoredKeys(env: WorkerEnv): StoredKeys {
 	const { bindings = {} } = findOrigin(env);
-	const found = allStoredKeys.get(env) ?? new StoredKeys(() => readBinding(env, 'DIRECTORIES', bindings));
+	const find = () =>
+		placeObjects(readBinding(env, 'DIRECTORIES', bindings), (name) => readPlaces(env).findOwnerPlace(name));
+	const found = allStoredKeys.get(env) ?? new StoredKeys(find);
 	allStoredKeys.set(env, found);
 	return found;
 }

@@ -70,6 +70,8 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly JURISDICTION?: string;
 	/** Where new objects begin, such as `weur`. */
 	readonly LOCATION_HINT?: string;
+	/** Where the objects of owners live: `{"acme":{"jurisdiction":"eu","locationHint":"weur"}}`. It can never change. */
+	readonly OWNER_PLACES?: string;
 	/** Owners whose list and ledger are split into 64 objects each, separated by commas (docs/scale.md). */
 	readonly LARGE_OWNERS?: string;
 	/** The hashes of the API keys, as `npm run keys` writes them. */

@@ -1,6 +1,7 @@
 import type { Env } from '../../core/base/env.ts';
 import type { BindingNames } from './bindings.ts';
 import type { WorkerEnv } from './env.ts';
+import type { PlacedAgent } from './placement.ts';
 
 export interface EnvironmentSettings {
 	readonly bindings?: BindingNames;
@@ -8,6 +9,7 @@ export interface EnvironmentSettings {
 	readonly hasAccounts?: boolean;
 	/** Whether skills come from a source that needs no binding. */
 	readonly hasOwnSkills?: boolean;
+	readonly agents?: readonly PlacedAgent[];
 }
 
 interface Origin extends EnvironmentSettings {

@@ -10,7 +10,7 @@ import { parseKeys } from '../auth/key.ts';
 import { createSecretsBox, parseSecretsKey, type SecretsBox } from '../auth/secrets-box.ts';
 import type { Limit } from '../objects/budget.ts';
 import type { EndpointName, WorkerEnv } from './env.ts';
-import { jurisdiction, locationHint } from './placement.ts';
+import { jurisdiction, locationHint, placement } from './placement.ts';
 
 const none = 'none';
 
@@ -60,17 +60,17 @@ function explainPrices(prices: unknown): string {
 	return `${explain(issues, 'prices').message}. ${pricesExample}`;
 }
 
-const place = <T extends string>(known: v.PicklistSchema<readonly T[], undefined>) =>
+const place = <S extends v.GenericSchema<string>>(known: S) =>
 	v.optional(
 		v.pipe(
 			v.string(),
 			v.trim(),
 			v.transform((text) => text || undefined),
-			v.optional(
-				v.picklist(known.options, `must be one of ${known.options.join(', ')}. Set it under [vars] in wrangler.toml`),
-			),
+			v.optional(known),
 		),
 	);
+
+const placesForm = 'must name owners with their places, such as {"acme":{"jurisdiction":"eu","locationHint":"weur"}}';
 
 export const variables = v.object({
 	MODEL: v.optional(
@@ -118,6 +118,15 @@ export const variables = v.object({
 	CHAT_MODELS: v.optional(list, ''),
 	JURISDICTION: place(jurisdiction),
 	LOCATION_HINT: place(locationHint),
+	OWNER_PLACES: v.optional(
+		v.pipe(
+			v.string(),
+			v.transform((text) => parseJson(text.trim() || '{}')),
+			v.record(v.string(), placement, placesForm),
+			v.transform((places) => new Map(Object.entries(places))),
+		),
+		'',
+	),
 	LARGE_OWNERS: v.optional(list, ''),
 	CORS_ORIGINS: v.optional(
 		v.pipe(

@@ -117,17 +117,18 @@ async function findSession(
 	how: Handling,
 	resend: Once | undefined,
 ): Promise<{ readonly id: DurableObjectId; readonly isNew: boolean; readonly isUnknown?: boolean }> {
-	const { sessions } = readConfig(c.env);
+	const { sessions, placeSessions } = readConfig(c.env);
 	const { owner } = caller;
+	const ids = placeSessions({ owner, agent: name });
 	const header = c.req.header(sessionHeader);
 	if (header === undefined && resend !== undefined) {
 		const before = await findResent(c, owner, resend);
 		if (before !== undefined) return { id: sessions.idFromString(before), isNew: true };
-		return { id: sessions.newUniqueId(), isNew: true, isUnknown: true };
+		return { id: ids.newUniqueId(), isNew: true, isUnknown: true };
 	}
 	// If two persons send the same text as a key, it counts as two keys.
 	const speaker = { ...caller, by: { ...caller.by, user } };
-	if (header === undefined) return { id: createSessionId(c, speaker, how), isNew: true };
+	if (header === undefined) return { id: createSessionId(c, speaker, name, how), isNew: true };
 	const text = header.trim();
 	if (text === '' || text.length > 200)
 		throw createFieldError(
@@ -139,7 +140,7 @@ async function findSession(
 		return { id: sessions.idFromString(text), isNew: false };
 	} catch {
 		const ownName = toSessionName({ owner, user }, 'chat', name, text);
-		return { id: sessions.idFromName(ownName), isNew: true };
+		return { id: ids.idFromName(ownName), isNew: true };
 	}
 }
 

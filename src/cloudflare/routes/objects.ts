@@ -13,14 +13,11 @@ import type { Problem } from '../wire/error.ts';
 const objects = {
 	SESSIONS: {
 		className: 'Session',
-		call: async ({ sessions }: Config) =>
-			takeValue(
-				await reach(() => sessions.get(sessions.idFromName(everybody)).state({ owner: everybody }), {
-					what: 'A session',
-					isSafe: true,
-					timeoutMs: usualLimitMs,
-				}),
-			),
+		call: async ({ sessions, placeSessions }: Config) => {
+			const id = placeSessions({ owner: everybody, agent: '' }).idFromName(everybody);
+			const call = () => sessions.get(id).state({ owner: everybody });
+			takeValue(await reach(call, { what: 'A session', isSafe: true, timeoutMs: usualLimitMs }));
+		},
 	},
 	LEDGERS: {
 		className: 'Ledger',

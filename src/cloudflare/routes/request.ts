@@ -88,11 +88,10 @@ export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handli
 }
 
 /** Returns the id for a new session. A repeated request of the same person with the same key gets the same id. */
-export function createSessionId(c: Context<RouteEnv>, caller: PersonCaller, { once }: Handling) {
-	const { sessions } = readConfig(c.env);
-	if (once === undefined) return sessions.newUniqueId();
-	const name = toSessionName({ owner: caller.owner, user: caller.by.user }, 'idempotency', once.key);
-	return sessions.idFromName(name);
+export function createSessionId(c: Context<RouteEnv>, { owner, by }: PersonCaller, agent: string, { once }: Handling) {
+	const ids = readConfig(c.env).placeSessions({ owner, agent });
+	if (once === undefined) return ids.newUniqueId();
+	return ids.idFromName(toSessionName({ owner, user: by.user }, 'idempotency', once.key));
 }
 
 export async function readText(request: Request, limit = maxBody): Promise<string> {

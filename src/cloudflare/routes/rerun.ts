@@ -11,9 +11,9 @@ export const rerunRoute = mount(rerun, async (c) => {
 	const message = await askSessionInPath(c, (one) => one.findRunMessage(findCaller(c), run), true);
 	const caller = getPerson(c);
 	const how = readHandling(c, body);
-	const { user } = await askSessionInPath(c, (one) => one.state(findCaller(c)), true);
+	const { user, agent } = await askSessionInPath(c, (one) => one.state(findCaller(c)), true);
 	const lines = await askSessionInPath(c, (one) => one.export(findCaller(c), 'ndjson'), true);
-	const id = createSessionId(c, caller, how);
+	const id = createSessionId(c, caller, agent, how);
 	const of = { session: findSessionId(c).toString(), run, message, prompt };
 	const session = await askSession(
 		c,

@@ -4,6 +4,7 @@ import { check } from '../../core/base/check.ts';
 import { RunletError } from '../../core/base/errors.ts';
 import { parseJson } from '../../core/base/json.ts';
 import { assertRight, hasRight } from '../auth/rights.ts';
+import { readConfig } from '../config/config.ts';
 import type { Bytes, RpcResult } from '../objects/reach.ts';
 import type { Handling, RunOutcome, SessionApi } from '../objects/session-api.ts';
 import * as messages from '../wire/endpoints/messages.ts';
@@ -26,7 +27,7 @@ import {
 	toSessionId,
 } from './respond.ts';
 import { listSessions } from './session-list.ts';
-import { passBody } from './upload.ts';
+import { passBody, peekAgent } from './upload.ts';
 
 /** `/v1/sessions`: creates, lists, reads, follows and cancels sessions, and sends messages (docs/api.md). */
 export const sessionRoutes = [
@@ -41,7 +42,7 @@ export const sessionRoutes = [
 		const user = rest.user ?? by.user;
 		const isEmpty = text === undefined && parts === undefined && attachments.length === 0;
 		const input = isEmpty ? undefined : { text, parts, attachments, ...origin };
-		const id = createSessionId(c, caller, how);
+		const id = createSessionId(c, caller, rest.agent, how);
 		const create = { ...rest, owner, user, by, role, input };
 		const outcome = await askSession(c, id, (one) => one.create(create, how));
 		const headers = { location: `${c.var.basePath}/v1/sessions/${id}`, 'cache-control': 'no-store' };
@@ -53,10 +54,12 @@ export const sessionRoutes = [
 		// The body is streamed, so only its length can show that a request with the same key is another request.
 		const how = readHandling(c, c.req.header('content-length'));
 		const { user = getPerson(c).by.user } = c.req.valid('query');
-		const about = { how, user };
-		if (type === 'application/x-ndjson') return passBody(c.req.raw, maxLines, (body) => importLines(c, body, about));
-		if (type === 'application/json')
-			return importLines(c, toLines(parseJson(await readText(c.req.raw, maxDocument))), about);
+		const take = async (body: Bytes) => {
+			const { agent, lines } = readConfig(c.env).hasAgentPlaces ? await peekAgent(body) : { agent: '', lines: body };
+			return importLines(c, lines, { how, user, agent });
+		};
+		if (type === 'application/x-ndjson') return passBody(c.req.raw, maxLines, take);
+		if (type === 'application/json') return take(toLines(parseJson(await readText(c.req.raw, maxDocument))));
 		throw createWrongType('application/json or application/x-ndjson', type);
 	}),
 	mount(endpoints.getSession, async (c) =>
@@ -152,9 +155,9 @@ export const sessionRoutes = [
 	mount(endpoints.forkSession, async (c) => {
 		const { at } = c.req.valid('json');
 		const place = at === undefined ? undefined : Number(at);
-		const { user } = await askSessionInPath(c, (one) => one.state(findCaller(c)), true);
+		const { user, agent } = await askSessionInPath(c, (one) => one.state(findCaller(c)), true);
 		const lines = await askSessionInPath(c, (one) => one.export(findCaller(c), 'ndjson', place), true);
-		return importLines(c, lines, { how: readHandling(c, at), user, isFork: true });
+		return importLines(c, lines, { how: readHandling(c, at), user, agent, isFork: true });
 	}),
 ];
 
@@ -173,13 +176,21 @@ async function run(c: Context<RouteEnv>, call: (one: SessionApi) => Promise<RpcR
 	return toRunResponse(await askSessionInPath(c, call));
 }
 
+interface ImportRequest {
+	readonly how: Handling;
+	readonly user: string | undefined;
+	/** Decides where the session lives. */
+	readonly agent: string;
+	readonly isFork?: boolean;
+}
+
 async function importLines(
 	c: Context<RouteEnv>,
 	lines: Bytes,
-	{ how, user, isFork }: { readonly how: Handling; readonly user: string | undefined; readonly isFork?: boolean },
+	{ how, user, agent, isFork }: ImportRequest,
 ): Promise<Response> {
 	const caller = getPerson(c);
-	const id = createSessionId(c, caller, how);
+	const id = createSessionId(c, caller, agent, how);
 	const importer = { ...caller, user, isFork, once: how.once };
 	const session = await askSession(c, id, (one) => one.import(importer, lines), false);
 	const headers = { location: `${c.var.basePath}/v1/sessions/${id}`, 'cache-control': 'no-store' };

@@ -51,7 +51,7 @@ export function createUiRoutes({ agents }: Pick<Runtime, 'agents'>) {
 }
 
 function findChat(c: Context<RouteEnv>, id: string) {
-	const { sessions } = readConfig(c.env);
+	const { sessions, placeSessions } = readConfig(c.env);
 	if (sessionIdForm.test(id)) {
 		const caller = getCaller(c, id);
 		try {
@@ -62,8 +62,9 @@ function findChat(c: Context<RouteEnv>, id: string) {
 	}
 	const caller = getPerson(c);
 	const agent = c.req.param('agent') ?? '';
-	const name = toSessionName({ owner: caller.owner, user: caller.by.user }, 'ui', agent, id);
-	return { id: sessions.idFromName(name), caller };
+	const { owner, by } = caller;
+	const name = toSessionName({ owner, user: by.user }, 'ui', agent, id);
+	return { id: placeSessions({ owner, agent }).idFromName(name), caller };
 }
 
 function readPost(

@@ -1,4 +1,7 @@
+import * as v from 'valibot';
+import { LineSplitter } from '../../core/base/text.ts';
 import type { Bytes } from '../objects/reach.ts';
+import { maxLine } from '../wire/import.ts';
 import { bodyTooLarge } from '../wire/limits.ts';
 
 /** How many bytes are read at most from a refused body. */
@@ -46,4 +49,27 @@ async function pump(body: Bytes | null, writer: WritableStreamDefaultWriter<Uint
 	} finally {
 		reader?.cancel().catch(() => {});
 	}
+}
+
+const firstLine = v.object({ session: v.object({ agent: v.string() }) });
+
+/** Reads the agent in the first line of an export. Returns all lines, and an empty name if the first line has none. */
+export async function peekAgent(body: Bytes): Promise<{ readonly agent: string; readonly lines: Bytes }> {
+	const [peeked, lines] = body.tee();
+	const reader = peeked.getReader();
+	const decoder = new TextDecoder();
+	const splitter = new LineSplitter();
+	try {
+		while (splitter.length <= maxLine) {
+			const { done, value } = await reader.read();
+			if (done) break;
+			const [first] = splitter.push(decoder.decode(value, { stream: true }));
+			if (first !== undefined) return { agent: v.parse(firstLine, JSON.parse(first)).session.agent, lines };
+		}
+	} catch {
+		// The session refuses such lines, and says why.
+	} finally {
+		reader.cancel().catch(() => {});
+	}
+	return { agent: '', lines };
 }

@@ -72,7 +72,8 @@ async function* writeExport(c: Ctx, person: Person, parts: Parts): AsyncGenerato
 		listParts(ledgers, person, { by: ['agent', 'model'], count: mostDays }),
 	]);
 	const spending = spent.map((part) => showPart(part, byAgentAndModel));
-	const head = { owner, user, budget, usage, spending, schedules: await listSchedules(c, person, parts) };
+	const { jurisdiction } = readConfig(c.env).findOwnerPlace(owner);
+	const head = { owner, user, jurisdiction, budget, usage, spending, schedules: await listSchedules(c, person, parts) };
 	yield JSON.stringify(head).slice(0, -1);
 	yield ',"memories":[';
 	yield* separate(writeMemories(c, person, parts));

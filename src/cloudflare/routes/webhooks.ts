@@ -179,13 +179,14 @@ async function store(
 	{ source, id, body }: WebhookEvent & Pick<Verified, 'body'>,
 	{ session, owner: mappedOwner, user, metadata, sender = source, answers, ...message }: MappedMessage,
 ): Promise<Response> {
-	const { sessions } = readConfig(c.env);
+	const { placeSessions } = readConfig(c.env);
 	const owner = mappedOwner ?? (isOnlyLocal(c) ? localIdentity.by.owner : webhookOwner);
 	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'webhook', id: `${agent}/${source}` };
 	const caller = { owner, by };
 	// If the id is not signed, the session's name has the body's hash. So a replay with a new id finds this session.
 	const key = session === undefined ? `delivery ${body ?? id}` : `session ${session}`;
-	const sessionId = sessions.idFromName(toSessionName({ owner, user }, 'webhook', agent, source, key));
+	const name = toSessionName({ owner, user }, 'webhook', agent, source, key);
+	const sessionId = placeSessions({ owner, agent }).idFromName(name);
 	const create = { agent, owner, user, by, metadata };
 	const input: Input = {
 		...message,

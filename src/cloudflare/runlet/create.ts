@@ -48,6 +48,7 @@ export function createRunlet(options: RunletOptions): Runlet {
 	const { agents, providers, skills, plugins = [], traces } = options;
 	const { authenticate, onSpending, basePath = '', bindings } = options;
 	const toEnvironment = createEnvironment({
+		agents,
 		bindings,
 		hasAccounts: authenticate !== undefined,
 		hasOwnSkills: skills !== undefined,

@@ -20,7 +20,7 @@ export type Woken = 'gone' | Omit<LastWake, 'at'>;
 /** Wakes the session of a schedule. The message's key contains the due time, so a retry begins no second run. */
 export async function wake(
 	due: DueSchedule,
-	{ agents, config }: SchedulerOptions,
+	{ agents, config }: Pick<SchedulerOptions, 'agents' | 'config'>,
 	findSpent: FindSpent,
 ): Promise<Woken> {
 	const read = config();
@@ -92,30 +92,35 @@ async function listActive(directories: Config['directories'], owner: string, sin
 		.map((session) => ({ ...session, createdAt: new Date(session.createdAt), activeAt: new Date(session.activeAt) }));
 }
 
-async function send(due: DueSchedule, text: string, definition: AgentSchedule | undefined, { sessions }: Config) {
+async function send(due: DueSchedule, text: string, definition: AgentSchedule | undefined, config: Config) {
+	const { sessions, placeSessions } = config;
 	const { target, owner, user, name, askers, dueAt } = due;
 	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'schedule', id: name };
 	const create: CreateInput | undefined =
 		target.kind === 'agent' ? { agent: target.agent, owner, user, by } : undefined;
 	const which = definition?.session === 'new' ? `${name} ${dueAt}` : name;
-	const id =
-		target.kind === 'session'
-			? sessions.idFromString(target.session)
-			: sessions.idFromName(toSessionName({ owner, user }, 'schedule', target.agent, which));
+	const findId = () => {
+		if (target.kind === 'session') return sessions.idFromString(target.session);
+		const { agent } = target;
+		return placeSessions({ owner, agent }).idFromName(toSessionName({ owner, user }, 'schedule', agent, which));
+	};
 	const input = { text, askers, transport: 'schedule', isPatient: true, create };
 	const once = { key: `schedule ${name} ${dueAt}`, request: 'schedule' };
 	const call = (one: SessionApi) => one.send({ owner, by }, input, { delivery: 'accepted', once });
+	let sessionId: string | undefined;
 	try {
+		const id = findId();
+		sessionId = id.toString();
 		const ask = { what: 'The session of a schedule', isSafe: true, timeoutMs: usualLimitMs };
 		const outcome = takeValue(await reach(() => call(sessions.get(id)), ask));
 		const runId = outcome.kind === 'accepted' ? outcome.runId : undefined;
-		return { outcome: 'ran', sessionId: id.toString(), ...(runId && { runId }) } as const;
+		return { outcome: 'ran', sessionId, ...(runId && { runId }) } as const;
 	} catch (cause) {
 		if (!(cause instanceof RunletError)) throw cause;
 		if (cause.status === 404 && target.kind === 'session') return 'gone';
-		if (cause.status === 409) return { ...skip('too many messages wait for the session'), sessionId: id.toString() };
-		if (cause.code === 'budget_exceeded') return { ...skip('the budget is spent'), sessionId: id.toString() };
-		if (cause.status < 500) return { outcome: 'failed', reason: cause.message, sessionId: id.toString() } as const;
+		if (cause.status === 409) return { ...skip('too many messages wait for the session'), sessionId };
+		if (cause.code === 'budget_exceeded') return { ...skip('the budget is spent'), sessionId };
+		if (cause.status < 500) return { outcome: 'failed', reason: cause.message, sessionId } as const;
 		throw cause;
 	}
 }

@@ -267,10 +267,11 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	export(caller: Caller, form: ExportForm, at?: number): Promise<RpcResult<Bytes>> {
 		return toRpcResult(async () => {
 			const principal = await this.#authorization.open(caller, mayManage);
-			const { owner, expiresAfterMs, clientTools, createdBy, isImported } = this.#store.session();
+			const session = this.#store.session();
+			const { owner, expiresAfterMs, clientTools, createdBy, isImported } = session;
 			const stored = { createdBy, isImported };
 			const { store, authorization, config } = this.#context;
-			const { jurisdiction } = config();
+			const jurisdiction = config().findJurisdiction(session);
 			const whose = { owner, jurisdiction, expiresAfterMs, clientTools, stored };
 			const about = { version: exportVersion, ...this.#show(principal), ...whose };
 			return exportStream({ store, files: this.#runner.files, authorization, about, form, at });

@@ -161,7 +161,7 @@ const exportedAbout = v.object({
 	version: described(v.literal(exportVersion), 'The version of the export.'),
 	...session.entries,
 	owner: v.string(),
-	jurisdiction: v.optional(described(v.string(), 'Where it is stored, if the Worker has a jurisdiction.')),
+	jurisdiction: v.optional(described(v.string(), 'Where it is stored, if it has a jurisdiction.')),
 	stored: v.optional(
 		described(
 			v.object({ createdBy: v.optional(actor), isImported: v.optional(v.boolean()) }),

@@ -29,6 +29,9 @@ export const userBudget = v.object({
 export const exportedUser = v.object({
 	owner: v.string(),
 	user: v.string(),
+	jurisdiction: v.optional(
+		described(v.string(), 'Where all except the sessions is stored, if the owner has a jurisdiction.'),
+	),
 	budget: userBudget,
 	usage: described(v.array(spentDay), 'The spending of the user, the newest day first.'),
 	spending: described(v.array(spentParts), 'The same by agent and model, of the last 90 days.'),

@@ -68,12 +68,13 @@ interface SessionRequest {
 
 function findSession(c: Context<RouteEnv>, { caller, agent, name, creator }: SessionRequest): ServedSession {
 	if (name !== undefined) assertName(name);
-	const { sessions } = readConfig(c.env);
+	const { sessions, placeSessions } = readConfig(c.env);
 	const { expiresAfterMs = fleetingMs } = agent;
 	const known = name === undefined ? undefined : readId(sessions, name);
 	const { owner, by } = caller;
-	const named = () => sessions.idFromName(toSessionName({ owner, user: by.user }, 'mcp', agent.name, name ?? ''));
-	const id = known ?? (name === undefined ? sessions.newUniqueId() : named());
+	const ids = placeSessions({ owner, agent: agent.name });
+	const named = () => ids.idFromName(toSessionName({ owner, user: by.user }, 'mcp', agent.name, name ?? ''));
+	const id = known ?? (name === undefined ? ids.newUniqueId() : named());
 	return {
 		id: id.toString(),
 		...(known === undefined && {
@@ -84,7 +85,7 @@ function findSession(c: Context<RouteEnv>, { caller, agent, name, creator }: Ses
 }
 
 /** Returns the id in a text. Returns undefined if the text is a name that the client chose. */
-function readId(sessions: SessionNamespace, text: string): DurableObjectId | undefined {
+function readId(sessions: Pick<SessionNamespace, 'idFromString'>, text: string): DurableObjectId | undefined {
 	try {
 		return sessions.idFromString(text);
 	} catch {

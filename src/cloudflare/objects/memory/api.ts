@@ -100,6 +100,11 @@ export function askMemory<T>(
 	return reach(call, { what: 'The memory', isSafe, timeoutMs: usualLimitMs });
 }
 
+/** Returns the owner of memories by the name of their object. */
+export function findHolderOwner(name: string): string {
+	return String(JSON.parse(name)[0]);
+}
+
 /** The number of memories in a page of an export. */
 const atOnce = 100;
 

@@ -159,6 +159,7 @@ class Intake {
 		const limit = imported.budget?.limit;
 		const usualLimit = agent.budget ?? config.sessionBudget;
 		const { owner, user, by, role, isFork = false, rerun } = this.#owner;
+		config.assertPlaced({ id, owner, agent: imported.agent });
 		const createdBy = isFork ? toActor(imported.stored?.createdBy) : by;
 		// The usual budget applies if the importer may not set the imported budget.
 		const isUsual = JSON.stringify(limit) === JSON.stringify(usualLimit) || !mayHaveBudget(role, limit, usualLimit);

@@ -159,6 +159,7 @@ export class Inbox {
 		// A repeated request needs neither budget nor storage.
 		if (once !== undefined && store.deliveries.find(once, Date.now()) !== undefined) return opened;
 		const session = store.session();
+		config.assertPlaced(session);
 		await runner.owner.assertRoom(session, config);
 		return { ...opened, funds: await readFunds({ store, session, config }) };
 	}
@@ -168,6 +169,7 @@ export class Inbox {
 		const { authorization, runner } = this.#context;
 		const isTheirs = create !== undefined && 'owner' in caller && mayCreate(caller, create);
 		if (isTheirs && authorization.isMissing()) {
+			config.assertPlaced({ ...create, id: this.#context.id });
 			await runner.owner.assertRoom(create, config);
 			await assertNewFunds({ ...create, ...asking }, config);
 			await runner.alarm.announce();

@@ -216,14 +216,14 @@ interface ChildrenOptions {
 	readonly store: SessionStore;
 	readonly session: SessionRecord;
 	readonly record: Pick<RunRecord, 'n' | 'boot' | 'attempt'>;
-	readonly sessions: Config['sessions'];
+	readonly config: Pick<Config, 'sessions' | 'placeSessions'>;
 	/** Returns the budget of the session, which may be raised during the run. */
 	readonly limit: () => Limit;
 	readonly labels?: Pick<SessionLabels, 'labels'>;
 }
 
 /** Creates the children for the calls of a run. Their ids depend on the call, so a later attempt finds them. */
-export function createChildren({ store, session, record, sessions, limit, labels }: ChildrenOptions): Children {
+export function createChildren({ store, session, record, config, limit, labels }: ChildrenOptions): Children {
 	const { id: parent, owner, user, createdBy, metadata, createdAt, agent: own, parent: above } = session;
 	const depth = above?.depth ?? 0;
 	const agents = [...(above?.agents ?? []), own];
@@ -243,7 +243,7 @@ export function createChildren({ store, session, record, sessions, limit, labels
 		add: async (asked) => {
 			const turn = store.messages.lastTurn();
 			const name = JSON.stringify(['child', parent, createdAt, turn, asked.callId]);
-			const child = { ...asked, id: sessions.idFromName(name).toString() };
+			const child = { ...asked, id: config.placeSessions({ owner, agent: asked.agent }).idFromName(name).toString() };
 			write(() => store.calls.children.add({ ...child, turn, createdAt: Date.now() }));
 			await store.sync();
 			return child;
@@ -254,7 +254,7 @@ export function createChildren({ store, session, record, sessions, limit, labels
 			...{ agent, owner, user, by: createdBy, metadata, budget },
 			parent: { id: parent, depth: depth + 1, agents, ...(isBackground && { isBackground }) },
 		}),
-		reach: ({ id }) => sessions.get(sessions.idFromString(id)),
+		reach: ({ id, agent }) => config.sessions.get(config.placeSessions({ owner, agent }).idFromString(id)),
 	};
 }
 

@@ -227,7 +227,7 @@ export function prepareRun(
 	const setups = new Setups(findAgent(context.runtime.agents, session.agent), { prompt: lastPrompt, settings });
 	const journal = new Journal({ ...shared, answered, inbound, files, onSteered, setups });
 	const stop = new AbortController();
-	const children = () => createChildren({ store, session, record, sessions: config.sessions, limit, labels });
+	const children = () => createChildren({ store, session, record, config, limit, labels });
 	return {
 		...shared,
 		journal,
