@@ -8,9 +8,11 @@ import type { Attachment } from '../wire/message.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { Format } from '../wire/protocols/format.ts';
 import type { Completion } from '../wire/protocols/openai/completion.ts';
+import type { UiMessageHead } from '../wire/protocols/ui/writer.ts';
 import type { foundRequest } from '../wire/request.ts';
 import type { ClientTool, RunTerms, runResult } from '../wire/run.ts';
 import type { changeBody, newSession, session } from '../wire/session.ts';
+import type { Reader } from '../wire/shown-error.ts';
 import type { sessionToken, tokenBody } from '../wire/token.ts';
 import type { CallerSpan } from '../wire/traceparent.ts';
 import type { Amount, Limit } from './budget.ts';
@@ -206,6 +208,32 @@ export interface RunStream {
 	readonly stream: Bytes;
 }
 
+/** What a token's streams are checked by. */
+export interface TokenGrant {
+	readonly id: string;
+	/** The API key that made the token. */
+	readonly keyId: string;
+	/** Seconds since 1970. */
+	readonly expiresAt: number;
+}
+
+/** A reader of a run whom a session passes on to a relay (docs/events.md, "Many readers"). */
+export interface PassedReader {
+	/** The name of the relay, which is an object of the class of sessions. */
+	readonly relay: string;
+	readonly session: string;
+	readonly owner: string;
+	/** The instance of the session's object, and its run. Another instance does not know which tokens were revoked. */
+	readonly live: string;
+	/** The event id of the reader's position. */
+	readonly from: string;
+	readonly reader: Reader;
+	/** The token of the reader. Missing for a reader with an API key. */
+	readonly token?: TokenGrant;
+	/** The head of the message that an AI SDK page reads. Missing for readers of Runlet's own protocol. */
+	readonly head?: UiMessageHead;
+}
+
 /** The page already has the whole answer. `isWaiting`: calls in this answer wait for somebody. */
 export interface NothingNew {
 	readonly kind: 'nothing';
@@ -252,15 +280,23 @@ export interface SessionApi {
 	submit(caller: Caller, results: readonly CallAnswer[], how: Handling): Promise<RpcResult<RunOutcome>>;
 	/** Continues a run that failed, or stopped after a step. With `step` the run takes one turn of the model. */
 	continue(caller: Caller, how: Handling, operation?: 'step'): Promise<RpcResult<RunOutcome>>;
-	/** Returns undefined if there is no run, or if the reader has already seen the run's end (`lastEventId`). */
-	events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<RpcResult<Bytes | undefined>>;
+	/**
+	 * Returns undefined if there is no run, or if the reader has already seen the run's end (`lastEventId`). With very
+	 * many readers of Runlet's own protocol, the session passes on the reader: call `relay` of the named object.
+	 */
+	events(caller: Caller, lastEventId: string | undefined, format: Format): Promise<RpcResult<Bytes | undefined>>;
+	events(caller: Caller, lastEventId: string | undefined): Promise<RpcResult<Bytes | PassedReader | undefined>>;
+	/** The events for a reader whom a session has passed on. The object is a relay, in which no session is stored. */
+	relay(passed: PassedReader): Promise<RpcResult<Bytes>>;
+	/** The events of the current run for a relay. Throws `overloaded` if the run or the instance is another. */
+	feed(passed: PassedReader): Promise<RpcResult<Bytes>>;
 	/**
 	 * Handles a post of a page. A known message gets its earlier answer again. An answer to a closed call changes
 	 * nothing. An edited message replaces the original and everything after it.
 	 */
 	post(caller: Caller, post: PagePost, how: Handling): Promise<RpcResult<RunStream | NothingNew>>;
-	/** Returns the current answer from its beginning, or undefined without an active run. */
-	resume(caller: Caller, agent: string): Promise<RpcResult<Bytes | undefined>>;
+	/** Returns the current answer from its beginning, or undefined without an active run. Passes on as `events` does. */
+	resume(caller: Caller, agent: string): Promise<RpcResult<Bytes | PassedReader | undefined>>;
 	/** The conversation of a page as JSON, without the answer that is being written. */
 	pageMessages(caller: Caller, agent: string): Promise<RpcResult<Bytes>>;
 	/** Stores what a person says about a run, or without a rating removes it. Throws `conflict` if the run has not ended. */

@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import { RunletError, toResponse } from '../../core/base/errors.ts';
 import { readConfig } from '../config/config.ts';
 import { type Bytes, type RpcResult, reach, takeValue, toError } from '../objects/reach.ts';
-import type { Caller, RunOutcome, SessionApi } from '../objects/session-api.ts';
+import type { Caller, PassedReader, RunOutcome, SessionApi } from '../objects/session-api.ts';
 import { getCaller, getCallerOrAdmin, type RouteEnv } from './identity.ts';
 import { noteSession } from './reader.ts';
 
@@ -98,6 +98,17 @@ export async function askSession<T>(
 		if (!isHidden) noteSession(c, id.toString());
 		throw error;
 	}
+}
+
+/** Asks a session for the events of a run. If the session has very many readers, the events come from a relay. */
+export async function askEvents(
+	c: Context<RouteEnv>,
+	id: SessionId,
+	ask: (one: SessionApi) => Promise<RpcResult<Bytes | PassedReader | undefined>>,
+): Promise<Bytes | undefined> {
+	const answer = await askSession(c, id, ask);
+	if (answer === undefined || !('relay' in answer)) return answer;
+	return askOneSession(c, readConfig(c.env).sessions.idFromName(answer.relay), (one) => one.relay(answer));
 }
 
 /** Returns the run that the answer of a session names. */

@@ -16,6 +16,7 @@ import type { RepeatableSession } from '../wire/session.ts';
 import { getCallerOrAdmin, getPerson, type PersonCaller, type RouteEnv } from './identity.ts';
 import { accepts, createSessionId, createWrongType, mount, readHandling, readMediaType, readText } from './request.ts';
 import {
+	askEvents,
 	askSession,
 	askSessionInPath,
 	findCaller,
@@ -124,7 +125,9 @@ export const sessionRoutes = [
 	mount(messages.continueRun, (c) => run(c, (one) => one.continue(findCaller(c), readHandling(c)))),
 	mount(messages.stepRun, (c) => run(c, (one) => one.continue(findCaller(c), readHandling(c), 'step'))),
 	mount(messages.followRun, async (c) => {
-		const events = await askSessionInPath(c, (one) => one.events(findCallerOrAdmin(c), c.req.header('last-event-id')));
+		const events = await askEvents(c, findSessionId(c), (one) =>
+			one.events(findCallerOrAdmin(c), c.req.header('last-event-id')),
+		);
 		return events === undefined ? c.body(null, 204) : toEventStream(events);
 	}),
 	mount(messages.cancelRun, async (c) => {

@@ -15,7 +15,7 @@ import { readAnswers, readContent } from '../wire/protocols/ui/request.ts';
 import { postedMessage, type uiPost } from '../wire/ui.ts';
 import { getCaller, getPerson, type RouteEnv } from './identity.ts';
 import { mount, readHandling } from './request.ts';
-import { askSession, toEventStream, toJson, toSessionName } from './respond.ts';
+import { askEvents, askSession, toEventStream, toJson, toSessionName } from './respond.ts';
 
 /** `/v1/ui/:agent`: for `useChat` of the AI SDK (docs/ai-sdk.md). Each chat id or session token has its own session. */
 export function createUiRoutes({ agents }: Pick<Runtime, 'agents'>) {
@@ -31,7 +31,7 @@ export function createUiRoutes({ agents }: Pick<Runtime, 'agents'>) {
 		}),
 		mount(endpoints.resumeChat, async (c) => {
 			const { id, caller } = findChat(c, c.req.param('chat'));
-			const stream = await askChat(caller, () => askSession(c, id, (one) => one.resume(caller, c.req.param('agent'))));
+			const stream = await askChat(caller, () => askEvents(c, id, (one) => one.resume(caller, c.req.param('agent'))));
 			return stream === undefined ? c.body(null, 204) : toUiStream(id, stream);
 		}),
 		mount(endpoints.stopChat, async (c) => {

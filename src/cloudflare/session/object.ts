@@ -6,7 +6,7 @@ import type { DecisionLinks, LinkedCall, LinkRequest } from '../objects/link-api
 import type { Once } from '../objects/once.ts';
 import type { ListedTool, OutsideCall } from '../objects/outside-call.ts';
 import { DurableObject } from '../objects/platform.ts';
-import { type Bytes, type RpcResult, toJsonStream, toRpcResult } from '../objects/reach.ts';
+import { type Bytes, createBusy, type RpcResult, toJsonStream, toRpcResult } from '../objects/reach.ts';
 import type {
 	Caller,
 	ConversationUpdate,
@@ -19,6 +19,7 @@ import type {
 	NothingNew,
 	PagePost,
 	PageQuery,
+	PassedReader,
 	RunOutcome,
 	RunStream,
 	SessionApi,
@@ -32,6 +33,7 @@ import type { Shown } from '../wire/operation.ts';
 import type { Format, ProtocolContext } from '../wire/protocols/format.ts';
 import type { RepeatableSession } from '../wire/session.ts';
 import type { sessionToken } from '../wire/token.ts';
+import { nameLive, Relay, writeFeed } from './events/relay.ts';
 import { submitAnswers } from './inbox/answers.ts';
 import { Imports } from './inbox/import.ts';
 import { Inbox, Lifecycle, type Request, type StoreRequest } from './inbox/inbox.ts';
@@ -95,6 +97,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	readonly #links: SessionLinks | undefined;
 	readonly #imports: Imports;
 	readonly #lifecycle: Lifecycle;
+	readonly #relay: Relay;
 
 	constructor(ctx: DurableObjectState, env: Env, { runtime, config, links, traces }: SessionOptions) {
 		super(ctx, env);
@@ -109,6 +112,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		this.#links = links?.open({ ...this.#context, inbox: this.#inbox });
 		this.#imports = new Imports({ ...this.#context, inbox: this.#inbox });
 		this.#lifecycle = new Lifecycle({ store, runner, authorization });
+		this.#relay = new Relay(config);
 	}
 
 	create(create: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>> {
@@ -161,7 +165,11 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	revokeToken(caller: Caller, id: string): Promise<RpcResult<void>> {
-		return this.#lifecycle.enter(caller, mayManage, () => this.#authorization.tokens.revoke(id));
+		return this.#lifecycle.enter(caller, mayManage, () => {
+			this.#authorization.tokens.revoke(id);
+			// A relay gets the revocation as the next line of its feed.
+			this.#runner.live?.log.wake();
+		});
 	}
 
 	messages(caller: Caller, page: PageQuery): Promise<RpcResult<Bytes>> {
@@ -218,10 +226,26 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#take({ caller, rights: maySend, asking: {} }, how, (tx) => continueRun(tx, operation));
 	}
 
-	events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<RpcResult<Bytes | undefined>> {
-		return this.#lifecycle.enter(caller, mayRead, ({ lease, isOperator }) =>
-			streamEvents(this.#store, this.#runner.live, lastEventId, { format, lease, isOperator, join: this.#inbox.join }),
-		);
+	events(caller: Caller, lastEventId: string | undefined, format: Format): Promise<RpcResult<Bytes | undefined>>;
+	events(caller: Caller, lastEventId: string | undefined): Promise<RpcResult<Bytes | PassedReader | undefined>>;
+	events(caller: Caller, lastEventId: string | undefined, format?: Format) {
+		return this.#lifecycle.enter(caller, mayRead, ({ lease, isOperator }) => {
+			const { live, boot } = this.#runner;
+			const { join } = this.#inbox;
+			return streamEvents(this.#store, live, lastEventId, { format, lease, isOperator, join, boot });
+		});
+	}
+
+	relay(passed: PassedReader): Promise<RpcResult<Bytes>> {
+		return toRpcResult(async () => this.#relay.follow(passed));
+	}
+
+	feed({ owner, live: passed }: PassedReader): Promise<RpcResult<Bytes>> {
+		return this.#lifecycle.enter({ owner }, mayRead, () => {
+			const { live, boot } = this.#runner;
+			if (live === undefined || passed !== nameLive(boot, live.log.run)) throw createBusy('This session');
+			return writeFeed(live.log, this.#authorization.tokens.revocations);
+		});
 	}
 
 	post(caller: Caller, post: PagePost, { once, origin }: Handling): Promise<RpcResult<RunStream | NothingNew>> {
@@ -238,10 +262,12 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		});
 	}
 
-	resume(caller: Caller, agent: string): Promise<RpcResult<Bytes | undefined>> {
-		const follow = (principal: Principal) =>
-			this.#runner.live &&
-			streamRun(this.#runner.live, { type: 'ui' }, { ...principal, protocol: this.#pageContext() }).stream;
+	resume(caller: Caller, agent: string): Promise<RpcResult<Bytes | PassedReader | undefined>> {
+		const follow = ({ lease, isOperator }: Principal) => {
+			const { live, boot } = this.#runner;
+			const how = { format: { type: 'ui' }, lease, isOperator, protocol: this.#pageContext(), boot } as const;
+			return live && streamEvents(this.#store, live, undefined, how);
+		};
 		return this.#lifecycle.enter(caller, mayRead, follow, agent);
 	}
 

@@ -3,6 +3,7 @@ import type { RunletError } from '../../../core/base/errors.ts';
 import { close } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
 import type { EventSource, ShownEvent } from '../../agent/event-source.ts';
+import type { TokenGrant } from '../../objects/session-api.ts';
 import { createProtocol } from '../../wire/protocols/format.ts';
 import type { Protocol, RunWriter } from '../../wire/protocols/protocol.ts';
 import { type Reader, showChildEvent, showEvent } from '../../wire/shown-error.ts';
@@ -10,6 +11,7 @@ import { type EventId, formatEventId, type LogEntry, RunLog } from './log.ts';
 
 /** The permission to read a stream for a limited time. */
 export interface Lease {
+	readonly grant: TokenGrant;
 	/** Returns why the permission is over. Returns nothing while it is valid. */
 	ended(): RunletError | undefined;
 	left(): number;
@@ -21,6 +23,8 @@ export interface FollowOptions {
 	readonly lease?: Lease;
 	readonly join?: (own: EventSource) => EventSource;
 	readonly reader?: Reader;
+	/** Called when the reader has left. */
+	readonly onLeave?: () => void;
 }
 
 /**
@@ -32,10 +36,12 @@ export function follow(
 	run: RunLog | Promise<RunLog>,
 	from?: EventId,
 	protocol: Protocol = createProtocol(undefined),
-	{ lease, join, reader: who = { isOperator: false, id: undefined } }: FollowOptions = {},
+	{ lease, join, reader: who = { isOperator: false, id: undefined }, onLeave }: FollowOptions = {},
 ): ReadableStream<Uint8Array> {
 	let reader: { readonly source: EventSource; readonly writer: RunWriter } | undefined;
+	let hasLeft = false;
 	const open = (log: RunLog): void => {
+		if (hasLeft) return;
 		const own = createSource(log, from);
 		const source = protocol.child === undefined || join === undefined ? own : join(own);
 		reader = { source, writer: protocol.writer(log.run) };
@@ -62,9 +68,12 @@ export function follow(
 	const waits = createWaits(lease?.left);
 	const unwatch = lease?.watch(() => waits.wake('over'));
 	const leave = (): void => {
+		if (hasLeft) return;
+		hasLeft = true;
 		unwatch?.();
 		waits.close();
 		reader?.source.leave();
+		onLeave?.();
 	};
 	const isShut = (controller: ReadableByteStreamController): boolean => {
 		const why = lease?.ended();
@@ -204,12 +213,15 @@ function showEntries(entries: readonly LogEntry[]): readonly ShownEvent[] {
 
 function createSource(log: RunLog, from?: EventId): EventSource {
 	const cursor = log.cursor(from);
+	log.readers++;
 	return {
 		read: () => showEntries(log.read(cursor)),
 		isOver: () => log.settle(cursor),
-		isLeft: () => log.isLeft,
+		isLeft: () => log.isLeft && cursor.index === log.size,
 		isCrowded: () => log.isCrowded,
 		change: () => log.change(),
-		leave: () => {},
+		leave: () => {
+			log.readers--;
+		},
 	};
 }

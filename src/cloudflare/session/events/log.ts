@@ -167,7 +167,10 @@ interface Reading {
 }
 
 /** If more readers wait than this, they get the pieces of a text together, every so many milliseconds. */
-const [crowd, togetherMs] = [50, 150];
+const [crowd, usualWaitMs] = [50, 150];
+
+/** The number of readers of a run that one object serves. Relays serve the others. */
+export const mostReaders = 1_000;
 
 /** If an unfinished turn has more separate events than this, neighbouring pieces of a text are joined. */
 const joinAt = 4_096;
@@ -195,9 +198,16 @@ export class RunLog {
 	#timer: ReturnType<typeof setTimeout> | undefined;
 	/** What the last reader of a crowd read, for the next readers at the same place. */
 	#newest: Reading | undefined;
+	/** The number of open readers. */
+	readers = 0;
+	/** The number of readers that relays got. */
+	passed = 0;
+	readonly #waitMs: number;
 
-	constructor(run: number, events: readonly RunEvent[] = []) {
+	/** @param waitMs for how many milliseconds a crowd waits for further pieces of a text */
+	constructor(run: number, events: readonly RunEvent[] = [], waitMs = usualWaitMs) {
 		this.run = run;
+		this.#waitMs = waitMs;
 		this.append(events);
 	}
 
@@ -251,17 +261,18 @@ export class RunLog {
 			this.#joinAt = this.#events.length + joinAt;
 		}
 		const last = events.at(-1);
-		if (this.#waiting <= crowd || last === undefined || !isDelta(last) || last.type === 'stop') this.#wake();
-		else this.#timer ??= setTimeout(() => this.#wake(), togetherMs);
+		if (this.#waiting <= crowd || last === undefined || !isDelta(last) || last.type === 'stop') this.wake();
+		else this.#timer ??= setTimeout(() => this.wake(), this.#waitMs);
 	}
 
 	/** Ends the log of a run whose end cannot be stored. The next attempt of the run has another log. */
 	leave(): void {
 		this.#isLeft = true;
-		this.#wake();
+		this.wake();
 	}
 
-	#wake(): void {
+	/** Lets all readers look whether something has changed. */
+	wake(): void {
 		clearTimeout(this.#timer);
 		this.#timer = undefined;
 		this.#isCrowded = this.#waiting > crowd;
@@ -270,9 +281,13 @@ export class RunLog {
 		this.#changed = undefined;
 	}
 
-	/** Resolves at the next `append` or `leave`. Many readers wait a little longer for pieces of a text. */
-	change(): Promise<void> {
-		this.#waiting++;
+	/**
+	 * Resolves at the next `append` or `leave`. Many readers wait a little longer for pieces of a text.
+	 *
+	 * @param readers the number of readers that wait
+	 */
+	change(readers = 1): Promise<void> {
+		this.#waiting += readers;
 		this.#changed ??= createDeferred<void>();
 		return this.#changed.promise;
 	}

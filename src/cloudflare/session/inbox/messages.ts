@@ -11,6 +11,7 @@ import type {
 	Input,
 	NewSession,
 	PagePost,
+	PassedReader,
 	RunOutcome,
 	RunResult,
 	RunStream,
@@ -19,7 +20,8 @@ import type {
 import { createProtocol, type ProtocolContext } from '../../wire/protocols/format.ts';
 import { showError } from '../../wire/shown-error.ts';
 import { type FollowOptions, follow } from '../events/follow.ts';
-import { createNoSuchEvent, isEnd, parseEventId, toStart } from '../events/log.ts';
+import { createNoSuchEvent, formatEventId, isEnd, mostReaders, parseEventId, toStart } from '../events/log.ts';
+import { passOn } from '../events/relay.ts';
 import { createPastLog } from '../events/replay.ts';
 import type { BeginOptions } from '../run/begin.ts';
 import { createPastRun, createRunId, type LiveRun } from '../run/run.ts';
@@ -285,15 +287,22 @@ export async function toRunOutcome(
 
 interface Following extends Pick<Handling, 'format'>, Pick<Principal, 'lease' | 'isOperator'> {
 	readonly join?: JoinChildren;
+	/** What the protocol of an AI SDK page needs. */
+	readonly protocol?: ProtocolContext;
+	/** The instance of the session's object. */
+	readonly boot: string;
 }
 
-/** Streams the events after a position. Returns nothing if there is no run, or the newest run was read to its end. */
+/**
+ * Streams the events after a position. Returns nothing if there is no run, or the newest run was read to its end. Passes
+ * on a reader of Runlet's own protocol or of an AI SDK page if a run without children has very many readers.
+ */
 export function streamEvents(
 	store: SessionStore,
 	live: LiveRun | undefined,
 	lastEventId: string | undefined,
-	{ format, lease, join, isOperator }: Following,
-): Bytes | undefined {
+	{ format, lease, join, isOperator, protocol: context, boot }: Following,
+): Bytes | PassedReader | undefined {
 	const newest = store.runs.get();
 	const place = lastEventId && join ? parseTreeId(lastEventId.trim()) : undefined;
 	const seen = lastEventId === undefined || lastEventId === '' ? undefined : parseEventId(place?.own ?? lastEventId);
@@ -302,10 +311,16 @@ export function streamEvents(
 	// A reader at the end of a run continues with the next run, if any.
 	const from = seen === undefined ? toStart(newest.n) : isEnd(seen) ? toStart(seen.run + 1) : seen;
 	if (from.run > newest.n) return undefined;
-	const protocol = format && createProtocol(format);
+	const protocol = createProtocol(format, context);
 	const log = live?.record.n === from.run ? live.log : createPastLog(store, from.run);
 	// A parent gets complete errors, and filters them for its own readers.
 	const reader = { isOperator: isOperator || format?.type === 'lines', id: store.runs.get(from.run)?.id };
+	const isOwn = format === undefined && join === undefined;
+	if (log === live?.log && log.readers >= mostReaders && (isOwn || context !== undefined)) {
+		const { id: session, owner } = store.session();
+		const head = context?.uiHead(log.run, false);
+		return passOn(log, boot, { session, owner, from: formatEventId(from), reader, token: lease?.grant, head });
+	}
 	return follow(log, from, protocol, { lease, reader, join: join && ((own) => join(own, place)) });
 }
 

@@ -16,6 +16,7 @@ import type { Caller, Input, RequestOrigin, TokenRequest } from '../../objects/s
 import type { Shown } from '../../wire/operation.ts';
 import { defaultTokenScopes, type sessionToken, tokenSeconds } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';
+import { createLease, Revocations } from '../events/token-lease.ts';
 import type { BeginOptions } from '../run/begin.ts';
 import { createPastRun, type LiveRun, type Work } from '../run/run.ts';
 import type { Runner } from '../run/runner.ts';
@@ -128,9 +129,9 @@ export function toAnswerRights(answers: readonly CallAnswer[]): readonly Right[]
 type ShownToken = Shown<typeof sessionToken>;
 
 export class SessionTokens {
+	readonly revocations = new Revocations();
 	readonly #store: SessionStore;
 	readonly #config: () => Config;
-	readonly #streams = new Map<string, Set<() => void>>();
 
 	constructor(store: SessionStore, config: () => Config) {
 		this.#store = store;
@@ -166,9 +167,9 @@ export class SessionTokens {
 	/** Revokes a token at once and ends the streams that it opened. */
 	revoke(id: string): void {
 		const wasThere = this.#store.tokens.remove(id);
-		for (const wake of this.#streams.get(id) ?? []) wake();
 		if (!wasThere)
 			throw new RunletError('not_found', 'There is no such token: its time is over, or it was revoked before.');
+		this.revocations.add(id);
 	}
 
 	/**
@@ -178,30 +179,19 @@ export class SessionTokens {
 	async verify(token: string, assertExists: () => void) {
 		const { id, expiresAt } = await verifyToken(token, this.#store.tokenKey, Date.now());
 		assertExists();
-		await this.#refreshKey(id);
-		assertExists();
-		const left = () => expiresAt * 1_000 - Date.now();
-		const ended = () => {
-			if (left() <= 0) return refuseToken('has expired');
-			// If the session was removed, the reader still gets the end of the run.
-			if (!this.#store.exists()) return undefined;
-			const record = this.#store.tokens.get(id);
-			if (record === undefined) return refuseToken('was revoked');
-			// The next check of the stream uses the refreshed key.
-			this.#refreshKey(id).catch(() => {});
-			return this.#config().knowsKey(record.keyId) ? undefined : refuseToken('came from a key that was revoked');
-		};
-		const why = ended();
-		if (why !== undefined) throw why;
 		const record = this.#store.tokens.get(id);
-		if (record === undefined) throw noSuchSession();
+		if (record === undefined) throw refuseToken('was revoked');
 		const { scopes, holder, keyId } = record;
+		await this.#config().storedKeys?.refreshKey(keyId);
+		assertExists();
+		const lease = createLease({ id, keyId, expiresAt }, this.#config, this.revocations);
+		const why = lease.ended();
+		if (why !== undefined) throw why;
 		const { owner, user: own } = this.#store.session();
 		const ofKey: Actor | undefined = keyId === '' ? undefined : { owner, via: 'key', id: keyId };
 		const madeBy = record.madeBy ?? ofKey;
 		const user = holder ?? own ?? madeBy?.user;
 		const by: Actor = { owner, ...(user !== undefined && { user }), via: 'token', id, ...(madeBy && { madeBy }) };
-		const lease: Lease = { left, ended, watch: (wake) => this.#watch(id, wake) };
 		return { by, scopes, lease, isOperator: false };
 	}
 
@@ -210,22 +200,6 @@ export class SessionTokens {
 		if (user === undefined || user === own) return;
 		const whose = own === undefined ? 'this session has no user' : 'this session belongs to another user';
 		throw createFieldError('invalid_request', 'user', `${whose}, and it never changes. Create a session for this one.`);
-	}
-
-	/** Reads the key of a token, if it is a stored key that was not read lately. */
-	async #refreshKey(tokenId: string): Promise<void> {
-		const { storedKeys } = this.#config();
-		const keyId = storedKeys && this.#store.tokens.get(tokenId)?.keyId;
-		if (keyId !== undefined) await storedKeys?.refreshKey(keyId);
-	}
-
-	#watch(id: string, wake: () => void): () => void {
-		const streams = this.#streams.get(id) ?? new Set();
-		this.#streams.set(id, streams.add(wake));
-		return () => {
-			streams.delete(wake);
-			if (streams.size === 0 && this.#streams.get(id) === streams) this.#streams.delete(id);
-		};
 	}
 
 	#add(token: Omit<TokenRecord, 'id'>): TokenRecord {
