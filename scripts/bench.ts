@@ -22,7 +22,7 @@ const usage = `npm run bench: measures what Runlet costs in workerd beside a loo
     growth      CPU of a turn on 10,000 messages beside one on 10
     traces      CPU of a turn with and without an export of traces
     flow        CPU of a call that sends something, with and without the rule for such calls
-    readers     CPU and delay of a delta that 1,000 clients read
+    readers     CPU and delay of a delta that 3,000 clients read
     scale       CPU of lists of a million sessions, and of the ledger, beside an object that counts
     memory      of a live session, and after a reply of 5 MB
     weight      the packed size of the Worker, and its cold start

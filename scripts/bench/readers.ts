@@ -9,10 +9,12 @@ import { authorization, session, stream } from './subjects.ts';
 import { type Bar, readMedian, toFigure, toTable } from './table.ts';
 
 /** Numbers of readers of one session at the same time. */
-const crowds = [1, 100, 1_000] as const;
-/** 50 deltas a second. The readers connect during the first deltas, which are not counted. */
-const plan: Plan = { tools: 0, deltas: 400, perWrite: 1, paceMs: 20, padding: 0 };
-const countedFrom = 200;
+const crowds = [1, 100, 1_000, 3_000] as const;
+
+/** 50 deltas a second. The readers connect during the first half of the deltas, which is not counted. */
+function createPlan(readers: number): Plan {
+	return { tools: 0, deltas: readers > 1_000 ? 1_000 : 400, perWrite: 1, paceMs: 20, padding: 0 };
+}
 
 /** CPU of workerd for a delta to all readers, and the delay of a delta at the 99th percentile of readers. */
 interface CrowdCost {
@@ -38,10 +40,12 @@ export async function measureReaders({ start }: Stage, rounds: number): Promise<
 			lateMs: readMedian(costs.map(({ lateMs }) => lateMs)),
 		};
 	};
-	return { 1: toMedian(1), 100: toMedian(100), 1000: toMedian(1_000) };
+	return { 1: toMedian(1), 100: toMedian(100), 1000: toMedian(1_000), 3000: toMedian(3_000) };
 }
 
 async function measureCrowd(url: string, pid: number, size: number): Promise<CrowdCost> {
+	const plan = createPlan(size);
+	const countedFrom = plan.deltas / 2;
 	const created = await fetch(`${url}/v1/sessions`, {
 		method: 'POST',
 		headers: { authorization, 'content-type': 'application/json' },
