@@ -7,8 +7,8 @@ import { readSkillFolders } from '../../src/command/skills/folder.ts';
 import { type PublishOptions, publishSkills } from '../../src/command/skills/publish.ts';
 import { type ProviderRegistration, skill, tool } from '../../src/core/index.ts';
 import { type SkillsKv, type SkillsNamespace, toSkillsKv } from '../../src/core/skill/kv/layout.ts';
-import { keptMs } from '../../src/core/skill/kv/plan.ts';
 import { type KvResolverOptions, kvResolver } from '../../src/core/skill/kv/resolver.ts';
+import { keptMs } from '../../src/core/skill/kv/retired.ts';
 import { type CorpusFile, corpus } from '../core/skill/corpus.ts';
 import { markdown, memoryKv } from '../core/skill/kv/memory.ts';
 

@@ -15,9 +15,11 @@ import {
 	indexKey,
 	noSkills,
 	readSkillSet,
-	readWholeEntries,
+	readWholeSet,
+	type SkillSet,
 } from '../../core/skill/kv/layout.ts';
 import { toEtag } from '../../core/skill/kv/plan.ts';
+import { findEntry, listEntries, readLeaf } from '../../core/skill/kv/shards.ts';
 import { readConfig } from '../config/config.ts';
 import { log } from '../log.ts';
 import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from '../objects/publisher/api.ts';
@@ -32,9 +34,10 @@ import { accepts, isFresh, markdownBody, mount, readCondition } from './request.
 export const skillRoutes = [
 	mount(endpoints.listSkills, async (c) => {
 		const { query, cursor = '', limit } = c.req.valid('query');
-		const entries = await listPublished(c);
-		if (query !== undefined) return c.json({ skills: await toFoundSkills(c, entries, query, limit) });
-		const rest = [...entries.values()].filter(({ name }) => name > cursor).sort((a, b) => (a.name < b.name ? -1 : 1));
+		const published = await readPublished(c);
+		if (query !== undefined) return c.json({ skills: await toFoundSkills(c, published, query, limit) });
+		const { set, read } = published;
+		const rest = await listEntries(set, { after: cursor, limit: limit + 1 }, read);
 		const page = rest.slice(0, limit);
 		return c.json({
 			skills: await Promise.all(page.map(wireEntry)),
@@ -42,8 +45,10 @@ export const skillRoutes = [
 		});
 	}),
 	mount(endpoints.getSkill, async (c) => {
-		const entry = (await listPublished(c)).get(c.req.param('name'));
+		const { set, read } = await readPublished(c);
+		const entry = await findEntry(set, c.req.param('name'), read);
 		if (entry === undefined) throw noSuchSkill();
+		if (entry === null) throw notReadable(c.req.param('name'));
 		const etag = await toEtag(entry);
 		c.header('etag', `"${etag}"`);
 		c.header('vary', 'accept');
@@ -52,8 +57,7 @@ export const skillRoutes = [
 		const content = v.safeParse(bodySchema, stored);
 		if (!content.success) {
 			logProblem('', 'text_missing', entry.name);
-			const message = `The text of the skill ${entry.name} cannot be read yet. Try again in a minute.`;
-			throw new RunletError('overloaded', message);
+			throw notReadable(entry.name);
 		}
 		if (!accepts(c, 'text/markdown')) return c.json({ ...(await wireEntry(entry)), ...content.output });
 		return c.body(toMarkdown({ ...entry, files: undefined, ...content.output }), 200, {
@@ -94,31 +98,47 @@ function publish(c: Ctx, ask: (one: PublisherApi) => Promise<Outcome>): Promise<
 	return reach(call, { what: 'What publishes skills', isSafe: false, timeoutMs: publishLimitMs });
 }
 
-async function listPublished(c: Ctx): Promise<Map<string, Entry>> {
+interface Published {
+	readonly set: SkillSet;
+	/** Reads a leaf of a set with shards, once. */
+	readonly read: (hash: string) => Promise<ReadonlyMap<string, Entry> | undefined>;
+}
+
+async function readPublished(c: Ctx): Promise<Published> {
 	const { skills: kv } = readConfig(c.env);
-	const stored = await kv.get(indexKey(publishedPrefix), 'json');
-	const set = readSkillSet(stored, (message, skill) => logProblem(message, 'entry_invalid', skill));
-	return readWholeEntries(kv, publishedPrefix, set ?? noSkills);
+	const report = (message: string, skill?: string) => logProblem(message, 'entry_invalid', skill);
+	const set = readSkillSet(await kv.get(indexKey(publishedPrefix), 'json'), report) ?? noSkills;
+	const leaves = new Map<string, ReturnType<Published['read']>>();
+	const read = (hash: string) => {
+		const reading = leaves.get(hash) ?? readLeaf(publishedPrefix, hash, (key) => kv.get(key, 'json'), report);
+		leaves.set(hash, reading);
+		return reading;
+	};
+	return { set: await readWholeSet(kv, publishedPrefix, set), read };
+}
+
+function notReadable(name: string): RunletError {
+	return new RunletError('overloaded', `The text of the skill ${name} cannot be read yet. Try again in a minute.`);
 }
 
 const logProblem: NonNullable<KvResolverOptions['onProblem']> = (_, problem, skill) =>
 	log('warn', 'skills.problem', { 'runlet.skill.name': skill, 'error.type': problem });
 
 /** Searches by words, without a model. The search needs no key and costs nothing. */
-async function toFoundSkills(c: Ctx, entries: ReadonlyMap<string, Entry>, query: string, limit: number) {
+async function toFoundSkills(c: Ctx, { set, read }: Published, query: string, limit: number) {
 	const { skills: kv, local } = readConfig(c.env);
 	const resolver = kvResolver(kv, { prefix: publishedPrefix, onProblem: logProblem, ...(local && { cacheMs: 0 }) });
 	const skills: readonly { readonly name: string; readonly score?: number }[] =
 		(await resolver.searchFn?.(query, { limit })) ?? [];
 	const found = skills.map(async ({ name, score }) => {
-		const entry = entries.get(name);
-		return entry && { ...(await wireEntry(entry)), score };
+		const entry = await findEntry(set, name, read);
+		return entry ? { ...(await wireEntry(entry)), score } : [];
 	});
-	return (await Promise.all(found)).filter((one) => one !== undefined);
+	return (await Promise.all(found)).flat();
 }
 
 async function wireEntry(entry: Entry): Promise<Shown<typeof listedSkill>> {
-	const { hash: _, files: __, ...listed } = entry;
+	const { hash: _, files: __, shared: ___, ...listed } = entry;
 	return { ...listed, etag: await toEtag(entry) };
 }
 

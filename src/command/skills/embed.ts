@@ -1,7 +1,7 @@
 import { chat, type ProviderRegistration } from '../../core/index.ts';
 import type { SkillsKv } from '../../core/skill/kv/layout.ts';
-import { indexKey, parseSkillSet, readStoredVectors, type Vectors } from '../../core/skill/kv/layout.ts';
-import { hashContent, type PreparedSkill } from '../../core/skill/kv/plan.ts';
+import { hashContent, indexKey, parseSkillSet, readStoredVectors, type Vectors } from '../../core/skill/kv/layout.ts';
+import type { PreparedSkill } from '../../core/skill/kv/plan.ts';
 import { readRows, toBytes, toEmbeddedText, writeValues } from '../../core/skill/kv/search.ts';
 
 /** The model that computes the vectors, and the providers that are searched for it. */

@@ -85,7 +85,7 @@ function isAffix(word: string, name: string): boolean {
 }
 
 /** Counts the insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
-function countEdits(a: string, b: string): number {
+export function countEdits(a: string, b: string): number {
 	let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, column) => column)];
 	for (let row = 1; row <= a.length; row++) {
 		const next = [row];

@@ -2,6 +2,7 @@ import { env, SELF } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
 import { planSkills, prepareSkill } from '../../../src/core/skill/kv/plan.ts';
 import { allEvents, createSession, request, send } from '../../client.ts';
+import { prepareMany, publishMany } from '../../core/skill/kv/many.ts';
 
 interface Wire {
 	readonly name: string;
@@ -234,4 +235,23 @@ test('npm run skills recognizes texts that were published over HTTP, and removes
 	expect(later.deletes.filter((key) => key.startsWith('skill:body:'))).toHaveLength(2);
 	expect((await put('d')).status).toBe(201);
 	expect(await names()).toEqual(['a', 'd']);
+});
+
+test('a set with shards is listed in pages, searched, read and edited like a small one', async () => {
+	const skills = prepareMany(18_000);
+	const { plan, values } = await publishMany(skills);
+	for (const [key, value] of values) await env.SKILLS.put(key, value);
+	await env.SKILLS.put('skill:index', plan.index?.[1] ?? '');
+	const sorted = skills.map(({ entry }) => entry.name).sort();
+	const first = await list('?limit=100');
+	const next = await list(`?limit=100&cursor=${first.cursor}`);
+	expect([...first.skills, ...next.skills].map(({ name }) => name)).toEqual(sorted.slice(0, 200));
+	expect((await list(`?cursor=${sorted[17_990]}`)).skills).toHaveLength(9);
+	expect((await put('tone', markdown('tone', 'Be warm.', 'How we answer customers.'))).status).toBe(201);
+	const response = await raw('GET', 'tone');
+	expect(await response.json()).toMatchObject({ name: 'tone', body: 'Be warm.' });
+	expect((await list('?query=answering%20a%20customer')).skills.map(({ name }) => name)).toEqual(['tone']);
+	await refused(await put('tone'), 428, 'precondition_required', /If-Match/);
+	expect((await raw('DELETE', 'tone', { 'if-match': readTag(response) })).status).toBe(204);
+	await refused(await raw('GET', 'tone'), 404, 'not_found', /no such skill/);
 });

@@ -4,7 +4,7 @@ import {
 	readVectors,
 	toBytes,
 	toEmbeddedText,
-	writeFullText,
+	toSearchDocument,
 } from '../../../src/core/skill/kv/search.ts';
 import { fromMarkdown } from '../../../src/core/skill/markdown.ts';
 import { scoreSkills, searchSkillsOf } from '../../../src/core/skill/resolver.ts';
@@ -17,7 +17,7 @@ const skills = [
 const names = skills.map(({ name }) => name);
 const everything = () => true;
 
-const fullText = readFullText(JSON.parse(writeFullText(skills)));
+const fullText = readFullText(toSearchDocument(skills));
 const rows = skills.map((skill) => toBytes(demoEmbedding(toEmbeddedText(skill))));
 const values = btoa(rows.flatMap((row) => [...row].map((byte) => String.fromCharCode(byte & 255))).join(''));
 const byVector = readVectors({ model: 'demo', names, texts: names, values });

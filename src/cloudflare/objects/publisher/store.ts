@@ -1,4 +1,5 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
+import * as v from 'valibot';
 import { migrate, type Schema } from '../migrate.ts';
 import { splitRows } from '../storage.ts';
 
@@ -13,6 +14,8 @@ export interface Written extends Documents {
 	readonly at: number;
 	readonly pending: boolean;
 }
+
+const begunSchema = v.array(v.tuple([v.string(), v.nullable(v.string())]));
 
 /** A publisher's copy of its last write. The methods are synchronous, and write all or nothing. */
 export class PublisherStore {
@@ -29,11 +32,22 @@ export class PublisherStore {
 		return { index: this.#text('index'), retired: this.#text('retired'), at: row.at, pending: row.pending === 1 };
 	}
 
+	/** Remembers the keys of values that are now written to KV, until `settle`. The keys of texts have their skills. */
+	begin(keys: ReadonlyMap<string, string | undefined>): void {
+		this.#storage.sql.exec("INSERT OR REPLACE INTO part VALUES ('keys', 0, ?)", JSON.stringify([...keys]));
+	}
+
+	/** Returns the keys of values that an interrupted write possibly left in KV. */
+	readBegun(): Map<string, string | undefined> {
+		const keys = v.parse(begunSchema, JSON.parse(this.#text('keys') ?? '[]'));
+		return new Map(keys.map(([key, skill]) => [key, skill ?? undefined]));
+	}
+
 	/** Stores the last write. Undefined removes everything. */
 	save(written: Written | undefined): void {
 		this.#storage.transactionSync(() => {
 			const { sql } = this.#storage;
-			sql.exec('DELETE FROM part');
+			sql.exec("DELETE FROM part WHERE document <> 'keys'");
 			sql.exec('DELETE FROM written');
 			if (written === undefined) return;
 			const { index, retired, at, pending } = written;
@@ -45,11 +59,15 @@ export class PublisherStore {
 		});
 	}
 
+	/** Notes that KV has the last write. */
 	settle(): void {
-		this.#storage.sql.exec('UPDATE written SET pending = 0');
+		this.#storage.transactionSync(() => {
+			this.#storage.sql.exec('UPDATE written SET pending = 0');
+			this.#storage.sql.exec("DELETE FROM part WHERE document = 'keys'");
+		});
 	}
 
-	#text(document: keyof Documents): string | null {
+	#text(document: keyof Documents | 'keys'): string | null {
 		const rows = this.#storage.sql
 			.exec<{ text: string }>('SELECT text FROM part WHERE document = ? ORDER BY position', document)
 			.toArray();
@@ -57,7 +75,7 @@ export class PublisherStore {
 	}
 }
 
-/** `part` has the last documents, in pieces that fit a row. `written` has the time, and whether KV has them. */
+/** `part` has the last documents, in pieces that fit a row, and the keys of an unfinished write. `written` has the time, and whether KV has them. */
 const tables = `
 	CREATE TABLE part (document TEXT NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (document, position)) WITHOUT ROWID;
 	CREATE TABLE written (id INTEGER PRIMARY KEY CHECK (id = 0), at INTEGER NOT NULL, pending INTEGER NOT NULL);

@@ -1,21 +1,28 @@
 import * as v from 'valibot';
+import { changeShards } from '../../../core/skill/kv/change.ts';
 import {
 	bodyKey,
 	bodySchema,
 	type Entry,
+	hashContent,
 	indexKey,
+	listNamedKeys,
 	parseJson,
 	parseSkillSet,
 	readStoredVectors,
-	readWholeEntries,
+	readWholeSet,
 	retiredKey,
+	type Shards,
+	type SkillSet,
 	type SkillsNamespace,
 	toSkillsKv,
 	type Vectors,
 } from '../../../core/skill/kv/layout.ts';
-import { hashContent, type PreparedSkill, planSkills, prepareSkill, toEtag } from '../../../core/skill/kv/plan.ts';
+import { type PreparedSkill, planSkills, prepareSkill, type SkillsPlan, toEtag } from '../../../core/skill/kv/plan.ts';
 import { writePlan } from '../../../core/skill/kv/publish.ts';
+import { formatRetired, keptMs, parseRetired, type Retired } from '../../../core/skill/kv/retired.ts';
 import { filterVectors, toEmbeddedText } from '../../../core/skill/kv/search.ts';
+import { findEntry, readLeaf } from '../../../core/skill/kv/shards.ts';
 import { log, toFailureFields } from '../../log.ts';
 import type { Condition, Outcome } from './api.ts';
 import type { Documents, PublisherStore } from './store.ts';
@@ -39,10 +46,17 @@ interface Waiting {
 	readonly answer: (outcome: Outcome) => void;
 }
 
+/** The set in KV and its changes. A removed skill is undefined. */
 interface Draft {
-	readonly entries: Map<string, Entry>;
-	readonly put: Map<string, PreparedSkill>;
+	readonly set: SkillSet;
+	readonly changed: Map<string, PreparedSkill | undefined>;
 }
+
+/** The writes of a plan. */
+type Writes = Pick<SkillsPlan, 'puts' | 'retired' | 'index' | 'deletes'>;
+
+/** The maximum number of old values that a change of a set with shards removes. */
+const mostRemoved = 32;
 
 /**
  * Writes changes of skills to KV, by the same plan as `npm run skills`. KV has no compare-and-swap, and allows
@@ -86,12 +100,19 @@ export class SkillWriter {
 
 	async #write(changes: readonly Change[]): Promise<Outcome[]> {
 		const documents = await this.#load();
-		const entries = await readWholeEntries(this.#kv, this.#options.prefix, parseSkillSet(documents.index));
-		const draft: Draft = { entries, put: new Map() };
+		const set = await readWholeSet(this.#kv, this.#options.prefix, parseSkillSet(documents.index));
+		const draft: Draft = { set, changed: new Map() };
 		const outcomes: Outcome[] = [];
 		for (const change of changes) outcomes.push(await this.#apply(change, draft).catch(toFailedOutcome));
-		if (outcomes.some(({ outcome }) => outcome === 'created' || outcome === 'replaced' || outcome === 'removed'))
-			await this.#publish(documents, draft);
+		if (draft.changed.size > 0) {
+			const { shards } = set;
+			const now = Date.now();
+			const plan =
+				shards === undefined
+					? await this.#planWhole(documents, draft, now)
+					: await this.#planShards(documents, draft, shards, now);
+			await this.#publish(documents, plan, now);
+		}
 		return outcomes;
 	}
 
@@ -107,25 +128,33 @@ export class SkillWriter {
 		return own;
 	}
 
-	async #apply({ name, markdown, condition }: Change, { entries, put }: Draft): Promise<Outcome> {
-		const before = entries.get(name);
+	async #apply({ name, markdown, condition }: Change, { set, changed }: Draft): Promise<Outcome> {
+		const before = changed.has(name) ? changed.get(name)?.entry : await this.#find(set, name);
 		const etag = before && (await toEtag(before));
 		const { ifMatch, ifNoneMatch = false } = condition;
 		const fits = ifMatch === undefined || (etag !== undefined && (ifMatch === '*' || ifMatch.includes(etag)));
 		if (!fits || (ifNoneMatch && etag !== undefined)) return { outcome: 'refused', etag };
 		if (markdown === undefined) {
 			if (etag === undefined) return { outcome: 'missing' };
-			entries.delete(name);
-			put.delete(name);
+			changed.set(name, undefined);
 			return { outcome: 'removed', etag };
 		}
 		if (etag !== undefined && ifMatch === undefined) return { outcome: 'unconditional', etag };
-		const files = before === undefined ? {} : await this.#readFiles(before, put.get(name)?.body);
-		const skill = await prepareSkill(name, markdown, { files, keepsFrontMatter: true });
-		entries.set(name, skill.entry);
-		put.set(name, skill);
+		const files = before === undefined ? {} : await this.#readFiles(before, changed.get(name)?.body);
+		const ownsText = set.shards !== undefined;
+		const skill = await prepareSkill(name, markdown, { files, keepsFrontMatter: true, ownsText });
+		changed.set(name, skill);
 		return { outcome: before === undefined ? 'created' : 'replaced', etag: await toEtag(skill.entry) };
 	}
+
+	/** Throws if it cannot be known whether the skill exists. */
+	async #find(set: SkillSet, name: string): Promise<Entry | undefined> {
+		const entry = await findEntry(set, name, (hash) => readLeaf(this.#options.prefix, hash, this.#readJson));
+		if (entry === null) throw new Error(`the entry of ${name} cannot be read`);
+		return entry;
+	}
+
+	readonly #readJson = (key: string): Promise<unknown> => this.#kv.get(key, 'json');
 
 	/** Throws if the other files of a skill cannot be read, because they must not be lost. */
 	async #readFiles({ name, hash, files = [] }: Entry, body: string | undefined): Promise<Record<string, string>> {
@@ -136,8 +165,59 @@ export class SkillWriter {
 		return read.output.files ?? {};
 	}
 
-	async #publish(documents: Documents, { entries, put }: Draft): Promise<void> {
+	/** Plans the whole set again. */
+	async #planWhole(documents: Documents, { set, changed }: Draft, now: number): Promise<SkillsPlan> {
 		const { prefix } = this.#options;
+		const kept = set.entries.filter(({ name }) => !changed.has(name));
+		const skills = [...changed.values()].filter((skill) => skill !== undefined);
+		const stored = await readStoredVectors(this.#kv, prefix, set);
+		const vectors = stored && (await keepVectors(stored, [...kept, ...skills.map(({ entry }) => entry)]));
+		const keys = await toSkillsKv(this.#kv).list(prefix);
+		return planSkills({ ...documents, keys }, { skills, kept, vectors }, { prefix, now });
+	}
+
+	/** Plans only what changes, without a list of all keys. */
+	async #planShards({ retired }: Documents, { set, changed }: Draft, shards: Shards, now: number): Promise<Writes> {
+		const { prefix } = this.#options;
+		const entries = new Map([...changed].map(([name, skill]) => [name, skill?.entry]));
+		const change = await changeShards(prefix, shards, entries, this.#readJson);
+		const texts = [...changed.values()].filter((skill) => skill !== undefined);
+		const begun = this.#store.readBegun();
+		const record = parseRetired(retired);
+		for (const [key, skill] of [...begun, ...change.retired]) record.set(key, { at: now, skill });
+		for (const [key] of change.puts) begun.set(key, undefined);
+		for (const { entry } of texts) begun.set(bodyKey(prefix, entry.hash), entry.name);
+		const puts = [...change.puts, ...texts.map(({ entry, body }) => [bodyKey(prefix, entry.hash), body] as const)];
+		for (const [key] of puts) record.delete(key);
+		await this.#removeOld(record, set, now);
+		this.#store.begin(begun);
+		return {
+			puts,
+			retired: [retiredKey(prefix), formatRetired(record)],
+			index: [indexKey(prefix), JSON.stringify(change.shards)],
+			deletes: [],
+		};
+	}
+
+	/** Removes values from KV and from the record an hour after they were retired, unless the set has them again. */
+	async #removeOld(record: Map<string, Retired>, set: SkillSet, now: number): Promise<void> {
+		const { prefix } = this.#options;
+		const named = listNamedKeys(prefix, set);
+		// Only publishing the whole set knows which skills have a text that has no skill here.
+		const canRemove = (key: string, { at, skill }: Retired) =>
+			at + keptMs <= now && (skill !== undefined || !key.startsWith(bodyKey(prefix, '')));
+		const old = [...record].filter(([key, one]) => canRemove(key, one)).slice(0, mostRemoved);
+		const remove = async ([key, { skill }]: readonly [string, Retired]) => {
+			const entry = skill === undefined ? undefined : await this.#find(set, skill);
+			const isUsed = named.has(key) || (entry && bodyKey(prefix, entry.hash) === key);
+			if (!isUsed) await this.#kv.delete(key);
+			record.delete(key);
+		};
+		// If a key cannot be removed now, the next publication removes it.
+		await Promise.all(old.map((one) => remove(one).catch(() => {})));
+	}
+
+	async #publish(documents: Documents, plan: Writes, now: number): Promise<void> {
 		const kv = {
 			...toSkillsKv(this.#kv),
 			// If a key cannot be removed now, the next publication removes it.
@@ -145,15 +225,6 @@ export class SkillWriter {
 				for (const key of keys) await this.#kv.delete(key).catch(() => {});
 			},
 		};
-		const now = Date.now();
-		const stored = await readStoredVectors(this.#kv, prefix, parseSkillSet(documents.index));
-		const vectors = stored && (await keepVectors(stored, entries));
-		const kept = [...entries.values()].filter(({ name }) => !put.has(name));
-		const plan = await planSkills(
-			{ ...documents, keys: await kv.list(prefix) },
-			{ skills: [...put.values()], kept, vectors },
-			{ prefix, now },
-		);
 		await writePlan(kv, plan, {
 			writeIndex: async ([, index]) => {
 				const before = this.#store.read();
@@ -174,9 +245,9 @@ export class SkillWriter {
 }
 
 /** Keeps vectors of unchanged texts. A changed text is found by words until `npm run skills` makes its vector. */
-async function keepVectors(vectors: Vectors, entries: ReadonlyMap<string, Entry>): Promise<Vectors | undefined> {
+async function keepVectors(vectors: Vectors, entries: readonly Entry[]): Promise<Vectors | undefined> {
 	try {
-		const hashed = [...entries].map(async ([name, entry]) => [name, await hashContent(toEmbeddedText(entry))] as const);
+		const hashed = entries.map(async (entry) => [entry.name, await hashContent(toEmbeddedText(entry))] as const);
 		const hashes = new Map(await Promise.all(hashed));
 		return filterVectors(vectors, (name, text) => hashes.get(name) === text);
 	} catch (error) {

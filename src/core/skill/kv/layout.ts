@@ -1,10 +1,12 @@
 import * as v from 'valibot';
+import { hashSecurely } from '../../base/bytes.ts';
 import { explain } from '../../base/check.ts';
 import { indexLine } from '../resolver.ts';
 
 /**
- * The layout of published skills in Workers KV. One index lists all skills. The key of every other value is a hash of
- * the value, so a value never changes. Readers follow the index, so writing the index once publishes a whole set.
+ * The layout of published skills in Workers KV. One index lists all skills, or the shards of a large set (shards.ts).
+ * The key of every other value is a hash of the value, so a value never changes. Readers follow the index, so writing
+ * the index once publishes a whole set.
  */
 
 /** The default prefix of all keys. */
@@ -15,6 +17,9 @@ export const retiredKey = (prefix: string): string => `${prefix}retired`;
 export const bodyKey = (prefix: string, hash: string): string => `${prefix}body:${hash}`;
 export const searchKey = (prefix: string, hash: string): string => `${prefix}search:${hash}`;
 export const vectorsKey = (prefix: string, hash: string): string => `${prefix}vectors:${hash}`;
+export const leafKey = (prefix: string, hash: string): string => `${prefix}leaf:${hash}`;
+export const wordsKey = (prefix: string, hash: string): string => `${prefix}words:${hash}`;
+export const recentKey = (prefix: string, hash: string): string => `${prefix}recent:${hash}`;
 
 /** The maximum size of a value in bytes: https://developers.cloudflare.com/kv/platform/limits/ */
 export const maxValueBytes = 25 * 1024 * 1024;
@@ -22,7 +27,7 @@ export const maxValueBytes = 25 * 1024 * 1024;
 /** A skill in the index. */
 const entrySchema = v.object({
 	name: v.string(),
-	/** In a very large index, the description is cut and ends with `…`. The search document has the whole text. */
+	/** In a large index of an older version, the description is cut and ends with `…`. The search document has it whole. */
 	description: v.string(),
 	when: v.optional(v.array(v.string())),
 	modalities: v.optional(v.array(v.string())),
@@ -32,25 +37,47 @@ const entrySchema = v.object({
 	hash: v.string(),
 	/** The paths of the skill's files. */
 	files: v.optional(v.array(v.string())),
+	/** In a set with shards: another skill has the same text under the same key. */
+	shared: v.optional(v.boolean()),
 });
 
 export type Entry = v.InferOutput<typeof entrySchema>;
+
+/** The hash in the key of the vectors (`vectorsKey`), and the model that made the vectors. */
+const namedVectors = v.optional(v.object({ hash: v.string(), model: v.string() }));
 
 /** The value under `indexKey`. Entries are parsed one by one, so a broken entry does not hide the others. */
 const indexSchema = v.object({
 	version: v.literal(1),
 	/** The hash in the key of the search document (`searchKey`). */
 	search: v.optional(v.string()),
-	/** The hash in the key of the vectors (`vectorsKey`), and the model that made the vectors. */
-	vectors: v.optional(v.object({ hash: v.string(), model: v.string() })),
+	vectors: namedVectors,
 	skills: v.array(v.unknown()),
 });
 
-/** The value under `searchKey`: the full text index, and the whole texts of cut descriptions. */
-export const searchSchema = v.object({
-	index: v.unknown(),
-	descriptions: v.optional(v.record(v.string(), v.string())),
+/** The value under `indexKey` of a set with shards. Its size hardly depends on the number of skills. */
+const shardsSchema = v.object({
+	version: v.literal(2),
+	/** The number of skills, and the number of characters in a listing of all. */
+	count: v.number(),
+	length: v.number(),
+	/** The sum of the lengths of each searched field. */
+	lengths: v.array(v.number()),
+	/** The number of changes since the shards were built. */
+	at: v.number(),
+	/** The entries in the order of their names: the name from which a leaf has the skills, and its hash (`leafKey`). */
+	leaves: v.array(v.tuple([v.string(), v.string()])),
+	/** The search: the hash of each shard of words (`wordsKey`), and the last change that the shard has. */
+	words: v.array(v.tuple([v.string(), v.number()])),
+	/** The hash of the changes that some shards of words do not have yet (`recentKey`). */
+	recent: v.optional(v.string()),
+	vectors: namedVectors,
 });
+
+export type Shards = v.InferOutput<typeof shardsSchema>;
+
+/** The whole texts of cut descriptions, which the search document of an older version has. */
+export const descriptionsSchema = v.object({ descriptions: v.optional(v.record(v.string(), v.string())) });
 
 /** The value under `bodyKey`. */
 export const bodySchema = v.object({
@@ -72,27 +99,49 @@ export const vectorsSchema = v.object({
 
 /** One set of skills, published together. */
 export interface SkillSet {
+	/** Empty if the set has shards. */
 	readonly entries: readonly Entry[];
 	readonly byName: ReadonlyMap<string, Entry>;
+	readonly count: number;
 	/** The number of characters in a listing of the whole set. */
 	readonly length: number;
+	readonly shards?: Shards;
 	readonly search?: string;
 	readonly vectors?: { readonly hash: string; readonly model: string };
 }
 
-export const noSkills: SkillSet = { entries: [], byName: new Map(), length: 0 };
+export const noSkills: SkillSet = { entries: [], byName: new Map(), count: 0, length: 0 };
+
+/** Called for a broken or duplicate entry. */
+export type OnBroken = (message: string, skill?: string) => void;
+
+/** Reads the JSON of an index. Returns `undefined` for other JSON. Skips and reports broken and duplicate entries. */
+export function readSkillSet(json: unknown, onProblem: OnBroken = () => {}): SkillSet | undefined {
+	const sharded = v.safeParse(shardsSchema, json);
+	if (sharded.success) {
+		const { count, length, vectors } = sharded.output;
+		return { ...noSkills, count, length, vectors, shards: sharded.output };
+	}
+	const index = v.safeParse(indexSchema, json);
+	if (!index.success) return undefined;
+	const { search, vectors, skills } = index.output;
+	const byName = readEntries(skills, onProblem);
+	const entries = [...byName.values()];
+	const length = entries.reduce((sum, entry) => sum + measureEntry(entry), 0);
+	return { entries, byName, count: entries.length, length, search, vectors };
+}
+
+/** Returns the number of characters of an entry in a listing. */
+export function measureEntry(entry: Entry): number {
+	return indexLine(entry).length + 1;
+}
 
 const namedSchema = v.object({ name: v.string() });
 
-/** Reads the JSON of an index. Returns `undefined` for other JSON. Skips and reports broken and duplicate entries. */
-export function readSkillSet(
-	json: unknown,
-	onProblem: (message: string, skill?: string) => void = () => {},
-): SkillSet | undefined {
-	const index = v.safeParse(indexSchema, json);
-	if (!index.success) return undefined;
+/** Reads a list of entries. Skips and reports broken and duplicate entries. */
+export function readEntries(items: readonly unknown[], onProblem: OnBroken = () => {}): Map<string, Entry> {
 	const byName = new Map<string, Entry>();
-	for (const item of index.output.skills) {
+	for (const item of items) {
 		const { success, output, issues } = v.safeParse(entrySchema, item);
 		if (!success) {
 			const named = v.safeParse(namedSchema, item);
@@ -102,10 +151,7 @@ export function readSkillSet(
 		} else if (byName.has(output.name)) onProblem(`skipped the second ${output.name}.`, output.name);
 		else byName.set(output.name, output);
 	}
-	const { search, vectors } = index.output;
-	const entries = [...byName.values()];
-	const length = entries.reduce((sum, entry) => sum + indexLine(entry).length + 1, 0);
-	return { entries, byName, length, search, vectors };
+	return byName;
 }
 
 /** Reads the text of an index. Any other text counts as an empty set. */
@@ -113,28 +159,35 @@ export function parseSkillSet(text: string | null): SkillSet {
 	return readSkillSet(parseJson(text)) ?? noSkills;
 }
 
-/** Returns all keys to which the index of a set refers. */
-export function listNamedKeys(prefix: string, { entries, search, vectors }: SkillSet): Set<string> {
+/** Returns all keys to which the index of a set refers. The leaves of a set with shards refer to further keys. */
+export function listNamedKeys(
+	prefix: string,
+	{ entries, search, shards, vectors = shards?.vectors }: Omit<SkillSet, 'byName' | 'count' | 'length'>,
+): Set<string> {
 	const keys = entries.map(({ hash }) => bodyKey(prefix, hash));
 	if (search !== undefined) keys.push(searchKey(prefix, search));
 	if (vectors !== undefined) keys.push(vectorsKey(prefix, vectors.hash));
+	for (const [, hash] of shards?.leaves ?? []) keys.push(leafKey(prefix, hash));
+	for (const [hash] of shards?.words ?? []) keys.push(wordsKey(prefix, hash));
+	if (shards?.recent !== undefined) keys.push(recentKey(prefix, shards.recent));
 	return new Set(keys);
 }
 
-/** Returns the entries of a set with their whole descriptions. */
-export async function readWholeEntries(
+/** Returns a set without shards with its whole descriptions. Returns a set with shards as it is. */
+export async function readWholeSet(
 	kv: { get(key: string, type: 'json'): Promise<unknown> },
 	prefix: string,
-	{ entries, search }: SkillSet,
-): Promise<Map<string, Entry>> {
-	const byName = new Map(entries.map((entry) => [entry.name, entry]));
-	if (search === undefined || !entries.some(({ description }) => description.endsWith('…'))) return byName;
-	const document = v.safeParse(searchSchema, await kv.get(searchKey(prefix, search), 'json'));
+	set: SkillSet,
+): Promise<SkillSet> {
+	const { entries, search } = set;
+	if (search === undefined || !entries.some(({ description }) => description.endsWith('…'))) return set;
+	const byName = new Map(set.byName);
+	const document = v.safeParse(descriptionsSchema, await kv.get(searchKey(prefix, search), 'json'));
 	for (const [name, description] of Object.entries((document.success && document.output.descriptions) || {})) {
 		const entry = byName.get(name);
 		if (entry !== undefined) byName.set(name, { ...entry, description });
 	}
-	return byName;
+	return { ...set, entries: [...byName.values()], byName };
 }
 
 export type Vectors = v.InferOutput<typeof vectorsSchema>;
@@ -148,6 +201,11 @@ export async function readStoredVectors(
 	if (vectors === undefined) return undefined;
 	const stored = v.safeParse(vectorsSchema, parseJson(await kv.get(vectorsKey(prefix, vectors.hash))));
 	return stored.success ? stored.output : undefined;
+}
+
+/** Returns the first 128 bits of a text's SHA-256, in hexadecimal digits. */
+export async function hashContent(text: string): Promise<string> {
+	return (await hashSecurely(text)).slice(0, 32);
 }
 
 /** Parses stored JSON. Returns `undefined` for anything else. */
@@ -189,6 +247,8 @@ export interface SkillsKv {
 
 export type Put = readonly [key: string, value: string];
 
+const putsAtOnce = 24;
+
 /** Adapts a namespace, which accepts one entry at a time. */
 export function toSkillsKv(namespace: SkillsNamespace): SkillsKv {
 	return {
@@ -204,7 +264,8 @@ export function toSkillsKv(namespace: SkillsNamespace): SkillsKv {
 			return names;
 		},
 		put: async (entries) => {
-			for (const [key, value] of entries) await namespace.put(key, value);
+			for (let from = 0; from < entries.length; from += putsAtOnce)
+				await Promise.all(entries.slice(from, from + putsAtOnce).map(([key, value]) => namespace.put(key, value)));
 		},
 		delete: async (keys) => {
 			for (const key of keys) await namespace.delete(key);

@@ -1,12 +1,12 @@
-import * as v from 'valibot';
-import { countBytes, hashSecurely } from '../../base/bytes.ts';
-import { truncateText } from '../../base/text.ts';
+import { countBytes } from '../../base/bytes.ts';
 import { fromMarkdown } from '../markdown.ts';
 import { toAllowedText } from '../skill.ts';
+import { buildShards } from './change.ts';
 import {
 	bodyKey,
 	defaultPrefix,
 	type Entry,
+	hashContent,
 	indexKey,
 	listNamedKeys,
 	maxValueBytes,
@@ -14,11 +14,14 @@ import {
 	parseJson,
 	parseSkillSet,
 	retiredKey,
+	type SkillSet,
 	searchKey,
 	type Vectors,
 	vectorsKey,
 } from './layout.ts';
-import { writeFullText } from './search.ts';
+import { retire, type Stored } from './retired.ts';
+import { compare, toSearchDocument } from './search.ts';
+import { findEntry, type ReadJson, readLeaf } from './shards.ts';
 
 /** The reason why a skill is not published. `line` counts from 1. `file` is relative to the skills folder. */
 export interface SkillProblem {
@@ -26,13 +29,6 @@ export interface SkillProblem {
 	readonly file: string;
 	readonly message: string;
 	readonly line?: number;
-}
-
-/** The contents of KV: all keys, the index as text, and the record of retired keys as text (`null` if missing). */
-interface Stored {
-	readonly index: string | null;
-	readonly retired: string | null;
-	readonly keys: readonly string[];
 }
 
 interface Wanted {
@@ -61,13 +57,7 @@ export interface SkillsPlan {
 	readonly problems: readonly SkillProblem[];
 }
 
-/** How long a value is kept after it left the index, because the cache of KV and runs still use an older index. */
-export const keptMs = 60 * 60_000;
-
-/** How long the record remembers a deleted key, in milliseconds. KV can still list and serve the key for some time. */
-const rememberedMs = keptMs + 10 * 60_000;
-
-/** The index size above which descriptions are cut. It is limited because readers parse the whole index. */
+/** The size of an index above which a set has shards. It is limited because readers parse the whole index. */
 const maxIndexBytes = 1_900_000;
 
 /** Compares KV with the skills. Treats a text that is not an index as missing. `now` is in milliseconds since 1970. */
@@ -77,31 +67,31 @@ export async function planSkills(
 	{ prefix = defaultPrefix, now = Date.now() }: { readonly prefix?: string; readonly now?: number } = {},
 ): Promise<SkillsPlan> {
 	const before = parseSkillSet(stored.index);
-	const failed = new Set(problems.map(({ skill }) => skill));
+	const readJson = async (key: string) => parseJson((await stored.get?.(key)) ?? null);
 	const valid = new Set(skills.map(({ entry }) => entry.name));
-	const kept = [...staying, ...before.entries.filter(({ name }) => failed.has(name) && !valid.has(name))];
-	const entries = [...skills.map(({ entry }) => entry), ...kept].sort((a, b) => (a.name < b.name ? -1 : 1));
-	const { listed, descriptions } = cutDescriptions(entries);
-	const documents = await createDocuments(prefix, { entries, descriptions, vectors });
-	const index = JSON.stringify({
-		version: 1,
-		search: documents.search,
-		vectors: documents.vectors,
-		skills: listed,
-	});
-	if (countBytes(index) > maxValueBytes) throw new Error('The index is too large for an entry of KV.');
+	const failed = new Set(problems.map(({ skill }) => skill).filter((name) => !valid.has(name)));
+	const found = await Promise.all(
+		[...failed].map((name) => findEntry(before, name, (hash) => readLeaf(prefix, hash, readJson))),
+	);
+	const kept = [...staying, ...found.filter((entry) => entry !== undefined && entry !== null)];
+	const entries = [...skills.map(({ entry }) => entry), ...kept]
+		.map(({ shared: _, ...entry }): Entry => entry)
+		.sort((a, b) => compare(a.name, b.name));
+	const documents = await createIndex(prefix, entries, before, vectors);
+	const { index } = documents;
 
 	const values = new Map([
 		...skills.map(({ entry, body }): Put => [bodyKey(prefix, entry.hash), body]),
 		...documents.puts,
 	]);
 	const needed = new Set([...values.keys(), ...kept.map(({ hash }) => bodyKey(prefix, hash))]);
-	const named = listNamedKeys(prefix, before);
+	const known = await readKnown(before, new Map(documents.puts), prefix, readJson);
+	const named = listNamedKeys(prefix, { ...before, entries: [...known.values()] });
 	const { record, retired, deletes } = retire(stored, needed, named, prefix, now);
 	const there = new Set(stored.keys);
 	const names = new Set(entries.map(({ name }) => name));
-	const isSame = (entry: Entry) => JSON.stringify(before.byName.get(entry.name)) === JSON.stringify(entry);
-	const changed = listed.filter(({ name }) => valid.has(name));
+	const isSame = (entry: Entry) => JSON.stringify(known.get(entry.name)) === JSON.stringify(entry);
+	const changed = documents.entries.filter(({ name }) => valid.has(name));
 	return {
 		// Write the value of a retired key again, because KV possibly still lists the key although it is deleted.
 		puts: [...values].filter(([key]) => !there.has(key) || (record.has(key) && !named.has(key))),
@@ -110,76 +100,59 @@ export async function planSkills(
 		deletes,
 		published: changed.filter((entry) => !isSame(entry)).map(({ name }) => name),
 		unchanged: changed.filter(isSame).map(({ name }) => name),
-		removed: before.entries.map(({ name }) => name).filter((name) => !names.has(name)),
+		removed: [...known.keys()].filter((name) => !names.has(name)),
 		problems: [...problems, ...documents.problems],
 	};
 }
 
-/** Creates the search documents, with their hashes for the index. Reports a document that is too large for KV. */
-async function createDocuments(
+/** Returns the entries of the set in KV. Takes a leaf that the new set also has from `puts`, and reads the others. */
+async function readKnown(
+	{ byName, shards }: SkillSet,
+	puts: ReadonlyMap<string, string>,
 	prefix: string,
-	given: {
-		readonly entries: readonly Entry[];
-		readonly descriptions?: Readonly<Record<string, string>>;
-		readonly vectors?: Vectors;
-	},
-) {
-	const { entries, descriptions, vectors } = given;
-	const puts: Put[] = [];
-	const problems: SkillProblem[] = [];
-	const add = async (value: unknown, key: typeof searchKey, what: string): Promise<string | undefined> => {
-		const text = JSON.stringify(value);
-		const hash = await hashContent(text);
-		if (countBytes(text) <= maxValueBytes) {
-			puts.push([key(prefix, hash), text]);
-			return hash;
-		}
-		const message = `${what} is too large for an entry of KV (${maxValueBytes} bytes): left out`;
-		problems.push({ skill: '', file: '', message });
-		return undefined;
-	};
-	const search = { version: 1, descriptions, index: JSON.parse(writeFullText(entries)) };
-	const searchHash = entries.length === 0 ? undefined : await add(search, searchKey, 'The search index');
-	const hash = vectors && (await add(vectors, vectorsKey, 'The set of vectors'));
-	return { puts, problems, search: searchHash, vectors: vectors && hash && { hash, model: vectors.model } };
-}
-
-const retiredSchema = v.object({ at: v.record(v.string(), v.number()) });
-
-/** Finds the keys that are no longer needed, each with the time it was retired, and the keys to delete now. */
-function retire(stored: Stored, needed: ReadonlySet<string>, named: ReadonlySet<string>, prefix: string, now: number) {
-	const parsed = v.safeParse(retiredSchema, parseJson(stored.retired));
-	const record = new Map(parsed.success ? Object.entries(parsed.output.at) : []);
-	const there = new Set(stored.keys.filter((key) => key !== indexKey(prefix) && key !== retiredKey(prefix)));
-	const unneeded = [...new Set([...there, ...named, ...record.keys()])].filter((key) => !needed.has(key)).sort();
-	// If a publish was interrupted, the record can have a time for a key that the index still names. Ignore this time.
-	const since = unneeded.map((key) => [key, named.has(key) ? now : (record.get(key) ?? now)] as const);
-	const at = since.filter(([key, time]) => there.has(key) || time + rememberedMs > now);
-	return {
-		record,
-		retired: at.length === 0 && stored.retired === null ? null : JSON.stringify({ at: Object.fromEntries(at) }),
-		deletes: since.filter(([key, time]) => there.has(key) && time + keptMs <= now).map(([key]) => key),
-	};
-}
-
-/** Cuts descriptions until the index is small enough. Also returns the whole texts of the cut descriptions. */
-function cutDescriptions(entries: readonly Entry[]): {
-	readonly listed: readonly Entry[];
-	readonly descriptions?: Record<string, string>;
-} {
-	// The length is reduced in large steps, so one more skill rarely changes all entries.
-	for (const length of [1_024, 512, 256, 192, 160, 128, 96, 64, 32]) {
-		const listed = entries.map((entry) => ({ ...entry, description: shorten(entry.description, length) }));
-		if (length > 32 && countBytes(JSON.stringify(listed)) > maxIndexBytes) continue;
-		const cut = entries.filter(({ description }, at) => description !== listed[at]?.description);
-		if (cut.length === 0) return { listed };
-		return { listed, descriptions: Object.fromEntries(cut.map(({ name, description }) => [name, description])) };
+	readJson: ReadJson,
+): Promise<ReadonlyMap<string, Entry>> {
+	if (shards === undefined) return byName;
+	const known = new Map<string, Entry>();
+	for (const [, hash] of shards.leaves) {
+		const leaf = await readLeaf(prefix, hash, async (key) => parseJson(puts.get(key) ?? null) ?? readJson(key));
+		for (const [name, entry] of leaf ?? []) known.set(name, entry);
 	}
-	return { listed: entries };
+	return known;
 }
 
-function shorten(text: string, length: number): string {
-	return text.length <= length ? text : `${truncateText(text, length - 1).trimEnd()}…`;
+/** Creates the index with the values that it names. Leaves out vectors that are too large for KV, and reports that. */
+async function createIndex(
+	prefix: string,
+	all: readonly Entry[],
+	{ shards: before }: SkillSet,
+	wanted: Vectors | undefined,
+) {
+	const puts: Put[] = [];
+	const add = async (key: typeof searchKey, text: string): Promise<string> => {
+		const hash = await hashContent(text);
+		puts.push([key(prefix, hash), text]);
+		return hash;
+	};
+	const text = JSON.stringify(wanted) ?? '';
+	const isTooLarge = countBytes(text) > maxValueBytes;
+	const message = `The set of vectors is too large for an entry of KV (${maxValueBytes} bytes): left out`;
+	const problems: SkillProblem[] = isTooLarge ? [{ skill: '', file: '', message }] : [];
+	const vectors = wanted && !isTooLarge ? { hash: await add(vectorsKey, text), model: wanted.model } : undefined;
+	if (countBytes(JSON.stringify(all)) > maxIndexBytes) {
+		const entries = markShared(all);
+		const { shards, puts: more } = await buildShards(prefix, entries, before);
+		return { index: JSON.stringify({ ...shards, vectors }), entries, puts: [...puts, ...more], problems };
+	}
+	const search = all.length === 0 ? undefined : await add(searchKey, JSON.stringify(toSearchDocument(all)));
+	return { index: JSON.stringify({ version: 1, search, vectors, skills: all }), entries: all, puts, problems };
+}
+
+/** Marks entries with one text, because a change of one of them must not retire that text. */
+function markShared(entries: readonly Entry[]): Entry[] {
+	const seen = new Set<string>();
+	const twice = new Set(entries.map(({ hash }) => hash).filter((hash) => seen.size === seen.add(hash).size));
+	return entries.map((entry) => (twice.has(entry.hash) ? { ...entry, shared: true } : entry));
 }
 
 /** A skill to publish: its entry in the index, and the value with its text and files. */
@@ -193,13 +166,15 @@ interface PrepareOptions {
 	readonly files?: Readonly<Record<string, string>>;
 	/** Whether to keep the other SKILL.md keys, such as `license`, so that the SKILL.md can be written back. */
 	readonly keepsFrontMatter?: boolean;
+	/** Whether no other skill may have its text under the same key. */
+	readonly ownsText?: boolean;
 }
 
 /** Prepares the skill of a valid SKILL.md. Throws if the SKILL.md is unreadable. */
 export async function prepareSkill(
 	name: string,
 	markdown: string,
-	{ files = {}, keepsFrontMatter = false }: PrepareOptions = {},
+	{ files = {}, keepsFrontMatter = false, ownsText = false }: PrepareOptions = {},
 ): Promise<PreparedSkill> {
 	const {
 		body = '',
@@ -213,6 +188,7 @@ export async function prepareSkill(
 	});
 	const paths = Object.keys(files).sort();
 	const content = JSON.stringify({
+		name: ownsText ? name : undefined,
 		body,
 		files: paths.length > 0 ? Object.fromEntries(paths.map((path) => [path, files[path]])) : undefined,
 		frontMatter: keepsFrontMatter ? frontMatter : undefined,
@@ -232,11 +208,6 @@ export async function prepareSkill(
 }
 
 /** The entity tag of a skill: a hash of its entry with the whole description. `hash` already covers the files. */
-export function toEtag({ files: _, ...entry }: Entry): Promise<string> {
+export function toEtag({ files: _, shared: __, ...entry }: Entry): Promise<string> {
 	return hashContent(JSON.stringify(Object.entries(entry).sort(([a], [b]) => (a < b ? -1 : 1))));
-}
-
-/** Returns the first 128 bits of a text's SHA-256, in hexadecimal digits. */
-export async function hashContent(text: string): Promise<string> {
-	return (await hashSecurely(text)).slice(0, 32);
 }

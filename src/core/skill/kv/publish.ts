@@ -35,7 +35,7 @@ export async function publishFolders(
 		kv.get(retiredKey(prefix)),
 		kv.list(prefix),
 	]);
-	const plan = await planSkills({ index, retired, keys }, { skills, problems, vectors }, { prefix, now });
+	const plan = await planSkills({ index, retired, keys, get: kv.get }, { skills, problems, vectors }, { prefix, now });
 	await writePlan(kv, plan, { onProgress });
 	return { ...plan, warnings };
 }
@@ -109,7 +109,7 @@ const bulkBytes = 40_000_000;
 /** Writes a plan in its order. If this is interrupted, readers still get one complete set, old or new. */
 export async function writePlan(
 	kv: SkillsKv,
-	{ puts, retired, index, deletes }: SkillsPlan,
+	{ puts, retired, index, deletes }: Pick<SkillsPlan, 'puts' | 'retired' | 'index' | 'deletes'>,
 	{ writeIndex = (put) => kv.put([put]), onProgress = () => {} }: WriteOptions = {},
 ): Promise<void> {
 	let written = 0;

@@ -58,16 +58,25 @@ export function kvResolver(
 ): SkillResolver {
 	const documents = createDocuments(kv, { prefix, timeoutMs, onProblem });
 
-	const toView = (set: SkillSet): View => {
-		const pick = (wanted: readonly string[]) => [...new Set(wanted)].flatMap((name) => set.byName.get(name) ?? []);
-		const served = names === undefined ? set.entries : pick(names);
-		const missing = names?.filter((name) => !set.byName.has(name)) ?? [];
+	const toView = async (set: SkillSet): Promise<View> => {
+		const pick = async (wanted: readonly string[]) => {
+			const found = await Promise.all([...new Set(wanted)].map((name) => documents.findEntry(set, name)));
+			// The next turn tries again to read what could not be read.
+			if (found.includes(null)) view = undefined;
+			return new Map(found.flatMap((entry) => (entry ? [[entry.name, entry]] : [])));
+		};
+		const chosen = names && (await pick(names));
+		const missing = names?.filter((name) => !chosen?.has(name)) ?? [];
 		for (const name of missing)
 			onProblem(`Not published: ${name}. Mend the name, or publish: npm run skills.`, 'not_published', name);
-		const isWhole = names !== undefined || set.length <= listLimit;
-		const byName = names === undefined ? set.byName : new Map(served.map((entry) => [entry.name, entry]));
-		return { set, served, byName, listed: isWhole ? served : selectFitting(pick(alwaysOn), listLimit) };
+		const count = chosen?.size ?? set.count;
+		if (chosen !== undefined) return { set, chosen, count, listed: [...chosen.values()] };
+		if (set.shards === undefined && set.length <= listLimit) return { set, count, listed: set.entries };
+		return { set, count, listed: selectFitting([...(await pick(alwaysOn)).values()], listLimit) };
 	};
+	/** Finds a skill that the run may use. Returns `null` if this cannot be known. */
+	const find = async ({ set, chosen }: View, name: string) =>
+		chosen === undefined ? documents.findEntry(set, name) : chosen.get(name);
 
 	let view: Promise<View> | undefined;
 	const begin = (): Promise<View> => {
@@ -82,25 +91,25 @@ export function kvResolver(
 		listFn: async () => (await begin()).listed.map(toSkill),
 		moreFn: async () => {
 			// Without an index, the number of unlisted skills is unknown. The next turn tries to read the index again.
-			const { served, listed } = (await view) ?? { served: [], listed: [] };
-			return served.length - listed.length;
+			const { count, listed } = (await view) ?? { count: 0, listed: [] };
+			return count - listed.length;
 		},
 		readFn: async (name) => {
-			const entry = (await begin()).byName.get(name);
+			const entry = await find(await begin(), name);
 			if (entry === undefined) return undefined;
-			const body = await documents.readBody(entry.hash);
-			if (body !== undefined) return { ...toSkill(entry), ...body };
+			const body = entry && (await documents.readBody(entry.hash));
+			if (entry && body) return { ...toSkill(entry), ...body };
 			// The text was deleted, so the run's index is too old. The newest index names the newest text.
-			const latest = toView((await documents.readIndex(0)) ?? noSkills).byName.get(name);
+			const latest = await find(await toView((await documents.readIndex(0)) ?? noSkills), name);
 			if (latest === undefined) return undefined;
-			const text = await documents.readBody(latest.hash);
-			if (text !== undefined) return { ...toSkill(latest), ...text };
+			const text = latest && (await documents.readBody(latest.hash));
+			if (latest && text) return { ...toSkill(latest), ...text };
 			onProblem(`${name}: its text is not in KV. Publish again: npm run skills.`, 'text_missing', name);
 			return undefined;
 		},
 		findFn: async (name) => {
-			const entry = (await begin()).byName.get(name);
-			return entry && toSkill(entry);
+			const entry = await find(await begin(), name);
+			return entry ? toSkill(entry) : undefined;
 		},
 		hasFiles: true,
 		searchFn: async (query, options) =>
@@ -111,8 +120,10 @@ export function kvResolver(
 /** The skills of a set that are available to one run. */
 interface View {
 	readonly set: SkillSet;
-	readonly served: readonly Entry[];
-	readonly byName: ReadonlyMap<string, Entry>;
+	/** Only these skills are available. If it is missing, all of the set are. */
+	readonly chosen?: ReadonlyMap<string, Entry>;
+	/** The number of available skills. */
+	readonly count: number;
 	readonly listed: readonly Entry[];
 }
 
@@ -127,26 +138,33 @@ async function search(
 	query: string,
 	{ limit = 10, minScore = 0, embedFn, onProblem }: Searching,
 ): Promise<FoundSkill[]> {
-	const { served, byName, set } = view;
-	const document = set.search === undefined ? undefined : await documents.readSearch(set.search);
+	const { set, chosen } = view;
+	const known = chosen ?? (set.shards === undefined ? set.byName : undefined);
+	const isServed = (name: string) => known === undefined || known.has(name);
+	const document = await readDocument(documents, set, query);
 	const byWords =
-		document?.find(query, (name) => byName.has(name)) ??
-		scoreSkills(served, query).map(({ skill, score }): Scored => [skill.name, score]);
-	const byMeaning = embedFn && (await searchByMeaning(documents, view, query, byWords, { embedFn, onProblem }));
-	return (byMeaning ?? byWords)
-		.filter(([, score]) => score >= minScore)
-		.flatMap(([name, score]) => {
-			const entry = byName.get(name);
-			if (entry === undefined) return [];
-			return [{ ...toSkill(entry), description: document?.descriptions[name] ?? entry.description, score }];
-		})
-		.slice(0, Math.max(0, limit));
+		document?.find(query, isServed) ??
+		scoreSkills([...(known?.values() ?? [])], query).map(({ skill, score }): Scored => [skill.name, score]);
+	const byMeaning =
+		embedFn && (await searchByMeaning(documents, { set, isServed }, query, byWords, { embedFn, onProblem }));
+	const best = (byMeaning ?? byWords).filter(([, score]) => score >= minScore).slice(0, Math.max(0, limit));
+	const found = best.map(async ([name, score]) => {
+		const entry = known === undefined ? await documents.findEntry(set, name) : known.get(name);
+		if (!entry) return [];
+		return [{ ...toSkill(entry), description: document?.descriptions[name] ?? entry.description, score }];
+	});
+	return (await Promise.all(found)).flat();
+}
+
+async function readDocument(documents: Documents, { shards, search }: SkillSet, query: string) {
+	if (shards !== undefined) return documents.readShards(shards, query);
+	return search === undefined ? undefined : documents.readSearch(search);
 }
 
 /** Finds skills by meaning. Returns `undefined` if there are no vectors, or if the query has no vector. */
 async function searchByMeaning(
 	documents: Documents,
-	{ set: { vectors }, byName }: View,
+	{ set: { vectors }, isServed }: { readonly set: SkillSet; readonly isServed: (name: string) => boolean },
 	query: string,
 	byWords: readonly Scored[],
 	{ embedFn, onProblem }: { readonly embedFn: EmbedTexts; readonly onProblem: OnProblem },
@@ -155,11 +173,7 @@ async function searchByMeaning(
 	if (vectors === undefined || loaded === undefined) return undefined;
 	try {
 		const [vector = []] = await embedFn(vectors.model, [query]);
-		return mergeRankings(
-			loaded.find(vector, (name) => byName.has(name)),
-			byWords,
-			loaded.names,
-		);
+		return mergeRankings(loaded.find(vector, isServed), byWords, loaded.names);
 	} catch (error) {
 		onProblem(`Searched by words, not by meaning: ${toMessageText(error)}`, 'not_embedded');
 		return undefined;
@@ -180,7 +194,7 @@ function mergeRankings(
 	return [...more, ...byMeaning].sort(([, a], [, b]) => b - a);
 }
 
-function toSkill({ 'allowed-tools': allowed, hash: _, files: __, ...skill }: Entry): Skill {
+function toSkill({ 'allowed-tools': allowed, hash: _, files: __, shared: ___, ...skill }: Entry): Skill {
 	return allowed === undefined ? skill : { ...skill, frontMatter: { 'allowed-tools': allowed } };
 }
 

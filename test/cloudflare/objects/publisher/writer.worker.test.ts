@@ -3,8 +3,8 @@ import { expect, test, vi } from 'vitest';
 import type { Outcome } from '../../../../src/cloudflare/objects/publisher/api.ts';
 import { PublisherStore } from '../../../../src/cloudflare/objects/publisher/store.ts';
 import { SkillWriter } from '../../../../src/cloudflare/objects/publisher/writer.ts';
-import type { SkillsNamespace } from '../../../../src/core/skill/kv/layout.ts';
-import { hashContent, planSkills, prepareSkill } from '../../../../src/core/skill/kv/plan.ts';
+import { hashContent, type SkillsNamespace } from '../../../../src/core/skill/kv/layout.ts';
+import { planSkills, prepareSkill } from '../../../../src/core/skill/kv/plan.ts';
 import { kvResolver } from '../../../../src/core/skill/kv/resolver.ts';
 import { toBytes } from '../../../../src/core/skill/kv/search.ts';
 

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type SkillsKv, toSkillsKv } from '../../../../src/core/skill/kv/layout.ts';
-import { keptMs, planSkills } from '../../../../src/core/skill/kv/plan.ts';
+import { planSkills } from '../../../../src/core/skill/kv/plan.ts';
 import { readSkills, writePlan } from '../../../../src/core/skill/kv/publish.ts';
+import { keptMs } from '../../../../src/core/skill/kv/retired.ts';
 import { folder, markdown, memoryKv } from './memory.ts';
 
 describe('repeated publishing with interruptions', () => {

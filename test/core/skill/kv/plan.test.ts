@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { keptMs, planSkills, type SkillsPlan } from '../../../../src/core/skill/kv/plan.ts';
+import { planSkills, type SkillsPlan } from '../../../../src/core/skill/kv/plan.ts';
 import { readSkills, type SkillFolder } from '../../../../src/core/skill/kv/publish.ts';
+import { keptMs } from '../../../../src/core/skill/kv/retired.ts';
 
 const markdown = (name: string, { description = `About ${name}`, body = `Body of ${name}\n`, more = '' } = {}) =>
 	`---\nname: ${name}\ndescription: ${description}\n${more}---\n\n${body}`;
@@ -142,18 +143,5 @@ describe('planSkills', async () => {
 		const stored = { ...storedBy(first), retired };
 		const plan = await planSkills(stored, await readSkills([folder('c')]), { now: 5 * keptMs });
 		expect(plan.deletes).toEqual([]);
-	});
-
-	test('cuts descriptions in an index over 1.9 MB, but keeps whole descriptions in the search document', async () => {
-		const description = 'word '.repeat(200).trim();
-		const many = Array.from({ length: 3_000 }, (_, at) =>
-			folder(`skill-${at}`, { 'SKILL.md': markdown(`skill-${at}`, { description }) }),
-		);
-		const plan = await readPlan(undefined, many);
-		expect(Buffer.byteLength(plan.index?.[1] ?? '')).toBeLessThan(2_000_000);
-		const lengths = readIndex(plan).skills.map((entry: { description: string }) => entry.description.length);
-		expect(new Set(lengths)).toEqual(new Set([512]));
-		const search = plan.puts.find(([key]) => key.startsWith('skill:search:'))?.[1] ?? '';
-		expect(JSON.parse(search).descriptions['skill-7']).toBe(description);
 	});
 });

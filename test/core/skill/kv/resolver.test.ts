@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { skill } from '../../../../src/core/index.ts';
-import { writeFullText } from '../../../../src/core/skill/kv/search.ts';
+import { toSearchDocument } from '../../../../src/core/skill/kv/search.ts';
 import { entry, names, store } from './memory.ts';
 
 const turn = { messages: [], model: 'm' };
@@ -105,8 +105,8 @@ describe('searchFn', () => {
 	const audit = entry('audit', { description: 'Checking the books' });
 	const searchable = (options: skill.KvResolverOptions = {}, description = 'Checking the books') => {
 		const made = store([], options);
-		const index = JSON.parse(writeFullText([tone, { ...audit, description }]));
-		made.values.set('skill:search:s1', { version: 1, index, descriptions: { audit: description } });
+		const document = toSearchDocument([tone, { ...audit, description }]);
+		made.values.set('skill:search:s1', { ...document, descriptions: { audit: description } });
 		const vectors = { model: 'two', names: ['tone', 'audit'], texts: ['1', '2'], values: btoa('\x7f\x00\x00\x7f') };
 		made.values.set('skill:vectors:v1', vectors);
 		const more = { search: 's1', vectors: { hash: 'v1', model: 'two' } };
@@ -160,8 +160,8 @@ describe('searchFn', () => {
 
 	test.each([
 		['missing', null],
-		['broken', { version: 1, index: { serializationVersion: 99 } }],
-		['of another version', { version: 2 }],
+		['broken', { version: 2, words: [] }],
+		['of another version', { version: 3 }],
 		['no document', 'text'],
 	])('searches for substrings if the full text index is %s, and reports that', async (_, document) => {
 		const { resolver, problems, values } = searchable();

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readFullText, readVectors, toBytes, writeFullText } from '../../../../src/core/skill/kv/search.ts';
+import { readFullText, readVectors, toBytes, toSearchDocument } from '../../../../src/core/skill/kv/search.ts';
 import type { Searched } from '../../../../src/core/skill/resolver.ts';
 
 const all = () => true;
 const find = (skills: readonly Searched[], query: string) =>
-	readFullText(JSON.parse(writeFullText(skills)))(query, all).map(([name]) => name);
+	readFullText(toSearchDocument(skills))(query, all).map(([name]) => name);
 
 const skills = [
 	{ name: 'pdf-forms', description: 'Fills in forms.', when: ['tax return'] },
@@ -30,7 +30,7 @@ describe('full text', () => {
 	});
 
 	test('finds only skills that the resolver serves', () => {
-		const search = readFullText(JSON.parse(writeFullText(skills)));
+		const search = readFullText(toSearchDocument(skills));
 		expect(search('forms customers', (name) => name !== 'tone').map(([name]) => name)).toEqual(['pdf-forms']);
 	});
 

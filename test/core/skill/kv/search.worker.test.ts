@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { demoEmbedding } from '../../../../src/core/providers/demo.ts';
 import { kvResolver } from '../../../../src/core/skill/kv/resolver.ts';
-import { toBytes, toEmbeddedText, writeFullText } from '../../../../src/core/skill/kv/search.ts';
+import { toBytes, toEmbeddedText, toSearchDocument } from '../../../../src/core/skill/kv/search.ts';
 
 const skills = [
 	{ name: 'tone', description: 'How we write to customers', hash: 'h1' },
@@ -15,7 +15,7 @@ test('finds skills in KV by full text and by vectors, in workerd', async () => {
 	const names = skills.map(({ name }) => name);
 	const more = { search: 's', vectors: { hash: 'v', model: 'demo' } };
 	await env.SKILLS.put('found:index', JSON.stringify({ version: 1, ...more, skills }));
-	await env.SKILLS.put('found:search:s', JSON.stringify({ version: 1, index: JSON.parse(writeFullText(skills)) }));
+	await env.SKILLS.put('found:search:s', JSON.stringify(toSearchDocument(skills)));
 	await env.SKILLS.put('found:vectors:v', JSON.stringify({ model: 'demo', names, texts: names, values }));
 
 	const problems: string[] = [];
