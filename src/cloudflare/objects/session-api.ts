@@ -222,7 +222,9 @@ export interface PassedReader {
 	/** The name of the relay, which is an object of the class of sessions. */
 	readonly relay: string;
 	readonly session: string;
+	/** The relay lives where the sessions of this owner and agent live. */
 	readonly owner: string;
+	readonly agent: string;
 	/** The instance of the session's object, and its run. Another instance does not know which tokens were revoked. */
 	readonly live: string;
 	/** The event id of the reader's position. */

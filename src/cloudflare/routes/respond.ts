@@ -108,7 +108,8 @@ export async function askEvents(
 ): Promise<Bytes | undefined> {
 	const answer = await askSession(c, id, ask);
 	if (answer === undefined || !('relay' in answer)) return answer;
-	return askOneSession(c, readConfig(c.env).sessions.idFromName(answer.relay), (one) => one.relay(answer));
+	const relay = readConfig(c.env).placeSessions(answer).idFromName(answer.relay);
+	return askOneSession(c, relay, (one) => one.relay(answer));
 }
 
 /** Returns the run that the answer of a session names. */

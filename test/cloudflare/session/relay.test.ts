@@ -12,7 +12,7 @@ const start: RunEvent = { type: 'run.started', runId: 'r', attempt: 1 };
 const end: RunEvent = { type: 'done', text: '', usage: {} };
 const from = formatEventId(toStart(1));
 const reader: PassedReader = {
-	...{ relay: 'relay', session: 's', owner: 'alice', live: 'b 1', from },
+	...{ relay: 'relay', session: 's', owner: 'alice', agent: 'assistant', live: 'b 1', from },
 	reader: { isOperator: false, id: 'r' },
 };
 

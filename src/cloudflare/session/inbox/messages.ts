@@ -317,9 +317,9 @@ export function streamEvents(
 	const reader = { isOperator: isOperator || format?.type === 'lines', id: store.runs.get(from.run)?.id };
 	const isOwn = format === undefined && join === undefined;
 	if (log === live?.log && log.readers >= mostReaders && (isOwn || context !== undefined)) {
-		const { id: session, owner } = store.session();
+		const { id: session, owner, agent } = store.session();
 		const head = context?.uiHead(log.run, false);
-		return passOn(log, boot, { session, owner, from: formatEventId(from), reader, token: lease?.grant, head });
+		return passOn(log, boot, { session, owner, agent, from: formatEventId(from), reader, token: lease?.grant, head });
 	}
 	return follow(log, from, protocol, { lease, reader, join: join && ((own) => join(own, place)) });
 }
