@@ -17,6 +17,8 @@ export interface WakingSession extends Pick<Config, 'directories'> {
 	readonly session: string;
 	readonly owner: string;
 	readonly user?: string;
+	/** The directory of the session. */
+	readonly directory: string;
 	/** Lists the actors whose messages led to the present run. */
 	readonly askers: () => readonly Actor[];
 }

@@ -1,6 +1,7 @@
 import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import type { amount, limit, budgetState as stateSchema } from '../wire/budget.ts';
 import type { Shown } from '../wire/operation.ts';
+import { listShards } from './shards.ts';
 
 /** The cost of model calls, in tokens (input and output together) and in US dollars. */
 export type Amount = Shown<typeof amount>;
@@ -134,14 +135,21 @@ export class FullRooms {
 		return this.#full.has(toKey(owner)) || (user !== undefined && this.#full.has(toKey(owner, user)));
 	}
 
-	note({ owner, user }: Whose, held: Held): void {
-		this.#set(toKey(owner), held.owner, this.#limits.owner);
-		if (user !== undefined) this.#set(toKey(owner, user), held.user ?? 0, this.#limits.user);
+	/**
+	 * Notes the bytes of an owner and a user: all of them, or those in one of the owner's shards. Of several objects, at
+	 * least one has its share of the whole or more. So a share that would fill the limit is noted, and a lesser one says
+	 * nothing.
+	 */
+	note({ owner, user }: Whose, held: Held, shards = 1): void {
+		this.#set(toKey(owner), held.owner, this.#limits.owner, listShards(owner, shards).length);
+		if (user !== undefined)
+			this.#set(toKey(owner, user), held.user ?? 0, this.#limits.user, listShards(owner, shards, user).length);
 	}
 
-	#set(key: string, bytes: number, limit = Infinity): void {
+	#set(key: string, bytes: number, limit = Infinity, objects = 1): void {
+		if (objects === 1) this.#full.delete(key);
+		if (bytes * objects <= limit) return;
 		this.#full.delete(key);
-		if (bytes <= limit) return;
 		this.#full.add(key);
 		const [oldest] = this.#full;
 		if (this.#full.size > mostKnown && oldest !== undefined) this.#full.delete(oldest);

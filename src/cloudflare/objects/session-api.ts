@@ -182,6 +182,14 @@ export interface Rerun {
 
 export type SessionState = Shown<typeof session>;
 
+export interface SessionPlace {
+	/** The name of the directory that lists the session, and has its schedules. */
+	readonly directory: string;
+	readonly user?: string;
+	/** The session for which a child session works. */
+	readonly parent?: string;
+}
+
 export type NewSession = Shown<typeof newSession>;
 
 export type FoundRequest = Omit<Shown<typeof foundRequest>, 'id' | 'links'>;
@@ -250,6 +258,8 @@ export interface SessionApi {
 	create(input: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>>;
 	state(caller: Caller): Promise<RpcResult<SessionState>>;
 	status(caller: Caller): Promise<RpcResult<SessionState['status']>>;
+	/** Finds what a schedule of the session needs to know of it. */
+	place(caller: Caller): Promise<RpcResult<SessionPlace>>;
 	/** A run that stopped because of its budget can continue after the budget is raised. Not allowed with a token. */
 	change(caller: Caller, change: SessionChange): Promise<RpcResult<SessionState>>;
 	/** The messages as JSON. */

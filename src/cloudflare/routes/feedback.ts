@@ -1,12 +1,12 @@
 import { readConfig } from '../config/config.ts';
-import { askDirectory } from '../objects/directory/api.ts';
+import { mergeEntries } from '../objects/directory/all.ts';
 import { createFeedbackCursor } from '../objects/directory/feedback.ts';
 import { rateRun, unrateRun } from '../wire/endpoints/messages.ts';
 import { listFeedback } from '../wire/endpoints/sessions.ts';
 import { getOwner } from './identity.ts';
 import { mount } from './request.ts';
 import { askSessionInPath, findCaller } from './respond.ts';
-import { askOwners, findListedOwners } from './session-list.ts';
+import { findListedOwners } from './session-list.ts';
 
 /** `/v1/feedback` and `…/runs/:runId/feedback`: what people say about answers (docs/sessions.md, "Feedback"). */
 export const feedbackRoutes = [
@@ -21,11 +21,11 @@ export const feedbackRoutes = [
 		return c.body(null, 204);
 	}),
 	mount(listFeedback, async (c) => {
-		const { directories } = readConfig(c.env);
 		const { owner: requested, ...page } = c.req.valid('query');
 		const owners = requested === undefined ? [getOwner(c)] : await findListedOwners(c, requested);
-		const { entries, next } = await askOwners(owners, page.limit, {
-			ask: (owner) => askDirectory(directories, owner, (directory) => directory.listFeedback(page)),
+		const { entries, next } = await mergeEntries(readConfig(c.env), owners, {
+			...page,
+			ask: (directory) => directory.listFeedback(page),
 			compare: (a, b) => b.at - a.at || (a.session === b.session ? b.run - a.run : a.session < b.session ? 1 : -1),
 		});
 		const feedback = entries.map(({ session: sessionId, run: _, at, owner, ...entry }) => {

@@ -3,6 +3,7 @@ import type * as v from 'valibot';
 import { createFieldError } from '../../core/base/errors.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
+import { listSessions as listAll } from '../objects/directory/all.ts';
 import {
 	askDirectory,
 	createCursor,
@@ -11,6 +12,7 @@ import {
 	everybody,
 	type Listed,
 } from '../objects/directory/api.ts';
+import { listShards } from '../objects/shards.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { sessionPage, sessionQuery } from '../wire/session.ts';
 import { getCallerOrAdmin, getListedOwner, getListedUser, getOwner, isOnlyLocal, type RouteEnv } from './identity.ts';
@@ -22,10 +24,10 @@ type Status = NonNullable<Query['status']>;
 type Entry = Listed & { readonly owner?: string; readonly status?: Status };
 type ListQuery = DirectoryQuery & Pick<Query, 'owner'>;
 
-/** How many owners a list covers at most, because a request can make only a limited number of calls to objects. */
-const mostOwners = 900;
+/** How many directories a list covers at most, because a request can make only a limited number of calls to objects. */
+const mostDirectories = 900;
 
-/** The number of objects that are asked in parallel. */
+/** The number of sessions that are asked in parallel. */
 const atOnce = 16;
 
 /** The maximum number of sessions that one request asks for their status. */
@@ -59,48 +61,11 @@ function askStatus(c: Context<RouteEnv>, id: string): Promise<Status | undefined
 	return orGone(askOneSession(c, sessions.idFromString(id), (session) => session.status(getCallerOrAdmin(c, id))));
 }
 
-async function listPage(c: Context<RouteEnv>, { owner, ...page }: ListQuery): Promise<DirectoryPage> {
-	if (owner === undefined) return toPage(c, getOwner(c), page);
-	const owners = await findListedOwners(c, owner);
-	const { entries, next } = await askOwners(owners, page.limit, {
-		ask: async (name) => {
-			const { sessions, cursor } = await toPage(c, name, page);
-			return { entries: sessions, cursor };
-		},
-		compare: (a, b) => b.activeAt - a.activeAt || (a.id < b.id ? 1 : -1),
-	});
-	return { sessions: entries, ...(next && { cursor: createCursor(next) }) };
-}
-
-interface Merge<E> {
-	ask(owner: string): Promise<{ readonly entries: readonly E[]; readonly cursor?: string }>;
-	compare(a: E, b: E): number;
-}
-
-/** Merges the entries of owners into one page. `next` is the page's last entry, if more entries follow. */
-export async function askOwners<E extends object>(
-	owners: readonly string[],
-	limit: number | undefined,
-	{ ask, compare }: Merge<E>,
-) {
-	let isCut = false;
-	const found = await askAll(owners, async (owner) => {
-		const { entries, cursor } = await ask(owner);
-		isCut ||= cursor !== undefined;
-		return entries.map((entry) => ({ ...entry, owner }));
-	});
-	const entries = found.sort(compare).slice(0, limit);
-	return { entries, next: isCut || found.length > entries.length ? entries.at(-1) : undefined };
-}
-
-export async function askAll<T>(
-	owners: readonly string[],
-	ask: (owner: string) => Promise<readonly T[]>,
-): Promise<T[]> {
-	const found: T[] = [];
-	for (let from = 0; from < owners.length; from += atOnce)
-		found.push(...(await Promise.all(owners.slice(from, from + atOnce).map(ask))).flat());
-	return found;
+async function listPage(c: Context<RouteEnv>, { owner, ...page }: ListQuery): Promise<DirectoryPage<Entry>> {
+	const config = readConfig(c.env);
+	if (owner !== undefined) return listAll(config, await findListedOwners(c, owner), page);
+	const { sessions, cursor } = await listAll(config, [getOwner(c)], page);
+	return { sessions: sessions.map(({ owner: _, ...session }) => session), cursor };
 }
 
 /** Returns the requested owner, or all owners for `*`. Throws `forbidden` if the caller is not allowed to list them. */
@@ -111,9 +76,12 @@ export async function findListedOwners(c: Context<RouteEnv>, requested: string):
 
 /** Returns all owners: those with a key, and those that had a session. */
 async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
-	const owners = await listOwners(c, mostOwners + 1);
-	if (owners.length <= mostOwners) return owners;
-	throw createFieldError('invalid_request', 'owner', `there are more than ${mostOwners} owners. Name one of them.`);
+	const { findShardCount } = readConfig(c.env);
+	const owners = await listOwners(c, mostDirectories + 1);
+	const directories = owners.flatMap((owner) => listShards(owner, findShardCount(owner)));
+	if (directories.length <= mostDirectories) return owners;
+	const message = `there are more than ${mostDirectories} owners, or shards of them. Name one owner.`;
+	throw createFieldError('invalid_request', 'owner', message);
 }
 
 /** Lists owners by name, those after a name. */
@@ -126,11 +94,6 @@ export async function listOwners(c: Context<RouteEnv>, limit: number, after = ''
 		.filter((owner) => owner > after)
 		.sort()
 		.slice(0, limit);
-}
-
-function toPage(c: Context<RouteEnv>, owner: string, page: DirectoryQuery): Promise<DirectoryPage> {
-	const { directories } = readConfig(c.env);
-	return askDirectory(directories, owner, (one) => one.list(page));
 }
 
 function wirePage({ sessions, cursor }: { readonly sessions: readonly Entry[]; readonly cursor?: string }): Page {

@@ -1,14 +1,14 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
 import { readConfig } from '../config/config.ts';
-import { askDirectory } from '../objects/directory/api.ts';
+import { askAll, readHeld } from '../objects/directory/all.ts';
 import type { DayPart, PartField } from '../objects/ledger/api.ts';
 import { listDays as listOwnerDays, listParts } from '../objects/ledger/owner.ts';
 import { getUsage } from '../wire/endpoints/users.ts';
 import type { spentGroup, spentParts } from '../wire/spending.ts';
 import { getListedOwner, isAdmin, type RouteEnv } from './identity.ts';
 import { mount } from './request.ts';
-import { askAll, listOwners } from './session-list.ts';
+import { listOwners } from './session-list.ts';
 
 /** `/v1/usage`: shows what the owners spent, by day. */
 export const usageRoutes = [
@@ -20,7 +20,7 @@ export const usageRoutes = [
 		const listed = { user, count: days };
 		const usage = await askDays(owners, (name) => listDays(c, name, listed));
 		const groups = fields.size > 0 && { groups: await askDays(owners, (name) => listGroups(c, name, fields, listed)) };
-		const storage = await askAll(owners, async (name) => [await readHeld(c, name, user)]);
+		const storage = await askAll(owners, async (name) => [await showHeld(c, name, user)]);
 		return c.json({ budgets: { session, day }, usage, ...groups, storage, cursor });
 	}),
 ];
@@ -46,9 +46,10 @@ async function findSpenders(c: Context<RouteEnv>, requested: string | undefined,
 }
 
 /** Reads how many bytes the sessions of an owner, or of a user of the owner, store. */
-async function readHeld(c: Context<RouteEnv>, owner: string, user: string | undefined) {
-	const { directories, roomLimits } = readConfig(c.env);
-	const held = await askDirectory(directories, owner, (one) => one.readHeld(user));
+async function showHeld(c: Context<RouteEnv>, owner: string, user: string | undefined) {
+	const config = readConfig(c.env);
+	const { roomLimits } = config;
+	const held = await readHeld(config, owner, user);
 	const [bytes, limit] = user === undefined ? [held.owner, roomLimits.owner] : [held.user ?? 0, roomLimits.user];
 	return { owner, ...(user !== undefined && { user }), bytes, limit };
 }

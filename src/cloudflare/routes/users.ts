@@ -4,6 +4,7 @@ import { RunletError } from '../../core/base/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { userName } from '../auth/rights.ts';
 import { readConfig } from '../config/config.ts';
+import { askAll, listSessions as listAll } from '../objects/directory/all.ts';
 import { askDirectory } from '../objects/directory/api.ts';
 import { askRegistry, isEntryOf } from '../objects/directory/registry.ts';
 import { askUserLedger, eraseUser, listDays, listParts } from '../objects/ledger/owner.ts';
@@ -11,6 +12,7 @@ import { askMemory, listAllMemories, showMemory } from '../objects/memory/api.ts
 import { type Bytes, takeValue } from '../objects/reach.ts';
 import { showSchedule } from '../objects/schedule-api.ts';
 import type { Caller } from '../objects/session-api.ts';
+import { listShards } from '../objects/shards.ts';
 import * as endpoints from '../wire/endpoints/users.ts';
 import { getActor, getListedOwner, getOwner, getPerson, isAdmin, type RouteEnv } from './identity.ts';
 import { mount } from './request.ts';
@@ -98,10 +100,7 @@ async function* listSessions(c: Ctx, { owner, user }: Person): AsyncGenerator<st
 	const seen = new Set<string>();
 	let cursor: string | undefined;
 	do {
-		const at = cursor;
-		const page = await askDirectory(readConfig(c.env).directories, owner, (one) =>
-			one.list({ user, limit: atOnce, cursor: at, withHidden: true }),
-		);
+		const page = await listAll(readConfig(c.env), [owner], { user, limit: atOnce, cursor, withHidden: true });
 		for (const waiting = page.sessions.map(({ id }) => id); waiting.length > 0; ) {
 			const id = waiting.shift() ?? '';
 			if (seen.has(id)) continue;
@@ -128,7 +127,9 @@ function getReader(c: Ctx): Caller {
 
 async function listSchedules(c: Ctx, { owner, user }: Person, { schedules }: Parts) {
 	if (schedules === undefined) return [];
-	const all = takeValue(await askDirectory(readConfig(c.env).directories, owner, (one) => one.listSchedules()));
+	const all = await askAll(listDirectories(c, { owner, user }), async (name) =>
+		takeValue(await askDirectory(readConfig(c.env).directories, name, (one) => one.listSchedules())),
+	);
 	return all.filter((one) => one.user === user).map(showSchedule);
 }
 
@@ -143,19 +144,21 @@ const mostErased = 300;
 
 /** Erases sessions, logins, memories, and the name in the spending. After a failure the next request continues. */
 async function erase(c: Ctx, person: Person, { memory }: Parts) {
-	const { owner, user } = person;
+	const { user } = person;
 	const { directories } = readConfig(c.env);
 	let sessions = 0;
-	for (;;) {
-		const page = await askDirectory(directories, owner, (one) => one.list({ user, limit: atOnce, withHidden: true }));
-		for (const { id } of page.sessions) {
-			await eraseSession(c, id);
-			// The session also removes itself from the list, but possibly later.
-			await askDirectory(directories, owner, (one) => one.remove(id));
-			sessions++;
+	for (const name of listDirectories(c, person)) {
+		for (;;) {
+			const page = await askDirectory(directories, name, (one) => one.list({ user, limit: atOnce, withHidden: true }));
+			for (const { id } of page.sessions) {
+				await eraseSession(c, id);
+				// The session also removes itself from the list, but possibly later.
+				await askDirectory(directories, name, (one) => one.remove(id));
+				sessions++;
+			}
+			if (page.sessions.length === 0) break;
+			if (sessions >= mostErased) return { user, sessions, isDone: false };
 		}
-		if (page.sessions.length === 0) break;
-		if (sessions >= mostErased) return { user, sessions, isDone: false };
 	}
 	await eraseLogins(c, person);
 	await eraseUser(readConfig(c.env), person);
@@ -179,6 +182,11 @@ async function eraseLogins(c: Ctx, { owner, user }: Person): Promise<void> {
 	const logins = await askRegistry(directories, owner, (one) => one.listEntries('mcp-login'));
 	for (const { name } of logins)
 		if (isEntryOf(user, name)) await askRegistry(directories, owner, (one) => one.removeEntry('mcp-login', name));
+}
+
+/** Lists the directories that can have sessions of a person. */
+function listDirectories(c: Ctx, { owner, user }: Person): readonly string[] {
+	return listShards(owner, readConfig(c.env).findShardCount(owner), user);
 }
 
 function toId(c: Ctx, id: string): DurableObjectId {

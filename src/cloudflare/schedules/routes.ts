@@ -1,9 +1,11 @@
 import type { Context } from 'hono';
 import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import { readConfig } from '../config/config.ts';
+import { askAll } from '../objects/directory/all.ts';
 import { askDirectory, type DirectoryApi } from '../objects/directory/api.ts';
-import { type RpcResult, takeValue } from '../objects/reach.ts';
-import { showSchedule, type WakeTarget } from '../objects/schedule-api.ts';
+import { takeValue } from '../objects/reach.ts';
+import { type StoredSchedule, showSchedule, type WakeTarget } from '../objects/schedule-api.ts';
+import { listShards } from '../objects/shards.ts';
 import { getOwner, getPerson, type RouteEnv } from '../routes/identity.ts';
 import { mount } from '../routes/request.ts';
 import { askSession } from '../routes/respond.ts';
@@ -18,24 +20,25 @@ export const scheduleRoutes = [
 	mount(endpoints.listSchedules, async (c) => {
 		const { session, cursor, limit } = c.req.valid('query');
 		const after = cursor === undefined ? undefined : parseId(cursor);
-		const found = await ask(c, (one) => one.listSchedules({ session, after, limit: limit + 1 }));
-		const schedules = found.slice(0, limit).map(showSchedule);
+		const found = await askEach(c, async (one) =>
+			takeValue(await one.listSchedules({ session, after, limit: limit + 1 })),
+		);
+		const schedules = found.sort(compare).slice(0, limit).map(showSchedule);
 		return c.json({ schedules, ...(found.length > limit && { cursor: schedules.at(-1)?.id }) });
 	}),
 	mount(endpoints.putSchedule, async (c) => {
 		const { session, name, text, ...time } = c.req.valid('json');
 		assertTime(time, Date.now());
-		const { sessions } = readConfig(c.env);
+		const { sessions, directories } = readConfig(c.env);
 		const { owner, by } = getPerson(c);
 		const id = parseSession(c, session);
-		const { parent, user } = await askSession(c, sessions.idFromString(id), (one) => one.state({ owner }), true);
-		if (parent !== undefined) throw createBusy(parent.id);
+		const place = await askSession(c, sessions.idFromString(id), (one) => one.place({ owner }), true);
+		const { directory, parent, user } = place;
+		if (parent !== undefined) throw createBusy(parent);
 		const target = { kind: 'session', session: id } as const;
-		const askers = [toSpeaker(by, { owner, user })];
-		return c.json(
-			showSchedule(await ask(c, (one) => one.putSchedule({ owner, user, target, name, time, text, askers }))),
-			201,
-		);
+		const schedule = { owner, user, target, name, time, text, askers: [toSpeaker(by, { owner, user })] };
+		const stored = await askDirectory(directories, directory, (one) => one.putSchedule(schedule));
+		return c.json(showSchedule(takeValue(stored)), 201);
 	}),
 	mount(endpoints.cancelSchedule, async (c) => {
 		const { target, name } = parseId(c.req.param('id'));
@@ -44,13 +47,26 @@ export const scheduleRoutes = [
 				'conflict',
 				`id: the schedule ${name} stands in the code of ${target.agent}. Remove it there.`,
 			);
-		if (!(await ask(c, (one) => one.cancelSchedule(target, name)))) throw noSuchSchedule();
+		const found = await askEach(c, async (one) => [takeValue(await one.cancelSchedule(target, name))]);
+		if (!found.includes(true)) throw noSuchSchedule();
 		return c.body(null, 204);
 	}),
 ];
 
-async function ask<T>(c: Ctx, call: (one: DirectoryApi) => Promise<RpcResult<T>>): Promise<T> {
-	return takeValue(await askDirectory(readConfig(c.env).directories, getOwner(c), call));
+/** Asks each directory of the owner. */
+function askEach<T>(c: Ctx, call: (one: DirectoryApi) => Promise<readonly T[]>): Promise<T[]> {
+	const owner = getOwner(c);
+	const { directories, findShardCount } = readConfig(c.env);
+	return askAll(listShards(owner, findShardCount(owner)), (name) => askDirectory(directories, name, call));
+}
+
+/** Compares schedules by their targets and names, as each directory sorts them. */
+function compare(a: StoredSchedule, b: StoredSchedule): number {
+	return toPlace(a) < toPlace(b) ? -1 : 1;
+}
+
+function toPlace({ target, name }: StoredSchedule): string {
+	return [target.kind, target.kind === 'agent' ? target.agent : target.session, name].join(' ');
 }
 
 function parseSession(c: Ctx, session: string): string {

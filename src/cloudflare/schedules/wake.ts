@@ -5,7 +5,7 @@ import type { SchedulerOptions } from '../agent/schedule-connector.ts';
 import type { ActiveSession, AgentSchedule } from '../agent/schedules.ts';
 import type { Config } from '../config/config.ts';
 import { type BudgetState, isBounded } from '../objects/budget.ts';
-import { askDirectory } from '../objects/directory/api.ts';
+import { type Directories, listSessions } from '../objects/directory/all.ts';
 import { askUserLedger, readState } from '../objects/ledger/owner.ts';
 import { reach, takeValue, usualLimitMs } from '../objects/reach.ts';
 import type { CreateInput, SessionApi } from '../objects/session-api.ts';
@@ -70,12 +70,12 @@ async function askSpent(
 async function findText(
 	{ dueAt, name, owner, user, text = '' }: DueSchedule,
 	definition: AgentSchedule | undefined,
-	{ env, directories }: Pick<Config, 'env' | 'directories'>,
+	config: Pick<Config, 'env'> & Directories,
 ): Promise<string | Woken> {
 	if (definition?.fn === undefined) return definition?.text ?? text;
-	const listSessions = (since: Date) => listActive(directories, owner, since);
+	const listSessions = (since: Date) => listActive(config, owner, since);
 	try {
-		const written = await definition.fn({ at: new Date(dueAt), name, owner, user, env, listSessions });
+		const written = await definition.fn({ at: new Date(dueAt), name, owner, user, env: config.env, listSessions });
 		if (written === undefined || written === '') return skip('its function gave no text');
 		if (typeof written === 'string') return written;
 		throw new Error(`its function gave ${typeof written}, and not a text`);
@@ -85,11 +85,15 @@ async function findText(
 	}
 }
 
-async function listActive(directories: Config['directories'], owner: string, since: Date): Promise<ActiveSession[]> {
-	const { sessions } = await askDirectory(directories, owner, (one) => one.list({ limit: mostListed }));
+async function listActive(all: Directories, owner: string, since: Date): Promise<ActiveSession[]> {
+	const { sessions } = await listSessions(all, [owner], { limit: mostListed });
 	return sessions
 		.filter(({ activeAt }) => activeAt >= since.getTime())
-		.map((session) => ({ ...session, createdAt: new Date(session.createdAt), activeAt: new Date(session.activeAt) }));
+		.map(({ owner: _, ...session }) => ({
+			...session,
+			createdAt: new Date(session.createdAt),
+			activeAt: new Date(session.activeAt),
+		}));
 }
 
 async function send(due: DueSchedule, text: string, definition: AgentSchedule | undefined, config: Config) {

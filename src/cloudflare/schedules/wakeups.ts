@@ -5,10 +5,10 @@ import { type RpcResult, takeValue } from '../objects/reach.ts';
 import type { StoredSchedule } from '../objects/schedule-api.ts';
 import { assertTime } from './time.ts';
 
-export function createWakeups({ session, owner, user, askers, directories }: WakingSession): Wakeups {
+export function createWakeups({ session, owner, user, askers, directory, directories }: WakingSession): Wakeups {
 	const target = { kind: 'session', session } as const;
 	const ask = async <T>(call: (one: DirectoryApi) => Promise<RpcResult<T>>): Promise<T> =>
-		takeValue(await askDirectory(directories, owner, call));
+		takeValue(await askDirectory(directories, directory, call));
 	return {
 		set: async ({ name, text, cron, every, at, timezone }) => {
 			const time = { cron, every, at, timezone };

@@ -24,6 +24,7 @@ import type {
 	RunStream,
 	SessionApi,
 	SessionChange,
+	SessionPlace,
 	SessionState,
 	TokenRequest,
 } from '../objects/session-api.ts';
@@ -62,6 +63,7 @@ import type { RunnerOptions } from './run/prepare.ts';
 import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';
 import type { Rating } from './store/runs.ts';
+import { nameDirectory } from './store/session-row.ts';
 import { SessionStore } from './store/store.ts';
 import { type ExportForm, exportStream } from './ui/export.ts';
 import {
@@ -140,6 +142,13 @@ export class Session extends DurableObject<Env> implements SessionApi {
 
 	status(caller: Caller): Promise<RpcResult<SessionState['status']>> {
 		return this.#lifecycle.enter(caller, mayRead, () => this.#store.status);
+	}
+
+	place(caller: Caller): Promise<RpcResult<SessionPlace>> {
+		return this.#lifecycle.enter(caller, mayRead, () => {
+			const session = this.#store.session();
+			return { directory: nameDirectory(session), user: session.user, parent: session.parent?.id };
+		});
 	}
 
 	change(caller: Caller, change: SessionChange): Promise<RpcResult<SessionState>> {

@@ -49,7 +49,12 @@ test('a session of the first version answers the next message', async () => {
 	await allEvents(await send(id, 'Hello.'));
 	await runInDurableObject(readObject(id), (_, { storage }) =>
 		storage.transactionSync(() => {
-			const added = ['session DROP COLUMN rerun', 'session DROP COLUMN cleared', 'session DROP COLUMN labels'];
+			const added = [
+				'session DROP COLUMN rerun',
+				'session DROP COLUMN cleared',
+				'session DROP COLUMN labels',
+				'session DROP COLUMN shards',
+			];
 			for (const column of [...added, 'run DROP COLUMN exported', 'run DROP COLUMN origin'])
 				storage.sql.exec(`ALTER TABLE ${column}`);
 			storage.sql.exec('DROP VIEW schema_version; CREATE VIEW schema_version AS SELECT 1 AS version');

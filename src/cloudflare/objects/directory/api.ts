@@ -38,23 +38,23 @@ export interface DirectoryQuery {
 	readonly withHidden?: boolean;
 }
 
-export interface DirectoryPage {
-	readonly sessions: Listed[];
+export interface DirectoryPage<L extends Listed = Listed> {
+	readonly sessions: L[];
 	/** Missing on the last page. */
 	readonly cursor?: string;
 }
 
 /**
- * The directory of an owner: its sessions, by last activity, and its registry. A call after its `deadline`
- * (milliseconds since 1970) throws.
+ * The directory of an owner: its sessions, by last activity, and its registry. An owner with shards has further
+ * directories for sessions and their schedules (`all.ts`). A call after its `deadline` (milliseconds since 1970) throws.
  */
 export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	/**
 	 * Adds or updates a session in the list, unless the list has a later activity of the session. An owner's first
-	 * session (if that fails, the next) also adds the owner to the list of owners. Returns the bytes of all sessions.
+	 * session (if that fails, the next) also adds the owner to the list of owners. Returns the bytes of all sessions of this directory.
 	 */
 	touch(entry: SessionReport, owner?: string, deadline?: number): Promise<Held | undefined>;
-	/** The bytes of all listed sessions, and the bytes of a user's sessions. */
+	/** The bytes of this directory's sessions, and the bytes of a user's sessions among them. */
 	readHeld(user?: string, deadline?: number): Promise<Held>;
 	/** For a day, a `touch` does not list the removed session again. It does list a newer session with the same id. */
 	remove(id: string): Promise<void>;
@@ -72,8 +72,7 @@ export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	findSent(request: string): Promise<string | undefined>;
 	/** Only for the directory named `everybody`. */
 	addOwner(owner: string): Promise<void>;
-	/** Lists owners by name. Only for the directory named `everybody`. */
-	/** Lists owners by name, those after a name. */
+	/** Lists owners by name, those after a name. Only for the directory named `everybody`. */
 	listOwners(limit: number, after?: string): Promise<string[]>;
 }
 

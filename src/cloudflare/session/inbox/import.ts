@@ -168,7 +168,7 @@ class Intake {
 		const about = { agent: name, model, metadata, title, expiresAfterMs, clientTools };
 		const budget = isUsual ? undefined : limit;
 		const whose = { owner, user, createdBy, isImported: !isFork || imported.stored?.isImported === true, rerun };
-		const session = { ...about, ...whose, id, budget, createdAt: Date.now() };
+		const session = { ...about, ...whose, id, budget, shards: config.findShardCount(owner), createdAt: Date.now() };
 		store.transaction(() => store.create(session, { isImporting: true }));
 	}
 

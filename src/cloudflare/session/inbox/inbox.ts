@@ -205,7 +205,7 @@ export class Inbox {
 	}
 
 	/** Creates a session that does not exist yet, in the transaction that stores its first request. */
-	#createMissing({ create, caller }: Request, { model, sessionBudget }: Config): void {
+	#createMissing({ create, caller }: Request, { model, sessionBudget, findShardCount }: Config): void {
 		const { id, store, authorization, runtime } = this.#context;
 		if (create !== undefined && authorization.isMissing()) {
 			const agent = findAgent(runtime.agents, create.agent);
@@ -214,7 +214,8 @@ export class Inbox {
 			const createdAt = Date.now();
 			const first = create.input && toInbound(create.input, create, { from: create.by }).message;
 			const { by: createdBy } = create;
-			store.create({ ...create, id, createdBy, createdAt, title: first && toTitle([first]) });
+			const shards = findShardCount(create.owner);
+			store.create({ ...create, id, createdBy, createdAt, shards, title: first && toTitle([first]) });
 			// The initial history belongs to no run.
 			for (const message of create.history ?? []) store.messages.add(0, message, createdAt, { input: true });
 		}

@@ -13,7 +13,7 @@ import {
 	minus,
 	plus,
 } from '../../objects/budget.ts';
-import { askDirectory } from '../../objects/directory/api.ts';
+import { readHeld } from '../../objects/directory/all.ts';
 import {
 	askLedger,
 	type Cost,
@@ -210,15 +210,12 @@ export class Owner {
 
 	/**
 	 * Throws `too_large` if the sessions of the owner or the user hold more bytes than allowed. Asks their
-	 * directory only if it lately reported too many bytes, or with `always`.
+	 * directories only if one of them lately reported too many bytes, or with `always`.
 	 */
-	async assertRoom(
-		whose: Whose,
-		{ directories, fullRooms, roomLimits }: Config,
-		{ always = false } = {},
-	): Promise<void> {
+	async assertRoom(whose: Whose, config: Config, { always = false } = {}): Promise<void> {
+		const { fullRooms, roomLimits } = config;
 		if (!always && !fullRooms.mayBeFull(whose)) return;
-		const held = await askDirectory(directories, whose.owner, (one, deadline) => one.readHeld(whose.user, deadline));
+		const held = await readHeld(config, whose.owner, whose.user);
 		fullRooms.note(whose, held);
 		assertHeld(roomLimits, held);
 	}

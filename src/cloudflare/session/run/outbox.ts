@@ -17,7 +17,7 @@ import { listAskers } from '../store/askers.ts';
 import { findLastReply } from '../store/messages.ts';
 import type { OutboxMessage, Outgoing } from '../store/outbox.ts';
 import { restoreText } from '../store/runs.ts';
-import type { SessionRecord } from '../store/session-row.ts';
+import { nameDirectory, type SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { findWait } from '../store/wait.ts';
 import { readBudgetState } from './budgets.ts';
@@ -127,28 +127,33 @@ export class Outbox {
 	/** Delivers the messages of a parcel in one call. `message` is the first. Returns whether that succeeded. */
 	async #tell(message: OutboxMessage, parcel: readonly Outgoing[]): Promise<boolean> {
 		try {
-			const { directories } = this.#config();
+			const { directories, fullRooms, findShardCount } = this.#config();
 			switch (message.to) {
 				case 'ledger':
 					await settleCosts(createFinder(this.#config(), this.#nameLedger(message) ?? message.owner), toCosts(parcel));
 					return true;
 				case 'list': {
 					if (!this.#store.exists()) return true;
-					const { id, agent, owner, user, createdAt, rerun } = this.#store.session();
+					const session = this.#store.session();
+					const { id, agent, owner, user, createdAt, rerun } = session;
 					const { activeAt, title } = message;
 					const bytes = toBlocks(this.#store.bytes);
 					const about = { id, agent, user, createdAt, activeAt, title, bytes };
 					const entry = { ...about, wait: findWait(this.#store) ?? null, isHidden: rerun !== undefined };
-					const held = await askDirectory(directories, owner, (stub, deadline) => stub.touch(entry, owner, deadline));
-					if (held !== undefined) this.#config().fullRooms.note({ owner, user }, held);
+					const directory = nameDirectory(session);
+					const held = await askDirectory(directories, directory, (one, deadline) => one.touch(entry, owner, deadline));
+					if (held !== undefined) fullRooms.note({ owner, user }, held, findShardCount(owner));
 					this.#store.reports.noteListedBytes(bytes);
 					return true;
 				}
 				case 'feedback': {
 					if (!this.#store.exists()) return true;
 					const { to: _, ...change } = message;
-					const { id: session, agent, owner, user } = this.#store.session();
-					await askDirectory(directories, owner, (stub) => stub.putFeedback({ session, agent, user, ...change }));
+					const session = this.#store.session();
+					const { id, agent, user } = session;
+					await askDirectory(directories, nameDirectory(session), (one) =>
+						one.putFeedback({ session: id, agent, user, ...change }),
+					);
 					return true;
 				}
 				case 'unlist':

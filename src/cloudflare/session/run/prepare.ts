@@ -31,7 +31,7 @@ import { InboundContext } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/messages.ts';
 import type { Callback } from '../store/outbox.ts';
 import { limitOutput, type RunRecord } from '../store/runs.ts';
-import { createRunState, type SessionRecord } from '../store/session-row.ts';
+import { createRunState, nameDirectory, type SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budgets.ts';
 import { chooseCacheLifetime } from './cache-lifetime.ts';
@@ -84,7 +84,7 @@ type OptionsSession = Pick<
 	SessionRecord,
 	'agent' | 'model' | 'owner' | 'user' | 'createdBy' | 'metadata' | 'clientTools' | 'rerun'
 > &
-	Partial<Pick<SessionRecord, 'id' | 'parent'>>;
+	Partial<Pick<SessionRecord, 'id' | 'parent' | 'shards'>>;
 
 interface OptionsSources {
 	readonly runtime: Runtime;
@@ -118,7 +118,8 @@ export function createAgentOptions(
 	const embeddings = new Embeddings({ providers, owner: findLedger(config, session) });
 	const { tools, recall } = createMemory(runtime, { config, embeddings, session, store, labels });
 	// A child session ends with its task.
-	const canWake = id !== undefined && parent === undefined && rerun === undefined;
+	const isWakeable = id !== undefined && parent === undefined && rerun === undefined;
+	const place = isWakeable ? { session: id, directory: nameDirectory({ ...session, id }) } : undefined;
 	const options = {
 		...toChatOptions(agent),
 		model,
@@ -135,9 +136,8 @@ export function createAgentOptions(
 			env: config.env,
 			web: config.web,
 			shell: createShell(config),
-			wakeups: canWake
-				? runtime.schedules?.createWakeups({ session: id, owner, user, directories: config.directories, askers })
-				: undefined,
+			wakeups:
+				place && runtime.schedules?.createWakeups({ ...place, owner, user, directories: config.directories, askers }),
 		},
 		skillResolver: createResolver(agent, {
 			runtime,

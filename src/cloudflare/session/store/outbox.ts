@@ -48,6 +48,7 @@ const message = v.variant('to', [
 		/** Missing if the feedback was removed. */
 		rating: v.optional(v.object({ rating, note: v.optional(v.string()) })),
 	}),
+	/** `owner` is the name of the directory. */
 	v.object({ to: v.literal('unlist'), owner: v.string(), session: v.string() }),
 	v.object({
 		to: v.literal('child'),
@@ -111,10 +112,15 @@ export class OutboxRows {
 		this.#put(id, message, now, { failed });
 	}
 
-	unlist(owner: string, session: string, now: number): void {
+	unlist(directory: string, session: string, now: number): void {
 		this.remove('list');
 		this.#sql.write('outbox', "DELETE FROM outbox WHERE id LIKE 'feedback %'");
-		this.#put('unlist', { to: 'unlist', owner, session }, now);
+		this.#put(`unlist ${directory}`, { to: 'unlist', owner: directory, session }, now);
+	}
+
+	/** Takes the removal of an earlier session with the same id and the same directory back. */
+	relist(directory: string): void {
+		this.remove(`unlist ${directory}`);
 	}
 
 	tellFeedback(about: Omit<Extract<OutboxMessage, { readonly to: 'feedback' }>, 'to'>, now: number): void {

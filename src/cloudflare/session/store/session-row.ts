@@ -8,6 +8,7 @@ import { makeTokenKey } from '../../auth/token.ts';
 import type { Limit } from '../../objects/budget.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import type { Rerun } from '../../objects/session-api.ts';
+import { nameShard } from '../../objects/shards.ts';
 import { toJsonText } from '../../objects/storage.ts';
 import type { ClientTool } from '../../wire/run.ts';
 import type { CachingSql } from './tables.ts';
@@ -36,6 +37,8 @@ export interface SessionRecord {
 	readonly rerun?: Rerun;
 	readonly cleared?: readonly Clearing[];
 	readonly labels?: ReadLabels;
+	/** The number of shards of the owner when the session was created. So its directory never changes. */
+	readonly shards?: number;
 	readonly createdAt: number;
 }
 
@@ -77,6 +80,16 @@ export function isListed(session: Pick<SessionRecord, 'parent'> | undefined): bo
 	return session?.parent === undefined || session.parent.isBackground === true;
 }
 
+/** Returns the name of the directory that lists a session. */
+export function nameDirectory({
+	owner,
+	shards = 1,
+	user,
+	id,
+}: Pick<SessionRecord, 'owner' | 'shards' | 'user' | 'id'>): string {
+	return nameShard(owner, shards, user ?? id);
+}
+
 export interface SessionRow {
 	readonly record: SessionRecord;
 	/** The time of the last activity outside of a run, exact to the minute. */
@@ -98,7 +111,7 @@ export function insertSession(
 	session: SessionRecord,
 	{ isImporting }: { readonly isImporting: boolean },
 ): void {
-	const { user, createdBy, isImported = false, rerun } = session;
+	const { user, createdBy, isImported = false, rerun, shards = 1 } = session;
 	const { id, agent, owner, model, metadata, budget, expiresAfterMs, clientTools, title, createdAt, parent } = session;
 	sql.insert('session', {
 		...{ id, agent, owner, model: model ?? null, metadata: toJsonText(metadata), budget: toJsonText(budget) },
@@ -107,6 +120,7 @@ export function insertSession(
 		...{ token_key: makeTokenKey(), user: user ?? null, created_by: toJsonText(createdBy) },
 		imported: isImported ? 1 : null,
 		rerun: toJsonText(rerun),
+		shards: shards === 1 ? null : shards,
 	});
 }
 
@@ -132,6 +146,7 @@ type Row = {
 	rerun: string | null;
 	cleared: string | null;
 	labels: string | null;
+	shards: number | null;
 };
 
 function toSessionRow(row: Row): SessionRow {
@@ -152,6 +167,7 @@ function toSessionRow(row: Row): SessionRow {
 		rerun: row.rerun === null ? undefined : JSON.parse(row.rerun),
 		cleared: row.cleared === null ? undefined : JSON.parse(row.cleared),
 		labels: row.labels === null ? undefined : JSON.parse(row.labels),
+		shards: row.shards ?? undefined,
 		createdAt: row.created_at,
 	};
 	const { listed_at: visitedAt, token_key: tokenKey, summary, importing } = row;

@@ -13,6 +13,7 @@ import {
 	createSessionReader,
 	insertSession,
 	isListed,
+	nameDirectory,
 	noSuchSession,
 	type SessionRecord,
 	type SessionRow,
@@ -109,7 +110,8 @@ export class SessionStore {
 
 	/** Removes everything but the outbox. Adds the removal to the outbox. */
 	erase(now: number): void {
-		const { id, owner, ...session } = this.session();
+		const session = this.session();
+		const { id, owner } = session;
 		const isTold = !this.isImporting && isListed(session);
 		const folder = this.workspace.usesBucket ? this.bucketFolder : undefined;
 		const query = "SELECT name FROM sqlite_master WHERE type = 'table'";
@@ -120,7 +122,7 @@ export class SessionStore {
 			for (const child of this.calls.children.list())
 				this.outbox.endChild(child, { owner, parent: id, isRemoved: true }, now);
 			for (const { name } of tables) if (!keptTables.test(name)) this.#storage.sql.write(name, `DELETE FROM "${name}"`);
-			if (isTold) this.outbox.unlist(owner, id, now);
+			if (isTold) this.outbox.unlist(nameDirectory(session), id, now);
 			if (folder !== undefined) this.outbox.dropFolder(folder, now);
 		});
 		this.reports.forget();
@@ -171,7 +173,7 @@ export class SessionStore {
 		migrate(this.#storage.sql, { ...schema, tables: usualTables });
 		insertSession(this.#storage.sql, session, { isImporting });
 		// A session with this id may have been removed a moment ago.
-		this.outbox.remove('unlist');
+		this.outbox.relist(nameDirectory(session));
 		if (!isImporting) this.reports.noteActivity(true, session.createdAt);
 	}
 
