@@ -37,7 +37,7 @@ const innerLayers: Readonly<Record<string, readonly (readonly string[])[]>> = {
 		['protocols/format.ts'],
 	],
 	'cloudflare/objects': [
-		['missing-sqlite.ts', 'migrate.ts', 'platform.ts', 'budget.ts', 'missing.ts', 'once.ts', 'shards.ts'],
+		['missing-sqlite.ts', 'migrate.ts', 'platform.ts', 'budget.ts', 'missing.ts', 'once.ts', 'shards.ts', 'words.ts'],
 		['reach.ts'],
 		['storage.ts', 'file-api.ts', 'link-api.ts', 'outside-call.ts', 'schedule-api.ts'],
 		['session-api.ts'],

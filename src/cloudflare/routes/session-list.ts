@@ -37,8 +37,8 @@ const mostAsked = 96;
  * Returns a page of the owner's sessions. Staff get all of them, and a customer gets their own. A caller with the scope
  * admin can list the sessions of another owner, or of all owners (`*`).
  */
-export async function listSessions(c: Context<RouteEnv>, { status, user, ...rest }: Query): Promise<Page> {
-	const query = { ...rest, ...getListedUser(c, user) };
+export async function listSessions(c: Context<RouteEnv>, { status, user, q: words, ...rest }: Query): Promise<Page> {
+	const query = { ...rest, words, ...getListedUser(c, user) };
 	if (status === undefined) return wirePage(await listPage(c, query));
 	const isWaiting = status === 'awaiting_user' || status === 'awaiting_tools';
 	const page = await listPage(c, { ...query, limit: mostAsked, isWaiting });
@@ -97,7 +97,7 @@ export async function listOwners(c: Context<RouteEnv>, limit: number, after = ''
 }
 
 function wirePage({ sessions, cursor }: { readonly sessions: readonly Entry[]; readonly cursor?: string }): Page {
-	const shown = sessions.map(({ createdAt, activeAt, ...rest }) => ({
+	const shown = sessions.map(({ createdAt, activeAt, place: _, ...rest }) => ({
 		...rest,
 		createdAt: new Date(createdAt).toISOString(),
 		lastActivityAt: new Date(activeAt).toISOString(),

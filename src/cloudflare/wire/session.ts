@@ -160,6 +160,14 @@ export const sessionQuery = v.object({
 	agent: agentName,
 	user: v.optional(described(userName, 'Lists the sessions of this user.')),
 	owner: v.optional(ownerOrAll),
+	q: v.optional(
+		v.pipe(
+			v.string(),
+			v.nonEmpty(),
+			v.maxLength(200),
+			v.description('Words that the title has. Those of four characters and more match longer words, too.'),
+		),
+	),
 });
 
 export const taskLists = v.object({ lists: v.array(taskList) });

@@ -54,7 +54,7 @@ export async function mergeEntries<E extends object>(
 	return { entries, next: isCut || found.length > entries.length ? entries.at(-1) : undefined };
 }
 
-/** Lists sessions of owners, the last activity first. */
+/** Lists sessions of owners, in the order of each directory. */
 export async function listSessions(
 	all: Directories,
 	owners: readonly string[],
@@ -66,7 +66,7 @@ export async function listSessions(
 			const { sessions, cursor } = await one.list(page, deadline);
 			return { entries: sessions, cursor };
 		},
-		compare: (a, b) => b.activeAt - a.activeAt || (a.id < b.id ? 1 : -1),
+		compare: (a, b) => (b.place ?? b.activeAt) - (a.place ?? a.activeAt) || (a.id < b.id ? 1 : -1),
 	});
 	return { sessions: entries, ...(next && { cursor: createCursor(next) }) };
 }

@@ -15,6 +15,8 @@ export interface Listed {
 	readonly title?: string;
 	readonly createdAt: number;
 	readonly activeAt: number;
+	/** The place in a search. A higher place comes first. */
+	readonly place?: number;
 }
 
 export interface SessionReport extends Listed {
@@ -36,6 +38,8 @@ export interface DirectoryQuery {
 	readonly isWaiting?: boolean;
 	/** Whether to list reruns, too. */
 	readonly withHidden?: boolean;
+	/** Lists only sessions whose titles have all these words, the newest session first. `isWaiting` has no effect then. */
+	readonly words?: string;
 }
 
 export interface DirectoryPage<L extends Listed = Listed> {
@@ -58,7 +62,7 @@ export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	readHeld(user?: string, deadline?: number): Promise<Held>;
 	/** For a day, a `touch` does not list the removed session again. It does list a newer session with the same id. */
 	remove(id: string): Promise<void>;
-	/** Lists each session once, the newest activity first. Can miss a session that is active between two pages. */
+	/** Lists each session once, the newest activity first, unless it searches for words. Can miss a session that is active between two pages. */
 	list(page: DirectoryQuery, deadline?: number): Promise<DirectoryPage>;
 	/** Lists waiting calls, the oldest first. An entry can be outdated; the session's own state counts. */
 	listWaiting(page: WaitingQuery): Promise<WaitingPage>;
@@ -94,8 +98,8 @@ export function askDirectory<T>(
 	return reach(call, { what: 'The list of sessions', isSafe: true, timeoutMs: usualLimitMs });
 }
 
-export function createCursor({ activeAt, id }: Pick<Listed, 'activeAt' | 'id'>): string {
-	return `${activeAt}.${id}`;
+export function createCursor({ activeAt, place = activeAt, id }: Pick<Listed, 'activeAt' | 'place' | 'id'>): string {
+	return `${place}.${id}`;
 }
 
 export function parseCursor(text: string): Pick<Listed, 'activeAt' | 'id'> {

@@ -1,4 +1,5 @@
 import type { Schema } from '../migrate.ts';
+import { tokenizer } from '../words.ts';
 
 export const idle = 0;
 export const removed = 1;
@@ -23,6 +24,12 @@ const feedback = `
 
 /** Finds the schedules that are over. */
 const over = "CREATE INDEX schedule_over ON schedule (last ->> 'at') WHERE try_at IS NULL;";
+
+/** The words of the sessions' titles. `session.word_row` is the row of a session in the index (`title-rows.ts`). */
+const words = `
+	ALTER TABLE session ADD COLUMN word_row INTEGER;
+	CREATE VIRTUAL TABLE word USING fts5 (session UNINDEXED, title, whose, columnsize = 0, ${tokenizer});
+`;
 
 /**
  * The tables of a directory.
@@ -70,6 +77,18 @@ const tables = `
 	CREATE INDEX schedule_by_time ON schedule (try_at) WHERE try_at IS NOT NULL;
 `;
 
+export type SessionRow = {
+	id: string;
+	agent: string;
+	user: string | null;
+	title: string | null;
+	created_at: number;
+	active_at: number;
+	state: number;
+	bytes: number;
+	word_row: number | null;
+};
+
 export function nameIndex(
 	table: 'session' | 'waiting' | 'feedback',
 	{ agent, user }: Readonly<Record<'agent' | 'user', unknown>>,
@@ -78,4 +97,4 @@ export function nameIndex(
 	return [`${table}_by`, ...(filters.length === 0 ? ['time'] : filters)].join('_');
 }
 
-export const schema: Schema = { tables: tables + feedback + over, migrations: [feedback, over] };
+export const schema: Schema = { tables: tables + feedback + over + words, migrations: [feedback, over, words] };

@@ -11,7 +11,8 @@ import {
 } from './api.ts';
 import type { FeedbackChange } from './feedback.ts';
 import { FeedbackRows } from './feedback-rows.ts';
-import { hidden, idle, kept, listed, nameIndex, removed, schema, waits } from './schema.ts';
+import { hidden, idle, kept, listed, nameIndex, removed, type SessionRow, schema, waits } from './schema.ts';
+import { TitleRows, toListed } from './title-rows.ts';
 import type { WaitingPage, WaitingQuery } from './wait.ts';
 import { WaitRows } from './wait-rows.ts';
 
@@ -28,12 +29,14 @@ const sentMs = 3_600_000;
 export class DirectoryStore {
 	readonly #storage: DurableObjectStorage;
 	readonly #waits: WaitRows;
+	readonly #titles: TitleRows;
 	readonly held: HeldRows;
 	readonly feedback: FeedbackRows;
 
 	constructor(storage: DurableObjectStorage) {
 		this.#storage = storage;
 		this.#waits = new WaitRows(storage.sql);
+		this.#titles = new TitleRows(storage.sql);
 		this.held = new HeldRows(storage.sql);
 		this.feedback = new FeedbackRows(storage.sql);
 		storage.transactionSync(() => migrate(storage.sql, schema));
@@ -58,11 +61,14 @@ export class DirectoryStore {
 			const isWaiting = wait === undefined ? wasWaiting : wait !== null;
 			const state = isHidden ? hidden : isWaiting ? waits : idle;
 			if (row?.state === state && isKnown(entry, row)) return keepBytes();
+			const wordRow = this.#titles.keep(isHidden ? { ...entry, title: undefined } : entry, row);
 			sql.exec(
-				`INSERT INTO session (id, agent, title, created_at, active_at, state, user, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+				`INSERT INTO session (id, agent, title, created_at, active_at, state, user, bytes, word_row)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (id) DO UPDATE SET agent = excluded.agent, title = excluded.title, created_at = excluded.created_at,
-					active_at = excluded.active_at, state = excluded.state, user = excluded.user, bytes = excluded.bytes`,
-				...[id, agent, title, createdAt, activeAt, state, user, bytes],
+					active_at = excluded.active_at, state = excluded.state, user = excluded.user, bytes = excluded.bytes,
+					word_row = excluded.word_row`,
+				...[id, agent, title, createdAt, activeAt, state, user, bytes, wordRow],
 			);
 			return bytes - before;
 		});
@@ -81,10 +87,11 @@ export class DirectoryStore {
 			);
 			this.#waits.set({ id, agent: '', user: null }, null);
 			this.feedback.removeSession(id);
+			this.#titles.remove(row?.word_row ?? null);
 			this.#storage.sql.exec(
 				`INSERT INTO session (id, agent, created_at, active_at, state) VALUES (?1, '', ?2, ?2, ${removed})
 				ON CONFLICT (id) DO UPDATE SET agent = '', title = NULL, user = NULL, active_at = excluded.active_at,
-					state = ${removed}, bytes = 0`,
+					state = ${removed}, bytes = 0, word_row = NULL`,
 				...[id, now],
 			);
 		});
@@ -124,26 +131,26 @@ export class DirectoryStore {
 		return rows.toArray()[0]?.session;
 	}
 
-	list({ cursor, limit, agent, user, isWaiting = false, withHidden = false }: DirectoryQuery): DirectoryPage {
+	list(query: DirectoryQuery): DirectoryPage {
+		if (query.words !== undefined) return this.#titles.search(query.words, query);
+		const { cursor, limit, agent, user, isWaiting = false, withHidden = false } = query;
 		const behind = cursor === undefined ? { activeAt: Number.MAX_SAFE_INTEGER, id: '' } : parseCursor(cursor);
 		const range = (state: number) => `SELECT * FROM session INDEXED BY ${nameIndex('session', { agent, user })}
 			WHERE state = ${state} ${agent === undefined ? '' : 'AND agent = ?1'} ${user === undefined ? '' : 'AND user IS ?2'}
 				AND (active_at, id) < (?3, ?4)`;
 		const ranges = isWaiting ? [range(waits)] : (withHidden ? kept : listed).map(range);
-		const rows = this.#storage.sql.exec<Row>(
+		const rows = this.#storage.sql.exec<SessionRow>(
 			`${ranges.join(' UNION ALL ')} ORDER BY active_at DESC, id DESC LIMIT ?5`,
 			...[agent ?? null, user ?? null, behind.activeAt, behind.id, limit + 1],
 		);
-		const found = rows.toArray().map(({ id, agent, user, title, created_at: createdAt, active_at: activeAt }) => {
-			return { id, agent, ...(user !== null && { user }), ...(title !== null && { title }), createdAt, activeAt };
-		});
+		const found = rows.toArray().map(toListed);
 		const sessions = found.slice(0, limit);
 		const last = sessions.at(-1);
 		return found.length > limit && last !== undefined ? { sessions, cursor: createCursor(last) } : { sessions };
 	}
 
-	#read(id: string): Row | undefined {
-		return this.#storage.sql.exec<Row>('SELECT * FROM session WHERE id = ?', id).toArray()[0];
+	#read(id: string): SessionRow | undefined {
+		return this.#storage.sql.exec<SessionRow>('SELECT * FROM session WHERE id = ?', id).toArray()[0];
 	}
 
 	listWaiting(page: WaitingQuery): WaitingPage {
@@ -165,22 +172,11 @@ export class DirectoryStore {
 	}
 }
 
-type Row = {
-	id: string;
-	agent: string;
-	user: string | null;
-	title: string | null;
-	created_at: number;
-	active_at: number;
-	state: number;
-	bytes: number;
-};
-
-function isOld({ createdAt, activeAt }: Listed, row: Row): boolean {
+function isOld({ createdAt, activeAt }: Listed, row: SessionRow): boolean {
 	return row.state === removed ? createdAt <= row.created_at : activeAt < row.active_at;
 }
 
-function isKnown({ agent, title, createdAt, activeAt }: Listed, row: Row): boolean {
+function isKnown({ agent, title, createdAt, activeAt }: Listed, row: SessionRow): boolean {
 	const isSame = agent === row.agent && (title ?? null) === row.title && createdAt === row.created_at;
 	return activeAt === row.active_at && isSame;
 }

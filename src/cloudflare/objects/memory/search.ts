@@ -1,5 +1,6 @@
 import { createFieldError } from '../../../core/base/errors.ts';
 import { longestMemory, mostCharacters, mostMemories } from '../../wire/memory.ts';
+import { joinWords, type SearchedWord, splitWords } from '../words.ts';
 
 /** English words that a search ignores. */
 const empty = new Set(
@@ -8,33 +9,14 @@ const empty = new Set(
 	these they this those to up us was we were what when where which who why will with would you your`.split(/\s+/),
 );
 
-/** Scripts without spaces between words. */
-const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
-
-const mostWords = 32;
-
-/** The minimum length of a word that also matches longer words. Shorter words match only whole words. */
-const shortestPrefix = 4;
-
-/** Prepares a text for the index: each character of a script without spaces becomes a word. */
-export function toIndexedText(text: string): string {
-	return text.replace(new RegExp(unspaced, 'gu'), ' $& ');
-}
-
-/** Makes an FTS5 query for any of the words. Undefined without words. In scripts without spaces a word is a phrase. */
+/** Makes an FTS5 query for any of the words. Undefined without words. */
 export function toMatch(query: string): string | undefined {
-	const terms = new Set<string>();
-	for (const { word, isPrefix } of listWords(query)) {
-		if (terms.size === mostWords) break;
-		terms.add(unspaced.test(word) ? `"${toIndexedText(word).trim()}"` : `"${word}"${isPrefix ? ' *' : ''}`);
-	}
-	return terms.size === 0 ? undefined : [...terms].join(' OR ');
+	return joinWords(listWords(query), 'OR');
 }
 
-/** Lists the words to search for, in lower case. `isPrefix`: the word also matches longer words. */
-export function listWords(text: string): readonly { readonly word: string; readonly isPrefix: boolean }[] {
-	const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
-	return words.filter((word) => !empty.has(word)).map((word) => ({ word, isPrefix: word.length >= shortestPrefix }));
+/** Lists the words to search for. */
+export function listWords(text: string): readonly SearchedWord[] {
+	return splitWords(text).filter(({ word }) => !empty.has(word));
 }
 
 /** The rank at which a score halves. So the first ranks do not outweigh the others (Cormack et al., 2009). */

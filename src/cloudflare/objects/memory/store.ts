@@ -2,6 +2,7 @@ import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { RunletError } from '../../../core/base/errors.ts';
 import { listFolders } from '../../../core/workspace/path.ts';
 import { migrate, readVersion, type Schema } from '../migrate.ts';
+import { toIndexedText, tokenizer } from '../words.ts';
 import {
 	isSameSource,
 	keepOutside,
@@ -12,7 +13,7 @@ import {
 	type NearQuery,
 	type WrittenMemory,
 } from './api.ts';
-import { assertLength, assertTotal, joinRanks, toIndexedText, toMatch } from './search.ts';
+import { assertLength, assertTotal, joinRanks, toMatch } from './search.ts';
 import { MemoryVectors } from './vectors.ts';
 
 type Row = {
@@ -214,7 +215,7 @@ function toRecord({ path, text, version, source, created_at: createdAt, updated_
 }
 
 /**
- * The tables of a memory. `source` is JSON. `word` is the index of prepared words (`search.ts`), by the ids of
+ * The tables of a memory. `source` is JSON. `word` is the index of prepared words (`words.ts`), by the ids of
  * `memory`. `vector` has the vector of each version, by its model, as floats of 32 bits.
  */
 const tables = `
@@ -222,7 +223,7 @@ const tables = `
 		id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, text TEXT NOT NULL, version TEXT NOT NULL, source TEXT NOT NULL,
 		created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL
 	);
-	CREATE VIRTUAL TABLE word USING fts5 (path, text, tokenize = 'porter unicode61 remove_diacritics 2');
+	CREATE VIRTUAL TABLE word USING fts5 (path, text, ${tokenizer});
 	CREATE TABLE vector (
 		version TEXT NOT NULL, model TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (version, model)
 	) WITHOUT ROWID;

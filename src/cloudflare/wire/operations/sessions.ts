@@ -46,7 +46,7 @@ export const createSession = operation(endpoints.createSession, {
 export const listSessions = operation(endpoints.listSessions, {
 	summary: 'List the sessions',
 	description:
-		'Newest activity first. With `status` a page may have fewer sessions than its limit, even none: there are more as long as it has a cursor.',
+		'Newest activity first; with `q` the newest session first. With `status` a page may have fewer sessions than its limit, even none: there are more as long as it has a cursor.',
 	answers: { 200: { says: 'One page of the sessions.', json: sessionPage, examples: { page: example.sessionPage } } },
 });
 
