@@ -4,6 +4,7 @@ import type { Runtime } from '../agent/runtime.ts';
 import { readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { createEnvironment } from '../config/environment.ts';
+import { log } from '../log.ts';
 import { Directory } from '../objects/directory/object.ts';
 import { Ledger } from '../objects/ledger/object.ts';
 import { Publisher, type PublisherOptions } from '../objects/publisher/object.ts';
@@ -26,18 +27,23 @@ export function createObjects(runtime: Runtime & Provided, options: ObjectsOptio
 	const { agents, schedules, links, traces } = runtime;
 	const { toEnvironment = createEnvironment({}), now, paceMs } = options;
 	return {
-		Session: bind(Session, toEnvironment, (env) => ({ runtime, links, traces, config: () => readConfig(env) })),
-		Ledger: bind(Ledger, toEnvironment, (env) => ({
+		Session: bind(Session, 'session', toEnvironment, (env) => ({
+			runtime,
+			links,
+			traces,
+			config: () => readConfig(env),
+		})),
+		Ledger: bind(Ledger, 'ledger', toEnvironment, (env) => ({
 			now,
 			ledgers: () => readConfig(env).ledgers,
 			findAlertSender: () => createAlertSender(options.onSpending, readConfig(env)),
 		})),
-		Directory: bind(Directory, toEnvironment, (env) => ({
+		Directory: bind(Directory, 'directory', toEnvironment, (env) => ({
 			directories: () => readConfig(env).directories,
 			now,
 			openSchedules: schedules && ((at) => schedules.open({ ...at, agents, config: () => readConfig(env) })),
 		})),
-		Publisher: bind(Publisher, toEnvironment, (env) => {
+		Publisher: bind(Publisher, 'publisher', toEnvironment, (env) => {
 			const { skills, local } = readConfig(env);
 			// `npm run skills` also writes to local KV, so KV is read each time. Local KV is never stale.
 			return { skills, trustMs: local ? 0 : undefined, paceMs };
@@ -45,11 +51,35 @@ export function createObjects(runtime: Runtime & Provided, options: ObjectsOptio
 	};
 }
 
+type ObjectKind = 'session' | 'ledger' | 'directory' | 'publisher';
+
+/** How many bytes an object of Cloudflare can store is 10 GB. From this number on, Runlet warns. */
+const nearlyFull = 8e9;
+
+/** Reports an object that is nearly full, in the log and in Analytics Engine (docs/data.md, "Full objects"). */
+function reportFullness({ id, storage }: DurableObjectState, kind: ObjectKind, env: WorkerEnv): void {
+	try {
+		const bytes = storage.sql.databaseSize;
+		if (bytes < nearlyFull) return;
+		// The object of an owner has the owner's name, and a shard has also a number.
+		const owner = kind === 'session' ? undefined : id.name?.split(' ')[0];
+		const [object, doubles] = [id.toString(), [...Array(11).fill(0), bytes]];
+		log('warn', 'object.nearly_full', {
+			...{ 'runlet.object': kind, 'runlet.object.id': object, 'runlet.object.bytes': bytes, 'runlet.owner': owner },
+		});
+		const blobs = ['', '', '', 'nearly_full', kind, object];
+		readConfig(env).metrics?.writeDataPoint({ indexes: [owner?.slice(0, 96) ?? ''], blobs, doubles });
+	} catch {
+		// Without SQLite or a right configuration, the calls of the object fail and say why.
+	}
+}
+
 type Constructor<T, Rest extends readonly unknown[]> = new (ctx: DurableObjectState, env: Env, ...rest: Rest) => T;
 
 /** Makes a class that the platform can construct. `Base` needs more arguments than the platform passes. */
 function bind<T extends DurableObject<Env>, Options>(
 	Base: Constructor<T, [Options]>,
+	kind: ObjectKind,
 	toEnvironment: (env: Env) => WorkerEnv,
 	toOptions: (env: WorkerEnv) => Options,
 ): Constructor<T, []> {
@@ -58,6 +88,7 @@ function bind<T extends DurableObject<Env>, Options>(
 		constructor(ctx: DurableObjectState, given: Env) {
 			const env = toEnvironment(given);
 			super(ctx, env, toOptions(env));
+			reportFullness(ctx, kind, env);
 		}
 	};
 	// SAFETY: `Bound` extends `Base`, whose instances are `T`. A class cannot extend a type parameter.
