@@ -136,8 +136,8 @@ export class FullRooms {
 	}
 
 	/**
-	 * Notes the bytes of an owner and a user: all of them, or those in one of the owner's shards. Of several objects, at
-	 * least one has its share of the whole or more. So a share that would fill the limit is noted, and a lesser one says
+	 * Notes the bytes of an owner and a user: all bytes, or those in one of the owner's shards. If an owner is full, some
+	 * shard holds the mean or more. So a shard with the mean marks the owner as possibly full, and one with less proves
 	 * nothing.
 	 */
 	note({ owner, user }: Whose, held: Held, shards = 1): void {
