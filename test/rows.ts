@@ -57,6 +57,13 @@ export function countWork(session?: string): (of?: string) => readonly Work[] {
 	};
 }
 
+/** Collects the statements of all objects of the Worker under test. The returned function gives those so far. */
+export function watchStatements(): () => readonly Pick<Work, 'object' | 'what'>[] {
+	const work: NonNullable<typeof working> = [];
+	working = work;
+	return () => work;
+}
+
 /** Wraps an object's storage so that its work can be counted. Call it before the storage is used. */
 export function makeCountable({ id, storage }: DurableObjectState): void {
 	const object = id.toString();
