@@ -4,6 +4,7 @@ import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/
 import type { Label } from '../../core/tool/index.ts';
 import type { Role } from '../auth/rights.ts';
 import type { feedback, feedbackBody } from '../wire/feedback.ts';
+import type { arrivedPart } from '../wire/import.ts';
 import type { Attachment } from '../wire/message.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { Format } from '../wire/protocols/format.ts';
@@ -163,12 +164,29 @@ export interface ImportOwner {
 	/** The actor who imports the session and makes its first token. */
 	readonly by?: Actor;
 	readonly role?: Role;
-	/** Whether the lines come from a session of the same owner. Lines from elsewhere are history without authority. */
-	readonly isFork?: boolean;
+	/** The session that is copied. Lines from elsewhere are history without authority. */
+	readonly original?: Original;
 	/** The run that the session runs again. */
 	readonly rerun?: Rerun;
 	readonly once?: Once;
 }
+
+/** A session that is copied, up to the turn of the message at position `at`. */
+export interface Original {
+	readonly session: string;
+	readonly at?: number;
+	/** Who copies it. */
+	readonly caller: Caller;
+}
+
+/** A part of the lines of an import (`Content-Range`). Without a position it asks how much has arrived. */
+export interface ImportPart {
+	/** The position of the first byte. */
+	readonly from?: number;
+	readonly isLast: boolean;
+}
+
+export type ArrivedPart = Shown<typeof arrivedPart>;
 
 /** A run that a session runs again (docs/sessions.md, "Rerun"). */
 export interface Rerun {
@@ -319,14 +337,20 @@ export interface SessionApi {
 	): Promise<RpcResult<Shown<typeof feedback> | undefined>>;
 	/** Cancels the run. A repeated request changes nothing, because it can arrive late, during another run. */
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>>;
-	/** Exports the session, or its history up to the turn of the message at position `at`. Not allowed with a token. */
-	export(caller: Caller, form: 'json' | 'ndjson', at?: number): Promise<RpcResult<Bytes>>;
+	/**
+	 * Exports the session, or its history up to the turn of the message at position `at`. With a cursor (`start` at first)
+	 * there are cursors among the lines, and the export goes on behind this one. Not allowed with a token.
+	 */
+	export(caller: Caller, form: 'json' | 'ndjson', at?: number, cursor?: string): Promise<RpcResult<Bytes>>;
 	/** Makes the traces of the session, or only the trace with a run. Not allowed with a token. */
 	exportTrace(caller: Caller, form: { readonly run?: string; readonly hasContent: boolean }): Promise<RpcResult<Bytes>>;
 	/** Finds the message that led to a run. Not allowed with a token. */
 	findRunMessage(caller: Caller, runId: string): Promise<RpcResult<number>>;
-	/** Imports all lines, or none. */
-	import(owner: ImportOwner, lines: Bytes): Promise<RpcResult<NewSession>>;
+	/**
+	 * Imports all lines, or copies the original. Whoever asks sees all of it or nothing. An interrupted fork goes on by
+	 * itself, and an interrupted import under an `Idempotency-Key` with the next part.
+	 */
+	import(owner: ImportOwner, lines?: Bytes, part?: ImportPart): Promise<RpcResult<NewSession | ArrivedPart>>;
 	files(caller: Caller, page: FilePageQuery): Promise<RpcResult<FilePage>>;
 	readFile(caller: Caller, path: string, request: FileRequest): Promise<RpcResult<FileDownload>>;
 	/** Replaces the file at the path. Throws `precondition_failed` if the condition does not hold. */

@@ -2,7 +2,7 @@ import type { SessionApi } from '../objects/session-api.ts';
 import { rerun } from '../wire/endpoints/sessions.ts';
 import { getPerson } from './identity.ts';
 import { createSessionId, mount, readHandling } from './request.ts';
-import { askSession, askSessionInPath, findCaller, findSessionId } from './respond.ts';
+import { askSession, askSessionInPath, findCaller, findOriginal } from './respond.ts';
 
 /** `POST /v1/sessions/:id/rerun`: a branch in which a message runs again (docs/sessions.md, "Rerun"). */
 export const rerunRoute = mount(rerun, async (c) => {
@@ -12,14 +12,11 @@ export const rerunRoute = mount(rerun, async (c) => {
 	const caller = getPerson(c);
 	const how = readHandling(c, body);
 	const { user, agent } = await askSessionInPath(c, (one) => one.state(findCaller(c)), true);
-	const lines = await askSessionInPath(c, (one) => one.export(findCaller(c), 'ndjson'), true);
+	const original = findOriginal(c);
 	const id = createSessionId(c, caller, agent, how);
-	const of = { session: findSessionId(c).toString(), run, message, prompt };
-	const session = await askSession(
-		c,
-		id,
-		(one) => one.import({ ...caller, user, isFork: true, rerun: of, once: how.once }, lines),
-		false,
+	const of = { session: original.session, run, message, prompt };
+	const session = await askSession(c, id, (one) =>
+		one.import({ ...caller, user, original, rerun: of, once: how.once }),
 	);
 	const once = how.once && { ...how.once, key: `run ${how.once.key}` };
 	const input = { replaces: String(message), model, transport: 'http' };

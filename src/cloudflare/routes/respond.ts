@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import { RunletError, toResponse } from '../../core/base/errors.ts';
 import { readConfig } from '../config/config.ts';
 import { type Bytes, type RpcResult, reach, takeValue, toError } from '../objects/reach.ts';
-import type { Caller, PassedReader, RunOutcome, SessionApi } from '../objects/session-api.ts';
+import type { Caller, Original, PassedReader, RunOutcome, SessionApi } from '../objects/session-api.ts';
 import { getCaller, getCallerOrAdmin, type RouteEnv } from './identity.ts';
 import { noteSession } from './reader.ts';
 
@@ -142,6 +142,11 @@ export function findCaller(c: Context<RouteEnv>): Caller {
 /** A caller with the scope admin can call the session of any owner. */
 export function findCallerOrAdmin(c: Context<RouteEnv>): Caller {
 	return { ...getCallerOrAdmin(c, c.req.param('id') ?? ''), deadline: Date.now() + limitMs };
+}
+
+/** Returns the session in the path as the original of a copy, which may take long. */
+export function findOriginal(c: Context<RouteEnv>, at?: number): Original {
+	return { session: findSessionId(c).toString(), at, caller: { ...findCaller(c), deadline: undefined } };
 }
 
 /** Throws `not_found` for an id that Runlet did not create. */

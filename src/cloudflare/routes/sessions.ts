@@ -1,12 +1,12 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
-import { RunletError } from '../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import { parseJson } from '../../core/base/json.ts';
 import { assertRight, hasRight } from '../auth/rights.ts';
 import { readConfig } from '../config/config.ts';
 import type { Bytes, RpcResult } from '../objects/reach.ts';
-import type { Handling, RunOutcome, SessionApi } from '../objects/session-api.ts';
+import type { Handling, ImportOwner, ImportPart, RunOutcome, SessionApi } from '../objects/session-api.ts';
 import * as messages from '../wire/endpoints/messages.ts';
 import * as endpoints from '../wire/endpoints/sessions.ts';
 import { maxDocument, maxLines, toRecords } from '../wire/import.ts';
@@ -21,6 +21,7 @@ import {
 	askSessionInPath,
 	findCaller,
 	findCallerOrAdmin,
+	findOriginal,
 	findSessionId,
 	toEventStream,
 	toJson,
@@ -52,12 +53,15 @@ export const sessionRoutes = [
 	// This must be before the paths of a single session, which would match `import` as an id.
 	mount(endpoints.importSession, async (c) => {
 		const type = readMediaType(c.req.raw);
+		const part = readPart(c);
 		// The body is streamed, so only its length can show that a request with the same key is another request.
-		const how = readHandling(c, c.req.header('content-length'));
+		const how = readHandling(c, part?.size ?? c.req.header('content-length'));
 		const { user = getPerson(c).by.user } = c.req.valid('query');
 		const take = async (body: Bytes) => {
-			const { agent, lines } = readConfig(c.env).hasAgentPlaces ? await peekAgent(body) : { agent: '', lines: body };
-			return importLines(c, lines, { how, user, agent });
+			// All parts of an import go to the same session, and only the first one names the agent.
+			const isPeeked = part === undefined && readConfig(c.env).hasAgentPlaces;
+			const { agent, lines } = isPeeked ? await peekAgent(body) : { agent: '', lines: body };
+			return importLines(c, { lines, part }, { how, user, agent });
 		};
 		if (type === 'application/x-ndjson') return passBody(c.req.raw, maxLines, take);
 		if (type === 'application/json') return take(toLines(parseJson(await readText(c.req.raw, maxDocument))));
@@ -138,7 +142,14 @@ export const sessionRoutes = [
 	}),
 	mount(endpoints.exportSession, async (c) => {
 		const form = accepts(c, 'application/x-ndjson') ? 'ndjson' : 'json';
-		const body = await askSessionInPath(c, (one) => one.export(findCallerOrAdmin(c), form));
+		const { cursor } = c.req.valid('query');
+		if (cursor !== undefined && form === 'json')
+			throw createFieldError(
+				'invalid_request',
+				'cursor',
+				'only lines have cursors. Send Accept: application/x-ndjson.',
+			);
+		const body = await askSessionInPath(c, (one) => one.export(findCallerOrAdmin(c), form, undefined, cursor));
 		return new Response(body, {
 			headers: {
 				'content-type': form === 'json' ? 'application/json' : 'application/x-ndjson',
@@ -157,10 +168,9 @@ export const sessionRoutes = [
 	}),
 	mount(endpoints.forkSession, async (c) => {
 		const { at } = c.req.valid('json');
-		const place = at === undefined ? undefined : Number(at);
 		const { user, agent } = await askSessionInPath(c, (one) => one.state(findCaller(c)), true);
-		const lines = await askSessionInPath(c, (one) => one.export(findCaller(c), 'ndjson', place), true);
-		return importLines(c, lines, { how: readHandling(c, at), user, agent, isFork: true });
+		const original = findOriginal(c, at === undefined ? undefined : Number(at));
+		return importLines(c, {}, { how: readHandling(c, at), user, agent, original });
 	}),
 ];
 
@@ -179,25 +189,38 @@ async function run(c: Context<RouteEnv>, call: (one: SessionApi) => Promise<RpcR
 	return toRunResponse(await askSessionInPath(c, call));
 }
 
-interface ImportRequest {
+interface ImportRequest extends Pick<ImportOwner, 'user' | 'original'> {
 	readonly how: Handling;
-	readonly user: string | undefined;
 	/** Decides where the session lives. */
 	readonly agent: string;
-	readonly isFork?: boolean;
 }
 
 async function importLines(
 	c: Context<RouteEnv>,
-	lines: Bytes,
-	{ how, user, agent, isFork }: ImportRequest,
+	{ lines, part }: { readonly lines?: Bytes; readonly part?: ImportPart },
+	{ how, agent, ...about }: ImportRequest,
 ): Promise<Response> {
 	const caller = getPerson(c);
 	const id = createSessionId(c, caller, agent, how);
-	const importer = { ...caller, user, isFork, once: how.once };
-	const session = await askSession(c, id, (one) => one.import(importer, lines), false);
+	const importer = { ...caller, ...about, once: how.once };
+	// Lines are sent only once.
+	const isSafe = lines === undefined && how.once !== undefined;
+	const session = await askSession(c, id, (one) => one.import(importer, lines, part), isSafe);
+	if ('offset' in session) return Response.json(session, { status: 202 });
 	const headers = { location: `${c.var.basePath}/v1/sessions/${id}`, 'cache-control': 'no-store' };
 	return Response.json(session, { status: 201, headers });
+}
+
+/** Reads which part of an import a request brings (RFC 9110, 14.4). */
+function readPart(c: Context<RouteEnv>): (ImportPart & { readonly size: string }) | undefined {
+	const header = c.req.header('content-range');
+	if (header === undefined) return undefined;
+	const [match, from, to, size = ''] = /^bytes (?:(\d{1,15})-(\d{1,15})|\*)\/(\d{1,15}|\*)$/.exec(header) ?? [];
+	if (match === undefined)
+		throw createFieldError('invalid_request', 'Content-Range', 'expected bytes FIRST-LAST/SIZE, or bytes */SIZE.');
+	if (c.req.header('idempotency-key') === undefined)
+		throw createFieldError('invalid_request', 'Idempotency-Key', 'missing. All parts of an import have the same one.');
+	return { from: from === undefined ? undefined : Number(from), isLast: Number(to) + 1 === Number(size), size };
 }
 
 function toLines(document: unknown): Bytes {

@@ -8,12 +8,14 @@ import type { ListedTool, OutsideCall } from '../objects/outside-call.ts';
 import { DurableObject } from '../objects/platform.ts';
 import { type Bytes, createBusy, type RpcResult, toJsonStream, toRpcResult } from '../objects/reach.ts';
 import type {
+	ArrivedPart,
 	Caller,
 	ConversationUpdate,
 	CreateInput,
 	FoundRequest,
 	Handling,
 	ImportOwner,
+	ImportPart,
 	Input,
 	NewSession,
 	NothingNew,
@@ -113,7 +115,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		this.#inbox = new Inbox(this.#context);
 		this.#links = links?.open({ ...this.#context, inbox: this.#inbox });
 		this.#imports = new Imports({ ...this.#context, inbox: this.#inbox });
-		this.#lifecycle = new Lifecycle({ store, runner, authorization });
+		this.#lifecycle = new Lifecycle({ store, runner, authorization, imports: this.#imports });
 		this.#relay = new Relay(config);
 	}
 
@@ -299,7 +301,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		);
 	}
 
-	export(caller: Caller, form: ExportForm, at?: number): Promise<RpcResult<Bytes>> {
+	export(caller: Caller, form: ExportForm, at?: number, cursor?: string): Promise<RpcResult<Bytes>> {
 		return toRpcResult(async () => {
 			const principal = await this.#authorization.open(caller, mayManage);
 			const session = this.#store.session();
@@ -309,7 +311,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 			const jurisdiction = config().findJurisdiction(session);
 			const whose = { owner, jurisdiction, expiresAfterMs, clientTools, stored };
 			const about = { version: exportVersion, ...this.#show(principal), ...whose };
-			return exportStream({ store, files: this.#runner.files, authorization, about, form, at });
+			return exportStream({ store, files: this.#runner.files, authorization, about, form, at, cursor });
 		});
 	}
 
@@ -325,9 +327,10 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#lifecycle.enter(caller, mayManage, () => this.#store.findRunMessage(runId));
 	}
 
-	import(owner: ImportOwner, lines: Bytes): Promise<RpcResult<NewSession>> {
+	import(owner: ImportOwner, lines?: Bytes, part?: ImportPart): Promise<RpcResult<NewSession | ArrivedPart>> {
 		return this.#lifecycle.answer(async () => {
-			await this.#imports.take(owner, lines);
+			const offset = await this.#imports.take(owner, lines, part);
+			if (offset !== undefined) return { offset };
 			return { ...this.#show(), ...(await this.#authorization.tokens.showFirst(owner.by)) };
 		});
 	}

@@ -1,9 +1,12 @@
 import * as v from 'valibot';
 import { ways } from '../../core/base/actor.ts';
+import { fromBase64Url, joinBytes, toBase64Url } from '../../core/base/bytes.ts';
+import { createFieldError } from '../../core/base/errors.ts';
 import { labels } from './call.ts';
 import { delta, sideEvent, terminalEvent } from './event.ts';
 import { feedback } from './feedback.ts';
 import { described, time } from './field.ts';
+import { shortText } from './limits.ts';
 import { shownMessage, shownPart } from './message.ts';
 import { runStatus, session } from './session.ts';
 
@@ -212,3 +215,53 @@ export const recordNames = {
 	files: 'file',
 	messages: 'message',
 } as const satisfies Record<keyof ExportedSession, string>;
+
+/** The maximum number of characters of a cursor. */
+const maxCursor = 4_096;
+
+export const exportQuery = v.object({
+	cursor: v.optional(
+		described(
+			shortText(maxCursor),
+			'Of lines only. `start` puts lines `{ "cursor": … }` among them; the last cursor that came begins behind it.',
+		),
+	),
+});
+
+const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+
+/** Where an export goes on: behind a record of a list. */
+const exportCursor = v.object({
+	/** The place behind the last message, and the last run of the export. Both stay as they were at its beginning. */
+	end: count,
+	lastRun: count,
+	list: v.picklist(exportedLists),
+	place: v.union([v.string(), count]),
+	/** How many records of each list came before. */
+	counts: v.object({
+		runs: count,
+		spending: count,
+		state: count,
+		notes: count,
+		waiting: count,
+		files: count,
+		messages: count,
+	}),
+});
+
+export type ExportCursor = v.InferOutput<typeof exportCursor>;
+
+/** Returns nothing at a place whose name is too long for a cursor. */
+export function formatCursor(cursor: ExportCursor): string | undefined {
+	const text = toBase64Url(joinBytes(JSON.stringify(cursor)));
+	return text.length <= maxCursor ? text : undefined;
+}
+
+/** Parses the cursor of an export. Throws `invalid_request` for another text. */
+export function parseCursor(text: string): ExportCursor {
+	try {
+		return v.parse(exportCursor, JSON.parse(new TextDecoder().decode(fromBase64Url(text))));
+	} catch {
+		throw createFieldError('invalid_request', 'cursor', 'no cursor of an export. Begin with cursor=start.');
+	}
+}

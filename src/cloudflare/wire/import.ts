@@ -13,6 +13,7 @@ import {
 	exportVersion,
 	recordNames,
 } from './export.ts';
+import { described } from './field.ts';
 import { expirySchema, maxName, shortText } from './limits.ts';
 import { modelField } from './message.ts';
 import { metadata } from './session.ts';
@@ -25,6 +26,11 @@ export const maxLines = 1_073_741_824;
 
 /** The maximum number of characters of a line. */
 export const maxLine = 33_554_432;
+
+/** How much of the lines of an import has arrived. */
+export const arrivedPart = v.object({
+	offset: described(v.number(), 'The bytes of the lines that are stored. The next part begins there.'),
+});
 
 const position = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
@@ -65,6 +71,7 @@ const schemas = {
 	message: v.object({ message: exportedMessage }),
 	spending: v.object({ spending: v.unknown() }),
 	waiting: v.object({ waiting: v.unknown() }),
+	cursor: v.object({ cursor: v.string() }),
 	end: v.object({ end: v.record(v.string(), v.number()) }),
 };
 

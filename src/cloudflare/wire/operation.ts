@@ -65,6 +65,10 @@ export const requestHeaders = {
 		says: 'On GET an entity tag that the client has: the answer is 304 if it is the newest. On PUT only *: it is created, never replaced.',
 		example: '*',
 	},
+	'content-range': {
+		says: 'The part of an import that the body has, and the size of all lines. `bytes */SIZE` without a body asks how much has arrived.',
+		example: 'bytes 0-67108863/734003200',
+	},
 	range: {
 		says: 'The bytes that the client wants: one range. A range outside of the file, or several, return all of it.',
 		example: 'bytes=0-1023',

@@ -156,6 +156,8 @@ test('the document describes every outcome of a run', async () => {
 	await ask('unrateRun', { id, path });
 	await ask('getTrace', { id });
 	await ask('importSession', { json: exported });
+	const part = { 'idempotency-key': 'described', 'content-range': 'bytes */9' };
+	await ask('importSession', { headers: { 'content-type': 'application/x-ndjson', ...part } });
 	await ask('forkSession', { id, json: {} });
 	await ask('rerun', { id, json: { run: path } });
 	await ask('exportSession', { id, headers: { accept: 'application/x-ndjson' } });

@@ -226,9 +226,17 @@ test('without stored rows there is no action', () => {
 	expect(decideNext(nothing, now)).toEqual({ state: 'missing', action: { type: 'none' } });
 });
 
+test('the alarm watches a fork, and removes an interrupted import when its time is over', () => {
+	const decide = (importing: SessionFacts['importing']) => decideNext({ ...nothing, hasTables: true, importing }, now);
+	const [later, over] = [now + 86_400_000, now];
+	expect(decide({ endsAt: later })).toMatchObject({ action: { type: 'none' }, wakeAt: later });
+	expect(decide({ endsAt: later, isFork: true }).wakeAt).toBeLessThan(later);
+	for (const isFork of [true, false]) expect(decide({ endsAt: over, isFork }).action).toEqual({ type: 'remove' });
+});
+
 test('if no run is open, the alarm denies waiting calls whose time for approval is over', () => {
-	check(({ session, run, isLive, isImporting, approvalEndsAt }, { action, wakeAt, state }) => {
-		if (session === undefined || run === undefined || isLive || isImporting || approvalEndsAt === undefined) return;
+	check(({ session, run, isLive, importing, approvalEndsAt }, { action, wakeAt, state }) => {
+		if (session === undefined || run === undefined || isLive || importing || approvalEndsAt === undefined) return;
 		if (state !== 'waiting') return;
 		expect(action.type).toBe(approvalEndsAt <= now ? 'deny' : 'none');
 		expect(wakeAt).toBeLessThanOrEqual(approvalEndsAt);

@@ -238,11 +238,11 @@ export class SessionFiles {
 		return this.workspace.changes({ cursor, limit });
 	}
 
-	/** Yields all files in pieces of at most `pieceBytes`. Throws `not_found` if a file is replaced during reading. */
-	async *readPieces(pieceBytes: number) {
+	/** Yields the files behind a path in pieces of at most `pieceBytes`. Throws `not_found` for a file replaced meanwhile. */
+	async *readPieces(pieceBytes: number, after: string) {
 		const store = this.#openForPeople();
 		const { files } = this.#store.workspace;
-		for (let [placed] = files.listFiles('', 1); placed !== undefined; [placed] = files.listFiles(placed.path, 1)) {
+		for (let [placed] = files.listFiles(after, 1); placed !== undefined; [placed] = files.listFiles(placed.path, 1)) {
 			const { file } = placed;
 			const { path, size, modifiedAt } = showFile(placed);
 			for (let at = 0; at === 0 || at < file.size; at += pieceBytes) {
@@ -270,11 +270,14 @@ export class SessionFiles {
 		return this.#write(name, body, this.#openForPeople(assertHolds));
 	}
 
-	import(name: string, body: Bytes): Promise<WrittenFile> {
-		const assertMayChange = (): void => {
-			if (!this.#store.isImporting) throw noSuchSession();
-		};
-		return this.#write(name, body, this.#open(assertMayChange));
+	/** Stores a small file of an import, within its transaction. */
+	importSmall(name: string, content: Uint8Array): void {
+		this.#openForImport().commit([{ type: 'write', path: checkPath(name), content }]);
+	}
+
+	/** Stores the file whose pieces an import has kept. */
+	importPieces(name: string): Promise<WrittenFile> {
+		return this.#write(name, this.#store.workspace.contents.streamPieces(), this.#openForImport());
 	}
 
 	async #write(name: string, body: Bytes, files: FileStore): Promise<WrittenFile> {
@@ -339,6 +342,12 @@ export class SessionFiles {
 		return this.#open(() => {
 			if (!this.#store.exists() || this.#store.session().createdAt !== createdAt) throw noSuchSession();
 			assertHolds();
+		});
+	}
+
+	#openForImport(): FileStore {
+		return this.#open(() => {
+			if (!this.#store.isImporting) throw noSuchSession();
 		});
 	}
 

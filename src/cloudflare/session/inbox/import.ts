@@ -1,12 +1,12 @@
-import { fromBase64 } from '../../../core/base/bytes.ts';
+import { countBase64Bytes, fromBase64 } from '../../../core/base/bytes.ts';
 import { check } from '../../../core/base/check.ts';
-import { createFieldError, type RunletError } from '../../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../../core/base/errors.ts';
 import { assertTasks } from '../../../core/tool/tasks.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import { toActor } from '../../auth/rights.ts';
 import { assertRoom } from '../../objects/budget.ts';
-import type { Bytes } from '../../objects/reach.ts';
-import type { ImportOwner } from '../../objects/session-api.ts';
+import { type Bytes, createBusy, reach, takeValue } from '../../objects/reach.ts';
+import type { ImportOwner, ImportPart, Original } from '../../objects/session-api.ts';
 import {
 	createBadRecord,
 	type ImportedAbout,
@@ -17,7 +17,10 @@ import {
 	parseRecord,
 } from '../../wire/import.ts';
 import { place } from '../../wire/page.ts';
-import { mayHaveBudget, readLines, toInbound, toMessage, toRecalled, toRunEnd } from './imported.ts';
+import { mostInRows } from '../files/bucket.ts';
+import { runInBackground } from '../run/lease.ts';
+import type { ImportProgress } from '../store/session-row.ts';
+import { type Line, mayHaveBudget, readLines, toInbound, toMessage, toRecalled, toRunEnd } from './imported.ts';
 import type { Inbox } from './inbox.ts';
 import type { InboxContext } from './transaction.ts';
 
@@ -27,96 +30,245 @@ export interface ImportOptions extends InboxContext {
 
 /**
  * Imports the lines of an export (docs/sessions.md, "Fork, export and import"). The session does not exist for anybody
- * until the last line is stored. An interrupted import leaves nothing behind.
+ * until the last line is stored. The lines are stored together with how far the import has come.
  */
 export class Imports {
 	readonly #options: ImportOptions;
-	#current: Promise<void> | undefined;
+	#current: Promise<number | undefined> | undefined;
 
 	constructor(options: ImportOptions) {
 		this.#options = options;
 	}
 
-	/** Imports a session. Imports run one at a time. A request with a used `Idempotency-Key` imports nothing. */
-	async take(owner: ImportOwner, lines: Bytes): Promise<void> {
+	/**
+	 * Imports a session. Imports run one at a time. A request with a used `Idempotency-Key` imports nothing. Returns how
+	 * many bytes have arrived, or nothing at the end.
+	 */
+	async take(owner: ImportOwner, lines?: Bytes, part?: ImportPart): Promise<number | undefined> {
 		while (this.#current !== undefined) await this.#current.catch(() => {});
-		this.#current = importSession(this.#options, owner, lines);
+		this.#current = importSession(this.#options, owner, lines, part);
 		try {
-			await this.#current;
+			return await this.#current;
 		} finally {
 			this.#current = undefined;
 		}
 	}
+
+	/** Goes on with a fork that was interrupted. */
+	goOn(): void {
+		const { owner } = this.#options.store.importProgress ?? {};
+		if (owner?.original === undefined || this.#current !== undefined) return;
+		runInBackground(async () => void (await this.take(owner)));
+	}
 }
 
-async function importSession(options: ImportOptions, owner: ImportOwner, lines: Bytes): Promise<void> {
+async function importSession(
+	options: ImportOptions,
+	owner: ImportOwner,
+	lines: Bytes | undefined,
+	part: ImportPart | undefined,
+): Promise<number | undefined> {
 	const { store, runner, authorization, inbox } = options;
 	if (authorization.isThere) {
 		await authorization.open({ owner: owner.owner, by: owner.by, role: owner.role }, []);
-		if (inbox.findReplay(owner.once) !== undefined) return lines.cancel().catch(() => {});
+		if (inbox.findReplay(owner.once) !== undefined) return void lines?.cancel().catch(() => {});
 	}
 	await runner.alarm.announce();
-	if (!authorization.isMissing())
+	const isNew = part === undefined && owner.original === undefined;
+	if (isNew && store.importProgress !== undefined) store.erase(Date.now());
+	const intake = new Intake(options, owner, store.importProgress);
+	if (part !== undefined && part.from !== intake.offset) {
+		lines?.cancel().catch(() => {});
+		if (part.from === undefined) return intake.offset;
+		const what = `${intake.offset} bytes have arrived. Send the next part from there.`;
+		throw new RunletError('conflict', `Content-Range: ${what}`, { field: 'Content-Range', offset: intake.offset });
+	}
+	if (store.importProgress === undefined && !authorization.isMissing())
 		throw createFieldError('conflict', 'Idempotency-Key', 'a session is being imported under this key. Wait for it.');
-	const config = options.config();
-	await runner.owner.assertRoom(owner, config, { always: true });
-	const intake = new Intake(options, owner);
-	let number = 0;
+	await runner.owner.assertRoom(owner, options.config(), { always: true });
 	try {
-		for await (const line of readLines(lines)) {
-			await intake.take(parseRecord(line, ++number), number);
-			assertRoom('session', config.roomLimits, store.bytes);
-		}
+		const body = lines ?? (await openOriginal(options, owner.original, intake.cursor));
+		const isLast = part?.isLast ?? true;
+		if (!(await intake.takeAll(body, isLast))) throw createInterruption(owner, intake.offset);
+		if (!isLast) return intake.offset;
 		intake.end();
 	} catch (cause) {
-		intake.stop();
-		if (store.isImporting) {
-			store.erase(Date.now());
+		if (store.importProgress === undefined || !isPassing(cause)) {
+			if (store.isImporting) store.erase(Date.now());
 			await runner.owner.outbox.sendRest();
 		}
 		throw cause;
+	} finally {
+		void runner.alarm.set();
 	}
-	void runner.alarm.set();
 	runner.tellOwner();
+	return undefined;
+}
+
+/** Whether an import can go on after an error. */
+function isPassing(cause: unknown): boolean {
+	if (!(cause instanceof RunletError)) return true;
+	return ['overloaded', 'storage_unavailable', 'timeout'].includes(cause.code) || cause.data?.offset !== undefined;
+}
+
+function createInterruption({ original }: ImportOwner, offset: number): RunletError {
+	if (original !== undefined) return createBusy('The original');
+	return new RunletError('invalid_request', 'body: ended before it was whole. Send the rest.', {
+		field: 'body',
+		offset,
+	});
+}
+
+async function openOriginal(
+	{ config }: ImportOptions,
+	original: Original | undefined,
+	cursor = 'start',
+): Promise<Bytes> {
+	if (original === undefined) throw createFieldError('invalid_request', 'body', 'missing.');
+	const { sessions } = config();
+	const { session, at, caller } = original;
+	const open = () => sessions.get(sessions.idFromString(session)).export(caller, 'ndjson', at, cursor);
+	return takeValue(await reach(open, { what: 'The original', isSafe: true }));
 }
 
 /** How long a rerun is kept after its last activity, in milliseconds. */
 const rerunMs = 604_800_000;
 
-interface OpenFile extends Pick<ImportedFile, 'path' | 'size'> {
-	at: number;
-	readonly writer: WritableStreamDefaultWriter<Uint8Array>;
-	readonly stored: Promise<unknown>;
-}
+/** The bytes of the lines that are stored together. */
+const batchBytes = 1_048_576;
 
 class Intake {
 	readonly #options: ImportOptions;
 	readonly #owner: ImportOwner;
 	readonly #counts = { runs: 0, spending: 0, state: 0, notes: 0, waiting: 0, files: 0, messages: 0 };
 	readonly #runs = new Map<string, number>();
-	#file: OpenFile | undefined;
+	/** The lines that are not stored yet. */
+	#batch: (readonly [record: ImportedRecord | undefined, bytes: number])[] = [];
+	#batchBytes = 0;
+	#offset = 0;
+	#lines = 0;
+	#file: ImportProgress['file'];
+	#cursor: string | undefined;
 	#lastRun = 0;
 	#lastMessage = 0;
 	#isEnded = false;
 
-	constructor(options: ImportOptions, owner: ImportOwner) {
+	/** @param progress how far an earlier request came */
+	constructor(options: ImportOptions, owner: ImportOwner, progress: ImportProgress | undefined) {
 		this.#options = options;
-		this.#owner = owner;
+		this.#owner = progress?.owner ?? owner;
+		if (progress === undefined) return;
+		Object.assign(this.#counts, progress.counts);
+		[this.#offset, this.#lines, this.#file] = [progress.offset, progress.lines, progress.file];
+		[this.#cursor, this.#lastRun, this.#lastMessage] = [progress.cursor, progress.lastRun, progress.lastMessage];
+		for (const { id, n } of options.store.runs.listIds()) this.#runs.set(id, n);
 	}
 
-	/** Stores a record. Throws `invalid_request` if the record does not fit the earlier records. */
-	async take(record: ImportedRecord, line: number): Promise<void> {
+	/** How many bytes of the lines are stored. */
+	get offset(): number {
+		return this.#offset;
+	}
+
+	get cursor(): string | undefined {
+		return this.#cursor;
+	}
+
+	/**
+	 * Stores the lines of a body. Returns false for an interrupted body. Throws `invalid_request` for a record that does
+	 * not fit the earlier records.
+	 */
+	async takeAll(body: Bytes, isLast: boolean): Promise<boolean> {
+		await this.#storeFile();
+		const before = this.#offset;
+		const lines = readLines(body, isLast);
+		try {
+			for (let next = await lines.next(); ; next = await lines.next()) {
+				if (!next.done) await this.#add(next.value);
+				else {
+					// A fork is stored up to a cursor.
+					if (next.value || this.#owner.original === undefined) await this.#storeBatch();
+					if (!next.value) return false;
+					break;
+				}
+			}
+		} finally {
+			void lines.return(false);
+		}
+		if (isLast || this.#offset > before) return true;
+		const what = 'Content-Range: the part has no whole line. Send a longer part.';
+		throw new RunletError('invalid_request', what, { field: 'Content-Range', offset: before });
+	}
+
+	async #add({ text, bytes }: Line): Promise<void> {
+		const record = text === '' ? undefined : parseRecord(text, this.#lines + this.#batch.length + 1);
+		this.#batch.push([record, bytes]);
+		this.#batchBytes += bytes;
+		const isDue =
+			this.#owner.original === undefined
+				? this.#batchBytes >= batchBytes || endsFile(record)
+				: record !== undefined && 'cursor' in record;
+		if (isDue) await this.#storeBatch();
+	}
+
+	/** Stores the lines, with how far the import is. If that fails, none of them is stored. */
+	async #storeBatch(): Promise<void> {
+		const { store, runner, config } = this.#options;
+		const batch = this.#batch;
+		if (batch.length === 0) return;
+		[this.#batch, this.#batchBytes] = [[], 0];
+		store.transaction(() => {
+			for (const [record, bytes] of batch) {
+				this.#lines++;
+				this.#offset += bytes;
+				if (record !== undefined) this.#take(record, this.#lines);
+			}
+			this.#keepProgress();
+		});
+		void runner.alarm.set();
+		await this.#storeFile();
+		if (store.isImporting) assertRoom('session', config().roomLimits, store.bytes);
+	}
+
+	/** Stores a file of several pieces when it is whole. */
+	async #storeFile(): Promise<void> {
+		const { store, runner } = this.#options;
+		const file = this.#file;
+		if (file === undefined || file.at < file.size) return;
+		await runner.files.importPieces(file.path);
+		store.transaction(() => {
+			store.workspace.contents.dropPieces();
+			this.#file = undefined;
+			this.#keepProgress();
+		});
+	}
+
+	#keepProgress(): void {
+		const { store } = this.#options;
+		const owner = this.#owner;
+		const canGoOn = owner.once !== undefined || owner.original !== undefined;
+		if (!canGoOn || !store.isImporting) return;
+		const [offset, lines, file, cursor] = [this.#offset, this.#lines, this.#file, this.#cursor];
+		const [lastRun, lastMessage, counts] = [this.#lastRun, this.#lastMessage, this.#counts];
+		store.keepImport({ owner, offset, lines, file, cursor, lastRun, lastMessage, counts, at: Date.now() });
+	}
+
+	#take(record: ImportedRecord, line: number): void {
 		const refuse = (message: string): RunletError => createBadRecord(line, message);
 		if (this.#isEnded) throw refuse('stands behind the last line of the export.');
 		if ('session' in record) {
 			if (this.#options.store.isImporting) throw refuse('session: a second one. An export has one session.');
-			return this.#takeSession(record.session);
+			this.#takeSession(record.session);
+			return;
 		}
 		if (!this.#options.store.isImporting) throw refuse('the first line of an export is its session.');
+		if ('cursor' in record) {
+			this.#cursor = record.cursor;
+			return;
+		}
 		if (this.#file !== undefined && !('file' in record)) throw refuse(`file: ${this.#file.path} is not whole.`);
 		if ('run' in record) this.#takeRun(record.run, refuse);
 		else if ('message' in record) this.#takeMessage(record.message, refuse);
-		else if ('file' in record) await this.#takeFile(record.file, refuse);
+		else if ('file' in record) this.#takeFile(record.file, refuse);
 		else if ('state' in record) {
 			const { key, value } = record.state;
 			assertTasks(key, value);
@@ -145,10 +297,6 @@ class Intake {
 		});
 	}
 
-	stop(): void {
-		this.#file?.writer.abort().catch(() => {});
-	}
-
 	#takeSession(imported: ImportedAbout): void {
 		const { id, store, runtime, config: readConfig } = this.#options;
 		const config = readConfig();
@@ -158,8 +306,9 @@ class Intake {
 		chooseModel(agent, model, config.model);
 		const limit = imported.budget?.limit;
 		const usualLimit = agent.budget ?? config.sessionBudget;
-		const { owner, user, by, role, isFork = false, rerun } = this.#owner;
+		const { owner, user, by, role, original, rerun } = this.#owner;
 		config.assertPlaced({ id, owner, agent: imported.agent });
+		const isFork = original !== undefined;
 		const createdBy = isFork ? toActor(imported.stored?.createdBy) : by;
 		// The usual budget applies if the importer may not set the imported budget.
 		const isUsual = JSON.stringify(limit) === JSON.stringify(usualLimit) || !mayHaveBudget(role, limit, usualLimit);
@@ -207,7 +356,7 @@ class Intake {
 		const run = runId === undefined ? 0 : this.#runs.get(runId);
 		if (run === undefined) throw refuse(`message: no run ${runId?.slice(0, 64)} stands in front of it.`);
 		const { providerMetadata, inbound, decidedBy: _, isDenied: __, prompt: ___, ...more } = stored;
-		const { isFork = false } = this.#owner;
+		const isFork = this.#owner.original !== undefined;
 		// The importer counts as the author of all imported messages.
 		const isFromPerson = isInput === true || (!isFork && imported.role === 'user');
 		this.#options.store.restore({
@@ -225,28 +374,19 @@ class Intake {
 		this.#counts.messages++;
 	}
 
-	async #takeFile({ path, size, at, base64 }: ImportedFile, refuse: (why: string) => RunletError): Promise<void> {
+	#takeFile({ path, size, at, base64 }: ImportedFile, refuse: (why: string) => RunletError): void {
 		this.#counts.files++;
-		if (at === 0 && this.#file === undefined) this.#file = this.#openFile(path, size);
-		const file = this.#file;
 		const bytes = fromBase64(base64);
-		if (file === undefined || file.path !== path || file.at !== at || at + bytes.length > file.size)
+		const file = this.#file ?? { path, size, at: 0 };
+		if (file.path !== path || file.at !== at || at + bytes.length > file.size)
 			throw refuse('file: the pieces of a file stand one behind another, from its first byte on.');
 		if (bytes.length === 0 && at < file.size) throw refuse('file: a piece is empty.');
-		file.at += bytes.length;
-		// `stored` rejects when the file is refused, so the write must not be awaited alone.
-		if (bytes.length > 0) await Promise.race([file.writer.write(bytes), file.stored]);
-		if (file.at < file.size) return;
-		await Promise.race([file.writer.close(), file.stored]);
-		await file.stored;
-		this.#file = undefined;
-	}
-
-	#openFile(path: string, size: number): OpenFile {
-		const { readable, writable } = new IdentityTransformStream();
-		const stored = this.#options.runner.files.import(path, readable);
-		stored.catch(() => {});
-		return { path, size, at: 0, writer: writable.getWriter(), stored };
+		const { runner, store } = this.#options;
+		if (bytes.length === file.size && file.size <= mostInRows) runner.files.importSmall(path, bytes);
+		else {
+			store.workspace.contents.keepPiece(at, bytes);
+			this.#file = { ...file, at: at + bytes.length };
+		}
 	}
 
 	#takeEnd(counts: Readonly<Record<string, number>>, refuse: (why: string) => RunletError): void {
@@ -254,4 +394,11 @@ class Intake {
 			if (counts[list] !== count) throw refuse(`end: it counts ${counts[list]} ${list}, and ${count} came.`);
 		this.#isEnded = true;
 	}
+}
+
+/** Whether a line ends a file of several pieces. It may be true a line too early. */
+function endsFile(record: ImportedRecord | undefined): boolean {
+	if (record === undefined || !('file' in record)) return false;
+	const { at, size, base64 } = record.file;
+	return at + countBase64Bytes(base64) >= size;
 }

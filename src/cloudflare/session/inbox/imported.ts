@@ -1,5 +1,5 @@
-import { createFieldError, RunletError } from '../../../core/base/errors.ts';
-import { LineSplitter } from '../../../core/base/text.ts';
+import { joinBytes } from '../../../core/base/bytes.ts';
+import { createFieldError, type RunletError } from '../../../core/base/errors.ts';
 import type { Message } from '../../../core/chat/index.ts';
 import { hasRight, toActors } from '../../auth/rights.ts';
 import { isWithinLimit, type Limit } from '../../objects/budget.ts';
@@ -12,11 +12,11 @@ import type { RecalledSources, RunEnd } from '../store/runs.ts';
 /** Returns the origin of an imported message. The person who made the copy becomes an asker. */
 export function toInbound(
 	imported: NonNullable<ImportedMessage['stored']>['inbound'],
-	{ owner, user = owner, by, isFork = false }: ImportOwner,
+	{ owner, user = owner, by, original }: ImportOwner,
 ): Inbound {
 	const { attachments, messageId } = imported ?? {};
 	const about = { ...(attachments && { attachments }), ...(messageId !== undefined && { messageId }) };
-	if (!isFork) return { ...about, sender: user, transport: 'import', ...(by && { by }) };
+	if (original === undefined) return { ...about, sender: user, transport: 'import', ...(by && { by }) };
 	const { sender = user, transport = 'http' } = imported ?? {};
 	const before = imported?.askers ?? (imported?.by === undefined ? [] : [imported.by]);
 	const askers = [...toActors(before), ...(by === undefined ? [] : [by])];
@@ -67,32 +67,63 @@ export function toMessage(
 	}
 }
 
-/** Yields the lines of a body. Throws `invalid_request` for an interrupted body. */
-export async function* readLines(bytes: Bytes): AsyncGenerator<string, void> {
-	const reader = bytes.getReader();
-	const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
-	const splitter = new LineSplitter();
+export interface Line {
+	readonly text: string;
+	/** The bytes of the line, with its end. */
+	readonly bytes: number;
+}
+
+const newline = 10;
+
+/**
+ * Yields the lines of a body. Returns false if the body was interrupted. Throws `invalid_request` for a line that is not
+ * UTF-8, and `too_large` for a line that is too long.
+ *
+ * @param isWhole whether the last line may have no end. If not, a line without an end is left out.
+ */
+export async function* readLines(body: Bytes, isWhole: boolean): AsyncGenerator<Line, boolean> {
+	const reader = body.getReader();
+	let begun: Uint8Array[] = [];
+	let bytes = 0;
 	try {
 		for (;;) {
-			const { done, value } = await read(reader, decoder);
-			if (done) break;
-			yield* splitter.push(value);
-			if (splitter.length > maxLine)
-				throw createFieldError('too_large', 'body', `a line has more than ${maxLine} characters.`);
+			const { done, value } = await reader.read().catch(() => interrupted);
+			if (value === undefined) {
+				if (done && isWhole && bytes > 0) yield toLine(begun, bytes);
+				return done;
+			}
+			let from = 0;
+			for (let end = value.indexOf(newline); end !== -1; end = value.indexOf(newline, from)) {
+				begun.push(value.subarray(from, end + 1));
+				yield toLine(begun, bytes + end + 1 - from);
+				[begun, bytes, from] = [[], 0, end + 1];
+			}
+			begun.push(value.subarray(from));
+			bytes += value.length - from;
+			// A character has at most three bytes for each unit of its length.
+			if (bytes > 3 * maxLine) throw createTooLong();
 		}
-		const last = splitter.end();
-		if (last !== '') yield last;
 	} finally {
 		reader.cancel().catch(() => {});
 	}
 }
 
-async function read(reader: ReadableStreamDefaultReader<Uint8Array>, decoder: TextDecoder) {
+const interrupted = { done: false, value: undefined } as const;
+
+function toLine(pieces: readonly Uint8Array[], bytes: number): Line {
+	const text = decode(joinBytes(...pieces)).replace(/\n$/, '');
+	if (text.length > maxLine) throw createTooLong();
+	return { text, bytes };
+}
+
+function decode(bytes: Uint8Array): string {
 	try {
-		const { done, value } = await reader.read();
-		return { done, value: done ? '' : decoder.decode(value, { stream: true }) };
-	} catch (cause) {
-		const message = 'body: ended before it was whole, or is not UTF-8. Send it again.';
-		throw new RunletError('invalid_request', message, { field: 'body' }, { cause });
+		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+	} catch {
+		throw createFieldError('invalid_request', 'body', 'not valid UTF-8.');
 	}
+}
+
+function createTooLong(): RunletError {
+	return createFieldError('too_large', 'body', `a line has more than ${maxLine} characters.`);
 }

@@ -246,6 +246,8 @@ interface LifecycleOptions {
 	readonly store: SessionStore;
 	readonly runner: Runner;
 	readonly authorization: Authorization;
+	/** Goes on with a fork that was interrupted. */
+	readonly imports: { goOn(): void };
 }
 
 /** The lifecycle of a session's object: its restart, its alarm and its removal. */
@@ -303,10 +305,11 @@ export class Lifecycle {
 	}
 
 	async handleAlarm(): Promise<void> {
-		const { runner, store } = this.#options;
+		const { runner, store, imports } = this.#options;
 		store.alarm.noteGone();
 		try {
 			this.#wake();
+			imports.goOn();
 			const { action } = await runner.handleAlarm();
 			if (action.type === 'remove') await this.remove();
 			if (action.type === 'clear') await runner.owner.outbox.sendRest();
@@ -325,8 +328,7 @@ export class Lifecycle {
 		const { store } = this.#options;
 		store.open();
 		store.reports.noteListedBytes(store.bytes);
-		// An import cannot continue in another instance.
-		if (store.isImporting) store.erase(Date.now());
+		if (store.isImporting && store.importProgress === undefined) store.erase(Date.now());
 		this.#options.runner.goOn();
 		this.#isAwake = true;
 	}

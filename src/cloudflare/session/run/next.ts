@@ -23,7 +23,8 @@ export interface SessionFacts {
 	};
 	/** Whether tables exist: a session's tables, or the outbox of a removed session. */
 	readonly hasTables: boolean;
-	readonly isImporting?: boolean;
+	/** The import of the session, with the end of its time if it can go on. Only a fork goes on by itself. */
+	readonly importing?: { readonly endsAt?: number; readonly isFork?: boolean };
 	readonly run?: Pick<RunRecord, 'status' | 'attempt' | 'lost' | 'progress' | 'createdAt' | 'endedAt'> & {
 		readonly stored: number;
 		readonly hasChildren?: boolean;
@@ -42,7 +43,7 @@ export interface SessionFacts {
  *
  * - `missing`: nothing is stored.
  * - `removed`: only the outbox is left. Deliver the outbox, then `clear` the storage.
- * - `importing`: this instance of the object imports a session.
+ * - `importing`: a session is imported. `remove` an import that was interrupted a day ago.
  * - `running`: this instance of the object carries out the newest run.
  * - `ending`: the end of that run is stored and about to be shown.
  * - `lost`: the run's object died. `take-up` begins its next attempt; `give-up` ends the run after its last attempt.
@@ -78,8 +79,8 @@ export interface Next {
 
 /** Decides what a session does next. The caller performs the action and decides again, until the action is `none`. */
 export function decideNext(facts: SessionFacts, now: number): Next {
-	const { session, run, isLive, queue, hasTables, isImporting, approvalEndsAt, callbackAt, outboxAt } = facts;
-	if (isImporting) return { state: 'importing', action: none, wakeAt: now + watchMs };
+	const { session, run, isLive, queue, hasTables, importing, approvalEndsAt, callbackAt, outboxAt } = facts;
+	if (importing !== undefined) return decideImport(importing, now);
 	if (session === undefined) {
 		if (!hasTables) return { state: 'missing', action: none };
 		return { state: 'removed', action: { type: 'clear' }, wakeAt: outboxAt };
@@ -103,7 +104,16 @@ export function decideNext(facts: SessionFacts, now: number): Next {
 	return { state: 'waiting', action: isLate ? { type: 'deny' } : none, wakeAt };
 }
 
+function decideImport({ endsAt, isFork }: NonNullable<SessionFacts['importing']>, now: number): Next {
+	const isOver = endsAt !== undefined && endsAt <= now;
+	const wakeAt = endsAt === undefined || isFork ? now + watchMs : endsAt;
+	return { state: 'importing', action: isOver ? { type: 'remove' } : none, wakeAt };
+}
+
 const none: NextAction = { type: 'none' };
+
+/** How long the lines of an interrupted import are kept, in milliseconds. */
+const importMs = 86_400_000;
 
 /**
  * Plans the next attempt of a run whose object died. Returns nothing after the last attempt. Attempts are limited by
@@ -144,7 +154,10 @@ export function readFacts(
 	const reportAt = store.reports.isEmpty && !store.spending.lease ? undefined : Date.now() + watchMs;
 	const outboxAt = hasTables ? findEarliest(store.outbox.nextAt(), reportAt) : undefined;
 	const queue = { size: 0 };
-	if (!store.exists()) return { hasTables, isImporting: store.isImporting, isLive, queue, outboxAt };
+	const { importProgress } = store;
+	const isFork = importProgress?.owner.original !== undefined;
+	const importing = store.isImporting ? { endsAt: importProgress && importProgress.at + importMs, isFork } : undefined;
+	if (!store.exists()) return { hasTables, importing, isLive, queue, outboxAt };
 	const { agent: name, expiresAfterMs, createdAt, parent } = store.session();
 	const agent = agents.find((one) => one.name === name);
 	const { visitedAt } = store;

@@ -172,7 +172,7 @@ export class Runner {
 			this.#store.transaction(() => this.waiting.drop())();
 			next = this.#decide();
 		}
-		if (next.state === 'importing') await this.alarm.set();
+		if (next.state === 'importing' && next.action.type === 'none') await this.alarm.set();
 		if (next.action.type !== 'none' || !this.#store.exists()) return next;
 		if (this.#live === undefined) this.#store.spending.endLease();
 		// The platform repeats an alarm that a crash interrupts.

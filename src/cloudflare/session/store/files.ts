@@ -1,5 +1,6 @@
 import { joinBytes } from '../../../core/base/bytes.ts';
 import { createFieldError, type RunletError } from '../../../core/base/errors.ts';
+import { close } from '../../../core/chat/event.ts';
 import { type ContentInfo, markedLines } from '../../../core/workspace/content.ts';
 import { findFolder, listFolders } from '../../../core/workspace/path.ts';
 import type { Files } from '../../../core/workspace/plan.ts';
@@ -92,6 +93,34 @@ export class ContentRows {
 			at += length;
 		}
 		return found.length === 1 && found[0] !== undefined ? found[0] : joinBytes(...found);
+	}
+
+	/** Keeps a piece of a file that an import receives. It belongs to no content yet. */
+	keepPiece(at: number, bytes: Uint8Array): void {
+		for (let from = 0; from < bytes.length; from += pieceBytes)
+			this.#sql.exec(
+				'INSERT INTO piece (content, part, bytes) VALUES (0, ?, ?)',
+				...[at + from, bytes.slice(from, from + pieceBytes).buffer],
+			);
+	}
+
+	/** Streams the kept pieces from the first byte on. */
+	streamPieces(): ReadableStream<Uint8Array> {
+		let at = 0;
+		return new ReadableStream({
+			type: 'bytes',
+			pull: (controller) => {
+				const query = 'SELECT bytes FROM piece WHERE content = 0 AND part = ?';
+				const [row] = this.#sql.exec<{ bytes: ArrayBuffer }>(query, at).toArray();
+				at += row?.bytes.byteLength ?? 0;
+				if (row === undefined) close(controller);
+				else controller.enqueue(new Uint8Array(row.bytes));
+			},
+		});
+	}
+
+	dropPieces(): void {
+		this.#sql.exec('DELETE FROM piece WHERE content = 0');
 	}
 
 	/** Returns the byte position of a marked line. */

@@ -204,6 +204,11 @@ export class RunRows {
 		this.#sql.insert('run', toRow({ ...run, lost: 0, progress: 0, restarts: 0 }), 'REPLACE');
 	}
 
+	/** Lists the ids of all runs. */
+	listIds(): Iterable<{ readonly id: string; readonly n: number }> {
+		return this.#sql.exec<{ id: string; n: number }>('SELECT id, n FROM run');
+	}
+
 	get hasRestored(): boolean {
 		const [first] = this.#sql.exec<{ boot: string }>('SELECT boot FROM run ORDER BY n LIMIT 1').toArray();
 		return first?.boot === '';

@@ -12,7 +12,7 @@ import type { Schema } from '../../objects/migrate.ts';
  *
  * `session.user` is the person of the session, `imported` is 1 for an imported history. A model gets the newest
  * `summary` instead of the messages before it. `token_key` signs the session's tokens, `client_tools` are the tools of
- * the current client. A session does not exist for anybody while it is `importing`. `listed_at` is the session's last
+ * the current client. A session does not exist for anybody while it is `importing`: 1, or how far the import is, as JSON. `listed_at` is the session's last
  * activity outside of a run. `rerun` is the run that the session runs again. `cleared` has the labels that people
  * took back, `labels` what the older messages brought in. `shards` is the number of the owner's shards at the creation.
  *
@@ -36,7 +36,7 @@ import type { Schema } from '../../objects/migrate.ts';
  * - `state`: the state of tools.
  * - `file`: the paths of the workspace. A folder has no content.
  * - `content`: a content of a file. It never changes. It is removed when no file and no journal entry refers to it
- *   (`refs`). Its bytes are `piece`s, or in the bucket under `bucket_key`. `mark` has the position of every 256th line.
+ *   (`refs`). Its bytes are `piece`s, or in the bucket under `bucket_key`. The content 0 is a file that an import receives. `mark` has the position of every 256th line.
  * - `change`: the journal of the workspace, a row for each file of a change. `recall`: the results of the newest turn's
  *   changes. `note`: the data of tools about files.
  * - `workspace`: one row with the totals and the last ids.

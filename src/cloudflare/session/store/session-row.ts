@@ -7,9 +7,10 @@ import { toActor } from '../../auth/rights.ts';
 import { makeTokenKey } from '../../auth/token.ts';
 import type { Limit } from '../../objects/budget.ts';
 import type { Sql } from '../../objects/migrate.ts';
-import type { Rerun } from '../../objects/session-api.ts';
+import type { ImportOwner, Rerun } from '../../objects/session-api.ts';
 import { nameShard } from '../../objects/shards.ts';
 import { toJsonText } from '../../objects/storage.ts';
+import type { exportedLists } from '../../wire/export.ts';
 import type { ClientTool } from '../../wire/run.ts';
 import type { CachingSql } from './tables.ts';
 
@@ -97,6 +98,24 @@ export interface SessionRow {
 	readonly tokenKey: string;
 	readonly summary: number;
 	readonly isImporting: boolean;
+	readonly importProgress?: ImportProgress;
+}
+
+/** How far an import has come that goes on after an interruption. */
+export interface ImportProgress {
+	readonly owner: ImportOwner;
+	/** How many bytes of the lines are stored, and how many lines. */
+	readonly offset: number;
+	readonly lines: number;
+	/** Where the original's export goes on, for a fork. */
+	readonly cursor?: string;
+	readonly counts: Readonly<Record<(typeof exportedLists)[number], number>>;
+	readonly lastRun: number;
+	readonly lastMessage: number;
+	/** The file whose pieces arrive. */
+	readonly file?: { readonly path: string; readonly size: number; readonly at: number };
+	/** When the newest lines were stored, in milliseconds since 1970. */
+	readonly at: number;
 }
 
 export function createSessionReader(sql: CachingSql): () => SessionRow | undefined {
@@ -138,7 +157,7 @@ type Row = {
 	listed_at: number | null;
 	token_key: string;
 	summary: number;
-	importing: number | null;
+	importing: number | string | null;
 	parent: string | null;
 	user: string | null;
 	created_by: string | null;
@@ -177,6 +196,8 @@ function toSessionRow(row: Row): SessionRow {
 		tokenKey,
 		summary,
 		isImporting: importing !== null,
+		// SAFETY: only `keepImport` stores a text here.
+		importProgress: typeof importing === 'string' ? JSON.parse(importing) : undefined,
 	};
 }
 

@@ -11,6 +11,7 @@ import { type Feedback, type Rating, type RunRecord, RunRows } from './runs.ts';
 import { keptTables, rareTables, schema, usualTables } from './schema.ts';
 import {
 	createSessionReader,
+	type ImportProgress,
 	insertSession,
 	isListed,
 	nameDirectory,
@@ -99,6 +100,11 @@ export class SessionStore {
 		return this.#findRow()?.isImporting === true;
 	}
 
+	/** How far an import has come. Missing if it cannot go on after an interruption. */
+	get importProgress(): ImportProgress | undefined {
+		return this.#findRow()?.importProgress;
+	}
+
 	/** Whether tables exist: a session's tables, or the outbox of a removed session. */
 	get hasTables(): boolean {
 		return this.#storage.version() > 0;
@@ -175,6 +181,10 @@ export class SessionStore {
 		// A session with this id may have been removed a moment ago.
 		this.outbox.relist(nameDirectory(session));
 		if (!isImporting) this.reports.noteActivity(true, session.createdAt);
+	}
+
+	keepImport(progress: ImportProgress): void {
+		this.#set('importing', JSON.stringify(progress));
 	}
 
 	/** Ends the import. From now on the session exists. Its last activity is now, because its runs may be old. */

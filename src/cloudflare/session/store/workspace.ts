@@ -92,9 +92,10 @@ export class WorkspaceRows {
 		return this.#readJson('SELECT body FROM note WHERE key = ? ORDER BY part', key);
 	}
 
-	listNotes(): readonly { readonly key: string; readonly value: unknown }[] {
+	/** Returns the keys of the notes. */
+	listNotes(): readonly string[] {
 		const keys = this.#sql.exec<{ key: string }>('SELECT DISTINCT key FROM note ORDER BY key').toArray();
-		return keys.map(({ key }) => ({ key, value: this.readNote(key) }));
+		return keys.map(({ key }) => key);
 	}
 
 	/** Stores the data of a tool. Throws `too_large`. */

@@ -2,7 +2,14 @@ import { toBase64 } from '../../../core/base/bytes.ts';
 import { createFieldError } from '../../../core/base/errors.ts';
 import { dropUndefined } from '../../../core/base/json.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
-import { exportedLists, type exportedSession, recordNames } from '../../wire/export.ts';
+import {
+	type ExportCursor,
+	exportedLists,
+	type exportedSession,
+	formatCursor,
+	parseCursor,
+	recordNames,
+} from '../../wire/export.ts';
 import type { Shown } from '../../wire/operation.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import type { Authorization } from '../inbox/transaction.ts';
@@ -15,15 +22,20 @@ import { showFeedback, showMessage } from './show.ts';
 
 type Exported = Shown<typeof exportedSession>;
 
-type Entry = {
-	[K in keyof Exported]: readonly [kind: K, value: Exported[K] extends readonly (infer T)[] ? T : Exported[K]];
-}[keyof Exported];
+type ListName = (typeof exportedLists)[number];
+
+/** A record of a list, with its place in the list. A piece of a file has no place, unless the file ends with it. */
+type Listed<K extends ListName> = readonly [record: Exported[K][number], place?: number | string];
+
+type Entry = readonly [kind: 'session', record: Exported['session']] | readonly [kind: ListName, ...Listed<ListName>];
 
 export type ExportForm = 'json' | 'ndjson';
 
 const atOnce = 200;
 
 const fileBytes = 262_144;
+/** The characters of the lines between two cursors. */
+const cursorLength = 1_048_576;
 
 interface ExportOptions {
 	readonly store: SessionStore;
@@ -32,6 +44,8 @@ interface ExportOptions {
 	readonly form: ExportForm;
 	/** The place of the last message, whose turn is exported whole. The default is the end. */
 	readonly at?: number;
+	/** Where the lines go on, or `start` for all lines. With a cursor, there are cursors among the lines. */
+	readonly cursor?: string;
 	readonly authorization: Pick<Authorization, 'isThere'>;
 }
 
@@ -40,8 +54,10 @@ interface ExportOptions {
  * the export, so that nobody mistakes a part for the whole export.
  */
 export function exportStream(options: ExportOptions): ReadableStream<Uint8Array> {
-	const entries = listEntries(options, findEnd(options));
-	const pieces = options.form === 'json' ? toDocument(entries) : toLines(entries);
+	const position = options.cursor === undefined || options.cursor === 'start' ? undefined : parseCursor(options.cursor);
+	const begun = position ?? { end: findEnd(options), lastRun: options.store.runs.get()?.n ?? 0 };
+	const entries = listEntries(options, begun);
+	const pieces = options.form === 'json' ? toDocument(entries) : toLines(entries, begun, options.cursor !== undefined);
 	return toPieceStream(pieces, options.authorization);
 }
 
@@ -55,38 +71,90 @@ function findEnd({ store, at }: ExportOptions): number {
 	throw createFieldError('invalid_request', 'at', what);
 }
 
-async function* listEntries({ store, files, about }: ExportOptions, end: number): AsyncGenerator<Entry> {
-	const lastRun = store.runs.get()?.n ?? 0;
+/** Where an export is: what it exports, and the last record that came. Without `list` it is at its beginning. */
+type Position = Pick<ExportCursor, 'end' | 'lastRun'> & Partial<ExportCursor>;
+
+async function* listEntries(options: ExportOptions, begun: Position): AsyncGenerator<Entry> {
+	if (begun.list === undefined) yield ['session', options.about];
+	const first = begun.list === undefined ? 0 : exportedLists.indexOf(begun.list);
+	const lists = listRecords(options, begun);
+	for (const list of exportedLists.slice(first))
+		for await (const listed of lists[list](list === begun.list ? begun.place : undefined)) yield [list, ...listed];
+}
+
+type Place = number | string | undefined;
+
+type Lists = {
+	readonly [K in ListName]: (after: Place) => Iterable<Listed<K>> | AsyncIterable<Listed<K>>;
+};
+
+/** Lists the records of each list behind a place. */
+function listRecords({ store, files }: ExportOptions, { end, lastRun }: Position): Lists {
 	const cutRun = store.messages.page({ from: end, limit: 1 }).records[0]?.run;
-	const ids = new Map<number, string>();
-	yield ['session', about];
-	for (let run = store.runs.after(0); run !== undefined && run.n <= lastRun; run = store.runs.after(run.n)) {
-		if (run.firstSeq >= end) continue;
-		ids.set(run.n, run.id);
-		yield ['runs', toRun(run.n === cutRun ? { ...run, status: 'running', end: undefined } : run)];
-	}
-	for (let call = 0; ; ) {
-		const charges = store.spending.after(call, atOnce);
-		for (const { run, model, amount, isSettled, createdAt } of charges)
-			yield ['spending', { runId: ids.get(run), model, ...amount, isSettled, createdAt: toTime(createdAt) }];
-		call = charges.at(-1)?.call ?? 0;
-		if (charges.length < atOnce) break;
-	}
-	for (const key of store.state.list()) yield ['state', { key, value: store.state.get(key) }];
-	for (const note of store.workspace.listNotes()) yield ['notes', note];
-	for (let next = store.queue.after(0); next !== undefined; next = store.queue.after(next.id)) {
-		const { runId, message, inbound } = next;
-		const parts = message.role === 'user' ? message.parts : undefined;
-		yield ['waiting', { runId, content: message.content, parts, ...toOrigin(inbound) }];
-	}
-	for await (const { bytes, ...about } of files.readPieces(fileBytes))
-		yield ['files', { ...about, base64: toBase64(bytes) }];
-	for (let from = 0; ; ) {
-		const { records, next } = store.messages.page({ from, to: end, limit: atOnce, bytes: pieceLength });
-		for (const record of records) yield ['messages', toMessage(store.messages.whole(record), ids.get(record.run))];
-		if (next === undefined) break;
-		from = next;
-	}
+	let known: RunRecord | undefined;
+	/** The id of a run, if the run is in the export. */
+	const findRunId = (n: number): string | undefined => {
+		if (n === 0 || n > lastRun) return undefined;
+		if (known?.n !== n) known = store.runs.get(n);
+		return known === undefined || known.firstSeq >= end ? undefined : known.id;
+	};
+	return {
+		*runs(after) {
+			for (
+				let run = store.runs.after(toNumber(after));
+				run !== undefined && run.n <= lastRun;
+				run = store.runs.after(run.n)
+			)
+				if (run.firstSeq < end)
+					yield [toRun(run.n === cutRun ? { ...run, status: 'running', end: undefined } : run), run.n];
+		},
+		*spending(after) {
+			for (let last = toNumber(after); ; ) {
+				const charges = store.spending.after(last, atOnce);
+				for (const { call, run, model, amount, isSettled, createdAt } of charges)
+					yield [{ runId: findRunId(run), model, ...amount, isSettled, createdAt: toTime(createdAt) }, call];
+				last = charges.at(-1)?.call ?? 0;
+				if (charges.length < atOnce) break;
+			}
+		},
+		*state(after) {
+			for (const key of behind(store.state.list(), after)) yield [{ key, value: store.state.get(key) }, key];
+		},
+		*notes(after) {
+			for (const key of behind(store.workspace.listNotes(), after))
+				yield [{ key, value: store.workspace.readNote(key) }, key];
+		},
+		*waiting(after) {
+			for (let next = store.queue.after(toNumber(after)); next !== undefined; next = store.queue.after(next.id)) {
+				const { id, runId, message, inbound } = next;
+				const parts = message.role === 'user' ? message.parts : undefined;
+				yield [{ runId, content: message.content, parts, ...toOrigin(inbound) }, id];
+			}
+		},
+		async *files(after) {
+			for await (const { bytes, ...about } of files.readPieces(fileBytes, after === undefined ? '' : String(after)))
+				yield [{ ...about, base64: toBase64(bytes) }, about.at + bytes.length === about.size ? about.path : undefined];
+		},
+		*messages(after) {
+			for (let from: number | undefined = after === undefined ? 0 : toNumber(after) + 1; from !== undefined; ) {
+				const { records, next } = store.messages.page({ from, to: end, limit: atOnce, bytes: pieceLength });
+				for (const record of records)
+					yield [toMessage(store.messages.whole(record), findRunId(record.run)), record.seq];
+				from = next;
+			}
+		},
+	};
+}
+
+function toNumber(after: Place): number {
+	return typeof after === 'number' ? after : 0;
+}
+
+function behind(keys: readonly string[], after: Place): readonly string[] {
+	if (typeof after !== 'string') return keys;
+	const at = keys.indexOf(after);
+	// The key may be gone by now.
+	return at === -1 ? keys.filter((key) => key > after) : keys.slice(at + 1);
 }
 
 function toRun(run: RunRecord): Exported['runs'][number] {
@@ -164,12 +232,28 @@ function toTime(milliseconds: number): string {
 	return new Date(milliseconds).toISOString();
 }
 
-/** Yields a line for each record, and a last line with their counts. Without the last line an export is incomplete. */
-async function* toLines(entries: AsyncIterable<Entry>): AsyncGenerator<string> {
-	const counts = { runs: 0, spending: 0, state: 0, notes: 0, waiting: 0, files: 0, messages: 0 };
-	for await (const [kind, value] of entries) {
+/**
+ * Yields a line for each record, and a last line with their counts. Without the last line an export is incomplete. A
+ * cursor stands behind each file of several pieces, too, because an import goes on behind a whole file.
+ */
+async function* toLines(
+	entries: AsyncIterable<Entry>,
+	{ end, lastRun, ...begun }: Position,
+	hasCursors: boolean,
+): AsyncGenerator<string> {
+	const counts = { runs: 0, spending: 0, state: 0, notes: 0, waiting: 0, files: 0, messages: 0, ...begun.counts };
+	let length = 0;
+	for await (const [kind, value, place] of entries) {
 		if (kind !== 'session') counts[kind]++;
-		yield `${JSON.stringify({ [recordNames[kind]]: value })}\n`;
+		const line = `${JSON.stringify({ [recordNames[kind]]: value })}\n`;
+		yield line;
+		length += line.length;
+		const isDue = length >= cursorLength || (kind === 'files' && 'at' in value && value.at > 0);
+		if (!hasCursors || kind === 'session' || place === undefined || !isDue) continue;
+		const cursor = formatCursor({ end, lastRun, list: kind, place, counts });
+		if (cursor === undefined) continue;
+		yield `${JSON.stringify({ cursor })}\n`;
+		length = 0;
 	}
 	yield `${JSON.stringify({ end: counts })}\n`;
 }

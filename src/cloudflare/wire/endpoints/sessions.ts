@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { userName } from '../../auth/rights.ts';
 import { approvalQuery } from '../approval.ts';
 import { createEndpoint } from '../endpoint.ts';
+import { exportQuery } from '../export.ts';
 import { feedbackQuery } from '../feedback.ts';
 import { described } from '../field.ts';
 import { changeBody, rerunBody, sessionBody, sessionQuery } from '../session.ts';
@@ -48,6 +49,7 @@ export const listFeedback = createEndpoint('get', '/v1/feedback', {
 export const exportSession = createEndpoint('get', '/v1/sessions/:id/export', {
 	access: 'manageSession',
 	adminToo: true,
+	query: exportQuery,
 });
 
 export const getTrace = createEndpoint('get', '/v1/sessions/:id/trace', {

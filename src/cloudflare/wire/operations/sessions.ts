@@ -3,6 +3,7 @@ import { approvalPage } from '../approval.ts';
 import * as endpoints from '../endpoints/sessions.ts';
 import { exportedSession } from '../export.ts';
 import { feedbackPage } from '../feedback.ts';
+import { arrivedPart } from '../import.ts';
 import { createOperations } from '../operation.ts';
 import { foundRequest } from '../request.ts';
 import { acceptedSession, newSession, session, sessionPage, startedSession, taskLists } from '../session.ts';
@@ -130,7 +131,7 @@ const copied = { ...example.session, ...example.token };
 export const exportSession = operation(endpoints.exportSession, {
 	summary: 'Export a session',
 	description:
-		'All data of the session as it is now: state, metadata, runs, spending, what tools remember, waiting messages, the files and the whole history. The answer is a stream of any length.',
+		'All data of the session as it is now: state, metadata, runs, spending, what tools remember, waiting messages, the files and the whole history. The answer is a stream of any length. Lines can be taken up again: `cursor=start` puts cursors among them, and the last one that came begins behind it, also if the session has changed.',
 	headers: ['accept'],
 	answers: {
 		200: {
@@ -186,14 +187,19 @@ export const rerun = operation(endpoints.rerun, {
 export const importSession = operation(endpoints.importSession, {
 	summary: 'Import a session',
 	description:
-		'Makes a session of what `GET /v1/sessions/:id/export` returned, here or in another Runlet: all of it or nothing. Its runs, history, files and what tools remember come along; what was spent, the messages that waited, who sent and approved what, and what only a provider understands do not. All of it counts as text from outside. One JSON document has at most 32 MiB, lines have at most 1 GiB.',
-	headers: ['idempotency-key'],
+		'Makes a session of what `GET /v1/sessions/:id/export` returned, here or in another Runlet: all of it or nothing. Its runs, history, files and what tools remember come along; what was spent, the messages that waited, who sent and approved what, and what only a provider understands do not. All of it counts as text from outside. One JSON document has at most 32 MiB, lines have at most 1 GiB. With an `Idempotency-Key` lines may come in parts, each with a `Content-Range`; what arrived is kept for a day.',
+	headers: ['idempotency-key', 'content-range'],
 	body: {
 		'application/json': { example: example.exported },
 		'application/x-ndjson': { example: example.exportedLines },
 	},
 	answers: {
 		201: { says: 'The session, with a token for it.', json: newSession, examples: { copied }, headers: ['location'] },
+		202: {
+			says: 'Of a part that is not the last: how many bytes are stored. The next part begins there.',
+			json: arrivedPart,
+			examples: { part: { offset: 67_108_000 } },
+		},
 	},
 	errors: [400, 404, 409, 413, 415],
 });
