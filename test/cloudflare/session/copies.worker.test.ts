@@ -13,7 +13,7 @@ afterEach(mendStorage);
 
 const lineType = { 'content-type': 'application/x-ndjson' };
 
-/** A session with runs, a long result, state and files. The files of 300 KB have several pieces. */
+/** A session with runs, a long result, state and files. Three files have several pieces, and one is in the bucket. */
 async function createFull(): Promise<string> {
 	const id = await createSession();
 	const call = (name: string, input: object) => ({ toolCalls: [{ id: name, name, input: { ...input } }] });
@@ -21,7 +21,7 @@ async function createFull(): Promise<string> {
 	for (const text of ['One', 'Two']) await (await request(`/v1/sessions/${id}/messages`, { text })).json();
 	for (const [path, size] of [
 		['a.bin', 300_000],
-		['b.bin', 600_000],
+		['b.bin', 1_600_000],
 		['c.txt', 20],
 		['d.bin', 300_001],
 	] as const) {
@@ -190,6 +190,20 @@ test('an export goes on at each of its cursors, also after a crash and in a sess
 	});
 	const copy = await imported.json<{ id: string }>();
 	expect((await readHistory(copy.id)).map(({ content }) => content).at(-1)).toBe('Two it is. ü');
+});
+
+test('refuses a cursor within a file that was replaced meanwhile', async () => {
+	const id = await createFull();
+	const lines = (await exportLines(id, 'start')).trimEnd().split('\n');
+	const isInFile = (line?: string) => line?.includes('"b.bin"') === true;
+	const at = lines.findIndex((_, n) => isInFile(lines[n - 1]) && !isInFile(lines[n]) && isInFile(lines[n + 1]));
+	const { cursor } = JSON.parse(lines[at] ?? '');
+	await SELF.fetch(`http://localhost/v1/sessions/${id}/files/b.bin`, {
+		method: 'PUT',
+		body: new Uint8Array(1_600_000),
+	});
+	const headers = { accept: 'application/x-ndjson' };
+	expect((await request(`/v1/sessions/${id}/export?cursor=${cursor}`, undefined, headers)).status).toBe(409);
 });
 
 test('refuses a cursor for a document, and a text that is no cursor', async () => {

@@ -15,7 +15,7 @@ interface Exported {
 }
 
 /** The files of a session without files. */
-const noFiles = { readPieces: async function* () {} };
+const noFiles = { findPlace: () => ({ placed: undefined, start: 0 }), readPieces: async function* () {} };
 const call = (id: string, name: string, input: object) => ({ id, name, input: { ...input } });
 const readExport = async (id: string): Promise<Exported> => (await request(`/v1/sessions/${id}/export`)).json();
 const readLines = async (id: string) => {

@@ -1,5 +1,5 @@
 import { fromBase64 } from '../../../core/base/bytes.ts';
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../../core/base/errors.ts';
 import type { Message } from '../../../core/chat/index.ts';
 import { describeContent, findMime, markedLines } from '../../../core/workspace/content.ts';
 import { assertOpen, createWorkspace } from '../../../core/workspace/create.ts';
@@ -238,17 +238,37 @@ export class SessionFiles {
 		return this.workspace.changes({ cursor, limit });
 	}
 
-	/** Yields the files behind a path in pieces of at most `pieceBytes`. Throws `not_found` for a file replaced meanwhile. */
-	async *readPieces(pieceBytes: number, after: string) {
+	/** Finds where `readPieces` goes on. Throws `conflict` if a file was replaced between its pieces. */
+	findPlace(after: string): { readonly placed: PlacedFile | undefined; readonly start: number } {
+		const { files } = this.#store.workspace;
+		const [, from = '', version = '', path = ''] = /^(\d*):(\d+):(.+)$/s.exec(after) ?? [];
+		if (from === '') return { placed: files.listFiles(path, 1)[0], start: 0 };
+		const file = files.find(path);
+		if (file === undefined || file === 'folder' || String(file.version) !== version)
+			throw createFieldError('conflict', 'cursor', `${path} was replaced meanwhile. Begin with cursor=start.`);
+		return { placed: { path, file }, start: Number(from) };
+	}
+
+	/**
+	 * Yields the files in pieces of at most `pieceBytes`, each with the place behind it. Throws `not_found` if a file is
+	 * replaced during reading.
+	 *
+	 * @param after the place behind the last piece that came
+	 */
+	async *readPieces(pieceBytes: number, after = '') {
 		const store = this.#openForPeople();
 		const { files } = this.#store.workspace;
-		for (let [placed] = files.listFiles(after, 1); placed !== undefined; [placed] = files.listFiles(placed.path, 1)) {
+		let { placed, start } = this.findPlace(after);
+		for (; placed !== undefined; [placed] = files.listFiles(placed.path, 1)) {
 			const { file } = placed;
 			const { path, size, modifiedAt } = showFile(placed);
-			for (let at = 0; at === 0 || at < file.size; at += pieceBytes) {
+			for (let at = start; at === 0 || at < file.size; at += pieceBytes) {
 				const bytes = await store.read(file, at, Math.min(at + pieceBytes, file.size));
-				yield { path, size, modifiedAt, at, bytes };
+				const next = at + bytes.length;
+				const place = `${next === file.size ? '' : next}:${file.version}:${path}`;
+				yield { piece: { path, size, modifiedAt, at }, bytes, place };
 			}
+			start = 0;
 		}
 	}
 

@@ -396,9 +396,9 @@ class Intake {
 	}
 }
 
-/** Whether a line ends a file of several pieces. It may be true a line too early. */
+/** Whether a line ends a file whose pieces are kept. */
 function endsFile(record: ImportedRecord | undefined): boolean {
 	if (record === undefined || !('file' in record)) return false;
 	const { at, size, base64 } = record.file;
-	return at + countBase64Bytes(base64) >= size;
+	return (at > 0 || size > mostInRows) && at + countBase64Bytes(base64) >= size;
 }

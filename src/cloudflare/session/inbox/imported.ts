@@ -1,5 +1,4 @@
-import { joinBytes } from '../../../core/base/bytes.ts';
-import { createFieldError, type RunletError } from '../../../core/base/errors.ts';
+import { createFieldError } from '../../../core/base/errors.ts';
 import type { Message } from '../../../core/chat/index.ts';
 import { hasRight, toActors } from '../../auth/rights.ts';
 import { isWithinLimit, type Limit } from '../../objects/budget.ts';
@@ -83,25 +82,35 @@ const newline = 10;
  */
 export async function* readLines(body: Bytes, isWhole: boolean): AsyncGenerator<Line, boolean> {
 	const reader = body.getReader();
-	let begun: Uint8Array[] = [];
-	let bytes = 0;
+	const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+	let begun: string[] = [];
+	let [length, bytes] = [0, 0];
+	const add = (piece: Uint8Array, stream: boolean): void => {
+		const text = decode(decoder, piece, stream);
+		begun.push(text);
+		bytes += piece.length;
+		length += text.length;
+		if (length > maxLine) throw createFieldError('too_large', 'body', `a line has more than ${maxLine} characters.`);
+	};
+	const end = (rest: Uint8Array, lineEnd: number): Line => {
+		add(rest, false);
+		const line = { text: begun.join(''), bytes: bytes + lineEnd };
+		[begun, length, bytes] = [[], 0, 0];
+		return line;
+	};
 	try {
 		for (;;) {
 			const { done, value } = await reader.read().catch(() => interrupted);
 			if (value === undefined) {
-				if (done && isWhole && bytes > 0) yield toLine(begun, bytes);
+				if (done && isWhole && bytes > 0) yield end(new Uint8Array(), 0);
 				return done;
 			}
 			let from = 0;
-			for (let end = value.indexOf(newline); end !== -1; end = value.indexOf(newline, from)) {
-				begun.push(value.subarray(from, end + 1));
-				yield toLine(begun, bytes + end + 1 - from);
-				[begun, bytes, from] = [[], 0, end + 1];
+			for (let at = value.indexOf(newline); at !== -1; at = value.indexOf(newline, from)) {
+				yield end(value.subarray(from, at), 1);
+				from = at + 1;
 			}
-			begun.push(value.subarray(from));
-			bytes += value.length - from;
-			// A character has at most three bytes for each unit of its length.
-			if (bytes > 3 * maxLine) throw createTooLong();
+			if (from < value.length) add(value.subarray(from), true);
 		}
 	} finally {
 		reader.cancel().catch(() => {});
@@ -110,20 +119,10 @@ export async function* readLines(body: Bytes, isWhole: boolean): AsyncGenerator<
 
 const interrupted = { done: false, value: undefined } as const;
 
-function toLine(pieces: readonly Uint8Array[], bytes: number): Line {
-	const text = decode(joinBytes(...pieces)).replace(/\n$/, '');
-	if (text.length > maxLine) throw createTooLong();
-	return { text, bytes };
-}
-
-function decode(bytes: Uint8Array): string {
+function decode(decoder: TextDecoder, bytes: Uint8Array, stream: boolean): string {
 	try {
-		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+		return decoder.decode(bytes, { stream });
 	} catch {
 		throw createFieldError('invalid_request', 'body', 'not valid UTF-8.');
 	}
-}
-
-function createTooLong(): RunletError {
-	return createFieldError('too_large', 'body', `a line has more than ${maxLine} characters.`);
 }

@@ -24,8 +24,8 @@ type Exported = Shown<typeof exportedSession>;
 
 type ListName = (typeof exportedLists)[number];
 
-/** A record of a list, with its place in the list. A piece of a file has no place, unless the file ends with it. */
-type Listed<K extends ListName> = readonly [record: Exported[K][number], place?: number | string];
+/** A record of a list, with its place in the list. */
+type Listed<K extends ListName> = readonly [record: Exported[K][number], place: number | string];
 
 type Entry = readonly [kind: 'session', record: Exported['session']] | readonly [kind: ListName, ...Listed<ListName>];
 
@@ -39,7 +39,7 @@ const cursorLength = 1_048_576;
 
 interface ExportOptions {
 	readonly store: SessionStore;
-	readonly files: Pick<SessionFiles, 'readPieces'>;
+	readonly files: Pick<SessionFiles, 'findPlace' | 'readPieces'>;
 	readonly about: Exported['session'];
 	readonly form: ExportForm;
 	/** The place of the last message, whose turn is exported whole. The default is the end. */
@@ -55,6 +55,8 @@ interface ExportOptions {
  */
 export function exportStream(options: ExportOptions): ReadableStream<Uint8Array> {
 	const position = options.cursor === undefined || options.cursor === 'start' ? undefined : parseCursor(options.cursor);
+	// A cursor in a file that was replaced is refused before the answer begins.
+	if (position?.list === 'files') options.files.findPlace(String(position.place));
 	const begun = position ?? { end: findEnd(options), lastRun: options.store.runs.get()?.n ?? 0 };
 	const entries = listEntries(options, begun);
 	const pieces = options.form === 'json' ? toDocument(entries) : toLines(entries, begun, options.cursor !== undefined);
@@ -132,8 +134,8 @@ function listRecords({ store, files }: ExportOptions, { end, lastRun }: Position
 			}
 		},
 		async *files(after) {
-			for await (const { bytes, ...about } of files.readPieces(fileBytes, after === undefined ? '' : String(after)))
-				yield [{ ...about, base64: toBase64(bytes) }, about.at + bytes.length === about.size ? about.path : undefined];
+			for await (const { piece, bytes, place } of files.readPieces(fileBytes, after?.toString()))
+				yield [{ ...piece, base64: toBase64(bytes) }, place];
 		},
 		*messages(after) {
 			for (let from: number | undefined = after === undefined ? 0 : toNumber(after) + 1; from !== undefined; ) {
@@ -248,8 +250,9 @@ async function* toLines(
 		const line = `${JSON.stringify({ [recordNames[kind]]: value })}\n`;
 		yield line;
 		length += line.length;
-		const isDue = length >= cursorLength || (kind === 'files' && 'at' in value && value.at > 0);
-		if (!hasCursors || kind === 'session' || place === undefined || !isDue) continue;
+		const endsFile = kind === 'files' && 'at' in value && value.at > 0 && String(place).startsWith(':');
+		if (!hasCursors || kind === 'session' || place === undefined) continue;
+		if (length < cursorLength && !endsFile) continue;
 		const cursor = formatCursor({ end, lastRun, list: kind, place, counts });
 		if (cursor === undefined) continue;
 		yield `${JSON.stringify({ cursor })}\n`;
