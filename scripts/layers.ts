@@ -37,7 +37,8 @@ const innerLayers: Readonly<Record<string, readonly (readonly string[])[]>> = {
 		['protocols/format.ts'],
 	],
 	'cloudflare/objects': [
-		['missing-sqlite.ts', 'migrate.ts', 'platform.ts', 'budget.ts', 'missing.ts', 'once.ts', 'shards.ts', 'words.ts'],
+		['shards.ts', 'words.ts'],
+		['missing-sqlite.ts', 'migrate.ts', 'platform.ts', 'budget.ts', 'missing.ts', 'once.ts'],
 		['reach.ts'],
 		['storage.ts', 'file-api.ts', 'link-api.ts', 'outside-call.ts', 'schedule-api.ts'],
 		['session-api.ts'],
