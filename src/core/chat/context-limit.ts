@@ -46,7 +46,9 @@ export async function askWithinContext(turn: PreparedTurn, conversation: Convers
 	let { window, references } = conversation;
 	let sent: SentTools = turn;
 	const limit = await raceAbort(findContextLimit(options), signal);
-	if (limit !== undefined) await keepWithinLimit(turn, conversation, limit);
+	// A request whose reply has begun was within the limit.
+	const isBegun = options.parking?.findBegun() !== undefined;
+	if (limit !== undefined && !isBegun) await keepWithinLimit(turn, conversation, limit);
 	const ask = async (): Promise<TurnReply> => {
 		const isSame = conversation.window === window && conversation.references === references;
 		if (!isSame) sent = await turn.selectAgain();

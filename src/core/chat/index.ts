@@ -49,6 +49,7 @@ export type {
 	Turn,
 } from './options.ts';
 export type {
+	BegunReply,
 	CallEstimate,
 	CallOptions,
 	ChatFn,
@@ -57,6 +58,7 @@ export type {
 	ModelPrice,
 	ModelPrices,
 	MostCost,
+	Parking,
 	PriceOf,
 	PromptCache,
 	Provider,

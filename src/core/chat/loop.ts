@@ -196,7 +196,8 @@ async function runTurns(run: RunState, setting: TurnSetting): Promise<RunResult>
 			const stop = await finishTurn(run, setting, turn);
 			if (stop !== undefined) return toResult(run, stop);
 		}
-		const steered = options.steer?.() ?? [];
+		// The request of a begun reply has no later messages.
+		const steered = options.parking?.findBegun() === undefined ? (options.steer?.() ?? []) : [];
 		messages.push(...steered);
 		const isAnswered = turn?.calls.length === 0 && run.last?.stopReason !== 'pause_turn';
 		if (isAnswered && steered.length === 0) {

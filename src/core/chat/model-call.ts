@@ -21,11 +21,14 @@ import { StreamedReply, type TurnReply } from './streamed-reply.ts';
 /** The milliseconds to wait for the cost of an abandoned call. */
 const lastWordMs = 50;
 
+/** Notes a sign of activity. With `rest`, the timers of the call stop until the promise settles. */
+export type ModelActivity = NonNullable<CallOptions['onActivity']>;
+
 /** Makes one request. Calls `onActivity` at each sign of activity. */
 export type ModelCall = (
 	onDelta: OnDelta,
 	signal: AbortSignal,
-	onActivity: () => void,
+	onActivity: ModelActivity,
 ) => Promise<ChatReply | undefined>;
 
 interface CallLimits {
@@ -126,13 +129,23 @@ function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'first
 		else if (left <= 0) giveUp('sent nothing more', longestPause);
 		else timer = setTimeout(check, left);
 	};
-	const onActivity = (): void => {
+	const onActivity = (rest?: Promise<void>): void => {
 		if (isStopped) return;
 		const isFirst = last === 0;
 		last = Date.now();
+		if (rest !== undefined) {
+			clearTimeout(timer);
+			rest.then(restart, () => {});
+			return;
+		}
 		// The running timer fires in time for the first pause, unless the pause limit is shorter than the start limit.
 		if (!isFirst || longestPause >= longestStart) return;
 		clearTimeout(timer);
+		timer = setTimeout(check, longestPause);
+	};
+	const restart = (): void => {
+		if (isStopped) return;
+		last = Date.now();
 		timer = setTimeout(check, longestPause);
 	};
 	let timer: ReturnType<typeof setTimeout> = setTimeout(check, longestStart);
@@ -253,13 +266,16 @@ interface MeteredTurn extends TurnRequest {
  */
 export async function askModel(turn: TurnRequest): Promise<TurnReply> {
 	const { options, signal, readers } = turn;
-	const fallbacks = [...(options.fallbacks ?? [])];
+	const { fallbacks: all = [], parking } = options;
+	const begun = parking?.findBegun();
+	// A fallback may have begun the reply.
+	const fallbacks = all.slice(begun === undefined ? 0 : all.indexOf(begun.model) + 1);
 	let lost: ChatUsage = {};
 	let isRefused = false;
 	const onRefused = (): void => {
 		isRefused = true;
 	};
-	for (let model = options.model; ; ) {
+	for (let model = begun?.model ?? options.model; ; ) {
 		const { maxRetries = 2, timeouts } = findLimits(options, model);
 		const messages = dropCompacted(turn.messages, findVariant(options, model));
 		const inputTokens = await estimateInput({ ...turn, messages }, model);
@@ -316,10 +332,12 @@ async function requestReply(request: MeteredTurn, model: string, timeouts: Timeo
 	const { meter, maxReplyBytes, inSpan = (_, work) => work() } = options;
 	const inputAudioTokens = Math.min(inputTokens, estimateAudio(model, request.messages));
 	const choices = { ...pickChoices(options), cache: options.cache, inputAudioTokens };
+	const isBegun = options.parking?.findBegun() !== undefined;
 	const metered = { model, inputTokens, choices, maxOutputTokens: options.maxOutputTokens, isWhole, signal };
 	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await reserve(meter, metered, onRefused);
 	if (signal.aborted) {
-		await meter?.lost(undefined, false, 0);
+		// The account of a begun reply stays open, so that the reply is cancelled at its provider.
+		if (!isBegun) await meter?.lost(undefined, false, 0);
 		throw toAbortError(signal);
 	}
 	const streamed = new StreamedReply(readers.emit, options.takenIds, options.secrets?.list());
@@ -373,6 +391,7 @@ function toModelCall(
 			reasoningEffort: options.reasoningEffort,
 			cache: options.cache,
 			cacheKey: options.cacheKey,
+			parking: options.parking,
 			foundBy,
 			maxReplyBytes: options.maxReplyBytes,
 			maxOutputTokens,

@@ -21,6 +21,7 @@ import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
 import type { CacheMiss, PromptRecord } from './prompt-record.ts';
 import type {
+	Parking,
 	PromptCache,
 	ProviderRegistration,
 	ReasoningEffort,
@@ -244,6 +245,8 @@ export interface ChatOptions extends ProviderChoices {
 	readonly cache?: PromptCache;
 	/** Names the conversation for the caches of providers. Hash it, so that it identifies no person. */
 	readonly cacheKey?: string;
+	/** Waits for replies in the background. Without it the provider waits with a timer. */
+	readonly parking?: Parking;
 	/** The record of the newest request of the conversation. It explains why a cache missed. */
 	readonly lastPrompt?: PromptRecord;
 	/** The share of the context limit at which a `warning` is emitted. The default is 0.8. */
@@ -337,6 +340,8 @@ const names = Object.keys({
 	region: true,
 	providerContext: true,
 	endUser: true,
+	background: true,
+	parking: true,
 	cache: true,
 	cacheKey: true,
 	lastPrompt: true,

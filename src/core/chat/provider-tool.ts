@@ -51,14 +51,19 @@ export interface ProviderChoices {
 	readonly providerContext?: ProviderContext;
 	/** An anonymous id of the end user. Providers use it to find abuse. */
 	readonly endUser?: string;
+	/**
+	 * Whether the provider writes replies in the background and stores them until then (docs/costs.md, "Duration"). No
+	 * by default.
+	 */
+	readonly background?: boolean;
 }
 
 /** The default limit for the uses of a tool in one reply. */
 export const usualUses = 5;
 
 export function pickChoices(choices: ProviderChoices): ProviderChoices {
-	const { providerTools, serviceTier, speed, region, providerContext, endUser } = choices;
-	return { providerTools, serviceTier, speed, region, providerContext, endUser };
+	const { providerTools, serviceTier, speed, region, providerContext, endUser, background } = choices;
+	return { providerTools, serviceTier, speed, region, providerContext, endUser, background };
 }
 
 export function listProviderTools({ providerTools = [] }: ProviderChoices): readonly ProviderTool[] {

@@ -26,6 +26,8 @@ export interface ProviderRegistration {
 	readonly computeMost?: (model: string, call: CallEstimate) => MostCost;
 	/** Returns the same provider with your own prices by model name. The `price` setting takes precedence. */
 	readonly withPrices?: (prices: ModelPrices) => ProviderRegistration;
+	/** Cancels a reply that the provider writes in the background. */
+	readonly cancelReply?: (id: string) => Promise<unknown>;
 	/** The variable that is missing, such as `ANTHROPIC_API_KEY`. Errors name it. */
 	readonly needs?: string;
 	/** The retries of a failed call, if the run sets none. The default is 2. */
@@ -43,6 +45,27 @@ export interface CallEstimate extends ProviderChoices {
 	readonly inputAudioTokens?: number;
 	/** The maximum number of tokens of the reply. */
 	readonly outputTokens: number;
+}
+
+/**
+ * Waits for replies that a provider writes in the background (docs/costs.md, "Duration"). While a run waits, it has no
+ * timer and no open request.
+ */
+export interface Parking {
+	/** When the run began, in milliseconds since 1970. The time limit of the run counts from then. */
+	readonly since: number;
+	/** Finds the reply that the run was waiting for when its process died. The next request asks for this reply. */
+	readonly findBegun: () => BegunReply | undefined;
+	/** Stores a reply, unless it is stored. Resolves when it is time to ask for the reply. */
+	readonly wait: (reply: BegunReply) => Promise<void>;
+}
+
+/** A reply that a provider writes in the background. */
+export interface BegunReply {
+	/** The model, by the name that the run has for it. */
+	readonly model: string;
+	/** The provider's id of the reply. */
+	readonly id: string;
 }
 
 /** The most that a call may cost. */
@@ -101,9 +124,12 @@ export interface CallOptions extends ProviderChoices {
 	readonly foundBy?: ReadonlyMap<string, string>;
 	/**
 	 * Called at each sign of activity, so that a model that thinks for long does not count as lost. If it is set, the
-	 * provider makes a single request, and the caller watches and retries the call itself, as the loop does.
+	 * provider makes a single request, and the caller watches and retries the call itself, as the loop does. With
+	 * `rest`, the caller's timers stop until the promise settles.
 	 */
-	readonly onActivity?: () => void;
+	readonly onActivity?: (rest?: Promise<void>) => void;
+	/** Waits for a reply in the background. Without it the provider waits with a timer. */
+	readonly parking?: Parking;
 	/** The retries of a call outside of a run. The default is a setting of the provider, else 0. */
 	readonly maxRetries?: number;
 	/** The time limits of a call outside of a run. The default is in the provider's settings. */

@@ -1,6 +1,6 @@
 import { RunletError, toRunletError } from '../base/errors.ts';
 import { dropUndefined } from '../base/json.ts';
-import { longestTimer } from '../base/promises.ts';
+import { longestTimer, raceAbort } from '../base/promises.ts';
 import type { AnySchema, FromAnySchema, JsonSchema } from '../tool/index.ts';
 import { copyData } from '../tool/state.ts';
 import {
@@ -18,6 +18,7 @@ import { type LoopContext, loop, type RunResult } from './loop.ts';
 import { type Message, userMessage } from './message.ts';
 import { readUsage } from './model-error.ts';
 import type { ChatOptions } from './options.ts';
+import type { Parking } from './provider.ts';
 import type { ReplyDelta } from './reply.ts';
 
 /** A started run. Read `events`, or `toStream()`, or neither: `result` settles in all cases. */
@@ -110,8 +111,13 @@ async function drive(
 		// A reader that is added in the same tick gets the first event.
 		await null;
 		const runMs = options.timeouts?.runMs ?? 1_800_000;
+		const { parking } = options;
+		const endsAt = (parking?.since ?? Date.now()) + runMs;
 		const failLate = (): void => own.abort(new RunletError('timeout', `The run was not done within ${runMs} ms.`));
-		timer = setTimeout(failLate, Math.min(runMs, longestTimer));
+		const startTimer = (): void => {
+			timer = setTimeout(failLate, Math.min(Math.max(0, endsAt - Date.now()), longestTimer));
+		};
+		startTimer();
 		const signal = options.signal === undefined ? own.signal : AbortSignal.any([options.signal, own.signal]);
 		// After an abort the loop waits for no reader.
 		signal.addEventListener('abort', feed.release, { once: true });
@@ -119,7 +125,14 @@ async function drive(
 			mirror(options, event);
 			return feed.add(event);
 		};
-		const result = await loop(options, messages, { ...settings, signal, emit });
+		const wait: Parking['wait'] = async (reply) => {
+			clearTimeout(timer);
+			if (Date.now() >= endsAt) failLate();
+			await raceAbort(parking?.wait(reply), signal);
+			startTimer();
+		};
+		const parked = parking === undefined ? options : { ...options, parking: { ...parking, wait } };
+		const result = await loop(parked, messages, { ...settings, signal, emit });
 		feed.end(toTerminal(result));
 		return result;
 	} catch (thrown) {

@@ -108,6 +108,7 @@ function toSummaryOptions({ options, stream }: Pick<TurnRequest, 'options' | 'st
 		toolChoice: undefined,
 		// Not cached, because no later request begins like this request.
 		cache: false,
+		background: false,
 		outputSchema: undefined,
 		// Limits the thinking, because it counts as output, which is limited.
 		reasoningEffort: effort === undefined || effort === 'none' || effort === 'minimal' ? effort : 'low',

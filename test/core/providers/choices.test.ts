@@ -116,6 +116,16 @@ describe('Anthropic gets', () => {
 	});
 });
 
+test.each(Object.keys(makers) as (keyof typeof makers)[])(
+	'only OpenAI is asked to answer in the background: %s',
+	async (name) => {
+		const { body } = await send(name, { background: true });
+		expect([body.background, body.store]).toEqual(
+			name === 'openai' ? [true, true] : [undefined, name === 'xai' ? false : undefined],
+		);
+	},
+);
+
 describe('OpenAI gets', () => {
 	test('each tool with its fields, the limit of uses, and the requested results', async () => {
 		const { body } = await send('openai', {

@@ -33,6 +33,8 @@ export interface ReplyReader {
 	readonly end?: (how: 'eof' | 'done') => void;
 	/** Returns the id of an unfinished reply that the provider continues in the background. */
 	readonly pending?: () => string | undefined;
+	/** Takes up a reply that the provider continues in the background. */
+	readonly resume?: (id: string) => void;
 }
 
 /** The most that a provider may bill for a request in addition to its tokens and the reply. */

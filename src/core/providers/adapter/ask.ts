@@ -2,7 +2,9 @@ import { RunletError } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
 import { sleep, toAbortError } from '../../base/promises.ts';
 import type { ChatReply, ChatUsage, OnDelta } from '../../chat/index.ts';
+import type { ModelActivity } from '../../chat/model-call.ts';
 import { isRetryable, withData, withUsage } from '../../chat/model-error.ts';
+import type { Parking } from '../../chat/provider.ts';
 import type { Adapter, ModelRequest, ReplyReader } from './adapter.ts';
 import { createWireBounds, readBody } from './bounded.ts';
 import { done, readEvents } from './events.ts';
@@ -28,7 +30,7 @@ interface Exchange {
 	readonly reply: ReplyBuilder;
 	readonly reader: ReplyReader;
 	/** Called for each network chunk, and for each answer about a reply in the background. */
-	readonly onActivity: () => void;
+	readonly onActivity: ModelActivity;
 	/** Returns a promise if the reader of the run lags behind. */
 	readonly drain: () => undefined | Promise<unknown>;
 	/** Whether a part of a stream was read. */
@@ -40,11 +42,15 @@ interface Exchange {
  * of the stream. A failure is a `RunletError` with the usage so far. Calls `onActivity` for each network chunk.
  */
 export async function ask(
-	{ adapter, request, caller, prices, more, names }: ProviderRequest,
+	{ adapter, request: given, caller, prices, more, names }: ProviderRequest,
 	onDelta: OnDelta,
-	onActivity: () => void,
+	onActivity: ModelActivity,
 ): Promise<ChatReply> {
-	const { signal } = request;
+	const { signal, parking } = given;
+	const isParked = adapter.background !== undefined && parking !== undefined && more.background === true;
+	// The parts of a parked reply would reach nobody.
+	const request = isParked ? { ...given, stream: false } : given;
+	const begun = isParked ? parking.findBegun() : undefined;
 	const started = Date.now();
 	const waits: Promise<void>[] = [];
 	const emit = (delta: Parameters<OnDelta>[0]): void => {
@@ -63,12 +69,13 @@ export async function ask(
 	};
 	try {
 		try {
-			await read(await adapter.send(request, more), exchange, request.stream);
+			if (begun === undefined) await read(await adapter.send(request, more), exchange, request.stream);
+			else reader.resume?.(begun.id);
 		} catch (thrown) {
 			const continues = adapter.background !== undefined && reader.pending?.() !== undefined;
 			if (!continues || signal.aborted || !isLost(thrown)) throw thrown;
 		}
-		await followReply(adapter, exchange);
+		await followReply(adapter, exchange, { parking: isParked ? parking : undefined, isDue: begun !== undefined });
 		if (!reply.isFinished()) throw new RunletError('interrupted', 'the reply broke off before its end.');
 		const whole = reply.close(usage());
 		await drain();
@@ -123,23 +130,42 @@ const longestPauseMs = 10_000;
 /** The number of successive failed requests after which a reply counts as lost. */
 const mostFailures = 5;
 
-/** Polls a background reply by its id until the reply is finished. Does nothing for any other reply. */
-async function followReply({ background }: Adapter, exchange: Exchange): Promise<void> {
+/**
+ * Polls a background reply by its id until the reply is finished. Does nothing for any other reply.
+ *
+ * @param isDue whether to ask for the reply at once
+ */
+async function followReply(
+	{ background }: Adapter,
+	exchange: Exchange,
+	{ parking, isDue }: { readonly parking: Parking | undefined; readonly isDue: boolean },
+): Promise<void> {
 	const { request, caller, reply, reader, onActivity } = exchange;
 	const { signal } = request;
 	let pause = shortestPauseMs;
 	let failures = 0;
+	let isNext = isDue;
 	for (let id = reader.pending?.(); id !== undefined && background !== undefined; id = reader.pending?.()) {
 		if (reply.isFinished()) return;
-		await sleep(pause, signal);
-		pause = Math.min(pause * 1.5, longestPauseMs);
+		if (!isNext && parking !== undefined) {
+			const rest = parking.wait({ model: caller.model, id });
+			onActivity(rest);
+			await rest;
+		} else if (!isNext) {
+			await sleep(pause, signal);
+			pause = Math.min(pause * 1.5, longestPauseMs);
+		}
+		isNext = false;
 		try {
 			const response = await background.get(id, signal);
 			onActivity();
 			await read(response, exchange, false);
 			failures = 0;
 		} catch (thrown) {
-			const mayPass = reader.pending?.() !== undefined && isRetryable(toProviderError(thrown, caller));
+			const error = toProviderError(thrown, caller);
+			if (error.data?.status === 404)
+				throw new RunletError('interrupted', `the provider has no longer the reply ${id}. Send the message again.`);
+			const mayPass = reader.pending?.() !== undefined && isRetryable(error);
 			if (!mayPass || signal.aborted || ++failures === mostFailures) throw thrown;
 		}
 	}

@@ -54,6 +54,7 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 			return 'usd' in price ? price.usd : undefined;
 		},
 		computeMost: (model: string, call: CallEstimate) => computeMost(stripPrefix(model), call),
+		cancelReply: adapter.background?.cancel,
 		withPrices: (own: OwnPrice) => register(adapter, { ...settings, price: price ?? own }),
 	};
 	const lacksKey = adapter.needsKey !== false && !settings.apiKey;

@@ -20,7 +20,7 @@ type Variant = 'openai' | 'xai';
 export function toResponsesChoices(choices: ProviderChoices, variant: Variant): Json {
 	const chosen = listProviderTools(choices);
 	const tools = chosen.map((tool) => toTool(tool, variant));
-	const { serviceTier, speed, providerContext, endUser } = choices;
+	const { serviceTier, speed, providerContext, endUser, background } = choices;
 	const compactAt = variant === 'openai' ? providerContext?.compactAt : undefined;
 	const tier = speed === 'fast' ? 'priority' : serviceTier === 'standard' ? 'default' : serviceTier;
 	const include = variant === 'openai' ? tools.flatMap(({ type }) => included[`${type}`] ?? []) : [];
@@ -32,6 +32,7 @@ export function toResponsesChoices(choices: ProviderChoices, variant: Variant): 
 		...(compactAt !== undefined && {
 			context_management: [{ type: 'compaction', compact_threshold: compactAt }],
 		}),
+		...(background === true && variant === 'openai' && { background }),
 		...(endUser !== undefined && (variant === 'openai' ? { safety_identifier: endUser } : { user: endUser })),
 	};
 }

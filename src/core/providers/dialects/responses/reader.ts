@@ -75,6 +75,10 @@ export class ResponsesReader implements ReplyReader {
 		return this.#pending;
 	}
 
+	resume(id: string): void {
+		this.#pending = id;
+	}
+
 	/** Reads the piece of text that an event carries, or the whole text from the last event of this text. */
 	#readText(event: Json, kind: string, isWhole: boolean): void {
 		const key = this.#getKey(event);
