@@ -46,7 +46,8 @@ export const network: {
 
 const overNetwork = {
 	apiKey: 'key',
-	fetch: async (input: unknown, init: RequestInit = {}) => network.fetch(JSON.parse(`${init.body}`), String(input)),
+	fetch: async (input: unknown, init: RequestInit = {}) =>
+		network.fetch(init.body == null ? {} : JSON.parse(`${init.body}`), String(input)),
 };
 
 /** Adapters of the Worker under test. `network` answers their requests. */

@@ -608,6 +608,14 @@ export const runtime = {
 			providerTools: ['image_generation'],
 		}),
 		defineAgent({
+			name: 'unwatched',
+			description: 'Lets OpenAI answer in the background.',
+			model: 'gpt-5.4',
+			tools: [echo],
+			background: true,
+			maxRetries: 0,
+		}),
+		defineAgent({
 			name: 'economical',
 			description: 'Has many tools, skills and a memory.',
 			model: 'scripted',

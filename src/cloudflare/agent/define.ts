@@ -324,6 +324,7 @@ export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<A
 		speed: agent.speed,
 		region: agent.region,
 		providerContext: agent.providerContext,
+		background: agent.background,
 		cache: agent.cache,
 		contextFull: agent.contextFull,
 		oldResults: agent.oldResults,

@@ -33,6 +33,7 @@ export const choicesEntries = {
 	region: v.optional(v.pipe(v.string(), v.nonEmpty('must be a region, such as us'))),
 	providerContext: v.optional(v.strictObject({ clearResultsAt: tokens, compactAt: tokens })),
 	endUser: v.optional(v.boolean('must be true or false')),
+	background: v.optional(v.boolean('must be true or false')),
 	cache: v.optional(
 		v.union([v.picklist(['5m', '1h', 'auto']), v.literal(false)], "must be '5m', '1h', 'auto' or false"),
 	),

@@ -31,7 +31,7 @@ test('activity without a run extends the lifetime of a session with at most one 
 	onStore((store, readRows) => {
 		store.runs.end(1, 'completed', { before: [], draft: [], steps: 0, event: { type: 'cancelled' } }, 1);
 		readRows();
-		const decide = (now: number) => decideNext(readFacts(store, [], false), now).action.type;
+		const decide = (now: number) => decideNext(readFacts(store, [], { isLive: false }), now).action.type;
 		store.noteVisit(hour);
 		expect(readRows().written).toBe(1);
 		expect([decide(2 * hour - 1), decide(2 * hour)]).toEqual(['none', 'remove']);

@@ -166,7 +166,8 @@ interface ResumedRun extends Pick<CutOff, 'events' | 'resume'> {
  */
 export function takeUp(store: SessionStore, run: RunRecord, attempt: Attempt, boot: string): ResumedRun {
 	const isAsking = store.spending.isUnanswered(run.n);
-	closeAccount(store, run.draft);
+	// The next request asks for the begun reply, so its account stays open.
+	if (store.begunReply === undefined) closeAccount(store, run.draft);
 	const unknown = createUnknownResults(findOpenCalls(store));
 	for (const result of unknown) {
 		const inbound = store.calls.findInbound(store.messages.lastTurn(), result.toolCallId);

@@ -56,7 +56,8 @@ export interface MeterOptions extends ModelFacts {
 export function createSessionMeter(options: MeterOptions): SessionMeter {
 	const { store, record, limit, owner, atCrashPoint } = options;
 	const { spending } = store;
-	let open: Charge | undefined;
+	/** A new life of the object takes up the charge of a reply in the background. */
+	let open: Charge | undefined = store.begunReply && spending.open();
 	let openedAt = 0;
 	let shortReply: number | undefined;
 
@@ -65,9 +66,6 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 		spending.settle(open.call, amount);
 		open = undefined;
 	};
-
-	const fitsLease = (needs: Amount): boolean =>
-		spending.lease !== undefined && hasRoom(spending.lease, needs, spending.total(), Date.now());
 
 	/** Reserves an amount from the current or a new lease. Returns false if only a shorter reply may fit. */
 	const setAside = async (
@@ -108,6 +106,8 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 
 	return {
 		reserve: async (request) => {
+			if (store.begunReply !== undefined && request.isEmbedding === true) throw createTooLate();
+			if (store.begunReply !== undefined) return undefined;
 			const patience = new Patience(request.signal);
 			const dayLimit = owner === undefined ? {} : await patience.reach(owner.findLimit);
 			const budgets = new KnownBudgets(dayLimit, spending.lease);
@@ -117,7 +117,8 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 				const session = readBudgetState(store, limit());
 				if (exceedsLimit(session, planned.amount))
 					throw createBudgetError({ scope: 'session', state: session }, planned.amount);
-				if (!fitsLease(planned.needs)) {
+				const { lease } = spending;
+				if (lease === undefined || !hasRoom(lease, planned.needs, spending.total(), Date.now())) {
 					spending.endLease();
 					if (budgets.forgetLease()) continue;
 				}

@@ -28,6 +28,8 @@ export interface SessionFacts {
 	readonly run?: Pick<RunRecord, 'status' | 'attempt' | 'lost' | 'progress' | 'createdAt' | 'endedAt'> & {
 		readonly stored: number;
 		readonly hasChildren?: boolean;
+		/** Whether a lost run was waiting for a reply in the background. */
+		readonly isParked?: boolean;
 	};
 	readonly isLive: boolean;
 	/** The number of waiting messages, and the time of the newest. */
@@ -36,6 +38,8 @@ export interface SessionFacts {
 	/** When the next callback or the next export of a trace is due. */
 	readonly callbackAt?: number;
 	readonly outboxAt?: number;
+	/** When the run asks for its reply in the background. */
+	readonly pollAt?: number;
 }
 
 /**
@@ -79,14 +83,14 @@ export interface Next {
 
 /** Decides what a session does next. The caller performs the action and decides again, until the action is `none`. */
 export function decideNext(facts: SessionFacts, now: number): Next {
-	const { session, run, isLive, queue, hasTables, importing, approvalEndsAt, callbackAt, outboxAt } = facts;
+	const { session, run, isLive, queue, hasTables, importing, approvalEndsAt, callbackAt, outboxAt, pollAt } = facts;
 	if (importing !== undefined) return decideImport(importing, now);
 	if (session === undefined) {
 		if (!hasTables) return { state: 'missing', action: none };
 		return { state: 'removed', action: { type: 'clear' }, wakeAt: outboxAt };
 	}
 	const tellAt = findEarliest(callbackAt, outboxAt);
-	const watchAt = findEarliest(now + watchMs, tellAt);
+	const watchAt = findEarliest(now + watchMs, tellAt, pollAt);
 	const status = sessionStatus(run?.status);
 	if (run?.status === 'running') {
 		if (isLive) return { state: 'running', action: none, wakeAt: watchAt };
@@ -120,7 +124,9 @@ const importMs = 86_400_000;
  * progress, and not by time: a laptop may sleep for a night, or its clock may be set.
  */
 function planNextAttempt(run: NonNullable<SessionFacts['run']>): Attempt | undefined {
-	const { attempt, lost, progress, stored, hasChildren = false } = run;
+	const { attempt, lost, progress, stored, hasChildren = false, isParked = false } = run;
+	// The platform takes parked runs out of memory, so that is no failure. The time limit of the run ends them.
+	if (isParked) return { attempt, lost, progress };
 	// Working children count as progress, because they continue while their parent is interrupted.
 	const lostNow = stored > progress || hasChildren ? 1 : lost + 1;
 	if (lostNow >= mostLost || attempt >= mostAttempts) return undefined;
@@ -142,12 +148,12 @@ function findEarliest(...times: readonly (number | undefined)[]): number | undef
 /**
  * @param isLive whether this instance of the object carries out the newest run
  * @param traceAt when the next export of a trace is due, in milliseconds since 1970
+ * @param pollAt when the run asks for its reply in the background, in milliseconds since 1970
  */
 export function readFacts(
 	store: SessionStore,
 	agents: readonly Agent[],
-	isLive: boolean,
-	traceAt?: number,
+	{ isLive, traceAt, pollAt }: { readonly isLive: boolean; readonly traceAt?: number; readonly pollAt?: number },
 ): SessionFacts {
 	const { hasTables } = store;
 	// The alarm also ends a kept lease.
@@ -174,6 +180,7 @@ export function readFacts(
 		run: run && {
 			...run,
 			stored: isLost ? countStored(store, run) : 0,
+			isParked: isLost && store.begunReply !== undefined,
 			hasChildren: isLost && store.calls.children.listOpen().some(({ isBackground }) => !isBackground),
 		},
 		isLive,
@@ -181,6 +188,7 @@ export function readFacts(
 		approvalEndsAt: findApprovalEnd(store, parent, agent?.approvalMs),
 		callbackAt: findEarliest(store.callbacks.nextAt(), traceAt),
 		outboxAt,
+		pollAt,
 	};
 }
 

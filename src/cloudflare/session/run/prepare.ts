@@ -48,6 +48,7 @@ import {
 } from './load-tools.ts';
 import { closeAccount, createSessionMeter, Embeddings, type SessionMeter } from './meter.ts';
 import { type EndedRun, RunCounter, toLoggedRequest } from './metrics.ts';
+import { createLeave, createParking } from './parking.ts';
 import { replayCalls } from './rerun.ts';
 import type { Work } from './run.ts';
 import { Setups } from './setup.ts';
@@ -188,6 +189,8 @@ export interface RunContext extends Pick<OptionsSources, 'runtime' | 'config' | 
 	readonly limit: () => Limit;
 	readonly ledger: OwnerLedger;
 	readonly atCrashPoint: AtCrashPoint;
+	/** Resolves when the object's alarm rings. */
+	readonly park: () => Promise<void>;
 	readonly onSteered: (id: number) => void;
 	readonly onEnded: (ended: EndedRun) => void;
 }
@@ -227,6 +230,8 @@ export function prepareRun(
 	const setups = new Setups(findAgent(context.runtime.agents, session.agent), { prompt: lastPrompt, settings });
 	const journal = new Journal({ ...shared, answered, inbound, files, onSteered, setups });
 	const stop = new AbortController();
+	const canPark = options.background === true || store.begunReply !== undefined;
+	const leaveReply = createLeave(store, options.providers);
 	const children = () => createChildren({ store, session, record, config, limit, labels });
 	return {
 		...shared,
@@ -260,6 +265,7 @@ export function prepareRun(
 			recall: createRecall({ store, record, history, recall, isWhole: options.contextFull !== 'truncate' }),
 			cache: options.cache === 'auto' ? chooseCacheLifetime(history) : options.cache,
 			cacheKey: hashText(sessionId),
+			parking: canPark ? createParking({ ...shared, journal, since: record.createdAt, park: context.park }) : undefined,
 			lastPrompt,
 			tools: connectChildren(options.tools, children),
 			skillTools: connectChildren(options.skillTools, children),
@@ -279,6 +285,7 @@ export function prepareRun(
 					store.callbacks.add({ run: record.n, runId: record.id, url: onWaiting.callback });
 			}
 			embeddings.end();
+			leaveReply();
 			// A request is still open only if its reply was not stored.
 			closeAccount(store, store.runs.get(record.n)?.draft);
 			endFamily(store, session, event);

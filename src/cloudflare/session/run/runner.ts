@@ -22,6 +22,7 @@ import { Connections, leaveChildren } from './load-tools.ts';
 import { type EndedRun, RunCounter, reportLostRun, reportRun } from './metrics.ts';
 import { Alarm, type Attempt, alarmAgainMs, decideNext, type Next, readFacts } from './next.ts';
 import { OutsideCalls } from './outside-calls.ts';
+import { cancelReply, ParkedRun } from './parking.ts';
 import { findLimit, prepareRun, type RunnerOptions } from './prepare.ts';
 import { carryOut, createPastRun, createUnbegunRun, type LiveRun, WaitingRuns, type Work } from './run.ts';
 import type { SessionTraces } from './trace-exporter.ts';
@@ -40,6 +41,7 @@ export class Runner {
 	readonly #callbacks: Callbacks;
 	readonly #connections: Connections;
 	readonly #traces: SessionTraces | undefined;
+	readonly #parked = new ParkedRun();
 	#live: LiveRun | undefined;
 
 	constructor(options: RunnerOptions) {
@@ -166,6 +168,7 @@ export class Runner {
 			this.#store.reports.lookBack();
 			this.#traces?.look(true);
 		}
+		this.#parked.wake(Date.now());
 		let next = this.goOn();
 		if (next.state === 'expired') {
 			// The session stays until the callbacks of its dropped messages are delivered.
@@ -202,7 +205,8 @@ export class Runner {
 	#decide(): Next {
 		const [{ runtime }, now, isLive] = [this.#options, Date.now(), this.#live !== undefined];
 		const traceAt = this.#store.exists() ? this.#traces?.nextAt(now) : undefined;
-		return decideNext(readFacts(this.#store, runtime.agents, isLive, traceAt), now);
+		const pollAt = this.#parked.dueAt;
+		return decideNext(readFacts(this.#store, runtime.agents, { isLive, traceAt, pollAt }), now);
 	}
 
 	/** Resumes a run of an earlier instance. Ends the run if that fails. */
@@ -222,7 +226,10 @@ export class Runner {
 	}
 
 	#giveUp(run: RunRecord, event: TerminalEvent): void {
+		const begun = this.#store.begunReply;
 		this.#store.transaction(() => giveUp(this.#store, run, event));
+		const { runtime, config } = this.#options;
+		if (begun !== undefined) runInBackground(async () => cancelReply(runtime.providers(config()), begun));
 		void this.alarm.set();
 		reportLostRun(this.#options, run);
 		void createCrashPoints(this.#options.runtime.crashPoint, this.#store.session().id, run.n)('ended');
@@ -271,6 +278,11 @@ export class Runner {
 			limit: () => findLimit(runtime, store, config),
 			ledger: this.owner.ledger(session, config),
 			atCrashPoint: createCrashPoints(runtime.crashPoint, session.id, run.n),
+			park: () => {
+				const waiting = this.#parked.wait(Date.now());
+				void this.alarm.set();
+				return waiting;
+			},
 			onSteered: (id: number) => this.#live && this.waiting.show(id, this.#live),
 			onEnded: (ended: EndedRun) => {
 				void this.alarm.set();

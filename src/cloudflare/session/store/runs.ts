@@ -1,5 +1,13 @@
 import { RunletError } from '../../../core/base/errors.ts';
-import type { ChatOptions, Message, Recalled, RunEvent, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
+import type {
+	BegunReply,
+	ChatOptions,
+	Message,
+	Recalled,
+	RunEvent,
+	SideEvent,
+	TerminalEvent,
+} from '../../../core/chat/index.ts';
 import { findJson } from '../../../core/chat/requirements.ts';
 import type { Label } from '../../../core/tool/index.ts';
 import type { RequestOrigin } from '../../objects/session-api.ts';
@@ -151,6 +159,8 @@ export interface Draft {
 	readonly ms?: number;
 	/** The milliseconds until the next draft. */
 	readonly nextMs?: number;
+	/** The reply that the request `call` waits for. */
+	readonly begun?: BegunReply;
 }
 
 export type NewRun = Pick<

@@ -1,5 +1,5 @@
 import { RunletError } from '../../../core/base/errors.ts';
-import type { Message } from '../../../core/chat/index.ts';
+import type { BegunReply, Message } from '../../../core/chat/index.ts';
 import { migrate, readVersion } from '../../objects/migrate.ts';
 import type { SessionChange } from '../../objects/session-api.ts';
 import { guardStorage, type Storage, StoredAlarm, toJsonText } from '../../objects/storage.ts';
@@ -230,6 +230,12 @@ export class SessionStore {
 
 	get status(): Status {
 		return sessionStatus(this.runs.get()?.status);
+	}
+
+	/** The reply in the background that the newest run waits for, until the request of the reply is settled. */
+	get begunReply(): BegunReply | undefined {
+		const { draft } = this.runs.get() ?? {};
+		return draft?.begun !== undefined && draft.call === this.spending.open()?.call ? draft.begun : undefined;
 	}
 
 	get tokenKey(): string {
