@@ -20,6 +20,7 @@ const usage = `npm run bench: measures what Runlet costs in workerd beside a loo
     turns       CPU of a delta and of a run, runs a second, the first delta, delays
     costs       what 1,000 turns of ten seconds cost at Cloudflare, by the item
     growth      CPU of a turn on 10,000 messages beside one on 10
+    duration    what a turn costs while its object waits for the model, awake and parked; computed
     traces      CPU of a turn with and without an export of traces
     flow        CPU of a call that sends something, with and without the rule for such calls
     readers     CPU and delay of a delta that 3,000 clients read
@@ -72,7 +73,7 @@ const staged: Readonly<Record<string, Part>> = {
 /**
  * Parts that each run in a process of their own (Node, Miniflare or Chromium), so that no part warms up another.
  */
-const alone = ['providers', 'skills', 'context', 'page'];
+const alone = ['duration', 'providers', 'skills', 'context', 'page'];
 
 async function runStaged(parts: readonly string[], rounds: number): Promise<void> {
 	assertMeasurable();

@@ -9,7 +9,7 @@ import { type Bar, readMedian, toFigure, toTable } from './table.ts';
  * Prices in dollars for one unit (developers.cloudflare.com/durable-objects/platform/pricing, /workers/platform/pricing). A
  * set or deleted alarm is billed as a row. A working object is billed for 128 MB.
  */
-const dollars = {
+export const dollars = {
 	rowWritten: 1 / 1e6,
 	rowRead: 0.001 / 1e6,
 	objectRequest: 0.15 / 1e6,
