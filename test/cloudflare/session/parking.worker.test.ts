@@ -1,6 +1,7 @@
 /** Runs that wait for replies in the background: the requests, the timers, the rows and the cost. */
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import {
 	allEvents,
 	createSession,
@@ -15,7 +16,7 @@ import {
 import { die } from '../../crash.ts';
 import { network } from '../../script.ts';
 import { breakStorage, mendStorage } from '../../storage.ts';
-import { post } from './stage.ts';
+import { post, readTurns } from './stage.ts';
 
 const { fetch: unexpected } = network;
 afterEach(() => {
@@ -147,16 +148,26 @@ describe('a run whose reply comes in the background', () => {
 			await restart(id);
 			await readState(id);
 			await expect.poll(() => fake.sent.length, patient).toBeGreaterThan(lives);
-			await untilParked(id);
 		}
-		openai(completed(text('At last.')));
-		const done = follow(id);
-		await restart(id);
-		expect(readTexts(await allEvents(await follow(id)))).toEqual(['At last.']);
-		await done.then(({ body }) => body?.cancel()).catch(() => {});
 		expect(fake.sent.filter((line) => line !== 'get')).toEqual(['create']);
+		const { sent } = openai(completed(text('At last.')));
+		await restart(id);
+		expect(readTurns(await allEvents(await follow(id)))).toEqual(['At last.']);
+		expect(sent).toEqual(['get']);
 		expect(await readCharges(id)).toEqual([{ call: 1, tokens: 15, settled: 1 }]);
 		expect(await querySession(id, 'SELECT attempt, lost FROM run')).toEqual([{ attempt: 1, lost: 0 }]);
+	});
+
+	test('is not asked for twice if its object died when a part of it was stored', async () => {
+		const { fake, id } = await park(completed(text('All of it.')));
+		await runInDurableObject(readObject(id), (_, { storage }) => {
+			const part = { type: 'text', text: 'All' } as const;
+			new SessionStore(storage).runs.draft(1, { iteration: 1, restarts: 0, events: [part], call: 1 });
+		});
+		await restart(id);
+		await untilEnd(id, 'completed');
+		expect(fake.sent).toEqual(['create', 'get']);
+		expect(readTurns(await allEvents(await follow(id)))).toEqual(['All of it.']);
 	});
 
 	test('gets a message of the meantime only with its next turn', async () => {
@@ -236,6 +247,3 @@ describe('a run whose reply comes in the background', () => {
 		await expect.poll(() => fake.sent, patient).toContain('cancel');
 	});
 });
-
-const readTexts = (events: Awaited<ReturnType<typeof allEvents>>) =>
-	events.filter(({ type }) => type === 'text').map(({ data }) => data.text);

@@ -265,8 +265,10 @@ export class RunRows {
 		this.#change(n, { restarts });
 	}
 
+	/** Stores a draft. A draft of the same request keeps the reply that the request waits for. */
 	draft(n: number, draft: Draft): void {
-		this.#change(n, { draft });
+		const { call, begun } = this.get(n)?.draft ?? {};
+		this.#change(n, { draft: call === draft.call ? { begun, ...draft } : draft });
 	}
 
 	/** Stores the memories that a run was sent. Keeps the labels that the run already has. */
