@@ -172,8 +172,8 @@ describe('a run whose reply comes in the background', () => {
 
 	test('gets a message of the meantime only with its next turn', async () => {
 		const { fake, id } = await park(working, completed(text('First.')), completed(text('Second.')));
+		await request(`/v1/sessions/${id}/messages`, { text: 'And this?', whenBusy: 'steer' }, { prefer: 'respond-async' });
 		await restart(id);
-		await post(id, { text: 'And this?' });
 		await ring(fake, id, 5);
 		await untilEnd(id, 'completed');
 		expect(fake.bodies).toHaveLength(2);
