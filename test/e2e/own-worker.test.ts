@@ -75,11 +75,11 @@ test('Wrangler builds a project without unused schema libraries', () => {
 /** The largest allowed sizes of deployed Workers, in bytes after gzip. */
 const weights = {
 	/** A new project without MCP. */
-	worker: 366_000,
+	worker: 374_000,
 	/** A new project. A third of these bytes is MCP, which is loaded at its first use. */
-	project: 540_000,
+	project: 549_000,
 	/** The loop with tools, without a provider. */
-	chat: 54_500,
+	chat: 54_700,
 } as const;
 
 test('only a project with mcp contains MCP, and each project is within its size limit', () => {
