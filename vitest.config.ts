@@ -73,6 +73,7 @@ const served = {
 
 /** The long tests in workerd: attacks by people, random walks, and the library's tests again. They are for `npm run test:all`. */
 const long = [
+	'test/cloudflare/objects/ledger/many-shards.worker.test.ts',
 	'test/cloudflare/people/*.worker.test.ts',
 	'test/cloudflare/session/{money-walk,people-walk,property,deaths-property,file-deaths}.worker.test.ts',
 	'test/cloudflare/traces/deaths.worker.test.ts',
