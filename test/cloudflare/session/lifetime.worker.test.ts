@@ -16,6 +16,7 @@ import { play } from '../../script.ts';
 interface Listed {
 	readonly id: string;
 	readonly title?: string;
+	readonly lastActivityAt: string;
 }
 
 const listed = async (): Promise<Listed[]> =>
@@ -35,6 +36,12 @@ describe('the list of sessions', () => {
 	test('is written once per run', async () => {
 		const id = await createSession();
 		await expect.poll(first).toMatchObject({ id });
+		// The first message also brings the title, whose words are written for the search.
+		play('done');
+		await allEvents(await send(id, 'go'));
+		await expect.poll(first).toMatchObject({ id, title: 'go' });
+		const activeAt = async () => (await first())?.lastActivityAt;
+		const earlier = await activeAt();
 		play({ toolCalls: [{ id: 'a', name: 'echo', input: { text: 'hi' } }] }, 'done');
 		const directory = env.DIRECTORIES.get(env.DIRECTORIES.idFromName('local'));
 		const writes = () =>
@@ -43,8 +50,8 @@ describe('the list of sessions', () => {
 				(_, { storage }) => storage.sql.exec<{ n: number }>('SELECT total_changes() AS n').one().n,
 			);
 		const before = await writes();
-		await allEvents(await send(id, 'go'));
-		await expect.poll(first).toMatchObject({ id, title: 'go' });
+		await allEvents(await send(id, 'go on'));
+		await expect.poll(activeAt).not.toBe(earlier);
 		expect((await writes()) - before).toBe(1);
 	});
 
