@@ -55,7 +55,7 @@ export function readYaml(text: string): Parsed {
 		const at = text.search(pattern);
 		if (at !== -1) problems.push({ message, at, line: text.slice(0, at).split('\n').length });
 	};
-	refuse(/[^\P{Cc}\t\n\x80-\x9f]/u, 'A control character stands in it');
+	refuse(/[^\P{Cc}\t\n\x7f-\x9f]/u, 'A control character stands in it');
 	refuse(/(?<![^\n])%/, 'A directive (%) has no meaning here');
 	if (problems.length > 0) return { entries: noEntries, problems };
 	const document = parse(text, lines);

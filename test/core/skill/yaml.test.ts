@@ -67,6 +67,10 @@ describe('reading YAML', () => {
 	});
 });
 
+test('a key with the character DEL is read back, as YAML allows it in quotes', () => {
+	expect(read(writeYaml({ 'a\x7f': ['b'] }))).toEqual({ 'a\x7f': ['b'] });
+});
+
 test('written YAML is read back unchanged, even by another YAML library', () => {
 	// JSON writes no negative zero.
 	const json = fc.jsonValue().map((value): unknown => JSON.parse(JSON.stringify(value)));
