@@ -249,17 +249,14 @@ function toKind(queues: readonly Queue[], elapsedMs: number): Kind {
 const wokenAtOnce = 50;
 
 /** Returns how long after its time the last of many schedules wakes that are due at the same moment. */
-export function estimateWakes({ schedules, shards, wakeMs }: Wakes): {
-	readonly count: number;
-	readonly lastMs: number;
-} {
+export function estimateWakes({ schedules, shards, wakeMs }: Wakes): { readonly lastMs: number } {
 	const counts = new Map<string, number>();
 	for (let n = 0; n < schedules; n++) {
 		const name = nameShard('owner', shards, `schedule ${n}`);
 		counts.set(name, (counts.get(name) ?? 0) + 1);
 	}
 	const batches = Math.ceil(Math.max(...counts.values()) / wokenAtOnce);
-	return { count: schedules, lastMs: batches * wokenAtOnce * wakeMs };
+	return { lastMs: batches * wokenAtOnce * wakeMs };
 }
 
 interface Wakes {
