@@ -41,7 +41,7 @@ const [reserved, spent]: readonly [Amount, Amount] = [
 ];
 const limit = { tokens: 1e12 };
 /** Milliseconds between two reports of a shard. */
-const reportMs = 20_000;
+const reportMs = 5_000;
 
 /** An object that does one call after another. */
 export class Queue {

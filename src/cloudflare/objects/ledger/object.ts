@@ -32,7 +32,7 @@ export interface LedgerOptions {
 }
 
 /** How long a shard waits before it reports, in milliseconds. */
-const reportMs = 20_000;
+const reportMs = 5_000;
 
 export class Ledger extends DurableObject<Env> implements LedgerApi {
 	readonly #store: LedgerStore;

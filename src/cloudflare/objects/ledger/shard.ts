@@ -14,7 +14,7 @@ import type { LedgerStore } from './store.ts';
 /** How long a shard asks for no more after it got less than it wants, in milliseconds. */
 const scarceMs = 1_000;
 /** A shard wants so many times what its leases hold, and so many times what it spent since its last report. */
-const [manyLeases, manySpent] = [4, 2];
+const [manyLeases, manySpent] = [4, 8];
 
 export interface ShardOptions {
 	readonly name: string;
@@ -48,16 +48,20 @@ export class Shard {
 		store.settle(today, owed, receivers);
 		if (user !== undefined) await this.takeOver(user, deadline);
 		if (!isBounded(limit)) return store.reserve(today, { ...request, owed: undefined }, receivers);
-		await this.#settleDown();
-		if (this.#isShort(today, request)) {
-			if (!this.#isScarce(today, limit)) await this.#ask(today, this.#toAsked(today, request));
+		// Nothing may be reserved while a question is open, so the last step before the reservation is this check.
+		for (;;) {
+			while (this.#asking !== undefined) await this.#asking.catch(() => {});
+			if (!this.#isShort(today, request) || this.#isScarce(today, limit)) break;
+			await this.#ask(today, this.#toAsked(today, request));
 			if (this.#isShort(today, request)) this.#scarceUntil = Date.now() + scarceMs;
 		}
 		const share = keepUnits(this.#read(today).granted, limit);
 		const answer = store.reserve(today, { ...request, owed: undefined }, receivers, share);
 		if (answer.ok || answer.scope !== 'day') return answer;
-		const { state } = this.#findKnown(today, limit) ?? (await this.#ask(today, { limit, deadline }));
-		return { ...answer, state };
+		const known = this.#findKnown(today, limit);
+		if (known !== undefined) return { ...answer, state: known.state };
+		await this.#ask(today, { limit, deadline });
+		return this.reserve(today, { ...request, owed: undefined }, receivers);
 	}
 
 	/** Takes over what a user spent before the owner had shards, and the caps. Does it once for each user. */
@@ -74,7 +78,6 @@ export class Shard {
 	 * recent spending. Returns whether to report again later.
 	 */
 	async report(today: number): Promise<boolean> {
-		await this.#settleDown();
 		const { shares } = this.#options.store;
 		let isAgain = false;
 		for (const day of shares.listDays()) {
@@ -82,6 +85,7 @@ export class Shard {
 			const { spent, reserved } = this.#options.store.sums(day);
 			if (isSame(known, spent) && isSame(granted, plus(spent, reserved))) continue;
 			isAgain = true;
+			if (this.#asking !== undefined) continue;
 			const limit = day === today ? this.#known?.limit : undefined;
 			const wanted = limit === undefined ? nothing : times(minus(spent, known), manySpent);
 			await this.#ask(day, { limit: limit ?? {}, wanted }).catch((cause: unknown) =>
@@ -89,11 +93,6 @@ export class Shard {
 			);
 		}
 		return isAgain;
-	}
-
-	/** Waits until no question to the owner's ledger is open. */
-	async #settleDown(): Promise<void> {
-		while (this.#asking !== undefined) await this.#asking.catch(() => {});
 	}
 
 	#ask(day: number, asked: Asked): Promise<GrantedShare> {
