@@ -6,6 +6,8 @@ import { readCpu } from './processes.ts';
 
 /** The pause between two requests, in milliseconds. */
 const lookMs = 50;
+/** The longest time of a request, in milliseconds. */
+const patienceMs = 120_000;
 
 const { url, process } = v.parse(v.object({ url: v.string(), process: v.number() }), workerData);
 const held = { looks: 0, seconds: 0, cpu: 0 };
@@ -15,7 +17,7 @@ parentPort?.once('message', () => {
 });
 while (!isOver) {
 	const [begun, cpuBefore] = [performance.now(), readCpu(process)];
-	const response = await fetch(`${url}/healthz`);
+	const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(patienceMs) });
 	const text = await response.text();
 	if (!response.ok) throw new Error(`/healthz: ${response.status} ${text}`);
 	held.looks++;

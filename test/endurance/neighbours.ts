@@ -20,6 +20,8 @@ const uploadEvery = 20;
 const patienceMs = 240_000;
 /** The pause between two checks, in milliseconds. */
 const lookMs = 50;
+/** The hostile calls and the fuzzed request that are open. The error of a failed look names them. */
+const open = new Set<string>();
 /** The longest delay of other requests in the long form, in seconds of processor time. */
 const mostHeldUp = 0.25;
 
@@ -49,15 +51,17 @@ export async function neighbours({ count, seed = createSeed() }: Options): Promi
 		);
 		let isDone = false;
 		const end = Promise.withResolvers<void>();
+		const stop = (): void => {
+			isDone = true;
+			end.resolve();
+		};
 		const key = keys.of.neighbour ?? '';
 		const beside = Promise.all([
 			watch(server, end.promise),
 			converse(server, key, () => isDone),
 			fuzzRoutes(server, hostileKey, { seed, isOver: () => isDone }),
 		]);
-		const ended = await Promise.race([Promise.all(hostile), beside.then(() => [])]);
-		isDone = true;
-		end.resolve();
+		const ended = await Promise.race([Promise.all(hostile), beside.then(() => [])]).finally(stop);
 		const [held, runs, fuzzed] = await beside;
 		if (count === undefined && held.cpu > mostHeldUp)
 			throw new Error(`a request was held up for ${held.cpu.toFixed(2)} s of the processor`);
@@ -108,6 +112,8 @@ async function attack(server: Server, key: string, { session, lane, next }: Atta
 	const client = createClient(server, 0, key);
 	let ended = 0;
 	for (let number = next(); number !== undefined; number = next()) {
+		const name = `call ${number}`;
+		open.add(name);
 		await client.send(session, `hostile ${number} of lane ${lane}`);
 		const late = performance.now() + patienceMs;
 		for (;;) {
@@ -120,6 +126,7 @@ async function attack(server: Server, key: string, { session, lane, next }: Atta
 		const messages = await client.history(session);
 		if (messages.at(-2)?.role !== 'tool') throw new Error(`hostile call ${number} has no result`);
 		ended++;
+		open.delete(name);
 		if (number % uploadEvery === 0) await client.putFile(session, 'unlike.txt', hostileFiles['unlike.txt'] ?? '');
 	}
 	return ended;
@@ -131,8 +138,12 @@ const heldUp = v.object({ looks: v.number(), seconds: v.number(), cpu: v.number(
 async function watch({ url, process }: Server, isOver: Promise<void>): Promise<v.InferOutput<typeof heldUp>> {
 	const thread = new Worker(new URL('./looks.ts', import.meta.url), { workerData: { url, process } });
 	isOver.then(() => thread.postMessage('end'));
-	const [held] = await once(thread, 'message');
-	return v.parse(heldUp, held);
+	try {
+		const [held] = await once(thread, 'message');
+		return v.parse(heldUp, held);
+	} catch (cause) {
+		throw new Error(`a look failed, while these were open: ${[...open].join('; ')}`, { cause });
+	}
 }
 
 /** Runs an agent again and again, and reads the results. Throws at any failure. Returns the number of completed runs. */
@@ -163,7 +174,10 @@ async function fuzzRoutes(server: Server, key: string, { seed, isOver }: Fuzzing
 	let sent = 0;
 	for (; !isOver(); sent++) {
 		const request = fuzzedRequest(createRandom(seed * 1_000_003 + sent), material);
+		const name = `request ${sent}: ${request.head.slice(0, 200).replace(/\s+/g, ' ')}`;
+		open.add(name);
 		await sendRaw(server.url, request, patienceMs).catch(() => undefined);
+		open.delete(name);
 	}
 	return sent;
 }
