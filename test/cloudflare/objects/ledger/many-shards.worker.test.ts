@@ -58,7 +58,11 @@ test('10,000 runs over 64 shards never exceed the budget, with kills and lost sh
 	expect(bill.spent).toBeLessThanOrEqual(limit.tokens);
 	expect(bill.refused).toBeGreaterThan(0);
 	const report = async (names: readonly string[]): Promise<void> => {
-		for (const name of names) while (await runDurableObjectAlarm(find(name)));
+		for (const name of names) {
+			// The platform repeats an alarm that was killed. Here the next call plans the report again.
+			await find(name).settle([]);
+			while (await runDurableObjectAlarm(find(name)));
+		}
 	};
 	const shards = listShards(owner, count).slice(1);
 	await report(shards.filter((name) => !lost.has(name)));
