@@ -1,6 +1,6 @@
 /**
  * Computes what a turn costs while its object waits for the model: awake, and parked (docs/costs.md, "Duration"). The
- * lengths of replies come from recordings of real traffic. It asks nobody.
+ * lengths of replies come from recordings of real traffic. It makes no request.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -8,7 +8,7 @@ const world = {
 };
 
 describe('the simulation', () => {
-	test('has the same outcome for the same world, and other ones for others', async () => {
+	test('has the same outcome for the same world, and another outcome for another seed', async () => {
 		const outcome = await simulate(world);
 		expect(await simulate(world)).toEqual(outcome);
 		expect(await simulate({ ...world, seed: 2 })).not.toEqual(outcome);

@@ -2,12 +2,12 @@ import * as v from 'valibot';
 import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
 
-const oneOf = <const T extends readonly string[]>(places: T) =>
+const createPicklist = <const T extends readonly string[]>(places: T) =>
 	v.picklist(places, `must be one of ${places.join(', ')}`);
 
 /** The places of Cloudflare: https://developers.cloudflare.com/durable-objects/reference/data-location */
-export const jurisdiction = oneOf(['eu', 'us', 'fedramp', 'fedramp-high']);
-export const locationHint = oneOf(['wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me']);
+export const jurisdiction = createPicklist(['eu', 'us', 'fedramp', 'fedramp-high']);
+export const locationHint = createPicklist(['wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me']);
 export const placement = v.strictObject(
 	{ jurisdiction: v.optional(jurisdiction), locationHint: v.optional(locationHint) },
 	'must be a place, such as {"jurisdiction":"eu","locationHint":"weur"}',
@@ -104,7 +104,7 @@ export interface PlacedSessions {
 	readonly assertPlaced: (session: SessionRef) => void;
 }
 
-/** Cloudflare's namespace without a jurisdiction takes the ids of all; that of a jurisdiction throws for all others. */
+/** A namespace without a jurisdiction takes all ids. A namespace with a jurisdiction throws for the ids of others. */
 export function placeSessions(namespace: SessionNamespace, { findSessionPlace }: Places): PlacedSessions {
 	const findJurisdiction: PlacedSessions['findJurisdiction'] = ({ id, ...whose }) => {
 		try {

@@ -54,6 +54,15 @@ export function isBounded({ tokens, usd }: Limit): boolean {
 	return tokens !== undefined || usd !== undefined;
 }
 
+export function isSame(a: Limit, b: Limit): boolean {
+	return a.tokens === b.tokens && a.usd === b.usd;
+}
+
+/** Keeps only the units of an amount (tokens, dollars) that have a limit. */
+export function keepCapped({ tokens, usd }: Amount, limit: Limit): Limit {
+	return { ...(limit.tokens !== undefined && { tokens }), ...(limit.usd !== undefined && { usd }) };
+}
+
 export type BudgetState = Shown<typeof stateSchema>;
 
 export function budgetState(limit: Limit, spent: Amount, reserved: Amount): BudgetState {

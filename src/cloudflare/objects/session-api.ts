@@ -234,7 +234,7 @@ export interface RunStream {
 	readonly stream: Bytes;
 }
 
-/** What a token's streams are checked by. */
+/** The facts of a token by which its streams are checked. */
 export interface TokenGrant {
 	readonly id: string;
 	/** The API key that made the token. */
@@ -276,7 +276,7 @@ export interface SessionApi {
 	create(input: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>>;
 	state(caller: Caller): Promise<RpcResult<SessionState>>;
 	status(caller: Caller): Promise<RpcResult<SessionState['status']>>;
-	/** Finds what a schedule of the session needs to know of it. */
+	/** Returns what a schedule must know of the session. */
 	place(caller: Caller): Promise<RpcResult<SessionPlace>>;
 	/** A run that stopped because of its budget can continue after the budget is raised. Not allowed with a token. */
 	change(caller: Caller, change: SessionChange): Promise<RpcResult<SessionState>>;

@@ -8,6 +8,7 @@ import { log } from '../log.ts';
 import { Directory } from '../objects/directory/object.ts';
 import { Ledger } from '../objects/ledger/object.ts';
 import { Publisher, type PublisherOptions } from '../objects/publisher/object.ts';
+import { findOwnerOfShard } from '../objects/shards.ts';
 import type { Provided } from '../plugin.ts';
 import { Session } from '../session/object.ts';
 import { createAlertSender, type OnSpending } from './spending.ts';
@@ -53,7 +54,7 @@ export function createObjects(runtime: Runtime & Provided, options: ObjectsOptio
 
 type ObjectKind = 'session' | 'ledger' | 'directory' | 'publisher';
 
-/** How many bytes an object of Cloudflare can store is 10 GB. From this number on, Runlet warns. */
+/** An object of Cloudflare stores at most 10 GB. From this number of bytes on, Runlet warns. */
 const nearlyFull = 8e9;
 
 /** Reports an object that is nearly full, in the log and in Analytics Engine (docs/data.md, "Full objects"). */
@@ -61,8 +62,7 @@ function reportFullness({ id, storage }: DurableObjectState, kind: ObjectKind, e
 	try {
 		const bytes = storage.sql.databaseSize;
 		if (bytes < nearlyFull) return;
-		// The object of an owner has the owner's name, and a shard has also a number.
-		const owner = kind === 'session' ? undefined : id.name?.split(' ')[0];
+		const owner = kind === 'session' ? undefined : (findOwnerOfShard(id.name) ?? id.name);
 		const [object, doubles] = [id.toString(), [...Array(11).fill(0), bytes]];
 		log('warn', 'object.nearly_full', {
 			...{ 'runlet.object': kind, 'runlet.object.id': object, 'runlet.object.bytes': bytes, 'runlet.owner': owner },

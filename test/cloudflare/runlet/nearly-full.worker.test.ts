@@ -1,5 +1,6 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { nameShard } from '../../../src/cloudflare/objects/shards.ts';
 import { createObjects } from '../../../src/cloudflare/runlet/objects.ts';
 import { runtime } from '../../worker.ts';
 
@@ -16,7 +17,7 @@ test('an object of 8 GB and more says so once, in the log and in the metrics', a
 	const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
 	onTestFinished(() => warn.mockRestore());
 	const { Ledger, Session } = createObjects(runtime);
-	const ledger = env.LEDGERS.get(env.LEDGERS.idFromName('nearly-full 3'));
+	const ledger = env.LEDGERS.get(env.LEDGERS.idFromName(nameShard('nearly-full', 64, 'kim')));
 	await runInDurableObject(ledger, (_, ctx) => {
 		resize(ctx, 7.9e9, () => void new Ledger(ctx, { ...env, METRICS }));
 		expect(points).toEqual([]);

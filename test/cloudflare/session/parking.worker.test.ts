@@ -97,8 +97,8 @@ async function park(...answers: readonly Json[]) {
 	return { fake, id };
 }
 
-describe('a run whose reply comes in the background', () => {
-	test('asks for its reply when the alarm rings, and is charged once', async () => {
+describe('a reply in the background', () => {
+	test('is asked for when the alarm rings, and is charged once', async () => {
 		const { fake, id } = await park(working, completed(call), working, completed(text('All of it.')));
 		expect(fake.bodies[0]).toMatchObject({ background: true, store: true });
 		expect(fake.bodies[0]).not.toHaveProperty('stream');
@@ -119,7 +119,7 @@ describe('a run whose reply comes in the background', () => {
 		expect((await readState(id)).budget).toMatchObject({ spent: { tokens: 30 } });
 	});
 
-	test('waits without a timer', async () => {
+	test('is waited for without a timer', async () => {
 		const live = new Map<unknown, unknown>();
 		const { setTimeout: set, clearTimeout: clear } = globalThis;
 		vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms?: number) => {
@@ -170,7 +170,7 @@ describe('a run whose reply comes in the background', () => {
 		expect(readTurns(await allEvents(await follow(id)))).toEqual(['All of it.']);
 	});
 
-	test('gets a message of the meantime only with its next turn', async () => {
+	test('comes before a message that arrived meanwhile', async () => {
 		const { fake, id } = await park(working, completed(text('First.')), completed(text('Second.')));
 		await request(`/v1/sessions/${id}/messages`, { text: 'And this?', whenBusy: 'steer' }, { prefer: 'respond-async' });
 		await restart(id);
@@ -231,14 +231,14 @@ describe('a run whose reply comes in the background', () => {
 		expect(await readCharges(id)).toMatchObject([{ call: 1, settled: 1 }]);
 	});
 
-	test('keeps the part that a limit cut off', async () => {
+	test('keeps the part before its limit', async () => {
 		const { fake, id } = await park({ ...completed(text('Half of')), status: 'incomplete' });
 		await ring(fake, id, 2);
 		await untilEnd(id, 'completed');
 		expect((await readHistory(id))[1]).toMatchObject({ content: 'Half of' });
 	});
 
-	test('ends with the time limit of its run, which counts over all lives', async () => {
+	test('ends with the time limit of its run, which counts over all lives of the object', async () => {
 		const { fake, id } = await park();
 		await querySession(id, 'UPDATE run SET created_at = created_at - 1_800_000');
 		await restart(id);

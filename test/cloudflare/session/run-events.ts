@@ -21,6 +21,11 @@ const sideEvents = fc.array(
 		maxLength: 4,
 	},
 );
+/** The end of a turn without calls. */
+export const step = {
+	...{ type: 'step', iteration: 1, model: 'm', text: '', toolCalls: [], toolResults: [] },
+	...{ stopReason: 'end_turn', usage: {} },
+} as const satisfies RunEvent;
 const turn = fc
 	.tuple(pieces('reasoning'), pieces('text'), fc.array(toolCall, { maxLength: 3 }), pieces('text'), sideEvents)
 	.map(([reasoning, text, calls, more, rest]): RunEvent[] => [
@@ -30,16 +35,7 @@ const turn = fc
 		...more,
 		{ type: 'stop', reason: 'end_turn', usage: {} },
 		...rest,
-		{
-			type: 'step',
-			iteration: 1,
-			model: 'm',
-			text: '',
-			toolCalls: [],
-			toolResults: [],
-			stopReason: 'end_turn',
-			usage: {},
-		},
+		step,
 	]);
 /** The events of a run with any number of turns. */
 export const run = fc

@@ -1,6 +1,6 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import * as v from 'valibot';
-import { type Amount, isBounded, type Limit, minus } from '../budget.ts';
+import { type Amount, isBounded, isSame, type Limit, minus } from '../budget.ts';
 import { type BudgetScope, formatDay, keptDays } from './api.ts';
 import { type AlertSender, type OutgoingAlert, percents, type SpendingAlert } from './spending-alert.ts';
 
@@ -54,7 +54,7 @@ export class AlertRows {
 	noteLimit(owner: string, { tokens, usd }: Limit): void {
 		const limit = { tokens, usd };
 		const { known } = this;
-		if (known?.owner === owner && known.limit.tokens === tokens && known.limit.usd === usd) return;
+		if (known?.owner === owner && isSame(known.limit, limit)) return;
 		this.#storage.sql.exec(
 			'INSERT OR REPLACE INTO watched (one, owner, caps) VALUES (1, ?, ?)',
 			owner,

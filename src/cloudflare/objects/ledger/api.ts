@@ -98,7 +98,7 @@ export interface UserCaps {
 	readonly total?: Limit;
 }
 
-/** The beginning of a user in a shard. */
+/** What a shard takes over from the owner's ledger for a user. */
 export interface Opening {
 	readonly caps: UserCaps;
 	readonly spent: Amount;
@@ -169,7 +169,7 @@ export interface LedgerApi {
 	 * "Shards"). All shares together are never above the limit. A share counts as reserved until it is reported.
 	 */
 	share(request: ShareRequest): Promise<GrantedShare>;
-	/** What a user spent and reserved before the owner had shards, and its caps. Undefined if nobody did. */
+	/** Returns what a user spent and reserved here, and the user's caps. Returns nothing if the ledger has no users. */
 	findOpening(user: string, deadline?: number): Promise<Opening | undefined>;
 	/** Replaces the caps of a user. The user's spending does not change. */
 	setUserCaps(user: string, caps: UserCaps): Promise<void>;

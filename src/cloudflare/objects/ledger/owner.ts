@@ -37,7 +37,7 @@ export function createFinder({ ledgers }: Pick<Ledgers, 'ledgers'>, name: string
 	return () => ledgers.get(ledgers.idFromName(name));
 }
 
-/** Reads the state of a budget: that of the day from the owner's own ledger, those of a user from the user's. */
+/** Reads the state of a budget. The owner's own ledger has the budget of the day, and the user's ledger has the others. */
 export async function readState(
 	ledgers: Ledgers,
 	whose: Whose,

@@ -1,5 +1,5 @@
 import { log, toFailureFields } from '../../log.ts';
-import { type Amount, isBounded, type Limit, minus, nothing, plus, toFinite } from '../budget.ts';
+import { type Amount, isBounded, isSame, keepCapped, type Limit, minus, nothing, plus, toFinite } from '../budget.ts';
 import {
 	askOwnersLedger,
 	type GrantedShare,
@@ -55,7 +55,7 @@ export class Shard {
 			await this.#ask(today, this.#toAsked(today, request));
 			if (this.#isShort(today, request)) this.#scarceUntil = Date.now() + scarceMs;
 		}
-		const share = keepUnits(this.#read(today).granted, limit);
+		const share = keepCapped(this.#read(today).granted, limit);
 		const answer = store.reserve(today, { ...request, owed: undefined }, receivers, share);
 		if (answer.ok || answer.scope !== 'day') return answer;
 		const known = this.#findKnown(today, limit);
@@ -145,8 +145,7 @@ export class Shard {
 
 	#findKnown(today: number, limit: Limit) {
 		const known = this.#known;
-		const isCurrent = known?.day === today && known.limit.tokens === limit.tokens && known.limit.usd === limit.usd;
-		return isCurrent ? known : undefined;
+		return known?.day === today && isSame(known.limit, limit) ? known : undefined;
 	}
 
 	#read(day: number): Share {
@@ -157,13 +156,4 @@ export class Shard {
 
 function times({ tokens, usd }: Amount, factor: number): Amount {
 	return plus(nothing, { tokens: tokens * factor, usd: usd * factor });
-}
-
-function isSame(a: Amount, b: Amount): boolean {
-	return a.tokens === b.tokens && a.usd === b.usd;
-}
-
-/** Keeps only the units that the owner's limit has. */
-function keepUnits({ tokens, usd }: Amount, limit: Limit): Limit {
-	return { ...(limit.tokens !== undefined && { tokens }), ...(limit.usd !== undefined && { usd }) };
 }

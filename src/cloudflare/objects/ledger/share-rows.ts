@@ -13,9 +13,7 @@ type Row = { shard: string; n: number; tokens: number; usd: number; spent_tokens
 
 type Sums = { readonly spent: Amount; readonly reserved: Amount };
 
-/**
- * The shares of a day's budget: in an owner's ledger those of all shards, in a shard its own. The methods are synchronous.
- */
+/** The shares of a day's budget. An owner's ledger has those of all shards, a shard has its own. Synchronous. */
 export class ShareRows {
 	readonly #storage: DurableObjectStorage;
 	#isEmpty: boolean;

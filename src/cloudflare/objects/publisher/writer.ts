@@ -147,7 +147,7 @@ export class SkillWriter {
 		return { outcome: before === undefined ? 'created' : 'replaced', etag: await toEtag(skill.entry) };
 	}
 
-	/** Throws if it cannot be known whether the skill exists. */
+	/** Throws if the leaf of the skill cannot be read. */
 	async #find(set: SkillSet, name: string): Promise<Entry | undefined> {
 		const entry = await findEntry(set, name, (hash) => readLeaf(this.#options.prefix, hash, this.#readJson));
 		if (entry === null) throw new Error(`the entry of ${name} cannot be read`);

@@ -2,7 +2,7 @@ import type { RunletError } from '../../../core/base/errors.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
-import { type Amount, type BudgetState, exceedsLimit, isBounded, isSpent, type Limit } from '../../objects/budget.ts';
+import { type Amount, type BudgetState, exceedsLimit, isBounded, isSame, isSpent } from '../../objects/budget.ts';
 import { assertLedgerKeepsUp, type BudgetScope, toDay } from '../../objects/ledger/api.ts';
 import { nameLedger, readState } from '../../objects/ledger/owner.ts';
 import type { CreateInput, Input } from '../../objects/session-api.ts';
@@ -138,10 +138,6 @@ function isSimilar(
 }
 
 const least: Amount = { tokens: 1, usd: 1e-12 };
-
-function isSame(a: Limit, b: Limit): boolean {
-	return a.tokens === b.tokens && a.usd === b.usd;
-}
 
 function toSize(create: CreateInput, input: Input): number {
 	return toCharacters([...(create.history ?? []), toInbound(input, create, { from: create.by }).message]);

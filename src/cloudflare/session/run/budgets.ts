@@ -10,6 +10,7 @@ import {
 	createAmount,
 	isBounded,
 	isSpent,
+	keepCapped,
 	type Limit,
 	nothing,
 	plus,
@@ -64,11 +65,6 @@ function describeBudget(scope: ExceededBudget['scope'], user: string) {
 		default:
 			return scope satisfies never;
 	}
-}
-
-/** Keeps only the units of an amount (tokens, dollars) that have a limit. */
-function keepCapped({ tokens, usd }: Amount, limit: Limit): Limit {
-	return { ...(limit.tokens !== undefined && { tokens }), ...(limit.usd !== undefined && { usd }) };
 }
 
 function amountText({ tokens, usd }: Limit): string {

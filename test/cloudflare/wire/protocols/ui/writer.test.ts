@@ -4,6 +4,7 @@ import type { UiChunk } from '../../../../../src/cloudflare/wire/protocols/ui/ch
 import { toUiMessage } from '../../../../../src/cloudflare/wire/protocols/ui/message.ts';
 import { type UiMessageHead, UiWriter } from '../../../../../src/cloudflare/wire/protocols/ui/writer.ts';
 import type { RunEvent, TerminalEvent } from '../../../../../src/core/chat/index.ts';
+import { step as usualStep } from '../../../session/run-events.ts';
 import { readings, type SeenMessage } from './clients.ts';
 
 const head: UiMessageHead = { messageId: 'msg_1', sessionId: 's1', earlier: [], given: [], isContinued: false };
@@ -30,16 +31,7 @@ function readTurn(...events: RunEvent[]): RunEvent[] {
 	return [...events, { type: 'stop', reason: 'tool_use', usage }];
 }
 
-const step: RunEvent = {
-	type: 'step',
-	iteration: 1,
-	model: 'm',
-	text: '',
-	toolCalls: [],
-	toolResults: [],
-	stopReason: 'tool_use',
-	usage,
-};
+const step: RunEvent = { ...usualStep, stopReason: 'tool_use', usage };
 
 describe('a run', () => {
 	test('gives one message with reasoning, calls and text, in every version', async () => {
