@@ -17,8 +17,9 @@ afterAll(async () => {
 	session.disconnect();
 });
 
-/** The scripts of Node and of the test runner, which run beside the work. */
-const foreign = /^node:|[/\\]node_modules[/\\](@vitest|vitest|vite|vite-node)[/\\]/;
+/** The scripts of the reader of pages, and of its libraries. The scripts of earlier tests may run beside the work. */
+const ofReader =
+	/[/\\]toolboxes[/\\]web[/\\]|[/\\]core[/\\]base[/\\]|[/\\]node_modules[/\\](?!@vitest|vitest|vite|vite-node|fast-check)/;
 
 /** Counts how often every block of code is run by a piece of work. */
 async function countSteps(work: () => void): Promise<number> {
@@ -26,7 +27,7 @@ async function countSteps(work: () => void): Promise<number> {
 	await session.post('Profiler.takePreciseCoverage');
 	work();
 	const { result } = await session.post('Profiler.takePreciseCoverage');
-	const own = result.filter(({ url }) => !foreign.test(url));
+	const own = result.filter(({ url }) => ofReader.test(url));
 	const ranges = own.flatMap(({ functions }) => functions.flatMap((one) => one.ranges));
 	return ranges.reduce((sum, { count }) => sum + count, 0);
 }
