@@ -147,9 +147,9 @@ export class MessageRows {
 		this.#lastRows = sql.cached('message', () => this.#countRows(this.lastTurn()));
 		this.#newestCost = sql.cached('message', () => {
 			// The messages before the first request have no cost. A copy of a session may have many of them.
-			const query = `SELECT cost FROM message WHERE cost IS NOT NULL AND seq >= (
+			const query = `SELECT cost FROM message WHERE cost IS NOT NULL AND seq >= COALESCE((
 					SELECT first_seq FROM run WHERE n >= (SELECT run FROM spending WHERE call = 1) ORDER BY n LIMIT 1
-				) ORDER BY seq DESC LIMIT 1`;
+				), 0) ORDER BY seq DESC LIMIT 1`;
 			const [found] = sql.exec<{ cost: string }>(query).toArray();
 			return found && JSON.parse(found.cost);
 		});
