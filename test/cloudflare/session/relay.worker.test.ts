@@ -70,11 +70,14 @@ async function fill(id: string): Promise<Response> {
 	const object = askObject(id);
 	const open = () => object.events({ owner: 'local' }, undefined);
 	const readers = await Promise.all(Array.from({ length: mostReaders - 1 }, open));
+	const last = await follow(id);
 	onTestFinished(async () => {
 		for (const reader of readers)
 			if (reader.ok && reader.value instanceof ReadableStream) await reader.value.cancel().catch(() => {});
+		// A response that nothing refers to may be collected, and then the session is not full any more.
+		await last.body?.cancel().catch(() => {});
 	});
-	return follow(id);
+	return last;
 }
 
 /** Asks for the events of a full session as a route does. Returns the reader whom the session passes on. */
