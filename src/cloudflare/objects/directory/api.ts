@@ -17,6 +17,8 @@ export interface Listed {
 	readonly activeAt: number;
 	/** The place in a search. A higher place comes first. */
 	readonly place?: number;
+	/** What is around a searched word in the session's contents. */
+	readonly excerpt?: string;
 }
 
 export interface SessionReport extends Listed {
@@ -26,6 +28,8 @@ export interface SessionReport extends Listed {
 	readonly isHidden?: boolean;
 	/** Missing if the bytes did not change. */
 	readonly bytes?: number;
+	/** What was said in the session, as far as searches find it. Missing if its agent has no `searchContents`. */
+	readonly text?: string;
 }
 
 export interface DirectoryQuery {
@@ -40,6 +44,8 @@ export interface DirectoryQuery {
 	readonly withHidden?: boolean;
 	/** Lists only sessions whose titles have all these words, the newest session first. `isWaiting` has no effect then. */
 	readonly words?: string;
+	/** The agents whose sessions are also found if their titles and contents have all the words together. */
+	readonly contentsOf?: readonly string[];
 }
 
 export interface DirectoryPage<L extends Listed = Listed> {

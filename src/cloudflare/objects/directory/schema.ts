@@ -31,6 +31,13 @@ const words = `
 	CREATE VIRTUAL TABLE word USING fts5 (session UNINDEXED, title, whose, columnsize = 0, ${tokenizer});
 `;
 
+/** The words of the sessions' titles and contents (`content-rows.ts`). The first session with contents makes this table. */
+export const contents = `
+	CREATE VIRTUAL TABLE IF NOT EXISTS content USING fts5 (
+		session UNINDEXED, title, text, whose, columnsize = 0, ${tokenizer}
+	);
+`;
+
 /**
  * The tables of a directory.
  *

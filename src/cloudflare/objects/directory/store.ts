@@ -42,26 +42,27 @@ export class DirectoryStore {
 		storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
-	touch({ wait, isHidden = false, ...entry }: SessionReport): void {
+	touch({ wait, isHidden = false, text, ...entry }: SessionReport): void {
 		const { id, agent, user = null, title = null, createdAt, activeAt } = entry;
 		const { sql } = this.#storage;
 		const more = this.#storage.transactionSync(() => {
 			const row = this.#read(id);
 			const before = row === undefined || row.state === removed ? 0 : row.bytes;
 			const { bytes = before } = entry;
-			const keepBytes = () => {
+			const keepRest = (known: SessionRow) => {
+				this.#titles.contents.keep(toListed(known), text, known.word_row);
 				if (bytes !== before) sql.exec('UPDATE session SET bytes = ? WHERE id = ?', bytes, id);
 				return bytes - before;
 			};
-			// A report of an activity that is already known can still have a new number of bytes.
+			// A report of an activity that is already known can still have a new text and a new number of bytes.
 			if (row !== undefined && isOld(entry, row))
-				return row.state === removed || row.created_at !== createdAt ? 0 : keepBytes();
+				return row.state === removed || row.created_at !== createdAt ? 0 : keepRest(row);
 			if (wait !== undefined) this.#waits.set({ id, agent, user }, wait);
 			const wasWaiting = row?.state === waits;
 			const isWaiting = wait === undefined ? wasWaiting : wait !== null;
 			const state = isHidden ? hidden : isWaiting ? waits : idle;
-			if (row?.state === state && isKnown(entry, row)) return keepBytes();
-			const wordRow = this.#titles.keep(isHidden ? { ...entry, title: undefined } : entry, row);
+			if (row?.state === state && isKnown(entry, row)) return keepRest(row);
+			const wordRow = this.#titles.keep(isHidden ? { ...entry, title: undefined } : entry, text, row);
 			sql.exec(
 				`INSERT INTO session (id, agent, title, created_at, active_at, state, user, bytes, word_row)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
