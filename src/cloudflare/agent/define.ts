@@ -97,6 +97,7 @@ const definition = v.strictObject({
 	onWaiting: v.optional(v.looseObject({}, 'must be { callback }')),
 	budget: v.optional(budgetSchema),
 	expiresAfterMs: v.optional(expirySchema),
+	searchContents: v.optional(v.boolean('must be true or false')),
 	placement: v.optional(placement),
 	fallbacks: v.optional(v.array(v.pipe(v.string(), v.nonEmpty()))),
 	maxRetries: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
@@ -184,6 +185,8 @@ export interface AgentDefinition extends AgentChoices {
 	readonly budget?: { readonly tokens?: number; readonly usd?: number };
 	/** Milliseconds from the last activity of a session to its removal. Never by default. */
 	readonly expiresAfterMs?: number;
+	/** Whether searches for sessions also find what was said (docs/sessions.md, "Find one by what was said"). No by default. */
+	readonly searchContents?: boolean;
 	/** Where the objects of the agent's sessions live. It goes before the owner's place (docs/data.md, "Where"). */
 	readonly placement?: Placement;
 	/** Models to try in this order if the chosen model cannot be reached. */

@@ -43,7 +43,7 @@ export interface LabelledMessage {
 /** The transports of people and of the owner's own server. */
 const ownTransports: ReadonlySet<string> = new Set(['http', 'ui', 'chat-completions']);
 /** The transports of texts that a model has written. */
-const composed: ReadonlySet<string> = new Set(['agent', 'schedule']);
+export const modelTransports: ReadonlySet<string> = new Set(['agent', 'schedule']);
 
 const longestSource = 200;
 
@@ -96,7 +96,8 @@ export function isGivenBy(
 	words: ToolWords,
 	call?: ToolCall,
 ): boolean {
-	if (message.role === 'user') return !composed.has(inbound?.transport ?? '') && hasWhole(messageText(message), text);
+	if (message.role === 'user')
+		return !modelTransports.has(inbound?.transport ?? '') && hasWhole(messageText(message), text);
 	if (message.role !== 'tool' || message.isError === true || call === undefined) return false;
 	// A result can repeat what the model has composed.
 	if (hasWhole(JSON.stringify(call.input) ?? '', text)) return false;

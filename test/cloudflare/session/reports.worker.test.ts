@@ -198,3 +198,28 @@ test('reports a lease even if the report of a removed session with the same id i
 		expect(listTold(store)).toContain('ledger run_2.1');
 		expect(store.reports.isEmpty).toBe(false);
 	}));
+
+test('the text of a session is due five minutes after its last report, however many runs end until then', () =>
+	onStore((store) => {
+		store.markReported(store.listDue(0));
+		const minute = 60_000;
+		const listAt = (now: number) => store.reports.list(now).map(({ id }) => id);
+		store.reports.noteText(hour);
+		expect([listAt(hour), store.reports.findDueAt(hour)]).toEqual([['list'], hour]);
+		store.markReported(store.reports.list(hour));
+		for (const at of [1, 2, 4]) {
+			store.reports.noteText(hour + at * minute);
+			expect(listAt(hour + at * minute)).toEqual([]);
+			expect(store.reports.findDueAt(hour + at * minute)).toBe(hour + 5 * minute);
+		}
+		const { outboxAt } = readFacts(store, [], { isLive: false });
+		expect(outboxAt).toBeGreaterThan(hour + 5 * minute);
+		const onItsWay = store.reports.list(hour + 5 * minute);
+		expect(onItsWay).toHaveLength(1);
+		// A run that ends during the delivery has a newer text.
+		store.reports.noteText(hour + 5 * minute);
+		store.markReported(onItsWay);
+		expect(listAt(hour + 5 * minute)).toEqual(['list']);
+		store.markReported(store.reports.list(hour + 5 * minute));
+		expect(listAt(2 * hour)).toEqual([]);
+	}));

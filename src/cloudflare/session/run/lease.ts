@@ -196,10 +196,11 @@ export class Owner {
 	readonly #store: SessionStore;
 	readonly #config: () => Config;
 
-	constructor(store: SessionStore, config: () => Config) {
+	/** @param findText returns the text of the session for searches */
+	constructor(store: SessionStore, config: () => Config, findText?: () => string | undefined) {
 		this.#store = store;
 		this.#config = config;
-		this.outbox = new Outbox(store, config);
+		this.outbox = new Outbox(store, config, findText);
 	}
 
 	/** Returns the ledger of the session's owner. Each call also delivers the costs in the outbox. */

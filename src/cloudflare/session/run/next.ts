@@ -157,7 +157,9 @@ export function readFacts(
 ): SessionFacts {
 	const { hasTables } = store;
 	// The alarm also ends a kept lease.
-	const reportAt = store.reports.isEmpty && !store.spending.lease ? undefined : Date.now() + watchMs;
+	const now = Date.now();
+	const dueAt = store.spending.lease ? now : store.reports.findDueAt(now);
+	const reportAt = dueAt && Math.max(dueAt, now + watchMs);
 	const outboxAt = hasTables ? findEarliest(store.outbox.nextAt(), reportAt) : undefined;
 	const queue = { size: 0 };
 	const { importProgress } = store;

@@ -43,11 +43,13 @@ const receiverByKind: Readonly<Record<OutboxMessage['to'], Receiver>> = {
 export class Outbox {
 	readonly #store: SessionStore;
 	readonly #config: () => Config;
+	readonly #findText: () => string | undefined;
 	readonly #sending = new Map<Receiver, Promise<void>>();
 
-	constructor(store: SessionStore, config: () => Config) {
+	constructor(store: SessionStore, config: () => Config, findText: () => string | undefined = () => undefined) {
 		this.#store = store;
 		this.#config = config;
+		this.#findText = findText;
 	}
 
 	get isEmpty(): boolean {
@@ -138,7 +140,7 @@ export class Outbox {
 					const { id, agent, owner, user, createdAt, rerun } = session;
 					const { activeAt, title } = message;
 					const bytes = toBlocks(this.#store.bytes);
-					const about = { id, agent, user, createdAt, activeAt, title, bytes };
+					const about = { id, agent, user, createdAt, activeAt, title, bytes, text: this.#findText() };
 					const entry = { ...about, wait: findWait(this.#store) ?? null, isHidden: rerun !== undefined };
 					const directory = nameDirectory(session);
 					const held = await askDirectory(directories, directory, (one, deadline) => one.touch(entry, owner, deadline));

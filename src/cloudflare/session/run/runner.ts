@@ -10,6 +10,7 @@ import type { IfMatch, WrittenFile } from '../../objects/file-api.ts';
 import type { Bytes } from '../../objects/reach.ts';
 import { isStorageError } from '../../objects/storage.ts';
 import { SessionFiles } from '../files/session-files.ts';
+import { readContents } from '../store/contents.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -49,7 +50,7 @@ export class Runner {
 		this.#options = options;
 		this.#store = store;
 		this.alarm = new Alarm(store, () => this.#decide().wakeAt);
-		this.owner = new Owner(store, config);
+		this.owner = new Owner(store, config, () => (this.#hasSearch ? readContents(store) : undefined));
 		this.files = new SessionFiles(store, config);
 		this.labels = new SessionLabels(store, (agent) =>
 			listToolWords(
@@ -165,7 +166,7 @@ export class Runner {
 	 */
 	async handleAlarm(): Promise<Next> {
 		if (this.#store.exists()) {
-			this.#store.reports.lookBack();
+			this.#store.reports.lookBack({ withText: this.#live === undefined && this.#hasSearch });
 			this.#traces?.look(true);
 		}
 		this.#parked.wake(Date.now());
@@ -196,6 +197,13 @@ export class Runner {
 	budget(): BudgetState {
 		const { runtime, store, config } = this.#options;
 		return readBudgetState(store, findLimit(runtime, store, config()));
+	}
+
+	/** Whether searches find what is said in the session. */
+	get #hasSearch(): boolean {
+		if (!this.#store.exists()) return false;
+		const { agent } = this.#store.session();
+		return this.#options.runtime.agents.find(({ name }) => name === agent)?.searchContents === true;
 	}
 
 	get #host() {
@@ -298,6 +306,7 @@ export class Runner {
 		this.#live = live;
 		const goOn = (): void => {
 			if (this.#live === live) this.#live = undefined;
+			if (this.#hasSearch) this.#store.reports.noteText(Date.now());
 			// The alarm tries again if this fails.
 			runInBackground(async () => endLeaseEarly(this.goOn(), this.#store, this.#options.config()));
 			this.tellOwner();

@@ -83,6 +83,8 @@ export interface Outgoing {
 export interface Activity {
 	/** In milliseconds since 1970. */
 	readonly at: number;
+	/** When its report is due. Missing for a report that is due at once. */
+	readonly dueAt?: number;
 }
 
 /** The pause before the first retry, in milliseconds. */
@@ -281,6 +283,8 @@ export class PendingReports {
 	/** The session's bytes in the owner's list, or its bytes when this instance started. */
 	#listedBytes = 0;
 	#isLooking = false;
+	/** When the last report of the text was or is due. Missing if this instance has noted none. */
+	#textAt: number | undefined;
 
 	constructor(sql: Sql, findSession: () => SessionRow | undefined, rows: Rows) {
 		this.#findSession = findSession;
@@ -307,6 +311,14 @@ export class PendingReports {
 		this.#activity = this.#findActivity();
 	}
 
+	/** Notes that the owner's list needs the session's text, five minutes after it was last due. Every report has the text. */
+	noteText(now: number): void {
+		const [activity, pending] = [this.#findActivity(), this.#activity];
+		const dueAt = pending === undefined ? (this.#textAt ?? -listedForMs) + listedForMs : (pending.dueAt ?? now);
+		this.#textAt = Math.max(now, dueAt);
+		this.#activity = activity && { ...activity, ...(dueAt > now && { dueAt }) };
+	}
+
 	noteListedBytes(bytes: number): void {
 		this.#listedBytes = bytes;
 	}
@@ -316,17 +328,26 @@ export class PendingReports {
 		if (this.#findSession() === undefined) return;
 		if (Math.abs(this.#rows.bytes - this.#listedBytes) < unlistedBytes) return;
 		this.#isLooking = true;
-		this.#activity ??= this.#findActivity();
+		if (this.#activity === undefined || this.#activity.dueAt !== undefined) this.#activity = this.#findActivity();
 	}
 
-	lookBack(): void {
+	/** Repeats the reports that an earlier instance may not have delivered, that of a text only with `withText`. */
+	lookBack({ withText = false } = {}): void {
 		if (this.#findSession() === undefined) return;
 		this.#rows.spending.lookBack();
-		if (!this.#isLooking) this.noteWait();
+		if (this.#isLooking && (!withText || this.#textAt !== undefined)) return;
+		this.noteWait();
+		if (withText) this.#textAt ??= Date.now();
 	}
 
 	get isEmpty(): boolean {
 		return this.#findSession() === undefined || (this.#activity === undefined && !this.#rows.spending.hasUnreported);
+	}
+
+	/** When the next report is due, in milliseconds since 1970. Missing without reports. */
+	findDueAt(now: number): number | undefined {
+		if (this.isEmpty) return undefined;
+		return this.#rows.spending.hasUnreported ? now : (this.#activity?.dueAt ?? now);
 	}
 
 	list(now = Date.now()): readonly Outgoing[] {
@@ -343,7 +364,7 @@ export class PendingReports {
 			return { id: `ledger ${id}`, message, failed: 0, lease };
 		});
 		const activity = this.#activity;
-		if (activity === undefined) return leases;
+		if (activity === undefined || (activity.dueAt ?? 0) > now) return leases;
 		const message = { to: 'list', activeAt: activity.at, title } as const;
 		return [...leases, { id: 'list', message, failed: 0, activity }];
 	}
@@ -365,6 +386,7 @@ export class PendingReports {
 		this.#rows.spending.forget();
 		this.#activity = undefined;
 		this.#listedAt = undefined;
+		this.#textAt = undefined;
 		this.#isLooking = false;
 	}
 
