@@ -422,6 +422,14 @@ export const runtime = {
 			model: 'scripted',
 			tools: [agentTool(planning)],
 		}),
+		defineAgent({
+			name: 'searchable',
+			description: 'Is found by what was said.',
+			model: 'scripted',
+			system: 'Be kind to hedgehogs.',
+			tools: [echo, pay],
+			searchContents: true,
+		}),
 		defineAgent({ name: 'ordering', description: 'Orders things.', model: 'scripted', tools: [order] }),
 		defineAgent({ name: 'hands', description: 'Works on files.', model: 'scripted', tools: hands, maxIterations: 40 }),
 		defineAgent({

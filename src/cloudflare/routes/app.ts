@@ -26,6 +26,7 @@ import { type RoutePlugin, refuseMissing } from './plugins.ts';
 import { findReader } from './reader.ts';
 import { addRoutes, type Route } from './request.ts';
 import { rerunRoute } from './rerun.ts';
+import { createSessionListRoute } from './session-list.ts';
 import { sessionRoutes } from './sessions.ts';
 import { skillRoutes } from './skills.ts';
 import { toolRoutes } from './tools.ts';
@@ -85,6 +86,7 @@ function listRoutes(runtime: Runtime): readonly Route[] {
 		...createUserRoutes(runtime),
 		...createWebhookRoutes(runtime),
 		...keyRoutes,
+		createSessionListRoute(runtime),
 		...sessionRoutes,
 		...feedbackRoutes,
 		rerunRoute,

@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
 import { createFieldError } from '../../core/base/errors.ts';
+import type { Runtime } from '../agent/runtime.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
 import { listSessions as listAll } from '../objects/directory/all.ts';
@@ -13,9 +14,11 @@ import {
 	type Listed,
 } from '../objects/directory/api.ts';
 import { listShards } from '../objects/shards.ts';
+import { listSessions as endpoint } from '../wire/endpoints/sessions.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { sessionPage, sessionQuery } from '../wire/session.ts';
 import { getCallerOrAdmin, getListedOwner, getListedUser, getOwner, isOnlyLocal, type RouteEnv } from './identity.ts';
+import { mount } from './request.ts';
 import { askOneSession, orGone } from './respond.ts';
 
 type Query = v.InferOutput<typeof sessionQuery>;
@@ -33,11 +36,20 @@ const atOnce = 16;
 /** The maximum number of sessions that one request asks for their status. */
 const mostAsked = 96;
 
+/** `GET /v1/sessions`: lists sessions, and searches for them. */
+export function createSessionListRoute({ agents }: Pick<Runtime, 'agents'>) {
+	const contentsOf = agents.flatMap(({ name, searchContents }) => (searchContents === true ? name : []));
+	return mount(endpoint, async (c) => c.json(await listSessions(c, { ...c.req.valid('query'), contentsOf })));
+}
+
 /**
  * Returns a page of the owner's sessions. Staff get all of them, and a customer gets their own. A caller with the scope
  * admin can list the sessions of another owner, or of all owners (`*`).
  */
-export async function listSessions(c: Context<RouteEnv>, { status, user, q: words, ...rest }: Query): Promise<Page> {
+async function listSessions(
+	c: Context<RouteEnv>,
+	{ status, user, q: words, ...rest }: Query & Pick<DirectoryQuery, 'contentsOf'>,
+): Promise<Page> {
 	const query = { ...rest, words, ...getListedUser(c, user) };
 	if (status === undefined) return wirePage(await listPage(c, query));
 	const isWaiting = status === 'awaiting_user' || status === 'awaiting_tools';

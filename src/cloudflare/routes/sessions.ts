@@ -28,12 +28,10 @@ import {
 	toRunResponse,
 	toSessionId,
 } from './respond.ts';
-import { listSessions } from './session-list.ts';
 import { passBody, peekAgent } from './upload.ts';
 
-/** `/v1/sessions`: creates, lists, reads, follows and cancels sessions, and sends messages (docs/api.md). */
+/** `/v1/sessions`: creates, reads, follows and cancels sessions, and sends messages (docs/api.md). */
 export const sessionRoutes = [
-	mount(endpoints.listSessions, async (c) => c.json(await listSessions(c, c.req.valid('query')))),
 	mount(endpoints.createSession, async (c) => {
 		const body = c.req.valid('json');
 		const { text, parts, attachments = [], ...rest } = body;

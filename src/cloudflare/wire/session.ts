@@ -148,6 +148,7 @@ export const sessionPage = v.object({
 			createdAt: time,
 			lastActivityAt: time,
 			status: v.optional(described(sessionStatus, 'Present if the query has `status`.')),
+			excerpt: v.optional(described(v.string(), 'What is around a word of `q` in what was said. Untrusted text.')),
 		}),
 	),
 	cursor: nextCursor,
@@ -165,7 +166,9 @@ export const sessionQuery = v.object({
 			v.string(),
 			v.nonEmpty(),
 			v.maxLength(200),
-			v.description('Words that the title has. Those of four characters and more match longer words, too.'),
+			v.description(
+				"Words that the title has, or with the agent's `searchContents` the title and what was said together. Those of four characters and more match longer words, too.",
+			),
 		),
 	),
 });

@@ -1,7 +1,7 @@
 /** No statement of a session, a directory or a ledger scans a table that grows, except those that are listed with a reason. */
 import { env, runDurableObjectAlarm, runInDurableObject, SELF } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { schema as directory } from '../../../src/cloudflare/objects/directory/schema.ts';
+import { contents, schema as directory } from '../../../src/cloudflare/objects/directory/schema.ts';
 import { schema as ledger } from '../../../src/cloudflare/objects/ledger/schema.ts';
 import { migrate } from '../../../src/cloudflare/objects/migrate.ts';
 import { schema as session } from '../../../src/cloudflare/session/store/schema.ts';
@@ -89,6 +89,13 @@ async function tour(): Promise<void> {
 	const lines = await (await request(at('/export'), undefined, headers)).text();
 	const body = { method: 'POST', body: lines, headers: { 'content-type': 'application/x-ndjson' } };
 	await SELF.fetch('http://localhost/v1/sessions/import?user=ann', body);
+	const said = await createSession('searchable');
+	play('Plans are found.');
+	await allEvents(await send(said, 'Find plans.'));
+	const find = async () =>
+		(await (await request('/v1/sessions?q=plans+found')).json<{ sessions: object[] }>()).sessions;
+	await expect.poll(find).not.toEqual([]);
+	await request(`/v1/sessions/${said}`, undefined, {}, 'DELETE');
 	for (const filter of ['', 'agent=scripted', 'user=ann', 'agent=scripted&user=ann', 'status=completed', 'q=Plans'])
 		await request(`/v1/sessions?${filter}`);
 	await request('/v1/usage');
@@ -121,6 +128,7 @@ function explain(kind: Kind, statements: readonly string[]): Promise<readonly (r
 	const namespace = namespaces[kind];
 	return runInDurableObject(namespace.get(namespace.newUniqueId()), (_, { storage }) => {
 		storage.transactionSync(() => migrate(storage.sql, schemas[kind]));
+		if (kind === 'directory') storage.sql.exec(contents);
 		return statements.map((statement) => {
 			const numbers = [...statement.matchAll(/\?(\d*)/g)].map(([, number = ''], at) => Number(number) || at + 1);
 			const values = Array<null>(Math.max(0, ...numbers)).fill(null);
