@@ -5,6 +5,7 @@ import type { Route } from 'playwright-core';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { call, text } from '../e2e/ui/stage.ts';
 import {
+	client,
 	findBarriers,
 	forgive,
 	openChat,
@@ -308,6 +309,17 @@ describe('the sessions', () => {
 		await sees('tbody tr', 'apples');
 		await row('apples').getByRole('link').click();
 		await sees('.prose', 'Yes.');
+	});
+
+	test('finds a session by what was said in it, and shows the words around it as text', async () => {
+		stage.play([text('A quince <b>grows</b> slowly.')]);
+		await start('A question about trees.', 'chief');
+		const find = async () => (await client.listSessions({ q: 'quince' })).sessions;
+		await expect.poll(find).toHaveLength(1);
+		await page.click('#places >> text=Sessions');
+		await page.fill('.search', 'quince');
+		await expect.poll(() => row('trees').locator('.about').textContent()).toContain('A quince <b>grows</b> slowly.');
+		await shoot('sessions-excerpt');
 	});
 
 	test('renames a session with the keyboard, and shows the new title in the menu', async () => {

@@ -13,6 +13,8 @@ import { createAge } from '../parts/time.ts';
 const pageLength = 20;
 /** The maximum number of sessions that a search reads. They are the newest sessions. */
 const mostSearched = 500;
+/** The maximum length of a search by the server. */
+const mostWords = 200;
 
 export const sessions: Panel = {
 	name: 'sessions',
@@ -22,7 +24,7 @@ export const sessions: Panel = {
 		const columns = ['Title', 'Agent', 'Status', 'Cost', 'Active', ''];
 		const table = createTable('sessions', columns, []);
 		const [rows = element('tbody')] = table.tBodies;
-		const search = createSearchField('Search sessions', 'Search titles and agents');
+		const search = createSearchField('Search sessions', 'Search titles, agents and contents');
 		const readWords = () => search.value.trim().toLowerCase();
 		/** The list entries of the shown sessions as JSON, by session id. */
 		const known = new Map<string, string>();
@@ -70,8 +72,10 @@ export const sessions: Panel = {
 	},
 };
 
-/** Finds the newest sessions that have all words in their title or agent name. */
+/** Finds the sessions that the server finds, and then the newest that have all parts of words in their title or agent name. */
 async function searchSessions({ client, signal }: Place, words: string): Promise<ListedSession[]> {
+	const { sessions: found } = await client.listSessions({ q: words.slice(0, mostWords), limit: pageLength, signal });
+	const isFound = new Set(found.map(({ id }) => id));
 	const all: ListedSession[] = [];
 	for (let cursor: string | undefined; all.length < mostSearched; ) {
 		const page = await client.listSessions({ limit: 100, cursor, signal });
@@ -80,9 +84,11 @@ async function searchSessions({ client, signal }: Place, words: string): Promise
 		if (cursor === undefined) break;
 	}
 	const parts = words.split(/\s+/);
-	return all
-		.filter(({ title = '', agent }) => parts.every((part) => `${title} ${agent}`.toLowerCase().includes(part)))
-		.slice(0, pageLength);
+	const near = all.filter(
+		({ id, title = '', agent }) =>
+			!isFound.has(id) && parts.every((part) => `${title} ${agent}`.toLowerCase().includes(part)),
+	);
+	return [...found, ...near].slice(0, pageLength);
 }
 
 function createImport({ client, signal }: Place): HTMLElement {
@@ -108,9 +114,10 @@ function createImport({ client, signal }: Place): HTMLElement {
 }
 
 function createRow(listed: ListedSession, place: Place): HTMLElement {
-	const { id, agent, title = 'No message yet', lastActivityAt } = listed;
+	const { id, agent, title = 'No message yet', lastActivityAt, excerpt } = listed;
 	const { client, signal, changed } = place;
 	const name = element('th', '', link('title', toSessionAddress(id), title));
+	if (excerpt !== undefined) name.append(configure(element('p', 'about', excerpt), { dir: 'auto' }));
 	const status = element('td', 'status');
 	const cost = element('td', 'cost');
 	const age = element('td', '', createAge(lastActivityAt));

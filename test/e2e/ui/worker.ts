@@ -196,6 +196,7 @@ const chief = defineAgent({
 	name: 'chief',
 	description: 'Has others do it.',
 	model: 'staged',
+	searchContents: true,
 	tools: [agentTool(desk)],
 });
 
