@@ -46,7 +46,7 @@ test('a search finds what a person wrote and what the model answered, with an ex
 		]);
 });
 
-test('a search finds no contents of an agent without searchContents, and its directory gets no text', async () => {
+test('a search finds no contents of an agent without searchContents', async () => {
 	const id = await createSession();
 	play(`The hedgehog ${word} eats beetles.`);
 	await allEvents(await send(id, `Eat ${word}x?`));
