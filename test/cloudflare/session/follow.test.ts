@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { follow } from '../../../src/cloudflare/session/events/follow.ts';
 import { RunLog } from '../../../src/cloudflare/session/events/log.ts';
+import { toSse } from '../../../src/core/chat/event.ts';
 import type { RunEvent } from '../../../src/core/chat/index.ts';
 
 const text = 'Ünïcödé 🎈 '.repeat(30_000);
@@ -63,16 +64,46 @@ test('many readers of a large event share its bytes', async () => {
 test('the readers of a crowd share the bytes of a text, and each gets it whole', async () => {
 	const encode = vi.spyOn(TextEncoder.prototype, 'encode');
 	onTestFinished(() => encode.mockRestore());
-	const log = new RunLog(1, [{ type: 'run.started', runId: 'r', attempt: 1 }]);
+	const log = new RunLog(1, [{ type: 'run.started', runId: 'r', attempt: 1 }], 0);
 	const all = Array.from({ length: 60 }, () => readChunks(follow(log)));
 	for (const event of [{ type: 'text', text: 'Hello.' } as const, { type: 'done', text: '', usage: {} } as const]) {
 		await new Promise((resolve) => setTimeout(resolve, 0));
 		log.append([event]);
 	}
-	const texts = (await Promise.all(all)).map(toText);
+	const chunks = await Promise.all(all);
+	const texts = chunks.map(toText);
 	expect(new Set(texts).size).toBe(1);
 	expect(texts[0]).toContain('"text":"Hello."');
+	expect(new Set(chunks.flat().filter((chunk) => toText([chunk]).includes('Hello.')))).toHaveProperty('size', 1);
 	expect(encode.mock.calls.filter(([text]) => text?.includes('Hello.'))).toHaveLength(1);
+});
+
+test('a reader that stops reading gets what it has missed in a few pieces', async () => {
+	const log = new RunLog(1, [{ type: 'run.started', runId: 'r', attempt: 1 }]);
+	const reader = follow(log).getReader();
+	await reader.read();
+	for (let n = 0; n < 100; n++) {
+		log.append([{ type: 'text', text: `${n} ` }]);
+		await new Promise((resolve) => setTimeout(resolve, 0));
+	}
+	log.append([{ type: 'done', text: '', usage: {} }]);
+	const chunks: Uint8Array[] = [];
+	for (let { value, done } = await reader.read(); !done; { value, done } = await reader.read())
+		if (value !== undefined) chunks.push(value);
+	expect(toText(chunks)).toContain('98 99 ');
+	expect(chunks.length).toBeLessThanOrEqual(3);
+});
+
+test('a reader gets the text behind a long reasoning that its protocol skips', async () => {
+	const log = new RunLog(1, [
+		{ type: 'reasoning', text: 'Hm. '.repeat(50_000) },
+		{ type: 'text', text: 'Hello.' },
+	]);
+	const event = (one: RunEvent) => (one.type === 'reasoning' ? '' : toSse(one));
+	const reader = follow(log, undefined, { writer: () => ({ event, end: () => '' }) }).getReader();
+	const { value = new Uint8Array() } = await reader.read();
+	expect(toText([value])).toContain('Hello.');
+	await reader.cancel();
 });
 
 test('keeps a large event for other readers when one reader leaves', async () => {

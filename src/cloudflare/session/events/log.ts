@@ -301,6 +301,7 @@ export class RunLog {
 	 * readers of a crowd get the same entries at the same place.
 	 */
 	read(cursor: Cursor, limit = 65_536): readonly LogEntry[] {
+		if (cursor.index === this.#events.length && cursor.version === this.#version) return [];
 		if (!this.#isCrowded) return this.#read(cursor, limit);
 		const known = this.#newest;
 		if (known?.size === this.#events.length && known.limit === limit && isSamePlace(known.from, cursor)) {
