@@ -13,7 +13,7 @@ import { isOver, type KeyRecord } from '../auth/key.ts';
 import type { LocalMode } from '../auth/local.ts';
 import type { SecretsBox } from '../auth/secrets-box.ts';
 import { FullRooms, type Limit, type RoomLimits } from '../objects/budget.ts';
-import type { DirectoryNamespace } from '../objects/directory/api.ts';
+import { type DirectoryNamespace, everybody } from '../objects/directory/api.ts';
 import { StoredKeys } from '../objects/directory/stored-keys.ts';
 import type { LedgerNamespace } from '../objects/ledger/api.ts';
 import { Shortages } from '../objects/ledger/shortages.ts';
@@ -73,6 +73,11 @@ export interface Config extends PlacedSessions, Places {
 	readonly ledgers: LedgerNamespace;
 	readonly directories: DirectoryNamespace;
 	readonly findShardCount: FindShardCount;
+	/**
+	 * The directories that together list the sessions of all owners: `everybody`, and the owners of other jurisdictions,
+	 * whose sessions `everybody` does not list. Missing unless `LIST_ALL_OWNERS` is on.
+	 */
+	readonly listsOfAll: readonly string[] | undefined;
 	readonly skills: SkillsNamespace;
 	readonly publishers: PublisherNamespace;
 	readonly memories: MemoryNamespace;
@@ -169,6 +174,7 @@ export function readConfig(env: WorkerEnv): Config {
 		env: original,
 		...objects,
 		findShardCount: countShards(caps.LARGE_OWNERS),
+		listsOfAll: caps.LIST_ALL_OWNERS ? [everybody, ...objects.listOwnersElsewhere(everybody)] : undefined,
 		get skills() {
 			return skills ?? readBinding(env, 'SKILLS', bindings);
 		},

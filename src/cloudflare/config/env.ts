@@ -74,6 +74,8 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly OWNER_PLACES?: string;
 	/** Owners whose list and ledger are split into 64 objects each, separated by commas (docs/scale.md). */
 	readonly LARGE_OWNERS?: string;
+	/** `on` keeps a list of the sessions of all owners, for `owner=*` (docs/api.md, "Lists of all owners"). */
+	readonly LIST_ALL_OWNERS?: string;
 	/** The hashes of the API keys, as `npm run keys` writes them. */
 	readonly API_KEYS?: string;
 	/** `on` allows keys that are stored in Durable Objects (`POST /v1/keys`). */

@@ -49,6 +49,8 @@ export interface Places {
 	readonly hasAgentPlaces: boolean;
 	/** Returns the place of an owner's objects: the owner's own goes before the Worker's. */
 	readonly findOwnerPlace: (owner: string) => Placement;
+	/** Returns the owners of `OWNER_PLACES` whose jurisdiction differs from the jurisdiction of another owner. */
+	readonly listOwnersElsewhere: (than: string) => readonly string[];
 	/**
 	 * Returns the place of a session: the agent's own goes before the owner's. Throws `invalid_request` if the two name
 	 * two jurisdictions.
@@ -61,6 +63,10 @@ export function createPlaces({ worker = {}, owners = new Map(), agents = [] }: P
 	return {
 		hasAgentPlaces: agents.some((agent) => agent.placement),
 		findOwnerPlace,
+		listOwnersElsewhere: (than) => {
+			const { jurisdiction } = findOwnerPlace(than);
+			return [...owners.keys()].filter((owner) => findOwnerPlace(owner).jurisdiction !== jurisdiction);
+		},
 		findSessionPlace: ({ owner, agent }) => {
 			const { placement } = agents.find(({ name }) => name === agent) ?? {};
 			const [its, theirs] = [placement?.jurisdiction, owners.get(owner)?.jurisdiction];

@@ -70,6 +70,14 @@ const place = <S extends v.GenericSchema<string>>(known: S) =>
 		),
 	);
 
+const onOrOff = v.optional(
+	v.pipe(
+		v.picklist(['on', 'off'], 'must be on or off'),
+		v.transform((mode) => mode === 'on'),
+	),
+	'off',
+);
+
 const placesForm = 'must name owners with their places, such as {"acme":{"jurisdiction":"eu","locationHint":"weur"}}';
 
 export const variables = v.object({
@@ -94,13 +102,7 @@ export const variables = v.object({
 		),
 		'',
 	),
-	STORED_KEYS: v.optional(
-		v.pipe(
-			v.picklist(['on', 'off'], 'must be on or off'),
-			v.transform((mode) => mode === 'on'),
-		),
-		'off',
-	),
+	STORED_KEYS: onOrOff,
 	PRICES: v.optional(
 		v.pipe(
 			v.string('must be a text'),
@@ -128,6 +130,7 @@ export const variables = v.object({
 		'',
 	),
 	LARGE_OWNERS: v.optional(list, ''),
+	LIST_ALL_OWNERS: onOrOff,
 	CORS_ORIGINS: v.optional(
 		v.pipe(
 			list,

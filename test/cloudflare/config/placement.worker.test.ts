@@ -115,6 +115,15 @@ describe('the objects of an owner', () => {
 		expect(placed).toEqual(reached.map((name) => [name, jurisdiction, hint]));
 	});
 
+	test('of another jurisdiction than the Worker are not in the list of all owners', () => {
+		const given = { OWNER_PLACES, LIST_ALL_OWNERS: 'on' };
+		const listed = (more: object) => readConfig(deploy({ ...given, ...more }).env).listsOfAll;
+		expect(listed({ JURISDICTION: 'eu' })).toEqual(['*', 'acme', 'bell']);
+		expect(listed({ JURISDICTION: 'us' })).toEqual(['*']);
+		expect(listed({})).toEqual(['*', 'acme', 'bell']);
+		expect(listed({ LIST_ALL_OWNERS: 'off' })).toBeUndefined();
+	});
+
 	test('hold its stored keys, and the index of all keys lives in the place of the Worker', async () => {
 		const { bindings } = await createKeys({ boss: ['keys'] });
 		const { API_KEYS } = bindings;
