@@ -48,7 +48,8 @@ export async function mergeEntries<E extends object>(
 	const found = await askAll(places, async ({ owner, name }) => {
 		const { entries, cursor } = await askDirectory(directories, name, ask);
 		isCut ||= cursor !== undefined;
-		return entries.map((entry) => ({ ...entry, owner }));
+		// The entries of `everybody` have their owners.
+		return entries.map((entry) => ({ owner, ...entry }));
 	});
 	const entries = found.sort(compare).slice(0, limit);
 	return { entries, next: isCut || found.length > entries.length ? entries.at(-1) : undefined };

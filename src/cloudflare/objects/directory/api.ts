@@ -10,6 +10,8 @@ import type { Wait, WaitingPage, WaitingQuery } from './wait.ts';
 /** Times are milliseconds since 1970. */
 export interface Listed {
 	readonly id: string;
+	/** Only in the directory named `everybody`. */
+	readonly owner?: string;
 	readonly agent: string;
 	readonly user?: string;
 	readonly title?: string;
@@ -56,12 +58,15 @@ export interface DirectoryPage<L extends Listed = Listed> {
 
 /**
  * The directory of an owner: its sessions, by last activity, and its registry. An owner with shards has further
- * directories for sessions and their schedules (`all.ts`). A call after its `deadline` (milliseconds since 1970) throws.
+ * directories for sessions and their schedules (`all.ts`). The directory named `everybody` has the names of all owners,
+ * and with `LIST_ALL_OWNERS` their sessions, waiting calls and feedback. A call after its `deadline` (milliseconds since
+ * 1970) throws.
  */
 export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	/**
 	 * Adds or updates a session in the list, unless the list has a later activity of the session. An owner's first
-	 * session (if that fails, the next) also adds the owner to the list of owners. Returns the bytes of all sessions of this directory.
+	 * session (if that fails, the next) also adds the owner to the list of owners. Returns the bytes of all sessions of this
+	 * directory, but nothing for an entry with an owner.
 	 */
 	touch(entry: SessionReport, owner?: string, deadline?: number): Promise<Held | undefined>;
 	/** The bytes of this directory's sessions, and the bytes of a user's sessions among them. */
@@ -86,7 +91,7 @@ export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	listOwners(limit: number, after?: string): Promise<string[]>;
 }
 
-/** The name of the directory of owners. No owner can have this name. */
+/** The name of the directory of all owners. No owner can have this name. */
 export const everybody = '*';
 
 export interface DirectoryNamespace {

@@ -20,14 +20,14 @@ export class FeedbackRows {
 		this.#sql = sql;
 	}
 
-	put({ session, run, runId, at, agent, user, rating: given }: FeedbackChange): void {
+	put({ session, run, runId, at, owner, agent, user, rating: given }: FeedbackChange): void {
 		this.#sql.exec('DELETE FROM feedback WHERE session = ? AND run = ? AND at <= ?', session, run, at);
 		if (given === undefined) return;
 		const { rating, note } = given;
 		this.#sql.exec(
-			`INSERT OR IGNORE INTO feedback (session, run, run_id, rating, at, agent, user, note)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			...[session, run, runId, rating, at, agent, user ?? null, note ?? null],
+			`INSERT OR IGNORE INTO feedback (session, run, run_id, rating, at, agent, user, note, owner)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			...[session, run, runId, rating, at, agent, user ?? null, note ?? null, owner ?? null],
 		);
 	}
 
@@ -41,7 +41,7 @@ export class FeedbackRows {
 				AND (at, session, run) < (?3, ?4, ?5)`;
 		const ranges = rating === undefined ? ratings.map(range) : [range(rating)];
 		const rows = this.#sql.exec<Row>(
-			`SELECT found.session, found.run, run_id, rating, at, found.agent, found.user, title, note
+			`SELECT found.session, found.run, run_id, rating, at, found.owner, found.agent, found.user, title, note
 			FROM (${ranges.join(' UNION ALL ')} ORDER BY at DESC, session DESC, run DESC LIMIT ?6) AS found
 				LEFT JOIN session ON session.id = found.session
 			ORDER BY at DESC, found.session DESC, run DESC`,
@@ -56,13 +56,14 @@ export class FeedbackRows {
 }
 
 type Row = Record<'session' | 'run_id' | 'agent', string> &
-	Record<'user' | 'title' | 'note', string | null> &
+	Record<'owner' | 'user' | 'title' | 'note', string | null> &
 	Record<'run' | 'at', number> & { rating: FeedbackRating };
 
-function toEntry({ run_id: runId, user, title, note, ...row }: Row): FeedbackEntry {
+function toEntry({ run_id: runId, owner, user, title, note, ...row }: Row): FeedbackEntry {
 	return {
 		...row,
 		runId,
+		...(owner !== null && { owner }),
 		...(user !== null && { user }),
 		...(title !== null && { title }),
 		...(note !== null && { note }),

@@ -1,6 +1,8 @@
 /** What a person said about a run. Times are milliseconds since 1970. */
 export interface FeedbackEntry {
 	readonly session: string;
+	/** Only in the directory named `everybody`. */
+	readonly owner?: string;
 	readonly agent: string;
 	readonly user?: string;
 	readonly title?: string;

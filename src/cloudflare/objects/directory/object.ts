@@ -42,9 +42,10 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 		this.#scheduler = openSchedules?.({ storage: ctx.storage, now });
 	}
 
-	async touch(entry: SessionReport, owner?: string, deadline?: number): Promise<Held> {
+	async touch(entry: SessionReport, owner?: string, deadline?: number): Promise<Held | undefined> {
 		assertInTime(deadline);
 		this.#store.touch(entry);
+		if (entry.owner !== undefined) return undefined;
 		if (owner !== undefined && !this.#store.hasOwner(owner)) {
 			await askDirectory(this.#directories(), everybody, (one) => one.addOwner(owner));
 			this.#store.addOwner(owner);

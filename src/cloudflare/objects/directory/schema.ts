@@ -38,6 +38,9 @@ export const contents = `
 	);
 `;
 
+/** The owners of entries in the directory `everybody`. In any other directory both are NULL. */
+const owners = 'ALTER TABLE session ADD COLUMN owner TEXT; ALTER TABLE feedback ADD COLUMN owner TEXT;';
+
 /**
  * The tables of a directory.
  *
@@ -86,6 +89,7 @@ const tables = `
 
 export type SessionRow = {
 	id: string;
+	owner: string | null;
 	agent: string;
 	user: string | null;
 	title: string | null;
@@ -104,4 +108,7 @@ export function nameIndex(
 	return [`${table}_by`, ...(filters.length === 0 ? ['time'] : filters)].join('_');
 }
 
-export const schema: Schema = { tables: tables + feedback + over + words, migrations: [feedback, over, words] };
+export const schema: Schema = {
+	tables: tables + feedback + over + words + owners,
+	migrations: [feedback, over, words, owners],
+};

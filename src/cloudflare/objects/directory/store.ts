@@ -43,7 +43,7 @@ export class DirectoryStore {
 	}
 
 	touch({ wait, isHidden = false, text, ...entry }: SessionReport): void {
-		const { id, agent, user = null, title = null, createdAt, activeAt } = entry;
+		const { id, owner = null, agent, user = null, title = null, createdAt, activeAt } = entry;
 		const { sql } = this.#storage;
 		const more = this.#storage.transactionSync(() => {
 			const row = this.#read(id);
@@ -64,12 +64,12 @@ export class DirectoryStore {
 			if (row?.state === state && isKnown(entry, row)) return keepRest(row);
 			const wordRow = this.#titles.keep(isHidden ? { ...entry, title: undefined } : entry, text, row);
 			sql.exec(
-				`INSERT INTO session (id, agent, title, created_at, active_at, state, user, bytes, word_row)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+				`INSERT INTO session (id, agent, title, created_at, active_at, state, user, bytes, word_row, owner)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (id) DO UPDATE SET agent = excluded.agent, title = excluded.title, created_at = excluded.created_at,
 					active_at = excluded.active_at, state = excluded.state, user = excluded.user, bytes = excluded.bytes,
-					word_row = excluded.word_row`,
-				...[id, agent, title, createdAt, activeAt, state, user, bytes, wordRow],
+					word_row = excluded.word_row, owner = excluded.owner`,
+				...[id, agent, title, createdAt, activeAt, state, user, bytes, wordRow, owner],
 			);
 			return bytes - before;
 		});
@@ -92,7 +92,7 @@ export class DirectoryStore {
 			this.#storage.sql.exec(
 				`INSERT INTO session (id, agent, created_at, active_at, state) VALUES (?1, '', ?2, ?2, ${removed})
 				ON CONFLICT (id) DO UPDATE SET agent = '', title = NULL, user = NULL, active_at = excluded.active_at,
-					state = ${removed}, bytes = 0, word_row = NULL`,
+					state = ${removed}, bytes = 0, word_row = NULL, owner = NULL`,
 				...[id, now],
 			);
 		});

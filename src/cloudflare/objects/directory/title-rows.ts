@@ -89,8 +89,9 @@ function find(table: 'word' | 'content', match: number): string {
 		WHERE ${table} MATCH ?${match} AND rowid <= ?1 AND (rowid, session) < (?1, ?2) ORDER BY rowid DESC LIMIT ?3`;
 }
 
-export function toListed({ id, agent, user, title, created_at: createdAt, active_at: activeAt }: SessionRow): Listed {
-	return { id, agent, ...(user !== null && { user }), ...(title !== null && { title }), createdAt, activeAt };
+export function toListed({ id, owner, agent, user, title, created_at, active_at }: SessionRow): Listed {
+	const whose = { ...(owner !== null && { owner }), agent, ...(user !== null && { user }) };
+	return { id, ...whose, ...(title !== null && { title }), createdAt: created_at, activeAt: active_at };
 }
 
 function isWanted<T>(wanted: T | undefined, value: T): boolean {

@@ -45,21 +45,22 @@ export class WaitRows {
 
 	list({ cursor, limit, kind, agent, user }: WaitingQuery): WaitingPage {
 		type Row = Record<'session' | 'agent' | 'call', string> &
-			Record<'user' | 'title', string | null> & { since: number };
+			Record<'owner' | 'user' | 'title', string | null> & { since: number };
 		const range = (one: WaitKind) => `SELECT * FROM waiting INDEXED BY ${nameIndex('waiting', { agent, user })}
 			WHERE kind = '${one}' ${agent === undefined ? '' : 'AND agent = ?1'} ${user === undefined ? '' : 'AND user = ?2'}
 				AND (since, session, place) > (?3, ?4, ?5)`;
 		const ranges = kind === undefined ? waitKinds.map(range) : [range(kind)];
 		const rows = this.#sql.exec<Row>(
-			`SELECT session, since, found.agent, found.user, title, call
+			`SELECT session, since, session.owner, found.agent, found.user, title, call
 			FROM (${ranges.join(' UNION ALL ')} ORDER BY since, session, place LIMIT ?6) AS found
 				LEFT JOIN session ON session.id = found.session
 			ORDER BY since, session, place`,
 			...[agent ?? null, user ?? null, ...parseCursor(cursor), limit + 1],
 		);
-		const found = rows.toArray().map(({ title, user, call, ...row }): WaitingEntry => {
+		const found = rows.toArray().map(({ owner, title, user, call, ...row }): WaitingEntry => {
 			const waited: WaitedCall = JSON.parse(call);
-			return { ...row, ...(user !== null && { user }), ...(title !== null && { title }), ...waited };
+			const whose = { ...(owner !== null && { owner }), ...(user !== null && { user }) };
+			return { ...row, ...whose, ...(title !== null && { title }), ...waited };
 		});
 		const entries = found.slice(0, limit);
 		const last = entries.at(-1);

@@ -33,6 +33,8 @@ export interface WaitedCall {
 
 export interface WaitingEntry extends WaitedCall {
 	readonly session: string;
+	/** Only in the directory named `everybody`. */
+	readonly owner?: string;
 	readonly agent: string;
 	readonly user?: string;
 	readonly title?: string;

@@ -166,7 +166,10 @@ test('a session that an older version listed is found after its next activity', 
 		const entry = { id: 's', agent: 'assistant', title: 'Receipts', createdAt: 1 };
 		const find = () => new DirectoryStore(storage).list({ words: 'receipts', limit: 1 }).sessions.length;
 		new DirectoryStore(storage).touch({ ...entry, activeAt: 1 });
-		storage.sql.exec('DROP TABLE word; ALTER TABLE session DROP COLUMN word_row; DROP VIEW schema_version');
+		storage.sql.exec(
+			'DROP TABLE word; ALTER TABLE session DROP COLUMN word_row; ALTER TABLE session DROP COLUMN owner',
+		);
+		storage.sql.exec('ALTER TABLE feedback DROP COLUMN owner; DROP VIEW schema_version');
 		storage.sql.exec('CREATE VIEW schema_version AS SELECT 3 AS version');
 		expect(find()).toBe(0);
 		new DirectoryStore(storage).touch({ ...entry, activeAt: 2 });
