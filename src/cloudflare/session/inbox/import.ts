@@ -19,7 +19,7 @@ import {
 import { place } from '../../wire/page.ts';
 import { mostInRows } from '../files/bucket.ts';
 import { runInBackground } from '../run/lease.ts';
-import type { ImportProgress } from '../store/session-row.ts';
+import { findShardsOfAll, type ImportProgress } from '../store/session-row.ts';
 import { type Line, mayHaveBudget, readLines, toInbound, toMessage, toRecalled, toRunEnd } from './imported.ts';
 import type { Inbox } from './inbox.ts';
 import type { InboxContext } from './transaction.ts';
@@ -317,7 +317,8 @@ class Intake {
 		const about = { agent: name, model, metadata, title, expiresAfterMs, clientTools };
 		const budget = isUsual ? undefined : limit;
 		const whose = { owner, user, createdBy, isImported: !isFork || imported.stored?.isImported === true, rerun };
-		const session = { ...about, ...whose, id, budget, shards: config.findShardCount(owner), createdAt: Date.now() };
+		const shards = { shards: config.findShardCount(owner), shardsOfAll: findShardsOfAll(config, { owner }) };
+		const session = { ...about, ...whose, id, budget, ...shards, createdAt: Date.now() };
 		store.transaction(() => store.create(session, { isImporting: true }));
 	}
 

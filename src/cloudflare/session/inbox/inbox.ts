@@ -21,6 +21,7 @@ import type { LiveRun } from '../run/run.ts';
 import type { Runner } from '../run/runner.ts';
 import { listAskers } from '../store/askers.ts';
 import { type Outcome, toInbound } from '../store/inbound.ts';
+import { findShardsOfAll } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { checkArguments } from './answers.ts';
 import { assertNewFunds, readFunds } from './funds.ts';
@@ -205,17 +206,17 @@ export class Inbox {
 	}
 
 	/** Creates a session that does not exist yet, in the transaction that stores its first request. */
-	#createMissing({ create, caller }: Request, { model, sessionBudget, findShardCount }: Config): void {
+	#createMissing({ create, caller }: Request, config: Config): void {
 		const { id, store, authorization, runtime } = this.#context;
 		if (create !== undefined && authorization.isMissing()) {
 			const agent = findAgent(runtime.agents, create.agent);
-			chooseModel(agent, create.model, model);
-			if ('owner' in caller) assertOwnBudget(caller, create, agent.budget ?? sessionBudget);
+			chooseModel(agent, create.model, config.model);
+			if ('owner' in caller) assertOwnBudget(caller, create, agent.budget ?? config.sessionBudget);
 			const createdAt = Date.now();
 			const first = create.input && toInbound(create.input, create, { from: create.by }).message;
 			const { by: createdBy } = create;
-			const shards = findShardCount(create.owner);
-			store.create({ ...create, id, createdBy, createdAt, shards, title: first && toTitle([first]) });
+			const shards = { shards: config.findShardCount(create.owner), shardsOfAll: findShardsOfAll(config, create) };
+			store.create({ ...create, id, createdBy, createdAt, ...shards, title: first && toTitle([first]) });
 			// The initial history belongs to no run.
 			for (const message of create.history ?? []) store.messages.add(0, message, createdAt, { input: true });
 		}

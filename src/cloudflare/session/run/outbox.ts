@@ -7,24 +7,25 @@ import type { Config } from '../../config/config.ts';
 import type { FileBucket } from '../../config/env.ts';
 import { log, toFailureFields } from '../../log.ts';
 import { type Amount, nothing } from '../../objects/budget.ts';
-import { askDirectory } from '../../objects/directory/api.ts';
+import { askDirectory, everybody } from '../../objects/directory/api.ts';
 import { type Cost, settleCosts } from '../../objects/ledger/api.ts';
 import { createFinder, nameLedger } from '../../objects/ledger/owner.ts';
 import { reach, takeValue } from '../../objects/reach.ts';
 import type { SessionState } from '../../objects/session-api.ts';
+import { findOwnerOfShard } from '../../objects/shards.ts';
 import { showError } from '../../wire/shown-error.ts';
 import { listAskers } from '../store/askers.ts';
 import { findLastReply } from '../store/messages.ts';
 import type { OutboxMessage, Outgoing } from '../store/outbox.ts';
 import { restoreText } from '../store/runs.ts';
-import { nameDirectory, type SessionRecord } from '../store/session-row.ts';
+import { listDirectories, type SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { findWait } from '../store/wait.ts';
 import { readBudgetState } from './budgets.ts';
 
-type Receiver = 'ledger' | 'directory' | 'children' | 'parent' | 'bucket';
+type Receiver = 'ledger' | 'directory' | 'everybody' | 'children' | 'parent' | 'bucket';
 
-const receivers = ['ledger', 'directory', 'children', 'parent', 'bucket'] as const;
+const receivers = ['ledger', 'directory', 'everybody', 'children', 'parent', 'bucket'] as const;
 const receiverByKind: Readonly<Record<OutboxMessage['to'], Receiver>> = {
 	ledger: 'ledger',
 	list: 'directory',
@@ -105,7 +106,7 @@ export class Outbox {
 
 	#listDue(receiver: Receiver, now = Number.POSITIVE_INFINITY): readonly Outgoing[] {
 		if (!this.#store.hasTables) return [];
-		return this.#store.listDue(now).filter(({ message }) => receiverByKind[message.to] === receiver);
+		return this.#store.listDue(now).filter(({ message }) => findReceiver(message) === receiver);
 	}
 
 	async #send(receiver: Receiver, now: number): Promise<void> {
@@ -129,35 +130,15 @@ export class Outbox {
 	/** Delivers the messages of a parcel in one call. `message` is the first. Returns whether that succeeded. */
 	async #tell(message: OutboxMessage, parcel: readonly Outgoing[]): Promise<boolean> {
 		try {
-			const { directories, fullRooms, findShardCount } = this.#config();
+			const { directories } = this.#config();
 			switch (message.to) {
 				case 'ledger':
 					await settleCosts(createFinder(this.#config(), this.#nameLedger(message) ?? message.owner), toCosts(parcel));
 					return true;
-				case 'list': {
-					if (!this.#store.exists()) return true;
-					const session = this.#store.session();
-					const { id, agent, owner, user, createdAt, rerun } = session;
-					const { activeAt, title } = message;
-					const bytes = toBlocks(this.#store.bytes);
-					const about = { id, agent, user, createdAt, activeAt, title, bytes, text: this.#findText() };
-					const entry = { ...about, wait: findWait(this.#store) ?? null, isHidden: rerun !== undefined };
-					const directory = nameDirectory(session);
-					const held = await askDirectory(directories, directory, (one, deadline) => one.touch(entry, owner, deadline));
-					if (held !== undefined) fullRooms.note({ owner, user }, held, findShardCount(owner));
-					this.#store.reports.noteListedBytes(bytes);
+				case 'list':
+				case 'feedback':
+					if (this.#store.exists()) await this.#tellLists(message);
 					return true;
-				}
-				case 'feedback': {
-					if (!this.#store.exists()) return true;
-					const { to: _, ...change } = message;
-					const session = this.#store.session();
-					const { id, agent, user } = session;
-					await askDirectory(directories, nameDirectory(session), (one) =>
-						one.putFeedback({ session: id, agent, user, ...change }),
-					);
-					return true;
-				}
 				case 'unlist':
 					await askDirectory(directories, message.owner, (stub) => stub.remove(message.session));
 					return true;
@@ -183,6 +164,30 @@ export class Outbox {
 		}
 	}
 
+	/** Tells the owner's list of the session and its feedback, or the list of all owners. */
+	async #tellLists(message: Extract<OutboxMessage, { to: 'list' | 'feedback' }>): Promise<void> {
+		const { directories, fullRooms, findShardCount, listsOfAll } = this.#config();
+		const session = this.#store.session();
+		const { id, agent, owner, user, createdAt, rerun } = session;
+		const [own, ofAll = everybody] = listDirectories(session);
+		const { isForAll = false } = message;
+		if (isForAll && listsOfAll === undefined) return;
+		const name = isForAll ? ofAll : own;
+		const about = { agent, user, ...(isForAll && { owner }) };
+		if (message.to === 'feedback') {
+			const { to: _, isForAll: __, ...change } = message;
+			return askDirectory(directories, name, (one) => one.putFeedback({ session: id, ...about, ...change }));
+		}
+		const { activeAt, title } = message;
+		const wait = findWait(this.#store) ?? null;
+		const bytes = isForAll ? undefined : toBlocks(this.#store.bytes);
+		const text = this.#findText();
+		const entry = { id, ...about, createdAt, activeAt, title, text, wait, isHidden: rerun !== undefined, bytes };
+		const held = await askDirectory(directories, name, (one, deadline) => one.touch(entry, owner, deadline));
+		if (held !== undefined) fullRooms.note({ owner, user }, held, findShardCount(owner));
+		if (bytes !== undefined) this.#store.reports.noteListedBytes(bytes);
+	}
+
 	/** Removes a child, or cancels it and settles its cost. */
 	async #endChild({ id, owner, parent, isRemoved, createdAt }: Extract<OutboxMessage, { to: 'child' }>): Promise<void> {
 		const { sessions } = this.#config();
@@ -200,6 +205,15 @@ export class Outbox {
 		}
 		if (!isRemoved && this.#store.exists()) this.#store.calls.children.settle(id, spent);
 	}
+}
+
+/** Returns who gets a message. A slow list of all owners delays no message to the list of the owner. */
+function findReceiver(message: OutboxMessage): Receiver {
+	const isForAll =
+		message.to === 'unlist'
+			? (findOwnerOfShard(message.owner) ?? message.owner) === everybody
+			: 'isForAll' in message && message.isForAll;
+	return isForAll ? 'everybody' : receiverByKind[message.to];
 }
 
 /** Returns the cost of a cancelled child. Throws `overloaded` while one of its own children runs. */

@@ -12,7 +12,7 @@ import { isStorageError } from '../../objects/storage.ts';
 import { SessionFiles } from '../files/session-files.ts';
 import { readContents } from '../store/contents.ts';
 import type { RunRecord } from '../store/runs.ts';
-import type { SessionRecord } from '../store/session-row.ts';
+import { findShardsOfAll, type SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { type BeginOptions, createInterruption, denyLate, giveUp, storeFailedRun, storeRun, takeUp } from './begin.ts';
 import { noteShortage, readBudgetState } from './budgets.ts';
@@ -85,7 +85,10 @@ export class Runner {
 			else if (next.action.type === 'begin') this.#beginNext();
 			else if (next.action.type === 'deny') denyLate(this.#store, (messages, how) => this.begin(messages, how));
 			else {
-				if (!wasLive && this.#store.exists() && !this.owner.outbox.isEmpty) this.tellOwner();
+				if (!wasLive && this.#store.exists()) {
+					this.#store.joinAll(findShardsOfAll(this.#options.config(), this.#store.session()));
+					if (!this.owner.outbox.isEmpty) this.tellOwner();
+				}
 				return next;
 			}
 		}

@@ -22,6 +22,9 @@ const part = v.object({
 	longestReply: v.optional(v.number()),
 });
 
+/** Whether the list of all owners gets the message. */
+const isForAll = v.optional(v.boolean());
+
 /**
  * A message to another object: a lease's cost to the owner's ledger, the session's activity, feedback or removal to the
  * directory, a cancellation to an abandoned child, the end of a run to the parent, or removed files to the bucket.
@@ -39,7 +42,7 @@ const message = v.variant('to', [
 		amount: v.object(amount),
 		parts: v.array(part),
 	}),
-	v.object({ to: v.literal('list'), activeAt: v.number(), title: v.optional(v.string()) }),
+	v.object({ to: v.literal('list'), activeAt: v.number(), title: v.optional(v.string()), isForAll }),
 	v.object({
 		to: v.literal('feedback'),
 		run: v.number(),
@@ -47,6 +50,7 @@ const message = v.variant('to', [
 		at: v.number(),
 		/** Missing if the feedback was removed. */
 		rating: v.optional(v.object({ rating, note: v.optional(v.string()) })),
+		isForAll,
 	}),
 	/** `owner` is the name of the directory. */
 	v.object({ to: v.literal('unlist'), owner: v.string(), session: v.string() }),
@@ -87,6 +91,9 @@ export interface Activity {
 	readonly dueAt?: number;
 }
 
+/** The ids of the session's reports to its owner's list, and to the list of all owners. */
+const [toOwner, toAll] = ['list', 'list *'];
+
 /** The pause before the first retry, in milliseconds. */
 const firstRetryMs = 10_000;
 /** The milliseconds that a write to the bucket may take. After that the alarm removes the key. */
@@ -115,8 +122,7 @@ export class OutboxRows {
 	}
 
 	unlist(directory: string, session: string, now: number): void {
-		this.remove('list');
-		this.#sql.write('outbox', "DELETE FROM outbox WHERE id LIKE 'feedback %'");
+		this.#sql.write('outbox', "DELETE FROM outbox WHERE id LIKE 'list%' OR id LIKE 'feedback %'");
 		this.#put(`unlist ${directory}`, { to: 'unlist', owner: directory, session }, now);
 	}
 
@@ -126,7 +132,7 @@ export class OutboxRows {
 	}
 
 	tellFeedback(about: Omit<Extract<OutboxMessage, { readonly to: 'feedback' }>, 'to'>, now: number): void {
-		this.#put(`feedback ${about.run}`, { to: 'feedback', ...about }, now);
+		this.#put(`feedback ${about.run}${about.isForAll ? ' *' : ''}`, { to: 'feedback', ...about }, now);
 	}
 
 	/** Stores that a child has to be cancelled, or removed with its parent. */
@@ -278,7 +284,8 @@ export class PendingReports {
 	readonly #findSession: () => SessionRow | undefined;
 	readonly #rows: Rows;
 	readonly #sql: Sql;
-	#activity: Activity | undefined;
+	/** The activities to report, by the ids of their messages. */
+	readonly #activities = new Map<string, Activity>();
 	#listedAt: number | undefined;
 	/** The session's bytes in the owner's list, or its bytes when this instance started. */
 	#listedBytes = 0;
@@ -297,26 +304,29 @@ export class PendingReports {
 		this.#isLooking = true;
 		if (!this.#isListed) return;
 		const { listedAt } = this;
-		if (isNew || listedAt === undefined || now - listedAt >= listedForMs) this.#activity = { at: now };
+		if (isNew || listedAt === undefined || now - listedAt >= listedForMs) this.#note({ at: now });
 	}
 
-	/** The time of the newest reported activity, as far as this instance or the newest run has noted it. */
+	/**
+	 * The time of the newest reported activity, as far as this instance or the newest run has noted it. Undefined while
+	 * the list of all owners lacks a report: if this instance crashes, the next one reports the activity again.
+	 */
 	get listedAt(): number | undefined {
-		return this.#listedAt ?? this.#rows.runs.get()?.listedAt;
+		return this.#activities.has(toAll) ? undefined : (this.#listedAt ?? this.#rows.runs.get()?.listedAt);
 	}
 
 	/** Notes that the owner's list needs a report of what the session waits for. Call `noteActivity` after the wait. */
 	noteWait(): void {
 		this.#isLooking = true;
-		this.#activity = this.#findActivity();
+		this.#note(this.#findActivity());
 	}
 
 	/** Notes that the owner's list needs the session's text, five minutes after it was last due. Every report has the text. */
 	noteText(now: number): void {
-		const [activity, pending] = [this.#findActivity(), this.#activity];
+		const [activity, pending] = [this.#findActivity(), this.#activities.get(toOwner)];
 		const dueAt = pending === undefined ? (this.#textAt ?? -listedForMs) + listedForMs : (pending.dueAt ?? now);
 		this.#textAt = Math.max(now, dueAt);
-		this.#activity = activity && { ...activity, ...(dueAt > now && { dueAt }) };
+		this.#note(activity && { ...activity, ...(dueAt > now && { dueAt }) });
 	}
 
 	noteListedBytes(bytes: number): void {
@@ -328,7 +338,9 @@ export class PendingReports {
 		if (this.#findSession() === undefined) return;
 		if (Math.abs(this.#rows.bytes - this.#listedBytes) < unlistedBytes) return;
 		this.#isLooking = true;
-		if (this.#activity === undefined || this.#activity.dueAt !== undefined) this.#activity = this.#findActivity();
+		const [activity, pending] = [this.#findActivity(), this.#activities.get(toOwner)];
+		const isPending = pending !== undefined && pending.dueAt === undefined;
+		if (activity !== undefined && !isPending) this.#activities.set(toOwner, activity);
 	}
 
 	/** Repeats the reports that an earlier instance may not have delivered, that of a text only with `withText`. */
@@ -341,13 +353,14 @@ export class PendingReports {
 	}
 
 	get isEmpty(): boolean {
-		return this.#findSession() === undefined || (this.#activity === undefined && !this.#rows.spending.hasUnreported);
+		return this.#findSession() === undefined || (this.#activities.size === 0 && !this.#rows.spending.hasUnreported);
 	}
 
 	/** When the next report is due, in milliseconds since 1970. Missing without reports. */
 	findDueAt(now: number): number | undefined {
 		if (this.isEmpty) return undefined;
-		return this.#rows.spending.hasUnreported ? now : (this.#activity?.dueAt ?? now);
+		if (this.#rows.spending.hasUnreported) return now;
+		return Math.min(...[...this.#activities.values()].map(({ dueAt = now }) => dueAt));
 	}
 
 	list(now = Date.now()): readonly Outgoing[] {
@@ -363,28 +376,30 @@ export class PendingReports {
 			const message = { to: 'ledger', ...about, call: id, amount } as const;
 			return { id: `ledger ${id}`, message, failed: 0, lease };
 		});
-		const activity = this.#activity;
-		if (activity === undefined || (activity.dueAt ?? 0) > now) return leases;
-		const message = { to: 'list', activeAt: activity.at, title } as const;
-		return [...leases, { id: 'list', message, failed: 0, activity }];
+		const due = [...this.#activities].filter(([, { dueAt = now }]) => dueAt <= now);
+		const activities = due.map(([id, activity]) => {
+			const message = { to: 'list', activeAt: activity.at, title, ...(id === toAll && { isForAll: true }) } as const;
+			return { id, message, failed: 0, activity };
+		});
+		return [...leases, ...activities];
 	}
 
 	markReported(outgoing: Outgoing): void {
-		const { message } = outgoing;
-		if (message.to === 'list') this.#listedAt = Math.max(message.activeAt, this.#listedAt ?? 0);
+		const { id, message } = outgoing;
+		if (message.to === 'list' && id === toOwner) this.#listedAt = Math.max(message.activeAt, this.#listedAt ?? 0);
 		this.markStored(outgoing);
 	}
 
 	/** Notes that a message is now stored in the outbox. */
-	markStored({ lease, activity }: Outgoing): void {
+	markStored({ id, lease, activity }: Outgoing): void {
 		if (lease !== undefined) this.#rows.spending.markReported(lease);
 		// A newer activity still has to be reported.
-		if (activity !== undefined && activity === this.#activity) this.#activity = undefined;
+		if (activity !== undefined && activity === this.#activities.get(id)) this.#activities.delete(id);
 	}
 
 	forget(): void {
 		this.#rows.spending.forget();
-		this.#activity = undefined;
+		this.#activities.clear();
 		this.#listedAt = undefined;
 		this.#textAt = undefined;
 		this.#isLooking = false;
@@ -392,6 +407,12 @@ export class PendingReports {
 
 	get #isListed(): boolean {
 		return isListed(this.#findSession()?.record);
+	}
+
+	#note(activity: Activity | undefined): void {
+		if (activity === undefined) return;
+		this.#activities.set(toOwner, activity);
+		if (this.#findSession()?.record.shardsOfAll !== undefined) this.#activities.set(toAll, activity);
 	}
 
 	#findActivity(): Activity | undefined {

@@ -5,7 +5,9 @@ import type { Label, StateChanges, StateStore } from '../../../core/tool/index.t
 import { localIdentity } from '../../auth/identity.ts';
 import { toActor } from '../../auth/rights.ts';
 import { makeTokenKey } from '../../auth/token.ts';
+import type { Config } from '../../config/config.ts';
 import type { Limit } from '../../objects/budget.ts';
+import { everybody } from '../../objects/directory/api.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import type { ImportOwner, Rerun } from '../../objects/session-api.ts';
 import { nameShard } from '../../objects/shards.ts';
@@ -40,6 +42,8 @@ export interface SessionRecord {
 	readonly labels?: ReadLabels;
 	/** The number of shards of the owner when the session was created. So its directory never changes. */
 	readonly shards?: number;
+	/** The number of shards of the list of all owners when it got the session. Missing if it does not have the session. */
+	readonly shardsOfAll?: number;
 	readonly createdAt: number;
 }
 
@@ -91,6 +95,25 @@ export function nameDirectory({
 	return nameShard(owner, shards, user ?? id);
 }
 
+/**
+ * Returns the number of shards of the list of all owners. Undefined if this list does not get the session (docs/api.md,
+ * "Lists of all owners").
+ */
+export function findShardsOfAll(
+	{ listsOfAll, findShardCount }: Pick<Config, 'listsOfAll' | 'findShardCount'>,
+	session: Pick<SessionRecord, 'owner' | 'parent'>,
+): number | undefined {
+	const isIn = listsOfAll !== undefined && !listsOfAll.includes(session.owner) && isListed(session);
+	return isIn ? findShardCount(everybody) : undefined;
+}
+
+/** Returns the names of the directories that list a session: its owner's, and that of all owners if it has the session. */
+export function listDirectories(session: SessionRecord): readonly [own: string, ...ofAll: string[]] {
+	const { shardsOfAll: shards } = session;
+	const own = nameDirectory(session);
+	return shards === undefined ? [own] : [own, nameDirectory({ ...session, owner: everybody, shards })];
+}
+
 export interface SessionRow {
 	readonly record: SessionRecord;
 	/** The time of the last activity outside of a run, exact to the minute. */
@@ -130,7 +153,7 @@ export function insertSession(
 	session: SessionRecord,
 	{ isImporting }: { readonly isImporting: boolean },
 ): void {
-	const { user, createdBy, isImported = false, rerun, shards = 1 } = session;
+	const { user, createdBy, isImported = false, rerun, shards = 1, shardsOfAll } = session;
 	const { id, agent, owner, model, metadata, budget, expiresAfterMs, clientTools, title, createdAt, parent } = session;
 	sql.insert('session', {
 		...{ id, agent, owner, model: model ?? null, metadata: toJsonText(metadata), budget: toJsonText(budget) },
@@ -140,6 +163,7 @@ export function insertSession(
 		imported: isImported ? 1 : null,
 		rerun: toJsonText(rerun),
 		shards: shards === 1 ? null : shards,
+		shards_of_all: shardsOfAll ?? null,
 	});
 }
 
@@ -166,6 +190,7 @@ type Row = {
 	cleared: string | null;
 	labels: string | null;
 	shards: number | null;
+	shards_of_all: number | null;
 };
 
 function toSessionRow(row: Row): SessionRow {
@@ -187,6 +212,7 @@ function toSessionRow(row: Row): SessionRow {
 		cleared: row.cleared === null ? undefined : JSON.parse(row.cleared),
 		labels: row.labels === null ? undefined : JSON.parse(row.labels),
 		shards: row.shards ?? undefined,
+		shardsOfAll: row.shards_of_all ?? undefined,
 		createdAt: row.created_at,
 	};
 	const { listed_at: visitedAt, token_key: tokenKey, summary, importing } = row;

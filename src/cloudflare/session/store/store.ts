@@ -14,7 +14,7 @@ import {
 	type ImportProgress,
 	insertSession,
 	isListed,
-	nameDirectory,
+	listDirectories,
 	noSuchSession,
 	type SessionRecord,
 	type SessionRow,
@@ -128,7 +128,7 @@ export class SessionStore {
 			for (const child of this.calls.children.list())
 				this.outbox.endChild(child, { owner, parent: id, isRemoved: true }, now);
 			for (const { name } of tables) if (!keptTables.test(name)) this.#storage.sql.write(name, `DELETE FROM "${name}"`);
-			if (isTold) this.outbox.unlist(nameDirectory(session), id, now);
+			if (isTold) for (const name of listDirectories(session)) this.outbox.unlist(name, id, now);
 			if (folder !== undefined) this.outbox.dropFolder(folder, now);
 		});
 		this.reports.forget();
@@ -179,8 +179,17 @@ export class SessionStore {
 		migrate(this.#storage.sql, { ...schema, tables: usualTables });
 		insertSession(this.#storage.sql, session, { isImporting });
 		// A session with this id may have been removed a moment ago.
-		this.outbox.relist(nameDirectory(session));
+		for (const name of listDirectories(session)) this.outbox.relist(name);
 		if (!isImporting) this.reports.noteActivity(true, session.createdAt);
+	}
+
+	/** Puts the session into the list of all owners, with its next report, unless it is there. */
+	joinAll(shardsOfAll: number | undefined): void {
+		const session = this.session();
+		if (shardsOfAll === undefined || session.shardsOfAll !== undefined) return;
+		this.#set('shards_of_all', shardsOfAll);
+		for (const name of listDirectories(this.session())) this.outbox.relist(name);
+		this.reports.noteWait();
 	}
 
 	keepImport(progress: ImportProgress): void {
@@ -272,7 +281,9 @@ export class SessionStore {
 		const feedback = rating && { ...rating, at };
 		this.transaction(() => {
 			this.runs.rate({ n, end }, feedback);
-			this.outbox.tellFeedback({ run: n, runId, at, rating }, at);
+			const about = { run: n, runId, at, rating };
+			this.outbox.tellFeedback(about, at);
+			if (this.session().shardsOfAll !== undefined) this.outbox.tellFeedback({ ...about, isForAll: true }, at);
 		});
 		return feedback;
 	}
