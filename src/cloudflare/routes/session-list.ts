@@ -27,8 +27,8 @@ type Status = NonNullable<Query['status']>;
 type Entry = Listed & { readonly owner?: string; readonly status?: Status };
 type ListQuery = DirectoryQuery & Pick<Query, 'owner'>;
 
-/** How many directories a list covers at most, because a request can make only a limited number of calls to objects. */
-const mostDirectories = 900;
+/** How many directories a list of all owners asks at most, unless `LIST_ALL_OWNERS` is on. */
+const mostDirectories = 100;
 
 /** The number of sessions that are asked in parallel. */
 const atOnce = 16;
@@ -80,10 +80,13 @@ async function listPage(c: Context<RouteEnv>, { owner, ...page }: ListQuery): Pr
 	return { sessions: sessions.map(({ owner: _, ...session }) => session), cursor };
 }
 
-/** Returns the requested owner, or all owners for `*`. Throws `forbidden` if the caller is not allowed to list them. */
+/**
+ * Returns the owners whose lists have the entries of the requested owner: itself, or for `*` the list of all owners, or
+ * else all owners. Throws `forbidden` if the caller is not allowed to list them.
+ */
 export async function findListedOwners(c: Context<RouteEnv>, requested: string): Promise<readonly string[]> {
 	const owner = getListedOwner(c, requested);
-	return owner === everybody ? findOwners(c) : [owner];
+	return owner === everybody ? (readConfig(c.env).listsOfAll ?? findOwners(c)) : [owner];
 }
 
 /** Returns all owners: those with a key, and those that had a session. */
@@ -92,7 +95,7 @@ async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
 	const owners = await listOwners(c, mostDirectories + 1);
 	const directories = owners.flatMap((owner) => listShards(owner, findShardCount(owner)));
 	if (directories.length <= mostDirectories) return owners;
-	const message = `there are more than ${mostDirectories} owners, or shards of them. Name one owner.`;
+	const message = `there are more than ${mostDirectories} owners, or shards of them. Name one owner, or set LIST_ALL_OWNERS to on.`;
 	throw createFieldError('invalid_request', 'owner', message);
 }
 
