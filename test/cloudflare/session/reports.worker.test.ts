@@ -54,6 +54,16 @@ test('reports an ended lease during the run that began it', () =>
 		expect(listTold(store)).toContain('ledger run_2.1');
 	}));
 
+test('a lease that is too old for the ledger is no report, so it needs no alarm', () =>
+	onStore((store) => {
+		store.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);
+		store.spending.settle(1, ten);
+		store.runs.end(1, 'completed', { before: [], draft: [], steps: 0, event: { type: 'cancelled' } }, 1);
+		store.reports.lookBack();
+		store.markReported(store.reports.list());
+		expect(store.reports.isEmpty).toBe(true);
+	}));
+
 test('reports the cost of each model at the end of a lease, including failed requests', () =>
 	onStore((store) => {
 		const reserve = (model: string, more: object = {}) =>

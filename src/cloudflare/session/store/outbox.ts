@@ -353,13 +353,13 @@ export class PendingReports {
 	}
 
 	get isEmpty(): boolean {
-		return this.#findSession() === undefined || (this.#activities.size === 0 && !this.#rows.spending.hasUnreported);
+		return this.#findSession() === undefined || (this.#activities.size === 0 && !this.#hasLeases);
 	}
 
 	/** When the next report is due, in milliseconds since 1970. Missing without reports. */
 	findDueAt(now: number): number | undefined {
 		if (this.isEmpty) return undefined;
-		if (this.#rows.spending.hasUnreported) return now;
+		if (this.#hasLeases) return now;
 		return Math.min(...[...this.#activities.values()].map(({ dueAt = now }) => dueAt));
 	}
 
@@ -368,7 +368,7 @@ export class PendingReports {
 		if (row === undefined) return [];
 		const { id: session, owner, user, agent, title } = row.record;
 		const { runs, spending } = this.#rows;
-		const ended = spending.listUnreported(now - reportableMs);
+		const ended = this.#listLeases(now);
 		const parts = readParts({ sql: this.#sql, runs, spending }, ended);
 		const leases = ended.map((lease) => {
 			const { id, amount, firstCall } = lease;
@@ -382,6 +382,15 @@ export class PendingReports {
 			return { id, message, failed: 0, activity };
 		});
 		return [...leases, ...activities];
+	}
+
+	/** Whether a lease can still be reported. */
+	get #hasLeases(): boolean {
+		return this.#rows.spending.hasUnreported && this.#listLeases(Date.now()).length > 0;
+	}
+
+	#listLeases(now: number): readonly EndedLease[] {
+		return this.#rows.spending.listUnreported(now - reportableMs);
 	}
 
 	markReported(outgoing: Outgoing): void {
