@@ -58,6 +58,7 @@ import {
 	assertSet,
 	createBox,
 	type Endpoint,
+	readArchiveAfter,
 	readEndpoint,
 	readGithub,
 	readSecrets,
@@ -107,6 +108,8 @@ export interface Config extends PlacedSessions, Places {
 	readonly findEndpoint: (name: EndpointName) => Endpoint;
 	/** The bucket of files above 1 MB. Without it, the sessions' objects hold all files, each of 4 MB at most. */
 	readonly files: FileBucket | undefined;
+	/** After how many milliseconds without use a session is archived. Missing if none is. */
+	readonly archiveAfterMs: number | undefined;
 	readonly workspaceQuota: Quota;
 	/** Prices that override the built-in price lists. */
 	readonly prices: ModelPrices;
@@ -205,6 +208,7 @@ export function readConfig(env: WorkerEnv): Config {
 		metrics: findBinding(env, 'METRICS', bindings),
 		findEndpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
 		files,
+		archiveAfterMs: readArchiveAfter(env, files),
 		workspaceQuota: { files: mostFiles, bytes: mostBytes, fileBytes: files === undefined ? mostInObject : maxFile },
 		prices: caps.PRICES,
 		chatModels: caps.CHAT_MODELS,
@@ -295,6 +299,7 @@ export function findConfigProblems(env: WorkerEnv): readonly Problem[] {
 		...bindingNames.map((name) => () => (required.includes(name) ? readBinding : findBinding)(env, name, bindings)),
 		...endpointNames.map((name) => () => readEndpoint(env, name)),
 		...[...sourceNames.map(toSecretName), 'CALLBACK_SECRET' as const].map((name) => () => readSecrets(env, name)),
+		() => readArchiveAfter(env, findBinding(env, 'FILES', bindings)),
 		() => readSpendingCallback(env, readSecrets(env, 'CALLBACK_SECRET')),
 		() => readSearch(env),
 	];

@@ -76,6 +76,8 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly LARGE_OWNERS?: string;
 	/** `on` keeps a list of the sessions of all owners, for `owner=*` (docs/api.md, "Lists of all owners"). */
 	readonly LIST_ALL_OWNERS?: string;
+	/** After how many days without use a session moves to the bucket `FILES` (docs/data.md, "Archive"). Never by default. */
+	readonly ARCHIVE_AFTER_DAYS?: string | number;
 	/** The hashes of the API keys, as `npm run keys` writes them. */
 	readonly API_KEYS?: string;
 	/** `on` allows keys that are stored in Durable Objects (`POST /v1/keys`). */

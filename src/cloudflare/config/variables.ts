@@ -9,7 +9,7 @@ import { usualQuota } from '../../core/workspace/plan.ts';
 import { parseKeys } from '../auth/key.ts';
 import { createSecretsBox, parseSecretsKey, type SecretsBox } from '../auth/secrets-box.ts';
 import type { Limit } from '../objects/budget.ts';
-import type { EndpointName, WorkerEnv } from './env.ts';
+import type { EndpointName, FileBucket, WorkerEnv } from './env.ts';
 import { jurisdiction, locationHint, placement } from './placement.ts';
 
 const none = 'none';
@@ -250,6 +250,23 @@ export function readSpendingCallback(env: WorkerEnv, secrets: readonly string[])
 	const found = readVariable(env, 'SPENDING_CALLBACK', url);
 	if (found !== undefined) assertSet(secrets, 'CALLBACK_SECRET');
 	return found;
+}
+
+const days = 'must be a whole number of days above 0, such as 90. Set it under [vars] in wrangler.toml';
+const archiveDays = v.optional(v.pipe(numberText(days), v.regex(/^[1-9]\d{0,4}$/, days), v.transform(Number)));
+const dayMs = 86_400_000;
+
+/**
+ * Returns after how many milliseconds without use a session is archived. Throws `not_configured` if that is set without
+ * a bucket.
+ */
+export function readArchiveAfter(env: WorkerEnv, bucket: FileBucket | undefined): number | undefined {
+	const found = readVariable(env, 'ARCHIVE_AFTER_DAYS', archiveDays);
+	if (found !== undefined && bucket === undefined) {
+		const message = 'ARCHIVE_AFTER_DAYS: set, but no bucket is bound as FILES. Bind one, or remove the variable.';
+		throw new RunletError('not_configured', message);
+	}
+	return found && found * dayMs;
 }
 
 /** Splits at spaces and commas. */

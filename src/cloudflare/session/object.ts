@@ -6,7 +6,7 @@ import type { DecisionLinks, LinkedCall, LinkRequest } from '../objects/link-api
 import type { Once } from '../objects/once.ts';
 import type { ListedTool, OutsideCall } from '../objects/outside-call.ts';
 import { DurableObject } from '../objects/platform.ts';
-import { type Bytes, createBusy, type RpcResult, toJsonStream, toRpcResult } from '../objects/reach.ts';
+import { type Bytes, createBusy, type RpcResult, takeValue, toJsonStream, toRpcResult } from '../objects/reach.ts';
 import type {
 	ArrivedPart,
 	Caller,
@@ -115,7 +115,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		this.#inbox = new Inbox(this.#context);
 		this.#links = links?.open({ ...this.#context, inbox: this.#inbox });
 		this.#imports = new Imports({ ...this.#context, inbox: this.#inbox });
-		this.#lifecycle = new Lifecycle({ store, runner, authorization, imports: this.#imports });
+		this.#lifecycle = new Lifecycle({ ...this.#context, imports: this.#imports });
 		this.#relay = new Relay(config);
 	}
 
@@ -143,7 +143,14 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	status(caller: Caller): Promise<RpcResult<SessionState['status']>> {
-		return this.#lifecycle.enter(caller, mayRead, () => this.#store.status);
+		return toRpcResult(async () => {
+			// A list asks many sessions for their status, and restores none of them.
+			const archived = this.#store.archive.find();
+			if (archived === undefined || 'token' in caller)
+				return takeValue(await this.#lifecycle.enter(caller, mayRead, () => this.#store.status));
+			assertMay(this.#authorization.findPrincipal(caller, archived), 'readSession');
+			return archived.status;
+		});
 	}
 
 	place(caller: Caller): Promise<RpcResult<SessionPlace>> {
@@ -302,7 +309,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	export(caller: Caller, form: ExportForm, at?: number, cursor?: string): Promise<RpcResult<Bytes>> {
-		return toRpcResult(async () => {
+		return this.#lifecycle.answer(async () => {
 			const principal = await this.#authorization.open(caller, mayManage);
 			const session = this.#store.session();
 			const { owner, expiresAfterMs, clientTools, createdBy, isImported } = session;
@@ -316,7 +323,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	exportTrace(caller: Caller, form: TraceForm): Promise<RpcResult<Bytes>> {
-		return toRpcResult(async () => {
+		return this.#lifecycle.answer(async () => {
 			await this.#authorization.open(caller, mayManage);
 			const { store, authorization } = this.#context;
 			return traceStream({ ...form, store, authorization, words: this.#runner.labels.words });

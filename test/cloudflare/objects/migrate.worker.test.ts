@@ -1,6 +1,6 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
-import { migrate, readVersion } from '../../../src/cloudflare/objects/migrate.ts';
+import { migrate, readMark } from '../../../src/cloudflare/objects/migrate.ts';
 
 type SqlStorage = DurableObjectStorage['sql'];
 
@@ -22,7 +22,7 @@ describe('migrate', () => {
 			sql.exec("INSERT INTO thing VALUES (1, 'a')");
 			for (let again = 0; again < 2; again++) migrate(sql, second);
 			expect(sql.exec('SELECT * FROM thing').toArray()).toEqual([{ id: 1, name: 'a!', size: 1 }]);
-			expect(readVersion(sql)).toBe(2);
+			expect(readMark(sql).version).toBe(2);
 		}));
 
 	test('creates the newest tables in a new object, and runs no migration there', () =>
@@ -30,21 +30,21 @@ describe('migrate', () => {
 			migrate(sql, { ...second, migrations: ['no SQL', 'nor this'] });
 			sql.exec("INSERT INTO thing (name) VALUES ('a')");
 			expect(sql.exec('SELECT * FROM thing').toArray()).toEqual([{ id: 1, name: 'a', size: 1 }]);
-			expect(readVersion(sql)).toBe(3);
+			expect(readMark(sql).version).toBe(3);
 		}));
 
 	test('refuses tables of a newer version, and changes nothing', () =>
 		inObject((sql) => {
 			migrate(sql, second);
 			expect(() => migrate(sql, first)).toThrow('have version 2, and this Worker knows 1');
-			expect(readVersion(sql)).toBe(2);
+			expect(readMark(sql).version).toBe(2);
 		}));
 
 	test('reads the version without creating a table', () =>
 		inObject((sql) => {
 			const countTables = () => sql.exec("SELECT count(*) AS tables FROM sqlite_master WHERE type = 'table'").one();
 			const before = countTables();
-			expect(readVersion(sql)).toBe(0);
+			expect(readMark(sql).version).toBe(0);
 			expect(countTables()).toEqual(before);
 		}));
 });

@@ -55,6 +55,7 @@ test('a session of the first version answers the next message', async () => {
 				'session DROP COLUMN labels',
 				'session DROP COLUMN shards',
 				'session DROP COLUMN shards_of_all',
+				'session DROP COLUMN used_at',
 			];
 			for (const column of [...added, 'run DROP COLUMN exported', 'run DROP COLUMN origin'])
 				storage.sql.exec(`ALTER TABLE ${column}`);

@@ -20,7 +20,10 @@ const now = 50_000;
 /** Any possible rows. Only an existing run can be live, and a removed session has no rows. */
 const anyFacts: fc.Arbitrary<SessionFacts> = fc
 	.record({
-		session: fc.option(fc.record({ createdAt: time, expiresAfterMs: maybeTime }), { nil: undefined, freq: 8 }),
+		session: fc.option(
+			fc.record({ createdAt: time, expiresAfterMs: maybeTime, usedAt: maybeTime, archiveAfterMs: maybeTime }),
+			{ nil: undefined, freq: 8 },
+		),
 		run: fc.option(
 			fc.record({
 				status,
@@ -81,6 +84,10 @@ function carryOut(facts: SessionFacts, { action }: Next): SessionFacts {
 		case 'remove': {
 			const { session: _, run: __, ...rest } = facts;
 			return { ...rest, queue: { size: 0, newestAt: undefined }, outboxAt: now };
+		}
+		case 'archive': {
+			const { session: _, run: __, ...rest } = facts;
+			return { ...rest, hasTables: false };
 		}
 		case 'clear':
 			return { ...facts, outboxAt: undefined, hasTables: false };
@@ -186,6 +193,17 @@ test('a session is removed only after its lifetime, and never with a running run
 		expect(isLive || run?.status === 'running' || callbackAt !== undefined).toBe(false);
 		const last = Math.max(run?.endedAt ?? run?.createdAt ?? session?.createdAt ?? 0, queue.newestAt ?? 0);
 		expect(last + (session?.expiresAfterMs ?? Number.POSITIVE_INFINITY)).toBeLessThanOrEqual(now);
+	});
+});
+
+test('a session is archived only if it is idle, owes nothing, and was not used for the time', () => {
+	check((facts, { action }) => {
+		if (action.type !== 'archive') return;
+		const { session, run, isLive, queue, callbackAt, outboxAt } = facts;
+		expect([isLive, queue.size, callbackAt, outboxAt]).toEqual([false, 0, undefined, undefined]);
+		expect(['running', 'awaiting_user', 'awaiting_tools']).not.toContain(run?.status);
+		const last = Math.max(run?.endedAt ?? run?.createdAt ?? session?.createdAt ?? 0, session?.usedAt ?? 0);
+		expect(last + (session?.archiveAfterMs ?? Number.POSITIVE_INFINITY)).toBeLessThanOrEqual(now);
 	});
 });
 

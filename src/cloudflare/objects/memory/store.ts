@@ -1,7 +1,7 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { RunletError } from '../../../core/base/errors.ts';
 import { listFolders } from '../../../core/workspace/path.ts';
-import { migrate, readVersion, type Schema } from '../migrate.ts';
+import { migrate, readMark, type Schema } from '../migrate.ts';
 import { toIndexedText, tokenizer } from '../words.ts';
 import {
 	isSameSource,
@@ -132,7 +132,7 @@ export class MemoryStore {
 	}
 
 	get #hasTables(): boolean {
-		return readVersion(this.#storage.sql) > 0;
+		return readMark(this.#storage.sql).version > 0;
 	}
 
 	#rankByWords(query: string): readonly string[] {

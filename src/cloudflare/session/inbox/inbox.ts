@@ -18,15 +18,13 @@ import { runInBackground } from '../run/lease.ts';
 import { findRefusal } from '../run/may-decide.ts';
 import { toPauseMs } from '../run/next.ts';
 import type { LiveRun } from '../run/run.ts';
-import type { Runner } from '../run/runner.ts';
 import { listAskers } from '../store/askers.ts';
 import { type Outcome, toInbound } from '../store/inbound.ts';
 import { findShardsOfAll } from '../store/session-row.ts';
-import type { SessionStore } from '../store/store.ts';
 import { checkArguments } from './answers.ts';
+import { archiveSession, restoreSession } from './archive.ts';
 import { assertNewFunds, readFunds } from './funds.ts';
 import {
-	type Authorization,
 	type InboxContext,
 	InboxTransaction,
 	type OpenedRequest,
@@ -243,20 +241,20 @@ function assertOwnBudget(
 	assertRight(role, 'setBudget', 'budget');
 }
 
-interface LifecycleOptions {
-	readonly store: SessionStore;
-	readonly runner: Runner;
-	readonly authorization: Authorization;
+interface LifecycleOptions extends Omit<InboxContext, 'runtime'> {
 	/** Goes on with a fork that was interrupted. */
 	readonly imports: { goOn(): void };
 }
 
-/** The lifecycle of a session's object: its restart, its alarm and its removal. */
+/** The lifecycle of a session's object: its restart, its alarm, its archive and its removal. */
 export class Lifecycle {
 	readonly #options: LifecycleOptions;
 	/** Whether this instance has continued the work of an earlier instance. */
 	#isAwake = false;
 	#hasAlarm = false;
+	/** How many requests this instance has got. */
+	#requests = 0;
+	#restoring: Promise<void> | undefined;
 
 	constructor(options: LifecycleOptions) {
 		this.#options = options;
@@ -271,7 +269,11 @@ export class Lifecycle {
 	/** Answers a request. Never rejects. */
 	answer<T>(work: () => Promise<T>): Promise<RpcResult<T>> {
 		return toRpcResult(async () => {
+			this.#requests++;
+			const restoring = this.#restore();
+			if (restoring !== undefined) await restoring;
 			this.#wake();
+			runInBackground(async () => this.#options.runner.noteUse());
 			this.#renewAlarm();
 			return work();
 		});
@@ -309,9 +311,12 @@ export class Lifecycle {
 		const { runner, store, imports } = this.#options;
 		store.alarm.noteGone();
 		try {
+			// An archived session has an alarm only if it expires.
+			await this.#restore();
 			this.#wake();
 			imports.goOn();
 			const { action } = await runner.handleAlarm();
+			if (action.type === 'archive') await this.#archive(action.expiresAt);
 			if (action.type === 'remove') await this.remove();
 			if (action.type === 'clear') await runner.owner.outbox.sendRest();
 		} catch (cause) {
@@ -321,6 +326,29 @@ export class Lifecycle {
 			this.#hasAlarm = false;
 			await store.alarm.set(Date.now() + toPauseMs(cause));
 		}
+	}
+
+	async #archive(expiresAt: number | undefined): Promise<void> {
+		const before = this.#requests;
+		await archiveSession(this.#options, () => this.#requests === before, expiresAt);
+		await this.#options.runner.alarm.set();
+	}
+
+	/** Restores an archived session, once for all callers. Returns nothing for any other session. */
+	#restore(): Promise<void> | undefined {
+		const { store, runner } = this.#options;
+		const archived = store.archive.find();
+		if (archived === undefined) return undefined;
+		this.#restoring ??= restoreSession(this.#options, archived)
+			.then(() => {
+				this.#isAwake = false;
+				this.#wake();
+				void runner.alarm.set();
+			})
+			.finally(() => {
+				this.#restoring = undefined;
+			});
+		return this.#restoring;
 	}
 
 	/** Continues the work of an earlier instance, once. Throws if the storage fails. */

@@ -1,5 +1,5 @@
 import { close } from '../../../core/chat/event.ts';
-import type { Authorization } from '../inbox/transaction.ts';
+import type { Authorization } from './transaction.ts';
 
 /** The length of a piece of a stream, in characters. */
 export const pieceLength = 65_536;
@@ -23,5 +23,6 @@ export function toPieceStream(
 			if (piece === '') close(controller);
 			else controller.enqueue(encoder.encode(piece));
 		},
+		cancel: async () => void (await texts.return(undefined)),
 	});
 }

@@ -78,7 +78,7 @@ export class Authorization {
 		const principal =
 			'token' in caller
 				? await this.tokens.verify(caller.token, () => this.assertExists())
-				: this.#findPrincipal(caller);
+				: this.findPrincipal(caller);
 		if (agent !== undefined && agent !== this.#store.session().agent) throw noSuchSession();
 		for (const right of rights) assertMay(principal, right);
 		return principal;
@@ -105,8 +105,11 @@ export class Authorization {
 		return principal;
 	}
 
-	#findPrincipal({ owner, by, role, isAdmin }: Exclude<Caller, { readonly token: string }>): Principal {
-		const session = this.#store.session();
+	/** Finds a person of the session's owner. Throws `not_found` for anybody else. */
+	findPrincipal(
+		{ owner, by, role, isAdmin }: Exclude<Caller, { readonly token: string }>,
+		session: Pick<SessionRecord, 'owner' | 'user' | 'rerun'> = this.#store.session(),
+	): Principal {
 		if (isAdmin === true) return { by, isOperator: true };
 		if (owner !== session.owner) throw noSuchSession();
 		// A customer sees only sessions of their own, and no branch in which staff run a message again.

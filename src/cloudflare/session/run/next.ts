@@ -20,6 +20,9 @@ export interface SessionFacts {
 		readonly expiresAfterMs?: number;
 		readonly createdAt: number;
 		readonly visitedAt?: number;
+		/** When somebody last opened the session, and how long after its last use it is archived, in milliseconds. */
+		readonly usedAt?: number;
+		readonly archiveAfterMs?: number;
 	};
 	/** Whether tables exist: a session's tables, or the outbox of a removed session. */
 	readonly hasTables: boolean;
@@ -53,7 +56,7 @@ export interface SessionFacts {
  * - `lost`: the run's object died. `take-up` begins its next attempt; `give-up` ends the run after its last attempt.
  * - `queued`: `begin` the run of the oldest waiting message.
  * - `waiting`: the run needs an answer or results from outside. `deny` approvals after their time limit.
- * - `idle`: the next message begins a run.
+ * - `idle`: the next message begins a run. `archive` a session that is unused for long.
  * - `expired`: the session's time is over and no callback is left. `remove` it.
  */
 export type SessionState =
@@ -70,7 +73,9 @@ export type SessionState =
 
 export type NextAction =
 	| { readonly type: 'none' | 'give-up' | 'begin' | 'deny' | 'remove' | 'clear' }
-	| { readonly type: 'take-up'; readonly attempt: Attempt };
+	| { readonly type: 'take-up'; readonly attempt: Attempt }
+	/** `expiresAt` is the time of the alarm that an archived session needs. */
+	| { readonly type: 'archive'; readonly expiresAt?: number };
 
 export type Attempt = Pick<RunRecord, 'attempt' | 'lost' | 'progress'>;
 
@@ -101,9 +106,11 @@ export function decideNext(facts: SessionFacts, now: number): Next {
 	if (queue.size > 0 && canTakeNext(status)) return { state: 'queued', action: { type: 'begin' }, wakeAt: watchAt };
 	// The session stays until its callbacks are delivered and its traces are exported.
 	const expiresAt = callbackAt === undefined ? findExpiry(facts) : undefined;
-	const wakeAt = findEarliest(tellAt, expiresAt, approvalEndsAt);
+	const archiveAt = tellAt === undefined && canTakeNext(status) ? findArchiveTime(facts) : undefined;
+	const wakeAt = findEarliest(tellAt, expiresAt, approvalEndsAt, archiveAt);
 	if (expiresAt !== undefined && expiresAt <= now) return { state: 'expired', action: { type: 'remove' }, wakeAt };
-	if (canTakeNext(status)) return { state: 'idle', action: none, wakeAt };
+	const isUnused = archiveAt !== undefined && archiveAt <= now;
+	if (canTakeNext(status)) return { state: 'idle', action: isUnused ? { type: 'archive', expiresAt } : none, wakeAt };
 	const isLate = approvalEndsAt !== undefined && approvalEndsAt <= now;
 	return { state: 'waiting', action: isLate ? { type: 'deny' } : none, wakeAt };
 }
@@ -133,16 +140,34 @@ function planNextAttempt(run: NonNullable<SessionFacts['run']>): Attempt | undef
 	return { attempt: attempt + 1, lost: lostNow, progress: stored };
 }
 
-function findExpiry({ session, run, queue }: SessionFacts): number | undefined {
-	if (session?.expiresAfterMs === undefined) return undefined;
-	const ofRuns = run?.endedAt ?? run?.createdAt ?? session.createdAt;
-	const lastActivity = Math.max(ofRuns, queue.newestAt ?? 0, session.visitedAt ?? 0);
-	return lastActivity + session.expiresAfterMs;
+function findExpiry(facts: SessionFacts): number | undefined {
+	const { expiresAfterMs } = facts.session ?? {};
+	return expiresAfterMs === undefined ? undefined : findLastActivity(facts) + expiresAfterMs;
+}
+
+function findArchiveTime(facts: SessionFacts): number | undefined {
+	const { archiveAfterMs } = facts.session ?? {};
+	return archiveAfterMs === undefined ? undefined : findLastUse(facts) + archiveAfterMs;
+}
+
+/** Unlike an activity, a use does not change the list, and does not keep a session from its expiry. */
+export function findLastUse(facts: SessionFacts): number {
+	return Math.max(findLastActivity(facts), facts.session?.usedAt ?? 0);
+}
+
+function findLastActivity({ session, run, queue }: SessionFacts): number {
+	const ofRuns = run?.endedAt ?? run?.createdAt ?? session?.createdAt ?? 0;
+	return Math.max(ofRuns, queue.newestAt ?? 0, session?.visitedAt ?? 0);
 }
 
 function findEarliest(...times: readonly (number | undefined)[]): number | undefined {
 	const known = times.filter((at) => at !== undefined);
 	return known.length === 0 ? undefined : Math.min(...known);
+}
+
+interface CurrentFacts extends Pick<SessionFacts, 'isLive' | 'pollAt'> {
+	readonly traceAt?: number;
+	readonly archiveAfterMs?: number;
 }
 
 /**
@@ -153,7 +178,7 @@ function findEarliest(...times: readonly (number | undefined)[]): number | undef
 export function readFacts(
 	store: SessionStore,
 	agents: readonly Agent[],
-	{ isLive, traceAt, pollAt }: { readonly isLive: boolean; readonly traceAt?: number; readonly pollAt?: number },
+	{ isLive, traceAt, pollAt, archiveAfterMs }: CurrentFacts,
 ): SessionFacts {
 	const { hasTables } = store;
 	// The alarm also ends a kept lease.
@@ -168,7 +193,7 @@ export function readFacts(
 	if (!store.exists()) return { hasTables, importing, isLive, queue, outboxAt };
 	const { agent: name, expiresAfterMs, createdAt, parent } = store.session();
 	const agent = agents.find((one) => one.name === name);
-	const { visitedAt } = store;
+	const { visitedAt, usedAt } = store;
 	const run = store.runs.get();
 	const isLost = run?.status === 'running' && !isLive;
 	return {
@@ -177,6 +202,8 @@ export function readFacts(
 			expiresAfterMs: parent === undefined ? (expiresAfterMs ?? agent?.expiresAfterMs) : undefined,
 			createdAt,
 			visitedAt,
+			usedAt,
+			archiveAfterMs,
 		},
 		hasTables,
 		run: run && {

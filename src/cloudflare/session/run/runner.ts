@@ -21,7 +21,16 @@ import { SessionLabels } from './labels.ts';
 import { endLeaseEarly, Owner, runInBackground } from './lease.ts';
 import { Connections, leaveChildren } from './load-tools.ts';
 import { type EndedRun, RunCounter, reportLostRun, reportRun } from './metrics.ts';
-import { Alarm, type Attempt, alarmAgainMs, decideNext, type Next, readFacts } from './next.ts';
+import {
+	Alarm,
+	type Attempt,
+	alarmAgainMs,
+	decideNext,
+	findLastUse,
+	type Next,
+	readFacts,
+	type SessionFacts,
+} from './next.ts';
 import { OutsideCalls } from './outside-calls.ts';
 import { cancelReply, ParkedRun } from './parking.ts';
 import { findLimit, prepareRun, type RunnerOptions } from './prepare.ts';
@@ -197,6 +206,14 @@ export class Runner {
 		});
 	}
 
+	/** Notes that somebody opened the session, exact to a hundredth of the time after which it is archived. */
+	noteUse(): void {
+		const { archiveAfterMs } = this.#options.config();
+		if (archiveAfterMs === undefined || !this.#store.exists()) return;
+		const now = Date.now();
+		if (now - findLastUse(this.#readFacts()) > archiveAfterMs / 100) this.#store.noteUse(now);
+	}
+
 	budget(): BudgetState {
 		const { runtime, store, config } = this.#options;
 		return readBudgetState(store, findLimit(runtime, store, config()));
@@ -214,10 +231,15 @@ export class Runner {
 	}
 
 	#decide(): Next {
-		const [{ runtime }, now, isLive] = [this.#options, Date.now(), this.#live !== undefined];
+		return decideNext(this.#readFacts(), Date.now());
+	}
+
+	#readFacts(): SessionFacts {
+		const [{ runtime, config }, now, isLive] = [this.#options, Date.now(), this.#live !== undefined];
+		const { archiveAfterMs } = config();
 		const traceAt = this.#store.exists() ? this.#traces?.nextAt(now) : undefined;
 		const pollAt = this.#parked.dueAt;
-		return decideNext(readFacts(this.#store, runtime.agents, { isLive, traceAt, pollAt }), now);
+		return readFacts(this.#store, runtime.agents, { isLive, traceAt, pollAt, archiveAfterMs });
 	}
 
 	/** Resumes a run of an earlier instance. Ends the run if that fails. */

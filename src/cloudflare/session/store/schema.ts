@@ -16,6 +16,7 @@ import type { Schema } from '../../objects/migrate.ts';
  * activity outside of a run. `rerun` is the run that the session runs again. `cleared` has the labels that people
  * took back, `labels` what the older messages brought in. `shards` is the number of the owner's shards at the creation,
  * and `shards_of_all` the number of shards of the list of all owners when it got the session. It is NULL before.
+ * `used_at` is when somebody opened the session, if it can be archived.
  *
  * - `call`: the state of a call and a hash of its arguments. `resume` is the data of a tool that takes the answer
  *   itself. `input` are the edited arguments, `decision` is the decision about the call of a child, `decided_by` its
@@ -50,7 +51,8 @@ export const usualTables = `
 		id TEXT PRIMARY KEY, agent TEXT NOT NULL, model TEXT, metadata TEXT, created_at INTEGER NOT NULL,
 		owner TEXT NOT NULL, budget TEXT, expires_after INTEGER, title TEXT, summary INTEGER NOT NULL DEFAULT 0,
 		token_key TEXT NOT NULL, client_tools TEXT, listed_at INTEGER, importing INTEGER, parent TEXT, user TEXT,
-		created_by TEXT, imported INTEGER, rerun TEXT, cleared TEXT, labels TEXT, shards INTEGER, shards_of_all INTEGER
+		created_by TEXT, imported INTEGER, rerun TEXT, cleared TEXT, labels TEXT, shards INTEGER, shards_of_all INTEGER,
+		used_at INTEGER
 	) WITHOUT ROWID;
 	CREATE TABLE run (
 		n INTEGER PRIMARY KEY, id TEXT NOT NULL, status TEXT NOT NULL, model TEXT, stop_after INTEGER,
@@ -157,6 +159,7 @@ export const schema: Schema = {
 		ALTER TABLE session ADD COLUMN labels TEXT;`,
 		'ALTER TABLE session ADD COLUMN shards INTEGER;',
 		'ALTER TABLE session ADD COLUMN shards_of_all INTEGER;',
+		'ALTER TABLE session ADD COLUMN used_at INTEGER;',
 	],
 };
 

@@ -118,6 +118,8 @@ export interface SessionRow {
 	readonly record: SessionRecord;
 	/** The time of the last activity outside of a run, exact to the minute. */
 	readonly visitedAt?: number;
+	/** When somebody last opened the session, as far as that is stored (docs/data.md, "Archive"). */
+	readonly usedAt?: number;
 	readonly tokenKey: string;
 	readonly summary: number;
 	readonly isImporting: boolean;
@@ -191,6 +193,7 @@ type Row = {
 	labels: string | null;
 	shards: number | null;
 	shards_of_all: number | null;
+	used_at: number | null;
 };
 
 function toSessionRow(row: Row): SessionRow {
@@ -219,6 +222,7 @@ function toSessionRow(row: Row): SessionRow {
 	return {
 		record,
 		visitedAt: visitedAt ?? undefined,
+		usedAt: row.used_at ?? undefined,
 		tokenKey,
 		summary,
 		isImporting: importing !== null,

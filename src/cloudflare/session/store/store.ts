@@ -1,8 +1,9 @@
 import { RunletError } from '../../../core/base/errors.ts';
 import type { BegunReply, Message } from '../../../core/chat/index.ts';
-import { migrate, readVersion } from '../../objects/migrate.ts';
+import { migrate } from '../../objects/migrate.ts';
 import type { SessionChange } from '../../objects/session-api.ts';
 import { guardStorage, type Storage, StoredAlarm, toJsonText } from '../../objects/storage.ts';
+import { ArchiveRows } from './archive.ts';
 import { CallRows } from './calls.ts';
 import { DeliveryRows, QueueRows } from './inbound.ts';
 import { type MessageRecord, MessageRows, messageStride } from './messages.ts';
@@ -29,7 +30,6 @@ import { WorkspaceRows } from './workspace.ts';
 
 interface Own extends CachingStorage {
 	readonly alarm: StoredAlarm;
-	readonly version: () => number;
 	readonly session: () => SessionRow | undefined;
 	readonly reports: PendingReports;
 }
@@ -47,12 +47,12 @@ export class SessionStore {
 	readonly outbox: OutboxRows;
 	readonly state: StateRows;
 	readonly workspace: WorkspaceRows;
+	readonly archive: ArchiveRows;
 	readonly #storage: Own;
 
 	constructor(given: Storage) {
 		const storage = cacheReads(makeTables(guardStorage(given), rareTables));
 		const { sql } = storage;
-		const version = sql.cached('session', () => readVersion(sql));
 		this.messages = new MessageRows(sql);
 		this.runs = new RunRows(sql);
 		this.calls = new CallRows(sql);
@@ -64,9 +64,10 @@ export class SessionStore {
 		this.outbox = new OutboxRows(sql);
 		this.state = new StateRows(sql);
 		this.workspace = new WorkspaceRows(sql, this.outbox);
+		this.archive = new ArchiveRows(storage);
 		const session = createSessionReader(sql);
 		const reports = new PendingReports(sql, () => this.#findRow(), this);
-		this.#storage = { ...storage, alarm: new StoredAlarm(storage), version, session, reports };
+		this.#storage = { ...storage, alarm: new StoredAlarm(storage), session, reports };
 	}
 
 	/** Migrates the tables. Call it before anything else. */
@@ -107,7 +108,7 @@ export class SessionStore {
 
 	/** Whether tables exist: a session's tables, or the outbox of a removed session. */
 	get hasTables(): boolean {
-		return this.#storage.version() > 0;
+		return this.archive.version > 0;
 	}
 
 	get bytes(): number {
@@ -143,6 +144,15 @@ export class SessionStore {
 
 	get visitedAt(): number | undefined {
 		return this.#row.visitedAt;
+	}
+
+	/** Notes that somebody opened the session. Reads and the list do not show it. */
+	noteUse(now: number): void {
+		this.#set('used_at', now);
+	}
+
+	get usedAt(): number | undefined {
+		return this.#row.usedAt;
 	}
 
 	listDue(now: number): readonly Outgoing[] {

@@ -12,12 +12,12 @@ import {
 } from '../../wire/export.ts';
 import type { Shown } from '../../wire/operation.ts';
 import type { SessionFiles } from '../files/session-files.ts';
+import { pieceLength, toPieceStream } from '../inbox/pieces.ts';
 import type { Authorization } from '../inbox/transaction.ts';
 import type { Inbound } from '../store/inbound.ts';
 import { type MessageRecord, messageStride, toTurnPlace } from '../store/messages.ts';
 import type { RunEnd, RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
-import { pieceLength, toPieceStream } from './pieces.ts';
 import { showFeedback, showMessage } from './show.ts';
 
 type Exported = Shown<typeof exportedSession>;

@@ -3,6 +3,7 @@ import type { AssistantMessage, ToolMessage } from '../../../core/chat/index.ts'
 import { builtinProviders, detectProviderFrom } from '../../../core/chat/registry.ts';
 import { listCallLabels, type ToolWords } from '../../agent/labels.ts';
 import type { TraceSpan } from '../../wire/trace.ts';
+import { pieceLength, toPieceStream } from '../inbox/pieces.ts';
 import type { Authorization } from '../inbox/transaction.ts';
 import { toProviderName } from '../run/metrics.ts';
 import { createCallSpanId, createChildIds, createSpanId, createTraceIds, type TraceIds } from '../run/trace-ids.ts';
@@ -10,7 +11,6 @@ import { type MessageRecord, messageStride, sortByStoring, toTurnPlace } from '.
 import type { SessionStore } from '../store/store.ts';
 import { type Ask, type Chain, findChain, isOpen, listChains, type TracedRun } from './chains.ts';
 import { double, integer, text, toAttributes, toTimes } from './otlp.ts';
-import { pieceLength, toPieceStream } from './pieces.ts';
 import { writeMessages } from './trace-content.ts';
 
 /** Which traces of a session are made, and whether they have texts, arguments and results. */
