@@ -1,4 +1,4 @@
-/** A turn reads as many rows in a long session as in a short one. */
+/** A request reads as many rows in a long session as in a short one. */
 import { runInDurableObject } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { messageStride } from '../../../src/cloudflare/session/store/messages.ts';
@@ -79,4 +79,64 @@ test('no statement of a turn reads more rows in a session with more runs', async
 	const [short, long] = [await tour(400), await tour(4_000)];
 	const growing = [...long].filter(([what, rows]) => rows > (short.get(what) ?? 0) + 50);
 	expect(growing.map(([what, rows]) => `${short.get(what)} -> ${rows}: ${what.replace(/\s+/g, ' ')}`)).toEqual([]);
+});
+
+/** Restarts a session. Returns its labels, and the pages and rows of messages that the request for them reads. */
+async function readLabels(id: string) {
+	await restart(id);
+	const work = countWork(id);
+	const { labels } = await (await request(`/v1/sessions/${id}`)).json<{ labels: string[] }>();
+	const done = await runInDurableObject(readObject(id), () => work());
+	const pages = done.filter(({ what }) => what.includes('body, created_at FROM message'));
+	return { labels, pages: pages.length, rows: pages.reduce((sum, { read }) => sum + read, 0) };
+}
+
+/** A session with so many messages of a person. They have no label. */
+async function createWithMessages(count: number, characters: number): Promise<string> {
+	const id = await createSession('long-lived');
+	play('Hello.');
+	await (await request(`/v1/sessions/${id}/messages`, { text: 'Hello.' })).json();
+	await runInDurableObject(readObject(id), (_, { storage }) => {
+		storage.sql.exec(
+			`WITH RECURSIVE number (k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM number WHERE k < ?)
+			INSERT INTO message (seq, part, run, stored, body, created_at)
+			SELECT (9 + k) * ${messageStride}, 0, 1, 0,
+				'{"message":{"role":"user","content":"' || hex(zeroblob(?)) || '"}}', 1
+			FROM number`,
+			...[count, characters / 2],
+		);
+	});
+	await restart(id);
+	return id;
+}
+
+test('the first request to a large fork or import does not read its messages again', async () => {
+	const id = await createWithMessages(3_000, 100);
+	const { id: fork } = await (await request(`/v1/sessions/${id}/fork`, {})).json<{ id: string }>();
+	const ofFork = await readLabels(fork);
+	expect(ofFork.labels).toEqual([]);
+	expect(ofFork.rows).toBeLessThan(600);
+	const exported = await (await request(`/v1/sessions/${id}/export`)).json<object>();
+	const { id: copy } = await (await request('/v1/sessions/import', exported)).json<{ id: string }>();
+	const ofCopy = await readLabels(copy);
+	expect(ofCopy.labels).toEqual(['outside', 'private']);
+	expect(ofCopy.rows).toBeLessThan(10);
+});
+
+test('a session with much unread text has both labels until further requests have read the text', async () => {
+	const id = await createWithMessages(80, 1_000_000);
+	for (const labels of [['outside', 'private'], ['outside', 'private'], []]) {
+		const read = await readLabels(id);
+		expect(read.labels).toEqual(labels);
+		expect(read.pages).toBeLessThan(40);
+	}
+});
+
+test('a request after a label was cleared does not read the messages from before', async () => {
+	const id = await createWithMessages(3_000, 100);
+	await request(`/v1/sessions/${id}`);
+	expect((await request(`/v1/sessions/${id}`, { clearLabels: ['outside'] }, {}, 'PATCH')).status).toBe(200);
+	const read = await readLabels(id);
+	expect(read.labels).toEqual([]);
+	expect(read.rows).toBeLessThan(10);
 });

@@ -15,6 +15,10 @@ type LabelStore = Pick<
 >;
 
 const [atOnce, bytesAtOnce] = [500, 1_000_000];
+/** About how many bytes a call reads at most. */
+const bytesOfCall = 32_000_000;
+/** After this many messages or bytes, what they brought in is stored. */
+const [mostUnstored, mostUnstoredBytes] = [500, 8_000_000];
 const mostSources = 5;
 /** How many messages are searched for sources. */
 const mostSearched = 1_000;
@@ -27,10 +31,13 @@ interface Found {
 
 const never = { at: 0, from: 0 };
 
+const everything: Found = { outside: true, private: true };
+
 /**
  * The labels of a session (docs/untrusted-text.md). They are made of its journal, so they survive crashes, copies and
  * summaries. Each message is read once, including replaced and summarized messages. A row is written for every 500.
- * What came in before a person cleared a label does not count for it.
+ * What came in before a person cleared a label does not count for it. A call reads a bounded number of bytes. A session
+ * with more unread messages has both labels until further calls have read them.
  * `labels`, `list` and `isGiven` ignore the newest turn of the model: the model wrote its calls before it saw their results.
  */
 export class SessionLabels implements FlowFacts {
@@ -39,8 +46,8 @@ export class SessionLabels implements FlowFacts {
 	#known: { readonly agent: string; readonly words: ToolWords; readonly hash: string } | undefined;
 	/** What was read so far. */
 	#read: ReadLabels = { key: '', from: 0, run: 0, outside: false, private: false };
-	/** How many messages were read since the labels were stored. */
-	#unstored = 0;
+	/** What was read since the labels were stored. */
+	#unstored = { count: 0, bytes: 0 };
 
 	/** @param findWords finds the words on the tools of an agent */
 	constructor(store: LabelStore, findWords: (agent: string) => ToolWords) {
@@ -79,8 +86,12 @@ export class SessionLabels implements FlowFacts {
 	}
 
 	labels(): readonly Label[] {
+		return this.#toLabels(this.#look());
+	}
+
+	/** Reads the messages that a copy has just got, so that no request has to read the whole copy. */
+	keepUp(): void {
 		this.#look();
-		return this.#toLabels(this.#read);
 	}
 
 	list(): Labels {
@@ -106,9 +117,13 @@ export class SessionLabels implements FlowFacts {
 			const why = 'the agent has MCP servers, and what they say of their tools is in each request';
 			throw createFieldError('invalid_request', 'clearLabels', `${why}. Use the field flow of the agent instead.`);
 		}
+		const before = this.#look();
 		const kept = (this.#store.session().cleared ?? []).filter(({ label }) => !labels.includes(label));
 		const clearing = { by, at: Date.now(), from: this.#store.messages.lastTurn() };
 		this.#store.update({ cleared: [...kept, ...[...new Set(labels)].map((label) => ({ label, ...clearing }))] });
+		if (before === everything) return;
+		const found = { ...before, ...Object.fromEntries(labels.map((label) => [label, false])) };
+		this.#keep({ ...this.#read, ...found, key: this.#key, from: clearing.from });
 	}
 
 	isGiven(address: string): boolean {
@@ -128,48 +143,62 @@ export class SessionLabels implements FlowFacts {
 		return [...(outside || this.words.hasServers ? ['outside' as const] : []), ...(own ? ['private' as const] : [])];
 	}
 
-	/** Reads the messages before the newest turn that were not read yet. Stores what many messages brought in. */
-	#look(): void {
-		const { createdAt, cleared, labels: stored } = this.#store.session();
+	/** The labels were read for this session, these tools and these cleared labels. */
+	get #key(): string {
+		const { createdAt, cleared } = this.#store.session();
 		// The object may have another session after a removal.
-		const key = hashText(JSON.stringify([createdAt, cleared, this.#knownWords.hash]));
+		return hashText(JSON.stringify([createdAt, cleared, this.#knownWords.hash]));
+	}
+
+	/**
+	 * Reads the messages before the newest turn that were not read yet. Stores what many messages brought in. Returns
+	 * `everything` if more messages are unread.
+	 */
+	#look(): Found {
+		const key = this.#key;
 		if (key !== this.#read.key) {
+			const { labels: stored } = this.#store.session();
 			this.#read = stored?.key === key ? stored : { key, from: 0, run: 0, outside: false, private: false };
-			this.#unstored = 0;
+			this.#unstored = { count: 0, bytes: 0 };
 		}
-		if (this.#read.outside && this.#read.private) return;
+		if (this.#read.outside && this.#read.private) return this.#read;
 		const found = { ...this.#read };
-		const { from, count } = this.#readInto(found, this.#store.messages.lastTurn());
 		found.outside ||= this.#listOutside().length > 0;
 		found.private ||= this.#listPrivate().length > 0;
+		const { from, count, bytes, isWhole } = this.#readInto(found, this.#store.messages.lastTurn());
 		this.#read = { ...found, from };
-		this.#unstored += count;
-		if (this.#unstored < atOnce) return;
+		this.#unstored.count += count;
+		this.#unstored.bytes += bytes;
+		if (this.#unstored.count >= mostUnstored || this.#unstored.bytes >= mostUnstoredBytes) this.#keep(this.#read);
+		return isWhole ? this.#read : everything;
+	}
+
+	#keep(read: ReadLabels): void {
 		// The newest run can still get memories.
-		this.#read = { ...this.#read, run: Math.max(0, this.#store.nextRun - 2) };
+		this.#read = { ...read, run: Math.max(0, this.#store.nextRun - 2) };
 		this.#store.update({ labels: this.#read });
-		this.#unstored = 0;
+		this.#unstored = { count: 0, bytes: 0 };
 	}
 
 	#lookAtAll(): Found {
-		this.#look();
-		const found = { ...this.#read };
-		this.#readInto(found, Number.MAX_SAFE_INTEGER);
-		return found;
+		const found = { ...this.#look() };
+		return this.#readInto(found, Number.MAX_SAFE_INTEGER).isWhole ? found : everything;
 	}
 
-	/** Reads messages up to a place, until both labels are found. Returns the place after the last one, and their count. */
-	#readInto(found: Found, to: number): { readonly from: number; readonly count: number } {
+	/** Reads messages up to a place, until both labels are found. Returns the place after the last one, and what it read. */
+	#readInto(found: Found, to: number) {
 		let { from } = this.#read;
-		let count = 0;
+		let [count, bytes] = [0, 0];
 		while (!(found.outside && found.private)) {
-			const { records, next } = this.#store.messages.page({ from, to, limit: atOnce, bytes: bytesAtOnce });
-			from = 1 + (records.at(-1)?.seq ?? from - 1);
-			count += records.length;
-			for (const record of records) add(found, this.#readMessage(record));
-			if (next === undefined) break;
+			if (bytes >= bytesOfCall) return { from, count, bytes, isWhole: false };
+			const page = this.#store.messages.page({ from, to, limit: atOnce, bytes: bytesAtOnce });
+			from = 1 + (page.records.at(-1)?.seq ?? from - 1);
+			count += page.records.length;
+			bytes += page.bytes;
+			for (const record of page.records) add(found, this.#readMessage(record));
+			if (page.next === undefined) break;
 		}
-		return { from, count };
+		return { from, count, bytes, isWhole: true };
 	}
 
 	#readMessage(record: MessageRecord): Labels {

@@ -120,6 +120,8 @@ export interface PageOptions {
 
 export interface MessagePage {
 	readonly records: readonly MessageRecord[];
+	/** About how many bytes were read. */
+	readonly bytes: number;
 	/** The place of the next page. Missing on the last page. */
 	readonly next?: number;
 }
@@ -235,11 +237,11 @@ export class MessageRows {
 		for (const row of this.#readRows(from, to, { withReplaced, withCosts, isBackward })) {
 			const last = found.at(-1);
 			if (last !== undefined && (found.length === limit || read > bytes))
-				return { records: found, next: isBackward ? last.seq : row.seq };
+				return { records: found, bytes: read, next: isBackward ? last.seq : row.seq };
 			found.push(toRecord(row));
 			read += row.body.length;
 		}
-		return { records: found };
+		return { records: found, bytes: read };
 	}
 
 	/** Returns the newest whole turns in order, about `characters` characters, without replaced messages. */
