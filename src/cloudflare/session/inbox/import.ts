@@ -224,9 +224,13 @@ class Intake {
 			}
 			this.#keepProgress();
 		});
+		runner.labels.keepUp();
 		void runner.alarm.set();
 		await this.#storeFile();
 		if (store.isImporting) assertRoom('session', config().roomLimits, store.bytes);
+		// An import that never waits for a timer keeps other requests to its workerd waiting. A fork does not wait: one that its
+		// alarm continued stalled here.
+		if (this.#owner.original === undefined) await new Promise((resolve) => setTimeout(resolve, 0));
 	}
 
 	/** Stores a file of several pieces when it is whole. */
