@@ -2,6 +2,7 @@
 import { describe, test } from 'vitest';
 import { answers } from '../endurance/answers.ts';
 import { budget } from '../endurance/budget.ts';
+import { copies } from '../endurance/copies.ts';
 import { crowd } from '../endurance/crowd.ts';
 import { cuts } from '../endurance/cuts.ts';
 import { files } from '../endurance/files.ts';
@@ -42,6 +43,12 @@ describe.concurrent('in parallel', () => {
 
 	test('a killed server leaves no partial or repeated change of files', { timeout }, () =>
 		show('files', files({ count: 5 })),
+	);
+
+	test(
+		'exports, imports and forks go on after a kill, and their memory does not grow with the session',
+		{ timeout },
+		() => show('copies', copies({ count: 20 })),
 	);
 
 	test('no request makes the Worker fail', { timeout }, () => show('fuzz', fuzz({ count: 1_000 })));

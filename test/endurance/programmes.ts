@@ -1,5 +1,6 @@
 import { answers } from './answers.ts';
 import { budget } from './budget.ts';
+import { copies } from './copies.ts';
 import { crowd, leases } from './crowd.ts';
 import { cuts } from './cuts.ts';
 import { files } from './files.ts';
@@ -47,6 +48,7 @@ export const programmes = {
 	people,
 	money,
 	prefixes,
+	copies,
 } satisfies Readonly<Record<string, (options: Options) => Promise<Figures>>>;
 
 export function report(name: string, figures: Figures, ms: number): void {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -81,6 +81,19 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 		},
 		/** Memory of workerd, in bytes. */
 		memory: (): number => readMemory(workerd),
+		/** Bytes of its stored data. */
+		stored: async (): Promise<number> => {
+			const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+			const files = entries.filter((entry) => entry.isFile());
+			// A file may go meanwhile.
+			const sizes = files.map(({ parentPath, name }) =>
+				stat(join(parentPath, name)).then(
+					({ size }) => size,
+					() => 0,
+				),
+			);
+			return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+		},
 		/** Processor time of workerd's main thread, in seconds. */
 		cpu: (): number => readCpu(workerd),
 		close: async (): Promise<void> => {

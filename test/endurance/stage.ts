@@ -7,7 +7,7 @@ import { type Server, startServer } from './server.ts';
 export interface Options {
 	/** The seed of all random choices. It is printed, so that a programme can be repeated. */
 	readonly seed?: number;
-	/** The number of the programme's items. */
+	/** The number of the programme's items, or the megabytes of its session. */
 	readonly count?: number;
 	/** How often the server is killed. */
 	readonly kills?: number;
