@@ -150,7 +150,6 @@ export function readConfig(env: WorkerEnv): Config {
 	const cached = known.get(env);
 	if (cached !== undefined) return cached;
 	const {
-		MODEL: model,
 		API_KEYS: keys,
 		STORED_KEYS: storesKeys,
 		CORS_ORIGINS: corsOrigins,
@@ -199,7 +198,7 @@ export function readConfig(env: WorkerEnv): Config {
 			return isKnown ? findCaps(ofOwner, dayBudget) : { tokens: 0 };
 		},
 		scheduleOwner: keys.length > 0 || hasAccounts ? scheduleOwner : local && localIdentity.by.owner,
-		model,
+		model: caps.MODEL,
 		keys,
 		storedKeys,
 		corsOrigins,
