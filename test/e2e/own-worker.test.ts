@@ -75,9 +75,9 @@ test('Wrangler builds a project without unused schema libraries', () => {
 /** The largest allowed sizes of deployed Workers, in bytes after gzip. */
 const weights = {
 	/** A new project without MCP. */
-	worker: 374_000,
+	worker: 378_500,
 	/** A new project. A third of these bytes is MCP, which is loaded at its first use. */
-	project: 549_000,
+	project: 553_000,
 	/** The loop with tools, without a provider. */
 	chat: 54_700,
 } as const;
