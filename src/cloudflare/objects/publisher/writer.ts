@@ -120,6 +120,8 @@ export class SkillWriter {
 		const { prefix, trustMs } = this.#options;
 		const own = this.#store.read();
 		if (own === undefined || Date.now() >= own.at + trustMs) {
+			// What readers of KV never saw must not appear later.
+			if (own?.pending) this.#store.save(undefined);
 			const [index, retired] = await Promise.all([this.#kv.get(indexKey(prefix)), this.#kv.get(retiredKey(prefix))]);
 			return { index, retired };
 		}
