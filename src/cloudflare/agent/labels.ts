@@ -41,7 +41,14 @@ export interface LabelledMessage {
 }
 
 /** The transports of people and of the owner's own server. */
-const ownTransports: ReadonlySet<string> = new Set(['http', 'ui', 'chat-completions']);
+const ownTransports: ReadonlySet<string> = new Set([
+	'http',
+	'ui',
+	'chat-completions',
+	'responses',
+	'messages',
+	'ag-ui',
+]);
 /** The transports of texts that a model has written. */
 export const modelTransports: ReadonlySet<string> = new Set(['agent', 'schedule']);
 

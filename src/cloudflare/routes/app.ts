@@ -42,9 +42,13 @@ import { createWebhookRoutes } from './webhooks.ts';
 export function createApp(runtime: Runtime & RouteOptions, plugins: readonly RoutePlugin[] = []) {
 	const { basePath = '' } = runtime;
 	const routes = [...listRoutes(runtime), ...plugins.flatMap((plugin) => plugin.listRoutes(runtime))];
+	const toFailure = (path: string, error: RunletError): Response => {
+		const own = plugins.find(({ failures }) => failures?.path.test(path))?.failures;
+		return own === undefined ? toFailureAt(path, error) : own.toResponse(error);
+	};
 	const app = new Hono<RouteEnv>();
 	app.onError(async (error, c) => {
-		const response = toFailureAt(c.req.path, toError(showError(toRunletError(error), await findReader(c))));
+		const response = toFailure(c.req.path, toError(showError(toRunletError(error), await findReader(c))));
 		const allow = c.res.headers.get('allow');
 		if (allow !== null) response.headers.set('allow', allow);
 		return response;
@@ -56,7 +60,7 @@ export function createApp(runtime: Runtime & RouteOptions, plugins: readonly Rou
 			under === undefined || under === basePath
 				? `${basePath}/docs has the routes.`
 				: `If Runlet stands under ${under}, say so: createRunlet({ basePath: '${under}' }).`;
-		return toFailureAt(c.req.path, new RunletError('not_found', `There is nothing at ${path}. ${remedy}`));
+		return toFailure(c.req.path, new RunletError('not_found', `There is nothing at ${path}. ${remedy}`));
 	});
 	app.use(setOptions(runtime), accessLog, securityHeaders, limitStrangers);
 	for (const path of ['/v1/*', '/mcp/*']) app.use(path, allowOrigins(runtime), assertMayAnswer);

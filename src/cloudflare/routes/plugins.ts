@@ -1,4 +1,5 @@
 import type { Hono } from 'hono/tiny';
+import type { RunletError } from '../../core/base/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { createMissing, type PluginName } from '../objects/missing.ts';
 import type { RouteEnv } from './identity.ts';
@@ -8,6 +9,8 @@ export interface RoutePlugin {
 	readonly name: PluginName;
 	/** Lists the API routes of the plugin. */
 	listRoutes(runtime: Runtime): readonly Route[];
+	/** Writes the failures of the plugin's paths, if its protocol has a form of its own. */
+	readonly failures?: { readonly path: RegExp; readonly toResponse: (error: RunletError) => Response };
 	/** Adds the paths of another protocol. Their callers are already identified. */
 	mount?(app: Hono<RouteEnv>, runtime: Runtime): void;
 }

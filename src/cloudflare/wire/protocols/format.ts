@@ -14,6 +14,8 @@ export type Format =
 	| CompletionFormat
 	/** For the parent of a session: lines of JSON, each with an event and its id. */
 	| { readonly type: 'lines' }
+	/** For a route that writes another protocol: lines of JSON, each with an event and its id. The last can be `closed`. */
+	| { readonly type: 'events' }
 	/** For MCP clients. */
 	| { readonly type: 'mcp' }
 	/** For AI SDK pages. `isContinued`: the page already has the text of the earlier runs of the answer. */
@@ -32,7 +34,12 @@ const own: Protocol = {
 };
 
 const toLine = (event: RunEvent | ChildEvent, id: string | undefined) => `${JSON.stringify({ event, id })}\n`;
-const lines: Protocol = { isSame: true, writer: () => ({ event: toLine, end: () => '' }), child: toLine };
+const writer = () => ({ event: toLine, end: () => '' });
+const lines: Protocol = { isSame: true, writer, child: toLine };
+const events: Protocol = {
+	writer,
+	closed: ({ code, message, data }) => `${JSON.stringify({ closed: { code, message, data } })}\n`,
+};
 
 export function createProtocol(format: Format | undefined, context?: ProtocolContext): Protocol {
 	switch (format?.type) {
@@ -47,6 +54,8 @@ export function createProtocol(format: Format | undefined, context?: ProtocolCon
 			return runLines;
 		case 'lines':
 			return lines;
+		case 'events':
+			return events;
 		default:
 			return own;
 	}
