@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Actor } from '../../core/base/actor.ts';
-import { RunletError } from '../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import { webAgent } from '../../core/toolboxes/web/robots.ts';
 import {
 	type Authenticate,
@@ -181,11 +181,19 @@ export const limitStrangers: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	await next();
 };
 
-/** Returns `Authorization`, or the key or token in `x-api-key` or `api-key`, which some clients send. */
+/**
+ * Returns `Authorization`, or the key or token in `x-api-key` or `api-key`, which some clients send. Throws `auth` if both
+ * have keys or tokens of Runlet, and they differ: one of them would be ignored.
+ */
 function findCredential(c: Context<RouteEnv>): string | undefined {
-	const bearer = c.req.header('authorization');
-	const alone = (c.req.header('x-api-key') ?? c.req.header('api-key'))?.trim();
-	return (bearer !== undefined && bearer.trim() !== '') || !alone ? bearer : `Bearer ${alone}`;
+	const bearer = c.req.header('authorization')?.trim();
+	const name = c.req.header('x-api-key') === undefined ? 'api-key' : 'x-api-key';
+	const key = c.req.header(name)?.trim();
+	const alone = key ? `Bearer ${key}` : undefined;
+	if (!bearer || alone === undefined) return bearer || alone;
+	if (bearer.slice(7).trim() !== key && isOwnCredential(alone) && isOwnCredential(bearer))
+		throw createFieldError('auth', name, 'another key than in Authorization. Send only one of them.');
+	return bearer;
 }
 
 /** Returns the name for counting requests. A token is not verified yet, so its name contains the caller's address. */

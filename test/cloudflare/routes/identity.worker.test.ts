@@ -54,7 +54,7 @@ test('a request for sessions needs a valid credential, and the health check need
 });
 
 test.each(['x-api-key', 'api-key', 'X-API-Key'])(
-	'a key or a token can be sent in the header %s alone, on every route',
+	'a key or a token can be sent in the header %s on every route, but not beside another key',
 	async (name) => {
 		const { id, token } = await create(keys.alice);
 		for (const path of ['/v1/sessions', '/v1/agents', '/v1/models', `/v1/sessions/${id}`]) {
@@ -64,9 +64,11 @@ test.each(['x-api-key', 'api-key', 'X-API-Key'])(
 		const path = `/v1/sessions/${id}`;
 		expect((await ask(undefined, path, 'GET', undefined, { [name]: token })).status).toBe(200);
 		expect((await ask(undefined, path, 'GET', undefined, { [name]: keys.bob })).status).toBe(404);
-		expect((await ask(keys.bob, path, 'GET', undefined, { [name]: keys.alice })).status, 'Authorization wins').toBe(
-			404,
-		);
+		expect((await ask(keys.bob, path, 'GET', undefined, { [name]: 'sk-of-a-gateway' })).status).toBe(404);
+		expect((await ask(keys.alice, path, 'GET', undefined, { [name]: keys.alice })).status).toBe(200);
+		const both = await ask(keys.bob, path, 'GET', undefined, { [name]: keys.alice });
+		expect(both.status).toBe(401);
+		expect(await both.json()).toMatchObject({ error: { data: { field: name.toLowerCase() } } });
 	},
 );
 
