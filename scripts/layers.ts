@@ -18,7 +18,14 @@ const layers: readonly (readonly string[])[] = [
 	['cloudflare/agent'],
 	['cloudflare/session', 'cloudflare/routes', 'agents'],
 	['cloudflare/plugin.ts'],
-	['cloudflare/mcp', 'cloudflare/memory', 'cloudflare/schedules', 'cloudflare/links', 'cloudflare/traces'],
+	[
+		'cloudflare/mcp',
+		'cloudflare/memory',
+		'cloudflare/schedules',
+		'cloudflare/links',
+		'cloudflare/traces',
+		'cloudflare/messages',
+	],
 	['replay', 'command/skills/folder.ts'],
 	['command/skills/read.ts'],
 	['testing'],
@@ -29,11 +36,12 @@ const layers: readonly (readonly string[])[] = [
 /** The layers within a module, the lowest first. `.` stands for the files in no inner module. */
 const innerLayers: Readonly<Record<string, readonly (readonly string[])[]>> = {
 	'cloudflare/wire': [
-		['protocols/webhooks/source.ts'],
+		['protocols/webhooks/source.ts', 'protocols/fields.ts'],
 		['.'],
 		['protocols/openai/schema.ts', 'protocols/openai/completion.ts', 'protocols/webhooks'],
-		['protocols/protocol.ts'],
-		['protocols/openai', 'protocols/ui', 'protocols/mcp'],
+		['protocols/protocol.ts', 'protocols/pieces.ts', 'protocols/client-tools.ts', 'protocols/failure.ts'],
+		['protocols/conversation.ts'],
+		['protocols/openai', 'protocols/anthropic', 'protocols/ui', 'protocols/mcp'],
 		['protocols/format.ts'],
 	],
 	'cloudflare/objects': [
@@ -72,7 +80,11 @@ const only: Readonly<Record<string, readonly string[]>> = {
 const byName: readonly string[] = ['agents', 'worker.ts'];
 
 /** The operations with the texts, examples and answers of the API's document, which is a file beside the Worker. */
-const operations: readonly string[] = ['cloudflare/wire/operations', 'cloudflare/wire/protocols/openai/operations.ts'];
+const operations: readonly string[] = [
+	'cloudflare/wire/operations',
+	'cloudflare/wire/protocols/openai/operations.ts',
+	'cloudflare/wire/protocols/anthropic/operations.ts',
+];
 
 /**
  * Parts of `src` that may import only types from these modules, so that these parts bundle no code of the
@@ -84,6 +96,7 @@ const typesOnly: Readonly<Record<string, readonly string[]>> = {
 	'cloudflare/mcp': operations,
 	'cloudflare/memory': operations,
 	'cloudflare/links': operations,
+	'cloudflare/messages': operations,
 	'cloudflare/schedules': operations,
 };
 

@@ -9,13 +9,7 @@ import { toConversation } from '../wire/protocols/openai/conversation.ts';
 import { createCompletion } from '../wire/protocols/openai/endpoints.ts';
 import { refusalResponse, runFailureResponse } from '../wire/protocols/openai/error.ts';
 import type { CompletionFormat } from '../wire/protocols/openai/protocol.ts';
-import {
-	type AnswerForm,
-	assertOwnCalls,
-	readAnswerForm,
-	readClientTools,
-	readToolChoice,
-} from '../wire/protocols/openai/request.ts';
+import { type AnswerForm, readAnswerForm, readClientTools, readToolChoice } from '../wire/protocols/openai/request.ts';
 import type { CompletionRequest } from '../wire/protocols/openai/schema.ts';
 import { converse, findUser, type NewPart } from './conversation.ts';
 import { getPerson, type RouteEnv } from './identity.ts';
@@ -66,10 +60,9 @@ interface Known {
 
 function readUpdate(body: CompletionRequest, { agent, model, isKept, form }: Known): NewPart {
 	const requested = { name: agent.name, toolNames: listToolNames(agent) };
-	assertOwnCalls(body, requested);
 	assertSearch(body, agent);
 	const clientTools = readClientTools(body, requested);
-	const { history, results, message } = toConversation(body.messages, { open: isKept });
+	const { history, results, message } = toConversation(body.messages, { open: isKept, agent: requested });
 	const { content: text, parts } = message ?? {};
 	// Tool results without their calls belong to an existing session. They cannot start a new conversation.
 	const isWhole = results.length === 0 || history.at(-1)?.role === 'assistant';

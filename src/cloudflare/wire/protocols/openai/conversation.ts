@@ -1,4 +1,3 @@
-import { RunletError } from '../../../../core/base/errors.ts';
 import {
 	assistantMessage,
 	type Message,
@@ -10,55 +9,29 @@ import {
 } from '../../../../core/chat/index.ts';
 import { parseToolInput } from '../../../../core/tool/call.ts';
 import type { ToolCall } from '../../../../core/tool/index.ts';
+import type { RequestedAgent } from '../client-tools.ts';
+import { assertOwnCalls, type Conversation, splitConversation } from '../conversation.ts';
 import { type ClientMessage, type ClientPart, readDataUrl } from './schema.ts';
 
-export interface Conversation {
-	/** The messages before `results` and `message`. */
-	readonly history: readonly Message[];
-	/** Results of the client's own tools, for the calls of the newest answer. */
-	readonly results: readonly ToolMessage[];
-	/** The new message of the user. */
-	readonly message: UserMessage | undefined;
-}
+const fields = { answered: 'tool_call_id', tool: 'function.name' };
 
 /**
- * Translates a client's messages. The run answers what comes after the last assistant message. Throws
- * `invalid_request`, which names the message, if calls and results do not belong together, or if there is nothing to
- * answer.
+ * Translates a client's messages. Throws `invalid_request`, which names the message, if the messages do not fit
+ * together, or if they hold calls of the agent's own tools.
  *
  * @param open whether results may come without their calls, because the session has the calls
  */
-export function toConversation(messages: readonly ClientMessage[], { open = false } = {}): Conversation {
-	assertPaired(messages, open);
-	const behind = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
-	const rest = messages.slice(behind);
-	const system = rest.filter(({ role }) => role === 'system' || role === 'developer').map(toMessage);
-	const results = rest.flatMap((message) => (message.role === 'tool' ? [toToolMessage(message)] : []));
-	const inputs = rest.flatMap((message) => (message.role === 'user' ? [toUserMessage(message)] : []));
-	if (results.length === 0 && inputs.length === 0)
-		throw createRefusal(messages.length - 1, 'role', "the last message must be a user's, or a tool's result");
-	if (inputs.length > 0 && inputs.every(({ content }) => content.trim() === ''))
-		throw createRefusal(
-			messages.findLastIndex(({ role }) => role === 'user'),
-			'content',
-			'must not be empty',
-		);
-	// A turn's results must come right after the turn, so a system message between them is moved before the turn.
-	const front = messages.slice(0, behind).map(toMessage);
-	const turn = results.length > 0 ? front.splice(-1) : [];
-	return {
-		history: [...front, ...system, ...turn],
-		results,
-		message: inputs.length > 0 ? joinUserMessages(inputs) : undefined,
-	};
-}
-
-function joinUserMessages(messages: readonly UserMessage[]): UserMessage {
-	const [first, ...more] = messages;
-	if (first !== undefined && more.length === 0) return first;
-	if (messages.every(({ parts }) => parts === undefined))
-		return userMessage(messages.map(({ content }) => content).join('\n\n'));
-	return userMessage(messages.flatMap(({ content, parts }) => parts ?? [{ kind: 'text' as const, text: content }]));
+export function toConversation(
+	messages: readonly ClientMessage[],
+	{ open, agent }: { readonly open?: boolean; readonly agent?: RequestedAgent } = {},
+): Conversation {
+	const placed = messages.map((message, index) => {
+		const path = `messages.${index}`;
+		const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
+		return { message: toMessage(message), path, calls: calls.map((_, at) => `${path}.tool_calls.${at}`) };
+	});
+	if (agent !== undefined) assertOwnCalls(placed, fields, agent);
+	return splitConversation(placed, fields, { open });
 }
 
 function toMessage(message: ClientMessage): Message {
@@ -85,37 +58,6 @@ function toUserMessage({ content }: Extract<ClientMessage, { role: 'user' }>): U
 
 function toToolMessage({ tool_call_id, content }: Extract<ClientMessage, { role: 'tool' }>): ToolMessage {
 	return { role: 'tool', content: toText(content), toolCallId: tool_call_id, isError: false };
-}
-
-/** Checks that each result follows the turn of its call, once, and that the newest turn has all results or none. */
-function assertPaired(messages: readonly ClientMessage[], open: boolean): void {
-	/** The calls of the last turn that have no result yet. */
-	let calls: Map<string, string> | undefined = open ? undefined : new Map();
-	let results = 0;
-	for (const [index, message] of messages.entries()) {
-		if (message.role === 'tool') {
-			results++;
-			if (calls !== undefined && !calls.delete(message.tool_call_id))
-				throw createRefusal(index, 'tool_call_id', `answers no open call of the assistant message in front of it`);
-		} else if (message.role === 'assistant') {
-			calls = new Map();
-			results = 0;
-			for (const [at, { id }] of (message.tool_calls ?? []).entries()) {
-				if (calls.has(id)) throw createRefusal(index, `tool_calls.${at}.id`, 'another call of this message has it');
-				calls.set(id, `messages.${index}.tool_calls.${at}`);
-			}
-		} else if (message.role === 'user' && results === 0) calls = new Map();
-	}
-	const [missing] = calls?.values() ?? [];
-	if (results > 0 && missing !== undefined) {
-		const field = `${missing}.id`;
-		throw new RunletError('invalid_request', `${field}: has no result. Answer every call of the message.`, { field });
-	}
-}
-
-function createRefusal(index: number, field: string, why: string): RunletError {
-	const path = `messages.${index}.${field}`;
-	return new RunletError('invalid_request', `${path}: ${why}.`, { field: path });
 }
 
 function toPart(part: ClientPart): MessagePart {

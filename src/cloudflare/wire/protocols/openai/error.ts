@@ -1,4 +1,5 @@
-import { RunletError, toErrorHeaders, toRunletError } from '../../../../core/base/errors.ts';
+import { type RunletError, toRunletError } from '../../../../core/base/errors.ts';
+import { statusFor, toFailureResponse, toRunError, toRunFailureResponse } from '../failure.ts';
 import type { ErrorBody } from './completion.ts';
 
 /** Returns an error in the form that OpenAI's clients expect. */
@@ -12,43 +13,15 @@ export function errorBody(error: RunletError): ErrorBody {
 	return { error: { message, type: toErrorType(error), param, code: codes[error.code] ?? error.code } };
 }
 
-/** OpenAI's clients retry after 408, 409, 429 and 5xx. If a retry cannot help, a header tells them not to retry. */
+/** Answers a request that began no run. */
 export function refusalResponse(thrown: unknown): Response {
 	const error = toRunletError(thrown);
-	const isBusy = error.code === 'conflict' && error.data?.status === 'running';
-	return toErrorResponse(error, isBusy || mayPass.has(error.code));
+	return toFailureResponse(error, errorBody(error));
 }
 
-/**
- * Answers for a run that failed or waits for somebody. A retry would repeat the run's costs and the effects of its
- * tools, so the status is one that no client retries: 400 for an invalid request, 402 for a used-up budget, else 406.
- * `openai` and the AI SDK retry 408, 409, 429 and 5xx; LangChain retries everything except 400 to 407, 409 and 413.
- */
+/** Answers for a run that failed or waits for somebody. */
 export function runFailureResponse(error: RunletError): Response {
-	const status = statusFor(error);
-	return toErrorResponse(toRunError(error), false, status === 400 || status === 402 ? status : 406);
-}
-
-/** Replaces `auth`, because the provider refused the Worker's key, and not the client's key. */
-export function toRunError(error: RunletError): RunletError {
-	return error.code === 'auth' ? new RunletError('provider_error', error.message, error.data) : error;
-}
-
-const mayPass: ReadonlySet<string> = new Set([
-	'internal',
-	'overloaded',
-	'rate_limited',
-	'storage_unavailable',
-	'timeout',
-]);
-
-function toErrorResponse(error: RunletError, mayRetry: boolean, status = statusFor(error)): Response {
-	const after = status === error.status ? toErrorHeaders(error) : {};
-	return Response.json(errorBody(error), { status, headers: { ...after, 'x-should-retry': String(mayRetry) } });
-}
-
-function statusFor({ code, status }: RunletError): number {
-	return statuses[code] ?? status;
+	return toRunFailureResponse(error, errorBody(toRunError(error)));
 }
 
 /** The names that OpenAI's clients expect for Runlet's codes. */
@@ -57,12 +30,6 @@ const codes: Readonly<Record<string, string>> = {
 	rate_limited: 'rate_limit_exceeded',
 	context_overflow: 'context_length_exceeded',
 	content_filtered: 'content_filter',
-};
-
-/** Statuses that differ in this protocol. */
-const statuses: Readonly<Record<string, number>> = {
-	context_overflow: 400,
-	content_filtered: 400,
 };
 
 function toErrorType(error: RunletError): string {

@@ -1,9 +1,11 @@
 import { RunletError } from '../../../../core/base/errors.ts';
-import type { RunEvent } from '../../../../core/chat/index.ts';
+import type { ChatUsage, RunEvent, WaitingCall } from '../../../../core/chat/index.ts';
+import { toInputText } from '../../../../core/tool/call.ts';
+import { toRunError } from '../failure.ts';
+import { listPieces, type PieceEnd, type PieceOptions, withoutRestarted } from '../pieces.ts';
 import type { Completed, Protocol, RunWriter } from '../protocol.ts';
 import type { Chunk, Completion, CompletionUsage, Delta, FinishReason } from './completion.ts';
-import { errorBody, toRunError } from './error.ts';
-import { listPieces, type PieceOptions, withoutRestarted } from './pieces.ts';
+import { errorBody } from './error.ts';
 
 export interface CompletionFormat extends PieceOptions {
 	readonly type: 'chat.completions';
@@ -41,11 +43,11 @@ function chunkWriter(format: CompletionFormat): RunWriter {
 			}
 			return read(event)
 				.map((piece) => {
-					if (piece.type === 'delta') return choice(piece.delta);
 					if (piece.type === 'failure') return formatData(JSON.stringify(errorBody(toRunError(piece.error))));
-					return (
-						choice(piece.delta, piece.reason) + (includeUsage ? chunk([], piece.usage) : '') + formatData('[DONE]')
-					);
+					if (piece.type !== 'end') return choice(toDelta(piece));
+					const calls = piece.calls.flatMap(toCallDeltas).map((delta) => choice(delta));
+					const end = choice(createAnnotations(piece), finishReasons[piece.reason]);
+					return [...calls, end, includeUsage ? chunk([], toUsage(piece.usage)) : '', formatData('[DONE]')].join('');
 				})
 				.join('');
 		},
@@ -62,21 +64,58 @@ function toCompletion(format: CompletionFormat, events: readonly RunEvent[]): Co
 	const runId = events.find((event) => event.type === 'run.started')?.runId ?? '';
 	const deltas: Delta[] = [];
 	for (const piece of withoutRestarted(events).flatMap(read)) {
-		if (piece.type === 'delta') deltas.push(piece.delta);
-		else if (piece.type === 'failure') return { error: piece.error };
-		else {
-			const choice = {
-				index: 0,
-				message: toCompletionMessage(deltas, piece.delta),
-				logprobs: null,
-				finish_reason: piece.reason,
-			} as const;
-			const { usage } = piece;
-			const frame = createFrame(format, runId);
-			return { completion: { ...frame, object: 'chat.completion', choices: [choice], usage } };
+		if (piece.type === 'failure') return { error: piece.error };
+		if (piece.type !== 'end') {
+			deltas.push(toDelta(piece));
+			continue;
 		}
+		const choice = {
+			index: 0,
+			message: toCompletionMessage([...deltas, ...piece.calls.flatMap(toCallDeltas)], createAnnotations(piece)),
+			logprobs: null,
+			finish_reason: finishReasons[piece.reason],
+		} as const;
+		const frame = createFrame(format, runId);
+		return { completion: { ...frame, object: 'chat.completion', choices: [choice], usage: toUsage(piece.usage) } };
 	}
 	return { error: new RunletError('internal', 'The run ended without saying how.') };
+}
+
+const finishReasons = {
+	end_turn: 'stop',
+	max_tokens: 'length',
+	refusal: 'content_filter',
+	tool_use: 'tool_calls',
+} as const;
+
+function toDelta({ type, text }: { readonly type: 'text' | 'reasoning'; readonly text: string }): Delta {
+	return type === 'text' ? { content: text } : { reasoning_content: text };
+}
+
+function toCallDeltas({ id, name, input }: WaitingCall, index: number): Delta[] {
+	const head = { index, id, type: 'function' as const, function: { name, arguments: '' } };
+	return [head, { index, function: { arguments: toInputText(input) } }].map((call) => ({ tool_calls: [call] }));
+}
+
+function createAnnotations({ pages }: PieceEnd): Delta {
+	const annotations = pages.map(({ url, title }) => ({
+		type: 'url_citation' as const,
+		url_citation: { url, title, start_index: 0, end_index: 0 },
+	}));
+	return annotations.length === 0 ? {} : { annotations };
+}
+
+function toUsage(usage: ChatUsage): CompletionUsage {
+	const { inputTokens = 0, outputTokens = 0, totalTokens = inputTokens + outputTokens } = usage;
+	const { cachedInputTokens = 0, reasoningTokens = 0, costUsd, unpriced } = usage;
+	return {
+		prompt_tokens: inputTokens,
+		completion_tokens: outputTokens,
+		total_tokens: totalTokens,
+		prompt_tokens_details: { cached_tokens: cachedInputTokens },
+		completion_tokens_details: { reasoning_tokens: reasoningTokens },
+		cost: unpriced === undefined ? costUsd : undefined,
+	};
 }
 
 /** Joins the pieces to a message in the same way as a client. */

@@ -1,8 +1,9 @@
 import { RunletError } from '../../../../core/base/errors.ts';
 import type { ChatOptions } from '../../../../core/chat/index.ts';
-import { define, type JsonSchema, providerName } from '../../../../core/tool/index.ts';
+import type { JsonSchema } from '../../../../core/tool/index.ts';
 import { createSchemaReader } from '../../../../core/tool/json-schema/limits.ts';
 import type { ClientTool } from '../../run.ts';
+import { type RequestedAgent, readTools } from '../client-tools.ts';
 import type { CompletionRequest } from './schema.ts';
 
 export interface AnswerForm {
@@ -30,33 +31,16 @@ function readOutputSchema(format: CompletionRequest['response_format']): JsonSch
 	return createSchemaReader()(schema, 'response_format.json_schema.schema');
 }
 
-export interface RequestedAgent {
-	readonly name: string;
-	/** The names of the agent's own tools in the form that providers get. */
-	readonly toolNames: ReadonlySet<string>;
-}
-
-/**
- * Returns the client's tools. Throws `invalid_request`, which names the field, if the agent has a tool of the same
- * name, if two tools have the same name, or if arguments cannot be checked against a schema.
- */
+/** Returns the client's tools. Throws `invalid_request`, which names the field. */
 export function readClientTools(
 	{ tools, tool_choice }: Pick<CompletionRequest, 'tools' | 'tool_choice'>,
-	{ name: agent, toolNames: own }: RequestedAgent,
+	agent: RequestedAgent,
 ): readonly ClientTool[] {
-	const seen = new Set<string>();
-	const readSchema = createSchemaReader();
-	const offered: ClientTool[] = [];
-	for (const [index, tool] of (tools ?? []).entries()) {
-		const { name, description, parameters } = tool.function;
+	const requested = (tools ?? []).map(({ function: { name, description, parameters } }, index) => {
 		const at = `tools.${index}.function`;
-		if (own.has(name)) throw createRefusal(`${at}.name`, `${agent} has a tool with this name. Rename yours`);
-		if (seen.has(name)) throw createRefusal(`${at}.name`, 'another of these tools has this name');
-		seen.add(name);
-		const inputSchema = readSchema(parameters ?? { type: 'object', properties: {} }, `${at}.parameters`);
-		assertOfObject(inputSchema, `${at}.parameters`);
-		offered.push({ name, ...(description != null && { description }), inputSchema });
-	}
+		return { name, description, inputSchema: parameters, namePath: `${at}.name`, schemaPath: `${at}.parameters` };
+	});
+	const offered = readTools(requested, agent);
 	return tool_choice === 'none' ? [] : offered;
 }
 
@@ -77,33 +61,6 @@ export function readToolChoice({
 	const { name } = choice.function;
 	if (names.includes(name)) return { oneOf: [name] };
 	throw createRefusal('tool_choice.function.name', 'none of your tools has this name');
-}
-
-/**
- * Checks that the messages hold only calls of the client's tools. Throws `invalid_request`, which names the call,
- * for a call of the agent's tools or of the skill reader, because no answer ever showed such a call.
- */
-export function assertOwnCalls(
-	{ messages }: Pick<CompletionRequest, 'messages'>,
-	{ name: agent, toolNames: own }: RequestedAgent,
-): void {
-	for (const [index, message] of messages.entries()) {
-		if (message.role !== 'assistant') continue;
-		for (const [at, call] of (message.tool_calls ?? []).entries()) {
-			if (!own.has(providerName(call.function.name))) continue;
-			const field = `messages.${index}.tool_calls.${at}.function.name`;
-			throw createRefusal(field, `this tool is ${agent}'s own, and no answer shows its calls. Leave the call out`);
-		}
-	}
-}
-
-/** Throws if a tool with this schema cannot be offered to a model. */
-function assertOfObject(inputSchema: ClientTool['inputSchema'], field: string): void {
-	try {
-		define({ name: 'client', description: '', inputSchema });
-	} catch {
-		throw createRefusal(field, 'Expected a JSON Schema of an object, such as { "type": "object", "properties": {} }');
-	}
 }
 
 function createRefusal(field: string, why: string): RunletError {

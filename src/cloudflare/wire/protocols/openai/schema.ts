@@ -4,6 +4,7 @@ import { isPublicUrl } from '../../../../core/base/public-fetch.ts';
 import { userName } from '../../../auth/rights.ts';
 import { described } from '../../field.ts';
 import { longText, maxContent, maxId, maxName, shortText } from '../../limits.ts';
+import { createList, omit } from '../fields.ts';
 
 const mostMessages = 10_000;
 
@@ -11,32 +12,6 @@ const mostMessages = 10_000;
 const mostTools = 128;
 
 const mostCalls = 1_000;
-
-/** Makes a list that checks its length before its entries. */
-function createList<const S extends v.GenericSchema>(entry: S, most: number, least = 0) {
-	return v.pipe(
-		v.array(v.unknown()),
-		v.minLength(least, 'must not be empty'),
-		v.maxLength(most, ({ received }) => `at most ${most} entries, got ${received}`),
-		v.array(entry),
-	);
-}
-
-/** A field that is refused because it would change the answer. An empty value is accepted. */
-function omit(remedy: string) {
-	return v.optional(
-		v.pipe(
-			v.unknown(),
-			v.check((value) => isNothing(value), `not possible here. ${remedy}`),
-			v.description(`Not possible here. ${remedy}.`),
-		),
-	);
-}
-
-function isNothing(value: unknown): boolean {
-	if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
-	return value === undefined || value === null || value === '';
-}
 
 const textPart = v.object({ type: v.literal('text'), text: longText });
 const imagePart = v.object({

@@ -1,16 +1,14 @@
-import { RunletError } from '../../../../core/base/errors.ts';
-import { isTerminal } from '../../../../core/chat/event.ts';
+import { RunletError } from '../../../core/base/errors.ts';
+import { isTerminal } from '../../../core/chat/event.ts';
 import {
 	addUsage,
 	type ChatUsage,
 	type RunEvent,
 	type TerminalEvent,
 	type WaitingCall,
-} from '../../../../core/chat/index.ts';
-import { isWebUrl } from '../../../../core/chat/provider-tool.ts';
-import { findJson } from '../../../../core/chat/requirements.ts';
-import { toInputText } from '../../../../core/tool/call.ts';
-import type { CompletionUsage, Delta, FinishReason } from './completion.ts';
+} from '../../../core/chat/index.ts';
+import { isWebUrl } from '../../../core/chat/provider-tool.ts';
+import { findJson } from '../../../core/chat/requirements.ts';
 
 export interface PieceOptions {
 	/** Names of the client's tools. */
@@ -21,15 +19,30 @@ export interface PieceOptions {
 	readonly stop?: readonly string[];
 }
 
+/** The end of an answer. */
+export interface PieceEnd {
+	readonly type: 'end';
+	/** Why the answer ended. Any other reason of a model is `end_turn`. */
+	readonly reason: 'end_turn' | 'max_tokens' | 'refusal' | 'tool_use';
+	/** The stop word that ended the text. The run itself did not end there. */
+	readonly stopWord?: string;
+	/** The calls that are left to the client. */
+	readonly calls: readonly WaitingCall[];
+	/** The pages that the answer rests on, each once. */
+	readonly pages: readonly CitedPage[];
+	readonly usage: ChatUsage;
+}
+
+export interface CitedPage {
+	readonly url: string;
+	readonly title: string;
+	/** The cited words. */
+	readonly quote?: string;
+}
+
 export type Piece =
-	| { readonly type: 'delta'; readonly delta: Delta }
-	| {
-			readonly type: 'end';
-			readonly reason: FinishReason;
-			readonly usage: CompletionUsage;
-			/** The last delta, with the sources of the answer. */
-			readonly delta: Delta;
-	  }
+	| { readonly type: 'text' | 'reasoning'; readonly text: string }
+	| PieceEnd
 	| { readonly type: 'failure'; readonly error: RunletError };
 
 /**
@@ -51,7 +64,7 @@ export function listPieces({
 	stop: stopWords = [],
 }: PieceOptions): (event: RunEvent) => Piece[] {
 	const stopper = createStopper(stopWords);
-	const annotations = createAnnotations();
+	const pages = createPages();
 	/** Whether an earlier turn had text. */
 	let hasSpoken = false;
 	let turn = '';
@@ -64,16 +77,15 @@ export function listPieces({
 	let stopReason = 'end_turn';
 	let isOver = false;
 
-	const show = (content: string): Piece[] => (content === '' ? [] : [{ type: 'delta', delta: { content } }]);
+	const show = (text: string): Piece[] => (text === '' ? [] : [{ type: 'text', text }]);
 	const say = (text: string): Piece[] => {
 		if (isJson) return [];
 		if (!owed.startsWith(text) && !text.startsWith(owed)) return fail(createRestarted());
 		const added = text.slice(owed.length);
 		owed = owed.slice(text.length);
-		if (added === '') return [];
-		const content = hasSpoken && turn === '' ? `\n\n${added}` : added;
+		const gap = hasSpoken && turn === '' && added !== '' ? '\n\n' : '';
 		turn += added;
-		return show(stopper.take(content));
+		return show(stopper.take(gap + added));
 	};
 	const close = (): void => {
 		hasSpoken ||= turn !== '';
@@ -85,20 +97,21 @@ export function listPieces({
 		isOver = true;
 		return [{ type: 'failure', error }];
 	};
-	const end = (reason: FinishReason, of: ChatUsage = usage): Piece[] => {
+	const end = (reason: PieceEnd['reason'], of: ChatUsage = usage, calls: readonly WaitingCall[] = []): Piece[] => {
 		isOver = true;
-		return [...show(stopper.end()), { type: 'end', reason, usage: wireUsage(of), delta: annotations.createDelta() }];
+		const about = { stopWord: stopper.findWord(), calls, pages: pages.list(), usage: of };
+		return [...show(stopper.end()), { type: 'end', reason, ...about }];
 	};
 	const answer = (text: string): Piece[] => (isJson ? show(findJson(text) ?? text) : []);
-	const ask = (question: string): Piece[] =>
-		isJson ? fail(new RunletError('awaiting_user', `A tool asks: ${question}`)) : [...say(question), ...end('stop')];
+	const ask = (asked: string): Piece[] =>
+		isJson ? fail(new RunletError('awaiting_user', `A tool asks: ${asked}`)) : [...say(asked), ...end('end_turn')];
 	const toEnd = (event: TerminalEvent): Piece[] => {
 		switch (event.type) {
 			case 'done':
-				return [...answer(event.text), ...end(finishReasons[stopReason] ?? 'stop', event.usage)];
+				return [...answer(event.text), ...end(toReason(stopReason), event.usage)];
 			case 'halted':
 				if (isJson) return fail(new RunletError('halted', `A tool stopped the run: ${event.reason}.`));
-				return [...(hasSpoken || turn !== '' ? [] : say(event.reason)), ...end('stop')];
+				return [...(hasSpoken || turn !== '' ? [] : say(event.reason)), ...end('end_turn')];
 			case 'cancelled':
 				return fail(new RunletError('cancelled', 'The run was cancelled.'));
 			case 'error':
@@ -109,20 +122,20 @@ export function listPieces({
 				const calls = event.toolCalls ?? [];
 				const others = calls.filter(({ name, kind }) => kind !== undefined || !tools.includes(name));
 				if (others.length > 0) return fail(createWaitsForOthers(others));
-				return [...calls.flatMap(callPieces), ...end(calls.length > 0 ? 'tool_calls' : 'stop')];
+				return end(calls.length > 0 ? 'tool_use' : 'end_turn', usage, calls);
 			}
 		}
 	};
 
 	return (event) => {
 		if (isOver) return [];
-		annotations.take(event);
+		pages.take(event);
 		switch (event.type) {
 			case 'text':
 				return say(event.text);
 			case 'reasoning':
 				hasThought = true;
-				return isThought ? [] : [{ type: 'delta', delta: { reasoning_content: event.text } }];
+				return isThought ? [] : [{ type: 'reasoning', text: event.text }];
 			case 'stop':
 				if (owed !== '') return fail(createRestarted());
 				usage = addUsage(usage, event.usage);
@@ -153,28 +166,8 @@ export function withoutRestarted(events: readonly RunEvent[]): readonly RunEvent
 	return kept;
 }
 
-const finishReasons: Readonly<Record<string, FinishReason>> = { max_tokens: 'length', refusal: 'content_filter' };
-
-function callPieces({ id, name, input }: WaitingCall, index: number): Piece[] {
-	const text = toInputText(input);
-	const head = { index, id, type: 'function' as const, function: { name, arguments: '' } };
-	return [head, { index, function: { arguments: text } }].map((call) => ({
-		type: 'delta',
-		delta: { tool_calls: [call] },
-	}));
-}
-
-function wireUsage(usage: ChatUsage): CompletionUsage {
-	const { inputTokens = 0, outputTokens = 0, totalTokens = inputTokens + outputTokens } = usage;
-	const { cachedInputTokens = 0, reasoningTokens = 0, costUsd, unpriced } = usage;
-	return {
-		prompt_tokens: inputTokens,
-		completion_tokens: outputTokens,
-		total_tokens: totalTokens,
-		prompt_tokens_details: { cached_tokens: cachedInputTokens },
-		completion_tokens_details: { reasoning_tokens: reasoningTokens },
-		cost: unpriced === undefined ? costUsd : undefined,
-	};
+function toReason(stopReason: string): PieceEnd['reason'] {
+	return stopReason === 'max_tokens' || stopReason === 'refusal' ? stopReason : 'end_turn';
 }
 
 function createRestarted(): RunletError {
@@ -193,24 +186,17 @@ function createWaitsForOthers(calls: readonly WaitingCall[]): RunletError {
 	);
 }
 
-/** Collects the pages that an answer cites. The protocol has no field for other sources. */
-function createAnnotations() {
-	const pages = new Map<string, { readonly title: string; isNew: boolean }>();
+/** Collects the pages that an answer cites. The protocols have no field for other sources. */
+function createPages() {
+	const pages = new Map<string, CitedPage & { isNew: boolean }>();
 	return {
 		take(event: RunEvent): void {
 			if (event.type === 'source' && isWebUrl(event.url) && !pages.has(event.url))
-				pages.set(event.url, { title: event.title ?? event.url, isNew: true });
+				pages.set(event.url, { url: event.url, title: event.title ?? event.url, quote: event.quote, isNew: true });
 			if (event.type === 'step') for (const page of pages.values()) page.isNew = false;
 			if (event.type === 'turn.restarted') for (const [url, { isNew }] of pages) if (isNew) pages.delete(url);
 		},
-		/** Returns the delta that lists each page once. */
-		createDelta(): Delta {
-			const annotations = [...pages].map(([url, { title }]) => ({
-				type: 'url_citation' as const,
-				url_citation: { url, title, start_index: 0, end_index: 0 },
-			}));
-			return annotations.length === 0 ? {} : { annotations };
-		},
+		list: (): readonly CitedPage[] => [...pages.values()].map(({ isNew: _, ...page }) => page),
 	};
 }
 
@@ -218,17 +204,20 @@ function createAnnotations() {
 function createStopper(words: readonly string[]) {
 	/** Text that is held back because it may be the start of a word. */
 	let held = '';
-	let isOver = false;
+	let found: string | undefined;
 	return {
+		/** Returns the word that ended the text. */
+		findWord: () => found,
 		/** Adds a piece and returns the text that can be shown now. */
 		take: (more: string): string => {
-			if (isOver) return '';
+			if (found !== undefined) return '';
 			const text = held + more;
 			const places = words.map((word) => text.indexOf(word)).filter((place) => place !== -1);
 			if (places.length > 0) {
-				isOver = true;
+				const place = Math.min(...places);
+				found = words.find((word) => text.startsWith(word, place));
 				held = '';
-				return text.slice(0, Math.min(...places));
+				return text.slice(0, place);
 			}
 			const kept = Math.max(0, ...words.map((word) => measureWordStart(text, word)));
 			held = text.slice(text.length - kept);
