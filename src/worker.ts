@@ -2,10 +2,11 @@ import { createRunlet } from 'runlet/cloudflare';
 import { links } from 'runlet/cloudflare/links';
 import { mcp } from 'runlet/cloudflare/mcp';
 import { memory } from 'runlet/cloudflare/memory';
+import { messages } from 'runlet/cloudflare/messages';
 import { schedules } from 'runlet/cloudflare/schedules';
 import { agents } from './agents/index.ts';
 
-const runlet = createRunlet({ agents, plugins: [mcp, memory, schedules, links] });
+const runlet = createRunlet({ agents, plugins: [mcp, memory, schedules, links, messages] });
 
 /** The Durable Object classes to which `wrangler.toml` binds. */
 export const { Session, Ledger, Directory, Publisher } = runlet;

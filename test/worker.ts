@@ -10,6 +10,7 @@ import type { WorkerEnv } from '../src/cloudflare/config/env.ts';
 import { links } from '../src/cloudflare/links/index.ts';
 import { mcp } from '../src/cloudflare/mcp/index.ts';
 import { memory } from '../src/cloudflare/memory/index.ts';
+import { messages } from '../src/cloudflare/messages/index.ts';
 import { joinProvided } from '../src/cloudflare/plugin.ts';
 import { createApp } from '../src/cloudflare/routes/app.ts';
 import { createObjects } from '../src/cloudflare/runlet/objects.ts';
@@ -368,7 +369,7 @@ export const receiver = { callback: 'https://example.com/hooks', links: true };
 export const collector: { url?: string } = {};
 
 /** The plugins of the Worker. */
-export const plugins = [mcp, memory, schedules, links];
+export const plugins = [mcp, memory, schedules, links, messages];
 
 const planning = defineAgent({
 	name: 'planning',

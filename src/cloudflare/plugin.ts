@@ -11,7 +11,7 @@ export interface Provided extends Pick<Runtime, 'mcp' | 'memory' | 'schedules'> 
 }
 
 /**
- * A part of Runlet that only some Workers need: `mcp`, `memory`, `schedules` or `links`, each in `runlet/cloudflare/NAME`.
+ * A part of Runlet that only some Workers need, such as `mcp` or `memory`, each in `runlet/cloudflare/NAME`.
  * A Worker names its plugins in `createRunlet({ agents, plugins: [mcp, memory] })`.
  */
 export interface Plugin extends RoutePlugin {

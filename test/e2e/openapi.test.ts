@@ -167,6 +167,8 @@ test('every route that does not stream matches the OpenAPI document', async () =
 
 	const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is 17 + 25?' }] }];
 	await good(200, '/v1/chat/completions', { json: { model: 'assistant', messages, user: 'somebody' } });
+	await good(200, '/v1/messages', { json: { model: 'assistant', messages } });
+	await good(200, '/v1/messages/count_tokens', { json: { model: 'assistant', messages } });
 	const inSession = { json: { model: 'assistant', messages }, headers: { 'runlet-session': 'prism' } };
 	await good(200, '/v1/chat/completions', inSession);
 	await good(200, '/v1/models');
@@ -275,6 +277,8 @@ test('the Worker refuses requests that violate the OpenAPI document, with the do
 		[`${path}/tool-results`, { json: [{ id: 'a' }] }],
 		[`${path}/tool-results`, { json: [{ id: 'a', approve: 'yes' }] }],
 		['/v1/chat/completions', { json: { model: 'assistant' } }],
+		['/v1/messages', { json: { model: 'assistant' } }],
+		['/v1/messages', { json: { model: 'assistant', messages: [] } }],
 		['/v1/chat/completions', { json: { model: 'assistant', messages: [] } }],
 		['/v1/chat/completions', { json: { model: 'assistant', messages: [{ role: 'critic', content: 'no' }] } }],
 		['/v1/chat/completions', { json: { model: 'assistant', messages: [{ role: 'user', content: 'hello' }], n: 2 } }],

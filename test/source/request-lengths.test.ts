@@ -6,11 +6,12 @@ import * as sessions from '../../src/cloudflare/wire/operations/sessions.ts';
 import * as skills from '../../src/cloudflare/wire/operations/skills.ts';
 import * as ui from '../../src/cloudflare/wire/operations/ui.ts';
 import * as webhooks from '../../src/cloudflare/wire/operations/webhooks.ts';
+import * as anthropic from '../../src/cloudflare/wire/protocols/anthropic/operations.ts';
 import { createCompletion } from '../../src/cloudflare/wire/protocols/openai/operations.ts';
 import { answeredPart, filePart, textPart } from '../../src/cloudflare/wire/protocols/ui/request.ts';
 import { postedMessage } from '../../src/cloudflare/wire/ui.ts';
 
-const modules = [service, messages, sessions, skills, ui, webhooks, { createCompletion }];
+const modules = [service, messages, sessions, skills, ui, webhooks, anthropic, { createCompletion }];
 const operations = modules.flatMap((one) => Object.entries<Operation>(one));
 const schemas: [string, unknown][] = [
 	...operations.flatMap(([name, { json, query }]): [string, unknown][] => [
@@ -44,7 +45,8 @@ function unbounded(schema: unknown, path: string, known: Set<unknown>): string[]
 		has('record') &&
 		!has('max_entries') &&
 		path !== 'tools[].function.parameters' &&
-		!path.endsWith('json_schema.schema')
+		path !== 'tools[].input_schema' &&
+		!/(json_schema|format)\.schema$/.test(path)
 	)
 		own.push(path);
 	return [...own, ...kinds.flatMap((one) => within(one, path)).flatMap(([at, inner]) => unbounded(inner, at, known))];

@@ -1,7 +1,13 @@
 import { RunletError } from '../../core/base/errors.ts';
 
 /** The plugins of `createRunlet`, and their names in messages. */
-const plugins = { mcp: 'MCP', memory: 'memory', schedules: 'schedules', links: 'decision links' } as const;
+const plugins = {
+	mcp: 'MCP',
+	memory: 'memory',
+	schedules: 'schedules',
+	links: 'decision links',
+	messages: 'Anthropic’s Messages',
+} as const;
 
 export type PluginName = keyof typeof plugins;
 

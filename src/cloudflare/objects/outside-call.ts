@@ -50,8 +50,15 @@ export interface ListedTool {
 	readonly isRepeatable: boolean;
 }
 
-/** Reads lines of JSON, without the comments that keep the connection open. An abort closes the stream. */
-export async function* readLines<Line>(bytes: Bytes, signal: AbortSignal): AsyncGenerator<Line, undefined> {
+/**
+ * Reads lines of JSON. Yields `beat`, if there is one, for each comment that keeps the connection open. An abort closes
+ * the stream.
+ */
+export async function* readLines<Line>(
+	bytes: Bytes,
+	signal: AbortSignal,
+	beat?: Line,
+): AsyncGenerator<Line, undefined> {
 	const reader = bytes.getReader();
 	const decoder = new TextDecoder();
 	const splitter = new LineSplitter();
@@ -64,6 +71,7 @@ export async function* readLines<Line>(bytes: Bytes, signal: AbortSignal): Async
 			if (done) return;
 			for (const line of splitter.push(decoder.decode(value, { stream: true })))
 				if (!line.startsWith(':')) yield JSON.parse(line);
+				else if (beat !== undefined) yield beat;
 		}
 	} finally {
 		signal.removeEventListener('abort', leave);

@@ -46,6 +46,7 @@ const tags = [
 		name: 'MCP servers',
 		description: 'Servers of the Model Context Protocol, whose tools agents offer. It needs the plugin `mcp`.',
 	},
+	{ name: 'Anthropic', description: 'For clients of Anthropic: an agent is a model. It needs the plugin `messages`.' },
 	{ name: 'OpenAI', description: 'For clients of OpenAI: an agent is a model.' },
 	{ name: 'Service', description: 'The Worker itself.' },
 ];

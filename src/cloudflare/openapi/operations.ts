@@ -1,5 +1,6 @@
 import * as api from '../wire/operations/index.ts';
 import * as webhooks from '../wire/operations/webhooks.ts';
+import * as anthropic from '../wire/protocols/anthropic/operations.ts';
 import * as openai from '../wire/protocols/openai/operations.ts';
 
-export const operations = { ...api, ...webhooks, ...openai };
+export const operations = { ...api, ...webhooks, ...openai, ...anthropic };

@@ -1,3 +1,4 @@
+import type { Context } from 'hono';
 import { Hono } from 'hono/tiny';
 import { RunletError, toRunletError } from '../../core/base/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
@@ -23,7 +24,7 @@ import { accessLog, allowOrigins, securityHeaders, shedFairly } from './middlewa
 import { createModelRoutes } from './model-list.ts';
 import { addPage, documentRoutes } from './page.ts';
 import { type RoutePlugin, refuseMissing } from './plugins.ts';
-import { findReader } from './reader.ts';
+import { findReader, getRequestId } from './reader.ts';
 import { addRoutes, type Route } from './request.ts';
 import { rerunRoute } from './rerun.ts';
 import { createSessionListRoute } from './session-list.ts';
@@ -42,13 +43,14 @@ import { createWebhookRoutes } from './webhooks.ts';
 export function createApp(runtime: Runtime & RouteOptions, plugins: readonly RoutePlugin[] = []) {
 	const { basePath = '' } = runtime;
 	const routes = [...listRoutes(runtime), ...plugins.flatMap((plugin) => plugin.listRoutes(runtime))];
-	const toFailure = (path: string, error: RunletError): Response => {
+	const toFailure = (c: Context<RouteEnv>, error: RunletError): Response => {
+		const { path } = c.req;
 		const own = plugins.find(({ failures }) => failures?.path.test(path))?.failures;
-		return own === undefined ? toFailureAt(path, error) : own.toResponse(error);
+		return own === undefined ? toFailureAt(path, error) : own.toResponse(error, getRequestId(c));
 	};
 	const app = new Hono<RouteEnv>();
 	app.onError(async (error, c) => {
-		const response = toFailure(c.req.path, toError(showError(toRunletError(error), await findReader(c))));
+		const response = toFailure(c, toError(showError(toRunletError(error), await findReader(c))));
 		const allow = c.res.headers.get('allow');
 		if (allow !== null) response.headers.set('allow', allow);
 		return response;
@@ -60,7 +62,7 @@ export function createApp(runtime: Runtime & RouteOptions, plugins: readonly Rou
 			under === undefined || under === basePath
 				? `${basePath}/docs has the routes.`
 				: `If Runlet stands under ${under}, say so: createRunlet({ basePath: '${under}' }).`;
-		return toFailure(c.req.path, new RunletError('not_found', `There is nothing at ${path}. ${remedy}`));
+		return toFailure(c, new RunletError('not_found', `There is nothing at ${path}. ${remedy}`));
 	});
 	app.use(setOptions(runtime), accessLog, securityHeaders, limitStrangers);
 	for (const path of ['/v1/*', '/mcp/*']) app.use(path, allowOrigins(runtime), assertMayAnswer);

@@ -30,6 +30,7 @@ export interface Conversing {
 	readonly how: Handling;
 	/** Reads what the request adds. `isKept`: the request names its session. */
 	readUpdate(isKept: boolean): NewPart;
+	/** Throws `overloaded` with a cause if the session broke off before the answer was whole. */
 	answer(outcome: RunOutcome, session: string): Response | Promise<Response>;
 	/** Answers a request whose run has possibly begun. No client may repeat it. */
 	fail(error: RunletError): Response;
@@ -59,14 +60,13 @@ export async function converse(
 	const { history, ...part } = readUpdate(isKept);
 	const update = { ...part, agent: agent.name, user };
 	const create = isNew && history !== undefined && createInput(speaker, history, isKept);
-	const answered = askSession(c, id, (one) => one.converse(caller, create ? { ...update, create } : update, how)).then(
-		(outcome) => answer(outcome, id.toString()),
-		(error: unknown) => {
+	const answered = askSession(c, id, (one) => one.converse(caller, create ? { ...update, create } : update, how))
+		.then((outcome) => answer(outcome, id.toString()))
+		.catch((error: unknown) => {
 			if (how.once === undefined && mayHaveBegun(error)) return fail(createLostError());
 			if (error instanceof RunletError && isAnswer(error)) return refuse(error);
 			throw error;
-		},
-	);
+		});
 	const [response] = await Promise.all([
 		answered,
 		isUnknown && resend && noteSent(c, caller.owner, resend, id.toString()),

@@ -10,7 +10,10 @@ export interface RoutePlugin {
 	/** Lists the API routes of the plugin. */
 	listRoutes(runtime: Runtime): readonly Route[];
 	/** Writes the failures of the plugin's paths, if its protocol has a form of its own. */
-	readonly failures?: { readonly path: RegExp; readonly toResponse: (error: RunletError) => Response };
+	readonly failures?: {
+		readonly path: RegExp;
+		readonly toResponse: (error: RunletError, requestId: string) => Response;
+	};
 	/** Adds the paths of another protocol. Their callers are already identified. */
 	mount?(app: Hono<RouteEnv>, runtime: Runtime): void;
 }
@@ -20,6 +23,7 @@ const paths: readonly (readonly [plugin: PluginName, path: string])[] = [
 	['mcp', '/mcp/*'],
 	['mcp', '/v1/mcp/*'],
 	['memory', '/v1/memories/*'],
+	['messages', '/v1/messages/*'],
 	['schedules', '/v1/schedules/*'],
 ];
 

@@ -13,6 +13,11 @@ export function noteSession(c: Context<RouteEnv>, session: string, runId = c.var
 	c.res.headers.set(requestIdHeader, formatRequestId({ request: c.var.requestId, session }));
 }
 
+/** Returns the id of the request, as its answer shows it. */
+export function getRequestId(c: Context<RouteEnv>): string {
+	return c.res.headers.get(requestIdHeader) ?? c.var.requestId;
+}
+
 /** Returns the reader of an error. A caller that is not identified is not an operator. */
 export function getReader(c: Context<RouteEnv>): Reader {
 	const identity: Identity | undefined = c.get('identity');

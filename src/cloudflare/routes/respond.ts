@@ -22,7 +22,7 @@ export function toRunResponse(
 	outcome: RunOutcome,
 	{ status = 200, headers: extra = {}, toFailure = toResponse }: RunResponse = {},
 ): Response {
-	const headers = outcome.isReplay ? { ...extra, [replayed]: 'true' } : extra;
+	const headers = { ...extra, ...toReplayHeaders(outcome) };
 	switch (outcome.kind) {
 		case 'stream':
 			return toEventStream(outcome.stream, headers, status);
@@ -43,6 +43,11 @@ export function toRunResponse(
 			return response;
 		}
 	}
+}
+
+/** Returns the header of a stored answer to a repeated request. */
+export function toReplayHeaders({ isReplay }: RunOutcome): Headers {
+	return isReplay ? { [replayed]: 'true' } : {};
 }
 
 /** Makes an event stream. Its headers keep proxies from buffering the stream. */

@@ -69,6 +69,7 @@ const ways: Readonly<Record<string, (owner: Owner) => Promise<unknown>>> = {
 	'POST /v1/sessions with a user in its metadata': ({ ask, user }) =>
 		ask('/v1/sessions', { agent: 'keeper', text: question, metadata: { user } }),
 	'chat completions': ({ ask }) => ask('/v1/chat/completions', { model: 'keeper', messages: said }),
+	'Anthropic’s messages': ({ ask }) => ask('/v1/messages', { model: 'keeper', messages: said }),
 	'chat completions in a session that it names': ({ ask }) =>
 		ask('/v1/chat/completions', { model: 'keeper', messages: said }, { headers: { 'runlet-session': 'mine' } }),
 	'a page of the AI SDK': async ({ ask }) => (await ask('/v1/ui/keeper', page)).text(),
@@ -102,6 +103,8 @@ const naming: Readonly<Record<string, (owner: Owner) => Promise<unknown>>> = {
 		ask('/v1/chat/completions', { model: 'keeper', messages: said, safety_identifier: user }),
 	'`metadata.user` of chat completions': ({ ask, user }) =>
 		ask('/v1/chat/completions', { model: 'keeper', messages: said, metadata: { user } }),
+	'`metadata.user_id` of Anthropic’s messages': ({ ask, user }) =>
+		ask('/v1/messages', { model: 'keeper', messages: said, metadata: { user_id: user } }),
 	'chat completions by a key of theirs': ({ keys, bindings }) =>
 		createAsk(keys.kim, bindings)('/v1/chat/completions', { model: 'keeper', messages: said }),
 	'a page by a key of theirs': async ({ keys, bindings }) =>

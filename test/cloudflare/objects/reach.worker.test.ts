@@ -109,6 +109,7 @@ describe('every route', () => {
 		post(`/v1/sessions/${id}/step`),
 		post(`/v1/sessions/${id}/cancel`),
 		post('/v1/chat/completions', { model: 'scripted', messages: [{ role: 'user', content: 'hi' }] }),
+		post('/v1/messages', { model: 'scripted', messages: [{ role: 'user', content: 'hi' }] }),
 		post('/v1/ui/scripted', ui),
 		['/v1/ui/scripted/chat/stream', {}],
 		['/v1/ui/scripted/chat/messages', {}],
@@ -116,7 +117,7 @@ describe('every route', () => {
 	] as const;
 
 	test.each([['retryable'], ['overloaded'], ['nothing']])(
-		'answers 503 if its object fails with the mark %s, or 406 if a run has possibly begun',
+		'answers 503, or 529 to Anthropic’s clients, if its object fails with the mark %s, or 406 if a run has possibly begun',
 		async (mark) => {
 			const objects = {
 				...env.SESSIONS,
@@ -136,9 +137,10 @@ describe('every route', () => {
 			for (const [path, init] of routes) {
 				const bindings = { ...env, SESSIONS: objects, DIRECTORIES: objects };
 				const response = await worker.request(`http://localhost${path}`, init, bindings);
-				// OpenAI’s clients retry by themselves: a run that may have begun must not begin twice.
-				const isLost = path === '/v1/chat/completions' && mark !== 'overloaded';
-				expect([path, response.status]).toEqual([path, isLost ? 406 : 503]);
+				// These clients retry by themselves: a run that may have begun must not begin twice.
+				const isLost = ['/v1/chat/completions', '/v1/messages'].includes(path) && mark !== 'overloaded';
+				const busy = path === '/v1/messages' ? 529 : 503;
+				expect([path, response.status]).toEqual([path, isLost ? 406 : busy]);
 				expect(response.headers.get('retry-after')).toBe(isLost ? null : '5');
 			}
 		},

@@ -270,6 +270,26 @@ test('the document describes models, and both whole and streamed completions', a
 	await ask('getModel', { path: 'none' });
 });
 
+test('the document describes whole and streamed messages, their errors and their estimates', async () => {
+	const messages = [{ role: 'user', content: 'hello' }];
+	const tools = [{ name: 'weather', input_schema: { type: 'object', properties: {} } }];
+	const sources = [{ id: 's', url: 'https://a.example/', title: 'A' }];
+	const turn = { text: 'yes', reasoning: 'hm', sources, toolCalls: [call('w', 'weather', {})] };
+	play('yes', 'yes', turn, turn, new Error('broken'), new Error('broken'));
+	const json = { model: 'scripted', messages };
+	await ask('createMessage', { json });
+	await ask('createMessage', { json: { ...json, stream: true } });
+	const rich = { ...json, tools, thinking: { type: 'adaptive' } };
+	await ask('createMessage', { json: rich });
+	await ask('createMessage', { json: { ...rich, stream: true } });
+	await ask('createMessage', { json: { model: 'none', messages } });
+	await ask('createMessage', { json: { ...json, thread: { type: 'create' } } });
+	await ask('createMessage', { json });
+	await ask('createMessage', { json: { ...json, stream: true } });
+	await ask('countTokens', { json });
+	await ask('countTokens', { json: { model: 'none', messages } });
+});
+
 test('the document describes every answer to a webhook', async () => {
 	const agent = defineAgent({
 		name: 'scripted',

@@ -6,6 +6,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { links } from '../../../src/cloudflare/links/index.ts';
 import { mcp } from '../../../src/cloudflare/mcp/index.ts';
 import { memory } from '../../../src/cloudflare/memory/index.ts';
+import { messages } from '../../../src/cloudflare/messages/index.ts';
 import { createDocument } from '../../../src/cloudflare/openapi/document.ts';
 import { operations } from '../../../src/cloudflare/openapi/operations.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
@@ -17,7 +18,7 @@ import type { Operation, Shown } from '../../../src/cloudflare/wire/operation.ts
 import { RunletError } from '../../../src/core/base/errors.ts';
 import type { KnownDelta, LoopEvent } from '../../../src/core/chat/index.ts';
 
-const app = createApp({ agents: [], providers: () => [] }, [mcp, memory, schedules, links]);
+const app = createApp({ agents: [], providers: () => [] }, [mcp, memory, schedules, links, messages]);
 const document = createDocument();
 const listed = Object.entries<Operation>(operations);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];

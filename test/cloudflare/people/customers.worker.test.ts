@@ -64,6 +64,8 @@ const attempts: Readonly<
 	'by an answer': async (who, id) => (await answer(who, id, 'approve')).text(),
 	'by a message on a page of the AI SDK': async (who, id, _, agent) => postPage(who, id, 'approve', agent),
 	'by chat completions': async (who, id, _, agent) => (await complete(who, 'approve', { agent, session: id })).text(),
+	'by Anthropic’s messages': async (who, id, _, agent) =>
+		(await complete(who, 'approve', { agent, session: id, path: '/v1/messages' })).text(),
 	'by a token with approve': async (who, id) =>
 		expect((await ask(who, `/v1/sessions/${id}/token`, { scopes: ['approve'] })).status).toBe(403),
 	'by a token for a colleague': async (who, id) =>
@@ -329,6 +331,7 @@ describe.each<[string, Credential]>([
 		}
 		const completed = await complete(who, 'Hi', { session: id });
 		expect([403, 404]).toContain(completed.status);
+		expect([403, 404]).toContain((await complete(who, 'Hi', { session: id, path: '/v1/messages' })).status);
 		const client = await openMcp(who, `/mcp/till?session=${id}`);
 		for (const name of ['ask', 'agent_start'])
 			expect(await client.callTool({ name, arguments: { text: 'Hi' } }).catch(String)).not.toHaveProperty(
@@ -358,6 +361,8 @@ test('the token of a customer’s page cannot decide, and opens only its own ses
 		['GET', '/v1/users/ada'],
 		['GET', '/v1/memories?user=ada'],
 		['POST', '/v1/chat/completions', { model: 'till', messages: [{ role: 'user', content: 'Hi' }] }],
+		['POST', '/v1/messages', { model: 'till', messages: [{ role: 'user', content: 'Hi' }] }],
+		['POST', '/v1/messages/count_tokens', { model: 'till', messages: [{ role: 'user', content: 'Hi' }] }],
 		['PATCH', `/v1/sessions/${id}`, { title: 'x' }],
 		['DELETE', `/v1/sessions/${id}`],
 		['POST', `/v1/sessions/${id}/token`, {}],

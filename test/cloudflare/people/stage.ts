@@ -297,12 +297,13 @@ export const complete = (
 	{
 		agent = 'till',
 		session,
+		path = '/v1/chat/completions',
 		...more
-	}: { readonly agent?: string; readonly session?: string; [field: string]: unknown } = {},
+	}: { readonly agent?: string; readonly session?: string; readonly path?: string; [field: string]: unknown } = {},
 ) =>
 	ask(
 		who,
-		'/v1/chat/completions',
+		path,
 		{ model: agent, messages: [{ role: 'user', content: text }], ...more },
 		{ headers: session === undefined ? {} : { 'runlet-session': session } },
 	);

@@ -281,9 +281,12 @@ test('a token cannot do the operations of its session that need a key', async ()
 	);
 	expect(elsewhere.map(({ method, path }) => `${method} ${path}`)).toContain('POST /v1/sessions');
 	const said = [{ role: 'user', content: 'Hello', parts: [{ type: 'text', text: 'Hello' }] }];
+	const messages = said.map(({ role, content }) => ({ role, content }));
 	const bodies: Readonly<Record<string, object>> = {
 		'/v1/sessions': { agent: 'scripted' },
-		'/v1/chat/completions': { model: 'scripted', messages: said.map(({ role, content }) => ({ role, content })) },
+		'/v1/chat/completions': { model: 'scripted', messages },
+		'/v1/messages': { model: 'scripted', messages },
+		'/v1/messages/count_tokens': { model: 'scripted', messages },
 		'/v1/ui/:agent': { id: 'elsewhere', messages: said },
 	};
 	const markdown = '---\nname: x\ndescription: X.\n---\nX.';
@@ -365,26 +368,30 @@ test('two owners can use the same Idempotency-Key, and get separate sessions and
 	expect((await send(keys.bob, id)).status).toBe(404);
 });
 
-test('an OpenAI client cannot reach a session of another owner by its id or its name', async () => {
-	const complete = async (credential: string, session: string) => {
-		const body = { model: 'scripted', messages: [{ role: 'user', content: 'Hello' }] };
-		const headers = { 'runlet-session': session };
-		const response = await ask(credential, { path: '/v1/chat/completions', method: 'POST', body, headers });
-		return { status: response.status, id: response.headers.get('runlet-session'), text: await response.text() };
-	};
-	play('to Alice', 'to Bob', 'to Alice again');
-	const { id } = await create(keys.alice);
-	const foreign = await complete(keys.bob, id);
-	expect(foreign).toEqual(await complete(keys.bob, env.SESSIONS.newUniqueId().toString()));
-	expect(foreign.status).toBe(404);
-	const [alices, bobs] = [await complete(keys.alice, 'the same'), await complete(keys.bob, 'the same')];
-	expect([alices.text, bobs.text]).toEqual([expect.stringContaining('to Alice'), expect.stringContaining('to Bob')]);
-	expect(alices.id).not.toBe(bobs.id);
-	expect((await complete(keys.alice, 'the same')).id).toBe(alices.id);
-	expect((await complete(keys.bob, alices.id ?? '')).status).toBe(404);
-	for (const name of ['alice scripted the same', 'bob', '../the same', 'idempotency alice k', '0'.repeat(64)])
-		expect((await complete(keys.bob, name)).id).not.toBe(alices.id);
-});
+test.each(['/v1/chat/completions', '/v1/messages'])(
+	'a client of %s cannot reach a session of another owner by its id or its name',
+	async (path) => {
+		const complete = async (credential: string, session: string) => {
+			const body = { model: 'scripted', messages: [{ role: 'user', content: 'Hello' }] };
+			const headers = { 'runlet-session': session };
+			const response = await ask(credential, { path, method: 'POST', body, headers });
+			const text = (await response.text()).replace(/req_[\w-]+/, '');
+			return { status: response.status, id: response.headers.get('runlet-session'), text };
+		};
+		play('to Alice', 'to Bob', 'to Alice again');
+		const { id } = await create(keys.alice);
+		const foreign = await complete(keys.bob, id);
+		expect(foreign).toEqual(await complete(keys.bob, env.SESSIONS.newUniqueId().toString()));
+		expect(foreign.status).toBe(404);
+		const [alices, bobs] = [await complete(keys.alice, path), await complete(keys.bob, path)];
+		expect([alices.text, bobs.text]).toEqual([expect.stringContaining('to Alice'), expect.stringContaining('to Bob')]);
+		expect(alices.id).not.toBe(bobs.id);
+		expect((await complete(keys.alice, path)).id).toBe(alices.id);
+		expect((await complete(keys.bob, alices.id ?? '')).status).toBe(404);
+		for (const name of ['alice scripted the same', 'bob', '../the same', 'idempotency alice k', '0'.repeat(64)])
+			expect((await complete(keys.bob, name)).id).not.toBe(alices.id);
+	},
+);
 
 test('two users of one owner get two sessions for the same Idempotency-Key, name or chat', async () => {
 	const names = ['kim', 'eve', 'alice'] as const;

@@ -58,6 +58,8 @@ describe('the id of a request leads to its session', () => {
 		},
 		'a webhook': webhook,
 		'a completion': () => request('/v1/chat/completions', completion),
+		'a message of Anthropic’s': () => request('/v1/messages', completion),
+		'a message of Anthropic’s with a stream': () => request('/v1/messages', { ...completion, stream: true }),
 		'a completion with a stream': () => request('/v1/chat/completions', { ...completion, stream: true }),
 		'a completion of a session with a name': () =>
 			request('/v1/chat/completions', completion, { 'runlet-session': crypto.randomUUID() }),

@@ -24,6 +24,7 @@ async function createSession() {
 const paths = [
 	'/v1/sessions',
 	'/v1/chat/completions',
+	'/v1/messages',
 	'/v1/models',
 	'/v1/ui/scripted/x/stream',
 	'/v1/skills/x',

@@ -4,6 +4,7 @@ import { agentTool } from '../../../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import type { WorkerEnv } from '../../../src/cloudflare/config/env.ts';
 import { memory } from '../../../src/cloudflare/memory/index.ts';
+import { messages } from '../../../src/cloudflare/messages/index.ts';
 import { joinProvided } from '../../../src/cloudflare/plugin.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { createObjects } from '../../../src/cloudflare/runlet/objects.ts';
@@ -200,7 +201,7 @@ const chief = defineAgent({
 	tools: [agentTool(desk)],
 });
 
-const plugins = [memory, schedules];
+const plugins = [memory, messages, schedules];
 
 const runtime = {
 	agents: [desk, chief],

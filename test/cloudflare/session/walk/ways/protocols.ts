@@ -55,8 +55,13 @@ async function send(
 	return true;
 }
 
-const openai: Way = {
-	name: 'chat completions',
+/** Returns a way over a protocol whose clients send the whole conversation. `toNames` has the fields that name a user. */
+const createConversing = (
+	name: string,
+	path: string,
+	toNames: (walk: Walk, user: string | undefined) => object,
+): Way => ({
+	name,
 	weight: 12,
 	go: async (walk) => {
 		const caller = pickCaller(walk);
@@ -65,8 +70,8 @@ const openai: Way = {
 		const user = toUser(caller, other);
 		const target = how === 'id' ? pickTarget(walk, caller, isFree) : undefined;
 		const { owner = 'walk-x' } = toPerson(caller) ?? {};
-		const name = walk.choose(...chats);
-		const named = how === 'name' ? findNamed(walk, 'chat', { owner, user }, name) : undefined;
+		const chat = walk.choose(...chats);
+		const named = how === 'name' ? findNamed(walk, 'chat', { owner, user }, chat) : undefined;
 		const session = target?.session ?? named?.session;
 		let outcome = caller.kind === 'token' ? 403 : judge(caller, 'createSession');
 		if (outcome === 'ok' && target !== undefined) {
@@ -77,10 +82,10 @@ const openai: Way = {
 		if (outcome === 'ok' && session !== undefined && !isFree(session)) return false;
 		const person = outcome === 'ok' ? (session ?? { owner, user }) : toPerson(caller);
 		const message = write(walk, person, 'witness');
-		const names = walk.choose({ user: other }, { safety_identifier: other }, { metadata: { user: other } });
-		const place = target?.id ?? (how === 'name' ? name : undefined);
+		const names = toNames(walk, other);
+		const place = target?.id ?? (how === 'name' ? chat : undefined);
 		const ask = () =>
-			walk.ask(caller, '/v1/chat/completions', {
+			walk.ask(caller, path, {
 				body: { model: 'walker', messages: [{ role: 'user', content: message.text }], ...(other && names) },
 				headers: place === undefined ? {} : { 'runlet-session': place },
 				only: outcome === 'ok' ? person : undefined,
@@ -90,9 +95,17 @@ const openai: Way = {
 			const createdBy = (caller as PersonCaller).actor;
 			return session ?? named?.note(id, { createdBy }) ?? addSession(walk, id, { owner, user, createdBy });
 		};
-		return send(walk, 'chat completions', { caller, target, outcome, message, ask, find });
+		return send(walk, name, { caller, target, outcome, message, ask, find });
 	},
-};
+});
+
+const openai = createConversing('chat completions', '/v1/chat/completions', (walk, user) =>
+	walk.choose<object>({ user }, { safety_identifier: user }, { metadata: { user } }),
+);
+
+const anthropic = createConversing('Anthropic’s messages', '/v1/messages', (_, user) => ({
+	metadata: { user_id: user },
+}));
 
 const resend: Way = {
 	name: 'chat completions again',
@@ -264,4 +277,4 @@ async function witnessed(walk: Walk, session: Session, by: Actor, { mark }: Mess
 	await look(walk, session);
 }
 
-export const protocols: readonly Way[] = [openai, resend, page, readPage, mcp];
+export const protocols: readonly Way[] = [openai, anthropic, resend, page, readPage, mcp];
