@@ -19,6 +19,7 @@ const layers: readonly (readonly string[])[] = [
 	['cloudflare/session', 'cloudflare/routes', 'agents'],
 	['cloudflare/plugin.ts'],
 	[
+		'cloudflare/agui',
 		'cloudflare/mcp',
 		'cloudflare/memory',
 		'cloudflare/schedules',
@@ -93,6 +94,7 @@ const operations: readonly string[] = [
 const typesOnly: Readonly<Record<string, readonly string[]>> = {
 	client: ['cloudflare'],
 	'cloudflare/routes': operations,
+	'cloudflare/agui': operations,
 	'cloudflare/mcp': operations,
 	'cloudflare/memory': operations,
 	'cloudflare/links': operations,

@@ -1,4 +1,5 @@
 import { createRunlet } from 'runlet/cloudflare';
+import { agui } from 'runlet/cloudflare/agui';
 import { links } from 'runlet/cloudflare/links';
 import { mcp } from 'runlet/cloudflare/mcp';
 import { memory } from 'runlet/cloudflare/memory';
@@ -6,7 +7,7 @@ import { messages } from 'runlet/cloudflare/messages';
 import { schedules } from 'runlet/cloudflare/schedules';
 import { agents } from './agents/index.ts';
 
-const runlet = createRunlet({ agents, plugins: [mcp, memory, schedules, links, messages] });
+const runlet = createRunlet({ agents, plugins: [mcp, memory, schedules, links, messages, agui] });
 
 /** The Durable Object classes to which `wrangler.toml` binds. */
 export const { Session, Ledger, Directory, Publisher } = runlet;

@@ -6,6 +6,7 @@ import type { ApprovalRequest } from '../src/cloudflare/agent/approvers.ts';
 import { defineAgent } from '../src/cloudflare/agent/define.ts';
 import type { AgentSchedule } from '../src/cloudflare/agent/schedules.ts';
 import type { WebhookMapping, WebhookMessage } from '../src/cloudflare/agent/webhook-mapping.ts';
+import { agui } from '../src/cloudflare/agui/index.ts';
 import type { WorkerEnv } from '../src/cloudflare/config/env.ts';
 import { links } from '../src/cloudflare/links/index.ts';
 import { mcp } from '../src/cloudflare/mcp/index.ts';
@@ -369,7 +370,7 @@ export const receiver = { callback: 'https://example.com/hooks', links: true };
 export const collector: { url?: string } = {};
 
 /** The plugins of the Worker. */
-export const plugins = [mcp, memory, schedules, links, messages];
+export const plugins = [mcp, memory, schedules, links, messages, agui];
 
 const planning = defineAgent({
 	name: 'planning',

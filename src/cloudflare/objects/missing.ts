@@ -7,6 +7,7 @@ const plugins = {
 	schedules: 'schedules',
 	links: 'decision links',
 	messages: 'Anthropic’s Messages',
+	agui: 'AG-UI',
 } as const;
 
 export type PluginName = keyof typeof plugins;

@@ -96,7 +96,7 @@ export interface Input {
 /** What a message does during a run: it waits for the end, it is refused, or it joins the run before the next turn. */
 export type WhenBusy = 'queue' | 'reject' | 'steer';
 
-/** A post of a page that keeps its own messages (AI SDK). */
+/** A post of a page that keeps its own messages (AI SDK, AG-UI). */
 export interface PagePost {
 	readonly agent: string;
 	/** The model from now on. The default is the session's model. */
@@ -105,6 +105,8 @@ export interface PagePost {
 	readonly input?: Input;
 	/** The answers in the last assistant message. Some are possibly old or invented. */
 	readonly answers?: readonly CallAnswer[];
+	/** The tools of the page from this message on. The default is the session's tools. */
+	readonly clientTools?: readonly ClientTool[];
 	/** Whether the last answer is dropped and requested again. */
 	readonly isAgain?: boolean;
 	/** The edited message, or the message whose answer is requested again. */
@@ -321,7 +323,7 @@ export interface SessionApi {
 	/** The events of the current run for a relay. Throws `overloaded` if the run or the instance is another. */
 	feed(passed: PassedReader): Promise<RpcResult<Bytes>>;
 	/**
-	 * Handles a post of a page. A known message gets its earlier answer again. An answer to a closed call changes
+	 * Handles a post of a page. The default format is the AI SDK's. A known message gets its earlier answer again. An answer to a closed call changes
 	 * nothing. An edited message replaces the original and everything after it.
 	 */
 	post(caller: Caller, post: PagePost, how: Handling): Promise<RpcResult<RunStream | NothingNew>>;

@@ -266,16 +266,20 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		});
 	}
 
-	post(caller: Caller, post: PagePost, { once, origin }: Handling): Promise<RpcResult<RunStream | NothingNew>> {
+	post(
+		caller: Caller,
+		post: PagePost,
+		{ once, origin, format: asked }: Handling,
+	): Promise<RpcResult<RunStream | NothingNew>> {
 		const { agent, input, answers = [] } = post;
 		const toRights = (tx: InboxTransaction) => toAnswerRights(tx.findOpenAnswers(answers));
 		return this.#lifecycle.answer(async () => {
 			const rights = input === undefined ? toRights : maySend;
-			const request = { caller, agent, rights, create: input?.create, once, origin, asking: post };
+			const request = { caller, agent, rights, create: input?.create, once, origin, asking: post, answers };
 			const { run, lease, isOperator } = await this.#inbox.take(request, (tx) => storePost(tx, post));
 			if (run === undefined)
 				return { kind: 'nothing', isWaiting: (findPending(this.#store).calls ?? []).length > 0 } as const;
-			const format = { type: 'ui', isContinued: post.answers !== undefined } as const;
+			const format = asked ?? { type: 'ui', isContinued: post.answers !== undefined };
 			return streamRun(run, format, { protocol: this.#pageContext(), lease, isOperator });
 		});
 	}

@@ -220,6 +220,7 @@ export const shownMessage = v.variant('role', [
 		role: v.literal('user'),
 		content: v.string(),
 		parts,
+		messageId: v.optional(described(v.string(), 'The id that the page gave it (AI SDK, AG-UI).')),
 		labels: v.optional(described(labels, '`outside`: strangers may have written it. `private`: it has private data.')),
 	}),
 	v.object({

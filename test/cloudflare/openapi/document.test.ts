@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { type Schema, Validator } from '@cfworker/json-schema';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
+import { agui } from '../../../src/cloudflare/agui/index.ts';
 import { links } from '../../../src/cloudflare/links/index.ts';
 import { mcp } from '../../../src/cloudflare/mcp/index.ts';
 import { memory } from '../../../src/cloudflare/memory/index.ts';
@@ -18,7 +19,7 @@ import type { Operation, Shown } from '../../../src/cloudflare/wire/operation.ts
 import { RunletError } from '../../../src/core/base/errors.ts';
 import type { KnownDelta, LoopEvent } from '../../../src/core/chat/index.ts';
 
-const app = createApp({ agents: [], providers: () => [] }, [mcp, memory, schedules, links, messages]);
+const app = createApp({ agents: [], providers: () => [] }, [mcp, memory, schedules, links, messages, agui]);
 const document = createDocument();
 const listed = Object.entries<Operation>(operations);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];

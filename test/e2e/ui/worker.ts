@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers';
 import * as v from 'valibot';
 import { agentTool } from '../../../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
+import { agui } from '../../../src/cloudflare/agui/index.ts';
 import type { WorkerEnv } from '../../../src/cloudflare/config/env.ts';
 import { memory } from '../../../src/cloudflare/memory/index.ts';
 import { messages } from '../../../src/cloudflare/messages/index.ts';
@@ -201,7 +202,7 @@ const chief = defineAgent({
 	tools: [agentTool(desk)],
 });
 
-const plugins = [memory, messages, schedules];
+const plugins = [memory, schedules, messages, agui];
 
 const runtime = {
 	agents: [desk, chief],

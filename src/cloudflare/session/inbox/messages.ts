@@ -117,8 +117,9 @@ export function continueRun(tx: InboxTransaction, operation: 'continue' | 'step'
 
 /** Stores what a page posts. A repeated post joins its earlier run. A post without anything new begins no run. */
 export function storePost(tx: InboxTransaction, post: PagePost): StoreResult {
-	const { input, model, answers = [], isAgain = false, messageId } = post;
+	const { input, model, answers = [], clientTools, isAgain = false, messageId } = post;
 	if (input === undefined) return storePostedAnswers(tx, answers, model);
+	tx.store.update({ clientTools });
 	const incoming = tx.toInbound(input);
 	const { queue } = tx.store;
 	const queued = queue.findNamed(input.messageId);

@@ -154,7 +154,7 @@ function showLabels(
 			...(outside.length > 0 ? ['outside' as const] : []),
 			...(own.length > 0 ? ['private' as const] : []),
 		];
-		return { ...shown, labels: toGiven(labels) };
+		return { ...shown, messageId: record.inbound?.messageId, labels: toGiven(labels) };
 	}
 	if (shown.role !== 'assistant' || shown.toolCalls === undefined) return shown;
 	const toolCalls = shown.toolCalls.map((call) => ({ ...call, labels: toGiven(listCallLabels(call.name, words)) }));
