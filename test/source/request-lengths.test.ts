@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { aguiDecision, aguiMessage } from '../../src/cloudflare/wire/agui.ts';
 import type { Operation } from '../../src/cloudflare/wire/operation.ts';
+import * as agui from '../../src/cloudflare/wire/operations/agui.ts';
 import * as messages from '../../src/cloudflare/wire/operations/messages.ts';
 import * as service from '../../src/cloudflare/wire/operations/service.ts';
 import * as sessions from '../../src/cloudflare/wire/operations/sessions.ts';
@@ -11,7 +13,11 @@ import { createCompletion } from '../../src/cloudflare/wire/protocols/openai/ope
 import { answeredPart, filePart, textPart } from '../../src/cloudflare/wire/protocols/ui/request.ts';
 import { postedMessage } from '../../src/cloudflare/wire/ui.ts';
 
+<<<<<<< HEAD
 const modules = [service, messages, sessions, skills, ui, webhooks, anthropic, { createCompletion }];
+=======
+const modules = [agui, service, messages, sessions, skills, ui, webhooks, { createCompletion }];
+>>>>>>> 1a7d575a7 (Describe and list the route for AG-UI)
 const operations = modules.flatMap((one) => Object.entries<Operation>(one));
 const schemas: [string, unknown][] = [
 	...operations.flatMap(([name, { json, query }]): [string, unknown][] => [
@@ -22,6 +28,8 @@ const schemas: [string, unknown][] = [
 	['a text of a page', textPart],
 	['a file of a page', filePart],
 	['an answer of a page', answeredPart],
+	['a message of AG-UI', aguiMessage],
+	['a decision of AG-UI', aguiDecision],
 ];
 const checked = schemas.filter(([, schema]) => schema !== undefined);
 
@@ -44,7 +52,7 @@ function unbounded(schema: unknown, path: string, known: Set<unknown>): string[]
 	if (
 		has('record') &&
 		!has('max_entries') &&
-		path !== 'tools[].function.parameters' &&
+		!/^tools\[\](\.function)?\.parameters$/.test(path) &&
 		path !== 'tools[].input_schema' &&
 		!/(json_schema|format)\.schema$/.test(path)
 	)

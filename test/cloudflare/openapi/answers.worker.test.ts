@@ -364,6 +364,16 @@ test('the document describes the answers of the routes for AI SDK pages', async 
 	await request('/v1/ui/nobody', { id: 'x', ...chat }).then((response) => expect(response.status).toBe(404));
 });
 
+test('the document describes the answers of the route for AG-UI', async () => {
+	const run = (json: object, at = '/v1/ag-ui/scripted') => ask('runAgui', { at, json: { threadId: 't', ...json } });
+	play('Hello.');
+	const messages = [{ id: 'm1', role: 'user', content: 'Hi' }];
+	await run({ runId: 'r1', messages });
+	await run({ runId: 'r2', messages: [] });
+	await run({ runId: 'r3' });
+	await run({ runId: 'r4', messages }, '/v1/ag-ui/nobody');
+});
+
 test('the document describes skills, agents, tools, memories and MCP servers', async () => {
 	const markdown =
 		'---\nname: described\ndescription: About it.\nlicense: MIT\nmetadata:\n  when: a, b\n---\n\nText.\n';

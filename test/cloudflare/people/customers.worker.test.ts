@@ -30,6 +30,7 @@ import {
 	putMemory,
 	read,
 	readMessages,
+	runAgui,
 	say,
 	sessionOf,
 	waitFor,
@@ -63,6 +64,12 @@ const attempts: Readonly<
 	'by a message': async (who, id) => (await say(who, id, 'approve')).text(),
 	'by an answer': async (who, id) => (await answer(who, id, 'approve')).text(),
 	'by a message on a page of the AI SDK': async (who, id, _, agent) => postPage(who, id, 'approve', agent),
+	'by interrupts of AG-UI': async (who, id, callId, agent) => {
+		for (const kind of ['approval', 'answer', 'result']) {
+			const resume = [{ interruptId: `${kind}:${callId}`, status: 'resolved', payload: { approved: true } }];
+			await runAgui(who, id, { resume }, agent);
+		}
+	},
 	'by chat completions': async (who, id, _, agent) => (await complete(who, 'approve', { agent, session: id })).text(),
 	'by Anthropic’s messages': async (who, id, _, agent) =>
 		(await complete(who, 'approve', { agent, session: id, path: '/v1/messages' })).text(),
@@ -320,7 +327,7 @@ describe.each<[string, Credential]>([
 		},
 	);
 
-	test('cannot reach a session of the customer by pages, chat completions or MCP', async () => {
+	test('cannot reach a session of the customer by pages, AG-UI, chat completions or MCP', async () => {
 		const { id } = await create(ada, { text: 'My secret.' });
 		const count = (await readMessages(id)).length;
 		const page = await postPage(who, id, 'Hi');
@@ -328,6 +335,11 @@ describe.each<[string, Credential]>([
 		for (const path of ['messages', 'stream']) {
 			const seen = await ask(who, `/v1/ui/till/${id}/${path}`);
 			expect(await seen.text()).not.toContain('secret');
+		}
+		for (const messages of [[], [{ id: 'm', role: 'user', content: 'Hi' }]]) {
+			const run = await runAgui(who, id, { messages });
+			if (messages.length > 0) expect([403, 404]).toContain(run.status);
+			expect(await run.text()).not.toContain('secret');
 		}
 		const completed = await complete(who, 'Hi', { session: id });
 		expect([403, 404]).toContain(completed.status);

@@ -273,6 +273,13 @@ export async function postPage(who: Credential, id: string, text: string, agent 
 	return new Response(body, response);
 }
 
+/** Runs an agent like a client of AG-UI. */
+export async function runAgui(who: Credential, threadId: string, more: object, agent = 'till'): Promise<Response> {
+	const body = { threadId, runId: crypto.randomUUID(), messages: [], ...more };
+	const response = await ask(who, `/v1/ag-ui/${agent}`, body);
+	return new Response(await response.text(), response);
+}
+
 export const decideOnPage = (who: Credential, id: string, callId: string, approved = true, agent = 'till') =>
 	ask(who, `/v1/ui/${agent}`, {
 		id,

@@ -288,6 +288,7 @@ test('a token cannot do the operations of its session that need a key', async ()
 		'/v1/messages': { model: 'scripted', messages },
 		'/v1/messages/count_tokens': { model: 'scripted', messages },
 		'/v1/ui/:agent': { id: 'elsewhere', messages: said },
+		'/v1/ag-ui/:agent': { threadId: 'elsewhere', runId: 'r', messages: said },
 	};
 	const markdown = '---\nname: x\ndescription: X.\n---\nX.';
 	for (const { path, method } of elsewhere) {

@@ -37,7 +37,7 @@ test('every route refuses an unknown query parameter, except routes with ignores
 	expect([...open].sort()).toEqual(
 		[
 			...['createCompletion', 'getModel', 'listModels'],
-			...['listChat', 'postChat', 'resumeChat', 'stopChat'],
+			...['listChat', 'postChat', 'resumeChat', 'stopChat', 'runAgui'],
 			...['getDocs', 'receiveWebhook'],
 			...['decide', 'showDecision'],
 			...['finishLogin', 'getClientMetadata'],

@@ -59,6 +59,7 @@ const requests = (id: string): Readonly<Record<string, readonly (readonly [strin
 			'/v1/ui/scripted',
 			{ id, trigger: 'submit-message', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] },
 		],
+		['/v1/ag-ui/scripted', { threadId: id, runId: 'r', messages: [{ id: 'm', role: 'user', content: 'Hi' }] }],
 		[`/v1/ui/scripted/${id}/stream`, undefined, 'DELETE'],
 	],
 	approve: [

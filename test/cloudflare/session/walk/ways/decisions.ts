@@ -122,6 +122,12 @@ export const deciding: readonly Way[] = [
 			? () => walk.ask(caller, '/v1/ui/walker', { body: { id: target.id, messages: [toDecision(pending, approve)] } })
 			: undefined,
 	),
+	toDeciding('decide over AG-UI', 5, decides, ({ walk, caller, target, pending, approve }) => {
+		if (pending?.isOfChild !== false || target.session?.agent !== 'walker') return undefined;
+		const resume = [{ interruptId: `approval:${pending.id}`, status: 'resolved', payload: { approved: approve } }];
+		const body = { threadId: target.id, runId: `${pending.id} ${approve}`, messages: [], resume };
+		return () => walk.ask(caller, '/v1/ag-ui/walker', { body });
+	}),
 ];
 
 /** The message of a page for a decision. */

@@ -144,15 +144,16 @@ const resend: Way = {
 	},
 };
 
-const page: Way = {
-	name: 'useChat',
+/** Sends a message as a page does, in a chat of its own or in a session by its id. */
+const toPage = (name: string, kind: string, toBody: (chat: string, message: Message) => object): Way => ({
+	name,
 	weight: 12,
 	go: async (walk) => {
 		const caller = pickCaller(walk);
 		const target = walk.chance(60) ? pickTarget(walk, caller, isFree) : undefined;
 		const { owner = 'walk-x', user } = toPerson(caller) ?? {};
-		const name = walk.choose(...chats);
-		const named = target === undefined ? findNamed(walk, 'ui', { owner, user }, name) : undefined;
+		const chosen = walk.choose(...chats);
+		const named = target === undefined ? findNamed(walk, kind, { owner, user }, chosen) : undefined;
 		const session = target?.session ?? named?.session;
 		let outcome = judge(caller, 'sendMessage');
 		if (outcome === 'ok' && target === undefined && caller.kind === 'token') outcome = 403;
@@ -163,16 +164,26 @@ const page: Way = {
 		}
 		if (outcome === 'ok' && session !== undefined && !isFree(session)) return false;
 		const message = write(walk, outcome === 'ok' ? (session ?? { owner, user }) : toPerson(caller), 'witness');
-		const chat = target?.id ?? name;
-		const posted = { id: message.mark, role: 'user', parts: [{ type: 'text', text: message.text }] };
-		const ask = () => walk.ask(caller, '/v1/ui/walker', { body: { id: chat, messages: [posted] } });
+		const chat = target?.id ?? chosen;
+		const ask = () => walk.ask(caller, `/v1/${kind}/walker`, { body: toBody(chat, message) });
 		const find = ({ headers }: Answer) => {
 			const id = headers.get('runlet-session') ?? '';
 			return session ?? (named as NonNullable<typeof named>).note(id, { createdBy: (caller as PersonCaller).actor });
 		};
-		return send(walk, 'useChat', { caller, target, outcome, message, ask, find });
+		return send(walk, name, { caller, target, outcome, message, ask, find });
 	},
-};
+});
+
+const page = toPage('useChat', 'ui', (id, { mark, text }) => ({
+	id,
+	messages: [{ id: mark, role: 'user', parts: [{ type: 'text', text }] }],
+}));
+
+const agui = toPage('AG-UI', 'ag-ui', (threadId, { mark, text }) => ({
+	threadId,
+	runId: mark,
+	messages: [{ id: mark, role: 'user', content: text }],
+}));
 
 const readPage: Way = {
 	name: 'read a chat of useChat',
@@ -277,4 +288,4 @@ async function witnessed(walk: Walk, session: Session, by: Actor, { mark }: Mess
 	await look(walk, session);
 }
 
-export const protocols: readonly Way[] = [openai, anthropic, resend, page, readPage, mcp];
+export const protocols: readonly Way[] = [openai, anthropic, resend, page, agui, readPage, mcp];
