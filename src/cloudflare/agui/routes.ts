@@ -28,9 +28,8 @@ export function createAguiRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	return [
 		mount(runAgui, async (c) => {
 			const body = c.req.valid('json');
-			const agent = findAgent(agents, c.req.param('agent'));
+			const thread = { ...findThread(c, body.threadId), agent: findAgent(agents, c.req.param('agent')) };
 			const part = readNewPart(body);
-			const thread = { ...findThread(c, body.threadId), agent };
 			const ask = <T>(call: (one: SessionApi) => Promise<RpcResult<T>>) => askSession(c, thread.id, call, true);
 			const head = {
 				threadId: body.threadId,

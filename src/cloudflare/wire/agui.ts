@@ -94,4 +94,56 @@ export const aguiDecision = v.object({
 	reason: v.optional(v.unknown()),
 });
 
+const messageId = v.string();
+const toolCallId = v.string();
+const delta = v.string();
+const record = v.looseObject({});
+const messages = v.array(v.looseObject({ role: v.string() }));
+const metadata = v.optional(record);
+
+/** An event of AG-UI 1.0. */
+export const aguiEvent = v.variant('type', [
+	v.object({
+		type: v.literal('RUN_STARTED'),
+		threadId: v.string(),
+		runId: v.string(),
+		protocolVersion: v.optional(v.string()),
+		metadata,
+	}),
+	v.object({ type: v.picklist(['TEXT_MESSAGE_START', 'REASONING_MESSAGE_START']), messageId, role: v.string() }),
+	v.object({ type: v.picklist(['TEXT_MESSAGE_CONTENT', 'REASONING_MESSAGE_CONTENT']), messageId, delta }),
+	v.object({
+		type: v.picklist(['TEXT_MESSAGE_END', 'REASONING_START', 'REASONING_MESSAGE_END', 'REASONING_END']),
+		messageId,
+	}),
+	v.object({
+		type: v.literal('TOOL_CALL_START'),
+		toolCallId,
+		toolCallName: v.string(),
+		parentMessageId: v.string(),
+	}),
+	v.object({ type: v.literal('TOOL_CALL_ARGS'), toolCallId, delta }),
+	v.object({ type: v.literal('TOOL_CALL_END'), toolCallId }),
+	v.object({
+		type: v.literal('TOOL_CALL_RESULT'),
+		messageId,
+		toolCallId,
+		content: v.union([v.string(), v.array(record)]),
+		role: v.literal('tool'),
+	}),
+	v.object({ type: v.literal('MESSAGES_SNAPSHOT'), messages }),
+	v.object({ type: v.literal('STATE_SNAPSHOT'), snapshot: record }),
+	v.object({ type: v.literal('CUSTOM'), name: v.string(), value: record }),
+	v.object({
+		type: v.literal('RUN_FINISHED'),
+		threadId: v.string(),
+		runId: v.string(),
+		outcome: v.looseObject({ type: v.picklist(['success', 'interrupt', 'cancelled']) }),
+		result: v.optional(v.unknown()),
+		usage: v.optional(v.array(record)),
+		metadata,
+	}),
+	v.object({ type: v.literal('RUN_ERROR'), message: v.string(), code: v.string() }),
+]);
+
 export type AguiInput = v.InferOutput<typeof aguiInput>;

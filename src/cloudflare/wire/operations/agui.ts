@@ -1,9 +1,10 @@
+import { aguiEvent } from '../agui.ts';
 import * as endpoints from '../endpoints/agui.ts';
 import { createOperations } from '../operation.ts';
 
 const operation = createOperations('AG-UI');
 
-const run = { threadId: 'thread-1', runId: 'run-1' };
+const run = { threadId: 'chat-1', runId: 'run-1' };
 const messageId = 'run_0f8fad5b-1';
 const events = [
 	{ type: 'RUN_STARTED', ...run },
@@ -32,6 +33,7 @@ export const runAgui = operation(endpoints.runAgui, {
 			also: {
 				'text/event-stream': {
 					says: 'The events of AG-UI. Each `data:` is an event as JSON. The last one is `RUN_FINISHED` or `RUN_ERROR`.',
+					events: aguiEvent,
 					example: events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''),
 				},
 			},
