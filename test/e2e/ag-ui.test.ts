@@ -255,7 +255,8 @@ describe('the unchanged client of AG-UI', () => {
 		const message = user('Add');
 		const again = (runId?: string) => {
 			const { agent: one } = open({ threadId: agent.threadId, initialMessages: [message] });
-			return one.runAgent({ runId }).then(() => one.messages);
+			const context = [{ description: 'The time', value: crypto.randomUUID() }];
+			return one.runAgent({ runId, context }).then(() => one.messages);
 		};
 		agent.addMessage(message);
 		const [, same] = await Promise.all([agent.runAgent({ runId: 'run-a' }), again('run-a')]);
@@ -263,6 +264,19 @@ describe('the unchanged client of AG-UI', () => {
 		expect(await again('run-a')).toEqual(agent.messages);
 		expect(await again()).toEqual(agent.messages);
 		expect(requests).toHaveLength(2);
+	});
+
+	test('replaces a message that it sends again with another text', async () => {
+		const { agent } = open();
+		const requests = stage.play([text('One.')], [text('Two.')]);
+		agent.setMessages([user('First', 'edited')]);
+		await agent.runAgent();
+		agent.setMessages([user('Second', 'edited')]);
+		await agent.runAgent();
+		expect(requests.at(-1)?.map(({ content }) => content)).toEqual(['Second']);
+		const { agent: other } = open({ threadId: agent.threadId });
+		await other.runAgent();
+		expect(other.messages).toEqual(agent.messages);
 	});
 
 	test('opens a thread of another page with what it waits for', async () => {

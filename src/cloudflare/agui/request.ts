@@ -7,7 +7,7 @@ import { type ToolMessage, toolResultMessage } from '../../core/chat/index.ts';
 import { type AguiInput, aguiDecision, aguiMessage } from '../wire/agui.ts';
 import { approvalEntry } from '../wire/call.ts';
 import type { Attachment } from '../wire/message.ts';
-import { attachmentsField, textField } from '../wire/message.ts';
+import { attachmentsField, contextName, textField } from '../wire/message.ts';
 import { toText } from '../wire/protocols/ui/calls.ts';
 import { readContent } from '../wire/protocols/ui/request.ts';
 import { listCalls } from './message.ts';
@@ -92,9 +92,6 @@ function toUiPart(part: Exclude<Extract<ReadMessage, { role: 'user' }>['content'
 	const url = source.type === 'url' ? value : `data:${mediaType};base64,${value}`;
 	return { type: 'file', mediaType, url, filename: metadata?.filename };
 }
-
-/** The name of the attachment that has the `context` of a request. */
-const contextName = 'context of the page';
 
 /** Puts the page's context into an attachment, which the model gets in a fence and people do not see as text. */
 function toAttachment(context: NonNullable<AguiInput['context']>): readonly Attachment[] {

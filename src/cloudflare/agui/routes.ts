@@ -41,7 +41,7 @@ export function createAguiRoutes({ agents }: Pick<Runtime, 'agents'>) {
 				given: part.given,
 				state: body.state,
 			};
-			const stream = await send(ask, { thread, part, body, how: createHandling(c, body) });
+			const stream = await send(ask, { thread, part, body, how: createHandling(c, body, part) });
 			const answer =
 				stream === undefined ? await showThread(ask, thread, head) : toBytes(new AguiWriter(head), { stream });
 			return toEventStream(answer, { 'runlet-session': head.sessionId });
@@ -75,11 +75,16 @@ function findThread(c: Context<RouteEnv>, id: string) {
 	return { id: placeSessions({ owner, agent }).idFromName(name), caller, create: { owner, user: by.user, by } };
 }
 
-/** The client's id of the run is the key of the request. It has a space, so it is no client's `Idempotency-Key`. */
-function createHandling(c: Context<RouteEnv>, { runId }: AguiInput): Handling {
+/**
+ * The client's id of the run makes the key of the request, with the new part: some clients use the id again when they
+ * send results. The key has a space, so it is no client's `Idempotency-Key`.
+ */
+function createHandling(c: Context<RouteEnv>, { runId }: AguiInput, { message, answers, answer }: NewPart): Handling {
 	const { origin, once } = readHandling(c, runId);
 	const whose = c.var.identity.kind === 'token' ? 'token ag-ui' : 'ag-ui';
-	const own = { key: `${whose} ${runId}`, request: hashText(`${c.req.path} ${runId}`) };
+	const said = [c.req.path, runId, message?.messageId, message?.text, answers, answer];
+	const request = hashText(JSON.stringify(said));
+	const own = { key: `${whose} ${request}`, request };
 	return { delivery: 'stream', format: { type: 'events' }, origin, once: once ?? own };
 }
 

@@ -108,6 +108,9 @@ export type Attachment = Readonly<v.InferOutput<typeof attachment>>;
 /** An attachment in the history. The content of the file is in the message's parts. */
 const shownAttachment = v.object({ name: v.string(), type: v.string(), size: v.number() });
 
+/** The name of the attachment with the context that a page sends along (docs/ag-ui.md). */
+export const contextName = 'context of the page';
+
 export const attachmentsField = v.optional(
 	v.pipe(v.array(v.unknown()), v.maxLength(mostAttachments, `at most ${mostAttachments}`), v.array(attachment)),
 );

@@ -1,6 +1,7 @@
 import { createFieldError, type RunletError } from '../../../core/base/errors.ts';
 import { readCallAnswers } from '../../../core/chat/call-answers.ts';
 import type { Message, ToolMessage, UserMessage } from '../../../core/chat/index.ts';
+import { contextName } from '../../wire/message.ts';
 import { findInput, isFromOutside } from '../store/askers.ts';
 import { findOpenCalls, type Pending } from '../store/calls.ts';
 import { type Inbound, joinInbound } from '../store/inbound.ts';
@@ -120,11 +121,17 @@ function findMessage(store: SessionStore, id: string | undefined): MessageRecord
 	return record !== undefined && isFromOutside(record) ? store.messages.whole(record) : undefined;
 }
 
+/** Whether two messages say the same. The context that a page attaches may differ. */
 export function isSameMessage(a: Message, b: Message): boolean {
-	const toText = (message: Message) =>
-		JSON.stringify([message.content, 'parts' in message ? message.parts : undefined]);
+	const toText = (message: Message) => {
+		const parts = ('parts' in message && message.parts) || [{ kind: 'text', text: message.content }];
+		return JSON.stringify(parts.filter(({ text }) => !String(text).startsWith(contextHead)));
+	};
 	return toText(a) === toText(b);
 }
+
+/** How the text of attached context begins. */
+const contextHead = `Attached file ${JSON.stringify(contextName)}`;
 
 /** Finds the results that are new to the session. Throws `invalid_request` if a call stays open. */
 export function findNewResults(
