@@ -82,7 +82,7 @@ describe('the unchanged client of AG-UI', () => {
 		agent.addMessage(user('Hi'));
 		const { result, newMessages } = await agent.runAgent(
 			{},
-			{ onTextMessageContentEvent: ({ event }) => event.delta === 'Hel' && void shown.resolve() },
+			{ onTextMessageContentEvent: ({ event }) => void (event.delta === 'Hel' && shown.resolve()) },
 		);
 		expect(result).toBe('Hello.');
 		expect(newMessages.map(({ role, content }) => [role, content])).toEqual([
