@@ -13,11 +13,7 @@ import { createCompletion } from '../../src/cloudflare/wire/protocols/openai/ope
 import { answeredPart, filePart, textPart } from '../../src/cloudflare/wire/protocols/ui/request.ts';
 import { postedMessage } from '../../src/cloudflare/wire/ui.ts';
 
-<<<<<<< HEAD
-const modules = [service, messages, sessions, skills, ui, webhooks, anthropic, { createCompletion }];
-=======
-const modules = [agui, service, messages, sessions, skills, ui, webhooks, { createCompletion }];
->>>>>>> 1a7d575a7 (Describe and list the route for AG-UI)
+const modules = [agui, service, messages, sessions, skills, ui, webhooks, anthropic, { createCompletion }];
 const operations = modules.flatMap((one) => Object.entries<Operation>(one));
 const schemas: [string, unknown][] = [
 	...operations.flatMap(([name, { json, query }]): [string, unknown][] => [
