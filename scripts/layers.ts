@@ -26,6 +26,7 @@ const layers: readonly (readonly string[])[] = [
 		'cloudflare/links',
 		'cloudflare/traces',
 		'cloudflare/messages',
+		'cloudflare/responses',
 	],
 	['replay', 'command/skills/folder.ts'],
 	['command/skills/read.ts'],
@@ -43,7 +44,7 @@ const innerLayers: Readonly<Record<string, readonly (readonly string[])[]>> = {
 		['protocols/protocol.ts', 'protocols/pieces.ts', 'protocols/client-tools.ts', 'protocols/failure.ts'],
 		['protocols/conversation.ts'],
 		['protocols/openai', 'protocols/anthropic', 'protocols/ui', 'protocols/mcp'],
-		['protocols/format.ts'],
+		['protocols/format.ts', 'protocols/responses'],
 	],
 	'cloudflare/objects': [
 		['shards.ts', 'words.ts'],
@@ -85,6 +86,7 @@ const operations: readonly string[] = [
 	'cloudflare/wire/operations',
 	'cloudflare/wire/protocols/openai/operations.ts',
 	'cloudflare/wire/protocols/anthropic/operations.ts',
+	'cloudflare/wire/protocols/responses/operations.ts',
 ];
 
 /**
@@ -99,6 +101,7 @@ const typesOnly: Readonly<Record<string, readonly string[]>> = {
 	'cloudflare/memory': operations,
 	'cloudflare/links': operations,
 	'cloudflare/messages': operations,
+	'cloudflare/responses': operations,
 	'cloudflare/schedules': operations,
 };
 

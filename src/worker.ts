@@ -4,10 +4,11 @@ import { links } from 'runlet/cloudflare/links';
 import { mcp } from 'runlet/cloudflare/mcp';
 import { memory } from 'runlet/cloudflare/memory';
 import { messages } from 'runlet/cloudflare/messages';
+import { responses } from 'runlet/cloudflare/responses';
 import { schedules } from 'runlet/cloudflare/schedules';
 import { agents } from './agents/index.ts';
 
-const runlet = createRunlet({ agents, plugins: [mcp, memory, schedules, links, messages, agui] });
+const runlet = createRunlet({ agents, plugins: [mcp, memory, schedules, links, messages, agui, responses] });
 
 /** The Durable Object classes to which `wrangler.toml` binds. */
 export const { Session, Ledger, Directory, Publisher } = runlet;

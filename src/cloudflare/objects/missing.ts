@@ -8,6 +8,7 @@ const plugins = {
 	links: 'decision links',
 	messages: 'Anthropic’s Messages',
 	agui: 'AG-UI',
+	responses: 'Responses API',
 } as const;
 
 export type PluginName = keyof typeof plugins;

@@ -32,6 +32,24 @@ export interface RequestOrigin {
 	readonly requestId?: string;
 	/** The caller's span, by the header `traceparent`. */
 	readonly caller?: CallerSpan;
+	/** What the protocol of the request shows with the run that the request begins. JSON of at most about 100 KB. */
+	readonly kept?: Readonly<Record<string, unknown>>;
+}
+
+/** A run, as a protocol with ids of runs sees it. */
+export interface FoundRun {
+	readonly id: string;
+	readonly agent: string;
+	readonly user?: string;
+	readonly isRunning: boolean;
+	readonly isNewest: boolean;
+	/** The positions of the run's first turn and its last. */
+	readonly first: number;
+	readonly last: number;
+	/** Milliseconds since 1970. */
+	readonly createdAt: number;
+	readonly endedAt?: number;
+	readonly kept?: RequestOrigin['kept'];
 }
 
 export interface Handling {
@@ -122,6 +140,10 @@ export interface ConversationUpdate {
 	readonly model?: string;
 	/** The results of the client's tools for all open calls. */
 	readonly results: readonly ToolMessage[];
+	/** Decisions and results for open calls. They come without a message and without `results`. */
+	readonly answers?: readonly CallAnswer[];
+	/** The number of the newest run that the client knows. Throws `conflict` if there is a newer run. */
+	readonly after?: number;
 	readonly clientTools: readonly ClientTool[];
 	/** The maximum number of output tokens. If the agent has a lower limit, that limit counts. */
 	readonly maxOutputTokens?: number;
@@ -346,6 +368,8 @@ export interface SessionApi {
 	export(caller: Caller, form: 'json' | 'ndjson', at?: number, cursor?: string): Promise<RpcResult<Bytes>>;
 	/** Makes the traces of the session, or only the trace with a run. Not allowed with a token. */
 	exportTrace(caller: Caller, form: { readonly run?: string; readonly hasContent: boolean }): Promise<RpcResult<Bytes>>;
+	/** Finds a run by its number. Throws `not_found`. */
+	findRun(caller: Caller, n: number): Promise<RpcResult<FoundRun>>;
 	/** Finds the message that led to a run. Not allowed with a token. */
 	findRunMessage(caller: Caller, runId: string): Promise<RpcResult<number>>;
 	/**

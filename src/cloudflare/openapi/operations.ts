@@ -2,5 +2,6 @@ import * as api from '../wire/operations/index.ts';
 import * as webhooks from '../wire/operations/webhooks.ts';
 import * as anthropic from '../wire/protocols/anthropic/operations.ts';
 import * as openai from '../wire/protocols/openai/operations.ts';
+import * as responses from '../wire/protocols/responses/operations.ts';
 
-export const operations = { ...api, ...webhooks, ...openai, ...anthropic };
+export const operations = { ...api, ...webhooks, ...openai, ...anthropic, ...responses };

@@ -25,9 +25,21 @@ export interface Speaker {
 	readonly agent: Agent;
 }
 
+/** Where a conversation goes on, for protocols that do not use the header `Runlet-Session`. */
+export interface Place {
+	/** Missing for a new session. */
+	readonly id?: DurableObjectId;
+	/** Whether a new session is kept. If not, it is removed an hour after its last activity. */
+	readonly isKept: boolean;
+	/** Prepares a new session before the request reaches it. A retry prepares the same session again. */
+	prepare?(id: DurableObjectId, how: Handling): Promise<void>;
+}
+
 export interface Conversing {
 	readonly speaker: Speaker;
 	readonly how: Handling;
+	/** The default is the session that the header `Runlet-Session` names, or a new one. */
+	readonly place?: Place;
 	/** Reads what the request adds. `isKept`: the request names its session. */
 	readUpdate(isKept: boolean): NewPart;
 	/** Throws `overloaded` with a cause if the session broke off before the answer was whole. */
@@ -50,14 +62,18 @@ export interface NewPart extends Omit<ConversationUpdate, 'agent' | 'user' | 'cr
  */
 export async function converse(
 	c: Context<RouteEnv>,
-	{ speaker, how: given, readUpdate, answer, fail, refuse }: Conversing,
+	{ speaker, how: given, place, readUpdate, answer, fail, refuse }: Conversing,
 ): Promise<Response> {
 	const { caller, agent, user } = speaker;
 	const resend = await readResend(c);
 	const how = { ...given, once: given.once ?? resend };
-	const { id, isNew, isUnknown } = await findSession(c, speaker, how, resend);
-	const isKept = c.req.header(sessionHeader) !== undefined;
+	const header = place === undefined ? c.req.header(sessionHeader) : undefined;
+	const isKept = place?.isKept ?? header !== undefined;
 	const { history, ...part } = readUpdate(isKept);
+	const { id, isNew, isUnknown } =
+		place?.id === undefined ? await findSession(c, speaker, how, { resend, header }) : { id: place.id, isNew: true };
+	const note = async () => isUnknown && resend && noteSent(c, caller.owner, resend, id.toString());
+	if (place?.prepare !== undefined) await note().then(() => place.prepare?.(id, how));
 	const update = { ...part, agent: agent.name, user };
 	const create = isNew && history !== undefined && createInput(speaker, history, isKept);
 	const answered = askSession(c, id, (one) => one.converse(caller, create ? { ...update, create } : update, how))
@@ -67,10 +83,7 @@ export async function converse(
 			if (error instanceof RunletError && isAnswer(error)) return refuse(error);
 			throw error;
 		});
-	const [response] = await Promise.all([
-		answered,
-		isUnknown && resend && noteSent(c, caller.owner, resend, id.toString()),
-	]);
+	const [response] = await Promise.all([answered, place?.prepare === undefined && note()]);
 	if (response.status !== 404) response.headers.set(sessionHeader, id.toString());
 	return response;
 }
@@ -115,12 +128,11 @@ async function findSession(
 	c: Context<RouteEnv>,
 	{ caller, user, agent: { name } }: Speaker,
 	how: Handling,
-	resend: Once | undefined,
+	{ resend, header }: { readonly resend: Once | undefined; readonly header: string | undefined },
 ): Promise<{ readonly id: DurableObjectId; readonly isNew: boolean; readonly isUnknown?: boolean }> {
 	const { sessions, placeSessions } = readConfig(c.env);
 	const { owner } = caller;
 	const ids = placeSessions({ owner, agent: name });
-	const header = c.req.header(sessionHeader);
 	if (header === undefined && resend !== undefined) {
 		const before = await findResent(c, owner, resend);
 		if (before !== undefined) return { id: sessions.idFromString(before), isNew: true };

@@ -25,6 +25,8 @@ const paths: readonly (readonly [plugin: PluginName, path: string])[] = [
 	['mcp', '/v1/mcp/*'],
 	['memory', '/v1/memories/*'],
 	['messages', '/v1/messages/*'],
+	['responses', '/v1/responses/*'],
+	['responses', '/v1/conversations/*'],
 	['schedules', '/v1/schedules/*'],
 ];
 

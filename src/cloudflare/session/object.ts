@@ -13,6 +13,7 @@ import type {
 	ConversationUpdate,
 	CreateInput,
 	FoundRequest,
+	FoundRun,
 	Handling,
 	ImportOwner,
 	ImportPart,
@@ -73,6 +74,7 @@ import {
 	showFeedback,
 	showMessages,
 	showRequest,
+	showRun,
 	showSession,
 	showTasks,
 	showWaiting,
@@ -232,8 +234,9 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	converse(caller: Caller, update: ConversationUpdate, how: Handling): Promise<RpcResult<RunOutcome>> {
-		const request = { caller, rights: maySend, create: update.create, asking: update };
-		return this.#take(request, how, (tx) => converse(tx, update));
+		const { answers, create } = update;
+		const rights = answers === undefined ? maySend : toAnswerRights(answers);
+		return this.#take({ caller, rights, create, asking: update, answers }, how, (tx) => converse(tx, update));
 	}
 
 	submit(caller: Caller, answers: readonly CallAnswer[], how: Handling): Promise<RpcResult<RunOutcome>> {
@@ -332,6 +335,10 @@ export class Session extends DurableObject<Env> implements SessionApi {
 			const { store, authorization } = this.#context;
 			return traceStream({ ...form, store, authorization, words: this.#runner.labels.words });
 		});
+	}
+
+	findRun(caller: Caller, n: number): Promise<RpcResult<FoundRun>> {
+		return this.#lifecycle.enter(caller, mayRead, () => showRun(this.#store, n));
 	}
 
 	findRunMessage(caller: Caller, runId: string): Promise<RpcResult<number>> {

@@ -195,6 +195,9 @@ const turn = v.object({
 	usage,
 	cacheMiss,
 	streamedInputs: v.optional(v.record(v.string(), v.string())),
+	pieces: v.optional(
+		described(v.array(v.number()), 'The lengths of thinking and text in turns, if it thought again after text.'),
+	),
 });
 
 const about = {

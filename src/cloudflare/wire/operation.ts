@@ -124,6 +124,8 @@ export const pathParameters: Readonly<Record<string, PathParameter>> = {
 	path: { says: 'The path of the file, with / between names.', example: 'notes/plan.md' },
 	agent: { says: 'The agent’s name.', example: 'assistant' },
 	chat: { says: 'The chat’s id: any text, or the id of a session.', example: 'chat-1' },
+	response: { says: 'The response’s id.', example: `resp_${exampleSession}1` },
+	conversation: { says: 'The conversation’s id.', example: `conv_${exampleSession}` },
 	model: { says: 'The agent’s name.', example: 'assistant' },
 	name: { says: 'The name of the skill, the tool or the server.', example: 'customer-tone' },
 	user: { says: 'The user’s name, as sessions have it.', example: 'ada' },

@@ -105,6 +105,8 @@ export interface Turn {
 	readonly cacheMiss?: CacheMiss;
 	/** Inputs whose streamed text differs from `JSON.stringify`, by call id. */
 	readonly streamedInputs?: Readonly<Record<string, string>>;
+	/** The lengths of the thinking and the text in turns, if the model thought again after it wrote text. */
+	readonly pieces?: readonly number[];
 }
 
 /** The name and the attributes of a span, by the conventions of OpenTelemetry. */

@@ -21,6 +21,8 @@ export type TurnReply = ChatReply & {
 	readonly sent?: SentPrompt;
 	/** Streamed inputs that differ from `JSON.stringify`, by call id. */
 	readonly streamedInputs?: Readonly<Record<string, string>>;
+	/** The lengths of the streamed thinking and text in turns, if the model thought again after it wrote text. */
+	readonly pieces?: readonly number[];
 };
 
 /** A pause of at least this many milliseconds is long. */
@@ -41,6 +43,8 @@ export class StreamedReply {
 	readonly #names: string[] = [];
 	readonly #texts: string[] = [];
 	readonly #thoughts: string[] = [];
+	/** The lengths of thinking and text in turns. The first is of thinking. */
+	readonly #pieces: number[] = [0];
 	#stop: StreamStop | undefined;
 	#isShown = false;
 	#isOpen = true;
@@ -81,6 +85,7 @@ export class StreamedReply {
 			case 'reasoning':
 				if (!delta.text) return undefined;
 				(delta.type === 'text' ? this.#texts : this.#thoughts).push(delta.text);
+				this.#countPiece(delta);
 				return this.#show(delta);
 			case 'tool_use_start': {
 				const id = this.#ids.start(delta.id);
@@ -134,6 +139,7 @@ export class StreamedReply {
 			text,
 			toolCalls,
 			streamedInputs,
+			pieces: this.#pieces.length > 2 ? this.#pieces : undefined,
 			stopReason: reply.stopReason ?? this.#stop?.reason ?? 'end_turn',
 			usage,
 			requestUsage: usage,
@@ -153,6 +159,13 @@ export class StreamedReply {
 	/** Ends the call. Later deltas are dropped. */
 	close(): void {
 		this.#isOpen = false;
+	}
+
+	#countPiece({ type, text }: { readonly type: 'text' | 'reasoning'; readonly text: string }): void {
+		const isText = this.#pieces.length % 2 === 0;
+		if (isText !== (type === 'text')) this.#pieces.push(0);
+		const last = this.#pieces.length - 1;
+		this.#pieces[last] = (this.#pieces[last] ?? 0) + text.length;
 	}
 
 	/** Returns the time since the last delta if it is a long pause, else 0. */

@@ -7,6 +7,7 @@ import type { WorkerEnv } from '../../../src/cloudflare/config/env.ts';
 import { memory } from '../../../src/cloudflare/memory/index.ts';
 import { messages } from '../../../src/cloudflare/messages/index.ts';
 import { joinProvided } from '../../../src/cloudflare/plugin.ts';
+import { responses } from '../../../src/cloudflare/responses/index.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { createObjects } from '../../../src/cloudflare/runlet/objects.ts';
 import { schedules } from '../../../src/cloudflare/schedules/index.ts';
@@ -202,7 +203,7 @@ const chief = defineAgent({
 	tools: [agentTool(desk)],
 });
 
-const plugins = [memory, schedules, messages, agui];
+const plugins = [memory, schedules, messages, agui, responses];
 
 const runtime = {
 	agents: [desk, chief],

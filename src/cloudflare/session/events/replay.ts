@@ -102,9 +102,10 @@ function addMessage(
 		const { content: text, reasoning = '', toolCalls: calls = [], providerCalls = [], sources = [] } = message;
 		const { iteration = 0, model = '', stopReason = 'end_turn', usage = {}, cacheMiss } = turn ?? {};
 		closeTurn(state, before, restarts, iteration);
-		if (reasoning !== '') events.push({ type: 'reasoning', text: reasoning });
+		const [thought, ...later] = splitPieces(reasoning, text, turn?.pieces);
+		if (thought !== undefined) events.push(thought);
 		events.push(...providerCalls.map((call) => ({ type: 'provider_tool' as const, ...call })));
-		if (text !== '') events.push({ type: 'text', text });
+		events.push(...later.flatMap((piece) => piece ?? []));
 		events.push(...sources.map((source) => ({ type: 'source' as const, ...source })));
 		events.push(...calls.flatMap((call) => callEvents(call, turn?.streamedInputs)));
 		events.push({ type: 'stop', reason: stopReason, usage });
@@ -114,6 +115,18 @@ function addMessage(
 		state.usage = addUsage(state.usage, usage);
 		state.open = { calls, results: [] };
 	} else events.push(...before);
+}
+
+/** Returns the thinking and the text in the order in which the model wrote them. The first entry is for thinking. */
+function splitPieces(reasoning: string, text: string, pieces: readonly number[] = []): (RunEvent | undefined)[] {
+	const rest = { reasoning, text };
+	const lengths = [...pieces, ...(pieces.length % 2 === 0 ? [] : [text.length]), reasoning.length, text.length];
+	return lengths.map((length, index) => {
+		const type = index % 2 === 0 ? 'reasoning' : 'text';
+		const piece = rest[type].slice(0, length);
+		rest[type] = rest[type].slice(length);
+		return piece === '' ? undefined : { type, text: piece };
+	});
 }
 
 /**

@@ -29,7 +29,7 @@ export function submitAnswers(tx: InboxTransaction, answers: readonly CallAnswer
 export function storeAnswers(
 	tx: InboxTransaction,
 	answers: readonly CallAnswer[],
-	{ model }: Pick<BeginOptions, 'model'> = {},
+	about: Pick<BeginOptions, 'model' | 'maxOutputTokens' | 'terms'> = {},
 ): StoreResult {
 	tx.allow('submit');
 	const { store, by, pending, opened, session } = tx;
@@ -45,7 +45,7 @@ export function storeAnswers(
 		assertPolicy(tx, { ...call, input }, approve);
 	}
 	const denied = answers.flatMap((answer) => ('approve' in answer && !answer.approve ? [answer.id] : []));
-	if (isLast) return tx.storeRun(messages, { model, approved, edits, by, denied });
+	if (isLast) return tx.storeRun(messages, { ...about, approved, edits, by, denied });
 	const at = Date.now();
 	noteApproved(store, { approved, edits, by }, at);
 	// The messages belong to the run that the last answer will begin.

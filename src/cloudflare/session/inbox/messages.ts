@@ -99,9 +99,15 @@ export function finishLogin(tx: InboxTransaction, server: string): StoreResult {
 }
 
 export function converse(tx: InboxTransaction, update: ConversationUpdate): StoreResult {
-	const { input, clientTools, model, maxOutputTokens, toolChoice, terms } = update;
+	const { input, answers, after, clientTools, model, maxOutputTokens, toolChoice, terms } = update;
+	if (after !== undefined && tx.store.runs.get()?.n !== after)
+		throw createFieldError('conflict', 'input', 'the session went on meanwhile. Send the request again.');
 	const operation = chooseOperation(tx, update);
 	const asked = { model, maxOutputTokens, isContinued: operation === 'continue' };
+	if (answers !== undefined) {
+		tx.store.update({ clientTools });
+		return storeAnswers(tx, answers, { model, maxOutputTokens, terms });
+	}
 	tx.allow(operation, operation === 'submit' ? undefined : asked);
 	const results = findNewResults(tx.store, update.results, tx.pending);
 	const incoming = input && tx.toInbound(input);

@@ -6,7 +6,7 @@ import { listCallLabels, readLabels, type ToolWords } from '../../agent/labels.t
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import type { BudgetState } from '../../objects/budget.ts';
-import type { FoundRequest, PageQuery, SessionState } from '../../objects/session-api.ts';
+import type { FoundRequest, FoundRun, PageQuery, SessionState } from '../../objects/session-api.ts';
 import type { feedback } from '../../wire/feedback.ts';
 import type { shownMessage, waitingMessages } from '../../wire/message.ts';
 import type { Shown } from '../../wire/operation.ts';
@@ -15,7 +15,7 @@ import { type Reader, showError } from '../../wire/shown-error.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { findPending } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
-import type { MessageRecord } from '../store/messages.ts';
+import { type MessageRecord, messageStride } from '../store/messages.ts';
 import type { Feedback, RunRecord } from '../store/runs.ts';
 import { createRunState } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -93,8 +93,8 @@ export function showRequest(store: SessionStore, requestId: string, reader: Pick
 	const { id, agent, title, user } = store.session();
 	const session = { id, agent, title, user, status: store.status };
 	const run = store.runs.findRequested(requestId) ?? findJoined(store, requestId);
-	const newest = showRun(store.runs.get(), reader);
-	if (run !== undefined) return { session, run: showRun(run, reader), newest };
+	const newest = showStatus(store.runs.get(), reader);
+	if (run !== undefined) return { session, run: showStatus(run, reader), newest };
 	const waiting = store.queue.all().find(({ inbound }) => inbound?.requestId === requestId);
 	if (waiting === undefined) return { session, newest };
 	const { runId, steers } = waiting;
@@ -107,7 +107,20 @@ function findJoined({ messages, runs }: SessionStore, requestId: string): RunRec
 	return sent && runs.get(sent.run);
 }
 
-function showRun(run: RunRecord | undefined, { isOperator }: Pick<Reader, 'isOperator'>): FoundRequest['newest'] {
+/** Throws `not_found` if the session has no run with this number. */
+export function showRun(store: SessionStore, n: number): FoundRun {
+	const run = store.runs.get(n);
+	if (run === undefined) throw new RunletError('not_found', 'There is no such run in this session.');
+	const { id, status, firstSeq: first, createdAt, endedAt, origin } = run;
+	const next = store.runs.get(n + 1)?.firstSeq;
+	// A run that only brings results begins in the turn of their calls.
+	const last = next === undefined || store.messages.get(next)?.run === n ? next : next - messageStride;
+	const { agent, user } = store.session();
+	const about = { id, agent, user, isRunning: status === 'running', isNewest: next === undefined };
+	return { ...about, first, last: last ?? store.messages.lastTurn(), createdAt, endedAt, kept: origin?.kept };
+}
+
+function showStatus(run: RunRecord | undefined, { isOperator }: Pick<Reader, 'isOperator'>): FoundRequest['newest'] {
 	if (run === undefined) return undefined;
 	const { id, status, end } = run;
 	const error = end?.event.type === 'error' ? toShown(end.event, { isOperator, id }) : undefined;

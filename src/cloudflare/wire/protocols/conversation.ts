@@ -39,7 +39,7 @@ export function splitConversation(
 	{ answered }: Pick<FieldNames, 'answered'>,
 	{ open = false } = {},
 ): Conversation {
-	assertPaired(placed, answered, open);
+	assertPaired(placed, { answered }, open);
 	const behind = placed.findLastIndex(({ message }) => message.role === 'assistant') + 1;
 	const rest = placed.slice(behind).map(({ message }) => message);
 	const system = rest.filter(({ role }) => role === 'system');
@@ -91,7 +91,11 @@ function joinUserMessages(messages: readonly UserMessage[]): UserMessage {
 }
 
 /** Checks that each result follows the turn of its call, once, and that the newest turn has all results or none. */
-function assertPaired(placed: readonly PlacedMessage[], answered: string, open: boolean): void {
+export function assertPaired(
+	placed: readonly PlacedMessage[],
+	{ answered }: Pick<FieldNames, 'answered'>,
+	open = false,
+): void {
 	/** The calls of the last turn that have no result yet. */
 	let unanswered: Map<string, string> | undefined = open ? undefined : new Map();
 	let results = 0;

@@ -10,7 +10,7 @@ import {
 import { parseToolInput } from '../../../../core/tool/call.ts';
 import type { ToolCall } from '../../../../core/tool/index.ts';
 import type { RequestedAgent } from '../client-tools.ts';
-import { assertOwnCalls, type Conversation, splitConversation } from '../conversation.ts';
+import { assertOwnCalls, assertPaired, type Conversation, type PlacedMessage, splitConversation } from '../conversation.ts';
 import { type ClientMessage, type ClientPart, readDataUrl } from './schema.ts';
 
 const fields = { answered: 'tool_call_id', tool: 'function.name' };
@@ -25,13 +25,23 @@ export function toConversation(
 	messages: readonly ClientMessage[],
 	{ open, agent }: { readonly open?: boolean; readonly agent?: RequestedAgent } = {},
 ): Conversation {
-	const placed = messages.map((message, index) => {
-		const path = `messages.${index}`;
-		const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
-		return { message: toMessage(message), path, calls: calls.map((_, at) => `${path}.tool_calls.${at}`) };
-	});
+	const placed = messages.map(placeMessage);
 	if (agent !== undefined) assertOwnCalls(placed, fields, agent);
 	return splitConversation(placed, fields, { open });
+}
+
+/** Translates messages that nothing answers yet. Throws `invalid_request`, which names the message. */
+export function toHistory(messages: readonly ClientMessage[], agent: RequestedAgent): Message[] {
+	const placed = messages.map(placeMessage);
+	assertOwnCalls(placed, fields, agent);
+	assertPaired(placed, fields);
+	return placed.map(({ message }) => message);
+}
+
+function placeMessage(message: ClientMessage, index: number): PlacedMessage {
+	const path = `messages.${index}`;
+	const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
+	return { message: toMessage(message), path, calls: calls.map((_, at) => `${path}.tool_calls.${at}`) };
 }
 
 function toMessage(message: ClientMessage): Message {
@@ -74,7 +84,11 @@ function toPart(part: ClientPart): MessagePart {
 		}
 		case 'file': {
 			const { file_data, filename } = part.file;
-			return { kind: 'file', ...readDataUrl(file_data), ...(filename != null && { name: filename }) };
+			return {
+				kind: 'file',
+				...(readDataUrl(file_data) ?? { url: file_data }),
+				...(filename != null && { name: filename }),
+			};
 		}
 	}
 }

@@ -155,6 +155,6 @@ export function readDataUrl(url: string): { readonly mime: string; readonly data
 	return mime === undefined || data === '' || !isBase64(data) ? undefined : { mime: mime.toLowerCase(), data };
 }
 
-function isImageUrl(url: string): boolean {
+export function isImageUrl(url: string): boolean {
 	return /^data:/i.test(url) ? readDataUrl(url)?.mime.startsWith('image/') === true : isPublicUrl(url);
 }

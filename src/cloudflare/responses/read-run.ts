@@ -1,0 +1,87 @@
+import type { Context } from 'hono';
+import { RunletError } from '../../core/base/errors.ts';
+import { isTerminal } from '../../core/chat/event.ts';
+import type { RunEvent } from '../../core/chat/index.ts';
+import { insist } from '../agent/child-reader.ts';
+import { readConfig } from '../config/config.ts';
+import { readLines } from '../objects/outside-call.ts';
+import { type Bytes, type Failure, toError } from '../objects/reach.ts';
+import type { PersonCaller, RouteEnv } from '../routes/identity.ts';
+import { parseEventId } from '../session/events/log.ts';
+import { withoutRestarted } from '../wire/protocols/pieces.ts';
+import type { ResponseEvent, ResponseWriter } from '../wire/protocols/responses/writer.ts';
+
+export const format = { type: 'events' } as const;
+
+type Line =
+	| { readonly event: RunEvent; readonly id?: string }
+	| { readonly closed: Failure }
+	/** The connection is silent. */
+	| { readonly isSilent: true };
+
+export type RunLine = Exclude<Line, { readonly closed: Failure }>;
+
+interface Followed {
+	readonly session: DurableObjectId;
+	readonly caller: PersonCaller;
+	/** The stream of the run's events. */
+	readonly stream: Bytes;
+}
+
+/**
+ * Reads the events of a run to its end. If the session's object restarts meanwhile, reads on at the same place. Throws
+ * if the caller loses access.
+ */
+export async function* readRun(
+	c: Context<RouteEnv>,
+	{ session, caller, stream }: Followed,
+): AsyncGenerator<RunLine, undefined> {
+	const { sessions } = readConfig(c.env);
+	const { signal } = new AbortController();
+	let last: string | undefined;
+	for (let bytes: Bytes | undefined = stream; bytes !== undefined; ) {
+		try {
+			for await (const line of readLines<Line>(bytes, signal, { isSilent: true })) {
+				if ('closed' in line) throw toError(line.closed);
+				yield line;
+				if ('isSilent' in line) continue;
+				if (isTerminal(line.event)) return;
+				last = line.id ?? last;
+			}
+		} catch (error) {
+			if (error instanceof RunletError) throw error;
+		}
+		if (last === undefined) throw new RunletError('interrupted', 'The answer was lost, and its run may go on.');
+		bytes = await insist(signal, () => sessions.get(session).events(caller, last, format));
+	}
+}
+
+/** Returns the number of the run that the first line belongs to. */
+export function findRunNumber(line: RunLine): number | undefined {
+	return 'id' in line && line.id !== undefined ? parseEventId(line.id).run : undefined;
+}
+
+/** Reads all of a run. Afterwards the writer has the whole response. */
+export async function readWhole(lines: AsyncIterable<RunLine>, writer: ResponseWriter): Promise<void> {
+	const events: RunEvent[] = [];
+	for await (const line of lines) if ('event' in line) events.push(line.event);
+	for (const event of withoutRestarted(events)) writer.write(event);
+}
+
+/** Writes the events of a response as `text/event-stream`. */
+export async function* toEvents(lines: AsyncIterable<RunLine>, writer: ResponseWriter): AsyncGenerator<string> {
+	try {
+		for await (const line of lines) {
+			const text = 'event' in line ? writer.write(line.event).map(toSse).join('') : ': keep-alive\n\n';
+			if (text !== '') yield text;
+			if (writer.isOver) return;
+		}
+	} catch (error) {
+		if (!(error instanceof RunletError)) throw error;
+		yield writer.fail(error).map(toSse).join('');
+	}
+}
+
+function toSse(event: ResponseEvent): string {
+	return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
