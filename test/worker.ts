@@ -13,6 +13,7 @@ import { mcp } from '../src/cloudflare/mcp/index.ts';
 import { memory } from '../src/cloudflare/memory/index.ts';
 import { messages } from '../src/cloudflare/messages/index.ts';
 import { joinProvided } from '../src/cloudflare/plugin.ts';
+import { responses } from '../src/cloudflare/responses/index.ts';
 import { createApp } from '../src/cloudflare/routes/app.ts';
 import { createObjects } from '../src/cloudflare/runlet/objects.ts';
 import type { OnSpending } from '../src/cloudflare/runlet/spending.ts';
@@ -370,7 +371,7 @@ export const receiver = { callback: 'https://example.com/hooks', links: true };
 export const collector: { url?: string } = {};
 
 /** The plugins of the Worker. */
-export const plugins = [mcp, memory, schedules, links, messages, agui];
+export const plugins = [mcp, memory, schedules, links, messages, agui, responses];
 
 const planning = defineAgent({
 	name: 'planning',

@@ -12,6 +12,7 @@ import { leave } from '../endurance/leave.ts';
 import { neighbours } from '../endurance/neighbours.ts';
 import { overload } from '../endurance/overload.ts';
 import { points } from '../endurance/points.ts';
+import { responses } from '../endurance/responses.ts';
 import { served } from '../endurance/served.ts';
 import { show, timeout } from '../endurance/short.ts';
 import { stops } from '../endurance/stops.ts';
@@ -27,6 +28,10 @@ describe.concurrent('in parallel', () => {
 
 	test('a reader whose connection is cut gets the stored bytes, and each event once', { timeout }, () =>
 		show('cuts', cuts({ count: 50, kills: 2 })),
+	);
+
+	test('a response has each event once behind any starting_after, over cuts and kills', { timeout }, () =>
+		show('responses', responses({ count: 20, kills: 2 })),
 	);
 
 	test('a run completes after its client disconnects', { timeout }, () => show('leave', leave({ count: 20 })));

@@ -21,6 +21,7 @@ const fileList = v.object({ files: v.array(v.looseObject({ path: v.string() })) 
 const fileChange = v.looseObject({ path: v.string(), kind: v.string(), callId: v.optional(v.string()) });
 const changeList = v.object({ changes: v.array(fileChange), cursor: v.optional(v.string()) });
 const created = v.looseObject({ id: v.string() });
+const response = v.looseObject({ id: v.string(), status: v.string() });
 
 export type SessionState = v.InferOutput<typeof state>;
 export type StoredMessage = v.InferOutput<typeof storedMessage>;
@@ -105,6 +106,18 @@ export function createClient(server: Server, retries = 0, key?: string) {
 		events: (session: string, lastEventId: string | undefined, signal: AbortSignal): Promise<Response> => {
 			const headers = new Headers(lastEventId === undefined ? {} : { 'last-event-id': lastEventId });
 			return request(`/v1/sessions/${session}/events`, { headers, signal }, async (response) => response);
+		},
+		/** Begins a response in the background. Returns its id. */
+		respond: async (input: string): Promise<string> => {
+			const headers = { 'content-type': 'application/json', 'idempotency-key': randomUUID() };
+			const body = JSON.stringify({ model: 'worker', input, background: true });
+			return v.parse(response, await request('/v1/responses', { method: 'POST', headers, body }, whole)).id;
+		},
+		response: async (id: string) => v.parse(response, await request(`/v1/responses/${id}`, {}, whole)),
+		/** The events of a response behind a number. */
+		responseEvents: (id: string, seen: number | undefined, signal: AbortSignal): Promise<Response> => {
+			const behind = seen === undefined ? '' : `&starting_after=${seen}`;
+			return request(`/v1/responses/${id}?stream=true${behind}`, { signal }, async (response) => response);
 		},
 		cancel: (session: string): Promise<unknown> => request(`/v1/sessions/${session}/cancel`, { method: 'POST' }, whole),
 		/** The ids of all sessions of the owner. */

@@ -14,6 +14,7 @@ import { overload } from './overload.ts';
 import { people } from './people.ts';
 import { points } from './points.ts';
 import { prefixes } from './prefixes.ts';
+import { responses } from './responses.ts';
 import { served } from './served.ts';
 import { slow } from './slow.ts';
 import type { Figures, Options } from './stage.ts';
@@ -32,6 +33,7 @@ export const programmes = {
 	answers,
 	points,
 	cuts,
+	responses,
 	leave,
 	slow,
 	crowd,

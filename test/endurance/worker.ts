@@ -7,6 +7,7 @@ import type { WorkerEnv } from '../../src/cloudflare/config/env.ts';
 import { mcp } from '../../src/cloudflare/mcp/index.ts';
 import type { DirectoryApi } from '../../src/cloudflare/objects/directory/api.ts';
 import type { LedgerApi } from '../../src/cloudflare/objects/ledger/api.ts';
+import { responses } from '../../src/cloudflare/responses/index.ts';
 import { createApp } from '../../src/cloudflare/routes/app.ts';
 import { createObjects } from '../../src/cloudflare/runlet/objects.ts';
 import { askUser, providers, type Tool, type ToolContext, tool, toolbox } from '../../src/core/index.ts';
@@ -204,7 +205,7 @@ function hasEnded(sql: SqlStorage): boolean {
 	return run !== undefined && run.status !== 'running';
 }
 
-const app = createApp(runtime, [mcp]);
+const app = createApp(runtime, [mcp, responses]);
 
 /** The app, with a list of its routes for the fuzzer. */
 export default app.get('/routes', (c) => c.json(app.routes.map(({ method, path }) => ({ method, path }))));

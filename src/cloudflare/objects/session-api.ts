@@ -43,6 +43,8 @@ export interface FoundRun {
 	readonly user?: string;
 	readonly isRunning: boolean;
 	readonly isNewest: boolean;
+	/** Whether the session has taken the request before. */
+	readonly isRepeated: boolean;
 	/** The positions of the run's first turn and its last. */
 	readonly first: number;
 	readonly last: number;
@@ -368,8 +370,11 @@ export interface SessionApi {
 	export(caller: Caller, form: 'json' | 'ndjson', at?: number, cursor?: string): Promise<RpcResult<Bytes>>;
 	/** Makes the traces of the session, or only the trace with a run. Not allowed with a token. */
 	exportTrace(caller: Caller, form: { readonly run?: string; readonly hasContent: boolean }): Promise<RpcResult<Bytes>>;
-	/** Finds a run by its number. Throws `not_found`. */
-	findRun(caller: Caller, n: number): Promise<RpcResult<FoundRun>>;
+	/**
+	 * Finds a run by its number, for anybody who may do something in the session. `once` is the request that goes on after
+	 * the run. Throws `not_found`.
+	 */
+	findRun(caller: Caller, n: number, once?: Once): Promise<RpcResult<FoundRun>>;
 	/** Finds the message that led to a run. Not allowed with a token. */
 	findRunMessage(caller: Caller, runId: string): Promise<RpcResult<number>>;
 	/**

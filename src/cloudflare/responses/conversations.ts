@@ -6,7 +6,7 @@ import { listToolNames } from '../agent/tool-names.ts';
 import { assertRight } from '../auth/rights.ts';
 import { readConfig } from '../config/config.ts';
 import type { SessionState } from '../objects/session-api.ts';
-import { getPerson, type RouteEnv } from '../routes/identity.ts';
+import { getCaller, getPerson, type RouteEnv } from '../routes/identity.ts';
 import { createSessionId, mount, readHandling } from '../routes/request.ts';
 import { askSession, toSessionId } from '../routes/respond.ts';
 import { toHistory } from '../wire/protocols/openai/conversation.ts';
@@ -38,16 +38,16 @@ export function createConversationRoutes({ agents }: Pick<Runtime, 'agents'>) {
 			return Response.json(showSession(outcome.session));
 		}),
 		mount(endpoints.getConversation, async (c) => {
-			const caller = getPerson(c);
-			return Response.json(showSession(await askSession(c, findConversation(c), (one) => one.state(caller))));
+			const { id, caller } = findConversation(c);
+			return Response.json(showSession(await askSession(c, id, (one) => one.state(caller))));
 		}),
 		mount(endpoints.deleteConversation, async (c) => {
-			const caller = getPerson(c);
-			await askSession(c, findConversation(c), (one) => one.delete(caller));
+			const { id, caller } = findConversation(c);
+			await askSession(c, id, (one) => one.delete(caller));
 			return Response.json({ id: c.req.param('conversation'), object: 'conversation.deleted', deleted: true });
 		}),
 		mount(endpoints.listConversationItems, async (c) => {
-			const items = await listItems(c, { id: findConversation(c), caller: getPerson(c) });
+			const items = await listItems(c, findConversation(c));
 			return Response.json(toItemPage(items, c.req.valid('query')));
 		}),
 	];
@@ -69,10 +69,10 @@ function readHistory({ items }: ConversationRequest, agent: Agent) {
 	return nameFields(fields, () => toHistory(messages, { name: agent.name, toolNames: listToolNames(agent) }));
 }
 
-function findConversation(c: Context<RouteEnv>): DurableObjectId {
+function findConversation(c: Context<RouteEnv>) {
 	const session = parseConversationId(c.req.param('conversation') ?? '');
 	if (session === undefined) throw new RunletError('not_found', 'There is no such conversation.');
-	return toSessionId(c, session);
+	return { id: toSessionId(c, session), caller: getCaller(c, session) };
 }
 
 function showSession({ id, createdAt, metadata }: Pick<SessionState, 'id' | 'createdAt' | 'metadata'>) {

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type { Bytes } from '../objects/reach.ts';
-import type { PageQuery } from '../objects/session-api.ts';
-import type { PersonCaller, RouteEnv } from '../routes/identity.ts';
+import type { Caller, PageQuery } from '../objects/session-api.ts';
+import type { RouteEnv } from '../routes/identity.ts';
 import { askSession } from '../routes/respond.ts';
 import type { shownMessage } from '../wire/message.ts';
 import type { Shown } from '../wire/operation.ts';
@@ -11,7 +11,7 @@ type StoredMessage = Shown<typeof shownMessage>;
 
 interface Listed {
 	readonly id: DurableObjectId;
-	readonly caller: PersonCaller;
+	readonly caller: Caller;
 	/** The position of the first message. */
 	readonly from?: number;
 }
@@ -31,7 +31,7 @@ export async function listItems(
 		for (const message of messages) {
 			const what = message.isReplaced === true ? 'skip' : choose(message);
 			if (what === 'end') return items;
-			if (what === 'take') items.push(...toItems(message));
+			if (what === 'take') items.push(...toItems(message, id.toString()));
 		}
 		next = cursor;
 	}

@@ -1,5 +1,7 @@
 import type { Context } from 'hono';
 import { createFieldError, RunletError } from '../../core/base/errors.ts';
+import type { Once } from '../objects/once.ts';
+import type { FoundRun } from '../objects/session-api.ts';
 import type { Place } from '../routes/conversation.ts';
 import type { PersonCaller, RouteEnv } from '../routes/identity.ts';
 import { askSession, toSessionId } from '../routes/respond.ts';
@@ -7,6 +9,11 @@ import { readHead } from '../wire/protocols/responses/head.ts';
 import { parseConversationId, parseResponseId, type RunPlace } from '../wire/protocols/responses/ids.ts';
 import { type ReadInput, readInput } from '../wire/protocols/responses/input.ts';
 import type { ResponseRequest } from '../wire/protocols/responses/schema.ts';
+
+interface Asking {
+	readonly caller: PersonCaller;
+	readonly once: Once | undefined;
+}
 
 interface FoundPlace {
 	readonly place: Place;
@@ -21,7 +28,7 @@ interface FoundPlace {
  */
 export async function findPlace(
 	c: Context<RouteEnv>,
-	caller: PersonCaller,
+	{ caller, once }: Asking,
 	{ conversation, previous_response_id: previous, input: given, store: isKept }: ResponseRequest,
 ): Promise<FoundPlace> {
 	if (conversation != null) {
@@ -34,39 +41,51 @@ export async function findPlace(
 		const input = readInput(given, 'response');
 		const place = parseResponseId(previous);
 		if (place === undefined) throw createUnknown('previous_response_id');
-		return { ...(await findAfter(c, caller, place, 'previous_response_id')), input };
+		return { ...(await findAfter(c, { caller, once }, place, 'previous_response_id')), input };
 	}
 	const input = readInput(given, undefined);
 	const { named } = input;
 	if (named === undefined) return { place: { isKept }, input };
 	const { session, run } = named;
-	if (run !== undefined) return { ...(await findAfter(c, caller, { session, run }, 'input')), input };
+	if (run !== undefined) return { ...(await findAfter(c, { caller, once }, { session, run }, 'input')), input };
 	return { place: { id: toSessionId(c, session), isKept: true }, input };
 }
 
 /** Goes on in the session if the response is its newest. An earlier response goes on in a copy of the session up to it. */
 async function findAfter(
 	c: Context<RouteEnv>,
-	caller: PersonCaller,
+	{ caller, once }: Asking,
 	{ session, run: n }: RunPlace,
 	field: string,
 ): Promise<Omit<FoundPlace, 'input'>> {
+	const run = await findRun(c, { caller, once }, { session, run: n }, field);
 	const id = toSessionId(c, session);
-	const run = await askSession(c, id, (one) => one.findRun(caller, n), true).catch((error: unknown) => {
-		throw error instanceof RunletError && error.code === 'not_found' ? createUnknown(field) : error;
-	});
 	if (readHead(run.kept)?.store !== true) throw createUnknown(field);
+	if (run.isRepeated) return { place: { id, isKept: true } };
 	if (run.isNewest) return { place: { id, isKept: true }, after: n };
 	const original = { session, at: run.last, caller };
 	return {
 		place: {
 			isKept: true,
-			prepare: async (copy, { once }) => {
+			prepare: async (copy) => {
 				const about = { ...caller, user: run.user, original, once: once && { ...once, key: `${once.key} copy` } };
 				await askSession(c, copy, (one) => one.import(about), once !== undefined);
 			},
 		},
 	};
+}
+
+async function findRun(
+	c: Context<RouteEnv>,
+	{ caller, once }: Asking,
+	{ session, run }: RunPlace,
+	field: string,
+): Promise<FoundRun> {
+	try {
+		return await askSession(c, toSessionId(c, session), (one) => one.findRun(caller, run, once), true);
+	} catch (error) {
+		throw error instanceof RunletError && error.code === 'not_found' ? createUnknown(field) : error;
+	}
 }
 
 function createUnknown(field: string): RunletError {

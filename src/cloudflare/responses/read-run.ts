@@ -6,7 +6,8 @@ import { insist } from '../agent/child-reader.ts';
 import { readConfig } from '../config/config.ts';
 import { readLines } from '../objects/outside-call.ts';
 import { type Bytes, type Failure, toError } from '../objects/reach.ts';
-import type { PersonCaller, RouteEnv } from '../routes/identity.ts';
+import type { Caller } from '../objects/session-api.ts';
+import type { RouteEnv } from '../routes/identity.ts';
 import { parseEventId } from '../session/events/log.ts';
 import { withoutRestarted } from '../wire/protocols/pieces.ts';
 import type { ResponseEvent, ResponseWriter } from '../wire/protocols/responses/writer.ts';
@@ -23,7 +24,7 @@ export type RunLine = Exclude<Line, { readonly closed: Failure }>;
 
 interface Followed {
 	readonly session: DurableObjectId;
-	readonly caller: PersonCaller;
+	readonly caller: Caller;
 	/** The stream of the run's events. */
 	readonly stream: Bytes;
 }

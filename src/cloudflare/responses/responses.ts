@@ -3,9 +3,9 @@ import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { readConfig } from '../config/config.ts';
 import { toError } from '../objects/reach.ts';
-import type { FoundRun, RunOutcome } from '../objects/session-api.ts';
-import { converse, findUser } from '../routes/conversation.ts';
-import { getPerson, type PersonCaller, type RouteEnv } from '../routes/identity.ts';
+import type { Caller, FoundRun, RunOutcome } from '../objects/session-api.ts';
+import { converse, findUser, readResend } from '../routes/conversation.ts';
+import { getCaller, getPerson, type PersonCaller, type RouteEnv } from '../routes/identity.ts';
 import { findModel } from '../routes/model-list.ts';
 import { mount, readHandling } from '../routes/request.ts';
 import { askSession, toEventStream, toSessionId, toStream } from '../routes/respond.ts';
@@ -29,9 +29,9 @@ export function createResponseRoutes({ agents }: Pick<Runtime, 'agents'>) {
 			const body = c.req.valid('json');
 			const user = findUser(caller, body.user ?? body.safety_identifier);
 			const { agent, model } = findModel(agents, body.model, readConfig(c.env).model);
-			const { place, after, input } = await findPlace(c, caller, body);
+			const { once = await readResend(c), origin } = readHandling(c, body);
+			const { place, after, input } = await findPlace(c, { caller, once }, body);
 			const head = createHead(body, Math.floor(Date.now() / 1_000));
-			const { once, origin } = readHandling(c, body);
 			return converse(c, {
 				speaker: { caller, user, agent },
 				how: { once, origin: { ...origin, kept: head }, delivery: 'stream', format },
@@ -54,9 +54,12 @@ export function createResponseRoutes({ agents }: Pick<Runtime, 'agents'>) {
 		mount(endpoints.cancelResponse, async (c) => {
 			const found = await findResponse(c);
 			const { caller, id, run } = found;
-			if (!run.isRunning) return Response.json(await showResponse(c, found));
-			await askSession(c, id, (one) => one.cancel(caller), true);
-			return Response.json(await showResponse(c, await findResponse(c)));
+			// Whoever may not read the response may not cancel it.
+			const lines = await openRun(c, found);
+			if (run.isRunning) await askSession(c, id, (one) => one.cancel(caller), true);
+			const writer = createWriter(found);
+			await readWhole(lines, writer);
+			return Response.json(writer.response);
 		}),
 		mount(endpoints.deleteResponse, async (c) => {
 			const { caller, id, place, run } = await findResponse(c);
@@ -119,7 +122,7 @@ async function* startWith(first: RunLine, lines: AsyncGenerator<RunLine, undefin
 }
 
 interface FoundResponse {
-	readonly caller: PersonCaller;
+	readonly caller: Caller;
 	readonly id: DurableObjectId;
 	readonly place: RunPlace;
 	readonly run: FoundRun;
@@ -128,11 +131,11 @@ interface FoundResponse {
 
 /** Finds the response in the path. Throws `not_found`, also for a response with `store: false`. */
 async function findResponse(c: Context<RouteEnv>): Promise<FoundResponse> {
-	const caller = getPerson(c);
 	const place = parseResponseId(c.req.param('response') ?? '');
 	const missing = new RunletError('not_found', 'There is no such response. It is deleted, or was not stored.');
 	if (place === undefined) throw missing;
 	const id = toSessionId(c, place.session);
+	const caller = getCaller(c, place.session);
 	const run = await askSession(c, id, (one) => one.findRun(caller, place.run), true);
 	const head = readHead(run.kept);
 	if (head?.store !== true) throw missing;
@@ -143,7 +146,10 @@ function createWriter({ head, place, run: { agent, endedAt } }: FoundResponse, s
 	return new ResponseWriter({ head, place, agent, seen, endedAt });
 }
 
-async function openRun(c: Context<RouteEnv>, { caller, id, place }: FoundResponse): Promise<AsyncIterable<RunLine>> {
+async function openRun(
+	c: Context<RouteEnv>,
+	{ caller, id, place }: FoundResponse,
+): Promise<AsyncGenerator<RunLine, undefined>> {
 	const from = formatEventId(toStart(place.run));
 	const stream = await askSession(c, id, (one) => one.events(caller, from, format), true);
 	if (stream === undefined) throw new Error('A run has no events.');
@@ -153,6 +159,8 @@ async function openRun(c: Context<RouteEnv>, { caller, id, place }: FoundRespons
 /** Shows a response as JSON. The output of a response that is being written comes at its end. */
 async function showResponse(c: Context<RouteEnv>, found: FoundResponse) {
 	const writer = createWriter(found);
-	if (!found.run.isRunning) await readWhole(await openRun(c, found), writer);
+	const lines = await openRun(c, found);
+	if (found.run.isRunning) await lines.return(undefined);
+	else await readWhole(lines, writer);
 	return writer.response;
 }

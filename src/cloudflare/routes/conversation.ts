@@ -32,7 +32,7 @@ export interface Place {
 	/** Whether a new session is kept. If not, it is removed an hour after its last activity. */
 	readonly isKept: boolean;
 	/** Prepares a new session before the request reaches it. A retry prepares the same session again. */
-	prepare?(id: DurableObjectId, how: Handling): Promise<void>;
+	prepare?(id: DurableObjectId): Promise<void>;
 }
 
 export interface Conversing {
@@ -73,7 +73,7 @@ export async function converse(
 	const { id, isNew, isUnknown } =
 		place?.id === undefined ? await findSession(c, speaker, how, { resend, header }) : { id: place.id, isNew: true };
 	const note = async () => isUnknown && resend && noteSent(c, caller.owner, resend, id.toString());
-	if (place?.prepare !== undefined) await note().then(() => place.prepare?.(id, how));
+	if (place?.prepare !== undefined) await note().then(() => place.prepare?.(id));
 	const update = { ...part, agent: agent.name, user };
 	const create = isNew && history !== undefined && createInput(speaker, history, isKept);
 	const answered = askSession(c, id, (one) => one.converse(caller, create ? { ...update, create } : update, how))
@@ -157,7 +157,7 @@ async function findSession(
 }
 
 /** Returns a key for the `openai` package, which counts its retries in a header but sends no `Idempotency-Key`. */
-async function readResend(c: Context<RouteEnv>): Promise<Once | undefined> {
+export async function readResend(c: Context<RouteEnv>): Promise<Once | undefined> {
 	const count = c.req.header('x-stainless-retry-count');
 	const { identity, bodyText } = c.var;
 	if (count === undefined || !/^\d{1,4}$/.test(count) || bodyText === undefined) return undefined;

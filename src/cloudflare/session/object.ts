@@ -337,8 +337,11 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		});
 	}
 
-	findRun(caller: Caller, n: number): Promise<RpcResult<FoundRun>> {
-		return this.#lifecycle.enter(caller, mayRead, () => showRun(this.#store, n));
+	findRun(caller: Caller, n: number, once?: Once): Promise<RpcResult<FoundRun>> {
+		return this.#lifecycle.enter(caller, [], () => ({
+			...showRun(this.#store, n),
+			isRepeated: this.#inbox.findReplay(once) !== undefined,
+		}));
 	}
 
 	findRunMessage(caller: Caller, runId: string): Promise<RpcResult<number>> {

@@ -22,13 +22,13 @@ interface NamedOperation extends Operation {
 	readonly id: string;
 }
 
-/** `deleteSession` comes last: the other operations need the session. */
+/** What deletes the session comes last: the other operations need the session. */
 const operations = Object.entries<Operation>(byId)
 	.map(([id, operation]): NamedOperation => ({ id, ...operation }))
 	.sort((a, b) => rank(a) - rank(b));
 
 function rank({ id }: NamedOperation): number {
-	return id === 'deleteSession' ? 1 : 0;
+	return id === 'deleteSession' || id === 'deleteConversation' ? 1 : 0;
 }
 
 interface Sent {
@@ -129,6 +129,8 @@ function askOperation(
 ) {
 	const place = path
 		.replace(/:(id|chat)\b/g, session)
+		.replace(':response', `resp_${session}1`)
+		.replace(':conversation', `conv_${session}`)
 		.replace(':message', '1')
 		.replace(':agent', 'scripted')
 		.replace(':tokenId', '0'.repeat(16))

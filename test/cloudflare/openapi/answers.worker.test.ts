@@ -290,6 +290,33 @@ test('the document describes whole and streamed messages, their errors and their
 	await ask('countTokens', { json: { model: 'none', messages } });
 });
 
+test('the document describes responses, their streams and conversations', async () => {
+	play({ text: 'yes', reasoning: 'hm', toolCalls: [call('e', 'echo', { text: 'x' })] }, 'yes', 'yes', 'no');
+	const json = { model: 'scripted', input: 'hello' };
+	const { id } = await ask('createResponse', { json });
+	await ask('createResponse', { json: { ...json, stream: true } });
+	expect(await ask('createResponse', { json: { ...json, model: 'none' } })).toHaveProperty('error.param', 'model');
+	const response = String(id);
+	await ask('getResponse', { path: response });
+	await ask('getResponse', { at: `/v1/responses/${response}?stream=true&starting_after=3` });
+	expect(await ask('getResponse', { path: 'none' })).toHaveProperty('error');
+	await ask('listInputItems', { path: response });
+	await ask('cancelResponse', { path: response });
+	await ask('createResponse', { json: { ...json, previous_response_id: response } });
+	expect(await ask('deleteResponse', { path: response })).toHaveProperty('error');
+	const conversation = await ask('createConversation', { json: { metadata: { agent: 'scripted' } } });
+	const path = String(conversation.id);
+	await ask('getConversation', { path });
+	await ask('listConversationItems', { path });
+	await ask('deleteConversation', { path });
+	expect(await ask('getConversation', { path })).toHaveProperty('error');
+	play('yes');
+	const single = await ask('createResponse', { json });
+	await ask('deleteResponse', { path: String(single.id) });
+	play(new Error('broken'));
+	expect(await ask('createResponse', { json })).toHaveProperty('error');
+});
+
 test('the document describes every answer to a webhook', async () => {
 	const agent = defineAgent({
 		name: 'scripted',

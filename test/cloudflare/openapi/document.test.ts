@@ -10,6 +10,7 @@ import { memory } from '../../../src/cloudflare/memory/index.ts';
 import { messages } from '../../../src/cloudflare/messages/index.ts';
 import { createDocument } from '../../../src/cloudflare/openapi/document.ts';
 import { operations } from '../../../src/cloudflare/openapi/operations.ts';
+import { responses } from '../../../src/cloudflare/responses/index.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { pagePaths } from '../../../src/cloudflare/routes/page.ts';
 import { schedules } from '../../../src/cloudflare/schedules/index.ts';
@@ -19,7 +20,7 @@ import type { Operation, Shown } from '../../../src/cloudflare/wire/operation.ts
 import { RunletError } from '../../../src/core/base/errors.ts';
 import type { KnownDelta, LoopEvent } from '../../../src/core/chat/index.ts';
 
-const app = createApp({ agents: [], providers: () => [] }, [mcp, memory, schedules, links, messages, agui]);
+const app = createApp({ agents: [], providers: () => [] }, [mcp, memory, schedules, links, messages, agui, responses]);
 const document = createDocument();
 const listed = Object.entries<Operation>(operations);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
@@ -108,7 +109,7 @@ describe('the document', () => {
 			],
 			[/\/parameters\/\w+$/, ['name', 'in', 'description', 'required', 'schema', 'example', '$ref']],
 			[/\/requestBody$/, ['required', 'content']],
-			[/\/responses\/\w+$/, ['description', 'headers', 'content', '$ref']],
+			[/\/(?:get|post|put|patch|delete|components)\/responses\/\w+$/, ['description', 'headers', 'content', '$ref']],
 			[/\/content\/\w+\/[\w.+-]+$/, ['schema', 'example', 'examples', 'x-item-schema']],
 			[/\/content\/\w+\/[\w.+-]+\/examples\/\w+$/, ['value']],
 		];

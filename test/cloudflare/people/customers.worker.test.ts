@@ -73,6 +73,13 @@ const attempts: Readonly<
 	'by chat completions': async (who, id, _, agent) => (await complete(who, 'approve', { agent, session: id })).text(),
 	'by Anthropic’s messages': async (who, id, _, agent) =>
 		(await complete(who, 'approve', { agent, session: id, path: '/v1/messages' })).text(),
+	'by a response': async (who, id, callId, agent) => {
+		const approval_request_id = `mcpr_${id}_${callId}`;
+		const input = [{ type: 'mcp_approval_response', approval_request_id, approve: true }];
+		expect((await ask(who, '/v1/responses', { model: agent, input })).status).toBe(403);
+	},
+	'by a message in a conversation': async (who, id, _, agent) =>
+		(await ask(who, '/v1/responses', { model: agent, input: 'approve', conversation: `conv_${id}` })).text(),
 	'by a token with approve': async (who, id) =>
 		expect((await ask(who, `/v1/sessions/${id}/token`, { scopes: ['approve'] })).status).toBe(403),
 	'by a token for a colleague': async (who, id) =>

@@ -108,7 +108,7 @@ function findJoined({ messages, runs }: SessionStore, requestId: string): RunRec
 }
 
 /** Throws `not_found` if the session has no run with this number. */
-export function showRun(store: SessionStore, n: number): FoundRun {
+export function showRun(store: SessionStore, n: number): Omit<FoundRun, 'isRepeated'> {
 	const run = store.runs.get(n);
 	if (run === undefined) throw new RunletError('not_found', 'There is no such run in this session.');
 	const { id, status, firstSeq: first, createdAt, endedAt, origin } = run;

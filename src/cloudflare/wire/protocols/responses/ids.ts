@@ -24,13 +24,13 @@ export function parseItemId(id: string): RunPlace | undefined {
 	return toPlace(/^(?:msg|rs|fc|mcp)_([0-9a-f]{64})([1-9a-f][0-9a-f]{0,11})_\d+$/.exec(id));
 }
 
-/** The id of a request for approval has the session and the call. */
-export function formatApprovalId(session: string, callId: string): string {
-	return `mcpr_${session}_${callId}`;
+/** Makes the id under which a client answers a call. It leads to the session of the call. */
+export function formatCallId(prefix: 'call' | 'mcpr', session: string, callId: string): string {
+	return `${prefix}_${session}_${callId}`;
 }
 
-export function parseApprovalId(id: string): { readonly session: string; readonly callId: string } | undefined {
-	const [, session, callId] = /^mcpr_([0-9a-f]{64})_([\s\S]+)$/.exec(id) ?? [];
+export function parseCallId(id: string): { readonly session: string; readonly callId: string } | undefined {
+	const [, session, callId] = /^(?:call|mcpr)_([0-9a-f]{64})_([\s\S]+)$/.exec(id) ?? [];
 	return session === undefined || callId === undefined ? undefined : { session, callId };
 }
 

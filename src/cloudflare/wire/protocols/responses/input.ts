@@ -1,7 +1,7 @@
 import { RunletError } from '../../../../core/base/errors.ts';
 import type { CallAnswer } from '../../../../core/chat/call-answers.ts';
 import type { ClientMessage, ClientPart } from '../openai/schema.ts';
-import { parseApprovalId, parseItemId, type RunPlace } from './ids.ts';
+import { parseCallId, parseItemId, type RunPlace } from './ids.ts';
 import type { InputContent, InputItem, ResponseRequest } from './schema.ts';
 
 export interface ReadInput {
@@ -26,7 +26,7 @@ export function readInput(input: ResponseRequest['input'], goesOn: 'response' | 
 	if (typeof input === 'string') return { messages: [{ role: 'user', content: input }], fields: ['input'] };
 	const behind = input.findLastIndex(isOutput) + 1;
 	const decisions = input.slice(behind).filter(isDecision);
-	const named = goesOn === undefined ? findNamed(decisions.at(-1) ?? input[behind - 1]) : undefined;
+	const named = goesOn === undefined ? findNamed(input, behind) : undefined;
 	const from = goesOn === 'response' || named !== undefined ? behind : 0;
 	if (decisions.length > 0) return { named, messages: [], fields: [], answers: readAnswers(input, behind) };
 	return { named, ...toMessages(input, from) };
@@ -41,21 +41,36 @@ function isOutput(item: InputItem): boolean {
 	return item.type !== 'function_call_output' && item.type !== 'mcp_approval_response';
 }
 
-function findNamed(item: InputItem | undefined): ReadInput['named'] {
-	if (item?.type === 'mcp_approval_response') return parseApprovalId(item.approval_request_id);
-	const id = item !== undefined && 'id' in item ? item.id : undefined;
-	return id == null ? undefined : (parseItemId(id) ?? parseApprovalId(id));
+/** Finds the session to which the newest output items, or the answers behind them, belong. */
+function findNamed(input: readonly InputItem[], behind: number): ReadInput['named'] {
+	const from = input.slice(0, behind).findLastIndex((item) => !isOutput(item)) + 1;
+	for (const item of input.slice(from).reverse()) {
+		const ids = [
+			'call_id' in item ? item.call_id : undefined,
+			'approval_request_id' in item ? item.approval_request_id : undefined,
+			'id' in item ? item.id : undefined,
+		];
+		for (const id of ids) {
+			const named = id == null ? undefined : (parseCallId(id) ?? parseItemId(id));
+			if (named !== undefined) return named;
+		}
+	}
+	return undefined;
+}
+
+function toCallId(id: string): string {
+	return parseCallId(id)?.callId ?? id;
 }
 
 function readAnswers(input: readonly InputItem[], from: number): CallAnswer[] {
 	return input.slice(from).map((item, index): CallAnswer => {
 		const field = `input.${from + index}`;
 		if (item.type === 'function_call_output')
-			return { id: item.call_id, output: toText(item.output, `${field}.output`) };
+			return { id: toCallId(item.call_id), output: toText(item.output, `${field}.output`) };
 		if (item.type !== 'mcp_approval_response')
 			throw createRefusal(field, 'a decision comes without a message. Send the message when the run has ended');
 		const { approval_request_id: id, approve, reason } = item;
-		const callId = parseApprovalId(id)?.callId;
+		const callId = parseCallId(id)?.callId;
 		if (callId === undefined)
 			throw createRefusal(`${field}.approval_request_id`, 'no request for approval has this id');
 		return { id: callId, approve, ...(reason != null && { reason }) };
@@ -84,11 +99,15 @@ function toMessages(input: readonly InputItem[], from: number): Pick<ReadInput, 
 			else if (role === 'assistant') turn = add({ role, content: toText(content, field) }, field);
 			else add({ role, content: toText(content, field) }, field);
 		} else if (item.type === 'function_call') {
-			const { call_id: id, name, arguments: text } = item;
+			const { name, arguments: text } = item;
+			const id = toCallId(item.call_id);
 			turn ??= add({ role: 'assistant', content: null }, field);
 			turn.tool_calls = [...(turn.tool_calls ?? []), { id, type: 'function', function: { name, arguments: text } }];
 		} else if (item.type === 'function_call_output') {
-			add({ role: 'tool', tool_call_id: item.call_id, content: toText(item.output, `${field}.output`) }, field);
+			add(
+				{ role: 'tool', tool_call_id: toCallId(item.call_id), content: toText(item.output, `${field}.output`) },
+				field,
+			);
 		} else if (item.type === 'item_reference' && /^(msg|fc)_/.test(item.id)) {
 			const why = 'only the newest item can be a reference. Send the item itself, or previous_response_id';
 			throw createRefusal(`${field}.id`, why);
@@ -134,7 +153,8 @@ export function nameFields<T>(fields: readonly string[], run: () => T): T {
 		const own = field
 			.replace(/^messages\.(\d+)(\.tool_calls\.\d+)?/, (_, index) => fields[Number(index)] ?? 'input')
 			.replace(/^response_format\.json_schema/, 'text.format')
-			.replace(/\.function(?=\.|$)/, '');
+			.replace(/\.function(?=\.|$)/, '')
+			.replace(/\.tool_call_id$/, '.call_id');
 		throw new RunletError(error.code, error.message.replace(field, own), { ...error.data, field: own });
 	}
 }

@@ -2,13 +2,14 @@ import { createFieldError } from '../../../../core/base/errors.ts';
 import { toInputText } from '../../../../core/tool/call.ts';
 import type { shownMessage } from '../../message.ts';
 import type { Shown } from '../../operation.ts';
+import { formatCallId } from './ids.ts';
 
 type StoredMessage = Shown<typeof shownMessage>;
 
 type Item = { readonly id: string; readonly type: string } & Readonly<Record<string, unknown>>;
 
-/** Shows a stored message as items. Their ids name its place in the history. */
-export function toItems(message: StoredMessage): Item[] {
+/** Shows a stored message of a session as items. Their ids name its place in the history. */
+export function toItems(message: StoredMessage, session: string): Item[] {
 	const status = 'completed';
 	const toId = (prefix: string, index = 0) => `${prefix}_${message.id}_${index}`;
 	switch (message.role) {
@@ -21,7 +22,8 @@ export function toItems(message: StoredMessage): Item[] {
 			return [{ id: toId('msg'), type: 'message', status, role: 'user', content: parts.map(toInputPart) }];
 		}
 		case 'tool': {
-			const { toolCallId: call_id, content } = message;
+			const { content } = message;
+			const call_id = formatCallId('call', session, message.toolCallId);
 			const output = typeof content === 'string' ? content : JSON.stringify(content ?? null);
 			return [{ id: toId('fco'), type: 'function_call_output', call_id, output, status }];
 		}
@@ -32,8 +34,9 @@ export function toItems(message: StoredMessage): Item[] {
 			return [
 				...(reasoning === undefined ? [] : [{ id: toId('rs'), type: 'reasoning', summary }]),
 				...(text === '' ? [] : [{ id: toId('msg'), type: 'message', status, role: 'assistant', content }]),
-				...toolCalls.map(({ id: call_id, name, input }, index) => {
+				...toolCalls.map(({ id: callId, name, input }, index) => {
 					const id = toId('fc', index);
+					const call_id = formatCallId('call', session, callId);
 					return { id, type: 'function_call', call_id, name, arguments: toInputText(input), status };
 				}),
 			];

@@ -82,7 +82,7 @@ const item = v.variant('type', [
 
 /** An item without a type is a message. */
 const anyItem = v.pipe(
-	v.looseObject({ type: v.optional(v.string(), 'message') }, 'Expected an item, such as a message'),
+	v.looseObject({ type: v.optional(shortText(100), 'message') }, 'Expected an item, such as a message'),
 	item,
 );
 
@@ -146,7 +146,7 @@ const label = v.nullish(v.pipe(v.string(), v.maxLength(200)));
 export const responseRequest = v.pipe(
 	v.object({
 		model: v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(200)),
-		input: v.union([longText, createList(anyItem, mostItems, 1)], 'Expected a text or a list of items'),
+		input: v.union([longText, createList(anyItem, mostItems, 1)]),
 		instructions: v.nullish(longText),
 		previous_response_id: v.nullish(responseId),
 		conversation: v.nullish(v.union([conversationId, v.object({ id: conversationId })])),
@@ -199,6 +199,9 @@ export type InputContent = v.InferOutput<typeof content>;
 
 const flag = v.optional(v.picklist(['true', 'false']));
 
+/** Accepted and ignored: everything is included. */
+const shown = v.optional(v.pipe(v.string(), v.maxLength(1_000)));
+
 export const responseQuery = v.object({
 	stream: flag,
 	starting_after: v.optional(
@@ -209,7 +212,7 @@ export const responseQuery = v.object({
 			v.description('The `sequence_number` of the last event that the client has. The stream goes on behind it.'),
 		),
 	),
-	include: v.optional(v.string()),
+	include: shown,
 	include_obfuscation: flag,
 });
 
@@ -220,7 +223,7 @@ export const itemQuery = v.object({
 	),
 	order: v.optional(v.picklist(['asc', 'desc']), 'desc'),
 	after: v.optional(described(v.pipe(v.string(), v.maxLength(200)), 'The id of the last item of the page before.')),
-	include: v.optional(v.string()),
+	include: shown,
 });
 
 export const conversationRequest = v.object({

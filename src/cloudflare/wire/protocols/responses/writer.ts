@@ -14,7 +14,7 @@ import type { ToolResult } from '../../../../core/tool/index.ts';
 import { toRunError } from '../failure.ts';
 import { errorBody } from '../openai/error.ts';
 import type { ResponseHead } from './head.ts';
-import { formatApprovalId, formatItemId, formatResponseId, type RunPlace } from './ids.ts';
+import { formatCallId, formatItemId, formatResponseId, type RunPlace } from './ids.ts';
 import type { ResponseUsage } from './schema.ts';
 
 export interface WriterOptions {
@@ -331,7 +331,7 @@ export class ResponseWriter {
 		const { agent: server_label, place } = this.#options;
 		const output_index = this.#output.length;
 		const id = this.#createItemId('mcp', output_index);
-		const approval_request_id = wasAllowed ? formatApprovalId(place.session, callId) : null;
+		const approval_request_id = wasAllowed ? formatCallId('mcpr', place.session, callId) : null;
 		const about = { id, type: 'mcp_call', server_label, name, approval_request_id };
 		const said = typeof output === 'string' ? output : JSON.stringify(output ?? null);
 		const item = { ...about, arguments: '', output: null, error: null, status: 'in_progress' };
@@ -346,18 +346,20 @@ export class ResponseWriter {
 	}
 
 	/** Writes a call that waits for the client or for a person. */
-	#showWaiting({ id: call_id, name, input, kind }: WaitingCall): void {
-		const { agent: server_label, place } = this.#options;
+	#showWaiting({ id: callId, name, input, kind }: WaitingCall): void {
+		const { agent: server_label, head, place } = this.#options;
 		const output_index = this.#output.length;
 		const text = toInputText(input);
 		if (kind === 'approval') {
-			const id = formatApprovalId(place.session, call_id);
+			const id = formatCallId('mcpr', place.session, callId);
 			const item = { id, type: 'mcp_approval_request', server_label, name, arguments: text };
 			this.#emit('response.output_item.added', { output_index, item });
 			this.#done(item);
 			return;
 		}
 		const id = this.#createItemId('fc', output_index);
+		// The calls of a response that is not stored are for a history that the client keeps.
+		const call_id = head.store ? formatCallId('call', place.session, callId) : callId;
 		const about = { id, type: 'function_call', call_id, name };
 		const item = { ...about, arguments: '', status: 'in_progress' };
 		this.#emit('response.output_item.added', { output_index, item });

@@ -107,6 +107,54 @@ const anthropic = createConversing('Anthropic’s messages', '/v1/messages', (_,
 	metadata: { user_id: user },
 }));
 
+const responses: Way = {
+	name: 'responses',
+	weight: 12,
+	go: async (walk) => {
+		const caller = pickCaller(walk);
+		const other = walk.chance(50) ? walk.pick(users) : undefined;
+		const user = toUser(caller, other);
+		const target = walk.chance(60) ? pickTarget(walk, caller, isFree) : undefined;
+		const { owner = 'walk-x' } = toPerson(caller) ?? {};
+		const session = target?.session;
+		let outcome = caller.kind === 'token' ? 403 : judge(caller, 'createSession');
+		if (outcome === 'ok' && target !== undefined) {
+			outcome = judgeIn(caller, session, { right: 'sendMessage', refusal: 'run' });
+			const isAnothers = user !== undefined && user !== session?.user;
+			if (outcome === 'ok' && (isAnothers || session?.agent !== 'walker')) outcome = 400;
+		}
+		if (outcome === 'ok' && session !== undefined && !isFree(session)) return false;
+		// The id of a session that is gone or never was begins a conversation.
+		if (target !== undefined && session?.isGone !== false && outcome === 404) return false;
+		const person = outcome === 'ok' ? (session ?? { owner, user }) : toPerson(caller);
+		const message = write(walk, person, 'witness');
+		const names = walk.choose({ user: other }, { safety_identifier: other });
+		const place = target && { conversation: `conv_${target.id}` };
+		const body = { model: 'walker', input: message.text, ...place, ...(other && names) };
+		const ask = () => walk.ask(caller, '/v1/responses', { body, only: outcome === 'ok' ? person : undefined });
+		const find = ({ headers }: Answer) => {
+			const id = headers.get('runlet-session') ?? '';
+			const createdBy = (caller as PersonCaller).actor;
+			return session ?? addSession(walk, id, { owner, user, createdBy });
+		};
+		return send(walk, 'responses', { caller, target, outcome, message, ask, find });
+	},
+};
+
+const readResponse: Way = {
+	name: 'read a response',
+	weight: 4,
+	go: async (walk) => {
+		const caller = pickCaller(walk);
+		const target = pickTarget(walk, caller);
+		const outcome = judgeIn(caller, target.session, { right: 'readSession' });
+		const path = walk.choose(`/v1/conversations/conv_${target.id}`, `/v1/conversations/conv_${target.id}/items`);
+		const answer = await walk.ask(caller, path, { only: target.session });
+		walk.expect('read a response', answer, outcome);
+		return true;
+	},
+};
+
 const resend: Way = {
 	name: 'chat completions again',
 	weight: 4,
@@ -288,4 +336,4 @@ async function witnessed(walk: Walk, session: Session, by: Actor, { mark }: Mess
 	await look(walk, session);
 }
 
-export const protocols: readonly Way[] = [openai, anthropic, resend, page, agui, readPage, mcp];
+export const protocols: readonly Way[] = [openai, responses, readResponse, anthropic, resend, page, agui, readPage, mcp];

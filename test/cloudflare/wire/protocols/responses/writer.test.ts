@@ -76,7 +76,7 @@ function toTurnEvents({ pieces, calls, sources, restarts }: Turn, n: number): Ru
 		...pieces.flatMap((text, index): RunEvent[] =>
 			text === '' ? [] : [{ type: index % 2 === 0 ? 'reasoning' : 'text', text }],
 		),
-		...sources.map((url) => ({ type: 'source' as const, url })),
+		...sources.map((url, index) => ({ type: 'source' as const, id: `${index}`, url })),
 		...toolCalls.flatMap(({ id, name, input }): RunEvent[] => [
 			{ type: 'tool_use_start', id, name },
 			{ type: 'tool_use_input', id, partialInputJson: JSON.stringify(input) },
@@ -166,11 +166,11 @@ describe('the events of a response', () => {
 		fc.assert(
 			fc.property(run, lengths, (one, cuts) => {
 				const events = write(cut(toEvents(one), cuts));
-				const last: { response?: { output?: unknown; status?: unknown } } = events.at(-1) ?? {};
-				expect(last.response?.output).toEqual(fold(events));
+				const last = events.at(-1)?.response;
+				expect(last).toMatchObject({ output: fold(events) });
 				const writer = open();
 				for (const event of toEvents(one)) writer.write(event);
-				expect(last.response).toEqual(writer.response);
+				expect(last).toEqual(writer.response);
 			}),
 		);
 	});
