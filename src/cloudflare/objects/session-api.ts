@@ -2,7 +2,7 @@ import type { Actor } from '../../core/base/actor.ts';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
 import type { Label } from '../../core/tool/index.ts';
-import type { Role } from '../auth/rights.ts';
+import type { Right, Role } from '../auth/rights.ts';
 import type { feedback, feedbackBody } from '../wire/feedback.ts';
 import type { arrivedPart } from '../wire/import.ts';
 import type { Attachment } from '../wire/message.ts';
@@ -370,11 +370,8 @@ export interface SessionApi {
 	export(caller: Caller, form: 'json' | 'ndjson', at?: number, cursor?: string): Promise<RpcResult<Bytes>>;
 	/** Makes the traces of the session, or only the trace with a run. Not allowed with a token. */
 	exportTrace(caller: Caller, form: { readonly run?: string; readonly hasContent: boolean }): Promise<RpcResult<Bytes>>;
-	/**
-	 * Finds a run by its number, for anybody who may do something in the session. `once` is the request that goes on after
-	 * the run. Throws `not_found`.
-	 */
-	findRun(caller: Caller, n: number, once?: Once): Promise<RpcResult<FoundRun>>;
+	/** Finds a run by its number, for a caller with a right. `once` is the request that goes on after the run. */
+	findRun(caller: Caller, n: number, right: Right, once?: Once): Promise<RpcResult<FoundRun>>;
 	/** Finds the message that led to a run. Not allowed with a token. */
 	findRunMessage(caller: Caller, runId: string): Promise<RpcResult<number>>;
 	/**

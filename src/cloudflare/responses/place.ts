@@ -82,7 +82,7 @@ async function findRun(
 	field: string,
 ): Promise<FoundRun> {
 	try {
-		return await askSession(c, toSessionId(c, session), (one) => one.findRun(caller, run, once), true);
+		return await askSession(c, toSessionId(c, session), (one) => one.findRun(caller, run, 'sendMessage', once), true);
 	} catch (error) {
 		throw error instanceof RunletError && error.code === 'not_found' ? createUnknown(field) : error;
 	}

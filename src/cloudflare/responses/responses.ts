@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
+import type { Right } from '../auth/rights.ts';
 import { readConfig } from '../config/config.ts';
 import { toError } from '../objects/reach.ts';
 import type { Caller, FoundRun, RunOutcome } from '../objects/session-api.ts';
@@ -52,7 +53,7 @@ export function createResponseRoutes({ agents }: Pick<Runtime, 'agents'>) {
 			return Response.json(await showResponse(c, found));
 		}),
 		mount(endpoints.cancelResponse, async (c) => {
-			const found = await findResponse(c);
+			const found = await findResponse(c, 'sendMessage');
 			const { caller, id, run } = found;
 			// Whoever may not read the response may not cancel it.
 			const lines = await openRun(c, found);
@@ -62,7 +63,7 @@ export function createResponseRoutes({ agents }: Pick<Runtime, 'agents'>) {
 			return Response.json(writer.response);
 		}),
 		mount(endpoints.deleteResponse, async (c) => {
-			const { caller, id, place, run } = await findResponse(c);
+			const { caller, id, place, run } = await findResponse(c, 'manageSession');
 			if (place.run > 1 || !run.isNewest) {
 				const whole = `DELETE /v1/conversations/${formatConversationId(place.session)}`;
 				throw new RunletError('conflict', `This response is part of a conversation. Delete that: ${whole}.`);
@@ -130,13 +131,13 @@ interface FoundResponse {
 }
 
 /** Finds the response in the path. Throws `not_found`, also for a response with `store: false`. */
-async function findResponse(c: Context<RouteEnv>): Promise<FoundResponse> {
+async function findResponse(c: Context<RouteEnv>, right: Right = 'readSession'): Promise<FoundResponse> {
 	const place = parseResponseId(c.req.param('response') ?? '');
 	const missing = new RunletError('not_found', 'There is no such response. It is deleted, or was not stored.');
 	if (place === undefined) throw missing;
 	const id = toSessionId(c, place.session);
 	const caller = getCaller(c, place.session);
-	const run = await askSession(c, id, (one) => one.findRun(caller, place.run), true);
+	const run = await askSession(c, id, (one) => one.findRun(caller, place.run, right), true);
 	const head = readHead(run.kept);
 	if (head?.store !== true) throw missing;
 	return { caller, id, place, run, head };

@@ -337,8 +337,8 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		});
 	}
 
-	findRun(caller: Caller, n: number, once?: Once): Promise<RpcResult<FoundRun>> {
-		return this.#lifecycle.enter(caller, [], () => ({
+	findRun(caller: Caller, n: number, right: Right, once?: Once): Promise<RpcResult<FoundRun>> {
+		return this.#lifecycle.enter(caller, [right], () => ({
 			...showRun(this.#store, n),
 			isRepeated: this.#inbox.findReplay(once) !== undefined,
 		}));

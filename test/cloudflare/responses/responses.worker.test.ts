@@ -285,10 +285,18 @@ describe('a run that waits', () => {
 		const first = events.at(-1);
 		if (first?.type !== 'response.completed') throw new Error('not completed');
 		expect(first.response.output).toMatchObject([
-			{ type: 'function_call', call_id: 'w1', name: 'weather', arguments: '{"at":"Oslo"}', status: 'completed' },
+			{
+				type: 'function_call',
+				call_id: `call_${toSession(first.response.id)}_w1`,
+				name: 'weather',
+				arguments: '{"at":"Oslo"}',
+				status: 'completed',
+			},
 		]);
-		const input = [{ type: 'function_call_output' as const, call_id: 'w1', output: 'rain' }];
-		const { output_text } = await create({ input, previous_response_id: first.response.id, tools: [weather] });
+		const [asked] = first.response.output;
+		if (asked?.type !== 'function_call') throw new Error('no call');
+		const input = [{ type: 'function_call_output' as const, call_id: asked.call_id, output: 'rain' }];
+		const { output_text } = await create({ input, tools: [weather] });
 		expect(output_text).toBe('Rain.');
 		expect(requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: 'rain' });
 	});
