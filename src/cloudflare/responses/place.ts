@@ -13,6 +13,7 @@ import type { ResponseRequest } from '../wire/protocols/responses/schema.ts';
 interface Asking {
 	readonly caller: PersonCaller;
 	readonly once: Once | undefined;
+	readonly agent: string;
 }
 
 interface FoundPlace {
@@ -28,7 +29,7 @@ interface FoundPlace {
  */
 export async function findPlace(
 	c: Context<RouteEnv>,
-	{ caller, once }: Asking,
+	asking: Asking,
 	{ conversation, previous_response_id: previous, input: given, store: isKept }: ResponseRequest,
 ): Promise<FoundPlace> {
 	if (conversation != null) {
@@ -41,28 +42,31 @@ export async function findPlace(
 		const input = readInput(given, 'response');
 		const place = parseResponseId(previous);
 		if (place === undefined) throw createUnknown('previous_response_id');
-		return { ...(await findAfter(c, { caller, once }, place, 'previous_response_id')), input };
+		return { ...(await findAfter(c, asking, place, 'previous_response_id')), input };
 	}
 	const input = readInput(given, undefined);
 	const { named } = input;
 	if (named === undefined) return { place: { isKept }, input };
 	const { session, run } = named;
-	if (run !== undefined) return { ...(await findAfter(c, { caller, once }, { session, run }, 'input')), input };
+	if (run !== undefined) return { ...(await findAfter(c, asking, { session, run }, 'input')), input };
 	return { place: { id: toSessionId(c, session), isKept: true }, input };
 }
 
 /** Goes on in the session if the response is its newest. An earlier response goes on in a copy of the session up to it. */
 async function findAfter(
 	c: Context<RouteEnv>,
-	{ caller, once }: Asking,
+	asking: Asking,
 	{ session, run: n }: RunPlace,
 	field: string,
 ): Promise<Omit<FoundPlace, 'input'>> {
-	const run = await findRun(c, { caller, once }, { session, run: n }, field);
+	const run = await findRun(c, asking, { session, run: n }, field);
 	const id = toSessionId(c, session);
 	if (readHead(run.kept)?.store !== true) throw createUnknown(field);
 	if (run.isRepeated) return { place: { id, isKept: true } };
 	if (run.isNewest) return { place: { id, isKept: true }, after: n };
+	const { caller, once, agent } = asking;
+	if (run.agent !== agent)
+		throw createFieldError('invalid_request', 'model', `the response is one of "${run.agent}", not of "${agent}".`);
 	const original = { session, at: run.last, caller };
 	return {
 		place: {

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { RunletError } from '../../core/base/errors.ts';
-import { isTerminal } from '../../core/chat/event.ts';
+import { isTerminal, toSse } from '../../core/chat/event.ts';
 import type { RunEvent } from '../../core/chat/index.ts';
 import { insist } from '../agent/child-reader.ts';
 import { readConfig } from '../config/config.ts';
@@ -57,9 +57,21 @@ export async function* readRun(
 	}
 }
 
-/** Returns the number of the run that the first line belongs to. */
-export function findRunNumber(line: RunLine): number | undefined {
-	return 'id' in line && line.id !== undefined ? parseEventId(line.id).run : undefined;
+/** Reads the first event of a run. Returns the number of the run, and all lines with the event. */
+export async function readStart(
+	lines: AsyncGenerator<RunLine, undefined>,
+): Promise<{ readonly run: number; readonly all: AsyncGenerator<RunLine> }> {
+	for (;;) {
+		const { value: first } = await lines.next();
+		if (first === undefined) throw new Error('A run ended without its first event.');
+		if ('isSilent' in first || first.id === undefined) continue;
+		return { run: parseEventId(first.id).run, all: startWith(first, lines) };
+	}
+}
+
+async function* startWith(first: RunLine, rest: AsyncGenerator<RunLine, undefined>): AsyncGenerator<RunLine> {
+	yield first;
+	yield* rest;
 }
 
 /** Reads all of a run. Afterwards the writer has the whole response. */
@@ -73,16 +85,16 @@ export async function readWhole(lines: AsyncIterable<RunLine>, writer: ResponseW
 export async function* toEvents(lines: AsyncIterable<RunLine>, writer: ResponseWriter): AsyncGenerator<string> {
 	try {
 		for await (const line of lines) {
-			const text = 'event' in line ? writer.write(line.event).map(toSse).join('') : ': keep-alive\n\n';
+			const text = 'event' in line ? writeAll(writer.write(line.event)) : ': keep-alive\n\n';
 			if (text !== '') yield text;
 			if (writer.isOver) return;
 		}
 	} catch (error) {
 		if (!(error instanceof RunletError)) throw error;
-		yield writer.fail(error).map(toSse).join('');
+		yield writeAll(writer.fail(error));
 	}
 }
 
-function toSse(event: ResponseEvent): string {
-	return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+function writeAll(events: readonly ResponseEvent[]): string {
+	return events.map((event) => toSse(event)).join('');
 }

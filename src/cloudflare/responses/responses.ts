@@ -19,7 +19,7 @@ import { toItemPage } from '../wire/protocols/responses/items.ts';
 import { ResponseWriter } from '../wire/protocols/responses/writer.ts';
 import { listItems } from './list-items.ts';
 import { findPlace } from './place.ts';
-import { findRunNumber, format, type RunLine, readRun, readWhole, toEvents } from './read-run.ts';
+import { format, type RunLine, readRun, readStart, readWhole, toEvents } from './read-run.ts';
 import { readUpdate } from './update.ts';
 
 /** `/v1/responses`: serves agents as models of OpenAI's Responses API (docs/responses.md). */
@@ -31,7 +31,7 @@ export function createResponseRoutes({ agents }: Pick<Runtime, 'agents'>) {
 			const user = findUser(caller, body.user ?? body.safety_identifier);
 			const { agent, model } = findModel(agents, body.model, readConfig(c.env).model);
 			const { once = await readResend(c), origin } = readHandling(c, body);
-			const { place, after, input } = await findPlace(c, { caller, once }, body);
+			const { place, after, input } = await findPlace(c, { caller, once, agent: agent.name }, body);
 			const head = createHead(body, Math.floor(Date.now() / 1_000));
 			return converse(c, {
 				speaker: { caller, user, agent },
@@ -74,9 +74,12 @@ export function createResponseRoutes({ agents }: Pick<Runtime, 'agents'>) {
 		mount(endpoints.listInputItems, async (c) => {
 			const { caller, id, place, run } = await findResponse(c);
 			// The history that came with the first response belongs to no run.
-			const from = place.run === 1 ? 0 : run.first;
-			const items = await listItems(c, { id, caller, from }, ({ runId, isInput }) => {
-				if (runId !== undefined && runId !== run.id) return place.run === 1 ? 'end' : 'skip';
+			const isFirst = place.run === 1;
+			let hasBegun = isFirst;
+			const items = await listItems(c, { id, caller, from: isFirst ? 0 : run.first }, ({ runId, isInput }) => {
+				const isOwn = runId === run.id || (isFirst && runId === undefined);
+				if (!isOwn) return hasBegun ? 'end' : 'skip';
+				hasBegun = true;
 				return isInput === true ? 'take' : 'skip';
 			});
 			return Response.json(toItemPage(items, c.req.valid('query')));
@@ -104,22 +107,14 @@ async function answer(
 		return runFailureResponse(new RunletError('awaiting_tools', message));
 	}
 	const lines = readRun(c, { session: toSessionId(c, session), caller, stream: outcome.stream });
-	const { value: first } = await lines.next();
-	const run = first && findRunNumber(first);
-	if (first === undefined || run === undefined) throw new Error('A run began without its first event.');
+	const { run, all } = await readStart(lines);
 	const writer = new ResponseWriter({ head, place: { session, run }, agent });
-	const all = startWith(first, lines);
 	const headers: Record<string, string> = outcome.isReplay ? { 'idempotent-replayed': 'true' } : {};
 	if (stream) return toEventStream(toStream(toEvents(all, writer)), headers);
 	// The run goes on without a reader.
 	if (background) await lines.return(undefined);
 	else await readWhole(all, writer);
 	return writer.error === undefined ? Response.json(writer.response, { headers }) : runFailureResponse(writer.error);
-}
-
-async function* startWith(first: RunLine, lines: AsyncGenerator<RunLine, undefined>): AsyncGenerator<RunLine> {
-	yield first;
-	yield* lines;
 }
 
 interface FoundResponse {

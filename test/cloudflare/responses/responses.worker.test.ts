@@ -73,6 +73,26 @@ describe('a response', () => {
 		expect(response.output_text).toBe('Let me see.It is x.');
 	});
 
+	test('has every field that Open Responses requires', async () => {
+		play('Hello.');
+		const required =
+			'id object created_at completed_at status incomplete_details model previous_response_id instructions output error ' +
+			'tools tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty top_logprobs ' +
+			'temperature reasoning user usage max_output_tokens max_tool_calls store background service_tier metadata ' +
+			'safety_identifier prompt_cache_key';
+		const response = await create({ tools: [weather] });
+		expect(Object.keys(response)).toEqual(expect.arrayContaining(required.split(' ')));
+		expect(response.output).toEqual([
+			{
+				type: 'message',
+				id: expect.any(String),
+				status: 'completed',
+				role: 'assistant',
+				content: [{ type: 'output_text', text: 'Hello.', annotations: [], logprobs: [] }],
+			},
+		]);
+	});
+
 	test('is the same as JSON, in the last event of its stream, and when it is retrieved', async () => {
 		play({ text: 'Let me see.', reasoning: 'Hm.', toolCalls: [echo] }, 'It is x.');
 		const events = await stream({});
@@ -182,6 +202,8 @@ describe('a conversation', () => {
 			['a', 'One.', 'c', 'Other two.', 'd'],
 		]);
 		expect((await client.responses.retrieve(two.id)).output_text).toBe('Two.');
+		const foreign = await thrown(create({ model: 'fleeting', previous_response_id: one.id }));
+		expect(foreign).toMatchObject({ status: 400, param: 'model' });
 	});
 
 	test('goes on where the newest output item of the input belongs to, and has the items before', async () => {
@@ -505,7 +527,7 @@ describe('a repeated create', () => {
 	});
 });
 
-test('the model of a response can be another model of the agent, and state and files stay in its session', async () => {
+test('the person whom user names has the session, and nobody else goes on in it', async () => {
 	play('One.');
 	const { id } = await create({ user: 'ada' });
 	expect(await readState(toSession(id))).toMatchObject({ status: 'completed', user: 'ada' });

@@ -159,6 +159,6 @@ export function nameFields<T>(fields: readonly string[], run: () => T): T {
 	}
 }
 
-export function createRefusal(field: string, why: string): RunletError {
+function createRefusal(field: string, why: string): RunletError {
 	return new RunletError('invalid_request', `${field}: ${why}.`, { field });
 }
