@@ -276,7 +276,9 @@ test('a token cannot do the operations of its session that need a key', async ()
 	const elsewhere = worker.routes.filter(
 		({ path, method }) =>
 			path.startsWith('/v1/') &&
-			!/^\/v1\/(sessions\/:id|webhooks\/|decisions\/|mcp\/(client\.json|callback)$)/.test(path) &&
+			!/^\/v1\/(sessions\/:id|(responses|conversations)\/:|webhooks\/|decisions\/|mcp\/(client\.json|callback)$)/.test(
+				path,
+			) &&
 			method !== 'ALL',
 	);
 	expect(elsewhere.map(({ method, path }) => `${method} ${path}`)).toContain('POST /v1/sessions');
@@ -287,6 +289,8 @@ test('a token cannot do the operations of its session that need a key', async ()
 		'/v1/chat/completions': { model: 'scripted', messages },
 		'/v1/messages': { model: 'scripted', messages },
 		'/v1/messages/count_tokens': { model: 'scripted', messages },
+		'/v1/responses': { model: 'scripted', input: 'Hello' },
+		'/v1/conversations': {},
 		'/v1/ui/:agent': { id: 'elsewhere', messages: said },
 		'/v1/ag-ui/:agent': { threadId: 'elsewhere', runId: 'r', messages: said },
 	};
@@ -301,6 +305,52 @@ test('a token cannot do the operations of its session that need a key', async ()
 		});
 		expect(response.status, `${method} ${path}`).toBe(403);
 	}
+});
+
+test('an owner, a customer and a token cannot reach a response or a conversation of somebody else', async () => {
+	play('For Alice.', { toolCalls: [{ id: 'p', name: 'pay', input: { amount: 3 } }] }, 'Not this.');
+	const respond = (key: string, body: object) =>
+		ask(key, { path: '/v1/responses', method: 'POST', body: { model: 'scripted', input: 'Hello', ...body } });
+	const { id, output } = await (await respond(keys.alice, {})).json<{ id: string; output: { id: string }[] }>();
+	const session = id.slice('resp_'.length, 'resp_'.length + 64);
+	await respond(keys.alice, { previous_response_id: id });
+	const { token } = await create(keys.alice);
+	for (const stranger of [keys.bob, keys.eve, token]) {
+		const [response, conversation] = [`/v1/responses/${id}`, `/v1/conversations/conv_${session}`];
+		const isToken = stranger === token;
+		for (const [method, path] of [
+			['GET', response],
+			['GET', `${response}?stream=true`],
+			['GET', `${response}/input_items`],
+			['POST', `${response}/cancel`],
+			['GET', conversation],
+			['GET', `${conversation}/items`],
+		] as const)
+			expect((await ask(stranger, { method, path })).status, path).toBe(404);
+		for (const path of [response, conversation]) {
+			const { status } = await ask(stranger, { method: 'DELETE', path });
+			expect(status, path).toBe(stranger === keys.bob ? 404 : 403);
+		}
+		const approval = { type: 'mcp_approval_response', approval_request_id: `mcpr_${session}_p`, approve: true };
+		for (const body of [
+			{ previous_response_id: id },
+			{ conversation: `conv_${session}` },
+			{ input: [approval] },
+			{
+				input: [
+					{ type: 'item_reference', id: output[0]?.id },
+					{ role: 'user', content: 'Hello' },
+				],
+			},
+			{ input: [{ type: 'function_call_output', call_id: `call_${session}_p`, output: 'paid' }] },
+		])
+			expect((await respond(stranger, body)).status, JSON.stringify(body)).toBe(isToken ? 403 : 404);
+	}
+	const { status, toolCalls } = await (await ask(keys.alice, { path: `/v1/sessions/${session}` })).json<{
+		status: string;
+		toolCalls: object[];
+	}>();
+	expect([status, toolCalls]).toMatchObject(['awaiting_tools', [{ id: 'p' }]]);
 });
 
 test('an owner’s spending is separate from other owners’ spending, and hidden from customers and tokens', async () => {

@@ -38,6 +38,8 @@ test('every route refuses an unknown query parameter, except routes with ignores
 		[
 			...['createCompletion', 'getModel', 'listModels'],
 			...['listChat', 'postChat', 'resumeChat', 'stopChat', 'runAgui'],
+			...['cancelResponse', 'createResponse', 'deleteResponse', 'getResponse', 'listInputItems'],
+			...['createConversation', 'deleteConversation', 'getConversation', 'listConversationItems'],
 			...['getDocs', 'receiveWebhook'],
 			...['decide', 'showDecision'],
 			...['finishLogin', 'getClientMetadata'],
