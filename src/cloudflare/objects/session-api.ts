@@ -49,7 +49,6 @@ export interface FoundRun {
 	readonly first: number;
 	readonly last: number;
 	/** Milliseconds since 1970. */
-	readonly createdAt: number;
 	readonly endedAt?: number;
 	readonly kept?: RequestOrigin['kept'];
 }

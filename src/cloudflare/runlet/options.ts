@@ -74,7 +74,7 @@ const agent = v.custom<Agent>(
 const provider = v.custom<ProviderRegistration>((value) => isRecord(value) && typeof value.detect === 'function');
 const plugin = v.custom<Plugin>(
 	(value) => isRecord(value) && isFunction(value.listRoutes),
-	"must be a plugin: mcp, memory, schedules or links of 'runlet/cloudflare/NAME'",
+	"must be a plugin: mcp, memory, schedules, links or responses of 'runlet/cloudflare/NAME'",
 );
 const exporter = v.custom<TraceExporter>(
 	(value) => isRecord(value) && isFunction(value.open),

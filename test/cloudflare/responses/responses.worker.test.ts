@@ -2,7 +2,7 @@ import { SELF } from 'cloudflare:test';
 import OpenAI, { APIError, BadRequestError, NotFoundError } from 'openai';
 import type { ResponseCreateParamsNonStreaming, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { describe, expect, test } from 'vitest';
-import { readState, request, restart } from '../../client.ts';
+import { readObject, readState, request, restart } from '../../client.ts';
 import { play } from '../../script.ts';
 
 const client = new OpenAI({
@@ -487,6 +487,16 @@ describe('a failure', () => {
 		expect(busy).toMatchObject({ status: 409 });
 		going.resolve('Done.');
 		await expect.poll(async () => (await client.responses.retrieve(id)).status).toBe('completed');
+	});
+
+	test('of a request that goes on after a run is a conflict if another run began meanwhile', async () => {
+		play('One.', 'Not this.');
+		const { id } = await create({});
+		const input = { text: 'More', transport: 'responses' };
+		const update = { agent: model, input, results: [], clientTools: [], after: 7 };
+		const caller = { owner: 'local', role: 'admin' } as const;
+		const answer = await readObject(toSession(id)).converse(caller, update, { delivery: 'accepted' });
+		expect(JSON.stringify(answer)).toContain('the session went on meanwhile');
 	});
 
 	test('is an error of OpenAI on unknown paths', async () => {

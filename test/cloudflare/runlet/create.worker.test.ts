@@ -192,7 +192,11 @@ test.each<[what: string, more: object, says: string]>([
 		'onWaiting.callback: must be a URL (agent waking)',
 	],
 	['plugins that are not a list', { plugins: schedules }, 'plugins: must be a list, such as [mcp, memory]'],
-	['an empty object as a plugin', { plugins: [{}] }, 'plugins.0: must be a plugin: mcp, memory, schedules or links of'],
+	[
+		'an empty object as a plugin',
+		{ plugins: [{}] },
+		'plugins.0: must be a plugin: mcp, memory, schedules, links or responses of',
+	],
 	[
 		'a plugin as a separate option',
 		{ schedules },

@@ -111,13 +111,13 @@ function findJoined({ messages, runs }: SessionStore, requestId: string): RunRec
 export function showRun(store: SessionStore, n: number): Omit<FoundRun, 'isRepeated'> {
 	const run = store.runs.get(n);
 	if (run === undefined) throw new RunletError('not_found', 'There is no such run in this session.');
-	const { id, status, firstSeq: first, createdAt, endedAt, origin } = run;
+	const { id, status, firstSeq: first, endedAt, origin } = run;
 	const next = store.runs.get(n + 1)?.firstSeq;
 	// A run that only brings results begins in the turn of their calls.
 	const last = next === undefined || store.messages.get(next)?.run === n ? next : next - messageStride;
 	const { agent, user } = store.session();
 	const about = { id, agent, user, isRunning: status === 'running', isNewest: next === undefined };
-	return { ...about, first, last: last ?? store.messages.lastTurn(), createdAt, endedAt, kept: origin?.kept };
+	return { ...about, first, last: last ?? store.messages.lastTurn(), endedAt, kept: origin?.kept };
 }
 
 function showStatus(run: RunRecord | undefined, { isOperator }: Pick<Reader, 'isOperator'>): FoundRequest['newest'] {
