@@ -162,10 +162,9 @@ export class StreamedReply {
 	}
 
 	#countPiece({ type, text }: { readonly type: 'text' | 'reasoning'; readonly text: string }): void {
-		const isText = this.#pieces.length % 2 === 0;
-		if (isText !== (type === 'text')) this.#pieces.push(0);
-		const last = this.#pieces.length - 1;
-		this.#pieces[last] = (this.#pieces[last] ?? 0) + text.length;
+		const goesOn = this.#pieces.length % 2 === (type === 'text' ? 0 : 1);
+		const before = goesOn ? this.#pieces.pop() : undefined;
+		this.#pieces.push((before ?? 0) + text.length);
 	}
 
 	/** Returns the time since the last delta if it is a long pause, else 0. */
