@@ -25,6 +25,7 @@ const manifest = v.object({
 	bin: v.record(v.string(), v.string()),
 	exports: v.record(v.string(), v.union([v.string(), target])),
 	dependencies: v.record(v.string(), v.string()),
+	peerDependencies: v.record(v.string(), v.string()),
 });
 
 if (isAsked('npm run build', usage, ['no-check'])) await build();
@@ -53,7 +54,7 @@ function compile(): boolean {
 }
 
 async function finish(): Promise<readonly string[]> {
-	const { bin, exports, dependencies } = v.parse(
+	const { bin, exports, dependencies, peerDependencies } = v.parse(
 		manifest,
 		JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')),
 	);
@@ -61,7 +62,7 @@ async function finish(): Promise<readonly string[]> {
 	await writeCopies(dist, packages);
 	buildPage(join(dist, 'page'));
 	const parts = Object.values(exports).filter((paths) => typeof paths !== 'string');
-	const allowed = [...packages, 'runlet'];
+	const allowed = [...packages, ...Object.keys(peerDependencies), 'runlet'];
 	const declared = finishDeclarations(dist, {
 		entries: parts.map(({ types }) => join(root, types)),
 		allowed: [...allowed, 'cloudflare:workers'],

@@ -1,5 +1,5 @@
 import { type Http, type SignalOption, toQuery } from './http.ts';
-import type { Message, Session } from './types.ts';
+import type { Message, RunEvent, Session } from './types.ts';
 
 /** A page of the history, its oldest message first. */
 export interface EarlierMessages {
@@ -114,4 +114,24 @@ function leaveRepeated(session: Session, all: readonly Message[]): LoadedSession
 		return isFirst || (isInput === true && role === 'user');
 	});
 	return { session, messages, steered };
+}
+
+/** Returns the events that show a stored message of an agent or a tool. A message of a user has none. */
+export function* toEvents(message: Message): Generator<RunEvent> {
+	if (message.role === 'tool') {
+		const { toolCallId: id, content: output, isError = false, parts } = message;
+		yield { type: 'tool_result', id, output, isError, parts };
+	}
+	if (message.role !== 'assistant') return;
+	const { content, reasoning, toolCalls = [], providerCalls = [], sources = [] } = message;
+	if (reasoning) yield { type: 'reasoning', text: reasoning };
+	for (const call of providerCalls) yield { type: 'provider_tool', ...call };
+	if (content) yield { type: 'text', text: content };
+	for (const source of sources) yield { type: 'source', ...source };
+	for (const { id, name, input } of toolCalls) {
+		yield { type: 'tool_use_start', id, name };
+		yield { type: 'tool_use_input', id, partialInputJson: JSON.stringify(input) };
+		yield { type: 'tool_use_end', id };
+	}
+	yield { type: 'stop', reason: 'end' };
 }

@@ -1,6 +1,6 @@
 /** Shows a run of an agent. Each event adds nodes with a constant amount of work. */
 
-import type { ChildEvent, Message, RunEvent } from '../../client/types.ts';
+import type { ChildEvent, RunEvent } from '../../client/types.ts';
 import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
 import { createMarkdown, type Draw } from '../markdown/markdown.ts';
 import { toSessionAddress } from '../parts/address.ts';
@@ -215,25 +215,6 @@ function showEvent(canvas: Canvas, event: RunEvent) {
 /** Returns the detail of a note. If the detail is the id of a child session, returns a link to this session. */
 function createDetail(detail = ''): Node | string {
 	return /^[0-9a-f]{64}$/.test(detail) ? link('', toSessionAddress(detail), 'open') : detail;
-}
-
-export function* toEvents(message: Message): Generator<RunEvent> {
-	if (message.role === 'tool') {
-		const { toolCallId: id, content: output, isError = false, parts } = message;
-		yield { type: 'tool_result', id, output, isError, parts };
-	}
-	if (message.role !== 'assistant') return;
-	const { content, reasoning, toolCalls = [], providerCalls = [], sources = [] } = message;
-	if (reasoning) yield { type: 'reasoning', text: reasoning };
-	for (const call of providerCalls) yield { type: 'provider_tool', ...call };
-	if (content) yield { type: 'text', text: content };
-	for (const source of sources) yield { type: 'source', ...source };
-	for (const { id, name, input } of toolCalls) {
-		yield { type: 'tool_use_start', id, name };
-		yield { type: 'tool_use_input', id, partialInputJson: JSON.stringify(input) };
-		yield { type: 'tool_use_end', id };
-	}
-	yield { type: 'stop', reason: 'end' };
 }
 
 /** Collects the text of a run, so that a person can copy it. `createEnd` makes what stands beside the button. */

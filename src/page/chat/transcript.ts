@@ -8,7 +8,7 @@ import { createMarks } from '../parts/labels.ts';
 import { type Again, addEdit } from './again.ts';
 import { createFileList } from './attachments.ts';
 import type { Ratings } from './ratings.ts';
-import { createRunView, type RunView, toEvents } from './run-view.ts';
+import { createRunView, type RunView } from './run-view.ts';
 import { type CallView, showCallFacts } from './tool-call.ts';
 
 export type Transcript = ReturnType<typeof createTranscript>;
