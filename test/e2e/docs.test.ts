@@ -21,6 +21,7 @@ const address = 'http://127.0.0.1:8787';
 const elsewhere = [
 	'const source = new EventSource',
 	"import { useChat } from '@ai-sdk/react'",
+	"import { createClient } from 'runlet/client';\nimport { useRunlet }",
 	"import { readFile } from 'node:fs/promises';\nimport test from 'node:test';",
 	'import { compareCandidates',
 	'// evals/complaint.eval.ts',
