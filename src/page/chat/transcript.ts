@@ -1,5 +1,6 @@
 /** The conversation: messages, runs and failures. */
 
+import { toEvents } from '../../client/history.ts';
 import type { CallAnswer, Message } from '../../client/types.ts';
 import { describeAnswer, toSaidText, toText } from '../../client/words.ts';
 import { createDrawing, type Draw } from '../markdown/markdown.ts';

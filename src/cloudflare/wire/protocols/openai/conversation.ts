@@ -10,7 +10,13 @@ import {
 import { parseToolInput } from '../../../../core/tool/call.ts';
 import type { ToolCall } from '../../../../core/tool/index.ts';
 import type { RequestedAgent } from '../client-tools.ts';
-import { assertOwnCalls, assertPaired, type Conversation, type PlacedMessage, splitConversation } from '../conversation.ts';
+import {
+	assertOwnCalls,
+	assertPaired,
+	type Conversation,
+	type PlacedMessage,
+	splitConversation,
+} from '../conversation.ts';
 import { type ClientMessage, type ClientPart, readDataUrl } from './schema.ts';
 
 const fields = { answered: 'tool_call_id', tool: 'function.name' };

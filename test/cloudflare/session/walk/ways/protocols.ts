@@ -336,4 +336,14 @@ async function witnessed(walk: Walk, session: Session, by: Actor, { mark }: Mess
 	await look(walk, session);
 }
 
-export const protocols: readonly Way[] = [openai, responses, readResponse, anthropic, resend, page, agui, readPage, mcp];
+export const protocols: readonly Way[] = [
+	openai,
+	responses,
+	readResponse,
+	anthropic,
+	resend,
+	page,
+	agui,
+	readPage,
+	mcp,
+];
