@@ -1,4 +1,4 @@
-/** `runlet/react`: a chat with an agent as a hook of React (docs/embed.md). */
+/** `runlet/react`: a chat with an agent as a hook of React (docs/react.md). */
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { Chat, type ChatClient, type ChatOptions, type ChatState } from './chat.ts';
 

@@ -234,7 +234,7 @@ test('deeply nested JSON is refused like any other wrong body', async () => {
 });
 
 test('every route answers 404 for an unknown session', async () => {
-	for (const id of [unknownSession, 'x', '..', 'null', `${unknownSession}0`]) {
+	for (const id of [unknownSession, 'x', '%2e%2e', 'null', `${unknownSession}0`]) {
 		await refused(
 			await request(`/v1/sessions/${encodeURIComponent(id)}/messages`, { text: 'hi' }),
 			404,

@@ -36,7 +36,7 @@ test('every route refuses an unknown query parameter, except routes with ignores
 	}
 	expect([...open].sort()).toEqual(
 		[
-			...['createCompletion', 'getModel', 'listModels'],
+			...['createCompletion', 'getModel', 'listModels', 'createMessage', 'countTokens'],
 			...['listChat', 'postChat', 'resumeChat', 'stopChat', 'runAgui'],
 			...['cancelResponse', 'createResponse', 'deleteResponse', 'getResponse', 'listInputItems'],
 			...['createConversation', 'deleteConversation', 'getConversation', 'listConversationItems'],
