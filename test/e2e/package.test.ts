@@ -160,7 +160,7 @@ test('the bundled MCP client calls the tools of a server', async () => {
 test('the package contains no test and no script', () => {
 	const odd = packed.paths.filter(
 		(path) =>
-			!/^(dist\/((core|client|cloudflare|evals|replay|testing)\/[\w/-]+\.(js|d\.ts)|command\/([\w/-]+\.js|skills\/read\.d\.ts)|page\/\w+(\.\w+)?|LICENSES\.txt)|package\.json|README\.md|LICENSE|CHANGELOG\.md|llms\.txt|docs\/[\w-]+\.(md|png))$/.test(
+			!/^(dist\/((core|client|react|cloudflare|evals|replay|testing)\/[\w/-]+\.(js|d\.ts)|command\/([\w/-]+\.js|skills\/read\.d\.ts)|page\/\w+(\.\w+)?|LICENSES\.txt)|package\.json|README\.md|LICENSE|CHANGELOG\.md|llms\.txt|docs\/[\w-]+\.(md|png))$/.test(
 				path,
 			),
 	);

@@ -18,7 +18,7 @@ let complaints: string[];
 
 /** Bundles the page of docs/react.md, in strict mode, in which React mounts each component twice. */
 async function bundle(): Promise<string> {
-	const component = findBlock('docs/react.md', 'import { useRunlet }')
+	const component = findBlock('docs/react.md', 'import { createClient }')
 		.replace('http://127.0.0.1:8787', new URL(stage.api).origin)
 		.replace("agent: 'assistant'", `agent: '${stage.api.split('/').at(-1)}'`)
 		.replace('<Page />', '<StrictMode><Page /></StrictMode>')
@@ -64,7 +64,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
 	site?.closeAllConnections();
-	await Promise.all([browser?.close(), stage?.close(), new Promise((done) => site?.close(done))]);
+	site?.close();
+	await Promise.all([browser?.close(), stage?.close()]);
 });
 beforeEach(async () => {
 	const address = site.address();
