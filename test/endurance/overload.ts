@@ -20,7 +20,7 @@ const messagesPerSecond = 20;
 /** How soon the service recovers after the load, and how long the recovery is watched, in seconds. */
 const [recoverySeconds, lookedAtSeconds] = [5, 10];
 /** The longest delay of `/healthz` on a machine with free processor time, in milliseconds. */
-const quietMs = 300;
+const quietMs = 150;
 /** The longest time for a refusal, a read and a cancel, in milliseconds, without delays of the machine. */
 const mostMs = 1_000;
 /** The smallest share of the capacity that completes. */
