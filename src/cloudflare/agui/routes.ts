@@ -7,13 +7,12 @@ import type { TaskList } from '../../core/tool/index.ts';
 import { type Agent, findAgent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { listToolNames } from '../agent/tool-names.ts';
-import { sessionIdForm } from '../auth/token.ts';
-import { readConfig } from '../config/config.ts';
 import type { Bytes, RpcResult } from '../objects/reach.ts';
 import type { Caller, CreateInput, Handling, SessionApi, SessionState } from '../objects/session-api.ts';
-import { getCaller, getPerson, type RouteEnv } from '../routes/identity.ts';
+import { findChat } from '../routes/find-chat.ts';
+import type { RouteEnv } from '../routes/identity.ts';
 import { mount, readHandling } from '../routes/request.ts';
-import { askSession, toEventStream, toSessionName } from '../routes/respond.ts';
+import { askSession, toEventStream } from '../routes/respond.ts';
 import type { AguiInput } from '../wire/agui.ts';
 import { runAgui } from '../wire/endpoints/agui.ts';
 import type { shownMessage } from '../wire/message.ts';
@@ -28,7 +27,7 @@ export function createAguiRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	return [
 		mount(runAgui, async (c) => {
 			const body = c.req.valid('json');
-			const thread = { ...findThread(c, body.threadId), agent: findAgent(agents, c.req.param('agent')) };
+			const thread = { ...findChat(c, 'ag-ui', body.threadId), agent: findAgent(agents, c.req.param('agent')) };
 			const part = readNewPart(body);
 			const ask = <T>(call: (one: SessionApi) => Promise<RpcResult<T>>) => askSession(c, thread.id, call, true);
 			const head = {
@@ -56,23 +55,6 @@ interface Thread {
 	readonly agent: Agent;
 	/** The values of a session that does not exist yet. Missing for the id of a session. */
 	readonly create?: Pick<CreateInput, 'owner' | 'user' | 'by'>;
-}
-
-function findThread(c: Context<RouteEnv>, id: string) {
-	const { sessions, placeSessions } = readConfig(c.env);
-	if (sessionIdForm.test(id)) {
-		const caller = getCaller(c, id);
-		try {
-			return { id: sessions.idFromString(id), caller };
-		} catch {
-			// The text looks like an object's id, but is not one. It is a thread's name.
-		}
-	}
-	const caller = getPerson(c);
-	const agent = c.req.param('agent') ?? '';
-	const { owner, by } = caller;
-	const name = toSessionName({ owner, user: by.user }, 'ag-ui', agent, id);
-	return { id: placeSessions({ owner, agent }).idFromName(name), caller, create: { owner, user: by.user, by } };
 }
 
 /**

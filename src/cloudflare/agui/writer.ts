@@ -40,8 +40,8 @@ interface Call {
 const notRun = 'This call was not carried out.';
 
 /**
- * Writes run events as events of AG-UI. They fit together whatever the run events are: each message and each call has a
- * start and an end, and each run ends once.
+ * Writes the events of a run as events of AG-UI. Each message and each call has a start and an end, and each run ends once,
+ * in whatever order the events of the run come.
  *
  * A client cannot take back what it has shown, except by a snapshot of all messages. So a snapshot follows a turn that
  * restarts, and a turn that was stored otherwise than it was shown. It holds the client's own messages and the stored

@@ -1,4 +1,3 @@
-import type { Context } from 'hono';
 import * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
 import { createFieldError, RunletError } from '../../core/base/errors.ts';
@@ -13,16 +12,16 @@ import { attachmentsField, textField } from '../wire/message.ts';
 import { uiHeaders, uiNothing } from '../wire/protocols/ui/protocol.ts';
 import { readAnswers, readContent } from '../wire/protocols/ui/request.ts';
 import { postedMessage, type uiPost } from '../wire/ui.ts';
-import { getCaller, getPerson, type RouteEnv } from './identity.ts';
+import { findChat } from './find-chat.ts';
 import { mount, readHandling } from './request.ts';
-import { askEvents, askSession, toEventStream, toJson, toSessionName } from './respond.ts';
+import { askEvents, askSession, toEventStream, toJson } from './respond.ts';
 
 /** `/v1/ui/:agent`: for `useChat` of the AI SDK (docs/ai-sdk.md). Each chat id or session token has its own session. */
 export function createUiRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	return [
 		mount(endpoints.postChat, async (c) => {
 			const body = c.req.valid('json');
-			const { id, caller } = findChat(c, body.id);
+			const { id, caller } = findChat(c, 'ui', body.id);
 			const agent = findAgent(agents, c.req.param('agent'));
 			chooseModel(agent, body.model ?? undefined, readConfig(c.env).model);
 			const post = readPost(agent, body, caller);
@@ -30,17 +29,17 @@ export function createUiRoutes({ agents }: Pick<Runtime, 'agents'>) {
 			return toUiStream(id, outcome.kind === 'stream' ? outcome.stream : toByteStream(uiNothing(outcome.isWaiting)));
 		}),
 		mount(endpoints.resumeChat, async (c) => {
-			const { id, caller } = findChat(c, c.req.param('chat'));
+			const { id, caller } = findChat(c, 'ui', c.req.param('chat'));
 			const stream = await askChat(caller, () => askEvents(c, id, (one) => one.resume(caller, c.req.param('agent'))));
 			return stream === undefined ? c.body(null, 204) : toUiStream(id, stream);
 		}),
 		mount(endpoints.stopChat, async (c) => {
-			const { id, caller } = findChat(c, c.req.param('chat'));
+			const { id, caller } = findChat(c, 'ui', c.req.param('chat'));
 			await askSession(c, id, (one) => one.cancel(caller, readHandling(c).once));
 			return c.body(null, 204);
 		}),
 		mount(endpoints.listChat, async (c) => {
-			const { id, caller } = findChat(c, c.req.param('chat'));
+			const { id, caller } = findChat(c, 'ui', c.req.param('chat'));
 			const messages = await askChat(caller, () =>
 				askSession(c, id, (one) => one.pageMessages(caller, c.req.param('agent'))),
 			);
@@ -48,23 +47,6 @@ export function createUiRoutes({ agents }: Pick<Runtime, 'agents'>) {
 			return toJson(messages, { [sessionHeader]: id.toString() });
 		}),
 	];
-}
-
-function findChat(c: Context<RouteEnv>, id: string) {
-	const { sessions, placeSessions } = readConfig(c.env);
-	if (sessionIdForm.test(id)) {
-		const caller = getCaller(c, id);
-		try {
-			return { id: sessions.idFromString(id), caller };
-		} catch {
-			// The text looks like an object's id, but is not one. It is a chat id.
-		}
-	}
-	const caller = getPerson(c);
-	const agent = c.req.param('agent') ?? '';
-	const { owner, by } = caller;
-	const name = toSessionName({ owner, user: by.user }, 'ui', agent, id);
-	return { id: placeSessions({ owner, agent }).idFromName(name), caller };
 }
 
 function readPost(

@@ -321,7 +321,7 @@ export class PendingReports {
 		this.#note(this.#findActivity());
 	}
 
-	/** Notes that the owner's list needs the session's text, five minutes after it was last due. Every report has the text. */
+	/** Plans a report of the session's text, five minutes after the last one was due. Every report to the list has the text. */
 	noteText(now: number): void {
 		const [activity, pending] = [this.#findActivity(), this.#activities.get(toOwner)];
 		const dueAt = pending === undefined ? (this.#textAt ?? -listedForMs) + listedForMs : (pending.dueAt ?? now);
