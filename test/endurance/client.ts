@@ -31,12 +31,6 @@ export type FileChange = v.InferOutput<typeof fileChange>;
 /** How often a request to a busy object is repeated. */
 const mostBusy = 20;
 
-/**
- * workerd closes a connection if it is too busy to read the request within 15 s. Its clock stands still while it computes,
- * so it can count some of the seconds before as well. After this time, in milliseconds, a closed connection counts as that.
- */
-const unreadMs = 5_000;
-
 export interface SessionFields {
 	readonly agent: string;
 	readonly budget?: { readonly tokens: number };
@@ -44,8 +38,8 @@ export interface SessionFields {
 
 /**
  * A careful client. After a kill it repeats the request with the same `Idempotency-Key` once the server runs
- * again. It repeats a request to a busy object after the time in `Retry-After`, and a request that workerd did not read.
- * Any other failure throws.
+ * again. It repeats a request to a busy object after the time in `Retry-After`, and a request whose connection workerd
+ * closed unread, as it does if it is too busy for 15 s. Any other failure throws.
  *
  * @param retries how often a request is repeated after a 5xx, for programmes that abort objects
  * @param key the API key of its requests
@@ -56,7 +50,6 @@ export function createClient(server: Server, retries = 0, key?: string) {
 			await server.up();
 			const { lives } = server;
 			let refused: string | undefined;
-			const begun = performance.now();
 			let isAnswered = false;
 			try {
 				const headers = new Headers(init.headers);
@@ -74,7 +67,7 @@ export function createClient(server: Server, retries = 0, key?: string) {
 				if (response.status < 500) left = 0;
 			} catch (cause) {
 				init.signal?.throwIfAborted();
-				const isUnread = !isAnswered && performance.now() - begun > unreadMs && busyLeft-- > 0;
+				const isUnread = !isAnswered && busyLeft-- > 0;
 				if (!isUnread && server.isUp && server.lives === lives) throw new Error(`${path}: no answer`, { cause });
 			}
 			if (refused !== undefined && left-- === 0) throw new Error(`${path}: ${refused}`);

@@ -30,7 +30,8 @@ export async function startBrowser(viewport = { width: 900, height: 600 }) {
 	return {
 		openPage: async () => {
 			const page = await context.newPage();
-			page.setDefaultTimeout(20_000);
+			// A busy machine is slow, and that is no failure.
+			page.setDefaultTimeout(120_000);
 			return page;
 		},
 		/**
