@@ -1,6 +1,6 @@
 /**
  * Builds `src/page` into `build/page`, which `wrangler.toml` serves. The modules become one script, and the styles one
- * sheet. Beside them lie the API as a document and as a page (`src/cloudflare/openapi`), and the code of the shell
+ * sheet; what colours code is loaded later. Beside them lie the API as a document and as a page (`src/cloudflare/openapi`), and the code of the shell
  * (`src/cloudflare/agent/shell-isolate.ts`), which the Worker reads when it needs it.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -32,13 +32,17 @@ const small = {
 	outdir: root,
 } as const;
 
+const pageScripts: BuildOptions = { ...small, charset: 'utf8', banner: { js: notice } };
+
+/** What colours code is a file of its own, which the other scripts load when they need it. */
+const colours = 'markdown/highlight.ts';
+const withoutColours: BuildOptions = { ...pageScripts, external: [`*/${basename(colours)}`] };
+
+const at = (...names: readonly string[]) => names.map((name) => join(source, name));
+
 const bundles: readonly BuildOptions[] = [
-	{
-		...small,
-		entryPoints: [join(source, 'app.ts'), join(source, 'docs/docs.ts'), join(source, 'style.css')],
-		charset: 'utf8',
-		banner: { js: notice },
-	},
+	{ ...withoutColours, entryPoints: at('app.ts', 'docs/docs.ts', 'style.css') },
+	{ ...pageScripts, entryPoints: at(colours) },
 ];
 
 /** The programs of the shell. Their package for globs takes unbounded time, so another package replaces it. */
@@ -96,9 +100,15 @@ function make(): Made {
 		join(root, countedPrograms),
 		countSteps(counted.outputFiles?.[0]?.text ?? '', join(root, 'src/cloudflare/agent/shell-steps.ts')),
 	);
-	const built = [...bundles, { ...shell, alias: { 'just-bash/browser': join(root, countedPrograms) } }].map(build);
-	const inputs = [...built, counted, build(documents)].flatMap(({ metafile }) => Object.keys(metafile?.inputs ?? {}));
-	const scripts = built.flatMap(({ outputFiles = [] }) => outputFiles.map(({ path, text }) => [basename(path), text]));
+	const built = [...bundles, { ...shell, alias: { 'just-bash/browser': join(root, countedPrograms) } }].map(
+		build,
+	);
+	const inputs = [...built, counted, build(documents)].flatMap(({ metafile }) =>
+		Object.keys(metafile?.inputs ?? {}),
+	);
+	const scripts = built.flatMap(({ outputFiles = [] }) =>
+		outputFiles.map(({ path, text }) => [basename(path), text.replaceAll('"./highlight.ts"', '"./highlight.js"')]),
+	);
 	const document = createDocument();
 	const texts = { 'openapi.json': JSON.stringify(document), 'docs.html': renderPage(document) };
 	return {

@@ -48,7 +48,16 @@ beforeAll(async () => {
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 test('a fresh clone without build output packs the page and the API documents', () => {
-	for (const name of ['index.html', 'app.js', 'style.css', 'openapi.json', 'docs.html', 'shell.js'])
+	for (const name of [
+		'index.html',
+		'app.js',
+		'embed.js',
+		'highlight.js',
+		'style.css',
+		'openapi.json',
+		'docs.html',
+		'shell.js',
+	])
 		expect(packed.paths).toContain(`dist/page/${name}`);
 });
 
