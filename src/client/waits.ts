@@ -2,6 +2,7 @@
 
 import { ClientError } from './error.ts';
 import { isRecord } from './record.ts';
+import { say } from './say.ts';
 import type { Session, WaitingCall } from './types.ts';
 
 /** A question of a tool, with its data for the page. */
@@ -49,6 +50,6 @@ export function isWaitingFor({ toolCalls = [], question }: Pick<Session, 'toolCa
 
 /** Makes the error for a person who answered after somebody else. */
 export function createAnsweredError(): ClientError {
-	const words = 'Somebody has answered this meanwhile, so nothing was sent. This is how it stands now.';
+	const words = say('Somebody has answered this meanwhile, so nothing was sent. This is how it stands now.');
 	return new ClientError('conflict', words, { status: 409 });
 }

@@ -1,6 +1,7 @@
 /** Describes a run in words, for the page and the terminal. */
 
 import type { Agent, CallAnswer, RunEvent, TaskList, Usage } from '../client/types.ts';
+import { say } from './say.ts';
 
 /** Returns the text of a message's content, which can be a list of parts. */
 export function toText(content: unknown): string {
@@ -24,16 +25,17 @@ export function toSaidText({ content, parts = [], attachments = [] }: SaidMessag
 
 /** Describes a number of bytes, such as 1.2 MB. */
 export function describeSize(bytes: number): string {
-	if (bytes < 1_000) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
-	if (bytes < 999_500) return `${Math.round(bytes / 1_000)} KB`;
-	return `${(bytes / 1_000_000).toFixed(1)} MB`;
+	if (bytes < 1_000) return bytes === 1 ? say('1 byte') : say('{count} bytes', { count: bytes });
+	if (bytes < 999_500) return say('{count} KB', { count: Math.round(bytes / 1_000) });
+	return say('{count} MB', { count: (bytes / 1_000_000).toFixed(1) });
 }
 
 /** Describes the progress of a task list, such as `2 of 3 done, 1 failed`. */
 export function describeTasks({ tasks }: TaskList): string {
 	const count = (wanted: 'done' | 'failed') => tasks.filter(({ outcome }) => outcome === wanted).length;
-	if (tasks.length === 0) return 'no tasks yet';
-	return `${count('done')} of ${tasks.length} done${count('failed') > 0 ? `, ${count('failed')} failed` : ''}`;
+	if (tasks.length === 0) return say('no tasks yet');
+	const done = say('{done} of {all} done', { done: count('done'), all: tasks.length });
+	return count('failed') > 0 ? `${done}, ${say('{count} failed', { count: count('failed') })}` : done;
 }
 
 /** Finds the skill that a tool call uses. Returns undefined if the call uses no skill. */
@@ -112,21 +114,22 @@ export function describeAwaiting({ question, toolCalls = [] }: Extract<RunEvent,
 			.join(', ');
 	const [results, approvals] = [listNames(false), listNames(true)];
 	const waits = [
-		...(results ? [`for the result of ${results}`] : []),
-		...(approvals ? [`for somebody to allow ${approvals}`] : []),
+		...(results ? [say('for the result of {names}', { names: results })] : []),
+		...(approvals ? [say('for somebody to allow {names}', { names: approvals })] : []),
 	];
-	return waits.length > 0 ? `The run waits ${waits.join(', and ')}.` : 'The run stopped after a step.';
+	if (waits.length === 0) return say('The run stopped after a step.');
+	return say('The run waits {what}.', { what: waits.join(say(', and ')) });
 }
 
 export function describeHalt(reason: string): string {
-	if (reason === 'budget_exceeded') return 'Stopped: the budget of this session is used up.';
-	return `Stopped by the agent: ${reason}.`;
+	if (reason === 'budget_exceeded') return say('Stopped: the budget of this session is used up.');
+	return say('Stopped by the agent: {reason}.', { reason });
 }
 
 /** Describes the reason of a `stop` event, if a reader should know it. */
 export function describeStop(reason: string): string | undefined {
-	if (reason === 'max_tokens') return 'The answer was cut off: it reached the limit of output tokens.';
-	if (reason === 'refusal') return 'The model declined to answer.';
+	if (reason === 'max_tokens') return say('The answer was cut off: it reached the limit of output tokens.');
+	if (reason === 'refusal') return say('The model declined to answer.');
 	return undefined;
 }
 
@@ -140,6 +143,6 @@ export function describeModel({ model, models }: Pick<Agent, 'model' | 'models'>
 
 export function describeAnswer(answer: CallAnswer): string {
 	if (!('approve' in answer)) return toText(answer.output);
-	if (answer.approve) return 'Allowed';
-	return answer.reason ? `Denied: ${answer.reason}` : 'Denied';
+	if (answer.approve) return say('Allowed');
+	return answer.reason ? say('Denied: {reason}', { reason: answer.reason }) : say('Denied');
 }

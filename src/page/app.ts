@@ -2,10 +2,13 @@
 
 import { createClient } from '../client/index.ts';
 import { Chat } from './chat/chat.ts';
+import { createChoice } from './chat/choice.ts';
+import { createFrame } from './chat/frame.ts';
+import { createMoneyView } from './chat/money.ts';
 import { createTestSaver } from './chat/test-saver.ts';
 import { createMenu } from './menu/menu.ts';
 import { createPanelView, panels } from './panels.ts';
-import { parseAddress } from './parts/address.ts';
+import { parseAddress, toSessionAddress } from './parts/address.ts';
 import { find } from './parts/element.ts';
 import { readKey } from './parts/failure.ts';
 import { createPolling, createWindows } from './parts/live.ts';
@@ -34,14 +37,27 @@ const menu = createMenu(client, panels, {
 		document.body.classList.add('staff');
 	},
 });
-const chat = new Chat(createClient({ ...server, onRetry: () => chat.showRetry() }), () => {
-	void menu.refresh();
-	showTrace();
-	poll();
+const chatRoot = find('#chat', HTMLElement);
+chatRoot.append(...createFrame());
+const chat = new Chat(createClient({ ...server, onRetry: () => chat.showRetry() }), {
+	root: document,
+	life: new AbortController().signal,
+	dropArea: window,
+	createMoney: createMoneyView,
+	createChoice: (onAgent) => createChoice(client, onAgent),
+	onSession: (id) => history.pushState(null, '', toSessionAddress(id)),
+	onNew: () => {
+		location.hash = '#/';
+	},
+	onActivity: () => {
+		void menu.refresh();
+		showTrace();
+		poll();
+	},
 });
 const trace = createTraceDrawer(client, (session) => toCurl(server.baseUrl, session, readKey() !== undefined));
 const panelView = createPanelView(find('#panel', HTMLElement), client, menu.refresh);
-const chatRoots = [find('#chat', HTMLElement), find('#chosen', HTMLElement)];
+const chatRoots = [chatRoot, find('#chosen', HTMLElement)];
 
 /** Reads changes that were made elsewhere, such as in another window. */
 function look(asksSession: boolean): void {

@@ -1,6 +1,7 @@
 /** Sends a message of the conversation again, with the same or a new text. All messages after it are removed. */
 
 import { ClientError } from '../../client/error.ts';
+import { say } from '../../client/say.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import { button, configure, element, onSubmit, shorten } from '../parts/element.ts';
 import { createTextArea } from '../parts/form.ts';
@@ -34,11 +35,11 @@ async function findMessage(
 	const inputs = messages.filter(({ role, isInput, isReplaced }) => role === 'user' && isInput && isReplaced !== true);
 	const found = runId === undefined ? inputs.at(-1) : inputs.find((message) => message.runId === runId);
 	if (found !== undefined) return found.id;
-	throw new ClientError('no_message', 'This message is no longer in the conversation.', { status: 404 });
+	throw new ClientError('no_message', say('This message is no longer in the conversation.'), { status: 404 });
 }
 
 export function createBusyError(): ClientError {
-	const words = 'The agent still answers. Stop it, or wait for its end, and send this again.';
+	const words = say('The agent still answers. Stop it, or wait for its end, and send this again.');
 	return new ClientError('conflict', words, { status: 409 });
 }
 
@@ -54,8 +55,8 @@ export function addEdit(bubble: HTMLElement, text: string, onEdit: (text: string
 		bubble.after(form);
 		form.querySelector('textarea')?.focus();
 	});
-	edit.dataset.label = 'Edit';
-	edit.ariaLabel = `Edit the message ${shorten(text, 40)}`;
+	edit.dataset.label = say('Edit');
+	edit.ariaLabel = say('Edit the message {text}', { text: shorten(text, 40) });
 	bubble.append(edit);
 }
 
@@ -67,10 +68,10 @@ export function readEdited(root: Element): string {
 
 function createEditor(text: string, onEdit: (text: string) => void, onLeave: () => void): HTMLFormElement {
 	const field = createTextArea(text, Math.min(12, text.split('\n').length + 1));
-	configure(field, { defaultValue: text, ariaLabel: 'New words of the message' });
-	const hint = element('p', 'about', 'The answers behind it are replaced. To keep both, fork the session first.');
-	const send = element('button', 'primary', 'Send');
-	const form = element('form', 'editor', field, hint, button('', 'Cancel', onLeave), send);
+	configure(field, { defaultValue: text, ariaLabel: say('New words of the message') });
+	const hint = element('p', 'about', say('The answers behind it are replaced. To keep both, fork the session first.'));
+	const send = element('button', 'primary', say('Send'));
+	const form = element('form', 'editor', field, hint, button('', say('Cancel'), onLeave), send);
 	onSubmit(form, () => {
 		if (field.value.trim() !== '') onEdit(field.value);
 	});

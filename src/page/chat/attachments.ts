@@ -1,8 +1,9 @@
 /** The files of the next message. Each file is shown with its size and a button that removes it. */
 
+import { say } from '../../client/say.ts';
 import type { Attachment } from '../../client/types.ts';
 import { describeSize } from '../../client/words.ts';
-import { button, configure, element, withoutTurns } from '../parts/element.ts';
+import { button, configure, element, find, type Root, withoutTurns } from '../parts/element.ts';
 
 interface Item {
 	readonly attachment: Attachment;
@@ -16,8 +17,10 @@ const mostBytes = 2_800_000;
 /** Image types that cannot run scripts or load anything. */
 export const shownTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
 
-/** Shows the files in `list`. `note` shows their total size, and the reason why a file was refused. */
-export function createAttachments(list: HTMLElement, note: HTMLElement, onRemoved: () => void) {
+/** Shows the files, their total size, and the reason why a file was refused. */
+export function createAttachments(root: Root, onRemoved: () => void) {
+	const list = find('#files', HTMLElement, root);
+	const note = find('#files-note', HTMLElement, root);
 	let items: Item[] = [];
 	/** The files that are still being read. They count towards the limits. */
 	let reading = { files: 0, bytes: 0 };
@@ -29,7 +32,8 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 	function show(refusals: string[] = []) {
 		list.replaceChildren(...items.map(({ node }) => node));
 		list.hidden = items.length === 0;
-		const used = `${files()} of ${mostFiles} files, ${describeSize(bytes())} of ${describeSize(mostBytes)}`;
+		const sizes = { size: describeSize(bytes()), most: describeSize(mostBytes) };
+		const used = say('{count} of {mostFiles} files, {size} of {most}', { count: files(), mostFiles, ...sizes });
 		note.textContent = withoutTurns([...refusals, ...(files() > 0 ? [used] : [])].join(' '));
 		note.hidden = note.textContent === '';
 		note.classList.toggle('refused', refusals.length > 0);
@@ -50,7 +54,7 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 			try {
 				place(await toAttachment(file));
 			} catch {
-				refusals.push(`${file.name || 'A file'} could not be read. Folders cannot be sent.`);
+				refusals.push(say('{name} could not be read. Folders cannot be sent.', { name: file.name || say('A file') }));
 			}
 			reading = { files: reading.files - 1, bytes: reading.bytes - file.size };
 		}
@@ -63,12 +67,13 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 			const refusals: string[] = [];
 			const accepted = [...added].filter((file) => {
 				if (files() >= mostFiles) {
-					refusals.push(`${file.name} is one too many: a message may have ${mostFiles} files.`);
+					const { name } = file;
+					refusals.push(say('{name} is one too many: a message may have {mostFiles} files.', { name, mostFiles }));
 					return false;
 				}
 				if (bytes() + file.size > mostBytes) {
-					const most = `all files of a message may have ${describeSize(mostBytes)} together`;
-					refusals.push(`${file.name} (${describeSize(file.size)}) is too large: ${most}.`);
+					const sizes = { name: file.name, size: describeSize(file.size), most: describeSize(mostBytes) };
+					refusals.push(say('{name} ({size}) is too large: all files of a message may have {most} together.', sizes));
 					return false;
 				}
 				reading = { files: reading.files + 1, bytes: reading.bytes + file.size };
@@ -99,7 +104,7 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 }
 
 function createItemNode({ name, type, size, contentBase64 }: Attachment, onRemove: () => void): HTMLElement {
-	const remove = configure(button('remove', '×', onRemove), { ariaLabel: `Remove ${name}` });
+	const remove = configure(button('remove', '×', onRemove), { ariaLabel: say('Remove {name}', { name }) });
 	const node = createFile({ name, size });
 	if (shownTypes.has(type)) {
 		const src = `data:${type};base64,${contentBase64}`;
@@ -114,7 +119,7 @@ function createFile({ name, size }: { readonly name: string; readonly size: numb
 }
 
 export function createFileList(attachments: readonly { readonly name: string; readonly size: number }[]): HTMLElement {
-	return configure(element('ul', 'files', ...attachments.map(createFile)), { ariaLabel: 'Files of the message' });
+	return configure(element('ul', 'files', ...attachments.map(createFile)), { ariaLabel: say('Files of the message') });
 }
 
 async function toAttachment(file: File): Promise<Attachment> {
@@ -144,12 +149,18 @@ interface FileSources {
 	readonly attach: HTMLElement;
 	readonly picker: HTMLInputElement;
 	readonly text: HTMLElement;
-	/** The element that is highlighted while files are dragged over the page. */
+	/** The element that is highlighted while files are dragged over the area. */
 	readonly target: HTMLElement;
+	/** Where files can be dropped. */
+	readonly area: Window | HTMLElement;
+	readonly life: AbortSignal;
 }
 
 /** Listens for files that are picked, pasted into the text or dropped on the page. */
-export function listenForFiles({ attach, picker, text, target }: FileSources, onFiles: (files: File[]) => void) {
+export function listenForFiles(
+	{ attach, picker, text, target, area, life }: FileSources,
+	onFiles: (files: File[]) => void,
+) {
 	attach.addEventListener('click', () => picker.click());
 	picker.addEventListener('change', () => {
 		onFiles([...(picker.files ?? [])]);
@@ -163,11 +174,14 @@ export function listenForFiles({ attach, picker, text, target }: FileSources, on
 		event.preventDefault();
 		onFiles([...data.files]);
 	});
-	addEventListener('dragover', (event) => mark(event, true));
-	addEventListener('dragleave', (event) => {
-		if (event.relatedTarget === null) mark(event, false);
+	const listen = (type: 'dragover' | 'dragleave' | 'drop', onDrag: (event: DragEvent) => void) =>
+		area.addEventListener(type, (event) => event instanceof DragEvent && onDrag(event), { signal: life });
+	listen('dragover', (event) => mark(event, true));
+	listen('dragleave', (event) => {
+		const { relatedTarget: next } = event;
+		if (!(next instanceof Node) || (area instanceof Node && !area.contains(next))) mark(event, false);
 	});
-	addEventListener('drop', (event) => {
+	listen('drop', (event) => {
 		if (mark(event, false)) onFiles([...(event.dataTransfer?.files ?? [])]);
 	});
 

@@ -2,14 +2,14 @@
 
 import { isTransient } from '../../client/error.ts';
 import type { LoadedSession } from '../../client/history.ts';
-import { type Client, ClientError, type RunEvent, type RunEvents } from '../../client/index.ts';
+import { ClientError, type RunEvent, type RunEvents } from '../../client/index.ts';
+import { say } from '../../client/say.ts';
 import { findAnswered } from '../../client/waits.ts';
 import { toSaidText } from '../../client/words.ts';
-import { toSessionAddress } from '../parts/address.ts';
 import { createFailure } from '../parts/failure.ts';
 import { pointAtOpenCall } from '../parts/open-call.ts';
 import { type Again, askAgain, createBusyError, readEdited } from './again.ts';
-import { createChoice, hideWelcome, showWelcome } from './choice.ts';
+import type { Choice } from './choice.ts';
 import { createComposer } from './composer.ts';
 import { createEarlier, pageLength } from './earlier.ts';
 import { createElsewhere } from './elsewhere.ts';
@@ -18,24 +18,22 @@ import { createRatings, type Ratings } from './ratings.ts';
 import { createRunPlayer, createTakenUp, type TakenUp } from './run-player.ts';
 import { hasArrived, readRefusal, sendOrAnswer } from './sending.ts';
 import { createSidePanels } from './side-panels.ts';
+import type { ChatClient, Surroundings } from './surroundings.ts';
 import { createTranscript, type Transcript } from './transcript.ts';
 import { createWaitingList } from './waiting.ts';
+import { createWelcome } from './welcome.ts';
 
-/** `onActivity` is called when a chat is opened, and when a run begins and ends. */
 export class Chat {
-	readonly #client: Client;
-	readonly #onActivity: () => void;
+	readonly #client: ChatClient;
+	readonly #around: Surroundings;
 	readonly #ratings: Ratings;
 	readonly #transcript: Transcript;
 	readonly #sidePanels: ReturnType<typeof createSidePanels>;
 	readonly #earlier: ReturnType<typeof createEarlier>;
 	readonly #waiting: ReturnType<typeof createWaitingList>;
-	readonly #choice = createChoice(() => this.#startNewChat());
-	readonly #composer = createComposer({
-		onSend: (text, steers) => void (this.#composer.isRunning ? this.#leave(text, steers) : this.#send(text)),
-		onStop: () => void this.#stop(),
-		onWriting: () => void this.#isHeldUp(),
-	});
+	readonly #welcome: ReturnType<typeof createWelcome>;
+	readonly #choice: Choice;
+	readonly #composer: ReturnType<typeof createComposer>;
 	readonly #openCalls: OpenCalls;
 	readonly #elsewhere: ReturnType<typeof createElsewhere>;
 	readonly #playRun: ReturnType<typeof createRunPlayer>;
@@ -43,20 +41,30 @@ export class Chat {
 	/** Aborted when the page leaves the chat. Work for this chat then stops and changes nothing. */
 	#visit = new AbortController();
 
-	constructor(client: Client, onActivity: () => void) {
+	constructor(client: ChatClient, around: Surroundings) {
+		const { root, onActivity } = around;
 		this.#client = client;
-		this.#onActivity = onActivity;
+		this.#around = around;
+		this.#choice = around.createChoice(() => this.#startNewChat());
+		this.#welcome = createWelcome(root);
+		this.#composer = createComposer({
+			...around,
+			onSend: (text, steers) => void (this.#composer.isRunning ? this.#leave(text, steers) : this.#send(text)),
+			onStop: () => void this.#stop(),
+			onWriting: () => void this.#isHeldUp(),
+		});
 		this.#ratings = createRatings(client);
-		this.#transcript = createTranscript((again) => void this.#askAgain(again), this.#ratings);
-		this.#sidePanels = createSidePanels(client, this.#transcript.calls);
-		this.#earlier = createEarlier(client, this.#transcript.addEarlier);
-		this.#waiting = createWaitingList(client, this.#transcript.tail.keep);
+		this.#transcript = createTranscript((again) => void this.#askAgain(again), this.#ratings, around);
+		this.#sidePanels = createSidePanels(client, this.#transcript.calls, around);
+		this.#earlier = createEarlier(client, root, this.#transcript.addEarlier);
+		this.#waiting = createWaitingList(client, root, this.#transcript.tail.keep);
 		this.#openCalls = createOpenCalls({
 			client,
 			transcript: this.#transcript,
 			play: (events, signal) => this.#play(events, signal),
 			send: (text, question) => void this.#send(text, question),
 			findSchema: this.#choice.findSchema,
+			mayDecide: around.mayDecide,
 			onRefused: (error, call) => this.#showRefusal(error, call),
 		});
 		this.#playRun = createRunPlayer({
@@ -66,6 +74,7 @@ export class Chat {
 			composer: this.#composer,
 			onEvent: (event) => {
 				this.#elsewhere.apply(event);
+				around.onEvent?.(event);
 				this.#openCalls.question = event.type === 'awaiting' ? event.question : undefined;
 				if (event.type === 'run.started') onActivity();
 			},
@@ -92,15 +101,13 @@ export class Chat {
 		this.#visit = new AbortController();
 		const { signal } = this.#visit;
 		this.#sessionId = id;
-		this.#composer.focus();
+		if (this.#mayFocus) this.#composer.focus();
 		try {
-			if (this.#choice.isEmpty) this.#choice.show(await this.#client.listAgents({ signal }));
+			await this.#choice.load(signal);
 			this.#composer.setStatus('');
-			this.#onActivity();
+			this.#around.onActivity();
 			if (id !== undefined) return await this.#showSession(id, signal, failure);
-			const agent = this.#choice.takeAgent();
-			this.#choice.pick({ agent: agent.name });
-			showWelcome(agent, (text) => void this.#send(text));
+			this.#welcome.show(this.#choice.begin(), (text) => void this.#send(text));
 			this.#composer.isReady = true;
 		} catch (error) {
 			if (!signal.aborted) this.#showFailure(error, isTransient(error));
@@ -122,14 +129,20 @@ export class Chat {
 		this.#ratings.use(undefined);
 		this.#waiting.clear();
 		this.#openCalls.question = undefined;
-		hideWelcome();
+		this.#welcome.hide();
 		this.#composer.isReady = false;
 		this.#composer.setRunning(false);
 		this.#composer.setStatus('');
 	}
 
+	/** Whether the chat may take the focus. A chat in a page of somebody else waits until a person has come to it. */
+	get #mayFocus(): boolean {
+		const { isEmbedded, root } = this.#around;
+		return isEmbedded !== true || root.activeElement !== null;
+	}
+
 	showRetry(): void {
-		this.#composer.setStatus('Connection lost. Trying again…');
+		this.#composer.setStatus(say('Connection lost. Trying again…'));
 	}
 
 	async #showSession(id: string, signal: AbortSignal, failure?: ClientError): Promise<void> {
@@ -167,7 +180,7 @@ export class Chat {
 		composer.setRunning(true);
 		const { restore, ...draft } = await composer.take(text);
 		if (signal.aborted) return restore();
-		hideWelcome();
+		this.#welcome.hide();
 		const bubble = this.#transcript.addMessage(draft.text ?? '', draft.attachments);
 		composer.clear();
 		this.#transcript.tail.toEnd();
@@ -221,10 +234,10 @@ export class Chat {
 	}
 
 	async #create(signal: AbortSignal): Promise<string> {
-		const { id } = await this.#client.createSession({ agent: this.#choice.takeAgent().name });
+		const id = await this.#choice.create();
 		if (signal.aborted) return id;
 		this.#sessionId = id;
-		history.pushState(null, '', toSessionAddress(id));
+		this.#around.onSession(id);
 		this.#sidePanels.use({ id, signal });
 		this.#ratings.use({ id, signal });
 		this.#waiting.use({ id, signal });
@@ -234,7 +247,7 @@ export class Chat {
 	/** Whether a waiting call must be answered before a message can be sent. If so, points at this call. */
 	#isHeldUp(): boolean {
 		const todo = pointAtOpenCall(this.#transcript.root);
-		if (todo !== undefined) this.#composer.setStatus(`${todo} Your message is kept here.`);
+		if (todo !== undefined) this.#composer.setStatus(`${todo} ${say('Your message is kept here.')}`);
 		return todo !== undefined;
 	}
 
@@ -260,8 +273,9 @@ export class Chat {
 		if (last?.type === 'awaiting') await this.#openCalls.show({ id, signal });
 		const mayGoOn = last?.type === 'error' || (last?.type === 'halted' && last.reason === 'budget_exceeded');
 		const goOn = () => this.#play(this.#client.continueRun(id, { signal }), signal);
-		if (mayGoOn) this.#transcript.offer('Try again', () => void this.#attempt(goOn));
-		if (last?.type === 'done') this.#transcript.offer('Regenerate', () => void this.#askAgain({}), { isQuiet: true });
+		if (mayGoOn) this.#transcript.offer(say('Try again'), () => void this.#attempt(goOn));
+		if (last?.type === 'done')
+			this.#transcript.offer(say('Regenerate'), () => void this.#askAgain({}), { isQuiet: true });
 	}
 
 	/** Sends a message again, and reloads the conversation. */
@@ -295,16 +309,23 @@ export class Chat {
 
 	#startNewChat(): void {
 		if (this.#sessionId === undefined) void this.open();
-		else location.hash = '#/';
+		else this.#around.onNew();
 	}
 
 	/** `mayPass`: whether to offer reopening the chat. By default, this is offered if there was no response. */
 	#showFailure(error: unknown, mayPass = error instanceof ClientError && error.status === undefined): void {
 		this.#composer.setStatus('');
 		const again = () => void this.open(this.#sessionId);
+		const { renew, onFailure } = this.#around;
+		if (renew !== undefined && error instanceof ClientError && error.status === 401) {
+			renew();
+			again();
+			return;
+		}
+		if (error instanceof ClientError) onFailure?.(error);
 		const isGone = error instanceof ClientError && error.code === 'not_found';
-		const leave = isGone ? { label: 'New chat', onClick: () => this.#startNewChat() } : undefined;
-		const remedy = mayPass ? { label: 'Try again', onClick: again } : leave;
+		const leave = isGone ? { label: say('New chat'), onClick: () => this.#startNewChat() } : undefined;
+		const remedy = mayPass ? { label: say('Try again'), onClick: again } : leave;
 		this.#transcript.addFailure(createFailure(error, again, remedy));
 	}
 }

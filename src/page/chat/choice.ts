@@ -1,11 +1,30 @@
-/** The choice of the agent and model of a chat, and the start page of the chosen agent. */
+/** The choice of the agent and model of a chat. */
 
-import { type Agent, ClientError, type Session } from '../../client/index.ts';
+import { type Agent, type Client, ClientError, type Session } from '../../client/index.ts';
 import { describeModel } from '../../client/words.ts';
-import { button, element, find } from '../parts/element.ts';
+import { find } from '../parts/element.ts';
 import { type FindSchema, findCallSchema } from '../parts/open-call.ts';
+import type { Welcome } from './welcome.ts';
 
-export function createChoice(onAgent: () => void) {
+/** What a new chat talks to. */
+export interface Choice {
+	/** Reads what can be chosen. Does nothing if it is known. */
+	readonly load: (signal: AbortSignal) => Promise<void>;
+	/** Begins a new chat, and returns its start page. Throws if there is no agent. */
+	readonly begin: () => Welcome;
+	/** Creates the session of a new chat, and returns its id. */
+	readonly create: () => Promise<string>;
+	/** Selects the agent and model of a session, even if the server no longer offers them. */
+	readonly pick: (session: Pick<Session, 'agent'> & { readonly model?: string }) => void;
+	/** Finds the schema for the form of a call. The default for `agent` is the chosen agent. */
+	readonly findSchema: FindSchema;
+	/** The model that a person chose instead of the chat's model. Undefined if the model stays the same. */
+	readonly model: string | undefined;
+	readonly keepModel: () => void;
+}
+
+/** Lets a person choose from all agents of the server, and from their models. */
+export function createChoice(client: Client, onAgent: () => void): Choice {
 	const agentField = find('#agent', HTMLSelectElement);
 	const modelField = find('#model', HTMLSelectElement);
 	let agents: readonly Agent[] = [];
@@ -23,64 +42,51 @@ export function createChoice(onAgent: () => void) {
 		modelField.hidden = names.size < 2;
 	}
 
+	/** Returns the chosen agent. If this agent is unknown, returns the first agent. Throws if there is no agent. */
+	function takeAgent(): Agent {
+		const agent = agents.find(({ name }) => name === agentField.value) ?? agents[0];
+		if (agent !== undefined) return agent;
+		throw new ClientError('no_agent', 'This server has no agent to talk to.', { status: 200 });
+	}
+
+	function pick({ agent, model }: Parameters<Choice['pick']>[0]): void {
+		if (!agents.some(({ name }) => name === agent)) agentField.add(new Option(agent, agent));
+		agentField.value = agent;
+		showModels(model);
+	}
+
 	return {
-		get isEmpty() {
-			return agents.length === 0;
-		},
-		/** Returns the chosen agent. If this agent is unknown, returns the first agent. Throws if there is no agent. */
-		takeAgent(): Agent {
-			const agent = agents.find(({ name }) => name === agentField.value) ?? agents[0];
-			if (agent !== undefined) return agent;
-			throw new ClientError('no_agent', 'This server has no agent to talk to.', { status: 200 });
-		},
-		/** Finds the schema for the form of a call. The default for `agent` is the chosen agent. */
-		findSchema: ((call, agent = agentField.value) => findCallSchema(agents, agent, call)) satisfies FindSchema,
-		/** The model that a person chose instead of the chat's model. Undefined if the model stays the same. */
-		get model(): string | undefined {
-			return modelField.value === ownModel || modelField.value === '' ? undefined : modelField.value;
-		},
-		keepModel(): void {
-			ownModel = modelField.value;
-		},
-		show(list: readonly Agent[]): void {
-			agents = list;
-			agentField.replaceChildren(...list.map(({ name }) => new Option(name, name)));
-			agentField.disabled = list.length === 0;
+		async load(signal) {
+			if (agents.length > 0) return;
+			agents = await client.listAgents({ signal });
+			agentField.replaceChildren(...agents.map(({ name }) => new Option(name, name)));
+			agentField.disabled = agents.length === 0;
 			showModels(undefined);
 		},
-		/** Selects the agent and model of a session, even if the server no longer offers them. */
-		pick({ agent, model }: Pick<Session, 'agent'> & { readonly model?: string }): void {
-			if (!agents.some(({ name }) => name === agent)) agentField.add(new Option(agent, agent));
-			agentField.value = agent;
-			showModels(model);
+		begin() {
+			const agent = takeAgent();
+			pick({ agent: agent.name });
+			return toWelcome(agent);
+		},
+		create: async () => (await client.createSession({ agent: takeAgent().name })).id,
+		pick,
+		findSchema: (call, agent = agentField.value) => findCallSchema(agents, agent, call),
+		get model() {
+			return modelField.value === ownModel || modelField.value === '' ? undefined : modelField.value;
+		},
+		keepModel() {
+			ownModel = modelField.value;
 		},
 	};
 }
 
-const root = find('#welcome', HTMLElement);
-
-export function hideWelcome(): void {
-	root.hidden = true;
-}
-
-export function showWelcome(agent: Agent, onExample: (text: string) => void): void {
-	find('#welcome-name', HTMLElement).textContent = agent.name;
-	find('#welcome-description', HTMLElement).textContent = agent.description;
+function toWelcome(agent: Agent): Welcome {
+	const { name, description, examples } = agent;
 	const toNames = (items: readonly { readonly name: string }[]) => items.map(({ name }) => name);
-	find('#welcome-facts', HTMLElement).replaceChildren(
-		...createFacts('Model', [describeModel(agent)]),
-		...createFacts('Tools', toNames(agent.tools)),
-		...createFacts('Skills', toNames(agent.skills)),
-	);
-	const box = find('#examples', HTMLElement);
-	for (const old of box.querySelectorAll('button')) old.remove();
-	box.append(...agent.examples.map((text) => button('', text, () => onExample(text))));
-	box.hidden = agent.examples.length === 0;
-	root.hidden = false;
-}
-
-function createFacts(label: string, names: readonly string[]): HTMLElement[] {
-	if (names.length === 0) return [];
-	const shown = names.length > 12 ? [...names.slice(0, 10), `and ${names.length - 10} more`] : names;
-	return [element('dt', '', label), element('dd', '', shown.join(', '))];
+	const facts = [
+		['Model', [describeModel(agent)]],
+		['Tools', toNames(agent.tools)],
+		['Skills', toNames(agent.skills)],
+	] as const;
+	return { name, description, examples, facts };
 }

@@ -1,10 +1,12 @@
 /** The message box: the text, the attached files, and the status of the chat. */
 
 import type { Attachment } from '../../client/index.ts';
-import { find, onSubmit, withoutTurns } from '../parts/element.ts';
+import { say } from '../../client/say.ts';
+import { find, onSubmit, type Root, withoutTurns } from '../parts/element.ts';
 import { createAttachments, listenForFiles } from './attachments.ts';
+import type { Surroundings } from './surroundings.ts';
 
-interface Options {
+interface Options extends Pick<Surroundings, 'root' | 'life' | 'dropArea'> {
 	/** Called with a message to send. During a run, the message is queued, or steers the run if `steers` is true. */
 	readonly onSend: (text: string, steers: boolean) => void;
 	readonly onStop: () => void;
@@ -19,17 +21,17 @@ interface Draft {
 	readonly restore: () => void;
 }
 
-export function createComposer({ onSend, onStop, onWriting }: Options) {
-	const form = find('#composer', HTMLFormElement);
-	const text = find('#text', HTMLTextAreaElement);
-	const send = find('#send', HTMLButtonElement);
-	const stop = find('#stop', HTMLButtonElement);
-	const status = find('#status', HTMLElement);
-	const hint = find('#composer .hint', HTMLElement);
-	const meanwhile = find('#meanwhile', HTMLElement);
+export function createComposer({ root, life, dropArea, onSend, onStop, onWriting }: Options) {
+	const form = find('#composer', HTMLFormElement, root);
+	const text = find('#text', HTMLTextAreaElement, root);
+	const send = find('#send', HTMLButtonElement, root);
+	const stop = find('#stop', HTMLButtonElement, root);
+	const status = find('#status', HTMLElement, root);
+	const hint = find('#composer .hint', HTMLElement, root);
+	const meanwhile = find('#meanwhile', HTMLElement, root);
 	let isRunning = false;
 	let takesMore = false;
-	const attachments = createAttachments(find('#files', HTMLElement), find('#files-note', HTMLElement), () => {
+	const attachments = createAttachments(root, () => {
 		offer();
 		text.focus();
 	});
@@ -39,7 +41,7 @@ export function createComposer({ onSend, onStop, onWriting }: Options) {
 		stop.hidden = !isRunning;
 		hint.hidden = isRunning;
 		meanwhile.hidden = !takesMore || (text.value === '' && attachments.isEmpty);
-		text.placeholder = takesMore ? 'Write what comes next' : 'Write a message';
+		text.placeholder = say(takesMore ? 'Write what comes next' : 'Write a message');
 	}
 
 	function restoreText(unsent: string): void {
@@ -47,12 +49,14 @@ export function createComposer({ onSend, onStop, onWriting }: Options) {
 		offer();
 	}
 
-	const sending = listenForSending({ form, text, send }, onSend);
+	const sending = listenForSending({ form, text, send, root }, onSend);
 	text.addEventListener('input', () => {
 		offer();
 		if (text.value !== '') onWriting();
 	});
-	const field = { text, target: form, attach: find('#attach', HTMLElement), picker: find('#picker', HTMLInputElement) };
+	const attach = find('#attach', HTMLElement, root);
+	const picker = find('#picker', HTMLInputElement, root);
+	const field = { text, target: form, attach, picker, area: dropArea, life };
 	listenForFiles(field, (files) => {
 		void attachments.add(files).then(offer);
 		text.focus();
@@ -91,7 +95,7 @@ export function createComposer({ onSend, onStop, onWriting }: Options) {
 			return isRunning;
 		},
 		setRunning(value: boolean): void {
-			if (!value && document.activeElement === stop) text.focus();
+			if (!value && root.activeElement === stop) text.focus();
 			isRunning = value;
 			takesMore = false;
 			offer();
@@ -117,21 +121,22 @@ interface Controls {
 	readonly form: HTMLFormElement;
 	readonly text: HTMLTextAreaElement;
 	readonly send: HTMLButtonElement;
+	readonly root: Root;
 }
 
 /**
  * Calls `onSend` for the buttons, for Enter, and for Ctrl+Enter, which steers the run. If a message is sent before the
  * chat is ready, the message waits. If the person then continues to type, the message is not sent.
  */
-function listenForSending({ form, text, send }: Controls, onSend: Options['onSend']) {
+function listenForSending({ form, text, send, root }: Controls, onSend: Options['onSend']) {
 	let isPending = false;
 	const request = (steers: boolean): void => {
 		isPending = send.disabled;
 		if (!isPending) onSend(text.value, steers);
 	};
 	onSubmit(form, () => request(false));
-	find('#queue', HTMLElement).addEventListener('click', () => request(false));
-	find('#steer', HTMLElement).addEventListener('click', () => request(true));
+	find('#queue', HTMLElement, root).addEventListener('click', () => request(false));
+	find('#steer', HTMLElement, root).addEventListener('click', () => request(true));
 	text.addEventListener('keydown', (event) => {
 		if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
 		event.preventDefault();

@@ -1,9 +1,10 @@
 /** Loads earlier pages of the history as the reader scrolls to them. */
 
 import type { EarlierMessages } from '../../client/history.ts';
+import { say } from '../../client/say.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import type { Message } from '../../client/types.ts';
-import { find } from '../parts/element.ts';
+import { find, type Root } from '../parts/element.ts';
 import { createAction } from '../parts/form.ts';
 
 /** The number of messages in a page: more than fit on a screen, but few enough to draw in one frame. */
@@ -13,11 +14,11 @@ export const pageLength = 40;
 const nearness = 800;
 
 /** `show` puts messages above those that are already shown. */
-export function createEarlier(client: SessionClient, show: (messages: readonly Message[]) => void) {
-	const root = find('#earlier', HTMLElement);
-	const scroller = find('#scroller', HTMLElement);
+export function createEarlier(client: SessionClient, place: Root, show: (messages: readonly Message[]) => void) {
+	const root = find('#earlier', HTMLElement, place);
+	const scroller = find('#scroller', HTMLElement, place);
 	let readMore = async () => {};
-	const button = createAction('Show earlier messages', 'of this chat', () => readMore());
+	const button = createAction(say('Show earlier messages'), say('of this chat'), () => readMore());
 	root.replaceChildren(button);
 	const watch = new IntersectionObserver(
 		(entries) => {

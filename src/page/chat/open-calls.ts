@@ -1,6 +1,7 @@
 /** The forms below the conversation, for the calls and the question that wait for a person. */
 
-import type { CallAnswer, Client, RunEvents, WaitingCall } from '../../client/index.ts';
+import type { CallAnswer, RunEvents, WaitingCall } from '../../client/index.ts';
+import type { SessionClient } from '../../client/sessions.ts';
 import type { Question } from '../../client/waits.ts';
 import { describeAnswer } from '../../client/words.ts';
 import { element } from '../parts/element.ts';
@@ -11,13 +12,15 @@ import { sendAndRead } from './sending.ts';
 import type { Transcript } from './transcript.ts';
 
 interface Options {
-	readonly client: Client;
+	readonly client: SessionClient;
 	readonly transcript: Transcript;
 	/** Shows the run that continues after an answer. */
 	readonly play: (events: RunEvents, signal: AbortSignal) => Promise<void>;
 	/** Sends the answer to a question. */
 	readonly send: (text: string, question: Question) => void;
 	readonly findSchema: FindSchema;
+	/** Whether the reader can allow calls. If not, approvals have no form. */
+	readonly mayDecide: (() => boolean) | undefined;
 	/** Called if the answer to a call was refused. Shows the reason, and the calls that wait now. */
 	readonly onRefused: (error: unknown, call: string) => Promise<void>;
 }
@@ -31,7 +34,8 @@ export interface OpenCalls {
 	keep(ids: ReadonlySet<string>): void;
 }
 
-export function createOpenCalls({ client, transcript, play, send, findSchema, onRefused }: Options): OpenCalls {
+export function createOpenCalls(options: Options): OpenCalls {
+	const { client, transcript, play, send, findSchema, mayDecide = () => true, onRefused } = options;
 	const { root, tail } = transcript;
 	const forms = createKeptForms();
 	/** The session whose forms are shown, and the element that contains the forms. */
@@ -41,7 +45,7 @@ export function createOpenCalls({ client, transcript, play, send, findSchema, on
 		const { toolCalls = [], question } = await client.getSession(id, { signal });
 		if (id !== shown?.id) forms.clear();
 		const all = [
-			...toolCalls.map((call) => forms.take(JSON.stringify(call), () => createCall(call))),
+			...toolCalls.filter(isShown).map((call) => forms.take(JSON.stringify(call), () => createCall(call))),
 			question && forms.take(JSON.stringify(question), () => createQuestion(question)),
 		].filter((form) => form !== undefined);
 		if (all.length === 0) return;
@@ -51,6 +55,8 @@ export function createOpenCalls({ client, transcript, play, send, findSchema, on
 		root.append(box);
 		tail.toEnd();
 	}
+
+	const isShown = ({ kind }: WaitingCall): boolean => kind !== 'approval' || mayDecide();
 
 	function createCall(call: WaitingCall): HTMLElement {
 		const form = createOpenCall(call, (answer) => void sendAnswer(answer, form), { schema: findSchema(call) });

@@ -1,6 +1,7 @@
 /** The tools that the model's provider ran, and the sources of the answer. */
 
 import { createFootnotes, createProviderCalls, type Footnote, hasEnded } from '../../client/provided.ts';
+import { say } from '../../client/say.ts';
 import type { ProviderCall, RunEvent, Source } from '../../client/types.ts';
 import { createLink } from '../markdown/inline.ts';
 import { element } from '../parts/element.ts';
@@ -39,7 +40,7 @@ export function createProvided(root: HTMLElement, place: (card: HTMLElement) => 
 }
 
 function createProviderCard({ name }: ProviderCall) {
-	const { root, addInput, endInput, setResult, leave } = createToolCall(name, 'at the provider');
+	const { root, addInput, endInput, setResult, leave } = createToolCall(name, say('at the provider'));
 	let hasInput = false;
 	return {
 		root,
@@ -50,7 +51,7 @@ function createProviderCard({ name }: ProviderCall) {
 				addInput(JSON.stringify(input));
 				endInput();
 			}
-			if (hasEnded({ ...call, output, isError })) setResult(output ?? 'The tool failed.', isError);
+			if (hasEnded({ ...call, output, isError })) setResult(output ?? say('The tool failed.'), isError);
 		},
 	};
 }
@@ -61,8 +62,8 @@ const mostShown = 50;
 function createFootnoteList() {
 	const notes = createFootnotes();
 	const list = element('ol');
-	const root = element('section', 'footnotes', element('p', 'label', 'Sources'), list);
-	root.ariaLabel = 'Sources';
+	const root = element('section', 'footnotes', element('p', 'label', say('Sources')), list);
+	root.ariaLabel = say('Sources');
 	let isNew = false;
 	return {
 		root,
@@ -79,7 +80,7 @@ function createFootnoteList() {
 			const rest = all.length - mostShown;
 			list.replaceChildren(...all.slice(0, mostShown).map(createNote));
 			root.querySelector(':scope > .rest')?.remove();
-			if (rest > 0) root.append(element('p', 'rest', `${rest} more are not shown.`));
+			if (rest > 0) root.append(element('p', 'rest', say('{count} more are not shown.', { count: rest })));
 			return true;
 		},
 		dropTurn(): void {
@@ -95,7 +96,7 @@ function createNote({ title, url, host, quotes }: Footnote): HTMLElement {
 	const note = element('li', '', link ?? name);
 	if (host !== undefined && host !== title) note.append(' ', element('span', 'host', host));
 	if (quotes.length > 0) {
-		const label = quotes.length === 1 ? 'Quote' : `${quotes.length} quotes`;
+		const label = quotes.length === 1 ? say('Quote') : say('{count} quotes', { count: quotes.length });
 		const texts = quotes.map((quote) => element('blockquote', '', quote));
 		note.append(element('details', '', element('summary', 'fold', label), ...texts));
 	}

@@ -1,6 +1,7 @@
 /** The thumbs under the answers of a session, and the notes about bad answers. */
 
-import type { Client, Feedback, FeedbackBody } from '../../client/index.ts';
+import type { Feedback, FeedbackBody, FeedbackClient } from '../../client/index.ts';
+import { say } from '../../client/say.ts';
 import { button, configure, element, onSubmit } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import type { Visit } from '../parts/live.ts';
@@ -12,7 +13,7 @@ const longestNote = 2_000;
 export type Ratings = ReturnType<typeof createRatings>;
 
 /** Keeps the feedback of the open session by run, and makes the thumbs for a run. */
-export function createRatings(client: Client) {
+export function createRatings(client: FeedbackClient) {
 	const known = new Map<string, Feedback>();
 	let visit: Visit | undefined;
 
@@ -46,8 +47,8 @@ function createRating(
 	let sending = Promise.resolve();
 	const place = element('div');
 	const failure = element('div');
-	const [up, down] = [toButton('up', 'Good answer'), toButton('down', 'Bad answer')];
-	const thumbs = configure(element('div', 'thumbs', up, down), { role: 'group', ariaLabel: 'Rate this answer' });
+	const [up, down] = [toButton('up', say('Good answer')), toButton('down', say('Bad answer'))];
+	const thumbs = configure(element('div', 'thumbs', up, down), { role: 'group', ariaLabel: say('Rate this answer') });
 
 	function toButton(rating: 'up' | 'down', label: string): HTMLButtonElement {
 		const thumb = button('thumb-button', '', () => rate(rated?.rating === rating ? undefined : { rating }));
@@ -82,14 +83,19 @@ function createRating(
 		const text = configure(element('textarea'), {
 			rows: 2,
 			maxLength: longestNote,
-			ariaLabel: 'What is wrong?',
+			ariaLabel: say('What is wrong?'),
 		});
-		text.placeholder = 'What is wrong? (optional)';
+		text.placeholder = say('What is wrong? (optional)');
 		const leave = (): void => {
 			show();
 			down.focus();
 		};
-		const buttons = element('div', 'form-end', element('button', 'primary', 'Send note'), button('', 'No note', leave));
+		const buttons = element(
+			'div',
+			'form-end',
+			element('button', 'primary', say('Send note')),
+			button('', say('No note'), leave),
+		);
 		const form = element('form', 'note-form', text, buttons);
 		onSubmit(form, () => {
 			const note = text.value.trim();

@@ -2,6 +2,7 @@
 
 import type { LoadedSession } from '../../client/history.ts';
 import type { RunEvent, RunEvents } from '../../client/index.ts';
+import { say } from '../../client/say.ts';
 import { type SaidMessage, toSaidText } from '../../client/words.ts';
 import { element } from '../parts/element.ts';
 import type { createComposer } from './composer.ts';
@@ -41,7 +42,7 @@ export function createRunPlayer({ transcript, waiting, sidePanels, composer, onE
 		try {
 			for await (const event of events) {
 				if (signal.aborted) return undefined;
-				composer.setStatus('Answering…');
+				composer.setStatus(say('Answering…'));
 				composer.takeMore();
 				last = event;
 				onEvent(event);

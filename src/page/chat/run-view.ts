@@ -1,5 +1,6 @@
 /** Shows a run of an agent. Each event adds nodes with a constant amount of work. */
 
+import { say, sayOr } from '../../client/say.ts';
 import type { ChildEvent, RunEvent } from '../../client/types.ts';
 import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
 import { createMarkdown, type Draw } from '../markdown/markdown.ts';
@@ -23,14 +24,19 @@ interface RunViewOptions {
 	readonly draw?: Draw;
 	/** Makes what stands under the answer of a run. */
 	readonly createEnd?: (runId: string) => HTMLElement | undefined;
+	/** Whether the page is of somebody else: costs are not shown, and no other session is linked. */
+	readonly isEmbedded?: boolean;
 }
 
 /**
  * `calls` has the calls of the whole chat by id, because a later run can have the result of a call that waited. `draw`
  * schedules the drawing of text that `flush` has not shown.
  */
-export function createRunView(parent: Node, { calls = new Map(), draw, createEnd }: RunViewOptions = {}): RunView {
-	const canvas = createCanvas(parent, { calls, draw, createEnd });
+export function createRunView(
+	parent: Node,
+	{ calls = new Map(), draw, createEnd, isEmbedded = false }: RunViewOptions = {},
+): RunView {
+	const canvas = createCanvas(parent, { calls, draw, createEnd, isEmbedded });
 	const { root, addBlock, flush, end } = canvas;
 	return { root, addBlock, flush, end, apply: (event) => showEvent(canvas, event) };
 }
@@ -39,9 +45,9 @@ type Canvas = ReturnType<typeof createCanvas>;
 
 function createCanvas(
 	parent: Node,
-	{ calls, draw, createEnd }: RunViewOptions & { readonly calls: Map<string, CallView> },
+	{ calls, draw, createEnd, isEmbedded = false }: RunViewOptions & { readonly calls: Map<string, CallView> },
 ) {
-	const root = parent.appendChild(configure(element('article', 'run'), { ariaLabel: 'Agent', ariaBusy: 'true' }));
+	const root = parent.appendChild(configure(element('article', 'run'), { ariaLabel: say('Agent'), ariaBusy: 'true' }));
 	let turn: HTMLElement | undefined;
 	let prose: ReturnType<typeof createMarkdown> | undefined;
 	let reasoning: HTMLElement | undefined;
@@ -51,7 +57,7 @@ function createCanvas(
 		closeText();
 		add(card);
 	});
-	const children = createChildren(calls);
+	const children = createChildren(calls, isEmbedded);
 
 	function add<T extends Node>(node: T): T {
 		turn ??= root.appendChild(element('div', 'turn'));
@@ -75,6 +81,7 @@ function createCanvas(
 	return {
 		root,
 		calls,
+		isEmbedded,
 		endTurn,
 
 		begin: answer.begin,
@@ -94,7 +101,7 @@ function createCanvas(
 			if (!reasoning) {
 				closeText();
 				reasoning = element('div', 'body');
-				add(element('details', 'reasoning', element('summary', 'fold', 'Reasoning'), reasoning));
+				add(element('details', 'reasoning', element('summary', 'fold', say('Reasoning')), reasoning));
 			}
 			reasoning.append(withoutTurns(text));
 		},
@@ -137,14 +144,15 @@ function createCanvas(
 }
 
 /** Shows the runs of child sessions. Each run is inside the call that started it. */
-function createChildren(calls: ReadonlyMap<string, CallView>) {
+function createChildren(calls: ReadonlyMap<string, CallView>, isEmbedded: boolean) {
 	const views = new Map<string, RunView>();
 	return {
 		all: () => views.values(),
 		add({ id, session, agent, event }: ChildEvent): void {
 			const known = views.get(session);
-			const place = known === undefined ? calls.get(id)?.nest(agent, session) : undefined;
-			const child = known ?? (place && createRunView(place));
+			const name = isEmbedded ? agent : link('', toSessionAddress(session), agent);
+			const place = known === undefined ? calls.get(id)?.nest(name, session) : undefined;
+			const child = known ?? (place && createRunView(place, { isEmbedded }));
 			if (child === undefined) return;
 			views.set(session, child);
 			child.apply(event);
@@ -175,7 +183,12 @@ function showEvent(canvas: Canvas, event: RunEvent) {
 		case 'tool_stack':
 			return calls.get(event.id)?.setStack(event.stack);
 		case 'note': {
-			const line = canvas.addLine('note', element('b', '', event.label), ' ', createDetail(event.detail));
+			const line = canvas.addLine(
+				'note',
+				element('b', '', event.label),
+				' ',
+				createDetail(event.detail, canvas.isEmbedded),
+			);
 			return calls.get(event.id)?.addNote(line, event.detail);
 		}
 		case 'warning':
@@ -191,7 +204,7 @@ function showEvent(canvas: Canvas, event: RunEvent) {
 			return canvas.endTurn();
 		}
 		case 'done': {
-			const words = describeUsage(event.usage);
+			const words = canvas.isEmbedded ? '' : describeUsage(event.usage);
 			if (words) canvas.addLine('usage', words);
 			return canvas.end();
 		}
@@ -204,17 +217,18 @@ function showEvent(canvas: Canvas, event: RunEvent) {
 			canvas.addLine('warning', describeHalt(event.reason));
 			return canvas.end();
 		case 'cancelled':
-			canvas.addLine('note', 'Stopped.');
+			canvas.addLine('note', say('Stopped.'));
 			return canvas.end();
 		case 'error':
-			canvas.addLine('failure', event.message, ' ', element('code', 'about', event.code));
+			canvas.addLine('failure', sayOr(event.code, event.message), ' ', element('code', 'about', event.code));
 			return canvas.end();
 	}
 }
 
 /** Returns the detail of a note. If the detail is the id of a child session, returns a link to this session. */
-function createDetail(detail = ''): Node | string {
-	return /^[0-9a-f]{64}$/.test(detail) ? link('', toSessionAddress(detail), 'open') : detail;
+function createDetail(detail = '', isEmbedded: boolean): Node | string {
+	if (!/^[0-9a-f]{64}$/.test(detail)) return detail;
+	return isEmbedded ? '' : link('', toSessionAddress(detail), 'open');
 }
 
 /** Collects the text of a run, so that a person can copy it. `createEnd` makes what stands beside the button. */
@@ -244,7 +258,7 @@ function createAnswer(createEnd: RunViewOptions['createEnd']) {
 			pieces.length = settled;
 		},
 		createEnd(): HTMLElement {
-			const copy = pieces.length === 0 ? undefined : createCopy('the answer', () => pieces.join('').trim());
+			const copy = pieces.length === 0 ? undefined : createCopy(say('Copy the answer'), () => pieces.join('').trim());
 			const more = isAnswered && runId !== undefined ? createEnd?.(runId) : undefined;
 			return element('div', 'run-end', copy, more);
 		},

@@ -1,6 +1,7 @@
 /** Sends a message or an answer. If it is refused, finds the error to show. */
 
-import { type Client, ClientError, type MessageBody, type RunEvents } from '../../client/index.ts';
+import { ClientError, type MessageBody, type RunEvents } from '../../client/index.ts';
+import type { SessionClient } from '../../client/sessions.ts';
 import { createAnsweredError, findAnswered, isWaitingFor, type Question } from '../../client/waits.ts';
 import type { Visit } from '../parts/live.ts';
 
@@ -28,7 +29,7 @@ export function hasArrived(error: unknown, place: AbortSignal): boolean {
 
 /** Sends a message. If `question` is open, the message answers this question and no other. */
 export function sendOrAnswer(
-	client: Client,
+	client: SessionClient,
 	{ id, signal }: Visit,
 	message: MessageBody,
 	question: Question | undefined,
@@ -44,7 +45,7 @@ export function sendOrAnswer(
  * call that the person answered.
  */
 export async function readRefusal(
-	client: Client,
+	client: SessionClient,
 	{ id, signal }: Visit,
 	error: unknown,
 	call: string | undefined,

@@ -4,7 +4,7 @@ import type { SessionClient } from '../../client/sessions.ts';
 import type { RunEvent } from '../../client/types.ts';
 import { find } from '../parts/element.ts';
 import type { Visit } from '../parts/live.ts';
-import { createMoneyView } from './money.ts';
+import type { Surroundings } from './surroundings.ts';
 import { createTaskLists } from './task-lists.ts';
 import { type CallView, showCallFacts } from './tool-call.ts';
 import { createWorkspaceView } from './workspace.ts';
@@ -13,11 +13,15 @@ import { createWorkspaceView } from './workspace.ts';
 const newest = 50;
 
 /** Shows the panels beside the open session. If a panel cannot be read, the chat still works. */
-export function createSidePanels(client: SessionClient, calls: ReadonlyMap<string, CallView>) {
+export function createSidePanels(
+	client: SessionClient,
+	calls: ReadonlyMap<string, CallView>,
+	{ root, createMoney }: Pick<Surroundings, 'root' | 'createMoney'>,
+) {
 	let visit: Visit | undefined;
-	const tasks = createTaskLists(find('#tasks', HTMLDetailsElement));
-	const files = createWorkspaceView(find('#workspace', HTMLDetailsElement), client, () => visit);
-	const money = createMoneyView(find('#money', HTMLDetailsElement), client, () => visit);
+	const tasks = createTaskLists(find('#tasks', HTMLDetailsElement, root));
+	const files = createWorkspaceView(find('#workspace', HTMLDetailsElement, root), client, () => visit);
+	const money = createMoney?.(find('#money', HTMLDetailsElement, root), client, () => visit);
 	/** The task lists that events have brought. They are newer than task lists from a request. */
 	const shown = new Set<string>();
 
@@ -30,10 +34,10 @@ export function createSidePanels(client: SessionClient, calls: ReadonlyMap<strin
 		clear(): void {
 			visit = undefined;
 			shown.clear();
-			for (const panel of [tasks, files, money]) panel.clear();
-			for (const root of document.querySelectorAll<HTMLDetailsElement>('#side-panels > details')) {
-				root.hidden = true;
-				root.open = false;
+			for (const panel of [tasks, files, money]) panel?.clear();
+			for (const panel of root.querySelectorAll<HTMLDetailsElement>('#side-panels > details')) {
+				panel.hidden = true;
+				panel.open = false;
 			}
 		},
 		/** Shows empty panels for a new session. */
@@ -43,13 +47,13 @@ export function createSidePanels(client: SessionClient, calls: ReadonlyMap<strin
 		async open({ id, signal }: Visit): Promise<void> {
 			visit = { id, signal };
 			void files.refresh();
-			void money.refresh();
+			void money?.refresh();
 			const lists = await client.listTasks(id, { signal }).catch(() => []);
 			if (!signal.aborted) tasks.show(lists.filter((list) => !shown.has(list.id)));
 		},
 		/** Reads the panels again after a run. */
 		settle(): void {
-			void money.refresh();
+			void money?.refresh();
 			if (visit !== undefined && calls.size > 0) readCallFacts(visit).catch(() => {});
 		},
 		apply(event: RunEvent): void {
@@ -57,7 +61,7 @@ export function createSidePanels(client: SessionClient, calls: ReadonlyMap<strin
 				tasks.show(event.lists);
 				for (const { id } of event.lists) shown.add(id);
 			}
-			if (event.type === 'step') money.setTurn(event);
+			if (event.type === 'step') money?.setTurn(event);
 			const mayHaveFiles = event.type === 'run.started' || (event.type === 'step' && event.toolResults.length > 0);
 			if (mayHaveFiles) void files.refresh();
 		},

@@ -1,5 +1,6 @@
 /** The task lists of a chat. Each task is a line, which is updated in place. */
 
+import { say } from '../../client/say.ts';
 import type { TaskList } from '../../client/types.ts';
 import { describeTasks } from '../../client/words.ts';
 import { element, withoutTurns } from '../parts/element.ts';
@@ -12,7 +13,7 @@ const words = { done: 'Done: ', failed: 'Failed: ', next: 'Next: ', open: 'Open:
 export function createTaskLists(root: HTMLDetailsElement) {
 	const summary = element('span', 'brief');
 	const body = element('div', 'lists');
-	root.replaceChildren(element('summary', '', element('b', '', 'Tasks'), summary), body);
+	root.replaceChildren(element('summary', '', element('b', '', say('Tasks')), summary), body);
 	const views = new Map<string, ReturnType<typeof createListView>>();
 
 	return {
@@ -71,7 +72,7 @@ function createLine() {
 		update(task: Task, isNext: boolean) {
 			const outcome = task.outcome ?? (isNext ? 'next' : 'open');
 			root.dataset.outcome = outcome;
-			state.textContent = words[outcome];
+			state.textContent = say(words[outcome]);
 			text.textContent = withoutTurns(task.text);
 			note.textContent = withoutTurns(task.note ? ` ${task.note}` : '');
 		},

@@ -1,10 +1,10 @@
 /** A tool call on the page: a line with the start of its input and result. It opens to show both completely. */
 
+import { say } from '../../client/say.ts';
 import type { Message, RunEvent } from '../../client/types.ts';
 import { findSkillName, parseInput, splitDiff } from '../../client/words.ts';
-import { toSessionAddress } from '../parts/address.ts';
 import { createDiff } from '../parts/diff.ts';
-import { configure, element, link, shorten, withoutTurns } from '../parts/element.ts';
+import { type Child, configure, element, shorten, withoutTurns } from '../parts/element.ts';
 import { createMarks, type Labels } from '../parts/labels.ts';
 import { describeTime } from '../parts/time.ts';
 import { shownTypes } from './attachments.ts';
@@ -29,8 +29,8 @@ export function createToolCall(name: string, where = '') {
 	const state = element('span', 'visually-hidden');
 	const input = element('pre');
 	const output = element('pre');
-	const outputLabel = element('p', 'label', 'Result');
-	const body = element('div', 'body', element('p', 'label', 'Input'), input, outputLabel, output);
+	const outputLabel = element('p', 'label', say('Result'));
+	const body = element('div', 'body', element('p', 'label', say('Input')), input, outputLabel, output);
 	const line = element('summary', '', title, question, answer, marks, took, state);
 	const root = element('details', 'call', line, body);
 	const json: string[] = [];
@@ -38,7 +38,7 @@ export function createToolCall(name: string, where = '') {
 
 	function setState(next: keyof typeof wordsOfState) {
 		root.dataset.state = next;
-		state.textContent = wordsOfState[next];
+		state.textContent = say(wordsOfState[next]);
 		outputLabel.hidden = next !== 'done' && next !== 'failed';
 		output.hidden = outputLabel.hidden;
 	}
@@ -56,7 +56,7 @@ export function createToolCall(name: string, where = '') {
 			const value = parseInput(json.join(''));
 			input.textContent = toFullText(value);
 			const skill = findSkillName(name, value);
-			title.textContent = skill === undefined ? name : `skill ${skill}`;
+			title.textContent = skill === undefined ? name : say('skill {name}', { name: skill });
 			root.classList.toggle('skill', skill !== undefined);
 			question.textContent = skill === undefined ? shortenInput(value) : '';
 		},
@@ -74,7 +74,7 @@ export function createToolCall(name: string, where = '') {
 
 		/** Shows the stack of a tool's error, collapsed. Only a server on the same machine sends a stack. */
 		setStack(lines: string) {
-			body.append(element('details', 'stack', element('summary', '', 'Stack'), element('pre', '', lines)));
+			body.append(element('details', 'stack', element('summary', '', say('Stack')), element('pre', '', lines)));
 		},
 
 		/** Adds a note about the call. The note is removed if the call fails with the same words. */
@@ -89,12 +89,11 @@ export function createToolCall(name: string, where = '') {
 		/** Shows what the result may have. */
 		mark: (labels: Labels | undefined) => marks.replaceChildren(...createMarks(labels)),
 
-		/** Makes the element for the run of a child session. */
-		nest(agent: string, session: string): HTMLElement {
+		/** Makes the element for the run of a child session. `agent` is the name of its agent. */
+		nest(agent: Child, session: string): HTMLElement {
 			// Remove a note that links to the session, because this element has the same link.
 			for (const { line, detail } of notes) if (detail === session) line.remove();
-			const name = link('', toSessionAddress(session), agent);
-			const place = element('section', 'nested', element('p', 'label', 'By ', name));
+			const place = element('section', 'nested', element('p', 'label', say('By '), agent));
 			body.append(place);
 			root.open = true;
 			return place;

@@ -1,6 +1,7 @@
 /** The conversation: messages, runs and failures. */
 
 import { toEvents } from '../../client/history.ts';
+import { say } from '../../client/say.ts';
 import type { CallAnswer, Message } from '../../client/types.ts';
 import { describeAnswer, toSaidText, toText } from '../../client/words.ts';
 import { createDrawing, type Draw } from '../markdown/markdown.ts';
@@ -10,14 +11,20 @@ import { type Again, addEdit } from './again.ts';
 import { createFileList } from './attachments.ts';
 import type { Ratings } from './ratings.ts';
 import { createRunView, type RunView } from './run-view.ts';
+import type { Surroundings } from './surroundings.ts';
 import { type CallView, showCallFacts } from './tool-call.ts';
 
 export type Transcript = ReturnType<typeof createTranscript>;
 
 /** `onAgain` is called when a person wants to send a message again. */
-export function createTranscript(onAgain: (again: Again) => void, ratings: Ratings) {
-	const root = find('#transcript', HTMLElement);
-	const tail = createTail(find('#scroller', HTMLElement));
+export function createTranscript(
+	onAgain: (again: Again) => void,
+	ratings: Ratings,
+	{ root: place, life, isEmbedded }: Pick<Surroundings, 'root' | 'life' | 'isEmbedded'>,
+) {
+	const root = find('#transcript', HTMLElement, place);
+	const tail = createTail(find('#scroller', HTMLElement, place), life);
+	const shared = { onAgain, ratings, isEmbedded };
 	/** The calls that are shown, by id. */
 	const calls = new Map<string, CallView>();
 	/** The results whose calls are in earlier messages, which are not shown yet. */
@@ -34,7 +41,7 @@ export function createTranscript(onAgain: (again: Again) => void, ratings: Ratin
 		addMessage,
 		addRun: () => {
 			for (const old of root.querySelectorAll('.offer')) old.remove();
-			return createRunView(root, { calls, createEnd: ratings.create });
+			return createRunView(root, { calls, createEnd: ratings.create, isEmbedded });
 		},
 
 		letEdit(bubble: HTMLElement, text: string, message: Pick<Again, 'id' | 'runId'>): void {
@@ -63,7 +70,7 @@ export function createTranscript(onAgain: (again: Again) => void, ratings: Ratin
 			// Mark the log as busy, so that a screen reader does not read the messages aloud.
 			root.ariaBusy = 'true';
 			const drawing = createDrawing();
-			for (const [id, call] of drawHistory(place, messages, { results, onAgain, ratings, draw: drawing.draw }))
+			for (const [id, call] of drawHistory(place, messages, { ...shared, results, draw: drawing.draw }))
 				if (!calls.has(id)) calls.set(id, call);
 			root.prepend(place);
 			void drawing.drawAll(tail.keep).then(() => {
@@ -77,7 +84,7 @@ export function createTranscript(onAgain: (again: Again) => void, ratings: Ratin
 			const place = document.createDocumentFragment();
 			const answers = new Map<string, ToolMessage>();
 			const drawing = createDrawing();
-			const later = drawHistory(place, messages, { results: answers, onAgain, ratings, draw: drawing.draw });
+			const later = drawHistory(place, messages, { ...shared, results: answers, draw: drawing.draw });
 			for (const [id, message] of answers) {
 				const call = calls.get(id);
 				if (call !== undefined) setResult(call, message);
@@ -108,6 +115,7 @@ interface History {
 	readonly results: Map<string, ToolMessage>;
 	readonly onAgain: (again: Again) => void;
 	readonly ratings: Ratings;
+	readonly isEmbedded: boolean | undefined;
 	readonly draw: Draw;
 }
 
@@ -115,7 +123,7 @@ interface History {
 function drawHistory(
 	place: DocumentFragment,
 	messages: readonly Message[],
-	{ results, onAgain, ratings, draw }: History,
+	{ results, onAgain, ratings, isEmbedded, draw }: History,
 ): ReadonlyMap<string, CallView> {
 	const calls = new Map<string, CallView>();
 	const early = new Map<string, ToolMessage>();
@@ -152,7 +160,7 @@ function drawHistory(
 				addEdit(bubble, words, (text) => onAgain({ id: message.id, text }));
 			continue;
 		}
-		view ??= createRunView(place, { calls, draw, createEnd: ratings.create });
+		view ??= createRunView(place, { calls, draw, createEnd: ratings.create, isEmbedded });
 		if (runId !== undefined && lastReplies.get(runId) === message)
 			view.apply({ type: 'run.started', runId, attempt: 1 });
 		for (const event of toEvents(message)) view.apply(event);
@@ -175,7 +183,7 @@ function setResult(call: CallView, { content, isError, parts }: ToolMessage): vo
 
 /** Shows the summary that the model reads instead of the messages above. */
 function createSummary(text: string): HTMLElement {
-	const title = element('summary', 'fold', 'The model reads the messages above as this summary');
+	const title = element('summary', 'fold', say('The model reads the messages above as this summary'));
 	return element('details', 'reasoning', title, element('div', 'body', text));
 }
 
@@ -183,13 +191,13 @@ type Files = readonly { readonly name: string; readonly size: number }[];
 
 export function createMessage(text: string, files: Files = []): HTMLElement {
 	const list = files.length > 0 ? createFileList(files) : undefined;
-	const message = element('div', 'message', element('span', 'visually-hidden', 'You: '), text, list);
+	const message = element('div', 'message', element('span', 'visually-hidden', say('You: ')), text, list);
 	return configure(message, { dir: 'auto' });
 }
 
 /** Scrolls to the end of an element while it grows, unless the reader has scrolled up. */
-function createTail(node: HTMLElement) {
-	const reader = watchReader();
+function createTail(node: HTMLElement, life: AbortSignal) {
+	const reader = watchReader(life);
 	let isAtEnd = true;
 	let lastTop = 0;
 	let lastHeight = 0;
@@ -232,7 +240,7 @@ function createTail(node: HTMLElement) {
 const restMs = 1_000;
 
 /** Watches whether the reader is possibly scrolling. */
-function watchReader() {
+function watchReader(life: AbortSignal) {
 	let lastAt = Number.NEGATIVE_INFINITY;
 	let isHeld = false;
 	const note = ({ type }: Event): void => {
@@ -240,6 +248,6 @@ function watchReader() {
 		if (type.startsWith('pointer')) isHeld = type === 'pointerdown';
 	};
 	for (const type of ['wheel', 'touchmove', 'keydown', 'pointerdown', 'pointerup', 'pointercancel'])
-		document.addEventListener(type, note, { capture: true, passive: true });
+		document.addEventListener(type, note, { capture: true, passive: true, signal: life });
 	return { isMoving: (): boolean => isHeld || performance.now() - lastAt < restMs };
 }

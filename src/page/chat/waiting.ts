@@ -1,10 +1,11 @@
 /** The queued messages below the conversation. A person can remove each message. */
 
 import { ClientError } from '../../client/error.ts';
+import { say } from '../../client/say.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import type { WaitingMessage } from '../../client/types.ts';
 import { toSaidText } from '../../client/words.ts';
-import { element, find, shorten } from '../parts/element.ts';
+import { element, find, type Root, shorten } from '../parts/element.ts';
 import { createAction } from '../parts/form.ts';
 import type { Visit } from '../parts/live.ts';
 import { createFileList } from './attachments.ts';
@@ -12,8 +13,8 @@ import { createFileList } from './attachments.ts';
 export type WaitingList = ReturnType<typeof createWaitingList>;
 
 /** `onShown` is called when the list has possibly become longer. */
-export function createWaitingList(client: SessionClient, onShown: () => void) {
-	const root = find('#waiting', HTMLElement);
+export function createWaitingList(client: SessionClient, place: Root, onShown: () => void) {
+	const root = find('#waiting', HTMLElement, place);
 	let visit: Visit | undefined;
 	let waiting: readonly WaitingMessage[] = [];
 	/** The messages that have left the list. The first event of their run possibly arrives later. */
@@ -90,7 +91,12 @@ function createEntry(message: WaitingMessage, remove: () => Promise<void>): HTML
 	const text = toSaidText(message);
 	const files = attachments.length > 0 ? createFileList(attachments) : undefined;
 	const words = element('p', 'waiting-text', text, files);
-	const fate = steers === true ? 'Waits for the next turn of this run' : 'Waits for the run to end';
-	const about = element('p', 'waiting-about', fate, createAction('Remove', `the message ${shorten(text, 40)}`, remove));
+	const fate = say(steers === true ? 'Waits for the next turn of this run' : 'Waits for the run to end');
+	const about = element(
+		'p',
+		'waiting-about',
+		fate,
+		createAction(say('Remove'), say('the message {text}', { text: shorten(text, 40) }), remove),
+	);
 	return element('li', '', words, about);
 }

@@ -1,6 +1,7 @@
 /** The files of a chat with their sizes and download buttons, and the changes of the files with diffs. */
 
 import { ClientError } from '../../client/error.ts';
+import { say } from '../../client/say.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import type { FileChange, FilePage, SessionFile } from '../../client/types.ts';
 import { describeSize } from '../../client/words.ts';
@@ -22,7 +23,7 @@ export function createWorkspaceView(
 	const files = element('ul', 'file-list');
 	const changes = element('div', 'changes');
 	const body = element('div', 'lists', note, files, changes);
-	root.replaceChildren(element('summary', '', element('b', '', 'Files'), summary), body);
+	root.replaceChildren(element('summary', '', element('b', '', say('Files')), summary), body);
 
 	function notify(text: string) {
 		note.textContent = withoutTurns(text);
@@ -38,7 +39,8 @@ export function createWorkspaceView(
 			const changed = root.open ? (await client.listChanges(id, { limit: mostChanges, signal })).changes : undefined;
 			if (!signal.aborted) show(page, changed);
 		} catch (error) {
-			if (!signal.aborted && error instanceof ClientError) notify(`The files could not be read: ${error.message}`);
+			if (!signal.aborted && error instanceof ClientError)
+				notify(say('The files could not be read: {why}', { why: error.message }));
 		}
 	});
 
@@ -46,8 +48,14 @@ export function createWorkspaceView(
 		const isMore = page.cursor !== undefined;
 		const bytes = page.files.reduce((sum, { size }) => sum + size, 0);
 		if (page.files.length > 0) root.hidden = false;
-		summary.textContent = `${page.files.length}${isMore ? ' and more' : ''}, ${describeSize(bytes)}`;
-		notify(isMore ? `These are the first ${mostFiles} files.` : page.files.length === 0 ? 'No files.' : '');
+		summary.textContent = `${page.files.length}${isMore ? say(' and more') : ''}, ${describeSize(bytes)}`;
+		notify(
+			isMore
+				? say('These are the first {mostFiles} files.', { mostFiles })
+				: page.files.length === 0
+					? say('No files.')
+					: '',
+		);
 		files.replaceChildren(...page.files.map((file) => createRow(file, () => void download(file.path))));
 		if (changed === undefined) return;
 		const open = new Set([...changes.querySelectorAll<HTMLElement>('[open]')].map(({ dataset }) => dataset.id));
@@ -80,19 +88,21 @@ export function createWorkspaceView(
 }
 
 function createRow({ path, size }: SessionFile, onDownload: () => void): HTMLElement {
-	const get = configure(button('download', 'Download', onDownload), { ariaLabel: `Download ${path}` });
+	const get = configure(button('download', say('Download'), onDownload), {
+		ariaLabel: say('Download {path}', { path }),
+	});
 	return element('li', 'file-row', element('span', 'path', path), element('span', 'size', describeSize(size)), get);
 }
 
 function createChange({ id, path, kind, from, at, callId, diff }: FileChange, isOpen: boolean): HTMLElement {
-	const name = from === undefined ? path : `${from} to ${path}`;
-	const who = element('span', 'who', callId === undefined ? 'by a person' : '');
+	const name = from === undefined ? path : say('{from} to {path}', { from, path });
+	const who = element('span', 'who', callId === undefined ? say('by a person') : '');
 	const time = element('time', 'size', new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }));
 	time.dateTime = at;
-	const line = element('summary', '', element('b', '', kind), element('span', 'path', name), who, time);
+	const line = element('summary', '', element('b', '', say(kind)), element('span', 'path', name), who, time);
 	const shown =
 		diff === undefined
-			? element('p', 'side-note', 'No diff: it is no text, or too long.')
+			? element('p', 'side-note', say('No diff: it is no text, or too long.'))
 			: createDiff(diff, { isNamed: true });
 	const root = element('details', 'change', line, shown);
 	root.dataset.id = id;

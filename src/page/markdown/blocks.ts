@@ -2,6 +2,7 @@
 
 import type { Tokens } from 'marked';
 import { type Markdown, type MarkdownToken, readLine, toKnown } from '../../client/markdown.ts';
+import { say } from '../../client/say.ts';
 import { configure, element } from '../parts/element.ts';
 import { createCode, splitCode } from './code.ts';
 import { type Begun, findStart, notBegun, partLengths } from './complete.ts';
@@ -143,7 +144,7 @@ function toItem({ tokens, task, checked, raw }: Tokens.ListItem, getLine: GetLin
 			const item = element('li', task ? 'todo' : '');
 			if (task) {
 				item.dataset.done = `${checked === true}`;
-				item.append(element('span', 'visually-hidden', checked === true ? 'Done: ' : 'Open: '));
+				item.append(element('span', 'visually-hidden', say(checked === true ? 'Done: ' : 'Open: ')));
 			}
 			return toPlace(item);
 		},
@@ -180,7 +181,7 @@ function toTable({ header, rows }: Tokens.Table, getLine: GetLine, begun: Begun)
 
 /** Makes a box for a table that can be wider than the page. When focused, the box scrolls by keyboard. */
 function createScroller(from: number, table: HTMLElement): HTMLElement {
-	const ariaLabel = from > 0 ? `Table, from row ${from + 1}` : 'Table';
+	const ariaLabel = from > 0 ? say('Table, from row {row}', { row: from + 1 }) : say('Table');
 	return configure(element('div', from > 0 ? 'table part' : 'table', table), {
 		tabIndex: 0,
 		role: 'region',

@@ -1,5 +1,6 @@
 /** A block of code: its language, a copy button, and colours as soon as the code is complete. */
 
+import { say } from '../../client/say.ts';
 import { configure, createCopy, element, shorten } from '../parts/element.ts';
 import type { CodeNode } from './highlight.ts';
 
@@ -14,7 +15,7 @@ export function createCode(info: string): { readonly root: HTMLElement; readonly
 	const head = element(
 		'div',
 		'code-head',
-		createCopy('code', () => code.textContent),
+		createCopy(say('Copy code'), () => code.textContent),
 	);
 	head.dataset.label = shorten(language, 40);
 	// Focusable, so that a person can scroll it with the keyboard.

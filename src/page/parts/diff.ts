@@ -1,5 +1,6 @@
 /** A unified diff on the page, with colours for added and removed lines. */
 
+import { say } from '../../client/say.ts';
 import { element } from './element.ts';
 
 const mostLines = 2_000;
@@ -11,7 +12,12 @@ export function createDiff(text: string, { isNamed = false }: { readonly isNamed
 	if (lines.at(-1) === '') lines.pop();
 	const shown = lines.slice(0, mostLines).map((line) => element('span', toKind(line), `${line}\n`));
 	const rest = lines.length - shown.length;
-	return element('pre', 'diff', ...shown, ...(rest > 0 ? [element('span', 'hunk', `… ${rest} more lines`)] : []));
+	return element(
+		'pre',
+		'diff',
+		...shown,
+		...(rest > 0 ? [element('span', 'hunk', say('… {count} more lines', { count: rest }))] : []),
+	);
 }
 
 function toKind(line: string): string {

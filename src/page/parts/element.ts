@@ -1,5 +1,7 @@
 /** Helpers for the DOM: HTML and SVG elements, texts that are safe to show, and downloads. */
 
+import { say } from '../../client/say.ts';
+
 /** Characters that change the direction of text (Unicode, 9.2), so that it can look like a different text. */
 const turning = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
@@ -48,15 +50,15 @@ export function link(className: string, address: string, ...children: readonly C
 }
 
 /** Makes a button that copies a text. CSS draws its label, so that the label is not part of a text selection. */
-export function createCopy(what: string, read: () => string): HTMLButtonElement {
+export function createCopy(label: string, read: () => string): HTMLButtonElement {
 	const copy = button('copy', '', async () => {
 		await navigator.clipboard.writeText(read());
-		copy.dataset.label = 'Copied';
+		copy.dataset.label = say('Copied');
 	});
-	copy.dataset.label = 'Copy';
-	copy.ariaLabel = `Copy ${what}`;
+	copy.dataset.label = say('Copy');
+	copy.ariaLabel = label;
 	copy.addEventListener('blur', () => {
-		copy.dataset.label = 'Copy';
+		copy.dataset.label = say('Copy');
 	});
 	return copy;
 }
@@ -80,9 +82,12 @@ export function createTable(
 	return element('table', className, element('thead', '', element('tr', '', ...head)), element('tbody', '', ...rows));
 }
 
-/** Finds an element of index.html. */
-export function find<T extends Element>(selector: string, type: new () => T): T {
-	const node = document.querySelector(selector);
+/** What contains a chat: the document, or the shadow root of an element, whose ids are its own. */
+export type Root = Document | ShadowRoot;
+
+/** Finds an element of the page, or of a shadow root. */
+export function find<T extends Element>(selector: string, type: new () => T, root: ParentNode = document): T {
+	const node = root.querySelector(selector);
 	if (!(node instanceof type)) throw new Error(`The page lacks ${selector}.`);
 	return node;
 }

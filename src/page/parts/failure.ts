@@ -2,6 +2,7 @@
 
 import { isTransient } from '../../client/error.ts';
 import { ClientError } from '../../client/index.ts';
+import { say, sayOr } from '../../client/say.ts';
 import { button, configure, element, onSubmit } from './element.ts';
 
 interface Remedy {
@@ -10,9 +11,9 @@ interface Remedy {
 }
 
 function describeFailure(error: unknown): string {
-	if (!(error instanceof ClientError)) return 'The page met an error of its own. A reload may help.';
-	if (error.code !== 'unreachable') return error.message;
-	return 'The server does not answer. Is it running, and is this device online?';
+	if (!(error instanceof ClientError)) return say('The page met an error of its own. A reload may help.');
+	const unreachable = 'The server does not answer. Is it running, and is this device online?';
+	return sayOr(error.code, error.code === 'unreachable' ? unreachable : error.message);
 }
 
 /** `again` repeats the failed action. If the server requires an API key, the message contains a form for the key. */
@@ -20,7 +21,7 @@ export function createFailure(error: unknown, again: () => void, remedy?: Remedy
 	const box = configure(element('div', 'failure', element('p', '', describeFailure(error))), { role: 'alert' });
 	if (error instanceof ClientError && error.status === 401) box.append(createKeyForm(again));
 	else if (remedy !== undefined) box.append(button('retry', remedy.label, remedy.onClick));
-	else if (isTransient(error)) box.append(button('retry', 'Try again', again));
+	else if (isTransient(error)) box.append(button('retry', say('Try again'), again));
 	return box;
 }
 

@@ -2,6 +2,7 @@
 
 import { ClientError } from '../../client/index.ts';
 import { isRecord } from '../../client/record.ts';
+import { say } from '../../client/say.ts';
 import { button, configure, element, onSubmit } from './element.ts';
 import { createFailure } from './failure.ts';
 
@@ -75,7 +76,7 @@ export function parseTexts(name: string, text: string): Record<string, string> {
 export function parseField(name: string, text: string): Record<string, unknown> {
 	const value = parseJson(text);
 	if (isRecord(value)) return value;
-	throw createMistake(`${name}: write a JSON object.`);
+	throw createMistake(say('{name}: write a JSON object.', { name }));
 }
 
 /** Returns undefined for a text that is not JSON. */

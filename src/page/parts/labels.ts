@@ -1,3 +1,4 @@
+import { say } from '../../client/say.ts';
 import type { Session } from '../../client/types.ts';
 import { configure, element } from './element.ts';
 
@@ -12,6 +13,6 @@ const words = {
 export function createMarks(labels: Labels = []): HTMLElement[] {
 	return labels.map((label) => {
 		const [text, title] = words[label];
-		return configure(element('small', `mark ${label}`, text), { title });
+		return configure(element('small', `mark ${label}`, say(text)), { title: say(title) });
 	});
 }

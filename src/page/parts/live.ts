@@ -32,19 +32,21 @@ const longestMs = 320_000;
 
 /**
  * Returns a function that starts frequent polling. Call it after each change, because more changes often follow. The
- * argument of `look` says whether to read the open session too. After some time, reading the list is enough.
+ * argument of `look` says whether to read the open session too. After some time, reading the list is enough. Ends with
+ * `life`.
  */
-export function createPolling(look: (asksSession: boolean) => void): () => void {
+export function createPolling(look: (asksSession: boolean) => void, life?: AbortSignal): () => void {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	let delayMs = firstMs;
 	let hasBegun = false;
 
 	function wait(): void {
 		clearTimeout(timer);
-		if (hasBegun && !document.hidden) timer = setTimeout(lookAgain, delayMs);
+		if (hasBegun && !document.hidden && life?.aborted !== true) timer = setTimeout(lookAgain, delayMs);
 	}
 
 	function lookAgain(): void {
+		if (life?.aborted) return;
 		const asksSession = delayMs < longestMs;
 		delayMs = Math.min(2 * delayMs, longestMs);
 		wait();
@@ -64,9 +66,10 @@ export function createPolling(look: (asksSession: boolean) => void): () => void 
 		look(true);
 	}
 
-	document.addEventListener('visibilitychange', lookNow);
-	addEventListener('focus', lookNow);
-	addEventListener('online', lookNow);
+	const options = { signal: life };
+	document.addEventListener('visibilitychange', lookNow, options);
+	addEventListener('focus', lookNow, options);
+	addEventListener('online', lookNow, options);
 
 	return begin;
 }

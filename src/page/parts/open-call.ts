@@ -2,6 +2,7 @@
 
 import { type Agent, type CallAnswer, ClientError, type WaitingCall } from '../../client/index.ts';
 import { isRecord } from '../../client/record.ts';
+import { say } from '../../client/say.ts';
 import { createDiff } from './diff.ts';
 import { button, configure, element, onSubmit } from './element.ts';
 import { parseField } from './form.ts';
@@ -24,15 +25,15 @@ export function createOpenCall(
 	const mistake = configure(element('div', 'mistake'), { role: 'alert' });
 	const edit = isApproval && isRecord(input) ? createEdit(name, input, schema, mistake) : undefined;
 	const result = isApproval || schema === undefined ? undefined : createResult(name, schema, mistake);
-	const label = isApproval ? 'Reason to deny' : result ? 'Why it failed:' : 'Result of';
+	const label = isApproval ? 'Reason to deny {name}' : result ? 'Why it failed: {name}' : 'Result of {name}';
 	const text = configure(element('input'), {
 		type: 'text',
 		required: !isApproval && result === undefined,
-		placeholder: isApproval ? 'Why not (if so)' : result ? 'Why it failed (if so)' : 'What came of it',
-		ariaLabel: `${label} ${name}`,
+		placeholder: say(isApproval ? 'Why not (if so)' : result ? 'Why it failed (if so)' : 'What came of it'),
+		ariaLabel: say(label, { name }),
 	});
-	const yes = element('button', 'primary', isApproval ? 'Allow' : 'Done');
-	const no = element('button', '', isApproval ? 'Deny' : 'Failed');
+	const yes = element('button', 'primary', say(isApproval ? 'Allow' : 'Done'));
+	const no = element('button', '', say(isApproval ? 'Deny' : 'Failed'));
 	// A failed call needs no result and a denied call needs no arguments, so the button `no` skips the validation.
 	no.formNoValidate = isApproval || result !== undefined;
 	const harmless = configure(element('input'), { type: 'checkbox' });
@@ -54,8 +55,9 @@ export function createOpenCall(
 		yes,
 		no,
 	);
-	form.ariaLabel = `${name} waits`;
-	form.dataset.todo = `${name} waits: ${isApproval ? 'allow or deny it' : 'say what came of it'} first.`;
+	form.ariaLabel = say('{name} waits', { name });
+	const todo = isApproval ? '{name} waits: allow or deny it first.' : '{name} waits: say what came of it first.';
+	form.dataset.todo = say(todo, { name });
 	form.addEventListener('keydown', (event) => {
 		// Enter would press the first button, so typing a reason or arguments could approve the call by accident.
 		if (!isApproval || event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
@@ -89,8 +91,9 @@ function tryToRead<T>(mistake: HTMLElement, read: () => T): T | undefined {
 
 /** Lets a person change the model's arguments, in the fields of their schema or as JSON. */
 function createEdit(name: string, input: Readonly<Record<string, unknown>>, schema: unknown, mistake: HTMLElement) {
+	const title = say('Arguments of {name}', { name });
 	const place = element('div', 'result-fields');
-	const root = element('details', 'edit', element('summary', 'about', 'Change the arguments'), place, mistake);
+	const root = element('details', 'edit', element('summary', 'about', say('Change the arguments')), place, mistake);
 	let field: SchemaField | undefined;
 	/** Whether all arguments are in a single text of JSON. */
 	const isJson = ({ node }: SchemaField): boolean => !(node instanceof HTMLFieldSetElement);
@@ -100,15 +103,15 @@ function createEdit(name: string, input: Readonly<Record<string, unknown>>, sche
 	};
 	const readAll = (from: SchemaField): Record<string, unknown> => {
 		const text = isJson(from) ? from.node.querySelector('textarea')?.value : JSON.stringify(from.read());
-		return parseField('Arguments', text ?? '');
+		return parseField(say('Arguments'), text ?? '');
 	};
 	// Make the fields only when a person opens them for the first time.
 	root.addEventListener('toggle', () => {
 		if (!root.open || field !== undefined) return;
-		const fields = createSchemaField(schema, `Arguments of ${name}`, input);
-		const toJson = button('action', 'Write JSON', () => {
+		const fields = createSchemaField(schema, title, input);
+		const toJson = button('action', say('Write JSON'), () => {
 			const value = tryToRead(mistake, () => readAll(fields)) ?? input;
-			change(createSchemaField({}, `Arguments of ${name}`, value));
+			change(createSchemaField({}, title, value));
 		});
 		change(fields, ...(isJson(fields) ? [] : [toJson]));
 	});
@@ -129,7 +132,7 @@ function createEdit(name: string, input: Readonly<Record<string, unknown>>, sche
 }
 
 function createResult(name: string, schema: unknown, mistake: HTMLElement) {
-	const field = createSchemaField(schema, `Result of ${name}`);
+	const field = createSchemaField(schema, say('Result of {name}', { name }));
 	return {
 		root: element('div', 'result-fields', field.node, mistake),
 		read: (): { readonly output: unknown } => ({ output: field.read() ?? '' }),
@@ -152,7 +155,7 @@ function createPreview(preview: string): HTMLElement {
 	const text = showSigns(preview);
 	const shown = /^(?:diff |--- |@@)/m.test(text) ? createDiff(text) : element('pre', '', text);
 	shown.classList.add('input');
-	return configure(shown, { ariaLabel: 'What it would do' });
+	return configure(shown, { ariaLabel: say('What it would do') });
 }
 
 /** Shows why a call is asked about: where it would send to, what strangers wrote, and what is private. */
@@ -164,13 +167,13 @@ function describeFlow({ targets, outside, private: own }: NonNullable<WaitingCal
 	return element(
 		'dl',
 		'flow',
-		...list('Would send the above to', targets.length > 0 ? targets : ['an unknown place']),
+		...list(say('Would send the above to'), targets.length > 0 ? targets : [say('an unknown place')]),
 		...list(
-			'Strangers may have written',
+			say('Strangers may have written'),
 			outside.map(({ what }) => what),
 		),
 		...list(
-			'Private',
+			say('Private'),
 			own.map(({ what }) => what),
 		),
 	);

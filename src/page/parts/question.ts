@@ -1,6 +1,7 @@
 /** A question that waits for a person: a text field, a button for each choice, or the form for a child's call. */
 
 import type { CallAnswer } from '../../client/index.ts';
+import { say } from '../../client/say.ts';
 import { findChildCall, type Question } from '../../client/waits.ts';
 import { button, configure, element, onSubmit } from './element.ts';
 import { createOpenCall, type FindSchema } from './open-call.ts';
@@ -32,9 +33,14 @@ export function createChoiceOrCall(
 }
 
 function createLine(question: string, onAnswer: (answer: string) => void): HTMLElement {
-	const ariaLabel = `Answer: ${question}`;
-	const text = configure(element('input'), { type: 'text', required: true, placeholder: 'Your answer', ariaLabel });
-	const send = element('button', 'primary', 'Answer');
+	const ariaLabel = say('Answer: {question}', { question });
+	const text = configure(element('input'), {
+		type: 'text',
+		required: true,
+		placeholder: say('Your answer'),
+		ariaLabel,
+	});
+	const send = element('button', 'primary', say('Answer'));
 	const form = element('form', 'open-call', element('p', 'asked', question), text, send);
 	onSubmit(form, () => {
 		if (text.value.trim() === '') return;

@@ -20,6 +20,6 @@ export async function saveTest(client: Client, { id, signal }: Visit): Promise<H
 		element('code', '', 'recordings/'),
 		' of your project, and replay it: ',
 		element('code', '', command),
-		createCopy('the command', () => command),
+		createCopy('Copy the command', () => command),
 	);
 }

@@ -1,6 +1,7 @@
 /** Form fields for a JSON Schema, empty or with a value. A value that no field can show is edited as JSON. */
 
 import { isRecord } from '../../client/record.ts';
+import { say } from '../../client/say.ts';
 import { element } from './element.ts';
 import { createField, createMistake, createTextArea, createTextField, parseJson } from './form.ts';
 
@@ -104,7 +105,7 @@ function createSelect(
 	{ label, isRequired, value }: FieldOptions,
 ): SchemaField {
 	const field = element('select');
-	const names = choices.map((choice) => (typeof choice === 'boolean' ? (choice ? 'yes' : 'no') : `${choice}`));
+	const names = choices.map((choice) => (typeof choice === 'boolean' ? say(choice ? 'yes' : 'no') : `${choice}`));
 	field.append(new Option('', ''), ...names.map((name, at) => new Option(name, `${at}`)));
 	if (isPlain(value) && choices.includes(value)) field.value = `${choices.indexOf(value)}`;
 	field.required = isRequired;
@@ -122,10 +123,10 @@ function createList(
 		const lines = field.value.split('\n').filter((line) => line.trim() !== '');
 		if (lines.length === 0 && !isRequired) return undefined;
 		const values = lines.map((line) => (kind === 'string' ? line : Number(line)));
-		if (values.some(Number.isNaN)) throw createMistake(`${label}: write one number a line.`);
+		if (values.some(Number.isNaN)) throw createMistake(say('{label}: write one number a line.', { label }));
 		return values;
 	};
-	return { node: describe(schema, label, field, 'One a line.'), read };
+	return { node: describe(schema, label, field, say('One a line.')), read };
 }
 
 function createJson(schema: Schema, { label, isRequired, value }: FieldOptions): SchemaField {
@@ -136,7 +137,7 @@ function createJson(schema: Schema, { label, isRequired, value }: FieldOptions):
 		if (field.value.trim() === '') return undefined;
 		const parsed = parseJson(field.value);
 		if (parsed !== undefined) return parsed;
-		throw createMistake(`${label}: write JSON, such as "a text", 3 or {"name": "Ada"}.`);
+		throw createMistake(say('{label}: write JSON, such as "a text", 3 or {"name": "Ada"}.', { label }));
 	};
 	return { node: describe(schema, label, field, 'JSON.'), read };
 }

@@ -1,0 +1,35 @@
+/** What contains a chat: the page of Runlet, or an element in a page of somebody else. */
+
+import type { ClientError, FeedbackClient, RunEvent, SessionClient } from '../../client/index.ts';
+import type { Root } from '../parts/element.ts';
+import type { Choice } from './choice.ts';
+import type { createMoneyView } from './money.ts';
+
+/** What a chat needs of the client. */
+export type ChatClient = SessionClient & FeedbackClient;
+
+export interface Surroundings {
+	readonly root: Root;
+	/** Aborted when the chat is removed. */
+	readonly life: AbortSignal;
+	/** Where files can be dropped. */
+	readonly dropArea: Window | HTMLElement;
+	/** Makes the panel of the costs. Missing where the reader does not see them. */
+	readonly createMoney?: typeof createMoneyView;
+	/** Whether the page is of somebody else: costs are not shown, and no other session is linked. */
+	readonly isEmbedded?: boolean;
+	/** Whether the reader can allow calls. */
+	readonly mayDecide?: () => boolean;
+	/** Makes the choice of a new chat's agent. `onAgent` is called when a person has chosen. */
+	readonly createChoice: (onAgent: () => void) => Choice;
+	/** Called when a message has created a session. */
+	readonly onSession: (id: string) => void;
+	/** Called when a person wants a new chat. */
+	readonly onNew: () => void;
+	/** Called when a chat is opened, and when a run begins and ends. */
+	readonly onActivity: () => void;
+	readonly onEvent?: (event: RunEvent) => void;
+	readonly onFailure?: (error: ClientError) => void;
+	/** Forgets the token, because it has expired. The next request gets another one. */
+	readonly renew?: () => void;
+}
