@@ -1,6 +1,7 @@
 /**
  * Builds `src/page` into `build/page`, which `wrangler.toml` serves. The modules become one script, and the styles one
- * sheet; what colours code is loaded later. Beside them lie the API as a document and as a page (`src/cloudflare/openapi`), and the code of the shell
+ * sheet; what colours code is loaded later. The element `<runlet-chat>` is a script of its own, with its styles. Beside
+ * them lie the API as a document and as a page (`src/cloudflare/openapi`), and the code of the shell
  * (`src/cloudflare/agent/shell-isolate.ts`), which the Worker reads when it needs it.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -44,6 +45,28 @@ const bundles: readonly BuildOptions[] = [
 	{ ...withoutColours, entryPoints: at('app.ts', 'docs/docs.ts', 'style.css') },
 	{ ...pageScripts, entryPoints: at(colours) },
 ];
+
+const embedStyles: BuildOptions = { ...small, entryPoints: at('embed/embed.css'), charset: 'utf8' };
+
+/** The element, with its styles. */
+const embed = (styles: string): BuildOptions => ({
+	...withoutColours,
+	entryPoints: at('embed/embed.ts'),
+	define: { EMBED_STYLES: JSON.stringify(fitStyles(styles)) },
+});
+
+/**
+ * Makes the styles depend on the size of the element, not of the window, and on its own size of letters, not on that of the
+ * page around it.
+ */
+function fitStyles(styles: string): string {
+	return styles
+		.replace(
+			/@media ?(\(width ?[<>]=? ?)([\d.]+)rem\)/g,
+			(_, query, size) => `@container ${query}${Number(size) * 16}px)`,
+		)
+		.replace(/(?<![\w-])(-?[\d.]+)rem\b/g, 'calc($1*var(--rem))');
+}
 
 /** The programs of the shell. Their package for globs takes unbounded time, so another package replaces it. */
 const programs: BuildOptions = {
@@ -100,10 +123,12 @@ function make(): Made {
 		join(root, countedPrograms),
 		countSteps(counted.outputFiles?.[0]?.text ?? '', join(root, 'src/cloudflare/agent/shell-steps.ts')),
 	);
-	const built = [...bundles, { ...shell, alias: { 'just-bash/browser': join(root, countedPrograms) } }].map(
+	const styles = build(embedStyles);
+	const element = embed(styles.outputFiles?.[0]?.text ?? '');
+	const built = [...bundles, element, { ...shell, alias: { 'just-bash/browser': join(root, countedPrograms) } }].map(
 		build,
 	);
-	const inputs = [...built, counted, build(documents)].flatMap(({ metafile }) =>
+	const inputs = [...built, styles, counted, build(documents)].flatMap(({ metafile }) =>
 		Object.keys(metafile?.inputs ?? {}),
 	);
 	const scripts = built.flatMap(({ outputFiles = [] }) =>

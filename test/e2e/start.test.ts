@@ -228,6 +228,14 @@ test('serves the page with a policy that blocks content of other sites', async (
 	for (const file of ['/app.js', '/style.css']) expect((await fetch(`${runlet.url}${file}`)).status, file).toBe(200);
 });
 
+test('serves the script of <runlet-chat> to pages of other origins', async () => {
+	for (const file of ['/embed.js', '/highlight.js']) {
+		const { status, headers } = await fetch(`${runlet.url}${file}`, { headers: { origin: 'https://shop.example' } });
+		expect([file, status, headers.get('access-control-allow-origin')]).toEqual([file, 200, '*']);
+	}
+	expect((await fetch(`${runlet.url}/app.js`)).headers.get('access-control-allow-origin')).toBeNull();
+});
+
 test('publishes the example skills, and each agent sees its skills', async () => {
 	const { agents }: { agents: { name: string; skills: { name: string }[] }[] } = JSON.parse(
 		await (await fetch(`${runlet.url}/v1/agents`)).text(),

@@ -29,14 +29,28 @@ export async function startSite(api: string) {
 async function serveFile({ url = '/' }: IncomingMessage, response: ServerResponse): Promise<void> {
 	const { pathname } = new URL(url, 'http://127.0.0.1');
 	const path = pathname === '/' ? '/index.html' : pathname;
-	const policy = /Content-Security-Policy: (.*)/.exec(await readFile(resolve(root, '_headers'), 'utf8'))?.[1] ?? '';
 	try {
 		const body = await readFile(resolve(root, `.${path}`));
-		response.writeHead(200, { 'content-type': types[extname(path)] ?? '', 'content-security-policy': policy });
+		response.writeHead(200, { 'content-type': types[extname(path)] ?? '', ...(await readHeaders(pathname)) });
 		response.end(body);
 	} catch {
 		response.writeHead(404).end();
 	}
+}
+
+/** Reads the headers of a path from the file that Cloudflare reads. */
+async function readHeaders(path: string): Promise<Record<string, string>> {
+	const rules = (await readFile(resolve(root, '_headers'), 'utf8')).split(/^(?=\/)/m);
+	const lines = rules.flatMap((rule) => {
+		const [pattern = '', ...headers] = rule.split('\n');
+		return pattern === '/*' || pattern === path ? headers : [];
+	});
+	return Object.fromEntries(
+		lines.flatMap((line) => {
+			const [name, value] = line.trim().split(/: (.*)/);
+			return name === undefined || value === undefined ? [] : [[name.toLowerCase(), value]];
+		}),
+	);
 }
 
 function forward(api: string, given: IncomingMessage, response: ServerResponse): void {

@@ -76,10 +76,11 @@ export async function startStage(variables: Readonly<Record<string, string>> = {
 	const port = typeof address === 'object' ? address?.port : 0;
 
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-ui-'));
-	const miniflare = new Miniflare({
+	const options = {
 		...(await readWorkerOptions('test/e2e/ui/worker.ts', folder)),
 		bindings: { ...variables, STAGE: `http://127.0.0.1:${port}` },
-	});
+	};
+	const miniflare = new Miniflare(options);
 	const url = (await miniflare.ready).origin;
 	return {
 		url,
@@ -90,6 +91,8 @@ export async function startStage(variables: Readonly<Record<string, string>> = {
 			requests = [];
 			return requests;
 		},
+		/** Ends the process of the Worker, and starts another one with the same storage and port. */
+		restart: (): Promise<void> => miniflare.setOptions(options),
 		close: async (): Promise<void> => {
 			await miniflare.dispose();
 			server.closeAllConnections();
