@@ -351,6 +351,6 @@ describe('every JSON, TOML, YAML and Markdown block of the docs is valid', () =>
 });
 
 test('every code block of the docs has a known language', () => {
-	const known = /^(ts|js|tsx|sh|json|toml|yaml|md|mermaid)$/;
+	const known = /^(ts|js|tsx|sh|json|toml|yaml|md|mermaid|html)$/;
 	expect(blocks.filter(({ language }) => !known.test(language)).map(nameOf)).toEqual([]);
 });
