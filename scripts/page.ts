@@ -20,8 +20,9 @@ const usage = `npm run build:page: makes the page and the API's documents in bui
 const source = join(root, 'src/page');
 
 /** The licences of the packages in the page's script. */
-const notice = `// marked and lowlight, under the MIT License; highlight.js, under the BSD 3-Clause License:
-// https://www.npmjs.com/package/marked, https://www.npmjs.com/package/lowlight, https://www.npmjs.com/package/highlight.js`;
+const notice = `// marked, lowlight and temml, under the MIT License; highlight.js, under the BSD 3-Clause License:
+// https://www.npmjs.com/package/marked, https://www.npmjs.com/package/lowlight, https://www.npmjs.com/package/temml,
+// https://www.npmjs.com/package/highlight.js`;
 
 /** How scripts and styles are bundled. */
 const small = {
@@ -35,22 +36,22 @@ const small = {
 
 const pageScripts: BuildOptions = { ...small, charset: 'utf8', banner: { js: notice } };
 
-/** What colours code is a file of its own, which the other scripts load when they need it. */
-const colours = 'markdown/highlight.ts';
-const withoutColours: BuildOptions = { ...pageScripts, external: [`*/${basename(colours)}`] };
+/** Files of their own, which the other scripts load when they need them: what colours code, and what draws formulas. */
+const later = ['markdown/highlight.ts', 'markdown/mathml.ts'];
+const withoutLater: BuildOptions = { ...pageScripts, external: later.map((name) => `*/${basename(name)}`) };
 
 const at = (...names: readonly string[]) => names.map((name) => join(source, name));
 
 const bundles: readonly BuildOptions[] = [
-	{ ...withoutColours, entryPoints: at('app.ts', 'docs/docs.ts', 'style.css') },
-	{ ...pageScripts, entryPoints: at(colours) },
+	{ ...withoutLater, entryPoints: at('app.ts', 'docs/docs.ts', 'style.css') },
+	...later.map((name) => ({ ...pageScripts, entryPoints: at(name) })),
 ];
 
 const embedStyles: BuildOptions = { ...small, entryPoints: at('embed/embed.css'), charset: 'utf8' };
 
 /** The element, with its styles. */
 const embed = (styles: string): BuildOptions => ({
-	...withoutColours,
+	...withoutLater,
 	entryPoints: at('embed/embed.ts'),
 	define: { EMBED_STYLES: JSON.stringify(fitStyles(styles)) },
 });
@@ -132,7 +133,7 @@ function make(): Made {
 		Object.keys(metafile?.inputs ?? {}),
 	);
 	const scripts = built.flatMap(({ outputFiles = [] }) =>
-		outputFiles.map(({ path, text }) => [basename(path), text.replaceAll('"./highlight.ts"', '"./highlight.js"')]),
+		outputFiles.map(({ path, text }) => [basename(path), text.replace(/"\.\/(highlight|mathml)\.ts"/g, '"./$1.js"')]),
 	);
 	const document = createDocument();
 	const texts = { 'openapi.json': JSON.stringify(document), 'docs.html': renderPage(document) };

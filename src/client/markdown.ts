@@ -2,17 +2,44 @@
 
 import { Marked, type MarkedToken, type Token } from 'marked';
 
-/** A text that is shown as it was written, such as a formula. */
+/** A text that is shown as it was written. */
 interface Verbatim {
 	readonly type: 'verbatim';
 	readonly raw: string;
 }
 
-export type MarkdownToken = MarkedToken | Verbatim;
+/** A formula in LaTeX. `isBlock` marks a formula with a line of its own. */
+interface Formula {
+	readonly type: 'formula';
+	readonly raw: string;
+	readonly text: string;
+	readonly isBlock: boolean;
+}
+
+/** The mark of a footnote in a text, `[^1]`, and its text in a block of its own: `[^1]: The text.` */
+interface Footnote {
+	readonly type: 'footnote';
+	readonly raw: string;
+	readonly label: string;
+	readonly tokens?: Token[];
+}
+
+export type MarkdownToken = MarkedToken | Verbatim | Formula | Footnote;
 
 /** Matches `$a_b$`, `$$…$$`, `\(…\)` and `\[…\]`, but not `$5 and $6`. Bounded repetitions keep the time linear. */
 const formula =
-	/^(?:\$\$[^$]{1,2000}\$\$|\$(?!\s)[^$\n]{1,200}(?<!\s)\$(?!\d)|\\\([^\n]{1,500}?\\\)|\\\[[\s\S]{1,2000}?\\\])/;
+	/^(?:\$\$([^$]{1,2000})\$\$|\$(?!\s)([^$\n]{1,200})(?<!\s)\$(?!\d)|\\\(([^\n]{1,500}?)\\\)|\\\[([\s\S]{1,2000}?)\\\])/;
+
+/** Matches a formula on lines of its own. An empty line would end it, as it ends every block. */
+const formulaBlock =
+	/^ {0,3}(?:\$\$((?:[^$\n]|\n(?![ \t]*\n)){1,2000})\$\$|\\\[((?:[^\n]|\n(?![ \t]*\n)){1,2000}?)\\\])[ \t]*(?:\n|$)/;
+
+function toFormula(match: RegExpExecArray | null): Formula | undefined {
+	if (match === null) return undefined;
+	const [raw, ...texts] = match;
+	const text = texts.find((one) => one !== undefined) ?? '';
+	return { type: 'formula', raw, text: text.trim(), isBlock: /^\s*(?:\$\$|\\\[)/.test(raw) };
+}
 
 /** Scripts without spaces between words. There a mark can stand between any two characters: `**注意：**请`. */
 const noSpaces =
@@ -39,12 +66,36 @@ const marked = new Marked({
 	},
 	extensions: [
 		{
-			name: 'verbatim',
+			name: 'formulaBlock',
+			level: 'block',
+			start: (source) => /\n {0,3}(?:\$\$|\\\[)/.exec(source)?.index,
+			tokenizer: (source) => toFormula(formulaBlock.exec(source)),
+		},
+		{
+			name: 'formula',
 			level: 'inline',
 			start: (source) => /\$|\\[([]/.exec(source)?.index,
-			tokenizer: (source) => {
-				const [raw] = formula.exec(source) ?? [];
-				return raw === undefined ? undefined : { type: 'verbatim', raw };
+			tokenizer: (source) => toFormula(formula.exec(source)),
+		},
+		{
+			name: 'footnoteBlock',
+			level: 'block',
+			start: (source) => /\n\[\^\d{1,3}\]:/.exec(source)?.index,
+			tokenizer(source) {
+				const [raw, label, text] = /^\[\^(\d{1,3})\]:[ \t]+([^\n]+)(?:\n|$)/.exec(source) ?? [];
+				if (raw === undefined || label === undefined || text === undefined) return undefined;
+				const tokens: Token[] = [];
+				this.lexer.inline(text, tokens);
+				return { type: 'footnote', raw, label, tokens };
+			},
+		},
+		{
+			name: 'footnote',
+			level: 'inline',
+			start: (source) => /\[\^\d/.exec(source)?.index,
+			tokenizer(source) {
+				const [raw, label] = /^\[\^(\d{1,3})\]/.exec(source) ?? [];
+				return raw === undefined ? undefined : { type: 'footnote', raw, label };
 			},
 		},
 	],
@@ -108,6 +159,8 @@ const known: ReadonlySet<string> = new Set<MarkdownToken['type']>([
 		'em',
 		'escape',
 		'verbatim',
+		'formula',
+		'footnote',
 		'heading',
 	] as const),
 	...(['hr', 'html', 'image', 'link', 'list', 'list_item', 'paragraph', 'space', 'strong', 'table', 'text'] as const),

@@ -229,7 +229,7 @@ test('serves the page with a policy that blocks content of other sites', async (
 });
 
 test('serves the script of <runlet-chat> to pages of other origins', async () => {
-	for (const file of ['/embed.js', '/highlight.js']) {
+	for (const file of ['/embed.js', '/highlight.js', '/mathml.js']) {
 		const { status, headers } = await fetch(`${runlet.url}${file}`, { headers: { origin: 'https://shop.example' } });
 		expect([file, status, headers.get('access-control-allow-origin')]).toEqual([file, 200, '*']);
 	}

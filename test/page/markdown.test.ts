@@ -19,7 +19,7 @@ let module: JSHandle<Module>;
 beforeAll(async () => {
 	browser = await startBrowser();
 	page = await browser.openPage();
-	await page.goto('about:blank');
+	await page.setContent('<!doctype html>');
 	module = await loadModule<Module>(page, 'markdown/markdown');
 });
 afterAll(() => browser?.close());
@@ -125,11 +125,101 @@ test('marks bold and italic words between letters, also in scripts without space
 		expect(await drawOne(String(text)), text).toBe(`<p>${shown}</p>`);
 });
 
-test('shows formulas as text, and does not mistake prices for formulas', async () => {
-	const formulas = ['$a_b*c*$', '$$x_1 = *y*$$', '\\(a_b\\)', '\\[ x * y * z \\]'];
-	for (const formula of formulas)
-		expect(await drawOne(`So ${formula} holds.`)).toBe(`<p>So <span class="verbatim">${formula}</span> holds.</p>`);
+test('draws formulas, and does not mistake prices for formulas', async () => {
+	const formulas = [
+		['$a_b*c*$', 'inline'],
+		['$$x_1 = *y*$$', 'block'],
+		['\\(a_b\\)', 'inline'],
+		['\\[ x * y * z \\]', 'block'],
+	];
+	for (const [formula = '', display] of formulas) {
+		const shown = await drawFormulas(`So ${formula} holds.`);
+		expect(shown, formula).toMatch(/^<p>So <span class="formula"[^>]*><math.*<\/math><\/span> holds\.<\/p>$/);
+		expect(shown.includes('display="block"'), formula).toBe(display === 'block');
+	}
+	const lines = '$$\n\\begin{aligned}\nx &= 1 \\\\\n+ y &= 2\n\\end{aligned}\n$$\nAfter.';
+	expect(await drawFormulas(lines)).toMatch(/^<div class="formula"[^>]*><math.*<\/math><\/div><p>After\.<\/p>$/s);
 	expect(await drawOne('It costs $5, not $6 or 2*3*4.')).toBe('<p>It costs $5, not $6 or 2*3*4.</p>');
+});
+
+test('shows a formula that is no LaTeX as it was written', async () => {
+	for (const formula of ['$\\frac{1$', '$$\n\\unknown{x}\n$$', '$\\includegraphics{https://a.example/a.png}$'])
+		expect(await drawFormulas(`${formula}\n\n$x$`)).toContain(`>${formula}</`);
+	expect(await drawFormulas('$\\href{javascript:alert(1)}{x}$\n\n$x$')).not.toMatch(/href=/);
+});
+
+/** Draws a text with formulas, and waits until the last formula is drawn. */
+async function drawFormulas(text: string): Promise<string> {
+	const shown = await module.evaluate(async ({ createMarkdown }, text) => {
+		const root = document.createElement('div');
+		const markdown = createMarkdown(root);
+		markdown.write(text);
+		markdown.end();
+		const isDrawn = () => [...root.querySelectorAll('.formula')].at(-1)?.querySelector('math') !== null;
+		while (!isDrawn()) await new Promise(requestAnimationFrame);
+		return root.innerHTML;
+	}, text);
+	return shown.replaceAll(/ dir="\w+"/g, '');
+}
+
+test('leads from the mark of a footnote to its note and back', async () => {
+	const focused = await module.evaluate(({ createMarkdown }) => {
+		const root = document.body.appendChild(document.createElement('div'));
+		root.className = 'prose';
+		const markdown = createMarkdown(root);
+		markdown.write('One[^1] and two[^2].\n\n[^1]: The **first**.\n[^2]: The second.');
+		markdown.end();
+		const names: unknown[] = [];
+		for (const name of ['Footnote 2', 'Back to the mark of footnote 2']) {
+			root.querySelector<HTMLElement>(`[aria-label="${name}"]`)?.click();
+			names.push(document.activeElement?.ariaLabel);
+		}
+		const notes = [...root.querySelectorAll('.footnote')].map(({ textContent }) => textContent);
+		root.remove();
+		return { names, notes };
+	});
+	expect(focused).toEqual({
+		names: ['Back to the mark of footnote 2', 'Footnote 2'],
+		notes: ['1The first.', '2The second.'],
+	});
+	expect(await drawOne('[^a-z] and `[^1]`')).toBe('<p>[^a-z] and <code>[^1]</code></p>');
+});
+
+test('opens a Mermaid diagram on mermaid.live, where only the browser reads it', async () => {
+	const address = await module.evaluate(({ createMarkdown }) => {
+		const root = document.createElement('div');
+		const markdown = createMarkdown(root);
+		markdown.write('```mermaid\ngraph TD; A-->é\n```');
+		markdown.end();
+		let opened: unknown[] = [];
+		window.open = (...given) => {
+			opened = given;
+			return null;
+		};
+		root.querySelector<HTMLElement>('.open-diagram')?.click();
+		return opened;
+	});
+	expect(address.slice(1)).toEqual(['_blank', 'noopener,noreferrer']);
+	const [place, diagram = ''] = String(address[0]).split('#base64:');
+	expect(place).toBe('https://mermaid.live/edit');
+	expect(JSON.parse(Buffer.from(diagram, 'base64').toString())).toMatchObject({ code: 'graph TD; A-->é' });
+});
+
+test('shows an image that brings its own bytes, in a paragraph of its own', async () => {
+	const bytes = 'A'.repeat(50_000);
+	const text = `![A "chart"](data:image/png;base64,${bytes})`;
+	const image = `<p><img alt="A &quot;chart&quot;" src="data:image/png;base64,${bytes}"></p>`;
+	expect(await drawOne(text)).toBe(image);
+	const [cut] = await draw([{ text: `${text}\n\nAfter.`, sizes: [700] }]);
+	expect(cut?.replaceAll(/ dir="\w+"/g, '')).toContain(image);
+	expect(await drawOne('![a](data:image/svg+xml;base64,AAAA)')).not.toContain('<img');
+});
+
+test('shows the characters that HTML references stand for, as text', async () => {
+	expect(await drawOne('a&nbsp;b &lt;b&gt; &amp;amp; &#8212; &nothing; `&amp;`')).toBe(
+		'<p>a&nbsp;b &lt;b&gt; &amp;amp; — &amp;nothing; <code>&amp;amp;</code></p>',
+	);
+	expect(await drawOne('[a](https://a.example/?b=1&amp;c=2)')).toContain('href="https://a.example/?b=1&amp;c=2"');
 });
 
 test('a block does not depend on link definitions of other blocks', async () => {
@@ -174,6 +264,12 @@ test('draws any text in the same way, no matter how the stream is split', async 
 		...[
 			'https://example.com/a',
 			'$x$',
+			'$$',
+			'\\[',
+			'\\]',
+			'[^1]',
+			'[^1]: a note',
+			'a&amp;b',
 			'a  ',
 			'\\',
 			'+',

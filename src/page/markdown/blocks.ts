@@ -3,9 +3,11 @@
 import type { Tokens } from 'marked';
 import { type Markdown, type MarkdownToken, readLine, toKnown } from '../../client/markdown.ts';
 import { say } from '../../client/say.ts';
-import { configure, element } from '../parts/element.ts';
+import { configure, element, withoutTurns } from '../parts/element.ts';
 import { createCode, splitCode } from './code.ts';
 import { type Begun, findStart, notBegun, partLengths } from './complete.ts';
+import { createFootnote } from './footnotes.ts';
+import { createFormula } from './formulas.ts';
 import { createInline } from './inline.ts';
 
 type GetLine = Markdown['getLine'];
@@ -22,7 +24,7 @@ function withDirection(block: Block): Block {
 	const draw = (): Drawing => {
 		const drawn = block.draw();
 		for (const node of drawn.nodes)
-			if (node instanceof HTMLElement && !node.matches('.code-block, hr')) node.dir = 'auto';
+			if (node instanceof HTMLElement && !node.matches('.code-block, .formula, hr')) node.dir = 'auto';
 		return drawn;
 	};
 	return { ...block, draw };
@@ -41,6 +43,7 @@ function toBlock(token: MarkdownToken, getLine: GetLine, begun: Begun): Block[] 
 			// If a heading has no words, show its marks.
 			return [toProse(headings[token.depth - 1] ?? 'h5', getLine(token) || token.raw.trimEnd())];
 		case 'paragraph':
+			return [toPicture(token.raw) ?? toProse('p', getLine(token))];
 		case 'text':
 			return [toProse('p', getLine(token))];
 		case 'code':
@@ -53,6 +56,10 @@ function toBlock(token: MarkdownToken, getLine: GetLine, begun: Begun): Block[] 
 			return toList(token, getLine, begun);
 		case 'table':
 			return toTable(token, getLine, begun);
+		case 'formula':
+			return [toFormula(token.text, token.raw)];
+		case 'footnote':
+			return [toFootnote(token.label, getLine(token))];
 		default:
 			return [{ kind: 'p', raw: token.raw, draw: () => ({ nodes: [element('p', '', token.raw.trimEnd())] }) }];
 	}
@@ -65,6 +72,25 @@ const toPlace = (node: HTMLElement) => ({ nodes: [node], place: node });
 
 function toProse(tag: 'p' | 'h3' | 'h4' | 'h5', line: string): Block {
 	return { kind: tag, raw: line, draw: () => toPlace(element(tag)), list: () => toPieces(line) };
+}
+
+/** A paragraph that is one image with its own bytes. No address is asked for it, and an image runs no script. */
+const picture = /^\s*!\[([^\]\n]{0,1000})\]\((data:image\/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z\d+/]+={0,2})\)\s*$/;
+
+function toPicture(raw: string): Block | undefined {
+	const [, alt = '', src = ''] = picture.exec(raw) ?? [];
+	if (src === '') return undefined;
+	const draw = () => ({ nodes: [element('p', '', configure(element('img'), { alt: withoutTurns(alt), src }))] });
+	return { kind: 'picture', raw, draw };
+}
+
+function toFormula(text: string, raw: string): Block {
+	return { kind: 'formula', raw, draw: () => ({ nodes: [createFormula('div', text, raw, true)] }) };
+}
+
+function toFootnote(label: string, line: string): Block {
+	const draw = () => toPlace(createFootnote(label));
+	return { kind: `footnote ${label}`, raw: line, draw, list: () => toPieces(line) };
 }
 
 /** Makes a part of a long text. Each part after the first has its own element, with its own layout. */

@@ -1,7 +1,7 @@
 /** A block of code: its language, a copy button, and colours as soon as the code is complete. */
 
 import { say } from '../../client/say.ts';
-import { configure, createCopy, element, shorten } from '../parts/element.ts';
+import { button, configure, createCopy, element, shorten } from '../parts/element.ts';
 import type { CodeNode } from './highlight.ts';
 
 /** Code that has more characters is not coloured. */
@@ -12,15 +12,25 @@ export function createCode(info: string): { readonly root: HTMLElement; readonly
 	const [language = ''] = info.split(/\s/);
 	const code = element('code');
 	code.dataset.language = language;
-	const head = element(
-		'div',
-		'code-head',
-		createCopy(say('Copy code'), () => code.textContent),
-	);
+	const read = () => code.textContent;
+	const draw = language === 'mermaid' ? createDiagramOpener(read) : undefined;
+	const head = element('div', 'code-head', draw, createCopy(say('Copy code'), read));
 	head.dataset.label = shorten(language, 40);
 	// Focusable, so that a person can scroll it with the keyboard.
 	const pre = configure(element('pre', 'code', code), { tabIndex: 0 });
 	return { root: element('div', 'code-block', head, pre), code };
+}
+
+/**
+ * Makes a button that opens a diagram on mermaid.live, which draws it. The diagram stands in the address after `#`, so the
+ * browser sends it to no server.
+ */
+function createDiagramOpener(read: () => string): HTMLButtonElement {
+	return button('open-diagram', say('Open in mermaid.live'), () => {
+		const bytes = new TextEncoder().encode(JSON.stringify({ code: read(), mermaid: { theme: 'default' } }));
+		const encoded = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+		window.open(`https://mermaid.live/edit#base64:${encoded}`, '_blank', 'noopener,noreferrer');
+	});
 }
 
 /** Splits code into parts of whole lines. Finished parts stay the same when more lines arrive. */

@@ -1,7 +1,9 @@
 /** Draws inline Markdown. Unknown and forbidden marks are shown as text. */
 
 import { type MarkdownToken, toKnown } from '../../client/markdown.ts';
-import { element } from '../parts/element.ts';
+import { element, withoutTurns } from '../parts/element.ts';
+import { createFootnoteMark } from './footnotes.ts';
+import { createFormula } from './formulas.ts';
 
 export function createInline(tokens: readonly MarkdownToken[]): ChildNode[] {
 	return tokens.map(createNode);
@@ -17,6 +19,10 @@ function createNode(token: MarkdownToken): ChildNode {
 			return element('code', '', token.text);
 		case 'verbatim':
 			return element('span', 'verbatim', token.raw);
+		case 'formula':
+			return createFormula('span', token.text, token.raw, token.isBlock);
+		case 'footnote':
+			return createFootnoteMark(token.label);
 		case 'checkbox':
 			return new Text('');
 		case 'br':
@@ -24,10 +30,22 @@ function createNode(token: MarkdownToken): ChildNode {
 		case 'escape':
 			return new Text(token.text);
 		case 'link':
-			return createLink(token.href, createInline(toKnown(token.tokens))) ?? new Text(token.raw);
+			return createLink(decode(token.href), createInline(toKnown(token.tokens))) ?? new Text(token.raw);
+		case 'text':
+			return new Text(decode(token.raw));
 		default:
 			return new Text(token.raw);
 	}
+}
+
+/** Decodes the references of HTML to characters, such as `&nbsp;` and `&#8212;`. */
+function decode(text: string): string {
+	return text.replace(/&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,31});/gi, (reference) => {
+		const decoder = document.createElement('textarea');
+		decoder.innerHTML = reference;
+		// Of an unknown name such as `&nothing;`, HTML would decode the start.
+		return decoder.value.endsWith(';') ? reference : withoutTurns(decoder.value);
+	});
 }
 
 /**

@@ -8,6 +8,7 @@ import { element, withoutTurns } from '../parts/element.ts';
 import { type KeptBlocks, showBlocks, toBlocks } from './blocks.ts';
 import { colourCode } from './code.ts';
 import { findComplete, notBegun } from './complete.ts';
+import { drawFormulas } from './formulas.ts';
 
 /** Makes a Markdown writer. Its `end` passes the rest of the text to `draw`, which schedules the drawing. */
 export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
@@ -30,7 +31,9 @@ export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 	function settle(count: number): void {
 		const complete = draft.splice(0, count);
 		sections.fill(complete, draft);
-		colourCode(complete.flatMap(({ nodes }) => nodes));
+		const nodes = complete.flatMap(({ nodes }) => nodes);
+		colourCode(nodes);
+		void drawFormulas(nodes);
 	}
 
 	/** Draws the open blocks. Finishes the blocks that further text cannot change. */
