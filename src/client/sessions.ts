@@ -1,3 +1,4 @@
+import { createCopyMethods } from './copies.ts';
 import { createHistoryMethods } from './history.ts';
 import {
 	type ClientOptions,
@@ -17,7 +18,6 @@ import type {
 	ApprovalQuery,
 	CallAnswer,
 	DecisionLinks,
-	ExportedSession,
 	FileChangePage,
 	FilePage,
 	FoundRequest,
@@ -123,20 +123,9 @@ export function createSessionClient(options: ClientOptions = {}) {
 		/** Stops the run of a session, and deletes the session. */
 		deleteSession: (id: string, { signal }: SignalOption = {}): Promise<void> => http.remove(toPath(id), signal),
 
-		/** Copies a session. With `at`, the id of a message, the copy has the history up to there. */
-		forkSession(id: string, { at, signal }: SignalOption & { readonly at?: string } = {}): Promise<NewSession> {
-			return http.json(toPath(id, 'fork'), { method: 'POST', headers: createIdempotencyKey(), body: { at }, signal });
-		},
-
 		/** Makes links for a mail or a chat, through which a person decides about a waiting call. Needs an API key. */
 		createLinks(id: string, body: LinkBody, { signal }: SignalOption = {}): Promise<DecisionLinks> {
 			return http.json(toPath(id, 'links'), { method: 'POST', headers: createIdempotencyKey(), body, signal });
-		},
-
-		/** Makes a session from an export of this server or another server. */
-		importSession(exported: ExportedSession, { signal }: SignalOption = {}): Promise<NewSession> {
-			const headers = createIdempotencyKey();
-			return http.json('/v1/sessions/import', { method: 'POST', headers, body: exported, signal });
 		},
 
 		/** Stops the run on the server and drops the waiting messages. The run's readers get the event `cancelled`. */
@@ -157,12 +146,12 @@ function createReads(http: Http) {
 			return (await http.json<{ agents: Agent[] }>('/v1/agents', { signal })).agents;
 		},
 
-		/** Reads the spending of owners, the newest day first. The request needs a key with the scope `admin`. */
 		/** Finds the session and the run of a request by the `x-request-id` of its answer. Needs an API key of staff. */
 		getRequest(id: string, { signal }: SignalOption = {}): Promise<FoundRequest> {
 			return http.json(`/v1/requests/${encodeURIComponent(id)}`, { signal });
 		},
 
+		/** Reads the spending of owners, the newest day first. The request needs a key with the scope `admin`. */
 		getUsage({ signal, ...query }: SignalOption & SpendingQuery = {}): Promise<Spending> {
 			return http.json(`/v1/usage${toQuery(query)}`, { signal });
 		},
@@ -179,11 +168,7 @@ function createReads(http: Http) {
 
 		getSession,
 		...createHistoryMethods(http, getSession),
-
-		/** Exports a complete session as one value in memory. */
-		exportSession(id: string, { signal }: SignalOption = {}): Promise<ExportedSession> {
-			return http.json(toPath(id, 'export'), { signal });
-		},
+		...createCopyMethods(http),
 
 		/** Reads the traces of a session as OTLP/JSON, or with `run` only the trace with that run. Needs an API key. */
 		getTrace(id: string, { signal, ...query }: SignalOption & TraceQuery = {}): Promise<Trace> {

@@ -1,6 +1,6 @@
 import { SELF } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { type ClientOptions, createClient, type RunEvent } from '../../src/client/index.ts';
+import { type Client, type ClientOptions, createClient, type RunEvent } from '../../src/client/index.ts';
 import { restart } from '../client.ts';
 import { play } from '../script.ts';
 
@@ -13,7 +13,7 @@ function cut(...lengths: readonly number[]): typeof fetch {
 	let streams = 0;
 	return async (input, init) => {
 		const response = await ask(input, init);
-		if (response.body === null || !response.headers.get('content-type')?.startsWith('text/event-stream'))
+		if (response.body === null || !/event-stream|ndjson/.test(response.headers.get('content-type') ?? ''))
 			return response;
 		let left = lengths[Math.min(streams++, lengths.length - 1)] ?? 0;
 		const reader = response.body.getReader();
@@ -301,6 +301,45 @@ test('a client copies a session completely or up to a message, and imports an ex
 	const outside = history.map((message) => (message.role === 'user' ? { ...message, labels: ['outside'] } : message));
 	expect(await runlet.listMessages(imported.id)).toEqual(outside);
 	await expect(runlet.forkSession(id, { at: '7' })).rejects.toMatchObject({ code: 'invalid_request' });
+});
+
+/** Creates a session with files of many bytes, so that its export has several parts. */
+async function createLarge(runlet: Client, megabytes: number): Promise<string> {
+	const { id } = await runlet.createSession({ agent: 'scripted' });
+	const line = `${'x'.repeat(99)}\n`;
+	for (let at = 0; at < megabytes; at += 4) await runlet.writeFile(id, `${at}.txt`, line.repeat(40_000));
+	return id;
+}
+
+test('an export of lines goes on after cuts, without a line lost or doubled', async () => {
+	const id = await createLarge(create(), 4);
+	const [whole, parts] = await Promise.all(
+		[create(), create({ fetch: cut(1_700_000, 1_700_000, 1_700_000, Infinity) })].map((client) =>
+			Array.fromAsync(client.exportLines(id)),
+		),
+	);
+	expect(parts?.length).toBeGreaterThan(3);
+	expect(parts?.join('') === whole?.join('')).toBe(true);
+	expect(whole?.join('')).not.toContain('{"cursor"');
+});
+
+test('an import of lines comes in parts, also if the answer to a part is lost', async () => {
+	const runlet = create();
+	const id = await createLarge(runlet, 20);
+	const lines = new Blob(await Array.fromAsync(runlet.exportLines(id)));
+	let answers = 0;
+	const losing: typeof fetch = async (input, init) => {
+		const response = await ask(input, init);
+		answers += 1;
+		if (answers === 1) throw new Error('The network is gone.');
+		return response;
+	};
+	const stored: number[] = [];
+	const copy = await create({ fetch: losing }).importLines(lines, { onProgress: (bytes) => stored.push(bytes) });
+	expect(stored).toHaveLength(1);
+	expect(stored[0]).toBeGreaterThan(15_000_000);
+	for (const at of [0, 16])
+		expect((await runlet.readFile(copy.id, `${at}.txt`)).size).toBe((await runlet.readFile(id, `${at}.txt`)).size);
 });
 
 test('a client adds, lists and cancels a schedule of a session', async () => {

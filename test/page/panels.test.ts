@@ -352,8 +352,11 @@ describe('the sessions', () => {
 
 		const coming = page.waitForEvent('download');
 		await page.getByRole('button', { name: 'Export The plums.' }).first().click();
-		const path = await (await coming).path();
-		expect(JSON.parse(await readFile(path, 'utf8')).session.title).toBe('The plums.');
+		const download = await coming;
+		expect(download.suggestedFilename()).toMatch(/^session-\w{12}\.ndjson$/);
+		const path = await download.path();
+		expect(await readFile(path, 'utf8')).toContain('"title":"The plums."');
+		const exported = Buffer.from(JSON.stringify(await client.exportSession(id), null, 2));
 
 		const before = await page.locator('tbody tr', { hasText: 'The plums.' }).count();
 		const remove = page.getByRole('button', { name: 'Delete The plums.' }).first();
@@ -364,10 +367,12 @@ describe('the sessions', () => {
 		await page.getByRole('button', { name: 'Delete The plums. for good' }).click();
 		await expect.poll(() => row('The plums.').count()).toBe(before - 1);
 
-		await page.setInputFiles('.import input', path);
-		await sees('.prose', 'Plums are blue.');
-		expect(page.url()).toContain('#/sessions/');
-		await page.goBack();
+		for (const file of [path, { name: 'a.json', mimeType: 'application/json', buffer: exported }]) {
+			await page.setInputFiles('.import input', file);
+			await sees('.prose', 'Plums are blue.');
+			expect(page.url()).toContain('#/sessions/');
+			await page.goBack();
+		}
 		await page.setInputFiles('.import input', {
 			name: 'a.json',
 			mimeType: 'application/json',

@@ -1,6 +1,6 @@
 /** All sessions of the owner. A person can search, open, copy, export and remove them. */
 
-import type { ListedSession, Session } from '../../client/index.ts';
+import type { Client, ListedSession, NewSession, Session } from '../../client/index.ts';
 import { describeMoney } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { button, configure, createTable, element, link, save } from '../parts/element.ts';
@@ -92,15 +92,18 @@ async function searchSessions({ client, signal }: Place, words: string): Promise
 }
 
 function createImport({ client, signal }: Place): HTMLElement {
-	const picker = configure(element('input'), { type: 'file', accept: 'application/json', hidden: true });
+	const picker = configure(element('input'), { type: 'file', accept: '.json,.ndjson', hidden: true });
 	const open = button('', 'Import…', () => picker.click());
-	const box = element('div', 'import', open, picker);
+	const progress = configure(element('progress'), { hidden: true, ariaLabel: 'Import' });
+	const box = element('div', 'import', open, progress, picker);
 	picker.addEventListener('change', async () => {
 		const [file] = picker.files ?? [];
 		if (file === undefined) return;
 		box.querySelector('.failure')?.remove();
+		configure(progress, { hidden: false, max: file.size, value: 0 });
+		open.disabled = true;
 		try {
-			const { id } = await client.importSession(JSON.parse(await file.text()), { signal });
+			const { id } = await importFile(client, file, signal, (bytes) => configure(progress, { value: bytes }));
 			location.hash = toSessionAddress(id);
 		} catch (error) {
 			const isJson = !(error instanceof SyntaxError);
@@ -108,9 +111,26 @@ function createImport({ client, signal }: Place): HTMLElement {
 				isJson ? createFailure(error, () => {}) : element('p', 'failure', 'This file is no export of a session.'),
 			);
 		}
+		progress.hidden = true;
+		open.disabled = false;
 		picker.value = '';
 	});
 	return box;
+}
+
+/** Imports lines, or one JSON document. Throws a `SyntaxError` for another file. */
+async function importFile(
+	client: Client,
+	file: File,
+	signal: AbortSignal,
+	onProgress: (bytes: number) => void,
+): Promise<NewSession> {
+	const [first = '', ...others] = (await file.slice(0, 1_000_000).text()).split('\n');
+	// A document can be one long line, or have many lines, of which the first is no whole JSON value.
+	const hasLines = others.some((line) => line !== '') && first.trimEnd().endsWith('}');
+	if (!hasLines) return client.importSession(JSON.parse(await file.text()), { signal });
+	JSON.parse(first);
+	return client.importLines(file, { signal, onProgress });
 }
 
 function createRow(listed: ListedSession, place: Place): HTMLElement {
@@ -141,8 +161,9 @@ function createRow(listed: ListedSession, place: Place): HTMLElement {
 			location.hash = toSessionAddress((await client.forkSession(id, { signal })).id);
 		}),
 		createAction('Export', title, async () => {
-			const exported = JSON.stringify(await client.exportSession(id, { signal }));
-			save(`session-${id.slice(0, 12)}.json`, new Blob([exported], { type: 'application/json' }));
+			const parts: Blob[] = [];
+			for await (const lines of client.exportLines(id, { signal })) parts.push(new Blob([lines]));
+			save(`session-${id.slice(0, 12)}.ndjson`, new Blob(parts, { type: 'application/x-ndjson' }));
 		}),
 		createRemoval(title, async () => {
 			await client.deleteSession(id, { signal });
