@@ -293,6 +293,9 @@ export interface NothingNew {
 	readonly isWaiting: boolean;
 }
 
+/** What a list shows of a session. `spent` is missing for a session in the archive. */
+export type SessionBrief = Pick<SessionState, 'status'> & Partial<Pick<SessionState['budget'], 'spent'>>;
+
 /**
  * The methods of a session's Durable Object. For anyone except its owner and the holders of its tokens, the session
  * does not exist. Large values are streams, because an RPC value has at most 32 MiB.
@@ -300,7 +303,8 @@ export interface NothingNew {
 export interface SessionApi {
 	create(input: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>>;
 	state(caller: Caller): Promise<RpcResult<SessionState>>;
-	status(caller: Caller): Promise<RpcResult<SessionState['status']>>;
+	/** Returns what a list shows of the session. */
+	brief(caller: Caller): Promise<RpcResult<SessionBrief>>;
 	/** Returns what a schedule must know of the session. */
 	place(caller: Caller): Promise<RpcResult<SessionPlace>>;
 	/** A run that stopped because of its budget can continue after the budget is raised. Not allowed with a token. */

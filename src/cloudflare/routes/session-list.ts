@@ -13,6 +13,7 @@ import {
 	everybody,
 	type Listed,
 } from '../objects/directory/api.ts';
+import type { SessionBrief } from '../objects/session-api.ts';
 import { listShards } from '../objects/shards.ts';
 import { listSessions as endpoint } from '../wire/endpoints/sessions.ts';
 import type { Shown } from '../wire/operation.ts';
@@ -23,8 +24,7 @@ import { askOneSession, orGone } from './respond.ts';
 
 type Query = v.InferOutput<typeof sessionQuery>;
 type Page = Shown<typeof sessionPage>;
-type Status = NonNullable<Query['status']>;
-type Entry = Listed & { readonly owner?: string; readonly status?: Status };
+type Entry = Listed & { readonly owner?: string } & Partial<SessionBrief>;
 type ListQuery = DirectoryQuery & Pick<Query, 'owner'>;
 
 /** How many directories a list of all owners asks at most, unless `LIST_ALL_OWNERS` is on. */
@@ -33,7 +33,7 @@ const mostDirectories = 100;
 /** The number of sessions that are asked in parallel. */
 const atOnce = 16;
 
-/** The maximum number of sessions that one request asks for their status. */
+/** The maximum number of sessions that one request asks. */
 const mostAsked = 96;
 
 /** `GET /v1/sessions`: lists sessions, and searches for them. */
@@ -48,19 +48,25 @@ export function createSessionListRoute({ agents }: Pick<Runtime, 'agents'>) {
  */
 async function listSessions(
 	c: Context<RouteEnv>,
-	{ status, user, q: words, ...rest }: Query & Pick<DirectoryQuery, 'contentsOf'>,
+	{ status, details, user, q: words, ...rest }: Query & Pick<DirectoryQuery, 'contentsOf'>,
 ): Promise<Page> {
 	const query = { ...rest, words, ...getListedUser(c, user) };
-	if (status === undefined) return wirePage(await listPage(c, query));
+	if (status === undefined && details !== 'true') return wirePage(await listPage(c, query));
 	const isWaiting = status === 'awaiting_user' || status === 'awaiting_tools';
-	const page = await listPage(c, { ...query, limit: mostAsked, isWaiting });
+	const page = await listPage(c, status === undefined ? query : { ...query, limit: mostAsked, isWaiting });
 	const found: Entry[] = [];
 	for (let from = 0; from < page.sessions.length; from += atOnce) {
 		const batch = page.sessions.slice(from, from + atOnce);
-		const statuses = await Promise.all(batch.map(({ id }) => askStatus(c, id)));
+		// A session that cannot be read is listed without its details.
+		const briefs = await Promise.all(
+			batch.map(({ id }) =>
+				askBrief(c, id).catch((error: unknown) => (status === undefined ? undefined : fail(error))),
+			),
+		);
 		for (const [index, session] of batch.entries()) {
-			if (statuses[index] !== status) continue;
-			found.push({ ...session, status });
+			const brief = briefs[index];
+			if (status !== undefined && brief?.status !== status) continue;
+			found.push({ ...session, status: brief?.status, ...(details === 'true' && { spent: brief?.spent }) });
 			const isLast = from + index + 1 === page.sessions.length && page.cursor === undefined;
 			if (found.length === query.limit && !isLast) return wirePage({ sessions: found, cursor: createCursor(session) });
 		}
@@ -68,9 +74,13 @@ async function listSessions(
 	return wirePage({ sessions: found, cursor: page.cursor });
 }
 
-function askStatus(c: Context<RouteEnv>, id: string): Promise<Status | undefined> {
+function fail(error: unknown): never {
+	throw error;
+}
+
+function askBrief(c: Context<RouteEnv>, id: string): Promise<SessionBrief | undefined> {
 	const { sessions } = readConfig(c.env);
-	return orGone(askOneSession(c, sessions.idFromString(id), (session) => session.status(getCallerOrAdmin(c, id))));
+	return orGone(askOneSession(c, sessions.idFromString(id), (session) => session.brief(getCallerOrAdmin(c, id))));
 }
 
 async function listPage(c: Context<RouteEnv>, { owner, ...page }: ListQuery): Promise<DirectoryPage<Entry>> {

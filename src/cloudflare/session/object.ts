@@ -26,6 +26,7 @@ import type {
 	RunOutcome,
 	RunStream,
 	SessionApi,
+	SessionBrief,
 	SessionChange,
 	SessionPlace,
 	SessionState,
@@ -62,6 +63,7 @@ import {
 	type Principal,
 	toAnswerRights,
 } from './inbox/transaction.ts';
+import { readBudgetState } from './run/budgets.ts';
 import type { RunnerOptions } from './run/prepare.ts';
 import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';
@@ -144,14 +146,19 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		});
 	}
 
-	status(caller: Caller): Promise<RpcResult<SessionState['status']>> {
+	brief(caller: Caller): Promise<RpcResult<SessionBrief>> {
 		return toRpcResult(async () => {
-			// A list asks many sessions for their status, and restores none of them.
+			// A list asks many sessions, and restores none of them.
 			const archived = this.#store.archive.find();
 			if (archived === undefined || 'token' in caller)
-				return takeValue(await this.#lifecycle.enter(caller, mayRead, () => this.#store.status));
+				return takeValue(
+					await this.#lifecycle.enter(caller, mayRead, () => ({
+						status: this.#store.status,
+						spent: readBudgetState(this.#store, {}).spent,
+					})),
+				);
 			assertMay(this.#authorization.findPrincipal(caller, archived), 'readSession');
-			return archived.status;
+			return { status: archived.status };
 		});
 	}
 

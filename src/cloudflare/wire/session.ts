@@ -147,7 +147,10 @@ export const sessionPage = v.object({
 			title: v.optional(v.string()),
 			createdAt: time,
 			lastActivityAt: time,
-			status: v.optional(described(sessionStatus, 'Present if the query has `status`.')),
+			status: v.optional(described(sessionStatus, 'Present if the query has `status` or `details`.')),
+			spent: v.optional(
+				described(amount, 'Its cost. Present if the query has `details`, unless it is in the archive.'),
+			),
 			excerpt: v.optional(described(v.string(), 'What is around a word of `q` in what was said. Untrusted text.')),
 		}),
 	),
@@ -158,6 +161,9 @@ export const sessionQuery = v.object({
 	cursor: v.optional(cursor(sessionCursor)),
 	limit: v.optional(count(100), '20'),
 	status: v.optional(sessionStatus),
+	details: v.optional(
+		described(v.picklist(['true', 'false']), 'Whether each session has its status and its cost. Each one is asked.'),
+	),
 	agent: agentName,
 	user: v.optional(described(userName, 'Lists the sessions of this user.')),
 	owner: v.optional(ownerOrAll),

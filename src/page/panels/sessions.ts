@@ -9,10 +9,9 @@ import { createAction, createForm, createRemoval, createSearchField, createTextF
 import { createPages, type Panel, type Place } from '../parts/panel.ts';
 import { createAge } from '../parts/time.ts';
 
-/** The number of sessions in a page. For each session, another request reads the status and cost. */
 const pageLength = 20;
-/** The maximum number of sessions that a search reads. They are the newest sessions. */
-const mostSearched = 500;
+/** Milliseconds after the last letter until a search begins. */
+const searchAfterMs = 200;
 /** The maximum length of a search by the server. */
 const mostWords = 200;
 
@@ -24,23 +23,26 @@ export const sessions: Panel = {
 		const columns = ['Title', 'Agent', 'Status', 'Cost', 'Active', ''];
 		const table = createTable('sessions', columns, []);
 		const [rows = element('tbody')] = table.tBodies;
-		const search = createSearchField('Search sessions', 'Search titles, agents and contents');
+		const search = createSearchField('Search sessions', 'Search titles and contents');
 		const readWords = () => search.value.trim().toLowerCase();
 		/** The list entries of the shown sessions as JSON, by session id. */
 		const known = new Map<string, string>();
 		const pages = createPages(
 			place,
-			async (cursor) => {
-				const words = readWords();
-				if (words !== '') return { sessions: await searchSessions(place, words), cursor: undefined };
-				return place.client.listSessions({ limit: pageLength, cursor, signal: place.signal });
+			(cursor) => {
+				const q = readWords().slice(0, mostWords) || undefined;
+				return place.client.listSessions({ q, details: 'true', limit: pageLength, cursor, signal: place.signal });
 			},
 			({ sessions }, isFirst) => {
 				if (isFirst) rows.replaceChildren();
 				rows.append(...sessions.map(toRow));
 			},
 		);
-		search.addEventListener('input', pages.reload);
+		let timer: ReturnType<typeof setTimeout> | undefined;
+		search.addEventListener('input', () => {
+			clearTimeout(timer);
+			timer = setTimeout(pages.reload, searchAfterMs);
+		});
 
 		const findRow = (id: string) => rows.querySelector<HTMLElement>(`[data-session="${CSS.escape(id)}"]`);
 		/** Returns a session's row. Keeps the shown row if nothing has changed, or if a person is writing in it. */
@@ -54,7 +56,7 @@ export const sessions: Panel = {
 		/** Reads the first page again, and moves the changed sessions to the front. */
 		async function lookAgain(): Promise<void> {
 			if (readWords() !== '') return;
-			const page = await place.client.listSessions({ limit: pageLength, signal: place.signal });
+			const page = await place.client.listSessions({ details: 'true', limit: pageLength, signal: place.signal });
 			if (place.signal.aborted || readWords() !== '') return;
 			const listed = new Set(page.sessions.map(({ id }) => id));
 			for (const [at, session] of page.sessions.entries()) {
@@ -71,25 +73,6 @@ export const sessions: Panel = {
 		root.append(element('div', 'tools', search, createImport(place)), table, nothing, pages.more, pages.failures);
 	},
 };
-
-/** Finds the sessions that the server finds, and then the newest that have all parts of words in their title or agent name. */
-async function searchSessions({ client, signal }: Place, words: string): Promise<ListedSession[]> {
-	const { sessions: found } = await client.listSessions({ q: words.slice(0, mostWords), limit: pageLength, signal });
-	const isFound = new Set(found.map(({ id }) => id));
-	const all: ListedSession[] = [];
-	for (let cursor: string | undefined; all.length < mostSearched; ) {
-		const page = await client.listSessions({ limit: 100, cursor, signal });
-		all.push(...page.sessions);
-		cursor = page.cursor;
-		if (cursor === undefined) break;
-	}
-	const parts = words.split(/\s+/);
-	const near = all.filter(
-		({ id, title = '', agent }) =>
-			!isFound.has(id) && parts.every((part) => `${title} ${agent}`.toLowerCase().includes(part)),
-	);
-	return [...found, ...near].slice(0, pageLength);
-}
 
 function createImport({ client, signal }: Place): HTMLElement {
 	const picker = configure(element('input'), { type: 'file', accept: '.json,.ndjson', hidden: true });
@@ -134,15 +117,15 @@ async function importFile(
 }
 
 function createRow(listed: ListedSession, place: Place): HTMLElement {
-	const { id, agent, title = 'No message yet', lastActivityAt, excerpt } = listed;
+	const { id, agent, title = 'No message yet', lastActivityAt, excerpt, status, spent } = listed;
 	const { client, signal, changed } = place;
 	const name = element('th', '', link('title', toSessionAddress(id), title));
 	if (excerpt !== undefined) name.append(configure(element('p', 'about', excerpt), { dir: 'auto' }));
-	const status = element('td', 'status');
-	const cost = element('td', 'cost');
+	const state = element('td', 'status', status && createStatus(status));
+	const cost = element('td', 'cost', spent && describeMoney(spent));
 	const age = element('td', '', createAge(lastActivityAt));
 	const actions = element('td', 'actions');
-	const row = element('tr', '', name, element('td', '', agent), status, cost, age, actions);
+	const row = element('tr', '', name, element('td', '', agent), state, cost, age, actions);
 	row.dataset.session = id;
 	actions.append(
 		createAction('Rename', title, () => {
@@ -171,14 +154,6 @@ function createRow(listed: ListedSession, place: Place): HTMLElement {
 			changed();
 		}),
 	);
-	// If the session cannot be read, the row still shows its other columns.
-	void client.getSession(id, { signal }).then(
-		(session) => {
-			status.replaceChildren(createStatus(session));
-			cost.textContent = describeMoney(session.budget.spent);
-		},
-		() => {},
-	);
 	return row;
 }
 
@@ -197,7 +172,7 @@ const wordsOfStatus: Readonly<Record<Session['status'], string>> = {
 	error: 'failed',
 };
 
-function createStatus({ status }: Session): HTMLElement {
+function createStatus(status: Session['status']): HTMLElement {
 	const mark = element('span', 'state', wordsOfStatus[status]);
 	mark.dataset.state = status;
 	return mark;

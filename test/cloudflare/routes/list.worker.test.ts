@@ -79,6 +79,14 @@ describe('GET /v1/sessions with a filter', () => {
 		expect(await ids('?status=awaiting_tools')).toEqual([]);
 	});
 
+	test('adds the status and the cost of each session, if the query asks for details', async () => {
+		const id = await begin({ toolCalls: [{ id: 'p', name: 'pay', input: { amount: 1 } }] });
+		const find = async (query: string) => (await list(query)).sessions.find((session) => session.id === id);
+		const { status, budget } = await (await ask(`/${id}`)).json<{ status: string; budget: { spent: object } }>();
+		await expect.poll(() => find('?details=true')).toMatchObject({ status, spent: budget.spent });
+		expect(await find('?details=false')).not.toHaveProperty('spent');
+	});
+
 	test('lists only the sessions of the agent, on all pages', async () => {
 		const own = [await begin('1', 'planner'), await begin('2', 'planner'), await begin('3', 'planner')].reverse();
 		await expect.poll(() => ids('?agent=planner')).toEqual(own);
@@ -95,7 +103,7 @@ describe('GET /v1/sessions with a filter', () => {
 
 	test.each([
 		['?statuss=idle', 'statuss: no such query parameter. Did you mean status?'],
-		['?colour=red', 'colour: no such query parameter. Possible: agent, cursor, limit, owner, q, status, user.'],
+		['?colour=red', 'colour: no such query parameter. Possible: agent, cursor, details, limit, owner, q, status, user.'],
 		['?status=asleep', expect.stringContaining('status: ')],
 	])('refuses %s, and names the possible values', async (query, message) => {
 		const response = await ask(query);

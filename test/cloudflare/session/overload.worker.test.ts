@@ -91,7 +91,7 @@ describe('a session', () => {
 			await expect.poll(() => readHeld.mock.calls.length).toBe(100);
 			const message = 'This session has too much to do now. Try again in a moment.';
 			expect(await sendOne()).toMatchObject({ ok: false, error: { code: 'overloaded', message } });
-			expect(await readObject(id).status(owner)).toEqual({ ok: true, value: 'idle' });
+			expect(await readObject(id).brief(owner)).toMatchObject({ ok: true, value: { status: 'idle' } });
 			expect(await readObject(id).cancel(owner)).toMatchObject({ ok: true });
 		} finally {
 			answer.reject(new RunletError('overloaded', 'It is down.'));
