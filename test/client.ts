@@ -97,6 +97,7 @@ export interface WireMessage {
 	readonly content: unknown;
 	readonly toolCallId?: string;
 	readonly isError?: boolean;
+	readonly from?: string;
 }
 
 export async function readHistory(id: string): Promise<WireMessage[]> {

@@ -28,6 +28,7 @@ const patterns: readonly (readonly [why: string, pattern: RegExp])[] = [
 /** Why an example looks different, by its number. */
 const differing: Readonly<Record<string, readonly number[]>> = {
 	'`\\[` begins a formula': [12],
+	'of the names of characters only the usual ones are known': [25, 32],
 	'a heading without words shows its marks': [79],
 	'words after a heading in an item are a paragraph': [300],
 	'one star between letters is a star, as in 2*3*4': [355, 356, 429],
@@ -96,5 +97,5 @@ test('the page draws the examples of CommonMark as it says', async () => {
 			.flat()
 			.sort((one, other) => one - other),
 	);
-	expect(drawn.filter(({ shown, wanted }) => shown === wanted)).toHaveLength(456);
+	expect(drawn.filter(({ shown, wanted }) => shown === wanted)).toHaveLength(454);
 });

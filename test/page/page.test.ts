@@ -694,6 +694,50 @@ describe('data from the server', () => {
 	const stop: RunEvent = { type: 'stop', reason: 'end_turn' };
 	const done: RunEvent = { type: 'done', text: '', usage: { inputTokens: 1200, outputTokens: 34, costUsd: 0.5 } };
 
+	test('shows the report of another agent, and the words of a schedule, apart from what a person wrote', async () => {
+		const session = 'a1'.repeat(32);
+		const said = { role: 'user', createdAt: '2026-01-01T00:00:00Z', isInput: true } as const;
+		await open(
+			[{ type: 'run.started', runId: 'r9', attempt: 1 }, { type: 'text', text: 'So.' }, stop, done],
+			[
+				{ ...said, id: '1', content: 'Begin.' },
+				{ ...said, id: '2', from: 'agent', content: `writer (session ${session}) has finished its task:\n\n**Here**` },
+				{ ...said, id: '3', from: 'schedule', content: 'Look again.' },
+			],
+		);
+		expect(await readTexts('.message')).toEqual([expect.stringContaining('Begin.')]);
+		expect(await readTexts('.report-head')).toEqual(['From an agent: writer', 'From a schedule']);
+		expect(await page.locator('.report a').getAttribute('href')).toBe(`#/sessions/${session}`);
+		expect(await readTexts('.report strong')).toEqual(['Here']);
+		expect(await readTexts('.report .prose')).toEqual(['has finished its task:Here', 'Look again.']);
+	});
+
+	test('shows the images of a message that bring their own bytes', async () => {
+		const parts = [
+			{ kind: 'image', mime: 'image/png', data: 'iVBORw0KGgo=', name: 'chart.png' },
+			{ kind: 'image', mime: 'image/svg+xml', data: 'PHN2Zy8+', name: 'drawing.svg' },
+			{ kind: 'image', mime: 'image/png', url: 'https://images.example.com/a.png', name: 'elsewhere.png' },
+		] as const;
+		const said = { role: 'user', id: '1', content: 'Look.', createdAt: '2026-01-01T00:00:00Z', isInput: true } as const;
+		await open([{ type: 'run.started', runId: 'r9', attempt: 1 }, stop, done], [{ ...said, parts: [...parts] }]);
+		const images = await page
+			.locator('.message img')
+			.evaluateAll((all) => all.map((image) => image.getAttribute('alt')));
+		expect(images).toEqual(['chart.png']);
+	});
+
+	test('formats reasoning as it formats an answer', async () => {
+		await open([
+			{ type: 'run.started', runId: 'r9', attempt: 1 },
+			{ type: 'reasoning', text: 'First **lo' },
+			{ type: 'reasoning', text: 'ok**.' },
+			{ type: 'text', text: 'Yes.' },
+			stop,
+			done,
+		]);
+		expect(await readTexts('.reasoning strong')).toEqual(['look']);
+	});
+
 	test('shows reasoning, calls, notes, warnings and usage', async () => {
 		await open([
 			{ type: 'run.started', runId: 'r9', attempt: 1 },
@@ -718,7 +762,7 @@ describe('data from the server', () => {
 		expect(await readTexts('.call[data-state="done"] pre')).toEqual(['{\n  "name": "tone"\n}', 'Be kind.']);
 		expect(await readTexts('.note')).toEqual(['Finding Oslo']);
 		expect(await readTexts('.warning')).toEqual(['Nearly full.', expect.stringContaining('cut off')]);
-		expect(await readTexts('.prose')).toEqual(['No.']);
+		expect(await readTexts('.turn > .prose')).toEqual(['No.']);
 		expect(await readTexts('.usage')).toEqual(['1,200 tokens in · 34 out · $0.50']);
 	});
 
@@ -976,7 +1020,8 @@ describe('data from the server', () => {
 		);
 		const known = [
 			...'article section div details summary span p pre code strong em h3 h4 h5 ul ol li a b del hr'.split(' '),
-			...'blockquote table thead tbody tr th td button svg path'.split(' '),
+			...'blockquote table thead tbody tr th td button svg path sup'.split(' '),
+			...'math mrow mi mn mo ms mtext mspace mfrac msqrt msub msup msubsup mover munder mstyle mpadded'.split(' '),
 		];
 		expect(nodes.filter(({ tag }) => !known.includes(tag))).toEqual([]);
 		const attributes = nodes.flatMap((node) => node.attributes);
@@ -994,12 +1039,19 @@ describe('data from the server', () => {
 				'aria-hidden',
 				'viewBox',
 				'd',
+				'data-mark',
+				'data-footnote',
 			],
+			// Of formulas.
+			...['display', 'style', 'stretchy', 'form', 'fence', 'lspace', 'rspace', 'mathvariant'],
 		];
 		expect(attributes.filter(([name]) => !names.includes(name))).toEqual([]);
+		expect(attributes.filter(([name, value]) => name === 'style' && !/^[\w\s:;.-]*$/.test(value))).toEqual([]);
 		expect(attributes.filter(([name, value]) => name === 'href' && !/^https?:\/\//.test(value))).toEqual([]);
 		expect(await page.locator('.message').first().textContent()).toBe(`You: ${everywhere.replaceAll('\u202e', '')}`);
-		for (const text of await readTexts('.prose')) for (const payload of plain) expect(text).toContain(payload);
+		// The page shows `&lt;` as the sign that it stands for.
+		const shown = plain.map((payload) => payload.replaceAll('&lt;', '<').replaceAll('&gt;', '>'));
+		for (const text of await readTexts('.prose')) for (const payload of shown) expect(text).toContain(payload);
 		expect(await page.evaluate(() => Reflect.get(window, 'sinks'))).toEqual([]);
 		// No event of a pointer or the keyboard runs code.
 		await page.evaluate(() => {
@@ -1016,7 +1068,9 @@ describe('data from the server', () => {
 		const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
 		const strange = await module.evaluate(({ createMarkdown }, payloads) => {
 			const known =
-				'DIV SPAN BUTTON P PRE CODE STRONG EM DEL H3 H4 H5 UL OL LI A BLOCKQUOTE TABLE THEAD TBODY TR TH TD'.split(' ');
+				'DIV SPAN BUTTON SUP P PRE CODE STRONG EM DEL H3 H4 H5 UL OL LI A BLOCKQUOTE TABLE THEAD TBODY TR TH TD'.split(
+					' ',
+				);
 			return payloads.flatMap((payload) =>
 				[1, 3, 7, payload.length].flatMap((size) => {
 					const root = document.createElement('div');

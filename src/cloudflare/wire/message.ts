@@ -227,6 +227,9 @@ export const shownMessage = v.variant('role', [
 		content: v.string(),
 		parts,
 		messageId: v.optional(described(v.string(), 'The id that the page gave it (AI SDK, AG-UI).')),
+		from: v.optional(
+			described(v.picklist(['agent', 'schedule']), 'What sent it: another agent, such as a report, or a schedule.'),
+		),
 		labels: v.optional(described(labels, '`outside`: strangers may have written it. `private`: it has private data.')),
 	}),
 	v.object({

@@ -4,6 +4,7 @@ import { say } from '../../client/say.ts';
 import type { Attachment } from '../../client/types.ts';
 import { describeSize } from '../../client/words.ts';
 import { button, configure, element, find, type Root, withoutTurns } from '../parts/element.ts';
+import { shownTypes } from './pictures.ts';
 
 interface Item {
 	readonly attachment: Attachment;
@@ -13,9 +14,6 @@ interface Item {
 /** The maximum number of files, and their maximum total size. In base64, they fit into a request of 4 MB. */
 const mostFiles = 16;
 const mostBytes = 2_800_000;
-
-/** Image types that cannot run scripts or load anything. */
-export const shownTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
 
 /** Shows the files, their total size, and the reason why a file was refused. */
 export function createAttachments(root: Root, onRemoved: () => void) {

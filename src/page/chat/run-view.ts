@@ -5,7 +5,7 @@ import type { ChildEvent, RunEvent } from '../../client/types.ts';
 import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
 import { createMarkdown, type Draw } from '../markdown/markdown.ts';
 import { toSessionAddress } from '../parts/address.ts';
-import { type Child, configure, createCopy, element, link, withoutTurns } from '../parts/element.ts';
+import { type Child, configure, createCopy, element, link } from '../parts/element.ts';
 import { createProvided } from './provided.ts';
 import { type CallView, createToolCall } from './tool-call.ts';
 
@@ -50,7 +50,7 @@ function createCanvas(
 	const root = parent.appendChild(configure(element('article', 'run'), { ariaLabel: say('Agent'), ariaBusy: 'true' }));
 	let turn: HTMLElement | undefined;
 	let prose: ReturnType<typeof createMarkdown> | undefined;
-	let reasoning: HTMLElement | undefined;
+	let reasoning: ReturnType<typeof createMarkdown> | undefined;
 	let hasEnded = false;
 	const answer = createAnswer(createEnd);
 	const provided = createProvided(root, (card) => {
@@ -67,8 +67,8 @@ function createCanvas(
 	/** Ends the current block of text. */
 	function closeText() {
 		prose?.end();
-		prose = undefined;
-		reasoning = undefined;
+		reasoning?.end();
+		prose = reasoning = undefined;
 	}
 
 	function endTurn() {
@@ -83,7 +83,6 @@ function createCanvas(
 		calls,
 		isEmbedded,
 		endTurn,
-
 		begin: answer.begin,
 		addLine(className: string, ...children: readonly Child[]): HTMLElement {
 			closeText();
@@ -100,10 +99,11 @@ function createCanvas(
 		addReasoning(text: string) {
 			if (!reasoning) {
 				closeText();
-				reasoning = element('div', 'body');
-				add(element('details', 'reasoning', element('summary', 'fold', say('Reasoning')), reasoning));
+				const body = element('div', 'body prose');
+				add(element('details', 'reasoning', element('summary', 'fold', say('Reasoning')), body));
+				reasoning = createMarkdown(body, draw);
 			}
-			reasoning.append(withoutTurns(text));
+			reasoning.write(text);
 		},
 		addCall(id: string, name: string) {
 			closeText();
@@ -128,6 +128,7 @@ function createCanvas(
 		addChildEvent: children.add,
 		flush(): void {
 			prose?.flush();
+			reasoning?.flush();
 			for (const child of children.all()) child.flush();
 		},
 		end() {

@@ -4,10 +4,10 @@ import { say } from '../../client/say.ts';
 import type { Message, RunEvent } from '../../client/types.ts';
 import { findSkillName, parseInput, splitDiff } from '../../client/words.ts';
 import { createDiff } from '../parts/diff.ts';
-import { type Child, configure, element, shorten, withoutTurns } from '../parts/element.ts';
+import { type Child, element, shorten, withoutTurns } from '../parts/element.ts';
 import { createMarks, type Labels } from '../parts/labels.ts';
 import { describeTime } from '../parts/time.ts';
-import { shownTypes } from './attachments.ts';
+import { createPictures } from './pictures.ts';
 
 const wordsOfState = {
 	running: 'running',
@@ -121,16 +121,10 @@ function showPictures(
 	diff: ReturnType<typeof splitDiff>['diff'],
 ): boolean {
 	for (const old of body.querySelectorAll('.images, .diff')) old.remove();
-	const images = parts.flatMap(createImage);
-	if (images.length > 0) body.append(element('div', 'images', ...images));
+	const pictures = createPictures(parts);
+	if (pictures !== undefined) body.append(pictures);
 	if (diff !== undefined) body.append(createDiff(diff));
-	return images.length > 0 || diff !== undefined;
-}
-
-/** Shows an image if the result has its bytes. Does not load an image from an address: the text has the address. */
-function createImage({ kind, data, mime = 'image/png', name = '' }: ResultPart): HTMLElement[] {
-	if (kind !== 'image' || data === undefined || !shownTypes.has(mime)) return [];
-	return [configure(element('img'), { alt: name, src: `data:${mime};base64,${data}` })];
+	return pictures !== undefined || diff !== undefined;
 }
 
 function toFullText(value: unknown) {

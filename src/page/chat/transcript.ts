@@ -2,13 +2,15 @@
 
 import { toEvents } from '../../client/history.ts';
 import { say } from '../../client/say.ts';
-import type { CallAnswer, Message } from '../../client/types.ts';
+import type { Attachment, CallAnswer, Message } from '../../client/types.ts';
 import { describeAnswer, toSaidText, toText } from '../../client/words.ts';
-import { createDrawing, type Draw } from '../markdown/markdown.ts';
-import { button, configure, element, find } from '../parts/element.ts';
+import { createDrawing, createMarkdown, type Draw } from '../markdown/markdown.ts';
+import { toSessionAddress } from '../parts/address.ts';
+import { button, configure, element, find, link } from '../parts/element.ts';
 import { createMarks } from '../parts/labels.ts';
 import { type Again, addEdit } from './again.ts';
 import { createFileList } from './attachments.ts';
+import { createPictures } from './pictures.ts';
 import type { Ratings } from './ratings.ts';
 import { createRunView, type RunView } from './run-view.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -30,8 +32,14 @@ export function createTranscript(
 	/** The results whose calls are in earlier messages, which are not shown yet. */
 	const results = new Map<string, ToolMessage>();
 
-	function addMessage(text: string, files?: Files): HTMLElement {
-		return root.appendChild(createMessage(text, files));
+	function addMessage(text: string, files: readonly Attachment[] = []): HTMLElement {
+		const parts = files.map(({ name, type, contentBase64 }) => ({
+			kind: 'image',
+			name,
+			mime: type,
+			data: contentBase64,
+		}));
+		return root.appendChild(createMessage(text, files, parts));
 	}
 
 	return {
@@ -110,6 +118,7 @@ export function createTranscript(
 }
 
 type ToolMessage = Extract<Message, { role: 'tool' }>;
+type UserMessage = Extract<Message, { role: 'user' }>;
 
 interface History {
 	readonly results: Map<string, ToolMessage>;
@@ -152,7 +161,13 @@ function drawHistory(
 		}
 		if (message.role === 'user' || (message.role === 'tool' && !view && message.isInput)) {
 			const words = toSaidText(message);
-			const bubble = place.appendChild(createMessage(words, message.attachments));
+			if (message.role === 'user' && message.from !== undefined) {
+				place.append(createReport(words, message, { draw, isEmbedded }));
+				continue;
+			}
+			const bubble = place.appendChild(
+				createMessage(words, message.attachments, message.role === 'user' ? message.parts : []),
+			);
 			// A person sees their own attachments, which need no mark.
 			if (message.role === 'user' && message.attachments === undefined)
 				for (const mark of createMarks(message.labels)) bubble.append(' ', mark);
@@ -187,11 +202,40 @@ function createSummary(text: string): HTMLElement {
 	return element('details', 'reasoning', title, element('div', 'body', text));
 }
 
+/** Shows a message that no person wrote: the report of a child session, the task of a parent, or the words of a schedule. */
+function createReport(
+	text: string,
+	{ from, labels }: Pick<UserMessage, 'from' | 'labels'>,
+	{ draw, isEmbedded }: Pick<History, 'draw' | 'isEmbedded'>,
+): HTMLElement {
+	const [, agent, session = '', words = text] = /^([\w-]+) \(session ([\da-f]{64})\) ([\s\S]*)$/.exec(text) ?? [];
+	const name = agent === undefined || isEmbedded ? agent : link('', toSessionAddress(session), agent);
+	const title = from === 'schedule' ? say('From a schedule') : say('From an agent');
+	const head = element('p', 'report-head', title, ...(name === undefined ? [] : [': ', name]), ...createMarks(labels));
+	const prose = element('div', 'prose');
+	const markdown = createMarkdown(prose, draw);
+	markdown.write(words);
+	markdown.end();
+	return element('section', 'report', head, prose);
+}
+
 type Files = readonly { readonly name: string; readonly size: number }[];
 
-export function createMessage(text: string, files: Files = []): HTMLElement {
+/** Shows what a person said, with the images among `parts`. */
+export function createMessage(
+	text: string,
+	files: Files = [],
+	parts: Parameters<typeof createPictures>[0] = [],
+): HTMLElement {
 	const list = files.length > 0 ? createFileList(files) : undefined;
-	const message = element('div', 'message', element('span', 'visually-hidden', say('You: ')), text, list);
+	const message = element(
+		'div',
+		'message',
+		element('span', 'visually-hidden', say('You: ')),
+		text,
+		createPictures(parts),
+		list,
+	);
 	return configure(message, { dir: 'auto' });
 }
 

@@ -10,7 +10,11 @@ export function createFootnoteMark(label: string): HTMLElement {
 
 /** Makes a note. Its words are drawn into it. */
 export function createFootnote(label: string): HTMLElement {
-	const note = element('p', 'footnote', createNumber(label, say('Back to the mark of footnote {label}', { label }), 'mark'));
+	const note = element(
+		'p',
+		'footnote',
+		createNumber(label, say('Back to the mark of footnote {label}', { label }), 'mark'),
+	);
 	note.dataset.footnote = label;
 	return note;
 }

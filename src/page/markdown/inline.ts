@@ -38,13 +38,42 @@ function createNode(token: MarkdownToken): ChildNode {
 	}
 }
 
-/** Decodes the references of HTML to characters, such as `&nbsp;` and `&#8212;`. */
+/** The usual names of characters in HTML. */
+const characters: Readonly<Record<string, string>> = {
+	...{
+		amp: '&',
+		lt: '<',
+		gt: '>',
+		quot: '"',
+		apos: "'",
+		nbsp: '\u00a0',
+		ensp: '\u2002',
+		emsp: '\u2003',
+		thinsp: '\u2009',
+	},
+	...{ ndash: '–', mdash: '—', hellip: '…', bull: '•', middot: '·', lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”' },
+	...{ laquo: '«', raquo: '»', copy: '©', reg: '®', trade: '™', deg: '°', sect: '§', para: '¶', euro: '€', pound: '£' },
+	...{ times: '×', divide: '÷', plusmn: '±', minus: '−', ne: '≠', le: '≤', ge: '≥', asymp: '≈', infin: '∞', sum: '∑' },
+	...{
+		larr: '←',
+		uarr: '↑',
+		rarr: '→',
+		darr: '↓',
+		harr: '↔',
+		rArr: '⇒',
+		check: '✓',
+		frac12: '½',
+		sup2: '²',
+		micro: 'µ',
+	},
+};
+
+/** Decodes references of HTML to characters, such as `&nbsp;` and `&#8212;`. Others stay as they were written. */
 function decode(text: string): string {
-	return text.replace(/&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,31});/gi, (reference) => {
-		const decoder = document.createElement('textarea');
-		decoder.innerHTML = reference;
-		// Of an unknown name such as `&nothing;`, HTML would decode the start.
-		return decoder.value.endsWith(';') ? reference : withoutTurns(decoder.value);
+	return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z\d]{2,8}));/gi, (reference, decimal, hex, name) => {
+		if (name !== undefined) return (Object.hasOwn(characters, name) && characters[name]) || reference;
+		const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
+		return code > 0 && code <= 0x10ffff ? withoutTurns(String.fromCodePoint(code)) : '\ufffd';
 	});
 }
 

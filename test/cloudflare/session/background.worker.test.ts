@@ -51,6 +51,8 @@ test('returns at once from a call in the background, whose result later begins a
 	open();
 	await expect.poll(async () => (await readHistory(id)).at(-1)?.content).toBe('Read 2.');
 	expect(await readAsked(id)).toEqual(['go', `writer (session ${child?.id}) has finished its task:\n\nHere: A poem.`]);
+	// A page shows a report otherwise than what a person wrote.
+	expect((await readHistory(id)).flatMap(({ from }) => from ?? [])).toEqual(['agent']);
 	expect(await readChildren(id)).toMatchObject([{ spent: { tokens: 70 } }]);
 	expect((await readState(id)).budget.reserved.tokens).toBe(0);
 	// A lost report is repeated.

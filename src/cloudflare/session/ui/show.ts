@@ -167,7 +167,9 @@ function showLabels(
 			...(outside.length > 0 ? ['outside' as const] : []),
 			...(own.length > 0 ? ['private' as const] : []),
 		];
-		return { ...shown, messageId: record.inbound?.messageId, labels: toGiven(labels) };
+		const { messageId, transport } = record.inbound ?? {};
+		const from = transport === 'agent' || transport === 'schedule' ? transport : undefined;
+		return { ...shown, messageId, from, labels: toGiven(labels) };
 	}
 	if (shown.role !== 'assistant' || shown.toolCalls === undefined) return shown;
 	const toolCalls = shown.toolCalls.map((call) => ({ ...call, labels: toGiven(listCallLabels(call.name, words)) }));
