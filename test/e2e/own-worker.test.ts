@@ -228,4 +228,6 @@ test('a Worker keeps a session and its state after a restart, and hides both fro
 	}
 	const script = await ask('/ai/app.js');
 	expect([script.status, script.headers.get('content-type')]).toEqual([200, expect.stringContaining('javascript')]);
+	const element = await ask('/ai/embed.js');
+	expect([element.status, element.headers.get('access-control-allow-origin')]).toEqual([200, '*']);
 });

@@ -217,13 +217,18 @@ test('a page with one script tag streams an answer with its calls, and hears of 
 	end.resolve();
 	await sees('.prose', 'five');
 	await runEnds();
-	expect(await readTexts('.message')).toEqual(['You: What is 2 + 3?Edit'.replace('Edit', '')]);
+	expect(await readTexts('.message')).toEqual(['You: What is 2 + 3?']);
 	expect(await readTexts('.prose')).toEqual(['Let me add.', 'It is five.const sum = 5;']);
 	expect(await readTexts('.call .name')).toEqual(['add']);
 	await chat().locator('.hljs-keyword').waitFor();
 	const told = await readTold();
 	expect(told.map(([name]) => name)).toEqual(['runlet-session', 'runlet-done']);
 	expect(told[1]?.[1]).toEqual({ session: told[0]?.[1].id, text: expect.stringContaining('It is *five*.') });
+	// A reload shows the answer again, and tells of it no more.
+	await page.reload();
+	await sees('.prose', 'five');
+	await runEnds();
+	expect((await readTold()).map(([name]) => name)).toEqual(['runlet-session']);
 });
 
 test('the HTML file of docs/embed.md talks to an agent of npm start', async () => {

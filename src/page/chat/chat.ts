@@ -38,6 +38,8 @@ export class Chat {
 	readonly #elsewhere: ReturnType<typeof createElsewhere>;
 	readonly #playRun: ReturnType<typeof createRunPlayer>;
 	#sessionId: string | undefined;
+	/** Whether the run that is shown had ended before the chat was opened. */
+	#isRepeated = false;
 	/** Aborted when the page leaves the chat. Work for this chat then stops and changes nothing. */
 	#visit = new AbortController();
 
@@ -74,7 +76,7 @@ export class Chat {
 			composer: this.#composer,
 			onEvent: (event) => {
 				this.#elsewhere.apply(event);
-				around.onEvent?.(event);
+				if (!this.#isRepeated) around.onEvent?.(event);
 				this.#openCalls.question = event.type === 'awaiting' ? event.question : undefined;
 				if (event.type === 'run.started') onActivity();
 			},
@@ -123,6 +125,7 @@ export class Chat {
 	/** Closes the chat. Its run continues on the server. */
 	close(): void {
 		this.#visit.abort();
+		this.#isRepeated = false;
 		this.#transcript.clear();
 		this.#earlier.clear();
 		this.#sidePanels.clear();
@@ -166,6 +169,7 @@ export class Chat {
 		const { session } = loaded;
 		this.#composer.setRunning(true);
 		this.#elsewhere.show(session.run);
+		this.#isRepeated = session.run?.status !== 'running';
 		if (session.waiting !== undefined) await this.#waiting.refresh();
 		this.#composer.isReady = true;
 		const onOther = () => void this.open(session.id);
@@ -256,6 +260,7 @@ export class Chat {
 		const id = this.#sessionId;
 		for (let [next, takeUp] = [events, first]; ; takeUp = undefined) {
 			const last = await this.#playRun(next, signal, takeUp);
+			this.#isRepeated = false;
 			if (signal.aborted || id === undefined) return;
 			const goesOn = last !== undefined && last.type !== 'awaiting' && last.type !== 'cancelled';
 			if (!goesOn || this.#waiting.isEmpty) return this.#settle(id, last, signal);

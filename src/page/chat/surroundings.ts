@@ -28,6 +28,7 @@ export interface Surroundings {
 	readonly onNew: () => void;
 	/** Called when a chat is opened, and when a run begins and ends. */
 	readonly onActivity: () => void;
+	/** Called with the events of runs that have not ended when the chat is opened. */
 	readonly onEvent?: (event: RunEvent) => void;
 	readonly onFailure?: (error: ClientError) => void;
 	/** Forgets the token, because it has expired. The next request gets another one. */

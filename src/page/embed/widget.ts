@@ -81,6 +81,7 @@ export function createWidget(root: ShadowRoot, settings: Settings, tell: Tell, o
 	}
 
 	function startNew(): void {
+		isOpen = true;
 		door.forget();
 		show(undefined);
 		void chat.open();
