@@ -167,7 +167,7 @@ async function ask(method: string, path: string, body?: object): Promise<Record<
 	return answered === '' ? {} : JSON.parse(answered);
 }
 
-const createSession = () => ask('POST', '', { agent: 'desk' });
+const createSession = (agent = 'desk') => ask('POST', '', { agent });
 const makeToken = async (id: string): Promise<string> => (await ask('POST', `/${id}/token`, {})).token ?? '';
 
 async function revoke(token: string): Promise<void> {
@@ -417,6 +417,16 @@ test('with a token a visitor is told that somebody has to allow a call, and sees
 	await ask('POST', `/${id}/tool-results`, [{ id: 'p1', approve: true }] as object);
 	await page.evaluate(() => dispatchEvent(new Event('focus')));
 	await sees('.prose', 'Paid.');
+});
+
+test('with a token a visitor has no form for a call of another agent that somebody has to allow', async () => {
+	const { token = '' } = await createSession('chief');
+	await show(`<runlet-chat token="${token}"></runlet-chat>`);
+	stage.play([call('d1', 'desk', { task: 'Pay five.' })], [call('p1', 'pay', { amount: 5 })]);
+	await say('Have five paid.');
+	await sees('.question', 'pay');
+	await runEnds();
+	expect(await chat().locator('.open-call, a').count()).toBe(0);
 });
 
 test('a person answers a question by a choice, and by a text', async () => {

@@ -2,7 +2,7 @@
 
 import type { CallAnswer, RunEvents, WaitingCall } from '../../client/index.ts';
 import type { SessionClient } from '../../client/sessions.ts';
-import type { Question } from '../../client/waits.ts';
+import { findChildCall, type Question } from '../../client/waits.ts';
 import { describeAnswer } from '../../client/words.ts';
 import { element } from '../parts/element.ts';
 import type { Visit } from '../parts/live.ts';
@@ -45,7 +45,9 @@ export function createOpenCalls(options: Options): OpenCalls {
 		const { toolCalls = [], question } = await client.getSession(id, { signal });
 		if (id !== shown?.id) forms.clear();
 		const all = [
-			...toolCalls.filter(isShown).map((call) => forms.take(JSON.stringify(call), () => createCall(call))),
+			...toolCalls
+				.filter(({ kind }) => mayAnswer(kind))
+				.map((call) => forms.take(JSON.stringify(call), () => createCall(call))),
 			question && forms.take(JSON.stringify(question), () => createQuestion(question)),
 		].filter((form) => form !== undefined);
 		if (all.length === 0) return;
@@ -56,7 +58,7 @@ export function createOpenCalls(options: Options): OpenCalls {
 		tail.toEnd();
 	}
 
-	const isShown = ({ kind }: WaitingCall): boolean => kind !== 'approval' || mayDecide();
+	const mayAnswer = (kind: WaitingCall['kind']): boolean => kind !== 'approval' || mayDecide();
 
 	function createCall(call: WaitingCall): HTMLElement {
 		const form = createOpenCall(call, (answer) => void sendAnswer(answer, form), { schema: findSchema(call) });
@@ -65,6 +67,7 @@ export function createOpenCalls(options: Options): OpenCalls {
 	}
 
 	function createQuestion(question: Question): HTMLElement | undefined {
+		if (!mayAnswer(findChildCall(question)?.call.kind)) return undefined;
 		const onAnswer = (text: string): void => {
 			clear();
 			if (form !== undefined) forms.forget(form);
