@@ -1,16 +1,12 @@
 import * as v from 'valibot';
-import { isBase64, joinBytes, toBase64 } from '../base/bytes.ts';
+import { joinBytes, toBase64 } from '../base/bytes.ts';
 import { RunletError } from '../base/errors.ts';
-import { dropUndefined, isRecord } from '../base/json.ts';
+import { isRecord } from '../base/json.ts';
 import { type MessagePart, textPart } from '../base/part.ts';
 import { truncateText } from '../base/text.ts';
-import { parts } from '../tool/index.ts';
 import { checkOutput } from '../tool/schema.ts';
+import { describeCut, longestResult, mostParts, toMediaPart, toPartsResult } from '../tool/server-parts.ts';
 import type { ToolDefinition } from './acceptance.ts';
-
-const longestResult = 1_048_576;
-/** The maximum number of parts of a result, without the note about missing parts. */
-const mostParts = 28;
 
 const optionalText = v.optional(v.string());
 const resource = v.object({ uri: v.string(), mimeType: optionalText, text: optionalText, blob: optionalText });
@@ -56,10 +52,7 @@ export async function readCallResult({ name, outputSchema }: ToolDefinition, ans
 	const isShown = json === undefined || list.some((part) => isCopy(part, json) || isOnlyText(part, structuredContent));
 	const data = isShown ? [] : [textPart(json)];
 	const notes = violation === undefined ? [] : [textPart(violation)];
-	const all = cutParts([...notes, ...list, ...data], leftOut);
-	const [first] = all;
-	if (first === undefined) return 'The tool answered without content.';
-	return all.length === 1 && first.kind === 'text' ? first.text : parts(all);
+	return toPartsResult([...notes, ...list, ...data], 'The tool answered without content.', leftOut);
 }
 
 /** Describes how structured content violates the output schema. */
@@ -128,47 +121,4 @@ function toPart(content: Block): MessagePart {
 		default:
 			return content satisfies never;
 	}
-}
-
-function toMediaPart(
-	kind: 'image' | 'audio' | 'file',
-	data: string,
-	about: { readonly mime?: string; readonly name?: string },
-): MessagePart {
-	const bare = data.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/').replaceAll('=', '');
-	const padded = bare.padEnd(Math.ceil(bare.length / 4) * 4, '=');
-	if (!isBase64(padded))
-		return textPart(`[The server sent ${kind === 'file' ? 'a file' : `an ${kind}`} that is not base64.]`);
-	return dropUndefined({ kind, data: padded, ...about });
-}
-
-/** Cuts a result to its limits. A note lists what is missing, and counts `leftOut` parts that the caller dropped. */
-function cutParts(list: readonly MessagePart[], leftOut: number): readonly MessagePart[] {
-	const kept: MessagePart[] = [];
-	const missing: string[] = [];
-	let room = longestResult;
-	for (const part of list.slice(0, mostParts)) {
-		const { text, data = '' } = part;
-		if (text !== undefined && text.length > room) {
-			kept.push({ ...part, text: truncateText(text, room) });
-			missing.push(describeCut(text.length));
-			room = 0;
-		} else if (data.length > room)
-			missing.push(
-				`[Left out: ${part.kind === 'file' ? 'a file' : `an ${part.kind}`} of ${Math.floor((data.length * 3) / 4)} bytes.]`,
-			);
-		else {
-			kept.push(part);
-			room -= (text ?? '').length + data.length;
-		}
-	}
-	const more = leftOut + Math.max(0, list.length - mostParts);
-	if (more > 0) missing.push(`[Left out: ${more} more parts.]`);
-	return missing.length === 0
-		? kept
-		: [...kept.filter(({ text, data }) => text !== '' || data !== undefined), textPart(missing.join('\n'))];
-}
-
-function describeCut(length: number): string {
-	return `[Cut: this text had ${length} characters. A result has at most ${longestResult}.]`;
 }
