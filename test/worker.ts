@@ -24,6 +24,7 @@ import { askUser, chat, fn, halt, parts, RunletError, type Skill, tool, toolbox 
 import { demo } from '../src/core/providers/index.ts';
 import type { ToolContext } from '../src/core/tool/index.ts';
 import { now } from './clock.ts';
+import { remoteAgents } from './cloudflare/agent/a2a/agents.ts';
 import { flowAgents } from './cloudflare/flow/agents.ts';
 import { agents as agentsOfPeople } from './cloudflare/people/agents.ts';
 import { payers } from './cloudflare/session/money/agents.ts';
@@ -693,6 +694,7 @@ export const runtime = {
 		}),
 		...agentsOfPeople,
 		...flowAgents,
+		...remoteAgents,
 		...walkers,
 		...createShop(),
 		...createDesk(),

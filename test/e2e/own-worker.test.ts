@@ -112,6 +112,8 @@ test('only a project with mcp contains MCP, and each project is within its size 
 		expect(whole).toContain(part);
 		expect(worker).not.toContain(part);
 	}
+	// No agent of the project calls a remote agent.
+	expect(whole).not.toContain('a2a-version');
 	// The API document is a file beside the page: the Worker has neither its texts nor its examples.
 	const document = readFileSync(join(project, 'node_modules/runlet/dist/page/openapi.json'), 'utf8');
 	for (const part of ['whose tools agents offer', 'Make a token for a session', 'I want my money back.']) {

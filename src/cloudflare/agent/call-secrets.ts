@@ -7,6 +7,7 @@ import { log } from '../log.ts';
 import type { Agent } from './define.ts';
 import type { McpConnections } from './mcp.ts';
 import { listVariables } from './mcp-servers.ts';
+import { listNeeds } from './tool-needs.ts';
 
 type SecretsConfig = Pick<Config, 'secrets' | 'readText'>;
 
@@ -47,7 +48,7 @@ const known = new WeakMap<object, Map<string, Needles>>();
 
 /**
  * Finds the secrets that must not be in the arguments of an agent's calls (docs/untrusted-text.md, "Secrets"): those of
- * the environment, and those of the agent's MCP servers. Prepares them only once.
+ * the environment, and those of the agent's MCP servers and remote agents. Prepares them only once.
  *
  * @param ofOwner the secrets of the owner's MCP servers. The same list is the same array.
  */
@@ -57,7 +58,8 @@ export function findCallSecrets(agent: Agent, config: SecretsConfig, ofOwner: re
 	known.set(holder, ofAgents);
 	const before = ofAgents.get(agent.name);
 	if (before !== undefined) return before;
-	const variables = (agent.mcp ?? []).flatMap((server) => listVariables(server).flatMap((name) => read(config, name)));
+	const ofTools = listNeeds([...agent.tools, ...agent.skillTools]).flatMap(({ variables }) => [...variables]);
+	const variables = [...(agent.mcp ?? []).flatMap(listVariables), ...ofTools].flatMap((name) => read(config, name));
 	const needles = prepareSecrets([...config.secrets, ...variables, ...ofOwner]);
 	ofAgents.set(agent.name, needles);
 	return needles;

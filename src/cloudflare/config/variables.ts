@@ -293,7 +293,10 @@ export function readText(env: object, name: string): string {
 	const value: unknown = Reflect.get(env, name);
 	if (typeof value === 'string' && value.trim() !== '') return value.trim();
 	const how = `npx wrangler secret put ${name}, or on your machine a line in .dev.vars`;
-	throw new RunletError('not_configured', `${name}: not set, and an MCP server of an agent needs it. Set it: ${how}.`);
+	throw new RunletError(
+		'not_configured',
+		`${name}: not set, and an MCP server or a tool of an agent needs it. Set it: ${how}.`,
+	);
 }
 
 export function assertPublicBase(url: string | undefined): string {

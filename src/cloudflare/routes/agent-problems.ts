@@ -7,6 +7,7 @@ import { findMemoryOptions } from '../agent/memory.ts';
 import { createResolver } from '../agent/resolver.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { createShell } from '../agent/shell.ts';
+import { listNeeds } from '../agent/tool-needs.ts';
 import type { Config } from '../config/config.ts';
 import { findVariable } from '../log.ts';
 import type { Problem } from '../wire/error.ts';
@@ -19,7 +20,7 @@ interface Setup {
 	readonly isDeployed: boolean;
 }
 
-/** Returns what is missing for an agent's models, memory, secrets, MCP servers, shell and skills. */
+/** Returns what is missing for an agent's models, memory, secrets, MCP servers, remote agents, shell and skills. */
 export async function findAgentProblems(agent: Agent, setup: Setup): Promise<readonly Problem[]> {
 	const where = `agent ${agent.name}`;
 	const checks = [...listChecks(agent, setup)].flatMap((check) => {
@@ -79,6 +80,10 @@ function* listChecks(agent: Agent, { runtime, config, isDeployed }: Setup): Gene
 			yield () => config.findPublicUrl();
 			yield () => config.findSecretsBox();
 		}
+	}
+	for (const { url, variables } of listNeeds([...tools, ...skillTools])) {
+		yield () => assertPublicUrl(url, { allowLoopback, field: url });
+		for (const variable of variables) yield () => config.readText(variable);
 	}
 	if ([...tools, ...skillTools].some((tool) => tool.name === 'run_shell')) yield () => assertHasShell(config);
 }

@@ -2,6 +2,7 @@
 
 // `export *` lets a project extend the interface: `declare module 'runlet/cloudflare' { interface Env { … } }`.
 export * from '../../core/base/env.ts';
+export { type A2aToolOptions, a2aTool } from '../agent/a2a/tool.ts';
 export { type AgentToolOptions, agentTool, spawn } from '../agent/agent-tool.ts';
 export type { ApprovalRequest, Approvers } from '../agent/approvers.ts';
 export { type Agent, type AgentDefinition, defineAgent } from '../agent/define.ts';

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { links } from '../../../src/cloudflare/links/index.ts';
 import {
+	a2aTool,
 	agentTool,
 	createRunlet,
 	defineAgent,
@@ -132,6 +133,28 @@ test('bindings can have other names, and Runlet then ignores bindings with the d
 		body: JSON.stringify({ agent: 'plain' }),
 	});
 	expect(created.status).toBe(201);
+});
+
+test('a remote agent’s unset variable, and one on this machine in a deployed Worker, are reported', async () => {
+	const about = { description: 'Plans trips.', headers: { authorization: `Bearer \${TRAVEL_KEY}` } };
+	const tools = [
+		a2aTool('https://travel.example.com/card.json', { ...about, name: 'travel' }),
+		a2aTool('http://127.0.0.1:9999/card.json', { description: 'Works here.', name: 'near' }),
+	];
+	const runlet = createRunlet({ agents: [defineAgent({ name: 'boss', description: 'Has others work.', tools })] });
+	const read = async (query: string) =>
+		(await ask(runlet, `/healthz?deep${query}`)).json<{ problems: readonly object[] }>();
+	const unset = {
+		where: 'agent boss',
+		message: expect.stringMatching(/^TRAVEL_KEY: not set, and an MCP server or a tool of an agent needs it/),
+		unset: 'TRAVEL_KEY',
+	};
+	expect((await read('')).problems).toEqual([unset]);
+	const near = {
+		where: 'agent boss',
+		message: expect.stringMatching(/^http:\/\/127\.0\.0\.1:9999\/card\.json: not https/),
+	};
+	expect((await read('=deployed')).problems).toEqual(expect.arrayContaining([unset, near]));
 });
 
 test('a missing or wrong binding is reported with the project’s name for it and the lines to write', async () => {
