@@ -79,7 +79,7 @@ beforeAll(async () => {
 	const names = defined.map(({ name }) => `, ${name}`).join('');
 	await writeFile(join(project, 'src/agents/index.ts'), imports + index.replace('];', `${names}];`));
 	const secrets = ['GITHUB_WEBHOOK_SECRET', 'STRIPE_WEBHOOK_SECRET', 'SLACK_WEBHOOK_SECRET', 'HMAC_WEBHOOK_SECRET'];
-	const needed = [...secrets, 'WIKI_KEY', 'ANTHROPIC_API_KEY'].map((name) => `${name}:change-me`);
+	const needed = [...secrets, 'WIKI_KEY', 'TRAVEL_KEY', 'ANTHROPIC_API_KEY'].map((name) => `${name}:change-me`);
 	runlet = await startRunletIn(
 		project,
 		...[...needed, 'CALLBACK_SECRET:whsec_Y2hhbmdlLW1l'].flatMap((one) => ['--var', one]),
