@@ -6,10 +6,11 @@ import { root } from '../root.ts';
 
 /**
  * The modules of `dist` that hold a copy of other packages, so that nobody has to install these packages. The
- * SDKs of Anthropic and OpenAI take 62 MB. The SDKs of MCP and their dependencies take 26 MB. eventsource-parser
- * and htmlparser2 ask for a newer Node than Runlet asks for.
+ * SDKs of Anthropic and OpenAI take 62 MB. The SDKs of MCP and their dependencies take 26 MB. highlight.js takes 9 MB.
+ * eventsource-parser and htmlparser2 ask for a newer Node than Runlet asks for.
  */
 const copies = [
+	['client/highlight'],
 	['core/providers/adapter/anthropic-sdk'],
 	['core/providers/adapter/event-parser'],
 	['core/providers/adapter/openai-sdk'],

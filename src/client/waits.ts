@@ -3,7 +3,7 @@
 import { ClientError } from './error.ts';
 import { isRecord } from './record.ts';
 import { say } from './say.ts';
-import type { Session, WaitingCall } from './types.ts';
+import type { CallAnswer, Session, WaitingCall } from './types.ts';
 
 /** A question of a tool, with its data for the page. */
 export interface Question {
@@ -28,6 +28,23 @@ export function findChildCall({ options = {} }: Pick<Question, 'options'>): Chil
 	const why = { ...(isFlow(flow) && { flow }), ...(typeof preview === 'string' && { preview }) };
 	if (kind === 'approval') return { agent, call: { id, name, input, kind, ...why } };
 	return kind === 'result' ? { agent, call: { id, name, input } } : undefined;
+}
+
+/** Converts the answer to a child's call to the text that the parent expects. */
+export function toChildAnswer(answer: CallAnswer): string {
+	if ('output' in answer) return String(answer.output);
+	if (!answer.approve) return `deny ${answer.reason ?? ''}`.trim();
+	return answer.input === undefined ? 'approve' : `approve ${JSON.stringify(answer.input)}`;
+}
+
+/** The maximum number of choices that are offered. */
+const mostChoices = 12;
+
+/** Returns the answers that a question offers, if it offers any. */
+export function findChoices({ options = {} }: Pick<Question, 'options'>): readonly string[] | undefined {
+	const { choices } = options;
+	const isTexts = Array.isArray(choices) && choices.every((text) => typeof text === 'string');
+	return isTexts && choices.length > 0 && choices.length <= mostChoices ? choices : undefined;
 }
 
 function isFlow(value: unknown): value is NonNullable<WaitingCall['flow']> {

@@ -62,6 +62,15 @@ export function parseInput(json: string): unknown {
 	}
 }
 
+/** Returns the arguments of a call in short: the value of a single text, nothing for no arguments, else JSON. */
+export function toShortInput(input: unknown): string {
+	if (typeof input !== 'object' || input === null) return String(input);
+	const values = Object.values(input);
+	if (values.length === 0) return '';
+	const only = values.length === 1 ? values[0] : input;
+	return typeof only === 'string' ? only : JSON.stringify(only);
+}
+
 /** Describes the usage: tokens, other billed units, and the cost. An unknown cost is shown as unknown, not as 0. */
 export function describeUsage(usage: Usage | undefined): string {
 	const used = [describeTokens(usage), ...listUnits(usage)].filter((words) => words !== '');

@@ -2,7 +2,7 @@
 
 import { say } from '../../client/say.ts';
 import type { Message, RunEvent } from '../../client/types.ts';
-import { findSkillName, parseInput, splitDiff } from '../../client/words.ts';
+import { findSkillName, parseInput, splitDiff, toShortInput } from '../../client/words.ts';
 import { createDiff } from '../parts/diff.ts';
 import { type Child, element, shorten, withoutTurns } from '../parts/element.ts';
 import { createMarks, type Labels } from '../parts/labels.ts';
@@ -58,7 +58,7 @@ export function createToolCall(name: string, where = '') {
 			const skill = findSkillName(name, value);
 			title.textContent = skill === undefined ? name : say('skill {name}', { name: skill });
 			root.classList.toggle('skill', skill !== undefined);
-			question.textContent = skill === undefined ? shortenInput(value) : '';
+			question.textContent = skill === undefined ? shorten(withoutTurns(toShortInput(value)), 200) : '';
 		},
 
 		setResult(value: unknown, isError: boolean, parts: readonly ResultPart[] = []) {
@@ -129,15 +129,6 @@ function showPictures(
 
 function toFullText(value: unknown) {
 	return withoutTurns(typeof value === 'string' ? value : (JSON.stringify(value, undefined, 2) ?? ''));
-}
-
-/** Formats an input on one line. If the input has only one field, shows only this field's value. */
-function shortenInput(input: unknown): string {
-	if (typeof input !== 'object' || input === null) return shorten(String(input), 200);
-	const values = Object.values(input);
-	if (values.length === 0) return '';
-	const only = values.length === 1 ? values[0] : input;
-	return shorten(withoutTurns(typeof only === 'string' ? only : JSON.stringify(only)), 200);
 }
 
 /**

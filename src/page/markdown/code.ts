@@ -1,11 +1,8 @@
 /** A block of code: its language, a copy button, and colours as soon as the code is complete. */
 
+import type { CodeNode } from '../../client/highlight.ts';
 import { say } from '../../client/say.ts';
 import { button, configure, createCopy, element, shorten } from '../parts/element.ts';
-import type { CodeNode } from './highlight.ts';
-
-/** Code that has more characters is not coloured. */
-const longestHighlighted = 20_000;
 
 /** Makes a block for code. The lines are added to the element `code`. */
 export function createCode(info: string): { readonly root: HTMLElement; readonly code: HTMLElement } {
@@ -46,7 +43,7 @@ export function colourCode(nodes: readonly ChildNode[]): void {
 
 async function colour(code: HTMLElement): Promise<void> {
 	const { textContent: text, dataset } = code;
-	if (!code.isConnected || text.length > longestHighlighted || !dataset.language) return;
+	if (!code.isConnected || !dataset.language) return;
 	// A file of its own (scripts/page.ts). Without its colours, code can be read too.
 	const module = await import('./highlight.ts').catch(() => undefined);
 	const nodes = module?.highlight(text, dataset.language)?.flatMap(toNode);
@@ -58,10 +55,6 @@ function whenIdle(work: () => void): void {
 	else setTimeout(work, 100);
 }
 
-function toNode(node: CodeNode): ChildNode[] {
-	if (node.type === 'text') return [new Text(node.value)];
-	if (node.type !== 'element') return [];
-	const { className } = node.properties;
-	const classes = Array.isArray(className) ? className.join(' ') : '';
-	return [element('span', classes, ...node.children.flatMap(toNode))];
+function toNode({ text, classes, children }: CodeNode): ChildNode[] {
+	return [text === undefined ? element('span', classes.join(' '), ...children.flatMap(toNode)) : new Text(text)];
 }

@@ -1,8 +1,7 @@
 /** A question that waits for a person: a text field, a button for each choice, or the form for a child's call. */
 
-import type { CallAnswer } from '../../client/index.ts';
 import { say } from '../../client/say.ts';
-import { findChildCall, type Question } from '../../client/waits.ts';
+import { findChildCall, findChoices, type Question, toChildAnswer } from '../../client/waits.ts';
 import { button, configure, element, onSubmit } from './element.ts';
 import { createOpenCall, type FindSchema } from './open-call.ts';
 
@@ -26,10 +25,10 @@ export function createChoiceOrCall(
 		const shown = agent === undefined ? call : { ...call, name: `${agent}: ${call.name}` };
 		// A result is sent as text, so its form needs no schema.
 		const schema = call.kind === 'approval' ? findSchema(call, agent) : undefined;
-		return createOpenCall(shown, (answer) => onAnswer(toText(answer)), { schema });
+		return createOpenCall(shown, (answer) => onAnswer(toChildAnswer(answer)), { schema });
 	}
-	const choices = question.options?.choices;
-	return isTexts(choices) ? createChoice(question.question, choices, onAnswer) : undefined;
+	const choices = findChoices(question);
+	return choices ? createChoice(question.question, choices, onAnswer) : undefined;
 }
 
 function createLine(question: string, onAnswer: (answer: string) => void): HTMLElement {
@@ -50,13 +49,6 @@ function createLine(question: string, onAnswer: (answer: string) => void): HTMLE
 	return form;
 }
 
-/** Converts the answer to a child's call to the text that the parent expects. */
-function toText(answer: CallAnswer): string {
-	if ('output' in answer) return String(answer.output);
-	if (!answer.approve) return `deny ${answer.reason ?? ''}`.trim();
-	return answer.input === undefined ? 'approve' : `approve ${JSON.stringify(answer.input)}`;
-}
-
 function createChoice(question: string, choices: readonly string[], onAnswer: (answer: string) => void): HTMLElement {
 	const buttons = choices.map((choice) =>
 		button('', choice, () => {
@@ -67,6 +59,3 @@ function createChoice(question: string, choices: readonly string[], onAnswer: (a
 	const form = element('div', 'open-call', element('p', 'asked', question), ...buttons);
 	return configure(form, { role: 'group', ariaLabel: question });
 }
-
-const isTexts = (value: unknown): value is string[] =>
-	Array.isArray(value) && value.length > 0 && value.length <= 12 && value.every((text) => typeof text === 'string');
