@@ -11,7 +11,10 @@ import { secretsKeys } from './test/secrets-keys.ts';
  * Tests that need no platform. Those of what workerd has of its own (streams, timers, signals, fetch, URLs, cryptography, no
  * code made from text) run in Node and, by `npm run test:all`, in workerd.
  */
-const pure = ['test/{source,core,cloudflare,client,testing,evals}/**/*.test.ts', 'examples/shop/test/**/*.test.ts'];
+const pure = [
+	'test/{source,core,cloudflare,client,command,testing,evals}/**/*.test.ts',
+	'examples/shop/test/**/*.test.ts',
+];
 const worker = ['test/**/*.worker.test.ts'];
 const both = [
 	'test/core/chat/**/*.test.ts',

@@ -2,6 +2,7 @@
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type { Tokens } from 'marked';
+import { type CodeNode, highlight } from '../../client/highlight.ts';
 import {
 	type Markdown,
 	type MarkdownToken,
@@ -10,20 +11,24 @@ import {
 	splitBlocks,
 	toKnown,
 } from '../../client/markdown.ts';
+import { measure, wrap } from './width.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
 /** A longer text without a complete block is parsed again only when it has grown by a tenth. */
 const longestOpen = 4_000;
 
-/** Takes Markdown without control characters. `write` gets complete blocks with the control characters of styles. */
-export function createMarkdownWriter(write: (text: string) => void) {
+/**
+ * Takes Markdown without control characters. `write` gets complete blocks with the control characters of styles, and in
+ * lines of at most so many columns.
+ */
+export function createMarkdownWriter(write: (text: string) => void, getColumns = () => Number.POSITIVE_INFINITY) {
 	let open = '';
 	let looked = 0;
 	let hasWritten = false;
 
 	function put({ blocks, getLine }: Markdown): void {
-		const text = renderBlocks(blocks, getLine);
+		const text = renderBlocks(blocks, { getLine, columns: getColumns() });
 		if (text === '') return;
 		write(`${hasWritten ? '\n' : ''}${text}\n`);
 		hasWritten = true;
@@ -52,38 +57,81 @@ function style(format: Style, text: string): string {
 	return styleText(format, text, { validateStream: false });
 }
 
-type GetLine = Markdown['getLine'];
-
-function renderBlocks(tokens: readonly MarkdownToken[], getLine: GetLine, gap = '\n\n'): string {
-	return tokens.flatMap((token) => renderBlock(token, getLine) ?? []).join(gap);
+interface Place extends Pick<Markdown, 'getLine'> {
+	/** The columns that a line can have. */
+	readonly columns: number;
 }
 
-function renderBlock(token: MarkdownToken, getLine: GetLine): string | undefined {
+function renderBlocks(tokens: readonly MarkdownToken[], place: Place, gap = '\n\n'): string {
+	return tokens.flatMap((token) => renderBlock(token, place) ?? []).join(gap);
+}
+
+function renderBlock(token: MarkdownToken, place: Place): string | undefined {
 	switch (token.type) {
 		case 'space':
 		case 'checkbox':
 			return undefined;
 		case 'heading':
-			return style(token.depth === 1 ? ['bold', 'underline'] : 'bold', renderLine(token, getLine));
+			return fold(style(token.depth === 1 ? ['bold', 'underline'] : 'bold', renderLine(token, place)), place);
 		case 'paragraph':
 		case 'text':
-			return renderLine(token, getLine);
+			return fold(renderLine(token, place), place);
 		case 'code':
-			return indent(style('cyan', token.text), '    ');
+			return indent(renderCode(token), '    ');
 		case 'blockquote':
-			return indent(renderBlocks(toKnown(token.tokens), getLine), style('dim', '│ '));
+			return indent(renderBlocks(toKnown(token.tokens), within(place, 2)), style('dim', '│ '));
 		case 'hr':
-			return style('dim', '─'.repeat(40));
+			return style('dim', '─'.repeat(Math.min(40, place.columns)));
 		case 'list':
-			return renderList(token, getLine);
+			return renderList(token, place);
 		case 'table':
-			return renderTable(token, getLine);
+			return renderTable(token, place);
 		default:
 			return token.raw.trimEnd();
 	}
 }
 
-function renderLine(token: Tokens.Heading | Tokens.Paragraph | Tokens.Text, getLine: GetLine): string {
+/** The shortest line, however narrow the terminal is and however deep a list is. */
+const fewestColumns = 20;
+
+function within({ getLine, columns }: Place, indentation: number): Place {
+	return { getLine, columns: Math.max(fewestColumns, columns - indentation) };
+}
+
+function fold(text: string, { columns }: Place): string {
+	return wrap(text, columns).join('\n');
+}
+
+const codeStyles: Readonly<Record<string, Style>> = {
+	'hljs-keyword': 'magenta',
+	'hljs-built_in': 'cyan',
+	'hljs-type': 'cyan',
+	'hljs-attr': 'cyan',
+	'hljs-variable': 'cyan',
+	'hljs-literal': 'yellow',
+	'hljs-number': 'yellow',
+	'hljs-string': 'green',
+	'hljs-regexp': 'green',
+	'hljs-addition': 'green',
+	'hljs-deletion': 'red',
+	'hljs-comment': 'dim',
+	'hljs-meta': 'dim',
+	'hljs-title': 'blue',
+	'hljs-name': 'blue',
+};
+
+function renderCode({ text, lang = '' }: Tokens.Code): string {
+	const nodes = highlight(text, lang.split(/\s/)[0] ?? '');
+	return nodes === undefined ? style('cyan', text) : nodes.map(renderNode).join('');
+}
+
+function renderNode({ text, classes, children }: CodeNode): string {
+	const inner = text ?? children.map(renderNode).join('');
+	const format = classes.map((name) => codeStyles[name]).find((known) => known !== undefined);
+	return format === undefined ? inner : style(format, inner);
+}
+
+function renderLine(token: Tokens.Heading | Tokens.Paragraph | Tokens.Text, { getLine }: Place): string {
 	// A heading may have no words.
 	return renderInline(readLine(getLine(token))) || (token.type === 'heading' ? token.raw.trimEnd() : '');
 }
@@ -124,37 +172,60 @@ function renderLink(token: Tokens.Link): string {
 	return `${style('underline', label)} ${style('dim', `(${address})`)}`;
 }
 
-function renderList({ ordered, start, items, loose }: Tokens.List, getLine: GetLine): string {
+function renderList({ ordered, start, items, loose }: Tokens.List, place: Place): string {
 	const first = typeof start === 'number' ? start : 1;
 	const lines = items.map(({ tokens, task, checked }, at) => {
 		const mark = task ? (checked === true ? '[x] ' : '[ ] ') : ordered ? `${first + at}. ` : '• ';
-		const body = renderBlocks(toKnown(tokens), getLine, loose ? '\n\n' : '\n');
+		const body = renderBlocks(toKnown(tokens), within(place, mark.length), loose ? '\n\n' : '\n');
 		return `${mark}${indent(body, ' '.repeat(mark.length)).slice(mark.length)}`;
 	});
 	return lines.join(loose ? '\n\n' : '\n');
 }
 
-function renderTable({ header, rows }: Tokens.Table, getLine: GetLine): string {
+const columnGap = '  ';
+/** A table whose columns had to be narrower is written as a list of its cells. */
+const narrowestColumn = 8;
+
+function renderTable({ header, rows }: Tokens.Table, { getLine, columns }: Place): string {
 	const toCells = (cells: readonly Tokens.TableCell[]) => cells.map((cell) => renderInline(readLine(getLine(cell))));
 	const head = toCells(header);
 	const body = rows.map(toCells);
-	const widths = head.map((_, at) => Math.max(...[head, ...body].map((cells) => measure(cells[at] ?? ''))));
-	const toLine = (cells: readonly string[]) =>
-		widths
-			.map((width, at) => {
-				const cell = cells[at] ?? '';
-				const rest = ' '.repeat(width - measure(cell));
-				return header[at]?.align === 'right' ? rest + cell : cell + rest;
-			})
-			.join('  ')
-			.trimEnd();
-	const rule = style('dim', widths.map((width) => '─'.repeat(width)).join('  '));
-	return [style('bold', toLine(head)), rule, ...body.map(toLine)].join('\n');
+	const natural = head.map((_, at) => Math.max(...[head, ...body].map((cells) => measure(cells[at] ?? ''))));
+	const widths = fitColumns(natural, columns - columnGap.length * (head.length - 1));
+	if (widths === undefined) return renderRecords(head, body, columns);
+	const isFolded = widths.some((width, at) => width < (natural[at] ?? 0));
+	const toLines = (cells: readonly string[]) => {
+		const folded = widths.map((width, at) => wrap(cells[at] ?? '', width, { isStrict: true }));
+		return Array.from({ length: Math.max(...folded.map(({ length }) => length)) }, (_, row) =>
+			widths
+				.map((width, at) => {
+					const cell = folded[at]?.[row] ?? '';
+					const rest = ' '.repeat(Math.max(0, width - measure(cell)));
+					return header[at]?.align === 'right' ? rest + cell : cell + rest;
+				})
+				.join(columnGap)
+				.trimEnd(),
+		).join('\n');
+	};
+	const rule = style('dim', widths.map((width) => '─'.repeat(width)).join(columnGap));
+	const title = toLines(head.map((cell) => style('bold', cell)));
+	// A rule between the rows shows where a folded row ends.
+	return [title, rule, body.map(toLines).join(isFolded ? `\n${rule}\n` : '\n')].join('\n');
 }
 
-/** Counts the columns of a text, if each character needs one column. */
-function measure(text: string): number {
-	return stripVTControlCharacters(text).length;
+/** Narrows the widest columns until all fit. Returns undefined if they would be too narrow. */
+function fitColumns(natural: readonly number[], columns: number): readonly number[] | undefined {
+	let most = Math.max(...natural);
+	const toWidths = () => natural.map((width) => Math.min(width, most));
+	while (most >= narrowestColumn && toWidths().reduce((sum, width) => sum + width, 0) > columns) most -= 1;
+	return most < narrowestColumn && most < Math.max(...natural) ? undefined : toWidths();
+}
+
+/** Writes each row as lines `header: cell`. */
+function renderRecords(head: readonly string[], body: readonly (readonly string[])[], columns: number): string {
+	const toRecord = (cells: readonly string[]) =>
+		cells.map((cell, at) => wrap(`${style('bold', `${head[at]}:`)} ${cell}`, columns).join('\n')).join('\n');
+	return body.map(toRecord).join(`\n${style('dim', '─'.repeat(Math.min(20, columns)))}\n`);
 }
 
 function indent(text: string, by: string): string {
