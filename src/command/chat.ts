@@ -2,7 +2,6 @@
 
 import { createInterface } from 'node:readline';
 import {
-	type CallAnswer,
 	ClientError,
 	createClient,
 	type RunEvent,
@@ -13,11 +12,12 @@ import {
 import { createAnsweredError, findAnswered, isWaitingFor, type Question } from '../client/waits.ts';
 import { toText } from '../client/words.ts';
 import { toMessageText } from '../core/base/errors.ts';
-import { commandUsage, findCommand } from './chat/commands.ts';
+import { printCall, printQuestion, toAnswer, toAnswerText } from './chat/card.ts';
+import { type Conversation, commandUsage, completeCommand, findCommand } from './chat/commands.ts';
 import type { NextMessage } from './chat/next-message.ts';
-import { endLine, print, toOneLine } from './chat/print.ts';
+import { endLine, print, showWait, toOneLine } from './chat/print.ts';
 import { createPrompt } from './chat/prompt.ts';
-import { createWriter } from './chat/terminal.ts';
+import { type Calls, createCalls, createWriter } from './chat/terminal.ts';
 import { assertNotTakenByNpm, parseOptions, UsageError } from './options.ts';
 import { toCommand } from './project.ts';
 
@@ -33,9 +33,11 @@ no terminal, each line of it is a message.
   --url URL       where Runlet is (default: RUNLET_URL, else http://127.0.0.1:8787)
   --help          this text
 
-In a conversation these lines are no messages:
+In a conversation these lines are commands:
 ${commandUsage}
 
+A call that waits is answered by a (allow), d (deny), or the reason to deny it.
+Alt-Enter begins a new line, and a pasted text of several lines is one message.
 The arrow keys go through earlier lines, which are kept on this machine.
 Ctrl-C stops an answer; at the prompt, or pressed again, it leaves.
 The answer goes to standard output, everything else to standard error.`;
@@ -45,16 +47,19 @@ const defaultUrl = 'http://127.0.0.1:8787';
 /** A second interrupt within this time belongs to the same key press, because npm sends the interrupt again. */
 const samePressMs = 200;
 
-interface Chat {
-	readonly client: SessionClient;
+interface Chat extends Conversation {
 	readonly url: string;
-	readonly session: Session;
+	session: Session;
 	state: 'idle' | 'running' | 'stopping';
+	/** Whether the connection is lost, and was not made again. */
+	isLost: boolean;
 	/** The calls that wait for the person. The next line answers the first call. */
 	open: readonly WaitingCall[];
 	/** The question that the next line answers, if there are no open calls. */
 	question?: Question;
-	readonly next: NextMessage;
+	next: NextMessage;
+	/** The calls of the session that have no result yet. */
+	calls: Calls;
 }
 
 export async function run(args: readonly string[]): Promise<number> {
@@ -73,14 +78,17 @@ export async function run(args: readonly string[]): Promise<number> {
 		baseUrl: url,
 		apiKey,
 		onRetry: (retry) => {
-			if (chat?.state === 'running' && retry === 1) print('dim', 'Connection lost. Trying again…');
+			if (chat === undefined || chat.state === 'idle' || chat.isLost || retry > 1) return;
+			chat.isLost = true;
+			print('dim', 'Connection lost. Trying again…');
+			showWait('trying to connect');
 		},
 	});
 	try {
 		const session = values.session
 			? await client.getSession(values.session)
 			: await createSession(client, values.agent, values.model);
-		chat = { client, url, session, state: 'idle', open: [], next: { files: [] } };
+		chat = createChat(client, url, session);
 		if (positionals.length > 0) return await sayAll(chat, [positionals.join(' ')]);
 		if (!process.stdin.isTTY) return await sayAll(chat, createInterface({ input: process.stdin }));
 		return await converse(chat, values.session !== undefined);
@@ -105,6 +113,16 @@ function readArguments(args: readonly string[]) {
 	}
 }
 
+function createChat(client: SessionClient, url: string, session: Session): Chat {
+	const chat: Chat = {
+		...{ client, url, session, state: 'idle', isLost: false, open: [], next: { files: [] }, calls: createCalls() },
+		enter: (entered, isShown) => enter(chat, entered, isShown),
+		show: (events) => show(chat, events),
+		leave: () => leave(chat, 0),
+	};
+	return chat;
+}
+
 async function createSession(client: SessionClient, name?: string, model?: string): Promise<Session> {
 	const agent = name ?? (await client.listAgents())[0]?.name;
 	if (agent === undefined) throw new UsageError('This server has no agent to talk to.');
@@ -116,7 +134,9 @@ async function sayAll(chat: Chat, messages: Iterable<string> | AsyncIterable<str
 	process.on('SIGINT', onInterrupt(chat));
 	for await (const message of messages) {
 		if (message.trim() === '') continue;
-		if (!(await carryOut(chat, message))) return 1;
+		const isDone = await carryOut(chat, message);
+		ask(chat);
+		if (!isDone) return 1;
 	}
 	printWayOn(chat);
 	return 0;
@@ -135,29 +155,50 @@ function toChatCommand({ id }: Session, url: string): string {
 }
 
 async function converse(chat: Chat, isKnown: boolean): Promise<number> {
-	const { client, session } = chat;
-	const input = createPrompt(process.stdin, process.stdout, { isTerminal: process.stdout.isTTY });
-	const lines = input[Symbol.asyncIterator]();
+	const prompt = createPrompt(process.stdin, process.stdout, {
+		isTerminal: process.stdout.isTTY,
+		complete: completeCommand,
+	});
 	const interrupt = onInterrupt(chat);
-	input.on('SIGINT', interrupt);
+	prompt.onInterrupt(interrupt);
 	process.on('SIGINT', interrupt);
-
-	print('dim', `${session.agent}${session.model ? ` (${session.model})` : ''} · Ctrl-C stops an answer, or leaves`);
-	if (isKnown) {
-		const { messages } = await client.loadSession(session.id);
-		const last = messages.at(-1);
-		if (last) print('dim', `\n› ${toText(last.content)}`);
-		await show(chat, client.followRun(session.id));
-		wait(chat, await client.getSession(session.id));
-	}
+	await enter(chat, chat.session, isKnown);
+	print('dim', '/help lists the commands · Ctrl-C stops an answer, or leaves');
 	for (;;) {
-		const [call] = chat.open;
-		if (call) print('bold', toQuestion(call));
-		input.prompt();
-		const { done, value } = await lines.next();
-		if (done) return leave(chat, 0);
-		if (value.trim() !== '') await carryOut(chat, value);
+		// Nobody can have meant a call that was not shown yet.
+		if (ask(chat))
+			for (const line of prompt.drop()) print('yellow', `Not sent, because this waits: ${toOneLine(line, 60)}`);
+		print('dim', '');
+		const line = await prompt.next();
+		if (line === undefined) return leave(chat, 0);
+		if (line.trim() !== '') await carryOut(chat, line);
 	}
+}
+
+/** Goes on in a session. With `isShown`, shows its newest message and run. */
+async function enter(chat: Chat, session: Session, isShown = false): Promise<boolean> {
+	Object.assign(chat, { session, calls: createCalls() });
+	delete chat.next.model;
+	print(
+		'dim',
+		`${session.agent}${session.model ? ` (${session.model})` : ''}${session.title ? `: ${toOneLine(session.title, 60)}` : ''}`,
+	);
+	wait(chat, session);
+	if (!isShown) return true;
+	const { messages } = await chat.client.loadSession(session.id, { newest: 20 });
+	const last = messages.at(-1);
+	if (last) print('dim', `\n› ${toText(last.content)}`);
+	const isDone = await show(chat, chat.client.followRun(session.id));
+	wait(chat, await chat.client.getSession(session.id));
+	return isDone;
+}
+
+/** Shows the call or the question that the next line answers. Returns whether there is one. */
+function ask({ open, question, session }: Chat): boolean {
+	const [call] = open;
+	if (call) printCall(call, session, open.length);
+	else if (question) printQuestion(question, session);
+	return call !== undefined || question !== undefined;
 }
 
 /** Stores the calls that a session waits for. */
@@ -175,11 +216,9 @@ function showFailure({ url }: Chat, error: unknown): false {
 
 /** Carries out a command, or sends the line. If that fails, shows the reason and returns false. */
 async function carryOut(chat: Chat, line: string): Promise<boolean> {
-	const command = findCommand(line, chat);
-	if (command === undefined) return show(chat, sayLine(chat, line));
 	try {
-		await command();
-		return true;
+		const command = findCommand(line);
+		return command === undefined ? await show(chat, sayLine(chat, line)) : (await command(chat)) !== false;
 	} catch (error) {
 		return showFailure(chat, error);
 	} finally {
@@ -193,9 +232,10 @@ async function* sayLine(chat: Chat, line: string): AsyncGenerator<RunEvent> {
 	const { client, session, question } = chat;
 	const answered = call?.id ?? (question && findAnswered(question));
 	try {
-		if (call === undefined) return yield* sendMessage(chat, line, answered);
+		if (call === undefined) return yield* sendMessage(chat, question ? toAnswerText(question, line) : line, answered);
+		const answer = toAnswer(call, line);
 		chat.open = rest;
-		yield* client.submitResults(session.id, [toAnswer(call, line)]);
+		yield* client.submitResults(session.id, [answer]);
 	} catch (error) {
 		throw error instanceof ClientError && error.code === 'conflict'
 			? await explainRefusal(chat, error, answered)
@@ -225,19 +265,6 @@ async function explainRefusal(chat: Chat, error: ClientError, answered: string |
 	return answered === undefined || isWaitingFor(session, answered) ? error : createAnsweredError();
 }
 
-function toQuestion({ name, input, kind, preview }: WaitingCall): string {
-	const what = preview === undefined ? '' : `${preview}\n`;
-	if (kind === 'approval') return `${what}May ${name} ${toOneLine(input)} run? (yes, or why not)`;
-	return `Result of ${name} ${toOneLine(input)} (begin with ! where it failed)`;
-}
-
-function toAnswer({ id, kind }: WaitingCall, line: string): CallAnswer {
-	if (kind === 'approval')
-		return /^y(es)?$/i.test(line.trim()) ? { id, approve: true } : { id, approve: false, reason: line };
-	const isError = line.startsWith('!');
-	return { id, output: isError ? line.slice(1).trim() : line, isError };
-}
-
 /** The first interrupt during a run cancels the run on the server. Any other interrupt ends the chat. */
 function onInterrupt(chat: Chat): () => void {
 	let last = Number.NEGATIVE_INFINITY;
@@ -260,28 +287,29 @@ function leave({ session, url }: Chat, exitCode: number): never {
 
 /** Shows a run while it happens. If it fails, shows the reason and returns false. */
 async function show(chat: Chat, events: AsyncIterable<RunEvent>): Promise<boolean> {
-	const writer = createWriter();
+	const writer = createWriter(chat.calls);
 	chat.state = 'running';
 	try {
 		for await (const event of events) {
+			if (chat.isLost) print('dim', 'Connected again.');
+			chat.isLost = false;
 			wait(chat, event.type === 'awaiting' ? event : {});
 			writer.write(event);
 		}
 		return !writer.hasFailed();
 	} catch (error) {
-		showFailure(chat, error);
-		// Open calls are not printed here, because the prompt asks about them.
-		if (chat.question !== undefined) print('bold', chat.question.question);
-		return false;
+		return showFailure(chat, error);
 	} finally {
 		writer.end();
 		endLine();
 		chat.state = 'idle';
+		chat.isLost = false;
 	}
 }
 
 function describeError(error: ClientError, url: string): string {
 	if (error.code === 'unreachable')
 		return `Nothing answers at ${url}. Start it with \`${toCommand('dev')}\`, or give --url.`;
+	if (error.code === 'connection_lost') return `${error.message} /resume takes it up again.`;
 	return error.status === undefined ? error.message : `${error.message} (${error.code})`;
 }

@@ -1,23 +1,30 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RunEvent, TaskList } from '../../src/client/index.ts';
 import { describeBudget } from '../../src/command/chat/commands.ts';
-import { createPrompt, findHistoryFile } from '../../src/command/chat/prompt.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const models = [
 	{ name: 'demo', ready: true },
 	{ name: 'big', ready: false, needs: 'BIG_KEY' },
+];
+const listed = [
+	{ id: 's1', agent: 'helper', title: 'Rain\nin Oslo', createdAt: '', lastActivityAt: '2026-11-28T10:00:00.000Z' },
+	{ id: 's2', agent: 'support', createdAt: '', lastActivityAt: '2026-11-27T09:30:00.000Z' },
+];
+/** The messages of a session, the newest first. */
+const history = [
+	{ id: 'm3', role: 'assistant', content: 'It rains.' },
+	{ id: 'm2', role: 'user', content: 'Does it rain?', isInput: true },
 ];
 const usage = { inputTokens: 1200, outputTokens: 7, totalTokens: 1207 };
 
@@ -36,7 +43,7 @@ describe('npm run chat', () => {
 		]);
 		const { stdout, stderr, code } = await run(server, ['What is', '17 + 25?']);
 		expect(stdout).toBe('17 + 25 is 42.\n');
-		expect(stderr).toBe('→ calculate {"expression":"17 + 25"}\n← 42\n1,200 tokens in · 7 out · cost unknown\n');
+		expect(stderr).toBe('→ calculate 17 + 25 ← 42\n1,200 tokens in · 7 out · cost unknown\n');
 		expect(code).toBe(0);
 		expect(server.bodies('POST /v1/sessions')).toEqual([{ agent: 'helper' }]);
 		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([{ text: 'What is 17 + 25?' }]);
@@ -55,8 +62,8 @@ describe('npm run chat', () => {
 		expect(stderr.split('\n')).toEqual([
 			'→ skill refund-reply',
 			'· Looking up order 7',
-			'→ find_order {"id":"seven"}',
-			'← id: expected a number',
+			'→ find_order seven',
+			'  ← find_order: id: expected a number',
 			'The context window is nearly full.',
 			'',
 		]);
@@ -89,9 +96,9 @@ describe('npm run chat', () => {
 		const { stdout, stderr } = await run(server, ['Does it rain?']);
 		expect(stdout).toBe('It rains.\n');
 		expect(stderr.split('\n')).toEqual([
-			'→ web_search {"query":"old"} (at the provider)',
+			'→ web_search old (at the provider)',
 			'The answer was interrupted and starts again:',
-			'→ web_search {"query":"rain"} (at the provider)',
+			'→ web_search rain (at the provider)',
 			'→ web_fetch (at the provider)',
 			'← web_fetch: gone',
 			'[1] Rain[2J in Oslo https://rain.example/',
@@ -124,13 +131,13 @@ describe('npm run chat', () => {
 		const { stderr } = await run(server, ['Go']);
 		const between = Array.from({ length: 10 }, (_, n) => `  [ ] ${n + 9}`);
 		expect(stderr.split('\n')).toEqual([
-			'→ resolve_task {}',
+			'→ resolve_task',
 			...['· Release: 0 of 2 done', '  [ ] build', '  [ ] ship[2J it'],
-			'→ resolve_task {}',
+			'→ resolve_task',
 			...['· Release: 1 of 2 done, 1 failed', '  [x] build', '  [!] ship[2J it: no net'],
-			'→ resolve_task {}',
+			'→ resolve_task',
 			...['· Release: 9 of 30 done', '  … 7 before', '  [x] 7', '  [x] 8', ...between, '  … 11 more'],
-			'← broken',
+			'  ← resolve_task: broken',
 			'',
 		]);
 	});
@@ -144,12 +151,12 @@ describe('npm run chat', () => {
 		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([{ text: 'one' }, { text: 'two' }]);
 	});
 
-	test('resumes after the last complete event if the connection is lost', async () => {
+	test('says that the connection is lost, and resumes after the last complete event', async () => {
 		const events = [say('one '), say('two '), say('three'), { type: 'done', text: '', usage: {} } as const];
 		const server = await startServer(events, { cutAfter: [2] });
 		const { stdout, stderr, code } = await run(server, ['Count']);
 		expect(stdout.replaceAll('\n', '')).toBe('one two three');
-		expect(stderr).toContain('Connection lost. Trying again…');
+		expect(stderr).toBe('Connection lost. Trying again…\nConnected again.\n');
 		expect(code).toBe(0);
 		expect(server.lastEventIds).toEqual(['1-2']);
 	});
@@ -278,7 +285,7 @@ describe('npm run chat', () => {
 		]);
 		const { stderr, code } = await run(server, ['Refund it.']);
 		expect(stderr).toBe(
-			`The run waits for somebody to allow refund_order.\nAllow it: npm run chat -- --session s1 --url ${server.url}, or the inbox at ${server.url}/#/inbox\n`,
+			`May helper run refund_order?\n  amount: 30\na allows it, d denies it, other words deny it with that reason\nAllow it: npm run chat -- --session s1 --url ${server.url}, or the inbox at ${server.url}/#/inbox\n`,
 		);
 		expect(code).toBe(0);
 	});
@@ -306,23 +313,196 @@ describe('npm run chat', () => {
 		expect(code).toBe(1);
 	});
 
-	test('recalls the input of earlier starts by the arrow keys, and stores it in a private file', async () => {
-		const file = join(await createFolder(), 'state/chat-history');
-		const type = async (keys: string) => {
-			const input = new PassThrough();
-			const prompt = createPrompt(input, new PassThrough(), { file });
-			const line = once(prompt, 'line');
-			input.write(keys);
-			const [said] = await line;
-			prompt.close();
-			return said;
+	test('a command changes the session, the agent or the model of the following messages', async () => {
+		const server = await startServer([say('Yes.'), { type: 'done', text: 'Yes.', usage: {} }]);
+		const lines = [
+			'/agent',
+			'/sessions',
+			'/resume 2',
+			'to two',
+			'/resume s1',
+			'/fork',
+			'to the copy',
+			'/new',
+			'/agent support',
+			'one',
+		];
+		const { stdout, stderr, code } = await run(server, ['--session', 's1'], `${lines.join('\n')}\n`);
+		expect(stdout.split('\n')).toEqual([
+			...['* helper  Helps.', '  support  Writes.'],
+			...['*  1. 2026-11-28 10:00  helper: Rain in Oslo', '   2. 2026-11-27 09:30  support: No message yet'],
+			...['Yes.', 'Yes.', 'Yes.', 'Yes.', ''],
+		]);
+		expect(stderr).toContain('support (demo): A refund\n');
+		expect(stderr).toContain('› Does it rain?\n');
+		expect(stderr).toContain('This is a copy from now on. Back to the first one: /resume s1\n');
+		expect(server.bodies('POST /v1/sessions/s2/messages')).toEqual([{ text: 'to two' }, { text: 'to the copy' }]);
+		expect(server.bodies('POST /v1/sessions')).toEqual([{ agent: 'support' }, { agent: 'support' }]);
+		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([{ text: 'one' }]);
+		expect(code).toBe(0);
+	});
+
+	test.for([
+		['/sesions', '/sesions: there is no such command. Did you mean /sessions? /help lists the commands.'],
+		[
+			'/xyzzy',
+			'/xyzzy: there is no such command. /help lists the commands. To send this as a message, begin with a space.',
+		],
+		['/tasks are fun', '/tasks: nothing may stand behind it.'],
+		['/resume 3', '/resume: 3 is none of 2 sessions.'],
+	])('refuses %s, names the remedy, and sends nothing', async ([line = '', words]) => {
+		const server = await startServer([say('Yes.')]);
+		const { stderr, code } = await run(server, ['--session', 's1'], `${line}\n`);
+		expect(stderr).toContain(words);
+		expect(code).toBe(1);
+		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([]);
+	});
+
+	test('sends a line that begins with a path or a space as a message', async () => {
+		const server = await startServer([{ type: 'done', text: '', usage: {} }]);
+		await run(server, ['--session', 's1'], '/etc/hosts has no entry\n /retry is a word\n');
+		const sent = server.bodies('POST /v1/sessions/s1/messages');
+		expect(sent).toEqual([{ text: '/etc/hosts has no entry' }, { text: ' /retry is a word' }]);
+	});
+
+	test('/retry continues a run that failed, and asks again after another run', async () => {
+		const failed = await startServer([say('Now.'), { type: 'done', text: '', usage: {} }], {
+			last: { id: 'r1', status: 'error' },
+		});
+		expect((await run(failed, ['--session', 's1'], '/retry\n')).stdout).toBe('Now.\n');
+		expect(failed.bodies('POST /v1/sessions/s1/continue')).toHaveLength(1);
+		const done = await startServer([say('Now.'), { type: 'done', text: '', usage: {} }]);
+		await run(done, ['--session', 's1'], '/retry\n');
+		expect(done.bodies('POST /v1/sessions/s1/messages')).toEqual([{ replaces: 'm2' }]);
+	});
+
+	test('prints each of several calls with its own result, a long result and a failure below its call', async () => {
+		const calls = ['Oslo', 'Rome', 'Bergen'].map((city) =>
+			toolCall(city, 'get_weather', [JSON.stringify({ city })], ''),
+		);
+		const result = (id: string, output: unknown, isError = false): RunEvent => ({
+			type: 'tool_result',
+			id,
+			output,
+			isError,
+		});
+		const server = await startServer([
+			...calls.flatMap((events) => events.slice(0, 3)),
+			{ type: 'stop', reason: 'tool_use' },
+			result('Rome', 'sunny'),
+			result('Oslo', 'gone', true),
+			result('Bergen', { text: 'rain '.repeat(60) }),
+			{ type: 'done', text: '', usage: {} },
+		]);
+		const { stderr } = await run(server, ['Go']);
+		expect(stderr.split('\n')).toEqual([
+			'→ get_weather Rome ← sunny',
+			...['→ get_weather Oslo', '  ← get_weather: gone'],
+			...['→ get_weather Bergen', expect.stringMatching(/^ {2}← get_weather: \{"text":"rain rain .{150,}…$/)],
+			'',
+		]);
+	});
+
+	test('the card of a call has its arguments by name, its diff, where it would send, and what strangers wrote', async () => {
+		const diff = ['--- a/x', '+++ b/x', '@@ -1 +1 @@', ...Array.from({ length: 300 }, (_, n) => `+line ${n}`)];
+		const flow = {
+			targets: ['https://bank.example'],
+			outside: [{ what: 'web_fetch a\u202eb' }],
+			private: [{ what: 'read_file' }],
 		};
-		await type('first\r');
-		await type('second\r');
-		expect(await type('\u001b[A\r')).toBe('second');
-		expect(await type('\u001b[A\u001b[A\r')).toBe('first');
-		expect((await stat(file)).mode & 0o777).toBe(0o600);
-		expect(findHistoryFile({ XDG_STATE_HOME: '/state' })).toBe(join('/state', 'runlet', 'chat-history'));
+		const input = { amount: 30, note: 'Two\nlines\u200b', to: ['a', 'b'] };
+		const call = { id: 'c1', name: 'pay', input, kind: 'approval' as const, preview: diff.join('\n'), flow };
+		const server = await startServer([
+			{ type: 'awaiting', status: 'awaiting_tools', toolCalls: [call, { id: 'c2', name: 'sign', input: {} }] },
+		]);
+		const { stderr } = await run(server, ['--session', 's1'], 'Pay.\na {"amount": 20}\n');
+		expect(stderr.split('\n').slice(0, 316)).toEqual([
+			'May helper run pay? (1 of 2)',
+			...['  amount: 30', '  note: Two', '        lines\\u{200b}', '  to: ["a","b"]'],
+			...diff.map((line) => `  ${line}`),
+			'  Would be sent to: https://bank.example',
+			'  Strangers may have written: web_fetch a\\u{202e}b',
+			'  Private: read_file',
+			'a allows it, d denies it, other words deny it with that reason',
+			...['May helper run pay? (1 of 2)', '  amount: 30', '  note: Two', '        lines\\u{200b}'],
+		]);
+		const answers = server.bodies('POST /v1/sessions/s1/tool-results');
+		expect(answers).toEqual([[{ id: 'c1', approve: true, input: { amount: 20 } }]]);
+	});
+
+	describe.skipIf(spawnSync('script', ['-qec', 'true', '/dev/null']).status !== 0)('in a terminal', () => {
+		test('a pasted text of several lines is one message, and the prompt shows where its lines end', async () => {
+			const server = await startServer([say('Yes.'), { type: 'done', text: 'Yes.', usage: {} }]);
+			const terminal = startInTerminal(server);
+			await sees(terminal, '› ');
+			terminal.process.stdin?.write('\u001b[200~one\r\ttwo\rthree\u001b[201~');
+			await sees(terminal, 'one⏎⇥two⏎three');
+			expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([]);
+			terminal.process.stdin?.write('\r');
+			await sees(terminal, 'Yes.');
+			expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([{ text: 'one\n\ttwo\nthree' }]);
+		});
+
+		test('wraps the answer at the width, and moves a line with the seconds while one waits', async () => {
+			const server = await startServer([say(`${'word '.repeat(12)}\n\nTwo.\n\nTh`)], { hold: true });
+			const terminal = startInTerminal(server, { columns: 30 });
+			await sees(terminal, '› ');
+			terminal.process.stdin?.write('Go\r');
+			await sees(terminal, 's · writing');
+			await sees(terminal, `${Array(2).fill('word word word word word word').join('\r\n')}\r\n`);
+			expect(stripVTControlCharacters(terminal.stdout())).toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] \d+ s · writing/);
+		});
+
+		test('moves nothing and styles nothing with NO_COLOR', async () => {
+			const server = await startServer([
+				say('**Hm'),
+				...toolCall('c1', 'look', ['{}'], 'seen'),
+				say('**\n'),
+				{ type: 'done', text: '', usage: {} },
+			]);
+			const terminal = startInTerminal(server, { env: { NO_COLOR: '1' } });
+			await sees(terminal, '› ');
+			terminal.process.stdin?.write('Go\r');
+			await sees(terminal, '**\r\n');
+			expect(terminal.stdout()).toContain('**Hm\r\n→ look ← seen\r\n**\r\n');
+			expect(terminal.stdout()).not.toContain('\u001b[K');
+		});
+
+		test('does not take a line as an approval that was typed before the call was shown', async () => {
+			const server = await startServer([], { hold: true, deaf: true });
+			const asks: RunEvent = {
+				type: 'awaiting',
+				status: 'awaiting_tools',
+				toolCalls: [{ id: 'c1', name: 'pay', input: {}, kind: 'approval' }],
+			};
+			const terminal = startInTerminal(server);
+			await sees(terminal, '› ');
+			terminal.process.stdin?.write('Pay.\r');
+			await sees(terminal, 's · waiting');
+			terminal.process.stdin?.write('y\r');
+			// The terminal gives what is typed in order, so the line is read before the interrupt.
+			terminal.process.stdin?.write('\u0003');
+			await sees(terminal, 'Stopping…');
+			server.send(asks);
+			await sees(terminal, 'Not sent, because this waits: y');
+			expect(server.bodies('POST /v1/sessions/s1/tool-results')).toEqual([]);
+		});
+
+		test('Ctrl-C stops the answer, and leaves at the prompt', async () => {
+			const server = await startServer([say('A long')], { hold: true });
+			const terminal = startInTerminal(server);
+			await sees(terminal, '› ');
+			terminal.process.stdin?.write('Go\r');
+			await sees(terminal, 's · writing');
+			terminal.process.stdin?.write('\u0003');
+			await sees(terminal, 'Stopped.');
+			expect(server.bodies('POST /v1/sessions/s1/cancel')).toHaveLength(1);
+			const again = setInterval(() => terminal.process.stdin?.write('\u0003'), 250);
+			cleanups.push(() => clearInterval(again));
+			expect(await terminal.code).toBe(0);
+			expect(terminal.stdout()).toContain('Come back with: npm run chat -- --session s1');
+			expect(terminal.stdout().trimEnd().endsWith('\u001b[?2004l')).toBe(true);
+		});
 	});
 
 	test.for([
@@ -389,6 +569,11 @@ function start(server: { url: string }, args: string[], input = '', env: NodeJS.
 		cwd: root,
 		env: { ...process.env, RUNLET_URL: server.url, NO_COLOR: '1', ...env },
 	});
+	child.stdin.end(input);
+	return watch(child);
+}
+
+function watch(child: ChildProcessWithoutNullStreams) {
 	cleanups.push(() => child.kill('SIGKILL'));
 	const seen = { stdout: '', stderr: '' };
 	child.stdout.setEncoding('utf8').on('data', (chunk) => {
@@ -397,9 +582,23 @@ function start(server: { url: string }, args: string[], input = '', env: NodeJS.
 	child.stderr.setEncoding('utf8').on('data', (chunk) => {
 		seen.stderr += chunk;
 	});
-	child.stdin.end(input);
 	const code = once(child, 'close').then(([code]) => code as number | null);
 	return { process: child as ChildProcess, code, stdout: () => seen.stdout, stderr: () => seen.stderr };
+}
+
+/** Starts a conversation in a pseudo terminal, whose output is all on standard output. */
+function startInTerminal(
+	server: { url: string },
+	{ columns = 80, env = {} }: { readonly columns?: number; readonly env?: NodeJS.ProcessEnv } = {},
+) {
+	const command = `stty cols ${columns} rows 40; exec '${process.execPath}' src/command/bin.ts chat`;
+	const colours = { TERM: 'xterm-256color', NO_COLOR: undefined, CI: undefined };
+	const terms = { RUNLET_URL: server.url, XDG_STATE_HOME: '/dev/null', ...colours };
+	const child = spawn('script', ['-qec', command, '/dev/null'], {
+		cwd: root,
+		env: { ...process.env, ...terms, ...env },
+	});
+	return watch(child);
 }
 
 async function run(server: { url: string }, args: string[], input?: string, env?: NodeJS.ProcessEnv) {
@@ -429,14 +628,20 @@ interface Faults {
 	readonly now?: { readonly callId: string; readonly question: string };
 	/** The only valid API key. */
 	readonly key?: string;
+	/** The newest run of the session. */
+	readonly last?: { readonly id: string; readonly status: string };
 }
 
 /** A server with the wire format of Runlet, and one run with these `events`. */
-async function startServer(events: RunEvent[], { cutAfter = [], hold = false, deaf = false, now, key }: Faults = {}) {
+async function startServer(
+	events: RunEvent[],
+	{ cutAfter = [], hold = false, deaf = false, now, key, last }: Faults = {},
+) {
 	const requests: { route: string; body: unknown }[] = [];
 	const lastEventIds: (string | undefined)[] = [];
 	const cuts = [...cutAfter];
 	let cancel = () => {};
+	let send: (event: RunEvent) => void = () => {};
 
 	function answer(response: ServerResponse, status: number, body: unknown) {
 		response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -456,6 +661,7 @@ async function startServer(events: RunEvent[], { cutAfter = [], hold = false, de
 			response.write(message);
 		}
 		if (!hold) response.end();
+		send = (event) => response.write(`id: 1-98\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
 		cancel = () => response.end('id: 1-99\nevent: cancelled\ndata: {"type":"cancelled"}\n\n');
 	}
 
@@ -468,15 +674,42 @@ async function startServer(events: RunEvent[], { cutAfter = [], hold = false, de
 			return answer(response, 401, { error: { code: 'auth', message: 'Authorization: this needs an API key.' } });
 		switch (route) {
 			case 'GET /v1/agents':
-				return answer(response, 200, { agents: [{ name: 'helper', models }, { name: 'support' }] });
+				return answer(response, 200, {
+					agents: [
+						{ name: 'helper', description: 'Helps.', models },
+						{ name: 'support', description: 'Writes.' },
+					],
+				});
 			case 'POST /v1/sessions':
 				return answer(response, 201, { id: 's1', agent: 'helper', model: 'demo', status: 'idle' });
+			case 'GET /v1/sessions':
+				return answer(response, 200, { sessions: listed });
 			case 'GET /v1/sessions/s1':
-				return answer(response, 200, { id: 's1', agent: 'helper', model: 'demo', status: 'idle', question: now });
+				return answer(response, 200, {
+					id: 's1',
+					agent: 'helper',
+					model: 'demo',
+					status: 'idle',
+					question: now,
+					run: last,
+				});
+			case 'GET /v1/sessions/s2':
+				return answer(response, 200, { id: 's2', agent: 'support', model: 'demo', status: 'idle', title: 'A refund' });
+			case 'GET /v1/sessions/s1/messages':
+				return answer(response, 200, { messages: history });
+			case 'GET /v1/sessions/s2/messages':
+				return answer(response, 200, { messages: [] });
+			case 'POST /v1/sessions/s1/fork':
+				return answer(response, 201, { id: 's2', agent: 'support', model: 'demo', status: 'idle' });
+			case 'GET /v1/sessions/s2/events':
+				return response.writeHead(204).end();
 			case 'POST /v1/sessions/s1/answer':
 				if (JSON.parse(body).callId === now?.callId) return play(response, 0);
 				return answer(response, 409, { error: { code: 'conflict', message: 'It waits for another answer.' } });
 			case 'POST /v1/sessions/s1/messages':
+			case 'POST /v1/sessions/s1/continue':
+			case 'POST /v1/sessions/s1/tool-results':
+			case 'POST /v1/sessions/s2/messages':
 				return play(response, 0);
 			case 'GET /v1/sessions/s1/events': {
 				if (events.length === 0) return response.writeHead(204).end();
@@ -505,6 +738,8 @@ async function startServer(events: RunEvent[], { cutAfter = [], hold = false, de
 	return {
 		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
 		lastEventIds,
+		/** Sends another event to the reader of a held run. */
+		send: (event: RunEvent) => send(event),
 		bodies: (route: string) => requests.filter((request) => request.route === route).map(({ body }) => body),
 		close,
 	};

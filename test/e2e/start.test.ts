@@ -111,7 +111,7 @@ test('the first event of the stream arrives before the model has sent the last e
 test('npm run chat asks for the result of a waiting call, and continues the run with the result', async () => {
 	const lines = 'Please refund order A-1042, amount 25 euros.\nreceipt 77\n';
 	const { stdout, stderr } = await shell(`printf '${lines}' | npm run -s chat -- --agent support --url ${runlet.url}`);
-	expect(stderr).toContain('The run waits for the result of issue_refund.');
+	expect(stderr).toContain('support waits for the result of issue_refund.');
 	expect(stdout).toContain('issue_refund answered: receipt 77');
 });
 
@@ -185,7 +185,7 @@ test('npm run chat shows the plan of coder as a diff, asks for approval, and pri
 	expect(said.stdout.split('\n')).toEqual(
 		expect.arrayContaining([
 			'  +++ b/style.css',
-			'The run waits for somebody to allow apply_plan.',
+			'May coder run apply_plan?',
 			'Done: created index.html, created style.css, created greeting.js.',
 			expect.stringMatching(/^style\.css {4}\d+ bytes$/),
 			'	place-items: center;',
@@ -205,7 +205,7 @@ test('npm run chat prints the sessions, the budget and the turns, and changes th
 			expect.stringMatching(/^[\d,]+ tokens of 9,000,000$/),
 			expect.stringMatching(/^Today: [\d,]+ tokens of 20,000,000$/),
 			expect.stringMatching(/^1\. demo {2}\d+\.\d s {2}[\d,]+ tokens in · \d+ out {2}→ calculate$/),
-			expect.stringMatching(/^[0-9a-f]{64} {2}\d{4}-\d\d-\d\d \d\d:\d\d {2}assistant: What is 17 \+ 25\?$/),
+			expect.stringMatching(/^\* +\d+\. \d{4}-\d\d-\d\d \d\d:\d\d {2}assistant: What is 17 \+ 25\?$/),
 			expect.stringContaining('/trace          what each turn took and cost'),
 			'/budget: much is no number of tokens.',
 		]),

@@ -1,56 +1,179 @@
 /** The commands of `runlet chat`, such as /files. */
 
-import { ClientError, type FileChange, type Session, type SessionClient } from '../../client/index.ts';
+import {
+	ClientError,
+	type FileChange,
+	type ListedSession,
+	type RunEvent,
+	type Session,
+	type SessionBody,
+	type SessionClient,
+} from '../../client/index.ts';
 import { describeMoney, describeSize, describeUsage } from '../../client/words.ts';
 import { toFileText } from '../../core/base/bytes.ts';
-import { formatDollars } from '../../core/base/text.ts';
+import { findNearest, formatDollars } from '../../core/base/text.ts';
 import { attachFile, chooseModel, type NextMessage, printModels } from './next-message.ts';
-import { print, printText, toOneLine } from './print.ts';
+import { cut, print, printText, toOneLine } from './print.ts';
 import { printDiff, printTasks } from './terminal.ts';
 
-/** The help text of the commands. */
-export const commandUsage = `  /help           these lines
-  /sessions       the newest sessions, to come back to with --session
-  /model          the models that the agent may run on
-  /model NAME     has another model answer from now on
-  /attach PATH    sends a file of this machine with the next message
-  /budget         what the session has spent of its budget
-  /budget TOKENS  lets it spend so many tokens in all
-  /trace          what each turn took and cost
-  /files          the files of the session, with their sizes
-  /files PATH     prints a text file
-  /changes        what changed in the files, with diffs
-  /tasks          the lists of tasks`;
-
 /** The part of a chat that a command reads or changes. */
-interface Conversation {
+export interface Conversation {
 	readonly client: SessionClient;
-	readonly session: { readonly id: string };
+	readonly session: Session;
 	readonly next: NextMessage;
+	/** The sessions that were listed last. Their numbers name them. */
+	listed?: readonly ListedSession[];
+	/** Goes on in another session. With `isShown`, shows the newest run of the session. */
+	enter(session: Session, isShown?: boolean): Promise<boolean>;
+	/** Shows a run. Returns whether it succeeded. */
+	show(events: AsyncIterable<RunEvent>): Promise<boolean>;
+	leave(): never;
 }
+
+interface Command {
+	/** What one types, and what it does. */
+	readonly lines: readonly (readonly [form: string, about: string])[];
+	/** Returns false if the command has failed and has said why. */
+	run(chat: Conversation, argument: string): Promise<unknown>;
+}
+
+const commands: Readonly<Record<string, Command>> = {
+	help: { lines: [['', 'these lines']], run: async () => print('dim', commandUsage) },
+	new: {
+		lines: [['', 'a new session with this agent']],
+		run: (chat) => enterNew(chat, { agent: chat.session.agent }),
+	},
+	agent: {
+		lines: [
+			['', 'the agents'],
+			['NAME', 'a new session with another agent'],
+		],
+		run: (chat, name) => (name === '' ? printAgents(chat) : enterNew(chat, { agent: name })),
+	},
+	sessions: { lines: [['', 'the newest sessions, with numbers']], run: (chat) => printSessions(chat) },
+	resume: { lines: [['N', 'goes on with a session: its number or its id']], run: resume },
+	retry: { lines: [['', 'continues a run that failed, or asks again']], run: retry },
+	fork: { lines: [['', 'goes on in a copy of the session']], run: fork },
+	model: {
+		lines: [
+			['', 'the models that the agent may run on'],
+			['NAME', 'has another model answer from now on'],
+		],
+		run: ({ next, client, session: { id } }, name) =>
+			name === '' ? printModels(next, client, id) : chooseModel(next, client, id, name),
+	},
+	attach: {
+		lines: [['PATH', 'sends a file of this machine with the next message']],
+		run: ({ next }, path) => attachFile(next, path),
+	},
+	budget: {
+		lines: [
+			['', 'what the session has spent of its budget'],
+			['TOKENS', 'lets it spend so many tokens in all'],
+		],
+		run: ({ client, session: { id } }, tokens) =>
+			tokens === '' ? printBudget(client, id) : setBudget(client, id, tokens),
+	},
+	trace: {
+		lines: [['', 'what each turn took and cost']],
+		run: ({ client, session }) => printTurns(client, session.id),
+	},
+	files: {
+		lines: [
+			['', 'the files of the session, with their sizes'],
+			['PATH', 'prints a text file'],
+		],
+		run: ({ client, session: { id } }, path) => (path === '' ? printFiles(client, id) : printFile(client, id, path)),
+	},
+	changes: {
+		lines: [['', 'what changed in the files, with diffs']],
+		run: ({ client, session }) => printChanges(client, session.id),
+	},
+	tasks: { lines: [['', 'the lists of tasks']], run: ({ client, session }) => printAllTasks(client, session.id) },
+	quit: { lines: [['', 'leaves, as Ctrl-C does']], run: async (chat) => chat.leave() },
+};
+
+/** The help text of the commands. */
+export const commandUsage = Object.entries(commands)
+	.flatMap(([name, { lines }]) => lines.map(([form, about]) => `  ${`/${name} ${form}`.padEnd(16)}${about}`))
+	.join('\n');
 
 /** The maximum number of printed files and changes. */
 const mostFiles = 500;
 const mostChanges = 20;
 
-/** Returns the action of a command, or `undefined` if the line is a message. */
-export function findCommand(
-	line: string,
-	{ client, session: { id }, next }: Conversation,
-): (() => Promise<void>) | undefined {
-	const [, name, argument = ''] =
-		/^\/(help|sessions|model|attach|budget|trace|files|changes|tasks)(?:\s+(\S.*?))?\s*$/.exec(line) ?? [];
-	if (name === 'files') return argument === '' ? () => printFiles(client, id) : () => printFile(client, id, argument);
-	if (name === 'budget') return () => (argument === '' ? printBudget(client, id) : setBudget(client, id, argument));
-	if (name === 'model')
-		return () => (argument === '' ? printModels(next, client, id) : chooseModel(next, client, id, argument));
-	if (name === 'attach') return () => attachFile(next, argument);
-	if (argument !== '') return undefined;
-	if (name === 'help') return async () => print('dim', commandUsage);
-	if (name === 'sessions') return () => printSessions(client);
-	if (name === 'trace') return () => printTurns(client, id);
-	if (name === 'changes') return () => printChanges(client, id);
-	return name === 'tasks' ? () => printAllTasks(client, id) : undefined;
+/**
+ * Returns the action of a command, or undefined if the line is a message, such as `/etc/hosts has no entry`. Throws for an
+ * unknown command.
+ */
+export function findCommand(line: string): ((chat: Conversation) => Promise<unknown>) | undefined {
+	const [, name, argument = ''] = /^\/([a-z]+)(?:\s+(\S.*?))?\s*$/is.exec(line) ?? [];
+	if (name === undefined) return undefined;
+	const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+	if (command === undefined)
+		throw refuse(name, `there is no such command.${describeNearest(name, Object.keys(commands))}`);
+	if (argument !== '' && command.lines.every(([form]) => form === ''))
+		throw refuse(name, 'nothing may stand behind it.');
+	return (chat) => command.run(chat, argument);
+}
+
+function refuse(name: string, words: string): ClientError {
+	const help = '/help lists the commands. To send this as a message, begin with a space.';
+	return new ClientError('invalid_argument', `/${name}: ${words} ${help}`);
+}
+
+function describeNearest(word: string, names: readonly string[]): string {
+	const meant = findNearest(word, names);
+	return meant === undefined ? '' : ` Did you mean /${meant}?`;
+}
+
+/** Completes the name of a command. */
+export function completeCommand(line: string): readonly string[] {
+	const forms = Object.keys(commands).map((name) => `/${name} `);
+	return line.startsWith('/') ? forms.filter((form) => form.startsWith(line)) : [];
+}
+
+async function printAgents({ client, session }: Conversation): Promise<void> {
+	for (const { name, description } of await client.listAgents())
+		printText(`${cut(`${name === session.agent ? '*' : ' '} ${name}  ${toOneLine(description)}`)}\n`);
+}
+
+async function enterNew(chat: Conversation, body: SessionBody): Promise<boolean> {
+	return chat.enter(await chat.client.createSession(body));
+}
+
+async function resume(chat: Conversation, which: string): Promise<boolean> {
+	const { client, session } = chat;
+	if (which === '') return chat.enter(await client.getSession(session.id), true);
+	const isNumber = /^\d{1,3}$/.test(which);
+	const listed = isNumber ? (chat.listed ?? (await listSessions(client))) : [];
+	const id = isNumber ? listed[Number(which) - 1]?.id : which;
+	if (id === undefined)
+		throw new ClientError(
+			'invalid_argument',
+			`/resume: ${which} is none of ${listed.length} sessions. /sessions lists them.`,
+		);
+	return chat.enter(await client.getSession(id), true);
+}
+
+/** Continues the run if that is possible, else asks the newest message of a person again. */
+async function retry({ client, show, session: { id } }: Conversation): Promise<boolean> {
+	const { run } = await client.getSession(id);
+	if (run?.status === 'error' || run?.status === 'halted') return show(client.continueRun(id));
+	for (let before: string | undefined; ; ) {
+		const { messages, cursor } = await client.listEarlier(id, { before, limit: 20 });
+		const asked = messages.findLast(({ role, isInput }) => role === 'user' && isInput === true);
+		if (asked !== undefined) return show(client.sendMessage(id, { replaces: asked.id }));
+		if (cursor === undefined) throw new ClientError('invalid_argument', '/retry: this session has no message yet.');
+		before = cursor;
+	}
+}
+
+async function fork(chat: Conversation): Promise<boolean> {
+	const { client, session } = chat;
+	const copy = await client.forkSession(session.id);
+	print('dim', `This is a copy from now on. Back to the first one: /resume ${session.id}`);
+	return chat.enter(copy);
 }
 
 async function printFiles(client: SessionClient, id: string): Promise<void> {
@@ -90,13 +213,21 @@ async function printAllTasks(client: SessionClient, id: string): Promise<void> {
 	if (lists.length === 0) print('dim', 'There are no lists of tasks.');
 }
 
-/** The maximum number of printed sessions. */
+/** The maximum number of listed sessions. */
 const mostSessions = 20;
 
-async function printSessions(client: SessionClient): Promise<void> {
-	const { sessions } = await client.listSessions({ limit: mostSessions });
-	for (const { id, title = 'No message yet', agent, lastActivityAt } of sessions)
-		printText(`${id}  ${lastActivityAt.slice(0, 16).replace('T', ' ')}  ${agent}: ${toOneLine(title)}\n`);
+async function listSessions(client: SessionClient): Promise<readonly ListedSession[]> {
+	return (await client.listSessions({ limit: mostSessions })).sessions;
+}
+
+async function printSessions(chat: Conversation): Promise<void> {
+	chat.listed = await listSessions(chat.client);
+	for (const [at, { id, title = 'No message yet', agent, lastActivityAt }] of chat.listed.entries()) {
+		const mark = id === chat.session.id ? '*' : ' ';
+		const time = lastActivityAt.slice(0, 16).replace('T', ' ');
+		printText(`${cut(`${mark}${String(at + 1).padStart(3)}. ${time}  ${agent}: ${toOneLine(title)}`)}\n`);
+	}
+	print('dim', 'Go on with one: /resume N');
 }
 
 async function printBudget(client: SessionClient, id: string): Promise<void> {

@@ -13,76 +13,66 @@ import {
 	findSkillName,
 	parseInput,
 	splitDiff,
+	toShortInput,
 } from '../../client/words.ts';
 import { createMarkdownWriter } from './markdown.ts';
-import { endLine, print, printText, toOneLine, toPrintable, writeText } from './print.ts';
+import {
+	cut,
+	endLine,
+	getColumns,
+	print,
+	printText,
+	printWhole,
+	showWait,
+	toOneLine,
+	toPrintable,
+	writeText,
+} from './print.ts';
+import { measure } from './width.ts';
 
 /** Whether standard output shows styles. It does on a terminal or with FORCE_COLOR, unless NO_COLOR is set. */
 const isStyled = styleText('bold', '-', { stream: process.stdout }) !== '-';
 
-/** Prints the events of a run. Formats Markdown if the terminal has styles. */
-export function createWriter() {
-	const calls = new Map<string, { name: string; json: string[]; isShown: boolean }>();
-	let hasFailed = false;
-
-	function endCall(id: string) {
-		const call = calls.get(id);
-		if (!call) return;
-		const input = parseInput(call.json.join(''));
-		const skill = findSkillName(call.name, input);
-		call.isShown = skill !== undefined;
-		print('dim', skill === undefined ? `→ ${call.name} ${toOneLine(input)}` : `→ skill ${skill}`);
-	}
-
-	function endResult(id: string, output: unknown, isError: boolean) {
-		const call = calls.get(id);
-		calls.delete(id);
-		if (call?.isShown && !isError) return;
-		const { diff, rest } = splitDiff(output);
-		print(isError ? 'red' : 'dim', `← ${calls.size > 0 && call ? `${call.name}: ` : ''}${toOneLine(rest)}`);
-		if (diff !== undefined) printDiff(diff);
-	}
-
+/** Prints the events of a run, and shows what the run waits for. Formats Markdown if the terminal has styles. */
+export function createWriter(calls: Calls) {
 	const prose = createProse();
 	const provided = createProvided();
-	let isThinking = false;
+	let hasFailed = false;
+	showWait('waiting');
 	return {
 		hasFailed: () => hasFailed,
 		/** Prints the rest of a text. */
-		end: prose.end,
+		end() {
+			prose.end();
+			showWait();
+		},
 		write(event: RunEvent) {
 			// The events of sources arrive between the words of a text.
 			if (event.type !== 'text' && event.type !== 'source') prose.end();
 			switch (event.type) {
 				case 'text':
+					showWait('writing');
 					return prose.add(event.text);
 				case 'reasoning':
-					if (!isThinking) print('dim', '· thinking');
-					isThinking = true;
-					return;
+					return showWait('thinking');
 				case 'tool_use_start':
-					calls.set(event.id, { name: event.name, json: [], isShown: false });
-					return;
 				case 'tool_use_input':
-					calls.get(event.id)?.json.push(event.partialInputJson);
-					return;
 				case 'tool_use_end':
-					return endCall(event.id);
+				case 'tool_result':
+					calls.take(event);
+					return showWait(calls.describe() ?? 'waiting');
 				case 'provider_tool':
 				case 'source':
 					return provided.take(event);
-				case 'tool_result':
-					return endResult(event.id, event.output, event.isError === true);
 				case 'note':
+					calls.print(event.id);
 					return print('dim', `· ${event.label}${event.detail ? ` ${event.detail}` : ''}`);
-				case 'tasks': {
+				case 'tasks':
+					calls.print(event.id);
 					for (const list of event.lists) printTasks(list);
-					// The result of the call would only repeat this line.
-					const call = calls.get(event.id);
-					if (call) call.isShown = true;
-					return;
-				}
+					return calls.hideResult(event.id);
 				case 'child':
+					calls.print(event.id);
 					return printChild(event);
 				case 'warning':
 					return print('yellow', event.message);
@@ -91,7 +81,6 @@ export function createWriter() {
 					provided.dropTurn();
 					return print('dim', 'The answer was interrupted and starts again:');
 				case 'stop': {
-					isThinking = false;
 					provided.endTurn();
 					endLine();
 					const words = describeStop(event.reason);
@@ -103,11 +92,97 @@ export function createWriter() {
 				case 'cancelled':
 				case 'error':
 					hasFailed = event.type !== 'done' && event.type !== 'awaiting';
+					if (hasFailed) calls.leave();
 					provided.end();
 					return printEnd(event);
 			}
 		},
 	};
+}
+
+interface Call {
+	readonly name: string;
+	readonly json: string[];
+	/** The line of the call. Missing until its input is complete. */
+	line?: string;
+	isPrinted: boolean;
+	isResultHidden: boolean;
+}
+
+type CallEvent = Extract<RunEvent, { type: 'tool_use_start' | 'tool_use_input' | 'tool_use_end' | 'tool_result' }>;
+
+export type Calls = ReturnType<typeof createCalls>;
+
+/**
+ * Prints each call of a session with its result: on one line, or below the call if that is too long or something stands
+ * between. A call that waits for a person has its result in a later run.
+ */
+export function createCalls() {
+	const calls = new Map<string, Call>();
+
+	function endInput(call: Call) {
+		const input = parseInput(call.json.join(''));
+		const skill = findSkillName(call.name, input);
+		call.line = skill === undefined ? describeCall(call.name, input) : `→ skill ${skill}`;
+		call.isResultHidden = skill !== undefined;
+	}
+
+	function printCall(call: Call) {
+		if (call.line !== undefined && !call.isPrinted) print('dim', cut(call.line));
+		call.isPrinted = true;
+	}
+
+	function endCall({ id, output, isError }: Extract<CallEvent, { type: 'tool_result' }>) {
+		const call = calls.get(id);
+		calls.delete(id);
+		const { diff, rest } = splitDiff(output);
+		const brief = toOneLine(rest);
+		const line = `${call?.line} ← ${brief}`;
+		if (call?.isResultHidden && !isError) printCall(call);
+		else if (call?.line !== undefined && !call.isPrinted && !isError && measure(line) <= getColumns())
+			print('dim', line);
+		else {
+			if (call) printCall(call);
+			print(isError ? 'red' : 'dim', cut(`  ← ${call ? `${call.name}: ` : ''}${brief}`));
+		}
+		if (diff !== undefined) printDiff(diff, shortDiff);
+	}
+
+	return {
+		take(event: CallEvent) {
+			const call = calls.get(event.id);
+			if (event.type === 'tool_use_start')
+				calls.set(event.id, { name: event.name, json: [], isPrinted: false, isResultHidden: false });
+			else if (event.type === 'tool_result') endCall(event);
+			else if (event.type === 'tool_use_end') call && endInput(call);
+			else call?.json.push(event.partialInputJson);
+		},
+		/** Prints a call that has no result yet. */
+		print(id: string) {
+			const call = calls.get(id);
+			if (call) printCall(call);
+		},
+		/** Prints the calls that get no result. */
+		leave() {
+			for (const call of calls.values()) printCall(call);
+			calls.clear();
+		},
+		/** Leaves out the result of a call, because it would repeat what was printed. */
+		hideResult(id: string) {
+			const call = calls.get(id);
+			if (call) call.isResultHidden = true;
+		},
+		/** Names the calls without a result. */
+		describe: () => (calls.size === 0 ? undefined : [...calls.values()].map(({ name }) => name).join(', ')),
+		clear: () => calls.clear(),
+	};
+}
+
+/** The columns of a call that are kept, however wide the terminal is. */
+const longestCall = 400;
+
+function describeCall(name: string, input: unknown): string {
+	return toOneLine(`→ ${name} ${toShortInput(input)}`, longestCall);
 }
 
 type EndEvent = Extract<RunEvent, { type: 'done' | 'awaiting' | 'halted' | 'cancelled' | 'error' }>;
@@ -119,7 +194,8 @@ function printEnd(event: EndEvent) {
 			return words ? print('dim', words) : undefined;
 		}
 		case 'awaiting':
-			return print('bold', describeAwaiting(event));
+			// What waits is printed as a card.
+			return (event.question ?? event.toolCalls) ? undefined : print('bold', describeAwaiting(event));
 		case 'halted':
 			return print('yellow', describeHalt(event.reason));
 		case 'cancelled':
@@ -135,7 +211,7 @@ function createProse() {
 	return {
 		add(text: string) {
 			if (!isStyled) return printText(text);
-			markdown ??= createMarkdownWriter(writeText);
+			markdown ??= createMarkdownWriter(writeText, () => process.stdout.columns || Number.POSITIVE_INFINITY);
 			markdown.write(toPrintable(text));
 		},
 		end() {
@@ -149,20 +225,21 @@ function createProse() {
 function printChild({ agent, event }: ChildEvent) {
 	if (event.type === 'child') printChild({ ...event, agent: `${agent}: ${event.agent}` });
 	if (event.type !== 'step') return;
-	for (const call of event.providerCalls ?? []) print('dim', `  ${agent}: ${describeProviderCall(call)}`);
-	for (const { name, input } of event.toolCalls) print('dim', `  ${agent}: → ${name} ${toOneLine(input)}`);
+	for (const call of event.providerCalls ?? []) print('dim', cut(`  ${agent}: ${describeProviderCall(call)}`));
+	for (const { name, input } of event.toolCalls) print('dim', cut(`  ${agent}: ${describeCall(name, input)}`));
 }
 
-/** The maximum number of printed lines of a diff. */
+/** The maximum number of printed lines of a diff, and of a diff that is the result of a call. */
 const mostLines = 200;
+const shortDiff = 20;
 
-export function printDiff(diff: string) {
+export function printDiff(diff: string, most = mostLines) {
 	const lines = diff.trimEnd().split('\n');
-	for (const line of lines.slice(0, mostLines)) {
+	for (const line of lines.slice(0, most)) {
 		const isHead = /^(\+\+\+|---|@@) /.test(line);
-		print(isHead ? 'dim' : line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'dim', `  ${line}`);
+		printWhole(isHead ? 'dim' : line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'dim', `  ${line}`);
 	}
-	if (lines.length > mostLines) print('dim', `  … ${lines.length - mostLines} more lines`);
+	if (lines.length > most) print('dim', `  … ${lines.length - most} more lines`);
 }
 
 /** The maximum number of printed tasks of a list. */
@@ -199,7 +276,7 @@ function createProvided() {
 		// Some providers send the input only with the result.
 		if (!state.isPrinted && (call.input !== undefined || isOver)) {
 			state.isPrinted = true;
-			print('dim', describeProviderCall(call));
+			print('dim', cut(describeProviderCall(call)));
 		}
 		if (call.isError === true) print('red', `← ${call.name}: ${toOneLine(call.output ?? 'The tool failed.')}`);
 	}
@@ -231,5 +308,5 @@ function createProvided() {
 }
 
 function describeProviderCall({ name, input }: ProviderCall): string {
-	return `→ ${name}${input === undefined ? '' : ` ${toOneLine(input)}`} (at the provider)`;
+	return `${describeCall(name, input ?? {})} (at the provider)`;
 }
