@@ -21,7 +21,7 @@ import {
 } from './identity.ts';
 import { keyRoutes } from './keys.ts';
 import { accessLog, allowOrigins, securityHeaders, shedFairly } from './middleware.ts';
-import { createModelRoutes } from './model-list.ts';
+import { createModelRoutes, type ModelForm } from './model-list.ts';
 import { addPage, documentRoutes } from './page.ts';
 import { type RoutePlugin, refuseMissing } from './plugins.ts';
 import { findReader, getRequestId } from './reader.ts';
@@ -42,10 +42,14 @@ import { createWebhookRoutes } from './webhooks.ts';
  */
 export function createApp(runtime: Runtime & RouteOptions, plugins: readonly RoutePlugin[] = []) {
 	const { basePath = '' } = runtime;
-	const routes = [...listRoutes(runtime), ...plugins.flatMap((plugin) => plugin.listRoutes(runtime))];
+	const forms = plugins.flatMap(({ models = [] }) => models);
+	const routes = [...listRoutes(runtime, forms), ...plugins.flatMap((plugin) => plugin.listRoutes(runtime))];
 	const toFailure = (c: Context<RouteEnv>, error: RunletError): Response => {
 		const { path } = c.req;
-		const own = plugins.find(({ failures }) => failures?.path.test(path))?.failures;
+		const isOfModels = /^\/v1\/models(\/|$)/.test(path);
+		const isOwn = ({ failures, models }: RoutePlugin): boolean | undefined =>
+			isOfModels ? models && c.req.header(models.header) !== undefined : failures?.path.test(path);
+		const own = plugins.find(isOwn)?.failures;
 		return own === undefined ? toFailureAt(path, error) : own.toResponse(error, getRequestId(c));
 	};
 	const app = new Hono<RouteEnv>();
@@ -81,13 +85,13 @@ export function createApp(runtime: Runtime & RouteOptions, plugins: readonly Rou
 	return app;
 }
 
-function listRoutes(runtime: Runtime): readonly Route[] {
+function listRoutes(runtime: Runtime, forms: readonly ModelForm[]): readonly Route[] {
 	return [
 		...createHealthRoutes(runtime),
 		...createAgentRoutes(runtime),
 		...createApprovalRoutes(runtime),
 		...createCompletionRoutes(runtime),
-		...createModelRoutes(runtime),
+		...createModelRoutes(runtime, forms),
 		...createUiRoutes(runtime),
 		...createUserRoutes(runtime),
 		...createWebhookRoutes(runtime),

@@ -3,6 +3,7 @@ import type { RunletError } from '../../core/base/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { createMissing, type PluginName } from '../objects/missing.ts';
 import type { RouteEnv } from './identity.ts';
+import type { ModelForm } from './model-list.ts';
 import type { Route } from './request.ts';
 
 export interface RoutePlugin {
@@ -14,6 +15,8 @@ export interface RoutePlugin {
 		readonly path: RegExp;
 		readonly toResponse: (error: RunletError, requestId: string) => Response;
 	};
+	/** The form of `/v1/models` for the protocol's clients. */
+	readonly models?: ModelForm;
 	/** Adds the paths of another protocol. Their callers are already identified. */
 	mount?(app: Hono<RouteEnv>, runtime: Runtime): void;
 }

@@ -79,12 +79,24 @@ export const chunkSchema = v.object({
 	usage: v.optional(v.nullable(usageSchema)),
 });
 
-/** An agent as a model. */
+/** US dollars of a token, as a decimal number. */
+const price = v.string();
+
+/** An agent as a model. OpenAI has the first four fields, and OpenRouter the others. */
 export const modelSchema = v.object({
 	id: v.string(),
 	object: v.literal('model'),
 	created: count,
 	owned_by: v.string(),
+	description: v.string(),
+	/** The most tokens of a request to the model. Missing if unknown. */
+	context_length: v.optional(count),
+	/** The agent's limit of each reply. Missing without a limit. */
+	max_completion_tokens: v.optional(count),
+	architecture: v.object({ input_modalities: v.array(v.string()), output_modalities: v.array(v.string()) }),
+	supported_parameters: v.array(v.string()),
+	/** Only the staff reads prices. Missing if the price is unknown. */
+	pricing: v.optional(v.object({ prompt: price, completion: price, input_cache_read: price })),
 });
 
 export const modelListSchema = v.object({ object: v.literal('list'), data: v.array(modelSchema) });
@@ -104,4 +116,5 @@ export type Chunk = v.InferOutput<typeof chunkSchema>;
 export type Delta = Chunk['choices'][number]['delta'];
 export type FinishReason = v.InferOutput<typeof finishReason>;
 export type CompletionUsage = v.InferOutput<typeof usageSchema>;
+export type ShownModel = v.InferOutput<typeof modelSchema>;
 export type ErrorBody = v.InferOutput<typeof errorSchema>;

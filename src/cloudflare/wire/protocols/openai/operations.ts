@@ -6,7 +6,17 @@ const operation = createOperations('OpenAI');
 
 const failure = { json: errorSchema };
 
-const model = { id: 'assistant', object: 'model', created: 0, owned_by: 'runlet' };
+const model = {
+	id: 'assistant',
+	object: 'model',
+	created: 0,
+	owned_by: 'runlet',
+	description: 'Answers questions.',
+	context_length: 200_000,
+	architecture: { input_modalities: ['text', 'file', 'image'], output_modalities: ['text'] },
+	supported_parameters: ['tools', 'tool_choice', 'response_format', 'structured_outputs', 'max_tokens', 'stop'],
+	pricing: { prompt: '0.000003', completion: '0.000015', input_cache_read: '0.0000003' },
+};
 
 const frame = { id: 'chatcmpl-run_7Hq2', created: 1_795_262_400, model: 'assistant' };
 
@@ -73,6 +83,8 @@ export const createCompletion = operation(endpoints.createCompletion, {
 
 export const listModels = operation(endpoints.listModels, {
 	summary: 'List the agents as models',
+	description:
+		'Only the roles staff and admin read `pricing`. With the header `anthropic-version` the answer has the form of Anthropic’s models, if the Worker has the plugin `messages`.',
 	answers: {
 		200: { says: 'All models.', json: modelListSchema, examples: { models: { object: 'list', data: [model] } } },
 	},
