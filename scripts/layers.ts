@@ -27,6 +27,7 @@ const layers: readonly (readonly string[])[] = [
 		'cloudflare/traces',
 		'cloudflare/messages',
 		'cloudflare/responses',
+		'cloudflare/files',
 	],
 	['replay', 'command/skills/folder.ts'],
 	['command/skills/read.ts'],
@@ -44,13 +45,13 @@ const innerLayers: Readonly<Record<string, readonly (readonly string[])[]>> = {
 		['protocols/protocol.ts', 'protocols/pieces.ts', 'protocols/client-tools.ts', 'protocols/failure.ts'],
 		['protocols/conversation.ts'],
 		['protocols/openai', 'protocols/anthropic', 'protocols/ui', 'protocols/mcp'],
-		['protocols/format.ts', 'protocols/responses'],
+		['protocols/format.ts', 'protocols/responses', 'protocols/files'],
 	],
 	'cloudflare/objects': [
 		['shards.ts', 'words.ts'],
 		['missing-sqlite.ts', 'migrate.ts', 'platform.ts', 'budget.ts', 'missing.ts', 'once.ts'],
 		['reach.ts'],
-		['storage.ts', 'file-api.ts', 'link-api.ts', 'outside-call.ts', 'schedule-api.ts'],
+		['storage.ts', 'file-api.ts', 'link-api.ts', 'outside-call.ts', 'schedule-api.ts', 'upload-api.ts'],
 		['session-api.ts'],
 		['directory', 'ledger', 'memory', 'publisher'],
 	],
@@ -88,6 +89,7 @@ const operations: readonly string[] = [
 	'cloudflare/wire/protocols/openai/operations.ts',
 	'cloudflare/wire/protocols/anthropic/operations.ts',
 	'cloudflare/wire/protocols/responses/operations.ts',
+	'cloudflare/wire/protocols/files/operations.ts',
 ];
 
 /**
@@ -103,6 +105,7 @@ const typesOnly: Readonly<Record<string, readonly string[]>> = {
 	'cloudflare/links': operations,
 	'cloudflare/messages': operations,
 	'cloudflare/responses': operations,
+	'cloudflare/files': operations,
 	'cloudflare/schedules': operations,
 };
 

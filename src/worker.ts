@@ -1,5 +1,6 @@
 import { createRunlet } from 'runlet/cloudflare';
 import { agui } from 'runlet/cloudflare/agui';
+import { files } from 'runlet/cloudflare/files';
 import { links } from 'runlet/cloudflare/links';
 import { mcp } from 'runlet/cloudflare/mcp';
 import { memory } from 'runlet/cloudflare/memory';
@@ -8,7 +9,7 @@ import { responses } from 'runlet/cloudflare/responses';
 import { schedules } from 'runlet/cloudflare/schedules';
 import { agents } from './agents/index.ts';
 
-const runlet = createRunlet({ agents, plugins: [mcp, memory, schedules, links, messages, agui, responses] });
+const runlet = createRunlet({ agents, plugins: [mcp, memory, schedules, links, messages, agui, responses, files] });
 
 /** The Durable Object classes to which `wrangler.toml` binds. */
 export const { Session, Ledger, Directory, Publisher } = runlet;

@@ -5,7 +5,7 @@ import type { LinkConnector } from './session/inbox/link-connector.ts';
 import type { TraceExporter } from './session/run/trace-exporter.ts';
 
 /** @internal What plugins provide to sessions and to the other objects. */
-export interface Provided extends Pick<Runtime, 'mcp' | 'memory' | 'schedules'> {
+export interface Provided extends Pick<Runtime, 'mcp' | 'memory' | 'schedules' | 'uploads'> {
 	readonly links?: LinkConnector;
 	readonly traces?: TraceExporter;
 }

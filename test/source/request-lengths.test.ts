@@ -9,12 +9,25 @@ import * as skills from '../../src/cloudflare/wire/operations/skills.ts';
 import * as ui from '../../src/cloudflare/wire/operations/ui.ts';
 import * as webhooks from '../../src/cloudflare/wire/operations/webhooks.ts';
 import * as anthropic from '../../src/cloudflare/wire/protocols/anthropic/operations.ts';
+import * as files from '../../src/cloudflare/wire/protocols/files/operations.ts';
 import { createCompletion } from '../../src/cloudflare/wire/protocols/openai/operations.ts';
 import * as responses from '../../src/cloudflare/wire/protocols/responses/operations.ts';
 import { answeredPart, filePart, textPart } from '../../src/cloudflare/wire/protocols/ui/request.ts';
 import { postedMessage } from '../../src/cloudflare/wire/ui.ts';
 
-const modules = [agui, service, messages, sessions, skills, ui, webhooks, anthropic, responses, { createCompletion }];
+const modules = [
+	agui,
+	service,
+	messages,
+	sessions,
+	skills,
+	ui,
+	webhooks,
+	anthropic,
+	responses,
+	files,
+	{ createCompletion },
+];
 const operations = modules.flatMap((one) => Object.entries<Operation>(one));
 const schemas: [string, unknown][] = [
 	...operations.flatMap(([name, { json, query }]): [string, unknown][] => [

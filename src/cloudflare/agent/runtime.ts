@@ -5,6 +5,7 @@ import type { McpConnector } from './mcp.ts';
 import type { MemorySupport } from './memory.ts';
 import type { ScheduleConnector } from './schedule-connector.ts';
 import type { SkillSource } from './skill-source.ts';
+import type { UploadConnector } from './upload-connector.ts';
 
 export interface Runtime {
 	readonly agents: readonly Agent[];
@@ -15,6 +16,7 @@ export interface Runtime {
 	readonly mcp?: McpConnector;
 	readonly memory?: MemorySupport;
 	readonly schedules?: ScheduleConnector;
+	readonly uploads?: UploadConnector;
 	/** Only tests set it. */
 	readonly crashPoint?: CrashPoint;
 }

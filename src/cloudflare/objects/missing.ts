@@ -9,6 +9,7 @@ const plugins = {
 	messages: 'Anthropic’s Messages',
 	agui: 'AG-UI',
 	responses: 'Responses API',
+	files: 'files by id',
 } as const;
 
 export type PluginName = keyof typeof plugins;

@@ -34,6 +34,11 @@ export function findOwnerOfShard(name = ''): string | undefined {
 /** No name of an owner has this character. */
 const separator = '\0';
 
-function toName(owner: string, shard: number): string {
+/** Returns the name of the object with the uploaded files of an owner. */
+export function nameUploads(owner: string): string {
+	return toName(owner, 'files');
+}
+
+function toName(owner: string, shard: number | 'files'): string {
 	return `${owner}${separator}${shard}`;
 }

@@ -54,7 +54,7 @@ function toServedType(mime: string): string {
 }
 
 /** Makes the answer with a file. A browser saves the file and never executes it. */
-function toDownload(c: Context<RouteEnv>, file: FileDownload, isHead: boolean): Response {
+export function toDownload(c: Context<RouteEnv>, file: FileDownload, isHead: boolean): Response {
 	const { path, size, mime, modifiedAt, tag, from, to, body } = file;
 	const isPart = to - from < size;
 	c.header(

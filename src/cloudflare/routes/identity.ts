@@ -2,6 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import type { Actor } from '../../core/base/actor.ts';
 import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import { webAgent } from '../../core/toolboxes/web/robots.ts';
+import type { Runtime } from '../agent/runtime.ts';
 import {
 	type Authenticate,
 	type Identity,
@@ -33,22 +34,25 @@ export type RouteEnv = {
 		bodyText?: string;
 		/** The prefix of the addresses in answers. */
 		basePath: string;
+		/** The files that requests name by their ids. Missing without the plugin `files`. */
+		uploads: Runtime['uploads'];
 		/** Finds the account of a request, if the product has accounts. */
 		accounts: Authenticate | undefined;
 	};
 };
 
-export interface RouteOptions {
+export interface RouteOptions extends Pick<Runtime, 'uploads'> {
 	/** The prefix of all paths, such as `/ai`. Empty by default. */
 	readonly basePath?: string;
 	/** Finds the account of a request. Without this function, there are only API keys. */
 	readonly authenticate?: Authenticate;
 }
 
-export function setOptions({ basePath = '', authenticate }: RouteOptions): MiddlewareHandler<RouteEnv> {
+export function setOptions({ basePath = '', authenticate, uploads }: RouteOptions): MiddlewareHandler<RouteEnv> {
 	return async (c, next) => {
 		c.set('basePath', basePath);
 		c.set('accounts', authenticate);
+		c.set('uploads', uploads);
 		await next();
 	};
 }

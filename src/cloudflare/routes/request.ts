@@ -13,14 +13,14 @@ import type { Delivery, Handling, RequestOrigin } from '../objects/session-api.t
 import { type Endpoint, parametersWithSlashes } from '../wire/endpoint.ts';
 import { bodyTooLarge, maxBody } from '../wire/limits.ts';
 import { parseTraceparent } from '../wire/traceparent.ts';
-import { assertMay, assertScope, isAdmin, type PersonCaller, type RouteEnv } from './identity.ts';
+import { assertMay, assertScope, getPerson, isAdmin, type PersonCaller, type RouteEnv } from './identity.ts';
 import { toSessionName } from './respond.ts';
 
-/** Reads and checks a JSON body. A refusal is a 4xx that names the field and the mistake. `onText` gets the raw text. */
+/** Reads and checks a JSON body. A refusal is a 4xx that names the field and the mistake. `onText` gets the raw text, and can change what it says. */
 async function jsonBody<S extends v.GenericSchema>(
 	request: Request,
 	schema: S,
-	onText: (text: string) => void = () => {},
+	onText: (text: string, parsed: unknown) => unknown,
 ): Promise<v.InferOutput<S>> {
 	const type = readMediaType(request);
 	if (type !== '' && type !== 'application/json' && !type.endsWith('+json'))
@@ -34,8 +34,9 @@ async function jsonBody<S extends v.GenericSchema>(
 	}
 	// A request with a body needs a media type.
 	if (type === '') throw createWrongType('application/json', type);
-	onText(text);
-	return check(schema, parseJson(text), 'body');
+	const parsed = parseJson(text);
+	await onText(text, parsed);
+	return check(schema, parsed, 'body');
 }
 
 export function createWrongType(expected: string, type: string): RunletError {
@@ -230,12 +231,24 @@ function refuseMethod(c: Context<RouteEnv>, allowed: readonly string[]): never {
 }
 
 async function checkRequest(c: Context<RouteEnv>, endpoint: Endpoint): Promise<void> {
-	const { query, json, ignoresQuery } = endpoint;
+	const { query, json, ignoresQuery, namesFiles } = endpoint;
 	assertAccess(c, endpoint);
 	if (ignoresQuery === undefined) assertQuery(new URL(c.req.url).searchParams, Object.keys(query?.entries ?? {}));
 	if (query !== undefined) c.req.addValidatedData('query', check(query, c.req.query(), 'query'));
 	if (json !== undefined)
-		c.req.addValidatedData('json', await jsonBody(c.req.raw, json, (text) => c.set('bodyText', text)));
+		c.req.addValidatedData(
+			'json',
+			await jsonBody(c.req.raw, json, (text, parsed) => {
+				c.set('bodyText', text);
+				return namesFiles && fillFiles(c, parsed, text.length);
+			}),
+		);
+}
+
+/** Puts the caller's files that a body names by their ids into the body. */
+async function fillFiles(c: Context<RouteEnv>, body: unknown, bodyBytes: number): Promise<void> {
+	const { owner, by } = getPerson(c);
+	await c.var.uploads?.fill(readConfig(c.env), { owner, user: by.user }, body, bodyBytes);
 }
 
 /** Checks the caller's rights. Later the session checks its owner, and the webhook handler checks the signature. */

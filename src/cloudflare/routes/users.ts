@@ -1,4 +1,5 @@
 import type { Context } from 'hono';
+import { toBase64 } from '../../core/base/bytes.ts';
 import { check } from '../../core/base/check.ts';
 import { RunletError } from '../../core/base/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
@@ -20,7 +21,7 @@ import { askOneSession, orGone, toStream } from './respond.ts';
 import { showPart } from './usage.ts';
 
 type Ctx = Context<RouteEnv>;
-type Parts = Pick<Runtime, 'memory' | 'schedules'>;
+type Parts = Pick<Runtime, 'memory' | 'schedules' | 'uploads'>;
 
 interface Person {
 	readonly owner: string;
@@ -79,6 +80,8 @@ async function* writeExport(c: Ctx, person: Person, parts: Parts): AsyncGenerato
 	yield JSON.stringify(head).slice(0, -1);
 	yield ',"memories":[';
 	yield* separate(writeMemories(c, person, parts));
+	yield '],"files":[';
+	yield* separate(writeFiles(c, person, parts));
 	yield '],"sessions":[';
 	yield* separate(writeSessions(c, person));
 	yield ']}\n';
@@ -139,11 +142,17 @@ async function* writeMemories(c: Ctx, person: Person, { memory }: Parts) {
 	for await (const one of all) yield JSON.stringify(showMemory(one));
 }
 
+async function* writeFiles(c: Ctx, person: Person, { uploads }: Parts) {
+	if (uploads === undefined) return;
+	for await (const { user: _, content, createdAt, ...one } of uploads.listAll(readConfig(c.env), person))
+		yield JSON.stringify({ ...one, createdAt: new Date(createdAt).toISOString(), content: toBase64(content) });
+}
+
 /** How many sessions a request erases at most, because a request can make only a limited number of calls. */
 const mostErased = 300;
 
-/** Erases sessions, logins, memories, and the name in the spending. After a failure the next request continues. */
-async function erase(c: Ctx, person: Person, { memory }: Parts) {
+/** Erases sessions, logins, files, memories, and the name in the spending. After a failure the next request continues. */
+async function erase(c: Ctx, person: Person, { memory, uploads }: Parts) {
 	const { user } = person;
 	const { directories } = readConfig(c.env);
 	let sessions = 0;
@@ -162,6 +171,7 @@ async function erase(c: Ctx, person: Person, { memory }: Parts) {
 	}
 	await eraseLogins(c, person);
 	await eraseUser(readConfig(c.env), person);
+	await uploads?.erase(readConfig(c.env), person);
 	if (memory !== undefined) await askMemory(readConfig(c.env).memories, person, (one) => one.erase(), true);
 	return { user, sessions, isDone: true };
 }

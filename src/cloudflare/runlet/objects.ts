@@ -25,7 +25,7 @@ export interface ObjectsOptions extends Pick<PublisherOptions, 'paceMs'> {
 
 /** Makes the classes of a Worker's Durable Objects. Each class gets its own part of the environment. */
 export function createObjects(runtime: Runtime & Provided, options: ObjectsOptions = {}) {
-	const { agents, schedules, links, traces } = runtime;
+	const { agents, schedules, uploads, links, traces } = runtime;
 	const { toEnvironment = createEnvironment({}), now, paceMs } = options;
 	return {
 		Session: bind(Session, 'session', toEnvironment, (env) => ({
@@ -43,6 +43,7 @@ export function createObjects(runtime: Runtime & Provided, options: ObjectsOptio
 			directories: () => readConfig(env).directories,
 			now,
 			openSchedules: schedules && ((at) => schedules.open({ ...at, agents, config: () => readConfig(env) })),
+			openUploads: uploads && ((at) => uploads.open({ ...at, config: () => readConfig(env) })),
 		})),
 		Publisher: bind(Publisher, 'publisher', toEnvironment, (env) => {
 			const { skills, local } = readConfig(env);

@@ -19,6 +19,8 @@ export interface Endpoint {
 	/** Whether unknown query parameters are ignored: webhook senders, browsers and other protocols add their own. */
 	readonly ignoresQuery?: true;
 	readonly json?: v.GenericSchema<unknown, object>;
+	/** Whether the body may name uploaded files by their ids (docs/files.md, "Files by id"). */
+	readonly namesFiles?: true;
 }
 
 /** Defines an endpoint, and keeps the types of its path and its schemas. */

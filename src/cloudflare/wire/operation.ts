@@ -124,6 +124,7 @@ export const pathParameters: Readonly<Record<string, PathParameter>> = {
 	path: { says: 'The path of the file, with / between names.', example: 'notes/plan.md' },
 	agent: { says: 'The agent’s name.', example: 'assistant' },
 	chat: { says: 'The chat’s id: any text, or the id of a session.', example: 'chat-1' },
+	file: { says: 'The id of an uploaded file.', example: 'file-019a1b2c3d4e0123456789abcdef0123' },
 	response: { says: 'The response’s id.', example: `resp_${exampleSession}1` },
 	conversation: { says: 'The conversation’s id.', example: `conv_${exampleSession}` },
 	model: { says: 'The agent’s name.', example: 'assistant' },

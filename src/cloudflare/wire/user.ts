@@ -37,6 +37,17 @@ export const exportedUser = v.object({
 	spending: described(v.array(spentParts), 'The same by agent and model, of the last 90 days.'),
 	schedules: v.array(schedule),
 	memories: v.array(shownMemory),
+	files: described(
+		v.array(
+			v.object({
+				...{ id: v.string(), name: v.string(), purpose: v.string(), mime: v.string(), size: v.number() },
+				createdAt: v.string(),
+				expiresAt: v.optional(described(v.number(), 'Milliseconds since 1970.')),
+				content: described(v.string(), 'Base64.'),
+			}),
+		),
+		'The files that the user has uploaded.',
+	),
 	sessions: described(
 		v.array(exportedSession),
 		'Each as `GET /v1/sessions/:id/export` has it, the newest activity first.',

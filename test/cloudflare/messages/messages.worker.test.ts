@@ -348,10 +348,6 @@ describe('a refused request', () => {
 		['messages.0.content.0.name', { messages: [call('echo'), ...ask('2')] }],
 		['messages.0.content.0.type', { messages: ask([{ type: 'container_upload', file_id: 'f' }]) }],
 		[
-			'messages.0.content.0.source.type',
-			{ messages: ask([{ type: 'image', source: { type: 'file', file_id: 'f' } } as never]) },
-		],
-		[
 			'messages.0.content.0.source.url',
 			{ messages: ask([{ type: 'image', source: { type: 'url', url: 'http://127.0.0.1/a.png' } }]) },
 		],

@@ -317,6 +317,19 @@ test('the document describes responses, their streams and conversations', async 
 	expect(await ask('createResponse', { json })).toHaveProperty('error');
 });
 
+test('the document describes uploaded files', async () => {
+	const [[type = '', { example }] = ['', { example: '' }]] = Object.entries(operations.createUpload.body);
+	const headers = { 'content-type': type };
+	const { id } = await ask('createUpload', { body: example, headers });
+	expect(await ask('createUpload', { body: 'no form', headers })).toHaveProperty('error');
+	const path = String(id);
+	await ask('listUploads');
+	await ask('getUpload', { path });
+	await ask('getUploadContent', { path });
+	await ask('deleteUpload', { path });
+	expect(await ask('getUpload', { path })).toHaveProperty('error');
+});
+
 test('the document describes every answer to a webhook', async () => {
 	const agent = defineAgent({
 		name: 'scripted',

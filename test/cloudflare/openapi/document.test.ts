@@ -4,6 +4,7 @@ import { type Schema, Validator } from '@cfworker/json-schema';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { agui } from '../../../src/cloudflare/agui/index.ts';
+import { files } from '../../../src/cloudflare/files/index.ts';
 import { links } from '../../../src/cloudflare/links/index.ts';
 import { mcp } from '../../../src/cloudflare/mcp/index.ts';
 import { memory } from '../../../src/cloudflare/memory/index.ts';
@@ -20,7 +21,16 @@ import type { Operation, Shown } from '../../../src/cloudflare/wire/operation.ts
 import { RunletError } from '../../../src/core/base/errors.ts';
 import type { KnownDelta, LoopEvent } from '../../../src/core/chat/index.ts';
 
-const app = createApp({ agents: [], providers: () => [] }, [mcp, memory, schedules, links, messages, agui, responses]);
+const app = createApp({ agents: [], providers: () => [] }, [
+	mcp,
+	memory,
+	schedules,
+	links,
+	messages,
+	agui,
+	responses,
+	files,
+]);
 const document = createDocument();
 const listed = Object.entries<Operation>(operations);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
@@ -110,7 +120,7 @@ describe('the document', () => {
 			[/\/parameters\/\w+$/, ['name', 'in', 'description', 'required', 'schema', 'example', '$ref']],
 			[/\/requestBody$/, ['required', 'content']],
 			[/\/(?:get|post|put|patch|delete|components)\/responses\/\w+$/, ['description', 'headers', 'content', '$ref']],
-			[/\/content\/\w+\/[\w.+-]+$/, ['schema', 'example', 'examples', 'x-item-schema']],
+			[/\/(?:requestBody|responses\/\w+)\/content\/\w+\/[\w.+-]+$/, ['schema', 'example', 'examples', 'x-item-schema']],
 			[/\/content\/\w+\/[\w.+-]+\/examples\/\w+$/, ['value']],
 		];
 		for (const [path, value] of walk(document)) {

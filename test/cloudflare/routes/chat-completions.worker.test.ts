@@ -599,11 +599,6 @@ describe('the validation of a request', () => {
 			part({ type: 'input_audio', input_audio: { data: '?', format: 'wav' } }),
 			'messages[0].content[0].input_audio.data',
 		],
-		[
-			'a file that is given by its id',
-			part({ type: 'file', file: { file_id: 'file-1' } }),
-			'messages[0].content[0].file.file_data',
-		],
 		['an answer at the end', { messages: [...ask('Hi'), { role: 'assistant', content: 'So' }] }, 'messages[1].role'],
 		[
 			'a call of a tool of the agent',

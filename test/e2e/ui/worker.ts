@@ -4,6 +4,7 @@ import { agentTool } from '../../../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { agui } from '../../../src/cloudflare/agui/index.ts';
 import type { WorkerEnv } from '../../../src/cloudflare/config/env.ts';
+import { files } from '../../../src/cloudflare/files/index.ts';
 import { memory } from '../../../src/cloudflare/memory/index.ts';
 import { messages } from '../../../src/cloudflare/messages/index.ts';
 import { joinProvided } from '../../../src/cloudflare/plugin.ts';
@@ -203,7 +204,7 @@ const chief = defineAgent({
 	tools: [agentTool(desk)],
 });
 
-const plugins = [memory, schedules, messages, agui, responses];
+const plugins = [memory, schedules, messages, agui, responses, files];
 
 const runtime = {
 	agents: [desk, chief],

@@ -3,6 +3,7 @@ import { sessionCursor } from '../../wire/page.ts';
 import type { Held } from '../budget.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 import type { ScheduleApi } from '../schedule-api.ts';
+import type { UploadApi } from '../upload-api.ts';
 import type { FeedbackChange, FeedbackPage, FeedbackQuery } from './feedback.ts';
 import type { RegistryApi } from './registry.ts';
 import type { Wait, WaitingPage, WaitingQuery } from './wait.ts';
@@ -59,10 +60,11 @@ export interface DirectoryPage<L extends Listed = Listed> {
 /**
  * The directory of an owner: its sessions, by last activity, and its registry. An owner with shards has further
  * directories for sessions and their schedules (`all.ts`). The directory named `everybody` has the names of all owners,
- * and with `LIST_ALL_OWNERS` their sessions, waiting calls and feedback. A call after its `deadline` (milliseconds since
+ * and with `LIST_ALL_OWNERS` their sessions, waiting calls and feedback. The directory that `nameUploads` names has the
+ * uploaded files of an owner, and nothing else. A call after its `deadline` (milliseconds since
  * 1970) throws.
  */
-export interface DirectoryApi extends RegistryApi, ScheduleApi {
+export interface DirectoryApi extends RegistryApi, ScheduleApi, UploadApi {
 	/**
 	 * Adds or updates a session in the list, unless the list has a later activity of the session. An owner's first
 	 * session (if that fails, the next) also adds the owner to the list of owners. Returns the bytes of all sessions of this

@@ -1,9 +1,10 @@
 import type { Env } from '../../../core/base/env.ts';
 import type { Held } from '../budget.ts';
-import { createMissing } from '../missing.ts';
+import { createMissing, type PluginName } from '../missing.ts';
 import { DurableObject } from '../platform.ts';
-import { assertInTime, type RpcResult, toFailure } from '../reach.ts';
+import { assertInTime, type Failure, type RpcResult, toFailure } from '../reach.ts';
 import type { NewSchedule, ScheduleQuery, Scheduler, StoredSchedule, WakeTarget } from '../schedule-api.ts';
+import type { Upload, UploadContent, UploadQuery, Uploads } from '../upload-api.ts';
 import {
 	askDirectory,
 	type DirectoryApi,
@@ -19,11 +20,18 @@ import { RegistryStore } from './registry-rows.ts';
 import { DirectoryStore } from './store.ts';
 import type { WaitingPage, WaitingQuery } from './wait.ts';
 
+interface Opening {
+	readonly storage: DurableObjectStorage;
+	readonly now: () => number;
+}
+
 export interface DirectoryOptions {
 	readonly directories: () => DirectoryNamespace;
 	readonly now?: () => number;
 	/** Missing if the Worker has no schedules. */
-	readonly openSchedules?: (at: { readonly storage: DurableObjectStorage; readonly now: () => number }) => Scheduler;
+	readonly openSchedules?: (at: Opening) => Scheduler;
+	/** Missing if the Worker keeps no uploaded files. */
+	readonly openUploads?: (at: Opening) => Uploads;
 }
 
 export class Directory extends DurableObject<Env> implements DirectoryApi {
@@ -32,14 +40,17 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 	readonly #directories: () => DirectoryNamespace;
 	readonly #now: () => number;
 	readonly #scheduler: Scheduler | undefined;
+	readonly #uploads: Uploads | undefined;
 
-	constructor(ctx: DurableObjectState, env: Env, { directories, now = Date.now, openSchedules }: DirectoryOptions) {
+	constructor(ctx: DurableObjectState, env: Env, options: DirectoryOptions) {
 		super(ctx, env);
+		const { directories, now = Date.now, openSchedules, openUploads } = options;
 		this.#directories = directories;
 		this.#now = now;
 		this.#store = new DirectoryStore(ctx.storage);
 		this.#registry = new RegistryStore(ctx.storage);
 		this.#scheduler = openSchedules?.({ storage: ctx.storage, now });
+		this.#uploads = openUploads?.({ storage: ctx.storage, now });
 	}
 
 	async touch(entry: SessionReport, owner?: string, deadline?: number): Promise<Held | undefined> {
@@ -126,14 +137,38 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 
 	override async alarm(): Promise<void> {
 		await this.#scheduler?.handleAlarm();
+		await this.#uploads?.handleAlarm();
+	}
+
+	putUpload(upload: Upload, content: Uint8Array): Promise<RpcResult<void>> {
+		return this.#upload((uploads) => uploads.putUpload(upload, content));
+	}
+
+	listUploads(query: UploadQuery): Promise<RpcResult<readonly Upload[]>> {
+		return this.#upload((uploads) => uploads.listUploads(query));
+	}
+
+	readUploads(user: string | undefined, ids: readonly string[], most: number): Promise<RpcResult<UploadContent[]>> {
+		return this.#upload((uploads) => uploads.readUploads(user, ids, most));
+	}
+
+	removeUploads(user: string | undefined, id?: string): Promise<RpcResult<number>> {
+		return this.#upload((uploads) => uploads.removeUploads(user, id));
 	}
 
 	async removeEntry(kind: EntryKind, name: string): Promise<boolean> {
 		return this.#registry.remove(kind, name);
 	}
 
-	async #schedule<T>(ask: (scheduler: Scheduler) => Promise<RpcResult<T>>): Promise<RpcResult<T>> {
-		if (this.#scheduler !== undefined) return ask(this.#scheduler);
-		return { ok: false, error: toFailure(createMissing('schedules')) };
+	#schedule<T>(ask: (scheduler: Scheduler) => Promise<RpcResult<T>>): Promise<RpcResult<T>> {
+		return this.#scheduler === undefined ? refuse('schedules') : ask(this.#scheduler);
 	}
+
+	#upload<T>(ask: (uploads: Uploads) => Promise<RpcResult<T>>): Promise<RpcResult<T>> {
+		return this.#uploads === undefined ? refuse('files') : ask(this.#uploads);
+	}
+}
+
+async function refuse(plugin: PluginName): Promise<{ readonly ok: false; readonly error: Failure }> {
+	return { ok: false, error: toFailure(createMissing(plugin)) };
 }

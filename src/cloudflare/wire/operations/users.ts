@@ -46,7 +46,7 @@ const owners = {
 
 export const getUser = operation(endpoints.getUser, {
 	summary: 'Export everything of a user',
-	description: 'Sessions with their files, memories, schedules, the budget, and what the user spent.',
+	description: 'Sessions with their files, memories, uploaded files, schedules, the budget, and what the user spent.',
 	answers: {
 		200: {
 			says: 'Everything that is stored of the user.',
@@ -58,6 +58,7 @@ export const getUser = operation(endpoints.getUser, {
 					spending: [{ ...byModel, agent: 'shopkeeper', spent: { tokens: 12_000, usd: 0.06 } }],
 					schedules: [],
 					memories: [example.memory],
+					files: [],
 					sessions: [example.exported],
 				},
 			},
@@ -68,7 +69,7 @@ export const getUser = operation(endpoints.getUser, {
 export const eraseUser = operation(endpoints.eraseUser, {
 	summary: 'Erase a user',
 	description:
-		'Removes the sessions of the user with their files and schedules, and the memories of the user. The spending stays as numbers; by agent and model it has no name any more. A user with very many sessions takes several requests: repeat it until `isDone`.',
+		'Removes the sessions of the user with their files and schedules, and the memories and uploaded files of the user. The spending stays as numbers; by agent and model it has no name any more. A user with very many sessions takes several requests: repeat it until `isDone`.',
 	answers: {
 		200: {
 			says: 'The erased data.',

@@ -31,7 +31,7 @@ const imageBlock = v.object({
 			}),
 			urlSource,
 		],
-		'Expected a source of the type base64 or url. No files are kept here: send the image itself',
+		'Expected a source of the type base64 or url. Add the plugin files for a file_id, or send the image itself',
 	),
 });
 const documentBlock = v.object({
@@ -49,7 +49,7 @@ const documentBlock = v.object({
 			}),
 			urlSource,
 		],
-		'Expected a source of the type base64, text, content or url. No files are kept here: send the document itself',
+		'Expected a source of the type base64, text, content or url. Add the plugin files for a file_id, or send the document itself',
 	),
 });
 const searchResult = v.object({

@@ -5,6 +5,7 @@ export const createCompletion = createEndpoint('post', '/v1/chat/completions', {
 	access: 'createSession',
 	ignoresQuery: true,
 	json: completionRequest,
+	namesFiles: true,
 });
 
 export const listModels = createEndpoint('get', '/v1/models', { access: 'seeAgents', ignoresQuery: true });

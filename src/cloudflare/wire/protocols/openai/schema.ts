@@ -13,6 +13,9 @@ const mostTools = 128;
 
 const mostCalls = 1_000;
 
+/** The plugin `files` has put the file in its place before the body is checked. */
+export const noFiles = omit('Add the plugin files, or send the file itself');
+
 const textPart = v.object({ type: v.literal('text'), text: longText });
 const imagePart = v.object({
 	type: v.literal('image_url'),
@@ -34,8 +37,9 @@ const audioPart = v.object({
 const filePart = v.object({
 	type: v.literal('file'),
 	file: v.object({
+		file_id: noFiles,
 		file_data: v.pipe(
-			v.string('missing. Nothing is kept here under a file_id: send the file itself, as a data: URL in base64'),
+			v.string(),
 			v.maxLength(maxContent),
 			v.check((url) => readDataUrl(url) !== undefined, 'Expected a data: URL in base64'),
 		),

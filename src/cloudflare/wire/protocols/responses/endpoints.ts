@@ -5,6 +5,7 @@ export const createResponse = createEndpoint('post', '/v1/responses', {
 	access: 'createSession',
 	ignoresQuery: true,
 	json: responseRequest,
+	namesFiles: true,
 });
 
 export const getResponse = createEndpoint('get', '/v1/responses/:response', {

@@ -5,20 +5,19 @@ import { described } from '../../field.ts';
 import { longText, maxContent, maxId, maxName, shortText } from '../../limits.ts';
 import { metadata } from '../../session.ts';
 import { createList, omit } from '../fields.ts';
-import { isImageUrl, readDataUrl } from '../openai/schema.ts';
+import { isImageUrl, noFiles, readDataUrl } from '../openai/schema.ts';
 
 const mostItems = 10_000;
 const mostTools = 128;
 const mostParts = 1_000;
 
-const noFiles = 'Nothing is kept here under a file_id: send the file itself';
-
 const textPart = v.object({ type: v.picklist(['input_text', 'output_text', 'text']), text: longText });
 const refusalPart = v.object({ type: v.literal('refusal'), refusal: longText });
 const imagePart = v.object({
 	type: v.literal('input_image'),
+	file_id: noFiles,
 	image_url: v.pipe(
-		v.string(`missing. ${noFiles}, as a data: URL in base64 or an https URL`),
+		v.string(),
 		v.maxLength(maxContent),
 		v.check(isImageUrl, 'Expected an https URL at a public name, or a data: URL of an image in base64'),
 	),
@@ -27,6 +26,7 @@ const imagePart = v.object({
 const filePart = v.pipe(
 	v.object({
 		type: v.literal('input_file'),
+		file_id: noFiles,
 		file_data: v.nullish(
 			v.pipe(
 				v.string(),
@@ -38,7 +38,7 @@ const filePart = v.pipe(
 		filename: v.nullish(v.pipe(v.string(), v.maxLength(255))),
 	}),
 	v.forward(
-		v.check(({ file_data, file_url }) => (file_data ?? file_url) != null, `missing. ${noFiles}`),
+		v.check(({ file_data, file_url }) => (file_data ?? file_url) != null, 'missing'),
 		['file_data'],
 	),
 );
