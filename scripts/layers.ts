@@ -28,6 +28,7 @@ const layers: readonly (readonly string[])[] = [
 		'cloudflare/messages',
 		'cloudflare/responses',
 		'cloudflare/files',
+		'cloudflare/embeddings',
 	],
 	['replay', 'command/skills/folder.ts'],
 	['command/skills/read.ts'],
@@ -45,7 +46,7 @@ const innerLayers: Readonly<Record<string, readonly (readonly string[])[]>> = {
 		['protocols/protocol.ts', 'protocols/pieces.ts', 'protocols/client-tools.ts', 'protocols/failure.ts'],
 		['protocols/conversation.ts'],
 		['protocols/openai', 'protocols/anthropic', 'protocols/ui', 'protocols/mcp'],
-		['protocols/format.ts', 'protocols/responses', 'protocols/files'],
+		['protocols/format.ts', 'protocols/responses', 'protocols/files', 'protocols/embeddings'],
 	],
 	'cloudflare/objects': [
 		['shards.ts', 'words.ts'],
@@ -90,6 +91,7 @@ const operations: readonly string[] = [
 	'cloudflare/wire/protocols/anthropic/operations.ts',
 	'cloudflare/wire/protocols/responses/operations.ts',
 	'cloudflare/wire/protocols/files/operations.ts',
+	'cloudflare/wire/protocols/embeddings/operations.ts',
 ];
 
 /**
@@ -106,6 +108,7 @@ const typesOnly: Readonly<Record<string, readonly string[]>> = {
 	'cloudflare/messages': operations,
 	'cloudflare/responses': operations,
 	'cloudflare/files': operations,
+	'cloudflare/embeddings': operations,
 	'cloudflare/schedules': operations,
 };
 

@@ -1,5 +1,6 @@
 import { createRunlet } from 'runlet/cloudflare';
 import { agui } from 'runlet/cloudflare/agui';
+import { embeddings } from 'runlet/cloudflare/embeddings';
 import { files } from 'runlet/cloudflare/files';
 import { links } from 'runlet/cloudflare/links';
 import { mcp } from 'runlet/cloudflare/mcp';
@@ -9,7 +10,10 @@ import { responses } from 'runlet/cloudflare/responses';
 import { schedules } from 'runlet/cloudflare/schedules';
 import { agents } from './agents/index.ts';
 
-const runlet = createRunlet({ agents, plugins: [mcp, memory, schedules, links, messages, agui, responses, files] });
+const runlet = createRunlet({
+	agents,
+	plugins: [mcp, memory, schedules, links, messages, agui, responses, files, embeddings],
+});
 
 /** The Durable Object classes to which `wrangler.toml` binds. */
 export const { Session, Ledger, Directory, Publisher } = runlet;

@@ -8,6 +8,7 @@ import type { AgentSchedule } from '../src/cloudflare/agent/schedules.ts';
 import type { WebhookMapping, WebhookMessage } from '../src/cloudflare/agent/webhook-mapping.ts';
 import { agui } from '../src/cloudflare/agui/index.ts';
 import type { WorkerEnv } from '../src/cloudflare/config/env.ts';
+import { embeddings } from '../src/cloudflare/embeddings/index.ts';
 import { files } from '../src/cloudflare/files/index.ts';
 import { links } from '../src/cloudflare/links/index.ts';
 import { mcp } from '../src/cloudflare/mcp/index.ts';
@@ -373,7 +374,7 @@ export const receiver = { callback: 'https://example.com/hooks', links: true };
 export const collector: { url?: string } = {};
 
 /** The plugins of the Worker. */
-export const plugins = [mcp, memory, schedules, links, messages, agui, responses, files];
+export const plugins = [mcp, memory, schedules, links, messages, agui, responses, files, embeddings];
 
 const planning = defineAgent({
 	name: 'planning',

@@ -1,4 +1,9 @@
 import Anthropic from '@anthropic-ai/sdk';
+import { OpenAIEmbeddings } from '@langchain/openai';
+import { createOpenAI as openai5 } from 'ai-openai5';
+import { createOpenAI as openai7 } from 'ai-openai7';
+import { embedMany as embedMany5 } from 'ai5';
+import { embedMany as embedMany7 } from 'ai7';
 import OpenAI from 'openai';
 import OpenAI5 from 'openai5';
 import OpenAI6 from 'openai6';
@@ -52,6 +57,37 @@ describe.each(versions)('the unchanged package %s', (_, create) => {
 		expect(await files.delete(made.id)).toMatchObject({ deleted: true });
 		expect(await files.retrieve(made.id).catch((error) => error.status)).toBe(404);
 	});
+});
+
+const input = ['a red car', 'a green tree'];
+/** The vectors of the model `demo`. */
+const vectors = async () => (await new OpenAI(settings()).embeddings.create({ model: 'demo', input })).data;
+const near = (all: readonly (readonly number[])[]) => all.map((one) => one.map((number) => number.toFixed(4)));
+
+test.each<[string, () => Promise<readonly (readonly number[])[]>]>([
+	...versions.map(([name, create]): [string, () => Promise<number[][]>] => [
+		name,
+		async () => (await create().embeddings.create({ model: 'demo', input })).data.map((one) => one.embedding),
+	]),
+	[
+		'@langchain/openai',
+		() => {
+			const { apiKey, baseURL } = settings();
+			return new OpenAIEmbeddings({ apiKey, model: 'demo', configuration: { baseURL } }).embedDocuments(input);
+		},
+	],
+	[
+		'AI SDK 5',
+		async () => (await embedMany5({ model: openai5(settings()).textEmbeddingModel('demo'), values: input })).embeddings,
+	],
+	[
+		'AI SDK 7',
+		async () => (await embedMany7({ model: openai7(settings()).embeddingModel('demo'), values: input })).embeddings,
+	],
+])('the unchanged package %s gets vectors', async (_, embed) => {
+	const expected = (await vectors()).map((one) => one.embedding);
+	expect(expected).toHaveLength(2);
+	expect(near(await embed())).toEqual(near(expected));
 });
 
 test('the unchanged package @anthropic-ai/sdk lists models, and names a file that it has uploaded', async () => {

@@ -9,6 +9,7 @@ import * as skills from '../../src/cloudflare/wire/operations/skills.ts';
 import * as ui from '../../src/cloudflare/wire/operations/ui.ts';
 import * as webhooks from '../../src/cloudflare/wire/operations/webhooks.ts';
 import * as anthropic from '../../src/cloudflare/wire/protocols/anthropic/operations.ts';
+import * as embeddings from '../../src/cloudflare/wire/protocols/embeddings/operations.ts';
 import * as files from '../../src/cloudflare/wire/protocols/files/operations.ts';
 import { createCompletion } from '../../src/cloudflare/wire/protocols/openai/operations.ts';
 import * as responses from '../../src/cloudflare/wire/protocols/responses/operations.ts';
@@ -26,6 +27,7 @@ const modules = [
 	anthropic,
 	responses,
 	files,
+	embeddings,
 	{ createCompletion },
 ];
 const operations = modules.flatMap((one) => Object.entries<Operation>(one));

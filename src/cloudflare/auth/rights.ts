@@ -35,6 +35,8 @@ export const rights = {
 	/** See users, their spending and their memories. */
 	seeUsers: { role: 'staff' },
 	seeSkills: { role: 'staff' },
+	/** Make vectors of any text with any model, without an agent. */
+	makeVectors: { role: 'staff' },
 	/** Raise the budget of a session. */
 	setBudget: { role: 'admin' },
 	/** Set budgets of users, and erase users. */

@@ -10,6 +10,7 @@ const plugins = {
 	agui: 'AG-UI',
 	responses: 'Responses API',
 	files: 'files by id',
+	embeddings: 'embeddings',
 } as const;
 
 export type PluginName = keyof typeof plugins;

@@ -23,6 +23,7 @@ export interface RoutePlugin {
 
 const paths: readonly (readonly [plugin: PluginName, path: string])[] = [
 	['agui', '/v1/ag-ui/*'],
+	['embeddings', '/v1/embeddings'],
 	['files', '/v1/files/*'],
 	['links', '/v1/sessions/:id/links'],
 	['mcp', '/mcp/*'],

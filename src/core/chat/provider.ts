@@ -173,11 +173,16 @@ export type TextChatStreamFn = (
 	...args: Parameters<ChatStreamFn>
 ) => ChatReply | string | undefined | Promise<ChatReply | string | undefined>;
 
+export interface EmbedOptions {
+	/** The wanted length of the vectors, for models that can shorten them. Providers without such models ignore it. */
+	readonly dimensions?: number;
+}
+
 /** Makes one request and returns a vector for each text, in order. `onUsage` is called with the reported cost. */
 export type EmbedFn = (
 	model: string,
 	texts: readonly string[],
-	options?: Pick<CallOptions, 'signal'> & { readonly onUsage?: (usage: ChatUsage) => void },
+	options?: Pick<CallOptions, 'signal'> & EmbedOptions & { readonly onUsage?: (usage: ChatUsage) => void },
 ) => Promise<readonly (readonly number[])[]>;
 
 /** Your price of a model, in US dollars for a million tokens. */

@@ -46,10 +46,14 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 					request.signal,
 				),
 			reader: (reply, request) => new GeminiReader(reply, request),
-			embed: (model, texts, signal, onUsage) => {
+			embed: (model, texts, signal, onUsage, dimensions) => {
 				const name = removePrefix(model);
 				return requestInBatches(texts, embeddingsAtOnce, async (batch) => {
-					const requests = batch.map((text) => ({ model: `models/${name}`, content: { parts: [{ text }] } }));
+					const requests = batch.map((text) => ({
+						model: `models/${name}`,
+						content: { parts: [{ text }] },
+						outputDimensionality: dimensions,
+					}));
 					const response = await post(name, 'batchEmbedContents', { requests }, signal);
 					const answer: unknown = await response.json();
 					onUsage(readVectorUsage(answer));

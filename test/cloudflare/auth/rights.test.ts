@@ -103,6 +103,7 @@ const rowsOfRoles: Readonly<Record<string, readonly Right[]>> = {
 	'approve calls, see the inbox and the feedback': ['decide', 'seeInbox'],
 	'rename, delete, fork and export sessions; make tokens, links and schedules': ['manageSession'],
 	'see users, their memories and what they spent; see skills': ['seeUsers', 'seeSkills'],
+	'make vectors': ['makeVectors'],
 	'raise the budget of a session; create one with more than the agent’s': ['setBudget'],
 	'set budgets of users, erase users, write memories': ['manageUsers'],
 	'import sessions': ['importSession'],

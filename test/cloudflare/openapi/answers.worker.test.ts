@@ -317,6 +317,13 @@ test('the document describes responses, their streams and conversations', async 
 	expect(await ask('createResponse', { json })).toHaveProperty('error');
 });
 
+test('the document describes embeddings', async () => {
+	const json = { model: 'demo', input: ['a car', 'a tree'] };
+	await ask('createEmbedding', { json });
+	await ask('createEmbedding', { json: { ...json, encoding_format: 'base64' } });
+	expect(await ask('createEmbedding', { json: { ...json, input: [[1]] } })).toHaveProperty('error');
+});
+
 test('the document describes uploaded files', async () => {
 	const [[type = '', { example }] = ['', { example: '' }]] = Object.entries(operations.createUpload.body);
 	const headers = { 'content-type': type };

@@ -4,6 +4,7 @@ import { type Schema, Validator } from '@cfworker/json-schema';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { agui } from '../../../src/cloudflare/agui/index.ts';
+import { embeddings } from '../../../src/cloudflare/embeddings/index.ts';
 import { files } from '../../../src/cloudflare/files/index.ts';
 import { links } from '../../../src/cloudflare/links/index.ts';
 import { mcp } from '../../../src/cloudflare/mcp/index.ts';
@@ -30,6 +31,7 @@ const app = createApp({ agents: [], providers: () => [] }, [
 	agui,
 	responses,
 	files,
+	embeddings,
 ]);
 const document = createDocument();
 const listed = Object.entries<Operation>(operations);

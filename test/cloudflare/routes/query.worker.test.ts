@@ -40,6 +40,7 @@ test('every route refuses an unknown query parameter, except routes with ignores
 			...['listChat', 'postChat', 'resumeChat', 'stopChat', 'runAgui'],
 			...['cancelResponse', 'createResponse', 'deleteResponse', 'getResponse', 'listInputItems'],
 			...['createConversation', 'deleteConversation', 'getConversation', 'listConversationItems'],
+			'createEmbedding',
 			...['createUpload', 'deleteUpload', 'getUpload', 'getUploadContent', 'listUploads'],
 			...['getDocs', 'receiveWebhook'],
 			...['decide', 'showDecision'],

@@ -4,6 +4,7 @@ import { agentTool } from '../../../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { agui } from '../../../src/cloudflare/agui/index.ts';
 import type { WorkerEnv } from '../../../src/cloudflare/config/env.ts';
+import { embeddings } from '../../../src/cloudflare/embeddings/index.ts';
 import { files } from '../../../src/cloudflare/files/index.ts';
 import { memory } from '../../../src/cloudflare/memory/index.ts';
 import { messages } from '../../../src/cloudflare/messages/index.ts';
@@ -16,6 +17,7 @@ import { providerCall, source } from '../../../src/cloudflare/wire/call.ts';
 import type { ChatUsage, ProviderRegistration } from '../../../src/core/chat/index.ts';
 import type { ProviderCall, Source } from '../../../src/core/chat/provider-tool.ts';
 import { askUser, fn, halt, tool } from '../../../src/core/index.ts';
+import { demo } from '../../../src/core/providers/index.ts';
 
 declare global {
 	namespace Cloudflare {
@@ -204,11 +206,11 @@ const chief = defineAgent({
 	tools: [agentTool(desk)],
 });
 
-const plugins = [memory, schedules, messages, agui, responses, files];
+const plugins = [memory, schedules, messages, agui, responses, files, embeddings];
 
 const runtime = {
 	agents: [desk, chief],
-	providers: () => [staged],
+	providers: () => [demo(), staged],
 	...joinProvided(plugins),
 };
 

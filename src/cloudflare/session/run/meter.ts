@@ -400,7 +400,8 @@ function createTooLate(): RunletError {
 	return new RunletError('cancelled', 'The vectors come too late for this turn.');
 }
 
-function createOwnerMeter({ providers, owner }: EmbeddingOptions): Meter {
+/** Makes the meter of requests for vectors outside of a run, which the owner's ledger pays. */
+export function createOwnerMeter({ providers, owner }: EmbeddingOptions): Meter {
 	const { ledger, findLimit, user } = owner;
 	let reserved: { readonly id: string; readonly model: string; readonly tokens: number } | undefined;
 	const findPrice = (model: string, inputTokens: number) =>

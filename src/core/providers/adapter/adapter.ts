@@ -81,4 +81,5 @@ export type Embed = (
 	texts: readonly string[],
 	signal: AbortSignal,
 	onUsage: (usage: ChatUsage) => void,
+	dimensions?: number,
 ) => Promise<readonly (readonly number[])[]>;

@@ -51,9 +51,9 @@ export function openaiRequests(
 
 /** Requests vectors from `/embeddings`, with at most `atOnce` texts in a request. */
 export function createEmbed({ post }: OpenAIRequests, atOnce: number): Embed {
-	return (model, texts, signal, onUsage) =>
+	return (model, texts, signal, onUsage, dimensions) =>
 		requestInBatches(texts, atOnce, async (input) => {
-			const response = await post('/embeddings', { model, input, encoding_format: 'float' }, signal);
+			const response = await post('/embeddings', { model, input, encoding_format: 'float', dimensions }, signal);
 			const answer: unknown = await response.json();
 			onUsage(readVectorUsage(answer));
 			return readVectors(answer);

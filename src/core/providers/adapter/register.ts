@@ -68,8 +68,8 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 			call(model, messages, system, tools, onDelta, options, true),
 		embedFn:
 			embed &&
-			((model, texts, { signal = new AbortController().signal, onUsage = () => {} } = {}) =>
-				guardCall(() => embed(stripPrefix(model), texts, signal, onUsage), caller(model), signal)),
+			((model, texts, { signal = new AbortController().signal, onUsage = () => {}, dimensions } = {}) =>
+				guardCall(() => embed(stripPrefix(model), texts, signal, onUsage, dimensions), caller(model), signal)),
 		countTokens:
 			countTokens &&
 			((messages, model) => {
