@@ -11,7 +11,7 @@ const text = v.pipe(
 
 export const embeddingRequest = v.object({
 	model: v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(200)),
-	input: v.lazy((input) => (Array.isArray(input) ? createList(text, 2_048, 1) : text)),
+	input: v.union([text, createList(text, 2_048, 1)]),
 	encoding_format: v.nullish(v.picklist(['float', 'base64']), 'float'),
 	dimensions: v.nullish(v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(100_000))),
 	user: v.nullish(userName),
