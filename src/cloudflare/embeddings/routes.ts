@@ -20,12 +20,11 @@ export function createEmbeddingRoutes(runtime: Pick<Runtime, 'providers'>) {
 			const caller = getPerson(c);
 			const config = readConfig(c.env);
 			const { model, input, encoding_format, dimensions, user } = c.req.valid('json');
-			const providers = runtime.providers(config);
-			assertEmbeds(c, model, providers);
+			const providers = [findEmbedder(c, runtime.providers(config), { model, dimensions: dimensions ?? undefined })];
 			const owner = findLedger(config, { owner: caller.owner, user: findUser(caller, user) });
 			const { meter, count } = countTokens(createOwnerMeter({ providers, owner }));
 			const texts = typeof input === 'string' ? [input] : input;
-			const options = { model, providers, meter, dimensions: dimensions ?? undefined, signal: c.req.raw.signal };
+			const options = { model, providers, meter, signal: c.req.raw.signal };
 			const vectors = await embed(options, texts).catch((error: unknown) => {
 				throw toRunError(toRunletError(error));
 			});
@@ -43,10 +42,25 @@ export function createEmbeddingRoutes(runtime: Pick<Runtime, 'providers'>) {
 	];
 }
 
-/** Throws `model_not_found` for a model without embeddings. Only an operator reads which variable it needs. */
-function assertEmbeds(c: Context<RouteEnv>, model: string, providers: readonly ProviderRegistration[]): void {
+interface Wanted {
+	readonly model: string;
+	readonly dimensions: number | undefined;
+}
+
+/**
+ * Finds the provider of a model, and has it make vectors of a length. Throws `model_not_found` for a model without
+ * embeddings. Only an operator reads which variable it needs.
+ */
+function findEmbedder(
+	c: Context<RouteEnv>,
+	providers: readonly ProviderRegistration[],
+	{ model, dimensions }: Wanted,
+): ProviderRegistration {
 	const found = resolveRegistration({ model, providers });
-	if (found?.embedFn !== undefined) return;
+	if (found?.embedFn !== undefined) {
+		const { embedFn } = found;
+		return { ...found, embedFn: (name, texts, options) => embedFn(name, texts, { ...options, dimensions }) };
+	}
 	const remedy = found?.needs !== undefined && getReader(c).isOperator ? ` Set ${found.needs}.` : '';
 	throw createFieldError('model_not_found', 'model', `no provider of this Worker makes vectors with it.${remedy}`);
 }

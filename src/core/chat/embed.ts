@@ -2,7 +2,7 @@ import { RunletError } from '../base/errors.ts';
 import { raceAbort } from '../base/promises.ts';
 import { isCut, readUsage, retry, toModelError } from './model-error.ts';
 import type { ChatOptions } from './options.ts';
-import type { EmbedFn, EmbedOptions } from './provider.ts';
+import type { EmbedFn } from './provider.ts';
 import { canTalk, createUnknownModel, resolveRegistration } from './registry.ts';
 import { addUsage, type ChatUsage } from './reply.ts';
 import { estimateTokens } from './tokens.ts';
@@ -19,10 +19,10 @@ const aroundText = 2;
  * its provider has no embeddings.
  */
 export async function embed(
-	options: Pick<ChatOptions, 'model' | 'providers' | 'signal' | 'maxRetries' | 'meter'> & EmbedOptions,
+	options: Pick<ChatOptions, 'model' | 'providers' | 'signal' | 'maxRetries' | 'meter'>,
 	texts: readonly string[],
 ): Promise<Vectors> {
-	const { model, providers = [], signal = new AbortController().signal, meter, dimensions } = options;
+	const { model, providers = [], signal = new AbortController().signal, meter } = options;
 	const found = resolveRegistration({ model, providers });
 	if (found?.embedFn === undefined) {
 		if (found === undefined || !canTalk(found)) throw createUnknownModel(model, providers);
@@ -32,7 +32,7 @@ export async function embed(
 	if (texts.length === 0) return [];
 	const { embedFn } = found;
 	const requestVectors = async (): Promise<Vectors> => {
-		if (meter === undefined) return raceAbort(embedFn(model, texts, { signal, dimensions }), signal);
+		if (meter === undefined) return raceAbort(embedFn(model, texts, { signal }), signal);
 		const sent = texts.reduce((sum, text) => sum + aroundText + estimateTokens(text), 0);
 		const inputTokens = Math.ceil(sent * margin);
 		// Vectors have no output tokens.
@@ -43,7 +43,7 @@ export async function embed(
 		};
 		let vectors: Vectors;
 		try {
-			vectors = await raceAbort(embedFn(model, texts, { signal, onUsage, dimensions }), signal);
+			vectors = await raceAbort(embedFn(model, texts, { signal, onUsage }), signal);
 		} catch (thrown) {
 			const error = toModelError(thrown, model);
 			await meter.lost(reported ?? readUsage(error), signal.aborted || isCut(error), 0);

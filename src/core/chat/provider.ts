@@ -173,7 +173,7 @@ export type TextChatStreamFn = (
 	...args: Parameters<ChatStreamFn>
 ) => ChatReply | string | undefined | Promise<ChatReply | string | undefined>;
 
-export interface EmbedOptions {
+interface EmbedOptions {
 	/** The wanted length of the vectors, for models that can shorten them. Providers without such models ignore it. */
 	readonly dimensions?: number;
 }
