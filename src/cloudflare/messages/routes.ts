@@ -38,9 +38,12 @@ export function createMessageRoutes({ agents, providers }: Pick<Runtime, 'agents
 			const body = c.req.valid('json');
 			const user = findUser(caller, body.metadata?.user_id);
 			const { agent, model } = findModel(agents, body.model, readConfig(c.env).model);
+			// If a stream fails, Claude Code sends the request once more, without a stream and with no sign.
+			const claudeCode = c.req.header('x-claude-code-session-id');
 			const response = await converse(c, {
 				speaker: { caller, user, agent },
 				how: { ...readHandling(c, body), delivery: 'stream', format: { type: 'events' } },
+				repeatable: claudeCode && JSON.stringify([claudeCode, { ...body, stream: undefined }]),
 				readUpdate: (isKept) => readUpdate(body, { agent, model, isKept }),
 				answer: (outcome) => answer(c, outcome, body),
 				fail: (error) => runFailureResponse(error, getRequestId(c)),

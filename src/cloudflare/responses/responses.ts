@@ -30,12 +30,16 @@ export function createResponseRoutes({ agents }: Pick<Runtime, 'agents'>) {
 			const body = c.req.valid('json');
 			const user = findUser(caller, body.user ?? body.safety_identifier);
 			const { agent, model } = findModel(agents, body.model, readConfig(c.env).model);
-			const { once = await readResend(c), origin } = readHandling(c, body);
+			// Codex repeats a request without a header, and calls each turn by a name.
+			const turn = body.client_metadata?.turn_id;
+			const repeatable = turn === undefined ? undefined : JSON.stringify([turn, body.input]);
+			const { once = await readResend(c, repeatable), origin } = readHandling(c, body);
 			const { place, after, input } = await findPlace(c, { caller, once, agent: agent.name }, body);
 			const head = createHead(body, Math.floor(Date.now() / 1_000));
 			return converse(c, {
 				speaker: { caller, user, agent },
 				how: { once, origin: { ...origin, kept: head }, delivery: 'stream', format },
+				repeatable,
 				place,
 				readUpdate: () => ({ ...readUpdate(body, input, { agent, model }), after }),
 				answer: (outcome, session) => answer(c, outcome, { session, caller, head, agent: agent.name, ...body }),

@@ -52,7 +52,8 @@ export function readUpdate(body: ResponseRequest, input: ReadInput, { agent, mod
 function toChatTools({ tools, tool_choice: choice }: ResponseRequest): Parameters<typeof readToolChoice>[0] {
 	const allowed = typeof choice === 'object' && choice.type === 'allowed_tools' ? choice : undefined;
 	const names = allowed?.tools.map(({ name }) => name);
-	const own = tools.flatMap((tool) => {
+	const functions = tools.flatMap((tool) => (tool.type === 'namespace' ? tool.tools : [tool]));
+	const own = functions.flatMap((tool) => {
 		if (tool.type !== 'function' || names?.includes(tool.name) === false) return [];
 		const { name, description, parameters } = tool;
 		return [{ type: tool.type, function: { name, description, parameters } }];
@@ -71,7 +72,7 @@ function toChatFormat({ text }: ResponseRequest): Parameters<typeof readAnswerFo
 
 /** Refuses a request for web search if the agent has no web search: the answer would lack the search. */
 function assertSearch({ tools }: ResponseRequest, agent: Agent): void {
-	const index = tools.findIndex(({ type }) => type !== 'function');
+	const index = tools.findIndex(({ type }) => type !== 'function' && type !== 'namespace');
 	if (index === -1 || hasWebSearch(agent)) return;
 	const remedy = 'Leave it out, or use an agent with the tool web_search or with providerTools: ["web_search"]';
 	throw createFieldError('invalid_request', `tools.${index}`, `${agent.name} has no web search. ${remedy}.`);

@@ -38,6 +38,8 @@ export interface Place {
 export interface Conversing {
 	readonly speaker: Speaker;
 	readonly how: Handling;
+	/** Identifies a request of a client that repeats it without saying so. The same text is the same request. */
+	readonly repeatable?: string;
 	/** The default is the session that the header `Runlet-Session` names, or a new one. */
 	readonly place?: Place;
 	/** Reads what the request adds. `isKept`: the request names its session. */
@@ -62,10 +64,10 @@ export interface NewPart extends Omit<ConversationUpdate, 'agent' | 'user' | 'cr
  */
 export async function converse(
 	c: Context<RouteEnv>,
-	{ speaker, how: given, place, readUpdate, answer, fail, refuse }: Conversing,
+	{ speaker, how: given, repeatable, place, readUpdate, answer, fail, refuse }: Conversing,
 ): Promise<Response> {
 	const { caller, agent, user } = speaker;
-	const resend = await readResend(c);
+	const resend = await readResend(c, repeatable);
 	const how = { ...given, once: given.once ?? resend };
 	const header = place === undefined ? c.req.header(sessionHeader) : undefined;
 	const isKept = place?.isKept ?? header !== undefined;
@@ -156,14 +158,18 @@ async function findSession(
 	}
 }
 
-/** Returns a key for the `openai` package, which counts its retries in a header but sends no `Idempotency-Key`. */
-export async function readResend(c: Context<RouteEnv>): Promise<Once | undefined> {
-	const count = c.req.header('x-stainless-retry-count');
-	const { identity, bodyText } = c.var;
-	if (count === undefined || !/^\d{1,4}$/.test(count) || bodyText === undefined) return undefined;
+/**
+ * Returns a key for requests without an `Idempotency-Key`: for the `openai` package, which counts its retries in a header,
+ * and for clients that do not count, if `repeatable` identifies the request.
+ */
+export async function readResend(c: Context<RouteEnv>, repeatable?: string): Promise<Once | undefined> {
+	const count = repeatable === undefined ? c.req.header('x-stainless-retry-count') : '1';
+	const { identity } = c.var;
+	const text = repeatable ?? c.var.bodyText;
+	if (count === undefined || !/^\d{1,4}$/.test(count) || text === undefined) return undefined;
 	if (identity.kind !== 'person' || c.req.header('idempotency-key') !== undefined) return undefined;
 	const bytes = new TextEncoder().encode(
-		`${findKeyId(identity.by)} ${JSON.stringify(identity.by.user ?? null)} ${c.req.path} ${bodyText}`,
+		`${findKeyId(identity.by)} ${JSON.stringify(identity.by.user ?? null)} ${c.req.path} ${text}`,
 	);
 	const request = toBase64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
 	// No Idempotency-Key has a space, so no client can send this key.

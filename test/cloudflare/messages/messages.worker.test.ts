@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { ScriptedTurn } from '../../../src/core/providers/index.ts';
 import { request } from '../../client.ts';
 import { createKeys } from '../../credentials.ts';
+import claudeCode from '../../fixtures/clients/claude-code.json' with { type: 'json' };
 import { play } from '../../script.ts';
 import worker from '../../worker.ts';
 
@@ -418,6 +419,17 @@ describe('a repeated request', () => {
 		const second = await post({ 'x-stainless-retry-count': '1' });
 		expect(await second.json()).toEqual(await first.json());
 		expect(requests).toHaveLength(1);
+	});
+
+	test('that Claude Code sends after a failed stream, without a stream, joins the run of its first try', async () => {
+		const { requests } = play({ toolCalls: [{ id: 'e', name: 'echo', input: { text: 'x' } }] }, new Error('broken'));
+		const send = (stream: boolean) =>
+			request('/v1/messages?beta=true', { ...claudeCode, model, stream }, { 'x-claude-code-session-id': 'session-1' });
+		expect(await (await send(true)).text()).toContain('broken');
+		const again = await send(false);
+		expect(again.status).toBe(406);
+		expect(await again.text()).toContain('broken');
+		expect(requests).toHaveLength(2);
 	});
 
 	test('after a failed run is not sent by the package itself', async () => {

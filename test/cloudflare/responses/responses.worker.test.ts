@@ -3,6 +3,7 @@ import OpenAI, { APIError, BadRequestError, NotFoundError } from 'openai';
 import type { ResponseCreateParamsNonStreaming, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { describe, expect, test } from 'vitest';
 import { readObject, readState, request, restart } from '../../client.ts';
+import codex from '../../fixtures/clients/codex.json' with { type: 'json' };
 import { play } from '../../script.ts';
 
 const client = new OpenAI({
@@ -508,6 +509,19 @@ describe('a failure', () => {
 	});
 });
 
+test('a call of a function in a namespace, as Codex has them, names the namespace', async () => {
+	const { requests } = play({ toolCalls: [{ id: 'c1', name: 'close_agent', input: { target: 'x' } }] });
+	const response = await request('/v1/responses', { ...codex, model, stream: false, client_metadata: undefined });
+	const { output, tools } = await response.json<{ output: unknown; tools: unknown }>();
+	expect(output).toMatchObject([
+		{ type: 'function_call', name: 'close_agent', namespace: 'multi_agent_v1', arguments: '{"target":"x"}' },
+	]);
+	expect(tools).toMatchObject(codex.tools);
+	expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(
+		expect.arrayContaining(['exec_command', 'close_agent', 'get_goal']),
+	);
+});
+
 describe('a repeated create', () => {
 	const post = (body: object, headers: Record<string, string>) => request('/v1/responses', { model, ...body }, headers);
 	const toId = async (response: Response) => (await response.json<{ id: string }>()).id;
@@ -520,6 +534,18 @@ describe('a repeated create', () => {
 		expect(await toId(again)).toBe(await toId(first));
 		expect(again.headers.get('idempotent-replayed')).toBe('true');
 		expect(requests).toHaveLength(1);
+	});
+
+	test('by Codex, which does not say so, gets the same response, also of a failed run', async () => {
+		const { requests } = play({ toolCalls: [echo] }, new Error('broken'), 'New.', 'Not this.');
+		const { turn_id, ...rest } = codex.client_metadata;
+		const first = await (await post({ ...codex, model }, {})).text();
+		const again = await post({ ...codex, model, client_metadata: { turn_id, ...rest } }, {});
+		expect(await again.text()).toBe(first);
+		expect(first).toContain('response.failed');
+		expect(requests).toHaveLength(2);
+		const next = await post({ ...codex, model, client_metadata: { turn_id: 'next' } }, {});
+		expect(await next.text()).toContain('New.');
 	});
 
 	test('by the package openai gets the same response, in a new session, an old one and a copy', async () => {

@@ -1,12 +1,18 @@
 import * as v from 'valibot';
-import type { ResponseRequest } from './schema.ts';
+import type { FunctionTool, ResponseRequest } from './schema.ts';
 
 const headSchema = v.looseObject({
 	created_at: v.number(),
 	model: v.string(),
 	store: v.boolean(),
 	metadata: v.record(v.string(), v.string()),
-	tools: v.array(v.looseObject({ type: v.string() })),
+	tools: v.array(
+		v.looseObject({
+			type: v.string(),
+			name: v.optional(v.string()),
+			tools: v.optional(v.array(v.looseObject({ name: v.string() }))),
+		}),
+	),
 	text: v.looseObject({ format: v.looseObject({ type: v.string() }) }),
 });
 
@@ -17,6 +23,12 @@ export type ResponseHead = v.InferOutput<typeof headSchema>;
 export function readHead(kept: unknown): ResponseHead | undefined {
 	const read = v.safeParse(headSchema, kept);
 	return read.success ? read.output : undefined;
+}
+
+/** Finds a function of the client by its name. Its namespace is missing if it has none. */
+export function findFunction({ tools }: ResponseHead, name: string): { readonly namespace?: string } | undefined {
+	const found = tools.find((tool) => (tool.tools ?? [tool]).some((one) => one.name === name));
+	return found && (found.type === 'namespace' ? { namespace: found.name } : {});
 }
 
 /** The longest texts of the request that a response repeats, in characters. */
@@ -48,15 +60,22 @@ export function createHead(body: ResponseRequest, createdAt: number): ResponseHe
 		temperature: body.temperature ?? 1,
 		text: { format: body.text?.format ?? { type: 'text' as const } },
 		tool_choice: body.tool_choice,
-		tools: tools.map((tool) => {
-			if (tool.type !== 'function') return tool;
-			const { description = null, parameters = null, strict = null } = tool;
-			const rest = isLong ? { description: null, parameters: null, strict } : { description, parameters, strict };
-			return { type: tool.type, name: tool.name, ...rest };
-		}),
+		tools: tools.map((tool) => repeatTool(tool, isLong)),
 		top_logprobs: 0,
 		top_p: body.top_p ?? 1,
 		truncation: 'disabled',
 		user: body.user ?? null,
 	};
+}
+
+function repeatTool(tool: ResponseRequest['tools'][number], isLong: boolean): ResponseHead['tools'][number] {
+	if (tool.type === 'namespace') return { ...tool, tools: tool.tools.map((one) => repeatFunction(one, isLong)) };
+	return tool.type === 'function' ? repeatFunction(tool, isLong) : tool;
+}
+
+function repeatFunction(
+	{ type, name, description = null, parameters = null, strict = null }: FunctionTool,
+	isLong: boolean,
+) {
+	return { type, name, ...(isLong ? { description: null, parameters: null } : { description, parameters }), strict };
 }

@@ -94,6 +94,14 @@ const functionTool = v.object({
 	strict: v.nullish(v.boolean()),
 });
 
+/** Functions under a common name, as Codex has them. */
+const namespace = v.object({
+	type: v.literal('namespace'),
+	name: functionTool.entries.name,
+	description: v.nullish(shortText(100_000)),
+	tools: createList(functionTool, mostTools),
+});
+
 const searchTools = [
 	'web_search',
 	'web_search_2025_08_26',
@@ -103,8 +111,8 @@ const searchTools = [
 
 const tool = v.variant(
 	'type',
-	[functionTool, v.object({ type: v.picklist(searchTools) })],
-	'Only functions and web_search are possible here. Give other tools to the agent',
+	[functionTool, namespace, v.object({ type: v.picklist(searchTools) })],
+	'Only functions, namespaces of them and web_search are possible here. Give other tools to the agent',
 );
 
 const named = v.object({ type: v.literal('function'), name: v.pipe(v.string(), v.maxLength(200)) });
@@ -176,6 +184,7 @@ export const responseRequest = v.pipe(
 		frequency_penalty: number,
 		truncation: label,
 		service_tier: label,
+		client_metadata: v.nullish(v.object({ turn_id: v.optional(shortText(200)) })),
 		prompt_cache_key: v.nullish(v.pipe(v.string(), v.maxLength(1_000))),
 		user: person,
 		safety_identifier: person,
@@ -194,6 +203,7 @@ export const responseRequest = v.pipe(
 );
 
 export type ResponseRequest = v.InferOutput<typeof responseRequest>;
+export type FunctionTool = v.InferOutput<typeof functionTool>;
 export type InputItem = v.InferOutput<typeof item>;
 export type InputContent = v.InferOutput<typeof content>;
 

@@ -13,7 +13,7 @@ import { toInputText } from '../../../../core/tool/call.ts';
 import type { ToolResult } from '../../../../core/tool/index.ts';
 import { toRunError } from '../failure.ts';
 import { errorBody } from '../openai/error.ts';
-import type { ResponseHead } from './head.ts';
+import { findFunction, type ResponseHead } from './head.ts';
 import { formatCallId, formatItemId, formatResponseId, type RunPlace } from './ids.ts';
 import type { ResponseUsage } from './schema.ts';
 
@@ -327,7 +327,7 @@ export class ResponseWriter {
 	/** Writes a call of the agent's own tools with its result. */
 	#showCall(name: string, text: string, { id: callId, output, isError }: ToolResult, wasAllowed = false): void {
 		// The client knows nothing of a call of its tools that the run refused.
-		if (this.#options.head.tools.some((tool) => tool.name === name)) return;
+		if (findFunction(this.#options.head, name) !== undefined) return;
 		const { agent: server_label, place } = this.#options;
 		const output_index = this.#output.length;
 		const id = this.#createItemId('mcp', output_index);
@@ -360,7 +360,7 @@ export class ResponseWriter {
 		const id = this.#createItemId('fc', output_index);
 		// The calls of a response that is not stored are for a history that the client keeps.
 		const call_id = head.store ? formatCallId('call', place.session, callId) : callId;
-		const about = { id, type: 'function_call', call_id, name };
+		const about = { id, type: 'function_call', call_id, name, ...findFunction(head, name) };
 		const item = { ...about, arguments: '', status: 'in_progress' };
 		this.#emit('response.output_item.added', { output_index, item });
 		this.#emit('response.function_call_arguments.delta', { item_id: id, output_index, delta: text });
