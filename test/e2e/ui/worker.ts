@@ -206,10 +206,19 @@ const chief = defineAgent({
 	tools: [agentTool(desk)],
 });
 
+/** An agent whose budget is used up before its first turn. */
+const poor = defineAgent({
+	name: 'poor',
+	description: 'Has no money.',
+	model: 'staged',
+	budget: { tokens: 1 },
+	tools: [],
+});
+
 const plugins = [memory, schedules, messages, agui, responses, files, embeddings];
 
 const runtime = {
-	agents: [desk, chief],
+	agents: [desk, chief, poor],
 	providers: () => [demo(), staged],
 	...joinProvided(plugins),
 };
