@@ -587,7 +587,7 @@ test('shows the logo, the heading, the welcome and the start messages of its att
 const readEnglish = (): Promise<string[]> =>
 	chat().evaluate((host) => {
 		const foreign =
-			'.message, .prose, .name, .brief, .answer, .took, .file-name, pre, code, kbd, b, h2, #examples button';
+			'.message, .prose, .name, .brief, .answer, .took, .file-name, pre, code, kbd, b, bdi, h2, #examples button';
 		const found: string[] = [];
 		for (const node of host.shadowRoot?.querySelectorAll('*') ?? []) {
 			const names = ['aria-label', 'title', 'placeholder', 'data-label'].map((name) => node.getAttribute(name) ?? '');
@@ -736,7 +736,7 @@ test('Arabic is written from the right, in the page and in the answer', async ()
 	await say('مرحبا');
 	await sees('.prose', 'مرحبا بك.');
 	await runEnds();
-	expect(await readStyles('.embedded', 'direction')).toEqual(['rtl']);
+	for (const selector of ['.embedded', 'header h2']) expect(await readStyles(selector, 'direction')).toEqual(['rtl']);
 	expect(await readStyles('.message', 'direction')).toEqual(['rtl']);
 	expect(await readStyles('.prose p', 'direction')).toEqual(['rtl']);
 	await shoot('arabic');

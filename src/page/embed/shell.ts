@@ -26,7 +26,8 @@ interface Actions {
 export function createShell({ heading, logo, isPopup }: Settings, { onNew, onToggle, life }: Actions) {
 	const title = heading ?? say('Chat');
 	const picture = logo === undefined ? undefined : configure(element('img'), { src: logo, alt: '' });
-	const name = configure(element('h2', '', title), { dir: 'auto' });
+	// The heading begins where the page's lines begin, in whatever language it is.
+	const name = element('h2', '', element('bdi', '', title));
 	const anew = onNew && createIconButton('pen', say('New chat'), onNew);
 	const close = isPopup ? createIconButton('down', say('Close'), onToggle) : undefined;
 	const chat = configure(element('section', '', ...createFrame()), { id: 'chat', ariaLabel: title });
