@@ -6,7 +6,16 @@ import { getDocs, getDocument } from '../wire/endpoints/service.ts';
 import type { RouteEnv } from './identity.ts';
 import { mount } from './request.ts';
 
-const files = ['/app.js', '/highlight.js', '/mathml.js', '/embed.js', '/docs.css', '/docs.js', '/style.css', '/theme.css'];
+const files = [
+	'/app.js',
+	'/highlight.js',
+	'/mathml.js',
+	'/embed.js',
+	'/docs.css',
+	'/docs.js',
+	'/style.css',
+	'/theme.css',
+];
 
 export const pagePaths: readonly string[] = ['/', ...files];
 

@@ -103,7 +103,10 @@ describe('GET /v1/sessions with a filter', () => {
 
 	test.each([
 		['?statuss=idle', 'statuss: no such query parameter. Did you mean status?'],
-		['?colour=red', 'colour: no such query parameter. Possible: agent, cursor, details, limit, owner, q, status, user.'],
+		[
+			'?colour=red',
+			'colour: no such query parameter. Possible: agent, cursor, details, limit, owner, q, status, user.',
+		],
 		['?status=asleep', expect.stringContaining('status: ')],
 	])('refuses %s, and names the possible values', async (query, message) => {
 		const response = await ask(query);
