@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { createProxy, type ProxyOptions } from '../../src/command/dev/proxy.ts';
 
 const open: Server[] = [];
@@ -254,4 +254,48 @@ test('translates a stack in an event stream to source lines, and changes nothing
 	for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) rest += next.value;
 	const translated = stack.replace('file:///w/worker.js:12:3', 'src/agents/mine.ts:12');
 	expect(rest).toBe(`${translated.replace('/w/b/worker.js:4:5', 'src/agents/mine.ts:4')}\n: end`);
+});
+
+describe('a WebSocket', () => {
+	const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+
+	/** Starts a server that opens each connection, reports the headers of its opening, and returns all bytes. */
+	async function startEcho(): Promise<number> {
+		const server = createServer().on('upgrade', (req, socket, head) => {
+			socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+			socket.write(JSON.stringify(req.headers));
+			socket.write(head);
+			socket.pipe(socket);
+		});
+		const inner = await listen(server);
+		const findAddress = async () => ({ port: inner, isSecure: false });
+		return listen(createProxy({ secret: 'the-secret', findAddress, onlyLoopback: true }));
+	}
+
+	test('is forwarded in both directions, with the headers of any request', async () => {
+		const port = await startEcho();
+		const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+		socket.write(`GET /v1/responses HTTP/1.1\r\nHost: localhost\r\n${upgrade}x-runlet-local: guessed\r\n\r\nearly`);
+		let said = '';
+		const until = async (end: string) => {
+			while (!said.endsWith(end)) said += (await once(socket, 'data'))[0];
+		};
+		await until('early');
+		expect(said).toMatch(/^HTTP\/1\.1 101 /);
+		expect(said).toContain('"upgrade":"websocket"');
+		expect(said).toContain('the-secret');
+		expect(said).not.toContain('guessed');
+		socket.write(' later');
+		await until(' later');
+		const closed = once(socket, 'close');
+		socket.end();
+		await closed;
+	});
+
+	test('that the Worker refuses gets the answer, and one with a foreign Host gets none', async () => {
+		const { port } = await startProxy();
+		const ask = (host: string) => sendRaw(port, `GET /v1/responses HTTP/1.1\r\nHost: ${host}\r\n${upgrade}\r\n`);
+		expect(await ask('localhost')).toMatch(/^HTTP\/1\.1 200 [\s\S]*"path":"\/v1\/responses"/);
+		expect(await ask('evil.example')).toBe('');
+	});
 });

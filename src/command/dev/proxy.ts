@@ -13,7 +13,7 @@ import {
 	type ServerResponse,
 } from 'node:http';
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
-import { Readable } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { localHeader } from '../../cloudflare/auth/local.ts';
@@ -46,9 +46,47 @@ export interface ProxyOptions {
 export function createProxy(options: ProxyOptions): Server {
 	const settings = { keepAliveTimeout: 65_000, maxHeaderSize: 65_536 };
 	const answer = (req: IncomingMessage, res: ServerResponse) => void handle(req, res, options);
-	return options.tls === undefined
-		? createServer(settings, answer)
-		: createSecureServer({ ...settings, ...options.tls }, answer);
+	const server =
+		options.tls === undefined
+			? createServer(settings, answer)
+			: createSecureServer({ ...settings, ...options.tls }, answer);
+	return server.on('upgrade', (req, socket, head) => void connect(req, socket, head, options));
+}
+
+/** Passes on a WebSocket. If there is no connection to the Worker, closes it without an answer. */
+async function connect(req: IncomingMessage, socket: Duplex, head: Buffer, options: ProxyOptions): Promise<void> {
+	socket.on('error', () => socket.destroy());
+	try {
+		assertAllowed(req, options);
+		const address = await options.findAddress();
+		const { upgrade } = req.headers;
+		const outgoing = request({
+			...{ host: '127.0.0.1', port: address.port, method: req.method, path: req.url, setHost: false, agent: false },
+			headers: { ...toHeaders(req, options.secret, address), connection: 'Upgrade', upgrade },
+		});
+		socket.once('close', () => outgoing.destroy());
+		outgoing.on('error', () => socket.destroy());
+		outgoing.once('response', async (answer) => {
+			writeHead(socket, answer, { ...answer.headers, connection: 'close' });
+			await pipeline(answer, socket).catch(() => {});
+		});
+		outgoing.once('upgrade', (answer, inner, first) => {
+			writeHead(socket, answer, answer.headers);
+			socket.write(first);
+			inner.write(head);
+			pipeline(inner, socket, inner).catch(() => socket.destroy());
+		});
+		outgoing.end();
+	} catch {
+		socket.destroy();
+	}
+}
+
+function writeHead(socket: Duplex, { statusCode, statusMessage }: IncomingMessage, headers: IncomingHttpHeaders): void {
+	const lines = Object.entries(headers).flatMap(([name, value = []]) =>
+		[value].flat().map((one) => `${name}: ${one}\r\n`),
+	);
+	socket.write(`HTTP/1.1 ${statusCode} ${statusMessage}\r\n${lines.join('')}\r\n`);
 }
 
 type Report = (status: number) => void;
