@@ -412,9 +412,11 @@ export class ResponseWriter {
 	/** Ends the stream without an end of the response. */
 	#failStream(error: RunletError): void {
 		this.#ending = fail(error);
-		const { code, message, param } = errorBody(toRunError(error)).error;
+		const { error: body } = errorBody(toRunError(error));
+		const { code, message, param } = body;
 		const sequence_number = Math.max(this.#last, this.#seen, this.#repeated) + 1;
-		this.#written.push({ type: 'error', sequence_number, code, message, param });
+		// Open Responses and newer clients read `error`, and older clients the other fields.
+		this.#written.push({ type: 'error', sequence_number, code, message, param, error: body });
 	}
 
 	get #isJson(): boolean {

@@ -257,7 +257,12 @@ describe('a turn that restarts', () => {
 			restarted,
 			{ type: 'text', text },
 		];
-		expect(write(live('lo')).at(-1)).toMatchObject({ type: 'error', code: 'interrupted' });
+		const code = 'interrupted';
+		expect(write(live('lo')).at(-1)).toMatchObject({
+			type: 'error',
+			code,
+			error: { type: 'invalid_request_error', code },
+		});
 		expect(write(live('Hello')).at(-1)).toMatchObject({ delta: 'lo' });
 		const stop: RunEvent = { type: 'stop', reason: 'end_turn' };
 		expect(write([...live('He'), stop]).at(-1)).toMatchObject({ type: 'error', code: 'interrupted' });
