@@ -1,6 +1,7 @@
 import { ChatOpenAI } from '@langchain/openai';
 import { Agent, OpenAIResponsesModel, run } from '@openai/agents';
 import OpenAI from 'openai';
+import { ResponsesWS } from 'openai/resources/responses/ws';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { agUi } from './clients/ag-ui.ts';
 import { aiSdk } from './clients/ai-sdk.ts';
@@ -53,6 +54,19 @@ test('the package openai takes up a stream by its helper, from the stored run', 
 	const { id } = await responses.create({ model, input: 'Go' });
 	const again = await responses.stream({ response_id: id, starting_after: 9 }).finalResponse();
 	expect(again.output_text).toBe('Hello.It is 3.');
+});
+
+test('the package openai asks over a WebSocket, and goes on after a response that is not stored', async () => {
+	const sent = stage.play([text('One.')], [text('Two.')]);
+	const socket = new ResponsesWS(new OpenAI(settings()));
+	const ask = async (more: object): Promise<OpenAI.Responses.Response> => {
+		socket.send({ type: 'response.create', model, input: 'Go', store: false, ...more });
+		return (await socket.emitted('response.completed')).response;
+	};
+	const first = await ask({});
+	expect((await ask({ previous_response_id: first.id })).output).toMatchObject([{ content: [{ text: 'Two.' }] }]);
+	expect(sent[1]?.map(({ content }) => content)).toEqual(['Go', 'One.', 'Go']);
+	socket.close();
 });
 
 test('@openai/agents goes on in a conversation and after a response', async () => {

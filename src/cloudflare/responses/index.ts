@@ -9,6 +9,6 @@ import { createResponseRoutes } from './responses.ts';
 export const responses: Plugin = {
 	name: 'responses',
 	provides: {},
-	listRoutes: (runtime) => [...createResponseRoutes(runtime), ...createConversationRoutes(runtime)],
+	listRoutes: (runtime, dispatch) => [...createResponseRoutes(runtime, dispatch), ...createConversationRoutes(runtime)],
 	failures: { path: /^\/v1\/(responses|conversations)(\/|$)/, toResponse: refusalResponse },
 };

@@ -6,9 +6,15 @@ import type { Place } from '../routes/conversation.ts';
 import type { PersonCaller, RouteEnv } from '../routes/identity.ts';
 import { askSession, toSessionId } from '../routes/respond.ts';
 import { readHead } from '../wire/protocols/responses/head.ts';
-import { parseConversationId, parseResponseId, type RunPlace } from '../wire/protocols/responses/ids.ts';
+import {
+	formatResponseId,
+	parseConversationId,
+	parseResponseId,
+	type RunPlace,
+} from '../wire/protocols/responses/ids.ts';
 import { type ReadInput, readInput } from '../wire/protocols/responses/input.ts';
 import type { ResponseRequest } from '../wire/protocols/responses/schema.ts';
+import { isOfConnection } from './socket.ts';
 
 interface Asking {
 	readonly caller: PersonCaller;
@@ -61,7 +67,8 @@ async function findAfter(
 ): Promise<Omit<FoundPlace, 'input'>> {
 	const run = await findRun(c, asking, { session, run: n }, field);
 	const id = toSessionId(c, session);
-	if (readHead(run.kept)?.store !== true) throw createUnknown(field);
+	const isOpen = readHead(run.kept)?.store === true || isOfConnection(c, formatResponseId({ session, run: n }));
+	if (!isOpen) throw createUnknown(field);
 	if (run.isRepeated) return { place: { id, isKept: true } };
 	if (run.isNewest) return { place: { id, isKept: true }, after: n };
 	const { caller, once, agent } = asking;

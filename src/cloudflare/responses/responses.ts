@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import { createFieldError, RunletError } from '../../core/base/errors.ts';
+import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { Right } from '../auth/rights.ts';
 import { readConfig } from '../config/config.ts';
@@ -8,6 +9,7 @@ import type { Caller, FoundRun, RunOutcome } from '../objects/session-api.ts';
 import { converse, findUser, readResend } from '../routes/conversation.ts';
 import { getCaller, getPerson, type PersonCaller, type RouteEnv } from '../routes/identity.ts';
 import { findModel } from '../routes/model-list.ts';
+import type { Dispatch } from '../routes/plugins.ts';
 import { mount, readHandling } from '../routes/request.ts';
 import { askSession, toEventStream, toSessionId, toStream } from '../routes/respond.ts';
 import { formatEventId, toStart } from '../session/events/log.ts';
@@ -16,37 +18,22 @@ import * as endpoints from '../wire/protocols/responses/endpoints.ts';
 import { createHead, type ResponseHead, readHead } from '../wire/protocols/responses/head.ts';
 import { formatConversationId, parseResponseId, type RunPlace } from '../wire/protocols/responses/ids.ts';
 import { toItemPage } from '../wire/protocols/responses/items.ts';
+import type { ResponseRequest } from '../wire/protocols/responses/schema.ts';
 import { ResponseWriter } from '../wire/protocols/responses/writer.ts';
+import { createCompactRoute } from './compact.ts';
 import { listItems } from './list-items.ts';
 import { findPlace } from './place.ts';
 import { format, type RunLine, readRun, readStart, readWhole, toEvents } from './read-run.ts';
+import { createSocketRoute } from './socket.ts';
 import { readUpdate } from './update.ts';
 
 /** `/v1/responses`: serves agents as models of OpenAI's Responses API (docs/responses.md). */
-export function createResponseRoutes({ agents }: Pick<Runtime, 'agents'>) {
+export function createResponseRoutes({ agents }: Pick<Runtime, 'agents'>, dispatch: Dispatch) {
+	const respond = (c: Context<RouteEnv>, body: ResponseRequest) => createResponse(c, agents, body);
 	return [
-		mount(endpoints.createResponse, async (c) => {
-			const caller = getPerson(c);
-			const body = c.req.valid('json');
-			const user = findUser(caller, body.user ?? body.safety_identifier);
-			const { agent, model } = findModel(agents, body.model, readConfig(c.env).model);
-			// Codex repeats a request without a header, and calls each turn by a name.
-			const turn = body.client_metadata?.turn_id;
-			const repeatable = turn === undefined ? undefined : JSON.stringify([turn, body.input]);
-			const { once = await readResend(c, repeatable), origin } = readHandling(c, body);
-			const { place, after, input } = await findPlace(c, { caller, once, agent: agent.name }, body);
-			const head = createHead(body, Math.floor(Date.now() / 1_000));
-			return converse(c, {
-				speaker: { caller, user, agent },
-				how: { once, origin: { ...origin, kept: head }, delivery: 'stream', format },
-				repeatable,
-				place,
-				readUpdate: () => ({ ...readUpdate(body, input, { agent, model }), after }),
-				answer: (outcome, session) => answer(c, outcome, { session, caller, head, agent: agent.name, ...body }),
-				fail: runFailureResponse,
-				refuse: refusalResponse,
-			});
-		}),
+		mount(endpoints.createResponse, (c) => respond(c, c.req.valid('json'))),
+		createSocketRoute(dispatch),
+		createCompactRoute(respond),
 		mount(endpoints.getResponse, async (c) => {
 			const { stream, starting_after: seen } = c.req.valid('query');
 			const found = await findResponse(c);
@@ -89,6 +76,32 @@ export function createResponseRoutes({ agents }: Pick<Runtime, 'agents'>) {
 			return Response.json(toItemPage(items, c.req.valid('query')));
 		}),
 	];
+}
+
+async function createResponse(
+	c: Context<RouteEnv>,
+	agents: readonly Agent[],
+	body: ResponseRequest,
+): Promise<Response> {
+	const caller = getPerson(c);
+	const user = findUser(caller, body.user ?? body.safety_identifier);
+	const { agent, model } = findModel(agents, body.model, readConfig(c.env).model);
+	// Codex repeats a request without a header, and calls each turn by a name.
+	const turn = body.client_metadata?.turn_id;
+	const repeatable = turn === undefined ? undefined : JSON.stringify([turn, body.input]);
+	const { once = await readResend(c, repeatable), origin } = readHandling(c, body);
+	const { place, after, input } = await findPlace(c, { caller, once, agent: agent.name }, body);
+	const head = createHead(body, Math.floor(Date.now() / 1_000));
+	return converse(c, {
+		speaker: { caller, user, agent },
+		how: { once, origin: { ...origin, kept: head }, delivery: 'stream', format },
+		repeatable,
+		place,
+		readUpdate: () => ({ ...readUpdate(body, input, { agent, model }), after }),
+		answer: (outcome, session) => answer(c, outcome, { session, caller, head, agent: agent.name, ...body }),
+		fail: runFailureResponse,
+		refuse: refusalResponse,
+	});
 }
 
 interface Answering {

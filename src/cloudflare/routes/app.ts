@@ -23,7 +23,7 @@ import { keyRoutes } from './keys.ts';
 import { accessLog, allowOrigins, securityHeaders, shedFairly } from './middleware.ts';
 import { createModelRoutes, type ModelForm } from './model-list.ts';
 import { addPage, documentRoutes } from './page.ts';
-import { type RoutePlugin, refuseMissing } from './plugins.ts';
+import { type Dispatch, type RoutePlugin, refuseMissing } from './plugins.ts';
 import { findReader, getRequestId } from './reader.ts';
 import { addRoutes, type Route } from './request.ts';
 import { rerunRoute } from './rerun.ts';
@@ -42,8 +42,10 @@ import { createWebhookRoutes } from './webhooks.ts';
  */
 export function createApp(runtime: Runtime & RouteOptions, plugins: readonly RoutePlugin[] = []) {
 	const { basePath = '' } = runtime;
+	const app = new Hono<RouteEnv>();
+	const dispatch: Dispatch = (request, env) => app.fetch(request, env);
 	const forms = plugins.flatMap(({ models = [] }) => models);
-	const routes = [...listRoutes(runtime, forms), ...plugins.flatMap((plugin) => plugin.listRoutes(runtime))];
+	const routes = [...listRoutes(runtime, forms), ...plugins.flatMap((plugin) => plugin.listRoutes(runtime, dispatch))];
 	const toFailure = (c: Context<RouteEnv>, error: RunletError): Response => {
 		const { path } = c.req;
 		const isOfModels = /^\/v1\/models(\/|$)/.test(path);
@@ -52,7 +54,6 @@ export function createApp(runtime: Runtime & RouteOptions, plugins: readonly Rou
 		const own = plugins.find(isOwn)?.failures;
 		return own === undefined ? toFailureAt(path, error) : own.toResponse(error, getRequestId(c));
 	};
-	const app = new Hono<RouteEnv>();
 	app.onError(async (error, c) => {
 		const response = toFailure(c, toError(showError(toRunletError(error), await findReader(c))));
 		const allow = c.res.headers.get('allow');

@@ -1,15 +1,19 @@
 import type { Hono } from 'hono/tiny';
 import type { RunletError } from '../../core/base/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
+import type { WorkerEnv } from '../config/env.ts';
 import { createMissing, type PluginName } from '../objects/missing.ts';
 import type { RouteEnv } from './identity.ts';
 import type { ModelForm } from './model-list.ts';
 import type { Route } from './request.ts';
 
+/** Answers a request that a route makes, with all checks of a request from outside. */
+export type Dispatch = (request: Request, env: WorkerEnv) => Response | Promise<Response>;
+
 export interface RoutePlugin {
 	readonly name: PluginName;
 	/** Lists the API routes of the plugin. */
-	listRoutes(runtime: Runtime): readonly Route[];
+	listRoutes(runtime: Runtime, dispatch: Dispatch): readonly Route[];
 	/** Writes the failures of the plugin's paths, if its protocol has a form of its own. */
 	readonly failures?: {
 		readonly path: RegExp;

@@ -17,7 +17,7 @@ export interface Operation extends Endpoint {
 	readonly examples?: Readonly<Record<string, unknown>>;
 	/** A body that the route itself parses. */
 	readonly body?: Readonly<Record<string, OtherMedia>>;
-	readonly answers: { readonly [status in 200 | 201 | 202 | 204 | 206 | 304]?: Answer };
+	readonly answers: { readonly [status in 101 | 200 | 201 | 202 | 204 | 206 | 304]?: Answer };
 	/** The statuses of errors that do not follow from the other fields. */
 	readonly errors?: readonly FailureStatus[];
 	/** A sentence for each status that only this operation has. */

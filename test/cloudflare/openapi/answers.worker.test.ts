@@ -47,7 +47,7 @@ async function ask(
 	});
 	const where = `${name} ${response.status}`;
 	seen.add(where);
-	if (!response.ok && response.status !== 304) {
+	if (!response.ok && response.status !== 304 && response.status !== 101) {
 		expect(Object.keys({ ...failures, ...operation.ownErrors }), where).toContain(String(response.status));
 		return fits(operation.failure?.json ?? errorBody, await response.json(), where);
 	}
@@ -301,6 +301,11 @@ test('the document describes responses, their streams and conversations', async 
 	await ask('getResponse', { at: `/v1/responses/${response}?stream=true&starting_after=3` });
 	expect(await ask('getResponse', { path: 'none' })).toHaveProperty('error');
 	await ask('listInputItems', { path: response });
+	await ask('openSocket', { headers: { upgrade: 'websocket' } });
+	expect(await ask('openSocket')).toHaveProperty('error.param', 'upgrade');
+	play('Somebody said hello.');
+	await ask('compact', { json });
+	play('yes');
 	await ask('cancelResponse', { path: response });
 	await ask('createResponse', { json: { ...json, previous_response_id: response } });
 	expect(await ask('deleteResponse', { path: response })).toHaveProperty('error');

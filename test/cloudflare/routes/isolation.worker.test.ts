@@ -290,6 +290,7 @@ test('a token cannot do the operations of its session that need a key', async ()
 		'/v1/messages': { model: 'scripted', messages },
 		'/v1/messages/count_tokens': { model: 'scripted', messages },
 		'/v1/responses': { model: 'scripted', input: 'Hello' },
+		'/v1/responses/compact': { model: 'scripted', input: 'Hello' },
 		'/v1/conversations': {},
 		'/v1/ui/:agent': { id: 'elsewhere', messages: said },
 		'/v1/ag-ui/:agent': { threadId: 'elsewhere', runId: 'r', messages: said },

@@ -38,7 +38,15 @@ test('every route refuses an unknown query parameter, except routes with ignores
 		[
 			...['createCompletion', 'getModel', 'listModels', 'createMessage', 'countTokens'],
 			...['listChat', 'postChat', 'resumeChat', 'stopChat', 'runAgui'],
-			...['cancelResponse', 'createResponse', 'deleteResponse', 'getResponse', 'listInputItems'],
+			...[
+				'cancelResponse',
+				'createResponse',
+				'deleteResponse',
+				'getResponse',
+				'listInputItems',
+				'openSocket',
+				'compact',
+			],
 			...['createConversation', 'deleteConversation', 'getConversation', 'listConversationItems'],
 			'createEmbedding',
 			...['createUpload', 'deleteUpload', 'getUpload', 'getUploadContent', 'listUploads'],

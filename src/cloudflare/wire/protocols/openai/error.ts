@@ -10,7 +10,9 @@ export function errorBody(error: RunletError): ErrorBody {
 		field !== undefined && error.message.startsWith(field)
 			? `${param}${error.message.slice(field.length)}`
 			: error.message;
-	return { error: { message, type: toErrorType(error), param, code: codes[error.code] ?? error.code } };
+	const isPrevious = error.code === 'not_found' && field === 'previous_response_id';
+	const code = isPrevious ? 'previous_response_not_found' : (codes[error.code] ?? error.code);
+	return { error: { message, type: toErrorType(error), param, code } };
 }
 
 /** Answers a request that began no run. */

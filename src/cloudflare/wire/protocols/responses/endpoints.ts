@@ -1,11 +1,22 @@
 import { createEndpoint } from '../../endpoint.ts';
-import { conversationRequest, itemQuery, responseQuery, responseRequest } from './schema.ts';
+import { compactRequest, conversationRequest, itemQuery, responseQuery, responseRequest } from './schema.ts';
 
 export const createResponse = createEndpoint('post', '/v1/responses', {
 	access: 'createSession',
 	ignoresQuery: true,
 	json: responseRequest,
 	namesFiles: true,
+});
+
+export const openSocket = createEndpoint('get', '/v1/responses', {
+	access: 'createSession',
+	ignoresQuery: true,
+});
+
+export const compact = createEndpoint('post', '/v1/responses/compact', {
+	access: 'createSession',
+	ignoresQuery: true,
+	json: compactRequest,
 });
 
 export const getResponse = createEndpoint('get', '/v1/responses/:response', {

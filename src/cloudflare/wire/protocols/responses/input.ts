@@ -108,6 +108,8 @@ function toMessages(input: readonly InputItem[], from: number): Pick<ReadInput, 
 				{ role: 'tool', tool_call_id: toCallId(item.call_id), content: toText(item.output, `${field}.output`) },
 				field,
 			);
+		} else if (item.type === 'compaction') {
+			add({ role: 'user', content: `Summary of the conversation so far:\n\n${item.encrypted_content}` }, field);
 		} else if (item.type === 'item_reference' && /^(msg|fc)_/.test(item.id)) {
 			const why = 'only the newest item can be a reference. Send the item itself, or previous_response_id';
 			throw createRefusal(`${field}.id`, why);

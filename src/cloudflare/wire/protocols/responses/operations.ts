@@ -1,7 +1,14 @@
 import { createOperations } from '../../operation.ts';
 import { errorSchema } from '../openai/completion.ts';
 import * as endpoints from './endpoints.ts';
-import { conversationSchema, deletedSchema, itemListSchema, responseEventSchema, responseSchema } from './schema.ts';
+import {
+	compactionSchema,
+	conversationSchema,
+	deletedSchema,
+	itemListSchema,
+	responseEventSchema,
+	responseSchema,
+} from './schema.ts';
 
 const operation = createOperations('OpenAI');
 
@@ -90,6 +97,42 @@ export const createResponse = operation(endpoints.createResponse, {
 	errors: [402, 404, 409],
 	ownErrors: {
 		406: 'The run gave no answer: it failed. Clients do not retry this status by themselves, because tools may have run.',
+	},
+	failure,
+});
+
+export const openSocket = operation(endpoints.openSocket, {
+	summary: 'Create responses over a WebSocket',
+	description:
+		'Each message `{ "type": "response.create", … }` has the fields of a request. It is answered with the events of its response, one a message.',
+	answers: { 101: { says: 'The WebSocket is open.' } },
+	failure,
+});
+
+export const compact = operation(endpoints.compact, {
+	summary: 'Compact a conversation',
+	description: 'The agent writes a summary. The output stands for the items of `input` in a later request.',
+	headers: ['idempotency-key'],
+	examples: { text: { model: 'assistant', input: [{ role: 'user', content: 'My name is Ada.' }] } },
+	answers: {
+		200: {
+			says: 'The summary.',
+			json: compactionSchema,
+			examples: {
+				compaction: {
+					id,
+					object: 'response.compaction',
+					created_at,
+					output: [{ id: `cmp_${session}`, type: 'compaction', encrypted_content: 'The user is named Ada.' }],
+					usage: response.usage,
+				},
+			},
+			headers: ['runlet-session'],
+		},
+	},
+	errors: [402, 404, 409],
+	ownErrors: {
+		406: 'The run gave no summary: it failed. Clients do not retry this status by themselves, because tools may have run.',
 	},
 	failure,
 });

@@ -74,6 +74,7 @@ const item = v.variant('type', [
 		reason: v.nullish(shortText(1_000)),
 	}),
 	v.object({ type: v.literal('item_reference'), id: shortText(maxId + 100) }),
+	v.object({ type: v.literal('compaction'), encrypted_content: longText }),
 	v.object({
 		type: v.picklist(['reasoning', 'mcp_call', 'mcp_list_tools', 'mcp_approval_request', 'web_search_call']),
 		id,
@@ -147,14 +148,17 @@ const number = v.nullish(v.number());
 const person = v.nullish(userName);
 const label = v.nullish(v.pipe(v.string(), v.maxLength(200)));
 
+const model = v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(200));
+const requestInput = v.union([longText, createList(anyItem, mostItems, 1)]);
+
 /**
  * The body of `POST /v1/responses`. Unsupported fields that would change the answer are refused. Other unknown fields
  * are accepted and ignored.
  */
 export const responseRequest = v.pipe(
 	v.object({
-		model: v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(200)),
-		input: v.union([longText, createList(anyItem, mostItems, 1)]),
+		model,
+		input: requestInput,
 		instructions: v.nullish(longText),
 		previous_response_id: v.nullish(responseId),
 		conversation: v.nullish(v.union([conversationId, v.object({ id: conversationId })])),
@@ -202,6 +206,30 @@ export const responseRequest = v.pipe(
 	),
 );
 
+const httpOnly = 'A message of a WebSocket is always answered with events: leave it out';
+
+/** A message that a client sends over a WebSocket. Its other fields are a request. */
+export const socketMessage = v.looseObject({
+	type: v.literal('response.create', 'Expected response.create'),
+	previous_response_id: v.nullish(responseId),
+	stream: omit(httpOnly),
+	stream_options: omit(httpOnly),
+	background: omit(httpOnly),
+	generate: v.nullish(v.literal(true, 'There is nothing to prepare here: leave it out')),
+});
+
+/** The body of `POST /v1/responses/compact`. Other fields are accepted and ignored. */
+export const compactRequest = v.object({
+	model,
+	input: requestInput,
+	instructions: v.nullish(longText),
+	previous_response_id: omit(
+		'Its session has the history: go on with it, or send the items of the conversation as input',
+	),
+	user: person,
+	safety_identifier: person,
+});
+
 export type ResponseRequest = v.InferOutput<typeof responseRequest>;
 export type FunctionTool = v.InferOutput<typeof functionTool>;
 export type InputItem = v.InferOutput<typeof item>;
@@ -247,6 +275,16 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 const itemShown = v.looseObject({ id: v.string(), type: v.string() });
 
+const usageSchema = v.object({
+	input_tokens: count,
+	input_tokens_details: v.object({ cached_tokens: count }),
+	output_tokens: count,
+	output_tokens_details: v.object({ reasoning_tokens: count }),
+	total_tokens: count,
+	/** US dollars. Missing if the price is unknown. */
+	cost: v.optional(v.number()),
+});
+
 export const responseSchema = v.looseObject({
 	id: v.string(),
 	object: v.literal('response'),
@@ -257,21 +295,19 @@ export const responseSchema = v.looseObject({
 	output: v.array(itemShown),
 	error: v.nullable(v.object({ code: v.string(), message: v.string() })),
 	incomplete_details: v.nullable(v.object({ reason: v.string() })),
-	usage: v.nullable(
-		v.object({
-			input_tokens: count,
-			input_tokens_details: v.object({ cached_tokens: count }),
-			output_tokens: count,
-			output_tokens_details: v.object({ reasoning_tokens: count }),
-			total_tokens: count,
-			/** US dollars. Missing if the price is unknown. */
-			cost: v.optional(v.number()),
-		}),
-	),
+	usage: v.nullable(usageSchema),
 	metadata: v.record(v.string(), v.string()),
 });
 
 export const responseEventSchema = v.looseObject({ type: v.string(), sequence_number: count });
+
+export const compactionSchema = v.object({
+	id: v.string(),
+	object: v.literal('response.compaction'),
+	created_at: count,
+	output: v.array(v.object({ id: v.string(), type: v.literal('compaction'), encrypted_content: v.string() })),
+	usage: usageSchema,
+});
 
 export const itemListSchema = v.object({
 	object: v.literal('list'),
@@ -290,4 +326,4 @@ export const conversationSchema = v.object({
 
 export const deletedSchema = v.object({ id: v.string(), object: v.string(), deleted: v.literal(true) });
 
-export type ResponseUsage = NonNullable<v.InferOutput<typeof responseSchema>['usage']>;
+export type ResponseUsage = v.InferOutput<typeof usageSchema>;
