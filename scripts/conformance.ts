@@ -1,16 +1,21 @@
-/** `npm run conformance`: runs the conformance suite of MCP against an agent as a server, and against Runlet as a client. */
+/**
+ * `npm run conformance`: runs the conformance suite of MCP against an agent as a server, and against Runlet as a client,
+ * and the cases of Open Responses against an agent.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { parseOptions } from '../src/command/options.ts';
 import { claimPort } from '../test/port.ts';
+import { cases } from './conformance/responses.ts';
 import { root } from './root.ts';
-import { isAsked } from './usage.ts';
 
-const usage = `npm run conformance: runs the conformance suite of MCP, and prints what passed; scripts/conformance has what is not declared
-  --help              this text`;
+const usage = `npm run conformance: runs the conformance suite of MCP and the cases of Open Responses, and prints what passed
+  npm run conformance -- PART …   only these parts: mcp (scripts/conformance has what is not declared), responses
+  --help                          this text`;
 
 /** The suite, which is fetched when it is run. The newest suite tests both revisions. */
 const newest = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
@@ -18,9 +23,23 @@ const stable = '@modelcontextprotocol/conformance@0.1.16';
 const revisions = ['2025-11-25', '2026-07-28'];
 const folder = join(root, 'scripts/conformance');
 
-if (isAsked('npm run conformance', usage)) await main();
+const parts: Readonly<Record<string, () => Promise<void>>> = { mcp: runMcp, responses: runResponses };
+
+await main();
 
 async function main(): Promise<void> {
+	const { values, positionals } = parseOptions('npm run conformance -- --help', {
+		options: { help: { type: 'boolean', short: 'h' } },
+		allowPositionals: true,
+	});
+	if (values.help) return console.log(usage);
+	for (const name of positionals)
+		if (!Object.hasOwn(parts, name)) throw new Error(`There is no part "${name}": ${Object.keys(parts).join(', ')}.`);
+	for (const [name, run] of Object.entries(parts))
+		if (positionals.length === 0 || positionals.includes(name)) await run();
+}
+
+async function runMcp(): Promise<void> {
 	const server = await serve();
 	try {
 		const asServer = ['server', '--url', `${server.url}/mcp/conformance`];
@@ -34,6 +53,25 @@ async function main(): Promise<void> {
 	// The suite starts all its clients at once.
 	const asClient = ['client', '--command', command, '--timeout', '120000', ...expecting('client.yaml')];
 	for (const revision of revisions) await run(newest, [...asClient, '--requirements', revision]);
+}
+
+/** Runs the cases of Open Responses (docs/responses.md, "Open Responses"), and prints each. */
+async function runResponses(): Promise<void> {
+	const server = await serve();
+	try {
+		for (const [name, check] of Object.entries(cases)) {
+			const error = await check(`${server.url}/v1`).then(
+				() => undefined,
+				(thrown: unknown) => thrown,
+			);
+			console.log(error === undefined ? `passed  ${name}` : `FAILED  ${name}`);
+			if (error === undefined) continue;
+			console.error(error);
+			process.exitCode = 1;
+		}
+	} finally {
+		server.close();
+	}
 }
 
 function expecting(baseline: string): readonly string[] {

@@ -1,9 +1,20 @@
-/** The Worker under the conformance suite: an agent that offers everything that the suite tests. */
+/** The Worker under the conformance suites: an agent that offers what the suite of MCP tests, and one for Open Responses. */
 import * as v from 'valibot';
 import { defineAgent } from '../../src/cloudflare/agent/define.ts';
 import { mcp } from '../../src/cloudflare/mcp/index.ts';
+import { responses } from '../../src/cloudflare/responses/index.ts';
 import { createRunlet } from '../../src/cloudflare/runlet/index.ts';
-import { askUser, chat, fn, type JsonSchema, parts, RunletError, tool } from '../../src/core/index.ts';
+import {
+	askUser,
+	chat,
+	fn,
+	type JsonSchema,
+	type ProviderRegistration,
+	parts,
+	providers,
+	RunletError,
+	tool,
+} from '../../src/core/index.ts';
 
 /** A PNG of one pixel, and a WAV of silence. */
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -145,8 +156,45 @@ const agent = defineAgent({
 	],
 });
 
-const runlet = createRunlet({ agents: [agent], plugins: [mcp] });
+/** The model for Open Responses: calls the client's tool once, and otherwise says how much it read. */
+const counting: ProviderRegistration = {
+	variant: 'counting',
+	displayName: 'Counting',
+	detect: (model) => model === 'counting',
+	chatStreamFn: async (_model, messages, _system, tools = [], onDelta) => {
+		const newest = messages.at(-1);
+		const said = newest === undefined ? '' : chat.messageText(newest);
+		if (said === 'Fail.') throw new RunletError('invalid_request', 'The model fails because it was told to.');
+		const usage = { inputTokens: 5, outputTokens: 3, totalTokens: 8, latencyMs: 0 };
+		if (newest?.role === 'user' && tools.length > 0) {
+			const toolCalls = tools.map(({ name }) => ({ id: 'call_1', name, input: { location: 'Oslo' } }));
+			return { toolCalls, stopReason: 'tool_use', usage };
+		}
+		const sources = [{ id: 's1', url: 'https://example.com/', title: 'Example' }];
+		if (said === 'Think.') {
+			await onDelta({ type: 'reasoning', text: 'I count.' });
+			for (const source of sources) await onDelta({ type: 'source', ...source });
+		}
+		await onDelta({ type: 'text', text: `I read ${messages.length}.` });
+		return { stopReason: 'end_turn', usage, ...(said === 'Think.' && { sources }) };
+	},
+};
+
+const plain = defineAgent({
+	name: 'responses',
+	description: 'Answers the cases of Open Responses.',
+	model: 'counting',
+	maxRetries: 0,
+});
+
+const runlet = createRunlet({
+	agents: [agent, plain],
+	providers: [providers.demo(), counting],
+	plugins: [mcp, responses],
+});
 
 export const { Session, Ledger, Directory, Publisher } = runlet;
+// The `wrangler.toml` of the repository, with which tests run this Worker, names this class.
+export { Memory } from '../../src/cloudflare/memory/index.ts';
 
 export default runlet;
