@@ -12,6 +12,7 @@ import { findModel } from '../routes/model-list.ts';
 import type { Dispatch } from '../routes/plugins.ts';
 import { mount, readHandling } from '../routes/request.ts';
 import { askSession, toEventStream, toSessionId, toStream } from '../routes/respond.ts';
+import { format, type RunLine, readRun, readStart } from '../routes/run-lines.ts';
 import { formatEventId, toStart } from '../session/events/log.ts';
 import { refusalResponse, runFailureResponse } from '../wire/protocols/openai/error.ts';
 import * as endpoints from '../wire/protocols/responses/endpoints.ts';
@@ -23,7 +24,7 @@ import { ResponseWriter } from '../wire/protocols/responses/writer.ts';
 import { createCompactRoute } from './compact.ts';
 import { listItems } from './list-items.ts';
 import { findPlace } from './place.ts';
-import { format, type RunLine, readRun, readStart, readWhole, toEvents } from './read-run.ts';
+import { readWhole, toEvents } from './read-run.ts';
 import { createSocketRoute } from './socket.ts';
 import { readUpdate } from './update.ts';
 
