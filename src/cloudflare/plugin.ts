@@ -2,11 +2,13 @@ import type { Agent } from './agent/define.ts';
 import type { Runtime } from './agent/runtime.ts';
 import type { RoutePlugin } from './routes/plugins.ts';
 import type { LinkConnector } from './session/inbox/link-connector.ts';
+import type { PushConnector } from './session/inbox/push-connector.ts';
 import type { TraceExporter } from './session/run/trace-exporter.ts';
 
 /** @internal What plugins provide to sessions and to the other objects. */
 export interface Provided extends Pick<Runtime, 'mcp' | 'memory' | 'schedules' | 'uploads'> {
 	readonly links?: LinkConnector;
+	readonly push?: PushConnector;
 	readonly traces?: TraceExporter;
 }
 

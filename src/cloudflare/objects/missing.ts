@@ -11,6 +11,7 @@ const plugins = {
 	responses: 'Responses API',
 	files: 'files by id',
 	embeddings: 'embeddings',
+	a2a: 'A2A',
 } as const;
 
 export type PluginName = keyof typeof plugins;

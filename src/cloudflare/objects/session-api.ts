@@ -7,6 +7,7 @@ import type { feedback, feedbackBody } from '../wire/feedback.ts';
 import type { arrivedPart } from '../wire/import.ts';
 import type { Attachment } from '../wire/message.ts';
 import type { Shown } from '../wire/operation.ts';
+import type { PushConfig } from '../wire/protocols/a2a/params.ts';
 import type { Format } from '../wire/protocols/format.ts';
 import type { Completion } from '../wire/protocols/openai/completion.ts';
 import type { UiMessageHead } from '../wire/protocols/ui/writer.ts';
@@ -51,7 +52,25 @@ export interface FoundRun {
 	/** Milliseconds since 1970. */
 	readonly endedAt?: number;
 	readonly kept?: RequestOrigin['kept'];
+	readonly chain: RunChain;
 }
+
+/** The runs that go on with one another: a run that waited is continued by the next run. */
+export interface RunChain {
+	/** The numbers of the first run and the last. */
+	readonly first: number;
+	readonly last: number;
+	/** The status of the last run. */
+	readonly status: 'running' | RunResult['status'] | 'cancelled' | 'error';
+	/** When the status of the last run began, in milliseconds since 1970. */
+	readonly since: number;
+}
+
+/** A change of the receivers of a task (docs/a2a.md, "Push notifications"). */
+export type ReceiverChange =
+	| { readonly put: PushConfig & { readonly contextId: string } }
+	/** The id of a receiver. */
+	| { readonly remove: string };
 
 export interface Handling {
 	readonly origin?: RequestOrigin;
@@ -373,8 +392,13 @@ export interface SessionApi {
 	export(caller: Caller, form: 'json' | 'ndjson', at?: number, cursor?: string): Promise<RpcResult<Bytes>>;
 	/** Makes the traces of the session, or only the trace with a run. Not allowed with a token. */
 	exportTrace(caller: Caller, form: { readonly run?: string; readonly hasContent: boolean }): Promise<RpcResult<Bytes>>;
-	/** Finds a run by its number, for a caller with a right. `once` is the request that goes on after the run. */
+	/**
+	 * Finds a run by its number, for a caller with a right. 0 is the newest run. `once` is the request that goes on after
+	 * the run.
+	 */
 	findRun(caller: Caller, n: number, right: Right, once?: Once): Promise<RpcResult<FoundRun>>;
+	/** Lists where the updates of a task are posted, after a change. `run` is a run of the task. */
+	receivers(caller: Caller, run: number, change?: ReceiverChange): Promise<RpcResult<readonly PushConfig[]>>;
 	/** Finds the message that led to a run. Not allowed with a token. */
 	findRunMessage(caller: Caller, runId: string): Promise<RpcResult<number>>;
 	/**

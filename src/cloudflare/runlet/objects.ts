@@ -25,13 +25,14 @@ export interface ObjectsOptions extends Pick<PublisherOptions, 'paceMs'> {
 
 /** Makes the classes of a Worker's Durable Objects. Each class gets its own part of the environment. */
 export function createObjects(runtime: Runtime & Provided, options: ObjectsOptions = {}) {
-	const { agents, schedules, uploads, links, traces } = runtime;
+	const { agents, schedules, uploads, links, traces, push } = runtime;
 	const { toEnvironment = createEnvironment({}), now, paceMs } = options;
 	return {
 		Session: bind(Session, 'session', toEnvironment, (env) => ({
 			runtime,
 			links,
 			traces,
+			push,
 			config: () => readConfig(env),
 		})),
 		Ledger: bind(Ledger, 'ledger', toEnvironment, (env) => ({

@@ -23,6 +23,7 @@ import type {
 	PagePost,
 	PageQuery,
 	PassedReader,
+	ReceiverChange,
 	RunOutcome,
 	RunStream,
 	SessionApi,
@@ -35,6 +36,7 @@ import type {
 import { exportVersion } from '../wire/export.ts';
 import type { feedback } from '../wire/feedback.ts';
 import type { Shown } from '../wire/operation.ts';
+import type { PushConfig } from '../wire/protocols/a2a/params.ts';
 import type { Format, ProtocolContext } from '../wire/protocols/format.ts';
 import type { RepeatableSession } from '../wire/session.ts';
 import type { sessionToken } from '../wire/token.ts';
@@ -56,6 +58,7 @@ import {
 	toRunOutcome,
 } from './inbox/messages.ts';
 import { callTool, listTools } from './inbox/outside.ts';
+import { type PushConnector, takePush } from './inbox/push-connector.ts';
 import {
 	Authorization,
 	type InboxContext,
@@ -90,7 +93,10 @@ const maySend: readonly Right[] = ['sendMessage'];
 const mayDecide: readonly Right[] = ['decide'];
 const mayManage: readonly Right[] = ['manageSession'];
 
-export type SessionOptions = Omit<RunnerOptions, 'store'> & { readonly links?: LinkConnector };
+export type SessionOptions = Omit<RunnerOptions, 'store'> & {
+	readonly links?: LinkConnector;
+	readonly push?: PushConnector;
+};
 
 /**
  * The Durable Object of a session, with a method for each operation. The `Inbox` handles requests that may begin a run;
@@ -103,20 +109,22 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	readonly #authorization: Authorization;
 	readonly #inbox: Inbox;
 	readonly #links: SessionLinks | undefined;
+	readonly #push: PushConnector | undefined;
 	readonly #imports: Imports;
 	readonly #lifecycle: Lifecycle;
 	readonly #relay: Relay;
 
-	constructor(ctx: DurableObjectState, env: Env, { runtime, config, links, traces }: SessionOptions) {
+	constructor(ctx: DurableObjectState, env: Env, { runtime, config, links, traces, push }: SessionOptions) {
 		super(ctx, env);
 		const store = new SessionStore(ctx.storage);
-		const runner = new Runner({ runtime, store, config, links, traces });
+		const runner = new Runner({ runtime, store, config, links, traces, push });
 		const authorization = new Authorization(store, config);
 		this.#context = { id: ctx.id.toString(), store, runner, authorization, runtime, config };
 		this.#store = store;
 		this.#runner = runner;
 		this.#authorization = authorization;
 		this.#inbox = new Inbox(this.#context);
+		this.#push = push;
 		this.#links = links?.open({ ...this.#context, inbox: this.#inbox });
 		this.#imports = new Imports({ ...this.#context, inbox: this.#inbox });
 		this.#lifecycle = new Lifecycle({ ...this.#context, imports: this.#imports });
@@ -349,6 +357,10 @@ export class Session extends DurableObject<Env> implements SessionApi {
 			...showRun(this.#store, n),
 			isRepeated: this.#inbox.findReplay(once) !== undefined,
 		}));
+	}
+
+	receivers(caller: Caller, run: number, change?: ReceiverChange): Promise<RpcResult<readonly PushConfig[]>> {
+		return this.#lifecycle.answer(() => takePush(this.#push).change(this.#context, caller, { run, change }));
 	}
 
 	findRunMessage(caller: Caller, runId: string): Promise<RpcResult<number>> {

@@ -197,7 +197,7 @@ function storeReply(
 		return tx.storeRun([...results, message], about);
 	const { question, asking } = tx.pending;
 	if (askedCall !== undefined) {
-		if (by?.via === 'mcp') throw createTextRefusal();
+		if (by?.via === 'mcp' || about.inbound?.transport === 'a2a') throw createTextRefusal();
 		return decideForChild(tx, askedCall, readDecision(askedCall.call.id, messageText(message)), about);
 	}
 	if (asking !== undefined) {
@@ -230,10 +230,10 @@ function queueMessage(
 		: tx.joinWaiting({ id, runId });
 }
 
-/** Creates the error for a text over MCP that would decide about a call. A model may have written the text. */
+/** Creates the error for a text over MCP or A2A that would decide about a call. A model may have written the text. */
 function createTextRefusal(): RunletError {
 	const what =
-		'a call waits for the approval of a person, and a text over MCP decides nothing. Decide on the page, by a link, or over HTTP: POST …/tool-results.';
+		'a call waits for the approval of a person, and a text over MCP or A2A decides nothing. Decide on the page, by a link, by a data part of A2A, or over HTTP: POST …/tool-results.';
 	return createFieldError('forbidden', 'text', what);
 }
 

@@ -4,7 +4,7 @@ import { type LogFields, log, toFailureFields } from '../../log.ts';
 import { retryDelay, signHeaders } from '../../wire/protocols/webhooks/callback.ts';
 import { mayPostAgain, parseReplyTarget, toReplyRequest } from '../../wire/protocols/webhooks/reply.ts';
 import { showError } from '../../wire/shown-error.ts';
-import type { Callback } from '../store/outbox.ts';
+import { type Callback, isReceiver } from '../store/outbox.ts';
 import { toRunStatus } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { RunnerOptions } from './prepare.ts';
@@ -47,7 +47,9 @@ export class Callbacks {
 		if (delay !== undefined) this.#store.callbacks.retry(id, Date.now() + delay);
 		else {
 			if (!isDelivered) tell('callback.given_up', callback, { 'http.response.status_code': status });
-			this.#store.callbacks.remove(id);
+			const goesOn = isReceiver(callback) && status !== 410 && (await this.#event(callback)).type === 'awaiting';
+			if (goesOn) this.#store.callbacks.moveOn(id);
+			else this.#store.callbacks.remove(id);
 		}
 	}
 
@@ -68,6 +70,8 @@ export class Callbacks {
 	/** Returns nothing if there is no answer to post. */
 	async #request(callback: Callback) {
 		const { findCallbackSecrets, github } = this.#options.config();
+		if (isReceiver(callback))
+			return this.#options.push?.createRequest(this.#options, callback, await this.#event(callback));
 		const target = parseReplyTarget(callback.url);
 		if (target !== undefined) {
 			const text = replyText(await this.#event(callback), target.kind === 'github');

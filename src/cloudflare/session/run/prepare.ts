@@ -1,6 +1,7 @@
 import type { Actor } from '../../../core/base/actor.ts';
 import { hashText } from '../../../core/base/bytes.ts';
 import { describeStack } from '../../../core/base/errors.ts';
+import type { TerminalEvent } from '../../../core/chat/index.ts';
 import {
 	type ChatOptions,
 	type Fence,
@@ -63,6 +64,17 @@ export interface RunnerOptions {
 	readonly config: () => Config;
 	readonly links?: CallbackLinks;
 	readonly traces?: TraceExporter;
+	readonly push?: TaskUpdates;
+}
+
+/** The part of `runlet/cloudflare/a2a` that callbacks use. */
+export interface TaskUpdates {
+	/** @internal Makes the request that tells a receiver of the end of a run. */
+	createRequest(
+		session: Pick<RunnerOptions, 'store' | 'config'>,
+		callback: Callback,
+		event: TerminalEvent,
+	): Promise<{ readonly url: string; readonly headers: Readonly<Record<string, string>>; readonly body: string }>;
 }
 
 /** The part of `runlet/cloudflare/links` that callbacks use. */

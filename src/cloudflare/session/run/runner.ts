@@ -294,6 +294,7 @@ export class Runner {
 		if (run?.status === 'running') giveUp(this.#store, run, event);
 		else if (run?.end?.event.type === 'awaiting') {
 			this.#store.runs.end(run.n, 'cancelled', { ...run.end, event }, Date.now());
+			this.#store.callbacks.moveBack(run.n);
 			this.#store.reports.noteActivity(true, Date.now());
 		}
 	}

@@ -218,6 +218,13 @@ export interface Callback {
 	readonly failed: number;
 }
 
+const receiver = 'receiver ';
+
+/** Whether a callback stays while its run waits (docs/a2a.md, "Push notifications"). */
+export function isReceiver({ id }: Pick<Callback, 'id'>): boolean {
+	return id.startsWith(receiver);
+}
+
 /** The callbacks that are not delivered yet. A callback is due once the row of its run has an end. */
 export class CallbackRows {
 	readonly #sql: CachingSql;
@@ -247,6 +254,34 @@ export class CallbackRows {
 
 	retry(id: string, dueAt: number): void {
 		this.#sql.write('callback', 'UPDATE callback SET failed = failed + 1, due_at = ? WHERE id = ?', dueAt, id);
+	}
+
+	/** Stores a receiver. It stays until the run, or the last of the runs that go on with it, ends. */
+	putReceiver(id: string, { url, run, runId }: Pick<Callback, 'url' | 'run' | 'runId'>): void {
+		this.#sql.insert('callback', { id: `${receiver}${id}`, run, run_id: runId, url, failed: 0, due_at: 0 }, 'REPLACE');
+	}
+
+	removeReceiver(id: string): void {
+		this.remove(`${receiver}${id}`);
+	}
+
+	/** Lists receivers by the beginning of their ids. */
+	listReceivers(prefix: string): { readonly id: string; readonly url: string }[] {
+		if (!this.#hasAny()) return [];
+		const from = `${receiver}${prefix}`;
+		return this.#sql
+			.exec<{ id: string; url: string }>('SELECT id, url FROM callback WHERE substr(id, 1, ?) = ?', from.length, from)
+			.toArray();
+	}
+
+	/** Lets a receiver wait for the run that goes on with its run. */
+	moveOn(id: string): void {
+		this.#sql.write('callback', 'UPDATE callback SET run = run + 1, failed = 0, due_at = 0 WHERE id = ?', id);
+	}
+
+	/** Tells the receivers that wait for a run after this one of the run's new end. */
+	moveBack(run: number): void {
+		if (this.#hasAny()) this.#sql.write('callback', 'UPDATE callback SET run = ?, due_at = 0 WHERE run > ?', run, run);
 	}
 
 	remove(id: string): void {

@@ -6,7 +6,7 @@ import { listCallLabels, readLabels, type ToolWords } from '../../agent/labels.t
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import type { BudgetState } from '../../objects/budget.ts';
-import type { FoundRequest, FoundRun, PageQuery, SessionState } from '../../objects/session-api.ts';
+import type { FoundRequest, FoundRun, PageQuery, RunChain, SessionState } from '../../objects/session-api.ts';
 import type { feedback } from '../../wire/feedback.ts';
 import type { shownMessage, waitingMessages } from '../../wire/message.ts';
 import type { Shown } from '../../wire/operation.ts';
@@ -108,16 +108,37 @@ function findJoined({ messages, runs }: SessionStore, requestId: string): RunRec
 }
 
 /** Throws `not_found` if the session has no run with this number. */
-export function showRun(store: SessionStore, n: number): Omit<FoundRun, 'isRepeated'> {
-	const run = store.runs.get(n);
+export function showRun(store: SessionStore, number: number): Omit<FoundRun, 'isRepeated'> {
+	const run = store.runs.get(number || undefined);
 	if (run === undefined) throw new RunletError('not_found', 'There is no such run in this session.');
-	const { id, status, firstSeq: first, endedAt, origin } = run;
+	const { n, id, status, firstSeq: first, endedAt, origin } = run;
 	const next = store.runs.get(n + 1)?.firstSeq;
 	// A run that only brings results begins in the turn of their calls.
 	const last = next === undefined || store.messages.get(next)?.run === n ? next : next - messageStride;
 	const { agent, user } = store.session();
 	const about = { id, agent, user, isRunning: status === 'running', isNewest: next === undefined };
-	return { ...about, first, last: last ?? store.messages.lastTurn(), endedAt, kept: origin?.kept };
+	return {
+		...about,
+		first,
+		last: last ?? store.messages.lastTurn(),
+		endedAt,
+		kept: origin?.kept,
+		chain: findChain(store, run),
+	};
+}
+
+function findChain({ runs }: SessionStore, run: RunRecord): RunChain {
+	const isWaiting = (one: RunRecord | undefined) => one?.end?.event.type === 'awaiting';
+	let first = run.n;
+	while (isWaiting(runs.get(first - 1))) first--;
+	let last = run;
+	while (isWaiting(last)) {
+		const next = runs.get(last.n + 1);
+		if (next === undefined) break;
+		last = next;
+	}
+	const { n, status, endedAt, createdAt } = last;
+	return { first, last: n, status, since: endedAt ?? createdAt };
 }
 
 function showStatus(run: RunRecord | undefined, { isOperator }: Pick<Reader, 'isOperator'>): FoundRequest['newest'] {
