@@ -19,6 +19,7 @@ const layers: readonly (readonly string[])[] = [
 	['cloudflare/session', 'cloudflare/routes', 'agents'],
 	['cloudflare/plugin.ts'],
 	[
+		'cloudflare/a2a',
 		'cloudflare/agui',
 		'cloudflare/mcp',
 		'cloudflare/memory',
@@ -46,7 +47,7 @@ const innerLayers: Readonly<Record<string, readonly (readonly string[])[]>> = {
 		['protocols/protocol.ts', 'protocols/pieces.ts', 'protocols/client-tools.ts', 'protocols/failure.ts'],
 		['protocols/conversation.ts'],
 		['protocols/openai', 'protocols/anthropic', 'protocols/ui', 'protocols/mcp'],
-		['protocols/format.ts', 'protocols/responses', 'protocols/files', 'protocols/embeddings'],
+		['protocols/format.ts', 'protocols/responses', 'protocols/a2a', 'protocols/files', 'protocols/embeddings'],
 	],
 	'cloudflare/objects': [
 		['shards.ts', 'words.ts'],
@@ -92,6 +93,7 @@ const operations: readonly string[] = [
 	'cloudflare/wire/protocols/responses/operations.ts',
 	'cloudflare/wire/protocols/files/operations.ts',
 	'cloudflare/wire/protocols/embeddings/operations.ts',
+	'cloudflare/wire/protocols/a2a/operations.ts',
 ];
 
 /**
@@ -101,6 +103,7 @@ const operations: readonly string[] = [
 const typesOnly: Readonly<Record<string, readonly string[]>> = {
 	client: ['cloudflare'],
 	'cloudflare/routes': operations,
+	'cloudflare/a2a': operations,
 	'cloudflare/agui': operations,
 	'cloudflare/mcp': operations,
 	'cloudflare/memory': operations,

@@ -1,4 +1,5 @@
 import { createRunlet } from 'runlet/cloudflare';
+import { a2a } from 'runlet/cloudflare/a2a';
 import { agui } from 'runlet/cloudflare/agui';
 import { embeddings } from 'runlet/cloudflare/embeddings';
 import { files } from 'runlet/cloudflare/files';
@@ -12,7 +13,7 @@ import { agents } from './agents/index.ts';
 
 const runlet = createRunlet({
 	agents,
-	plugins: [mcp, memory, schedules, links, messages, agui, responses, files, embeddings],
+	plugins: [mcp, memory, schedules, links, messages, a2a, agui, responses, files, embeddings],
 });
 
 /** The Durable Object classes to which `wrangler.toml` binds. */

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { digest } from '../src/agents/digest.ts';
 import { triage } from '../src/agents/triage.ts';
+import { a2a } from '../src/cloudflare/a2a/index.ts';
 import { agentTool, spawn } from '../src/cloudflare/agent/agent-tool.ts';
 import type { ApprovalRequest } from '../src/cloudflare/agent/approvers.ts';
 import { defineAgent } from '../src/cloudflare/agent/define.ts';
@@ -374,7 +375,7 @@ export const receiver = { callback: 'https://example.com/hooks', links: true };
 export const collector: { url?: string } = {};
 
 /** The plugins of the Worker. */
-export const plugins = [mcp, memory, schedules, links, messages, agui, responses, files, embeddings];
+export const plugins = [mcp, memory, schedules, links, messages, a2a, agui, responses, files, embeddings];
 
 const planning = defineAgent({
 	name: 'planning',

@@ -35,6 +35,7 @@ const tags = [
 	{ name: 'Users', description: 'The people of an owner: their data and their budgets.' },
 	{ name: 'Keys', description: 'The API keys of this Worker.' },
 	{ name: 'AI SDK pages', description: 'Routes for `useChat` of the AI SDK, versions 5, 6 and 7.' },
+	{ name: 'A2A', description: 'Agents for other agents. They need the plugin `a2a`.' },
 	{ name: 'AG-UI', description: 'Runs for clients of AG-UI. They need the plugin `agui`.' },
 	{ name: 'Webhooks', description: 'Events of other services, which start runs.' },
 	{ name: 'Skills', description: 'Texts that agents read when they need them.' },

@@ -13,7 +13,7 @@ interface Chat {
 }
 
 /** Finds the session of a chat: by the session's id, or by a name that the client of the protocol chose. */
-export function findChat(c: Context<RouteEnv>, protocol: 'ui' | 'ag-ui', id: string): Chat {
+export function findChat(c: Context<RouteEnv>, protocol: 'ui' | 'ag-ui' | 'a2a', id: string): Chat {
 	const { sessions, placeSessions } = readConfig(c.env);
 	if (sessionIdForm.test(id)) {
 		const caller = getCaller(c, id);

@@ -26,6 +26,7 @@ export interface RoutePlugin {
 }
 
 const paths: readonly (readonly [plugin: PluginName, path: string])[] = [
+	['a2a', '/v1/a2a/*'],
 	['agui', '/v1/ag-ui/*'],
 	['embeddings', '/v1/embeddings'],
 	['files', '/v1/files/*'],

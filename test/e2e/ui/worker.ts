@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import * as v from 'valibot';
+import { a2a } from '../../../src/cloudflare/a2a/index.ts';
 import { agentTool } from '../../../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { agui } from '../../../src/cloudflare/agui/index.ts';
@@ -215,7 +216,7 @@ const poor = defineAgent({
 	tools: [],
 });
 
-const plugins = [memory, schedules, messages, agui, responses, files, embeddings];
+const plugins = [memory, schedules, messages, a2a, agui, responses, files, embeddings];
 
 const runtime = {
 	agents: [desk, chief, poor],
