@@ -1,5 +1,6 @@
 /** The short forms of `npm run endurance`. */
 import { describe, test } from 'vitest';
+import { a2a } from '../endurance/a2a.ts';
 import { answers } from '../endurance/answers.ts';
 import { budget } from '../endurance/budget.ts';
 import { copies } from '../endurance/copies.ts';
@@ -32,6 +33,12 @@ describe.concurrent('in parallel', () => {
 
 	test('a response has each event once behind any starting_after, over cuts and kills', { timeout }, () =>
 		show('responses', responses({ count: 20, kills: 2 })),
+	);
+
+	test(
+		'a task has its answer and its messages once for whoever subscribes again, over cuts and kills',
+		{ timeout },
+		() => show('a2a', a2a({ count: 20, kills: 2 })),
 	);
 
 	test('a run completes after its client disconnects', { timeout }, () => show('leave', leave({ count: 20 })));

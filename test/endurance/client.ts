@@ -21,6 +21,7 @@ const fileList = v.object({ files: v.array(v.looseObject({ path: v.string() })) 
 const fileChange = v.looseObject({ path: v.string(), kind: v.string(), callId: v.optional(v.string()) });
 const changeList = v.object({ changes: v.array(fileChange), cursor: v.optional(v.string()) });
 const created = v.looseObject({ id: v.string() });
+const rpc = v.object({ result: v.optional(v.unknown()), error: v.optional(v.unknown()) });
 const response = v.looseObject({ id: v.string(), status: v.string() });
 
 export type SessionState = v.InferOutput<typeof state>;
@@ -111,6 +112,21 @@ export function createClient(server: Server, retries = 0, key?: string) {
 		responseEvents: (id: string, seen: number | undefined, signal: AbortSignal): Promise<Response> => {
 			const behind = seen === undefined ? '' : `&starting_after=${seen}`;
 			return request(`/v1/responses/${id}?stream=true${behind}`, { signal }, async (response) => response);
+		},
+		/** Calls a method of A2A. Throws for an error of JSON-RPC. */
+		callA2a: async (method: string, params: object): Promise<unknown> => {
+			const headers = { 'content-type': 'application/json' };
+			const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+			const answer = v.parse(rpc, await request('/v1/a2a/worker', { method: 'POST', headers, body }, whole));
+			if (answer.result === undefined) throw new Error(`${method}: ${JSON.stringify(answer.error)}`);
+			return answer.result;
+		},
+		/** The updates of a task, behind the last event that the reader has. */
+		subscribeA2a: (id: string, lastEventId: string | undefined, signal: AbortSignal): Promise<Response> => {
+			const headers = new Headers({ 'content-type': 'application/json' });
+			if (lastEventId !== undefined) headers.set('last-event-id', lastEventId);
+			const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } });
+			return request('/v1/a2a/worker', { method: 'POST', headers, body, signal }, async (response) => response);
 		},
 		cancel: (session: string): Promise<unknown> => request(`/v1/sessions/${session}/cancel`, { method: 'POST' }, whole),
 		/** The ids of all sessions of the owner. */

@@ -1,3 +1,4 @@
+import { a2a } from './a2a.ts';
 import { answers } from './answers.ts';
 import { budget } from './budget.ts';
 import { copies } from './copies.ts';
@@ -34,6 +35,7 @@ export const programmes = {
 	points,
 	cuts,
 	responses,
+	a2a,
 	leave,
 	slow,
 	crowd,

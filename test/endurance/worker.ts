@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers';
 import * as v from 'valibot';
 import { agents } from '../../src/agents/index.ts';
+import { a2a } from '../../src/cloudflare/a2a/index.ts';
 import { agentTool } from '../../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../../src/cloudflare/agent/define.ts';
 import type { WorkerEnv } from '../../src/cloudflare/config/env.ts';
@@ -205,7 +206,7 @@ function hasEnded(sql: SqlStorage): boolean {
 	return run !== undefined && run.status !== 'running';
 }
 
-const app = createApp(runtime, [mcp, responses]);
+const app = createApp(runtime, [mcp, a2a, responses]);
 
 /** The app, with a list of its routes for the fuzzer. */
 export default app.get('/routes', (c) => c.json(app.routes.map(({ method, path }) => ({ method, path }))));

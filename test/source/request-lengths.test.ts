@@ -8,6 +8,8 @@ import * as sessions from '../../src/cloudflare/wire/operations/sessions.ts';
 import * as skills from '../../src/cloudflare/wire/operations/skills.ts';
 import * as ui from '../../src/cloudflare/wire/operations/ui.ts';
 import * as webhooks from '../../src/cloudflare/wire/operations/webhooks.ts';
+import * as a2a from '../../src/cloudflare/wire/protocols/a2a/operations.ts';
+import * as params from '../../src/cloudflare/wire/protocols/a2a/params.ts';
 import * as anthropic from '../../src/cloudflare/wire/protocols/anthropic/operations.ts';
 import * as embeddings from '../../src/cloudflare/wire/protocols/embeddings/operations.ts';
 import * as files from '../../src/cloudflare/wire/protocols/files/operations.ts';
@@ -17,6 +19,7 @@ import { answeredPart, filePart, textPart } from '../../src/cloudflare/wire/prot
 import { postedMessage } from '../../src/cloudflare/wire/ui.ts';
 
 const modules = [
+	a2a,
 	agui,
 	service,
 	messages,
@@ -40,6 +43,7 @@ const schemas: [string, unknown][] = [
 	['a text of a page', textPart],
 	['a file of a page', filePart],
 	['an answer of a page', answeredPart],
+	...Object.entries(params).map(([name, schema]): [string, unknown] => [`${name} of A2A`, schema]),
 	['a message of AG-UI', aguiMessage],
 	['a decision of AG-UI', aguiDecision],
 ];

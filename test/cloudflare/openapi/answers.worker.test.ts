@@ -426,6 +426,22 @@ test('the document describes the answers of the route for AG-UI', async () => {
 	await run({ runId: 'r4', messages }, '/v1/ag-ui/nobody');
 });
 
+test('the document describes the answers of the routes for A2A', async () => {
+	const send = (method: string, params: object, at = '/v1/a2a/scripted') =>
+		ask('callA2a', { at, json: { jsonrpc: '2.0', id: 1, method, params } });
+	const message = (id: string) => ({ message: { messageId: id, role: 'ROLE_USER', parts: [{ text: 'Hi' }] } });
+	play('Hello.', 'Again.');
+	await send('SendMessage', message('m1'));
+	await send('SendStreamingMessage', message('m2'));
+	await send('ListTasks', { includeArtifacts: true });
+	await send('GetTask', { id: 'none' });
+	await send('Nothing', {});
+	await send('SendMessage', message('m3'), '/v1/a2a/nobody');
+	const at = '/v1/a2a/scripted/.well-known/agent-card.json';
+	await ask('getAgentCard', { at });
+	await ask('getAgentCard', { at, headers: { 'if-none-match': '*' } });
+});
+
 test('the document describes skills, agents, tools, memories and MCP servers', async () => {
 	const markdown =
 		'---\nname: described\ndescription: About it.\nlicense: MIT\nmetadata:\n  when: a, b\n---\n\nText.\n';

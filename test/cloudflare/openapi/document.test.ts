@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { type Schema, Validator } from '@cfworker/json-schema';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
+import { a2a } from '../../../src/cloudflare/a2a/index.ts';
 import { agui } from '../../../src/cloudflare/agui/index.ts';
 import { embeddings } from '../../../src/cloudflare/embeddings/index.ts';
 import { files } from '../../../src/cloudflare/files/index.ts';
@@ -28,6 +29,7 @@ const app = createApp({ agents: [], providers: () => [] }, [
 	schedules,
 	links,
 	messages,
+	a2a,
 	agui,
 	responses,
 	files,

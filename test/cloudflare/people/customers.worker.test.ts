@@ -80,6 +80,14 @@ const attempts: Readonly<
 	},
 	'by a message in a conversation': async (who, id, _, agent) =>
 		(await ask(who, '/v1/responses', { model: agent, input: 'approve', conversation: `conv_${id}` })).text(),
+	'by data and by a text of A2A': async (who, id, callId, agent) => {
+		for (const part of [{ data: { id: callId, approve: true } }, { text: 'approve' }]) {
+			const message = { messageId: crypto.randomUUID(), taskId: `${id}-1`, role: 'ROLE_USER', parts: [part] };
+			await (
+				await ask(who, `/v1/a2a/${agent}`, { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } })
+			).text();
+		}
+	},
 	'by a token with approve': async (who, id) =>
 		expect((await ask(who, `/v1/sessions/${id}/token`, { scopes: ['approve'] })).status).toBe(403),
 	'by a token for a colleague': async (who, id) =>

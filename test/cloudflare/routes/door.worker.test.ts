@@ -13,6 +13,8 @@ const open = [
 	/^\/v1\/webhooks\//,
 	// A login server reads `client.json`, and redirects a browser to `callback` with a checked state.
 	/^\/v1\/mcp\/(client\.json|callback)$/,
+	// A card that says only how to call.
+	/^\/v1\/a2a\/:agent\/\.well-known\/agent-card\.json$/,
 	// The link is the credential for a call.
 	/^\/v1\/decisions\//,
 ];

@@ -276,7 +276,7 @@ test('a token cannot do the operations of its session that need a key', async ()
 	const elsewhere = worker.routes.filter(
 		({ path, method }) =>
 			path.startsWith('/v1/') &&
-			!/^\/v1\/(sessions\/:id|(responses|conversations)\/:|webhooks\/|decisions\/|mcp\/(client\.json|callback)$)/.test(
+			!/^\/v1\/(sessions\/:id|(responses|conversations)\/:|webhooks\/|decisions\/|mcp\/(client\.json|callback)$|a2a\/:agent\/\.)/.test(
 				path,
 			) &&
 			method !== 'ALL',
@@ -293,6 +293,12 @@ test('a token cannot do the operations of its session that need a key', async ()
 		'/v1/responses/compact': { model: 'scripted', input: 'Hello' },
 		'/v1/conversations': {},
 		'/v1/ui/:agent': { id: 'elsewhere', messages: said },
+		'/v1/a2a/:agent': {
+			jsonrpc: '2.0',
+			id: 1,
+			method: 'SendMessage',
+			params: { message: { messageId: 'm', contextId: 'elsewhere', role: 'ROLE_USER', parts: [{ text: 'Hello' }] } },
+		},
 		'/v1/ag-ui/:agent': { threadId: 'elsewhere', runId: 'r', messages: said },
 	};
 	const markdown = '---\nname: x\ndescription: X.\n---\nX.';

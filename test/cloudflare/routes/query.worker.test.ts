@@ -37,6 +37,7 @@ test('every route refuses an unknown query parameter, except routes with ignores
 	expect([...open].sort()).toEqual(
 		[
 			...['createCompletion', 'getModel', 'listModels', 'createMessage', 'countTokens'],
+			...['callA2a', 'getAgentCard'],
 			...['listChat', 'postChat', 'resumeChat', 'stopChat', 'runAgui'],
 			...[
 				'cancelResponse',

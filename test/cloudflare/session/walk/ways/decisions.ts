@@ -15,6 +15,7 @@ import {
 	toActor,
 } from '../truth.ts';
 import type { Answer, Target, Walk } from '../walk.ts';
+import { askA2a } from './a2a.ts';
 import { isFree, refused, remember, type SessionWay, type Way } from './way.ts';
 
 /** A call to decide about. */
@@ -128,7 +129,22 @@ export const deciding: readonly Way[] = [
 		const body = { threadId: target.id, runId: `${pending.id} ${approve}`, messages: [], resume };
 		return () => walk.ask(caller, '/v1/ag-ui/walker', { body });
 	}),
+	toDeciding('decide over A2A', 5, decides, ({ walk, caller, target, pending, approve }) => {
+		if (pending === undefined || target.session?.agent !== 'walker') return undefined;
+		const id = walk.choose(pending.id, pending.waiting);
+		return () => decideOverA2a(walk, caller, target.id, { id, approve });
+	}),
 ];
+
+/** Finds the task of a session that waits, and sends a decision about its call. */
+async function decideOverA2a(walk: Walk, caller: Caller, contextId: string, data: object): Promise<Answer> {
+	const listed = await askA2a(walk, caller, 'ListTasks', { contextId, pageSize: 1 });
+	const [task] = listed.result?.tasks ?? [];
+	// A stranger cannot list the task. Its id is not secret.
+	const taskId = task?.id ?? `${contextId}-1`;
+	const message = { messageId: crypto.randomUUID(), taskId, role: 'ROLE_USER', parts: [{ data }] };
+	return askA2a(walk, caller, 'SendMessage', { message, configuration: { returnImmediately: true } });
+}
 
 /** The message of a page for a decision. */
 function toDecision({ id: toolCallId, name }: Pending, approved: boolean): object {

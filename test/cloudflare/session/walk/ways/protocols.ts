@@ -16,6 +16,7 @@ import {
 	toSpeaker,
 } from '../truth.ts';
 import type { Answer, Target, Walk } from '../walk.ts';
+import { askA2a } from './a2a.ts';
 import { chats, findNamed, said } from './named.ts';
 import { addSession, isFree, type Message, noteSaid, refused, toPerson, type Way, write } from './way.ts';
 
@@ -222,6 +223,61 @@ const toPage = (name: string, kind: string, toBody: (chat: string, message: Mess
 	},
 });
 
+/** Sends a message to a context of the client's own, or to a session by its id. */
+const a2a: Way = {
+	name: 'A2A',
+	weight: 12,
+	go: async (walk) => {
+		const caller = pickCaller(walk);
+		const target = walk.chance(60) ? pickTarget(walk, caller, isFree) : undefined;
+		const { owner = 'walk-x', user } = toPerson(caller) ?? {};
+		const chosen = walk.choose(...chats);
+		const named = target === undefined ? findNamed(walk, 'a2a', { owner, user }, chosen) : undefined;
+		const session = target?.session ?? named?.session;
+		let outcome = judge(caller, 'sendMessage');
+		if (outcome === 'ok' && target === undefined && caller.kind === 'token') outcome = 403;
+		else if (outcome === 'ok' && target !== undefined) {
+			outcome = judgeIn(caller, session, { right: 'sendMessage', refusal: 'run' });
+			if (outcome === 'ok' && session?.agent !== 'walker') outcome = 404;
+		}
+		if (outcome === 'ok' && session !== undefined && !isFree(session)) return false;
+		const message = write(walk, outcome === 'ok' ? (session ?? { owner, user }) : toPerson(caller), 'witness');
+		const said = {
+			messageId: message.mark,
+			contextId: target?.id ?? chosen,
+			role: 'ROLE_USER',
+			parts: [{ text: message.text }],
+		};
+		const ask = () => askA2a(walk, caller, 'SendMessage', { message: said });
+		const find = ({ text }: Answer) => {
+			const [id = ''] = JSON.parse(text).result.task.id.split('-');
+			return session ?? (named as NonNullable<typeof named>).note(id, { createdBy: (caller as PersonCaller).actor });
+		};
+		return send(walk, 'A2A', { caller, target, outcome, message, ask, find });
+	},
+};
+
+const readTasks: Way = {
+	name: 'read tasks',
+	weight: 4,
+	go: async (walk) => {
+		const caller = pickCaller(walk);
+		const target = pickTarget(walk, caller);
+		const outcome = judgeIn(caller, target.session, { right: 'readSession' });
+		const answer = await askA2a(walk, caller, 'ListTasks', {
+			contextId: target.id,
+			historyLength: 5,
+			includeArtifacts: true,
+		});
+		// A list does not say that a session exists.
+		walk.expect('read tasks', answer, outcome === 404 ? 'ok' : outcome);
+		const sees = outcome === 'ok' && target.session?.agent === 'walker';
+		if (!sees && answer.status === 200)
+			walk.check(answer.result?.tasks?.length === 0, `Tasks of nobody: ${answer.text}`);
+		return true;
+	},
+};
+
 const page = toPage('useChat', 'ui', (id, { mark, text }) => ({
 	id,
 	messages: [{ id: mark, role: 'user', parts: [{ type: 'text', text }] }],
@@ -344,6 +400,8 @@ export const protocols: readonly Way[] = [
 	resend,
 	page,
 	agui,
+	a2a,
+	readTasks,
 	readPage,
 	mcp,
 ];
