@@ -222,7 +222,7 @@ test('lists show an archived session and its status, and do not restore it', asy
 	expect(await list('&status=error')).not.toContainEqual(expect.objectContaining({ id }));
 	expect(await isArchived(id)).toBe(true);
 	const read = (caller: object) =>
-		runInDurableObject(readObject(id), (one) => Reflect.apply(Reflect.get(one, 'status'), one, [caller]));
+		runInDurableObject(readObject(id), (one) => Reflect.apply(Reflect.get(one, 'brief'), one, [caller]));
 	expect(await read({ owner: 'other' })).toMatchObject({ ok: false, error: { code: 'not_found' } });
 	expect(
 		await read({ owner: 'local', role: 'customer', by: { owner: 'local', via: 'key', id: 'k', user: 'x' } }),
