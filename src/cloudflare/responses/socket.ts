@@ -3,7 +3,7 @@ import { check } from '../../core/base/check.ts';
 import { createFieldError } from '../../core/base/errors.ts';
 import { parseJson } from '../../core/base/json.ts';
 import { createParser } from '../../core/providers/adapter/event-parser.ts';
-import { isAllowedPage, type RouteEnv } from '../routes/identity.ts';
+import type { RouteEnv } from '../routes/identity.ts';
 import type { Dispatch } from '../routes/plugins.ts';
 import { mount } from '../routes/request.ts';
 import { refusalResponse } from '../wire/protocols/openai/error.ts';
@@ -26,14 +26,6 @@ export function createSocketRoute(dispatch: Dispatch) {
 	return mount(endpoints.openSocket, (c) => {
 		if (c.req.header('upgrade')?.toLowerCase() !== 'websocket')
 			throw createFieldError('invalid_request', 'upgrade', 'open this address as a WebSocket, or send a POST.');
-		const origin = c.req.header('origin');
-		// A browser sends the cookies of an account with every WebSocket, whatever page opens it.
-		if (origin !== undefined && !isAllowedPage(c, origin))
-			throw createFieldError(
-				'forbidden',
-				'Origin',
-				'this page may not open a WebSocket here. CORS_ORIGINS has the pages that may.',
-			);
 		const { 0: theirs, 1: own } = new WebSocketPair();
 		own.accept();
 		serve(own, (request) => dispatch(request, c.env), c.req.raw);
