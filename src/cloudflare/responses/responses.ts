@@ -126,7 +126,13 @@ async function answer(
 	}
 	const lines = readRun(c, { session: toSessionId(c, session), caller, stream: outcome.stream });
 	const { run, all } = await readStart(lines);
-	const writer = new ResponseWriter({ head, place: { session, run }, agent });
+	// A repeated request gets the response of the first one, with its times.
+	const found = outcome.isReplay
+		? await askSession(c, toSessionId(c, session), (one) => one.findRun(caller, run, 'readSession'), true)
+		: undefined;
+	const { created_at = head.created_at } = readHead(found?.kept) ?? {};
+	const about = { head: { ...head, created_at }, place: { session, run }, agent };
+	const writer = new ResponseWriter({ ...about, endedAt: found?.endedAt });
 	const headers: Record<string, string> = outcome.isReplay ? { 'idempotent-replayed': 'true' } : {};
 	if (stream) return toEventStream(toStream(toEvents(all, writer)), headers);
 	// The run goes on without a reader.

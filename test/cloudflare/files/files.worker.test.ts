@@ -153,18 +153,19 @@ describe('a file of somebody else', () => {
 			const client = createClient(name);
 			expect(JSON.stringify(await Array.fromAsync(client.files.list({ after: '~' })))).not.toContain(id);
 			const part = { type: 'file' as const, file: { file_id: id } };
-			const works: PromiseLike<unknown>[] = [
-				client.files.retrieve(id),
-				client.files.content(id),
-				client.files.delete(id),
-				client.chat.completions.create({ model: 'scripted', messages: [{ role: 'user', content: [part] }] }),
-				client.responses.create({
-					model: 'scripted',
-					input: [{ role: 'user', content: [{ type: 'input_file', file_id: id }] }],
-				}),
+			const works: (() => PromiseLike<unknown>)[] = [
+				() => client.files.retrieve(id),
+				() => client.files.content(id),
+				() => client.files.delete(id),
+				() => client.chat.completions.create({ model: 'scripted', messages: [{ role: 'user', content: [part] }] }),
+				() =>
+					client.responses.create({
+						model: 'scripted',
+						input: [{ role: 'user', content: [{ type: 'input_file', file_id: id }] }],
+					}),
 			];
 			for (const work of works) {
-				const error = await thrown(work);
+				const error = await thrown(work());
 				expect(error).toMatchObject({ status: 404 });
 				expect(String(error)).not.toContain('42');
 			}

@@ -46,7 +46,11 @@ const thrown = (work: PromiseLike<unknown>): Promise<unknown> =>
 function joinTexts(events: readonly ResponseStreamEvent[]) {
 	const isText = ({ type }: ResponseStreamEvent) => type.endsWith('_text.delta');
 	const texts = events.filter(isText).map((event) => ('delta' in event ? event.delta : ''));
-	return { text: texts.join(''), others: events.filter((event) => !isText(event)) };
+	// A live stream reads the clock for the time of the end, so it can differ by a second.
+	const others = events.map((event) =>
+		event.type === 'response.completed' ? { ...event, response: { ...event.response, completed_at: 0 } } : event,
+	);
+	return { text: texts.join(''), others: others.filter((event) => !isText(event)) };
 }
 
 describe('a response', () => {

@@ -113,7 +113,7 @@ export const compact = operation(endpoints.compact, {
 	summary: 'Compact a conversation',
 	description: 'The agent writes a summary. The output stands for the items of `input` in a later request.',
 	headers: ['idempotency-key'],
-	examples: { text: { model: 'assistant', input: [{ role: 'user', content: 'My name is Ada.' }] } },
+	examples: { text: { model: 'assistant', input: [{ type: 'message', role: 'user', content: 'My name is Ada.' }] } },
 	answers: {
 		200: {
 			says: 'The summary.',

@@ -261,7 +261,7 @@ describe('a turn that restarts', () => {
 		expect(write(live('lo')).at(-1)).toMatchObject({
 			type: 'error',
 			code,
-			error: { type: 'invalid_request_error', code },
+			error: { type: 'server_error', code },
 		});
 		expect(write(live('Hello')).at(-1)).toMatchObject({ delta: 'lo' });
 		const stop: RunEvent = { type: 'stop', reason: 'end_turn' };
