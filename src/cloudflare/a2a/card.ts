@@ -67,9 +67,7 @@ function showPublicCard(c: Context<RouteEnv>, name: string): AgentCard {
 		supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion }],
 		version,
 		capabilities: { streaming: true, pushNotifications: hasReceivers(c), extendedAgentCard: true },
-		securitySchemes: {
-			key: { httpAuthSecurityScheme: { scheme: 'Bearer', description: 'An API key or a session token.' } },
-		},
+		securitySchemes: { key: { httpAuthSecurityScheme: { scheme: 'Bearer', description: 'An API key.' } } },
 		securityRequirements: [{ schemes: { key: { list: [] } } }],
 		defaultInputModes: ['text/plain', 'application/json', 'image/*', 'application/pdf'],
 		defaultOutputModes: ['text/plain'],
