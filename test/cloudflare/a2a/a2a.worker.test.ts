@@ -107,6 +107,17 @@ describe('a task', () => {
 		expect((await call('ListTasks', later)).result.tasks).toEqual([]);
 		expect((await call('ListTasks', { contextId: 'nobody’s' })).result).toMatchObject({ tasks: [], totalSize: 0 });
 	});
+
+	test('is on a page of 50 by default', async () => {
+		const contextId = crypto.randomUUID();
+		const texts = Array.from({ length: 51 }, (_, index) => `Task ${index}`);
+		play(...texts);
+		for (const text of texts) await call('SendMessage', say(text, { contextId }));
+		const { tasks, nextPageToken, ...sizes } = (await call('ListTasks', { contextId })).result;
+		expect([tasks.length, sizes]).toEqual([50, { pageSize: 50, totalSize: 51 }]);
+		const rest = (await call('ListTasks', { contextId, pageToken: nextPageToken })).result;
+		expect([rest.tasks.length, rest.nextPageToken]).toEqual([1, '']);
+	});
 });
 
 describe('with keys', () => {
