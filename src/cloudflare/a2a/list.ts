@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
+import { sessionIdForm } from '../auth/token.ts';
 import { readConfig } from '../config/config.ts';
 import { askAll, listSessions } from '../objects/directory/all.ts';
 import type { FoundRun } from '../objects/session-api.ts';
@@ -59,6 +60,9 @@ async function findPage(call: Call, params: Params, limit: number): Promise<Task
 		return { found, total: found.length + (cursor === undefined ? 0 : 1), next: cursor };
 	}
 	const found: FoundTask[] = [];
+	// A list does not say that a session exists.
+	if (identity.kind === 'token' && sessionIdForm.test(contextId) && contextId !== identity.session)
+		return { found, total: 0 };
 	const { id } = findChat(c, 'a2a', contextId);
 	for (let run = 0; found.length < mostTasks; ) {
 		const [task] = await findNewest(call, id, run);

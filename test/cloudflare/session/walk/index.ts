@@ -9,6 +9,7 @@ import { observe } from './observe.ts';
 import { Walk } from './walk.ts';
 import { deciding, following, linking } from './ways/decisions.ts';
 import { elicited } from './ways/elicited.ts';
+import { files } from './ways/files.ts';
 import { making } from './ways/making.ts';
 import { keeping } from './ways/managing.ts';
 import { about } from './ways/people.ts';
@@ -20,7 +21,7 @@ import { hooks } from './ways/webhooks.ts';
 
 const ways: readonly Way[] = [
 	...[...reading, ...talking, ...keeping, ...linking, ...planning].map(toWay),
-	...[...deciding, ...following, ...making, ...protocols, ...elicited, ...hooks, ...about, ...waking],
+	...[...deciding, ...following, ...making, ...protocols, ...files, ...elicited, ...hooks, ...about, ...waking],
 	{ name: 'restart an object', weight: 4, go: restartSome },
 ];
 

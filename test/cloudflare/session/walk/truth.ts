@@ -112,6 +112,7 @@ const table = {
 	decide: ['staff', 'approve'],
 	manageSession: ['staff'],
 	nameUser: ['staff'],
+	makeVectors: ['staff'],
 	seeInbox: ['staff'],
 	seeUsers: ['staff'],
 	setBudget: ['admin'],

@@ -6,6 +6,7 @@ import { observe } from '../observe.ts';
 import { makeMark, type Person, toName, users } from '../persons.ts';
 import { type Caller, isOperator, judge, type Outcome, type PersonCaller, type Right, toSpeaker } from '../truth.ts';
 import type { Answer, Walk } from '../walk.ts';
+import { forgetFiles } from './files.ts';
 import { addSession, follow, noteSaid, refused, remember, toPerson, type Way, write } from './way.ts';
 
 /** Returns the outcome of a request that may name a user or another owner. */
@@ -232,6 +233,7 @@ async function erase(walk: Walk, person: Person, ask: () => Promise<Answer>): Pr
 	for (let isDone = false; !isDone; ) {
 		const answer = await ask();
 		walk.expect('erase a person', answer, 'ok');
+		forgetFiles(walk, person);
 		({ isDone } = answer.json<{ isDone: boolean }>());
 	}
 	walk.memories.delete(toName(person));
