@@ -1,6 +1,6 @@
 /**
  * `npm run conformance`: runs the conformance suite of MCP against an agent as a server, and against Runlet as a client,
- * and the cases of Open Responses against an agent.
+ * the cases of Open Responses against an agent, and the tests of what AG-UI and A2A require.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,8 +13,9 @@ import { claimPort } from '../test/port.ts';
 import { cases } from './conformance/responses.ts';
 import { root } from './root.ts';
 
-const usage = `npm run conformance: runs the conformance suite of MCP and the cases of Open Responses, and prints what passed
-  npm run conformance -- PART …   only these parts: mcp (scripts/conformance has what is not declared), responses
+const usage = `npm run conformance: checks the protocols of others, and prints what passed
+  npm run conformance -- PART …   only these parts: mcp (scripts/conformance has what is not declared), responses, and
+                                  ag-ui and a2a, whose requirements are tests of this repository
   --help                          this text`;
 
 /** The suite, which is fetched when it is run. The newest suite tests both revisions. */
@@ -23,7 +24,13 @@ const stable = '@modelcontextprotocol/conformance@0.1.16';
 const revisions = ['2025-11-25', '2026-07-28'];
 const folder = join(root, 'scripts/conformance');
 
-const parts: Readonly<Record<string, () => Promise<void>>> = { mcp: runMcp, responses: runResponses };
+const parts: Readonly<Record<string, () => Promise<void>>> = {
+	mcp: runMcp,
+	responses: runResponses,
+	// The client of AG-UI checks each event by the schemas of AG-UI.
+	'ag-ui': () => runTests('test/cloudflare/agui', 'test/e2e/ag-ui.test.ts'),
+	a2a: () => runTests('test/cloudflare/a2a', 'test/e2e/a2a.test.ts'),
+};
 
 await main();
 
@@ -72,6 +79,14 @@ async function runResponses(): Promise<void> {
 	} finally {
 		server.close();
 	}
+}
+
+/** Runs the tests that check the requirements of a protocol. This script fails if one fails. */
+async function runTests(...files: readonly string[]): Promise<void> {
+	const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+	const all = [vitest, 'run', '--project', 'workerd', '--project', 'e2e', ...files];
+	const [status] = await once(spawn(process.execPath, all, { cwd: root, stdio: 'inherit' }), 'close');
+	if (status !== 0) process.exitCode = 1;
 }
 
 function expecting(baseline: string): readonly string[] {
