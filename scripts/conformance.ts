@@ -32,7 +32,12 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
 	a2a: () => runTests('test/cloudflare/a2a', 'test/e2e/a2a.test.ts'),
 };
 
-await main();
+try {
+	await main();
+} catch (error) {
+	console.error(error instanceof Error ? error.message : error);
+	process.exitCode = 1;
+}
 
 async function main(): Promise<void> {
 	const { values, positionals } = parseOptions('npm run conformance -- --help', {

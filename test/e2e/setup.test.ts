@@ -145,10 +145,7 @@ describe('npm run deploy -- --dry-run checks the Worker that would be deployed',
 		expect(good.stderr).toMatch(/needs it as a secret.*\n {2}agent triage: GITHUB_WEBHOOK_SECRET: not set/);
 		const [status, stderr] = await dryRun({
 			'src/worker.ts': (text) =>
-				text.replace(
-					'createRunlet({ agents',
-					"createRunlet({ providers: () => { throw new Error('no house key'); }, agents",
-				),
+				text.replace('createRunlet({', "createRunlet({ providers: () => { throw new Error('no house key'); },"),
 		});
 		expect([status, stderr]).toEqual([1, expect.stringMatching(/^providers: .*no house key$/m)]);
 		expect(stderr).not.toContain('base-path');
@@ -156,7 +153,7 @@ describe('npm run deploy -- --dry-run checks the Worker that would be deployed',
 
 	test('reports a mistake in the call of createRunlet with its line, and suggests the correct option', async () => {
 		const [status, stderr] = await dryRun({
-			'src/worker.ts': (text) => text.replace('createRunlet({ agents', "createRunlet({ basepath: '/ai', agents"),
+			'src/worker.ts': (text) => text.replace('createRunlet({', "createRunlet({ basepath: '/ai',"),
 		});
 		expect(status).toBe(1);
 		expect(stderr).toMatch(

@@ -218,7 +218,7 @@ test('a page with one script tag streams an answer with its calls, and hears of 
 	await sees('.prose', 'five');
 	await runEnds();
 	expect(await readTexts('.message')).toEqual(['You: What is 2 + 3?']);
-	expect(await readTexts('.prose')).toEqual(['Let me add.', 'It is five.const sum = 5;']);
+	expect(await readTexts('.turn > .prose')).toEqual(['Let me add.', 'It is five.const sum = 5;']);
 	expect(await readTexts('.call .name')).toEqual(['add']);
 	await chat().locator('.hljs-keyword').waitFor();
 	const told = await readTold();
