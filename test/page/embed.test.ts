@@ -419,6 +419,19 @@ test('with a token a visitor is told that somebody has to allow a call, and sees
 	await sees('.prose', 'Paid.');
 });
 
+test('sends what a person wrote while the session was opened', async () => {
+	const { token = '' } = await createSession();
+	const mayGoOn = Promise.withResolvers<void>();
+	await page.route('**/events', (route) => mayGoOn.promise.then(() => route.continue()), { times: 1 });
+	const asked = page.waitForRequest('**/events');
+	await show(`<runlet-chat token="${token}"></runlet-chat>`);
+	stage.play([text('Hello.')]);
+	await asked;
+	await say('Hi.');
+	mayGoOn.resolve();
+	await sees('.prose', 'Hello.');
+});
+
 test('with a token a visitor has no form for a call of another agent that somebody has to allow', async () => {
 	const { token = '' } = await createSession('chief');
 	await show(`<runlet-chat token="${token}"></runlet-chat>`);

@@ -45,11 +45,12 @@ export function createComposer({ root, life, dropArea, onSend, onStop, onWriting
 	}
 
 	function restoreText(unsent: string): void {
+		sending.forget();
 		text.value ||= unsent;
 		offer();
 	}
 
-	const sending = listenForSending({ form, text, send, root }, onSend);
+	const sending = listenForSending({ form, text, send, root, mayTake: () => !isRunning || takesMore }, onSend);
 	text.addEventListener('input', () => {
 		offer();
 		if (text.value !== '') onWriting();
@@ -99,6 +100,7 @@ export function createComposer({ root, life, dropArea, onSend, onStop, onWriting
 			isRunning = value;
 			takesMore = false;
 			offer();
+			sending.flush();
 		},
 		/** Whether further messages can be sent during the run. */
 		get takesMore(): boolean {
@@ -109,6 +111,7 @@ export function createComposer({ root, life, dropArea, onSend, onStop, onWriting
 			if (takesMore) return;
 			takesMore = true;
 			offer();
+			sending.flush();
 		},
 		setStatus(words: string): void {
 			const shown = withoutTurns(words);
@@ -122,17 +125,28 @@ interface Controls {
 	readonly text: HTMLTextAreaElement;
 	readonly send: HTMLButtonElement;
 	readonly root: Root;
+	/** Whether a message can be sent now: no run is on, or the run takes more. */
+	readonly mayTake: () => boolean;
 }
 
 /**
  * Calls `onSend` for the buttons, for Enter, and for Ctrl+Enter, which steers the run. If a message is sent before the
  * chat is ready, the message waits. If the person then continues to type, the message is not sent.
  */
-function listenForSending({ form, text, send, root }: Controls, onSend: Options['onSend']) {
+function listenForSending({ form, text, send, root, mayTake }: Controls, onSend: Options['onSend']) {
 	let isPending = false;
 	const request = (steers: boolean): void => {
-		isPending = send.disabled;
+		isPending = send.disabled || !mayTake();
 		if (!isPending) onSend(text.value, steers);
+	};
+	/** Sends the message that waits, if that is possible now. */
+	const flush = (): void => {
+		if (!isPending || send.disabled || !mayTake()) return;
+		isPending = false;
+		onSend(text.value, false);
+	};
+	const forget = (): void => {
+		isPending = false;
 	};
 	onSubmit(form, () => request(false));
 	find('#queue', HTMLElement, root).addEventListener('click', () => request(false));
@@ -142,18 +156,17 @@ function listenForSending({ form, text, send, root }: Controls, onSend: Options[
 		event.preventDefault();
 		request(event.ctrlKey || event.metaKey);
 	});
-	text.addEventListener('input', () => {
-		isPending = false;
-	});
+	text.addEventListener('input', forget);
 	return {
+		flush,
+		forget,
 		get isReady(): boolean {
 			return !send.disabled;
 		},
 		setReady(value: boolean): void {
 			send.disabled = !value;
-			const sends = value && isPending;
-			isPending = false;
-			if (sends) onSend(text.value, false);
+			if (value) flush();
+			else forget();
 		},
 	};
 }
