@@ -16,7 +16,7 @@ interface Formula {
 	readonly isBlock: boolean;
 }
 
-/** The mark of a footnote in a text, `[^1]`, and its text in a block of its own: `[^1]: The text.` */
+/** A footnote. Its mark stands in a text: `[^1]`. Its note is a separate block: `[^1]: The note.` */
 interface Footnote {
 	readonly type: 'footnote';
 	readonly raw: string;

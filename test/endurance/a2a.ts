@@ -1,10 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
+import { readUnderKills } from './killing.ts';
 import { threeTools } from './script.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
-
-/** The number of concurrent readers. */
-const readers = 4;
 
 /**
  * Cuts the connections of subscribers of tasks at random bytes, and kills the server meanwhile. Each task completes. A
@@ -15,23 +12,13 @@ export function a2a({ count = 200, kills = 100, seed }: Options): Promise<Figure
 	const world = { script: threeTools(400), pieceLength: 12, paceMs: 10, toolMs: 20, seed };
 	return onStage(world, async (stage) => {
 		const total = { cuts: 0, tasks: 0, whole: 0 };
-		let isKilling = true;
-		const killing = async (): Promise<void> => {
-			for (let n = 0; n < kills; n++) {
-				await pause(stage.random(500, 3_000));
-				await stage.server.restart();
-			}
-			isKilling = false;
-		};
-		const reading = Array.from({ length: readers }, async (_, n) => {
-			for (let round = 0; total.cuts < count || isKilling; round++) {
-				const { cuts, isWhole } = await readTask(stage, `task-${n}-${round}`);
-				total.cuts += cuts;
-				total.tasks++;
-				total.whole += isWhole ? 1 : 0;
-			}
+		await readUnderKills(stage, { count, kills }, async (place) => {
+			const { cuts, isWhole } = await readTask(stage, `task-${place}`);
+			total.cuts += cuts;
+			total.tasks++;
+			total.whole += isWhole ? 1 : 0;
+			return cuts;
 		});
-		await Promise.all([killing(), ...reading]);
 		const { cuts, tasks, whole } = total;
 		return { seed: stage.seed, 'reader cuts': cuts, kills, tasks, 'tasks read to their end': whole };
 	});

@@ -1,12 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { checkReading } from './history.ts';
+import { readUnderKills } from './killing.ts';
 import { read } from './reader.ts';
 import { threeTools } from './script.ts';
 import { checkAttempts } from './settled.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
-
-/** The number of concurrent readers. */
-const readers = 4;
 
 /**
  * Cuts the connections of readers at random bytes, and kills the server meanwhile. Each reader gets exactly the stored
@@ -16,21 +13,11 @@ export function cuts({ count = 500, kills = 20, seed }: Options): Promise<Figure
 	const world = { script: threeTools(600), pieceLength: 12, paceMs: 10, toolMs: 20, seed };
 	return onStage(world, async (stage) => {
 		const total = { cuts: 0, runs: 0, events: 0, restarted: 0, unfinished: 0 };
-		let isKilling = true;
-		const killing = async (): Promise<void> => {
-			for (let n = 0; n < kills; n++) {
-				await pause(stage.random(500, 3_000));
-				await stage.server.restart();
-			}
-			isKilling = false;
-		};
-		const reading = Array.from({ length: readers }, async (_, n) => {
-			for (let round = 0; total.cuts < count || isKilling; round++) {
-				const one = await readTwice(stage, `run-${n}-${round}`);
-				for (const key of ['cuts', 'runs', 'events', 'restarted', 'unfinished'] as const) total[key] += one[key];
-			}
+		await readUnderKills(stage, { count, kills }, async (place) => {
+			const one = await readTwice(stage, `run-${place}`);
+			for (const key of ['cuts', 'runs', 'events', 'restarted', 'unfinished'] as const) total[key] += one[key];
+			return one.cuts;
 		});
-		await Promise.all([killing(), ...reading]);
 		return {
 			seed: stage.seed,
 			'reader cuts': total.cuts,

@@ -1,10 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
+import { readUnderKills } from './killing.ts';
 import { threeTools } from './script.ts';
 import { type Figures, type Options, onStage, type Stage } from './stage.ts';
-
-/** The number of concurrent readers. */
-const readers = 4;
 
 /**
  * Cuts the connections of readers of responses at random bytes, and kills the server meanwhile. Each response ends.
@@ -15,21 +13,11 @@ export function responses({ count = 200, kills = 100, seed }: Options): Promise<
 	const world = { script: threeTools(400), pieceLength: 12, paceMs: 10, toolMs: 20, seed };
 	return onStage(world, async (stage) => {
 		const total = { cuts: 0, responses: 0, events: 0, interrupted: 0 };
-		let isKilling = true;
-		const killing = async (): Promise<void> => {
-			for (let n = 0; n < kills; n++) {
-				await pause(stage.random(500, 3_000));
-				await stage.server.restart();
-			}
-			isKilling = false;
-		};
-		const reading = Array.from({ length: readers }, async (_, n) => {
-			for (let round = 0; total.cuts < count || isKilling; round++) {
-				const one = await readTwice(stage, `response-${n}-${round}`);
-				for (const key of ['cuts', 'responses', 'events', 'interrupted'] as const) total[key] += one[key];
-			}
+		await readUnderKills(stage, { count, kills }, async (place) => {
+			const one = await readTwice(stage, `response-${place}`);
+			for (const key of ['cuts', 'responses', 'events', 'interrupted'] as const) total[key] += one[key];
+			return one.cuts;
 		});
-		await Promise.all([killing(), ...reading]);
 		return {
 			seed: stage.seed,
 			'reader cuts': total.cuts,

@@ -419,7 +419,7 @@ test('with a token a visitor is told that somebody has to allow a call, and sees
 	await sees('.prose', 'Paid.');
 });
 
-test('sends what a person wrote while the session was opened', async () => {
+test('sends a message that a person wrote while the session was loading', async () => {
 	const { token = '' } = await createSession();
 	const mayGoOn = Promise.withResolvers<void>();
 	await page.route('**/events', (route) => mayGoOn.promise.then(() => route.continue()), { times: 1 });

@@ -205,7 +205,7 @@ test('opens a Mermaid diagram on mermaid.live, where only the browser reads it',
 	expect(JSON.parse(Buffer.from(diagram, 'base64').toString())).toMatchObject({ code: 'graph TD; A-->é' });
 });
 
-test('shows an image that brings its own bytes, in a paragraph of its own', async () => {
+test('shows an image whose bytes are in the text, in a separate paragraph', async () => {
 	const bytes = 'A'.repeat(50_000);
 	const text = `![A "chart"](data:image/png;base64,${bytes})`;
 	const image = `<p><img alt="A &quot;chart&quot;" src="data:image/png;base64,${bytes}"></p>`;

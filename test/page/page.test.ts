@@ -712,7 +712,7 @@ describe('data from the server', () => {
 		expect(await readTexts('.report .prose')).toEqual(['has finished its task:Here', 'Look again.']);
 	});
 
-	test('shows the images of a message that bring their own bytes', async () => {
+	test('shows the images of a message whose bytes are in the message', async () => {
 		const parts = [
 			{ kind: 'image', mime: 'image/png', data: 'iVBORw0KGgo=', name: 'chart.png' },
 			{ kind: 'image', mime: 'image/svg+xml', data: 'PHN2Zy8+', name: 'drawing.svg' },

@@ -16,7 +16,7 @@ import { parseTraceparent } from '../wire/traceparent.ts';
 import { assertMay, assertScope, getPerson, isAdmin, type PersonCaller, type RouteEnv } from './identity.ts';
 import { toSessionName } from './respond.ts';
 
-/** Reads and checks a JSON body. A refusal is a 4xx that names the field and the mistake. `onText` gets the raw text, and can change what it says. */
+/** Reads and checks a JSON body. A refusal is a 4xx that names the field and the mistake. `onText` gets the raw text, and can replace it. */
 async function jsonBody<S extends v.GenericSchema>(
 	request: Request,
 	schema: S,

@@ -9,7 +9,7 @@ import { type Bytes, type Failure, toError } from '../objects/reach.ts';
 import type { Caller } from '../objects/session-api.ts';
 import type { RouteEnv } from './identity.ts';
 
-/** The form in which the other protocols read runs. */
+/** The format in which Responses and A2A read a run from its session. */
 export const format = { type: 'events' } as const;
 
 type Line =

@@ -114,8 +114,8 @@ type CallEvent = Extract<RunEvent, { type: 'tool_use_start' | 'tool_use_input' |
 export type Calls = ReturnType<typeof createCalls>;
 
 /**
- * Prints each call of a session with its result: on one line, or below the call if that is too long or something stands
- * between. A call that waits for a person has its result in a later run.
+ * Prints each call of a session with its result. A short result stands on the line of its call. A long result, or a result
+ * after other output, stands below the call. A call that waits for a person has its result in a later run.
  */
 export function createCalls() {
 	const calls = new Map<string, Call>();

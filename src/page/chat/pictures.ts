@@ -1,4 +1,4 @@
-/** Images that bring their own bytes. An image at an address is not loaded: its address would tell somebody that it was seen. */
+/** Images whose bytes are in the message. The page loads no image from an address, because the request would reveal the reader. */
 
 import { configure, element } from '../parts/element.ts';
 

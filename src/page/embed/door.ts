@@ -57,7 +57,7 @@ export function createDoor({ token, getToken, readSession }: Options) {
 			const first = await read();
 			const response = await send(first);
 			if (response.status !== 401) return response;
-			// Another request has possibly asked already.
+			// Another request may already have asked for a token.
 			if (token === first && getToken !== undefined) token = undefined;
 			const next = await read();
 			if (next === first) throw createSignedOut();

@@ -1,4 +1,4 @@
-/** What the attributes and properties of the element say (docs/embed.md, "Attributes"). */
+/** The settings of the element, read from its attributes and properties (docs/embed.md, "Attributes"). */
 
 import type { GetToken } from './door.ts';
 

@@ -327,7 +327,7 @@ describe('a request that names a file by its id', () => {
 	);
 	const pdf = joinBytes('%PDF-1.4\n\u0000');
 
-	test('gets it as if it were in the request, in Chat Completions', async () => {
+	test('gets the file as an inline file, in Chat Completions', async () => {
 		const client = createClient('alice');
 		const { id } = await upload(client, 'a,b', 'table.csv');
 		const model = play('Read.', 'Read.');
@@ -351,7 +351,7 @@ describe('a request that names a file by its id', () => {
 		expect(byId).toContainEqual({ kind: 'file', mime: 'text/csv', data: btoa('a,b'), name: 'table.csv' });
 	});
 
-	test('gets it as if it were in the request, in Responses', async () => {
+	test('gets the file as an inline file, in Responses', async () => {
 		const client = createClient('alice');
 		const [image, file] = [await upload(client, png, 'dot.png'), await upload(client, pdf, 'a.pdf')];
 		const model = play('Seen.');
@@ -373,7 +373,7 @@ describe('a request that names a file by its id', () => {
 		]);
 	});
 
-	test('gets it as if it were in the request, in Messages, also in the result of a tool', async () => {
+	test('gets the file as an inline file, in Messages, also in the result of a tool', async () => {
 		const anthropic = createAnthropic('alice');
 		const files: string[] = [];
 		for (const [content, name] of [
@@ -498,7 +498,7 @@ test('the unchanged @anthropic-ai/sdk uploads, lists, reads and deletes a file',
 });
 
 describe('a person who is exported and erased', () => {
-	test('takes their files along, and leaves those of others', async () => {
+	test('exports and removes the files of this person, and keeps the files of others', async () => {
 		const [ada, ben] = [createClient('ada'), createClient('ben')];
 		for await (const { id } of ada.files.list()) await ada.files.delete(id);
 		await upload(ada, 'of Ada');

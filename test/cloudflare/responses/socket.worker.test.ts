@@ -88,7 +88,7 @@ test('a response that is not stored goes on in its connection, until a failure, 
 	expect(requests).toHaveLength(2);
 });
 
-test('a WebSocket names what is wrong with a message, and stays open', async () => {
+test('a WebSocket names the mistake in a message, and stays open', async () => {
 	play('Hello.');
 	const socket = await connect();
 	const fail = async (text: string) => {

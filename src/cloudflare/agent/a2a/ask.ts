@@ -20,7 +20,7 @@ export interface Limits {
 }
 
 /**
- * Sends a request: a POST of JSON, or without a body a GET. Returns the JSON of the answer without the secrets of the
+ * Sends a POST with a JSON body, or a GET if there is no body. Returns the JSON of the answer without the secrets of the
  * headers. Throws `network` or `timeout` if a later request can succeed, else `auth`, `too_large`, or `invalid_request`
  * for a refusal and for an answer that is not JSON.
  */

@@ -8,7 +8,7 @@ export function formatTaskId({ session, run }: TaskPlace): string {
 	return `${session}-${run}`;
 }
 
-/** Returns undefined for a text that no task has as its id. */
+/** Parses the id of a task. Returns undefined for any other text. */
 export function parseTaskId(id: string): TaskPlace | undefined {
 	const [, session, run] = /^([0-9a-f]{64})-([1-9]\d{0,11})$/.exec(id) ?? [];
 	return session === undefined ? undefined : { session, run: Number(run) };
