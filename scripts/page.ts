@@ -20,9 +20,9 @@ const usage = `npm run build:page: makes the page and the API's documents in bui
 const source = join(root, 'src/page');
 
 /** The licences of the packages in the page's script. */
-const notice = `// marked, lowlight and temml, under the MIT License; highlight.js, under the BSD 3-Clause License:
+const notice = `// marked, lowlight and temml, under the MIT License; highlight.js, under the BSD 3-Clause License; lucide, under the ISC License:
 // https://www.npmjs.com/package/marked, https://www.npmjs.com/package/lowlight, https://www.npmjs.com/package/temml,
-// https://www.npmjs.com/package/highlight.js`;
+// https://www.npmjs.com/package/highlight.js, https://www.npmjs.com/package/lucide`;
 
 /** How scripts and styles are bundled. */
 const small = {

@@ -1,7 +1,8 @@
 /** The elements of a chat. The other modules find them by their ids. */
 
 import { say } from '../../client/say.ts';
-import { button, configure, element, svg } from '../parts/element.ts';
+import { button, configure, element } from '../parts/element.ts';
+import { createIcon } from '../parts/icon.ts';
 
 export function createFrame(): HTMLElement[] {
 	return [createScroller(), createSide(), createComposerForm()];
@@ -37,14 +38,12 @@ function createSide(): HTMLElement {
 	return configure(element('aside', '', ...panels), { id: 'side-panels', ariaLabel: say('What the chat works on') });
 }
 
-const clip = 'M20 11.5 12.2 19.3a5 5 0 0 1-7-7l8.2-8.3a3.4 3.4 0 0 1 4.8 4.8l-8 8a1.7 1.7 0 0 1-2.4-2.4l7-7';
-
 function createComposerForm(): HTMLElement {
 	const picker = configure(element('input'), { id: 'picker', type: 'file', multiple: true, hidden: true });
 	const attach = configure(createButton('attach', '', say('Attach files: up to 16, 2.8 MB together')), {
 		ariaLabel: say('Attach files'),
 	});
-	attach.append(svg('svg', { viewBox: '0 0 24 24', 'aria-hidden': 'true' }, svg('path', { d: clip })));
+	attach.append(createIcon('attach'));
 	const text = configure(element('textarea'), { id: 'text', rows: 1, ariaLabel: say('Message') });
 	configure(text, { placeholder: say('Write a message'), enterKeyHint: 'send' });
 	const send = configure(element('button', 'primary', say('Send')), { id: 'send' });

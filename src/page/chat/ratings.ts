@@ -4,8 +4,8 @@ import type { Feedback, FeedbackBody, FeedbackClient } from '../../client/index.
 import { say } from '../../client/say.ts';
 import { button, configure, element, onSubmit } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
+import { createThumb } from '../parts/icon.ts';
 import type { Visit } from '../parts/live.ts';
-import { createThumb } from '../parts/thumb.ts';
 
 /** The maximum number of characters of a note. */
 const longestNote = 2_000;

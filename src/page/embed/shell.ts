@@ -2,19 +2,9 @@
 
 import { say } from '../../client/say.ts';
 import { createFrame } from '../chat/frame.ts';
-import { button, configure, element, svg } from '../parts/element.ts';
+import { button, configure, element } from '../parts/element.ts';
+import { createIcon, createIconButton } from '../parts/icon.ts';
 import type { Settings } from './settings.ts';
-
-const paths = {
-	pen: 'M12 20h8M16.2 4.3a2 2 0 0 1 3 2.7L7.8 18.6 4 19.6l1-3.9z',
-	down: 'm6 9.5 6 6 6-6',
-	bubble: 'M20 11.5a7.5 7.5 0 0 1-11 6.6L4 19.5l1.4-4.6A7.5 7.5 0 1 1 20 11.5z',
-};
-
-function createIcon(name: keyof typeof paths, className = ''): SVGSVGElement {
-	const path = svg('path', { d: paths[name], 'stroke-linejoin': 'round' });
-	return svg('svg', { viewBox: '0 0 24 24', 'aria-hidden': 'true', class: className }, path);
-}
 
 interface Actions {
 	/** Missing where a visitor cannot begin a new chat. */
@@ -37,12 +27,6 @@ export function createShell({ heading, logo, isPopup }: Settings, { onNew, onTog
 	const launcher = isPopup ? createLauncher(title, onToggle) : undefined;
 	if (isPopup) configure(box, { role: 'dialog', ariaLabel: title });
 	return { root: element('div', 'shield', box, launcher), box, launcher };
-}
-
-function createIconButton(icon: keyof typeof paths, label: string, onClick: () => void): HTMLButtonElement {
-	const control = configure(button('', '', onClick), { ariaLabel: label, title: label });
-	control.append(createIcon(icon));
-	return control;
 }
 
 function createLauncher(label: string, onClick: () => void): HTMLButtonElement {

@@ -4,9 +4,9 @@ import type { ListedFeedback } from '../../client/index.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { configure, element, link } from '../parts/element.ts';
 import { createAction } from '../parts/form.ts';
+import { createThumb } from '../parts/icon.ts';
 import { createPages, type Panel, type Place } from '../parts/panel.ts';
 import { saveTest } from '../parts/save-test.ts';
-import { createThumb } from '../parts/thumb.ts';
 import { createAge } from '../parts/time.ts';
 
 const pageLength = 50;
