@@ -1,7 +1,19 @@
 /** A person reads a chat: with a long history, with a growing answer, and after a reload. */
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type OpenTurn, text } from '../e2e/ui/stage.ts';
-import { openChat, openPage, openStage, page, readTexts, say as sayHere, sees, site, stage } from './setup.ts';
+import {
+	client,
+	forgive,
+	openChat,
+	openPage,
+	openStage,
+	page,
+	readTexts,
+	say as sayHere,
+	sees,
+	site,
+	stage,
+} from './setup.ts';
 
 openPage({ width: 900, height: 600 });
 openStage();
@@ -212,4 +224,33 @@ test('shows a growing answer after a reload, without repeated or vanishing text'
 	expect(shown.map(({ length }) => length)).toEqual(shown.map(({ length }) => length).toSorted((a, b) => a - b));
 	const numbers = shown.at(-1)?.match(/Paragraph \d+/g);
 	expect(numbers).toEqual(Array.from({ length: 40 }, (_, n) => `Paragraph ${n}`));
+});
+
+test('shows images of the workspace, and all other images as text', async () => {
+	const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
+	const image = new Blob([Buffer.from(pixel, 'base64')]);
+	stage.play([text('What should I draw?')]);
+	const { id } = await post('', JSON.stringify({ agent: 'desk', text: 'Draw.' }), 'application/json');
+	await client.writeFile(id, 'charts/sales 2026.png', image);
+	await client.writeFile(id, 'broken.png', new Blob(['This is no image.']));
+	const links = ['./charts/sales%202026.png', 'broken.png', 'missing.png', '//a.example/b.png', 'notes.svg'];
+	stage.play([text(`Here:\n\n${links.map((path, at) => `![Image ${at}](${path})`).join('\n\n')}\n\nThat is all.`)]);
+	const asked: string[] = [];
+	page.on('request', (request) => asked.push(new URL(request.url()).hostname));
+	await page.goto(`${site.url}/#/sessions/${id}`);
+	await sees('.prose', 'What should I draw?');
+	await sayHere('Sales.');
+	const shown = page.locator('.prose img');
+	await shown.waitFor();
+	await sees('.prose', 'That is all.');
+	await page.reload();
+	await shown.waitFor();
+	expect(await shown.evaluateAll((all) => all.map((one) => [one.getAttribute('alt'), one.clientWidth]))).toEqual([
+		['Image 0', 1],
+	]);
+	expect((await readTexts('.prose p')).slice(-5, -1)).toEqual(
+		links.slice(1).map((path, at) => `![Image ${at + 1}](${path})`),
+	);
+	expect(new Set(asked)).toEqual(new Set([new URL(site.url).hostname]));
+	forgive(404);
 });

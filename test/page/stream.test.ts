@@ -72,7 +72,7 @@ test('draws long texts of a history over many frames, the newest first, and skip
 		const drawing = createDrawing();
 		const roots = ['older', 'newer', 'left'].map((word) => {
 			const root = document.body.appendChild(document.createElement('div'));
-			const { write, end } = createMarkdown(root, drawing.draw);
+			const { write, end } = createMarkdown(root, { draw: drawing.draw });
 			write(`- ${word} words\n`.repeat(2_000));
 			end();
 			return root;

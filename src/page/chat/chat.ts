@@ -56,7 +56,10 @@ export class Chat {
 			onWriting: () => void this.#isHeldUp(),
 		});
 		this.#ratings = createRatings(client);
-		this.#transcript = createTranscript((again) => void this.#askAgain(again), this.#ratings, around);
+		this.#transcript = createTranscript((again) => void this.#askAgain(again), this.#ratings, {
+			...around,
+			readFile: (path) => this.#readFile(path),
+		});
 		this.#sidePanels = createSidePanels(client, this.#transcript.calls, around);
 		this.#earlier = createEarlier(client, root, this.#transcript.addEarlier);
 		this.#waiting = createWaitingList(client, root, this.#transcript.tail.keep);
@@ -136,6 +139,10 @@ export class Chat {
 		this.#composer.isReady = false;
 		this.#composer.setRunning(false);
 		this.#composer.setStatus('');
+	}
+
+	#readFile(path: string): Promise<Blob> {
+		return this.#client.readFile(this.#sessionId ?? '', path, { signal: this.#visit.signal });
 	}
 
 	/** Whether the chat may take the focus. A chat in a page of somebody else waits until a person has come to it. */

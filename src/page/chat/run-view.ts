@@ -3,7 +3,7 @@
 import { say, sayOr } from '../../client/say.ts';
 import type { ChildEvent, RunEvent } from '../../client/types.ts';
 import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
-import { createMarkdown, type Draw } from '../markdown/markdown.ts';
+import { createMarkdown, type MarkdownOptions } from '../markdown/markdown.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { type Child, configure, createCopy, element, link } from '../parts/element.ts';
 import { createProvided } from './provided.ts';
@@ -19,9 +19,8 @@ export interface RunView {
 	readonly end: () => void;
 }
 
-interface RunViewOptions {
+interface RunViewOptions extends MarkdownOptions {
 	readonly calls?: Map<string, CallView>;
-	readonly draw?: Draw;
 	/** Makes what stands under the answer of a run. */
 	readonly createEnd?: (runId: string) => HTMLElement | undefined;
 	/** Whether the page is of somebody else: costs are not shown, and no other session is linked. */
@@ -29,14 +28,10 @@ interface RunViewOptions {
 }
 
 /**
- * `calls` has the calls of the whole chat by id, because a later run can have the result of a call that waited. `draw`
- * schedules the drawing of text that `flush` has not shown.
+ * `calls` has the calls of the whole chat by id, because a later run can have the result of a call that waited.
  */
-export function createRunView(
-	parent: Node,
-	{ calls = new Map(), draw, createEnd, isEmbedded = false }: RunViewOptions = {},
-): RunView {
-	const canvas = createCanvas(parent, { calls, draw, createEnd, isEmbedded });
+export function createRunView(parent: Node, { calls = new Map(), ...options }: RunViewOptions = {}): RunView {
+	const canvas = createCanvas(parent, { ...options, calls });
 	const { root, addBlock, flush, end } = canvas;
 	return { root, addBlock, flush, end, apply: (event) => showEvent(canvas, event) };
 }
@@ -45,7 +40,7 @@ type Canvas = ReturnType<typeof createCanvas>;
 
 function createCanvas(
 	parent: Node,
-	{ calls, draw, createEnd, isEmbedded = false }: RunViewOptions & { readonly calls: Map<string, CallView> },
+	{ calls, draw, readFile, createEnd, isEmbedded = false }: RunViewOptions & { readonly calls: Map<string, CallView> },
 ) {
 	const root = parent.appendChild(configure(element('article', 'run'), { ariaLabel: say('Agent'), ariaBusy: 'true' }));
 	let turn: HTMLElement | undefined;
@@ -91,7 +86,7 @@ function createCanvas(
 		addText(text: string) {
 			if (!prose) {
 				closeText();
-				prose = createMarkdown(add(element('div', 'prose')), draw);
+				prose = createMarkdown(add(element('div', 'prose')), { draw, readFile });
 			}
 			answer.add(text);
 			prose.write(text);
@@ -101,7 +96,7 @@ function createCanvas(
 				closeText();
 				const body = element('div', 'body prose');
 				add(element('details', 'reasoning', element('summary', 'fold', say('Reasoning')), body));
-				reasoning = createMarkdown(body, draw);
+				reasoning = createMarkdown(body, { draw });
 			}
 			reasoning.write(text);
 		},

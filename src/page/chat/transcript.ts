@@ -4,6 +4,7 @@ import { toEvents } from '../../client/history.ts';
 import { say } from '../../client/say.ts';
 import type { Attachment, CallAnswer, Message } from '../../client/types.ts';
 import { describeAnswer, toSaidText, toText } from '../../client/words.ts';
+import type { ReadFile } from '../markdown/images.ts';
 import { createDrawing, createMarkdown, type Draw } from '../markdown/markdown.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { button, configure, element, find, link } from '../parts/element.ts';
@@ -22,11 +23,16 @@ export type Transcript = ReturnType<typeof createTranscript>;
 export function createTranscript(
 	onAgain: (again: Again) => void,
 	ratings: Ratings,
-	{ root: place, life, isEmbedded }: Pick<Surroundings, 'root' | 'life' | 'isEmbedded'>,
+	{
+		root: place,
+		life,
+		isEmbedded,
+		readFile,
+	}: Pick<Surroundings, 'root' | 'life' | 'isEmbedded'> & { readonly readFile: ReadFile },
 ) {
 	const root = find('#transcript', HTMLElement, place);
 	const tail = createTail(find('#scroller', HTMLElement, place), life);
-	const shared = { onAgain, ratings, isEmbedded };
+	const shared = { onAgain, ratings, isEmbedded, readFile };
 	/** The calls that are shown, by id. */
 	const calls = new Map<string, CallView>();
 	/** The results whose calls are in earlier messages, which are not shown yet. */
@@ -49,7 +55,7 @@ export function createTranscript(
 		addMessage,
 		addRun: () => {
 			for (const old of root.querySelectorAll('.offer')) old.remove();
-			return createRunView(root, { calls, createEnd: ratings.create, isEmbedded });
+			return createRunView(root, { calls, createEnd: ratings.create, isEmbedded, readFile });
 		},
 
 		letEdit(bubble: HTMLElement, text: string, message: Pick<Again, 'id' | 'runId'>): void {
@@ -125,6 +131,7 @@ interface History {
 	readonly onAgain: (again: Again) => void;
 	readonly ratings: Ratings;
 	readonly isEmbedded: boolean | undefined;
+	readonly readFile: ReadFile;
 	readonly draw: Draw;
 }
 
@@ -132,7 +139,7 @@ interface History {
 function drawHistory(
 	place: DocumentFragment,
 	messages: readonly Message[],
-	{ results, onAgain, ratings, isEmbedded, draw }: History,
+	{ results, onAgain, ratings, isEmbedded, readFile, draw }: History,
 ): ReadonlyMap<string, CallView> {
 	const calls = new Map<string, CallView>();
 	const early = new Map<string, ToolMessage>();
@@ -175,7 +182,7 @@ function drawHistory(
 				addEdit(bubble, words, (text) => onAgain({ id: message.id, text }));
 			continue;
 		}
-		view ??= createRunView(place, { calls, draw, createEnd: ratings.create, isEmbedded });
+		view ??= createRunView(place, { calls, draw, readFile, createEnd: ratings.create, isEmbedded });
 		if (runId !== undefined && lastReplies.get(runId) === message)
 			view.apply({ type: 'run.started', runId, attempt: 1 });
 		for (const event of toEvents(message)) view.apply(event);
@@ -213,7 +220,7 @@ function createReport(
 	const title = from === 'schedule' ? say('From a schedule') : say('From an agent');
 	const head = element('p', 'report-head', title, ...(name === undefined ? [] : [': ', name]), ...createMarks(labels));
 	const prose = element('div', 'prose');
-	const markdown = createMarkdown(prose, draw);
+	const markdown = createMarkdown(prose, { draw });
 	markdown.write(words);
 	markdown.end();
 	return element('section', 'report', head, prose);

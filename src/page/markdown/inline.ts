@@ -4,6 +4,7 @@ import { type MarkdownToken, toKnown } from '../../client/markdown.ts';
 import { element, withoutTurns } from '../parts/element.ts';
 import { createFootnoteMark } from './footnotes.ts';
 import { createFormula } from './formulas.ts';
+import { createFileImage } from './images.ts';
 
 export function createInline(tokens: readonly MarkdownToken[]): ChildNode[] {
 	return tokens.map(createNode);
@@ -31,6 +32,8 @@ function createNode(token: MarkdownToken): ChildNode {
 			return new Text(token.text);
 		case 'link':
 			return createLink(decode(token.href), createInline(toKnown(token.tokens))) ?? new Text(token.raw);
+		case 'image':
+			return createFileImage(decode(token.href), decode(token.text), token.raw) ?? new Text(token.raw);
 		case 'text':
 			return new Text(decode(token.raw));
 		default:

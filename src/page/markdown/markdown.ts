@@ -1,6 +1,6 @@
 /**
  * Draws Markdown while it arrives. Only incomplete blocks are parsed again, and only changed blocks are drawn again.
- * Images and HTML are shown as text.
+ * HTML is shown as text, and so are images, except those of the workspace and those whose bytes are in the text.
  */
 
 import { type MarkdownToken, openMarkdown, splitBlocks } from '../../client/markdown.ts';
@@ -9,9 +9,17 @@ import { type KeptBlocks, showBlocks, toBlocks } from './blocks.ts';
 import { colourCode } from './code.ts';
 import { findComplete, notBegun } from './complete.ts';
 import { drawFormulas } from './formulas.ts';
+import { drawFileImages, type ReadFile } from './images.ts';
 
-/** Makes a Markdown writer. Its `end` passes the rest of the text to `draw`, which schedules the drawing. */
-export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
+export interface MarkdownOptions {
+	/** Schedules the drawing of the text that is left at the end. By default, it is drawn at once. */
+	readonly draw?: Draw;
+	/** Reads the images of the workspace. Without it, they are shown as text. */
+	readonly readFile?: ReadFile;
+}
+
+/** Makes a Markdown writer. */
+export function createMarkdown(root: HTMLElement, { draw = drawAtOnce, readFile }: MarkdownOptions = {}) {
 	const sections = createSections(root);
 	/** The text of the incomplete blocks. Only `redraw` reads it, because reading takes longer for longer texts. */
 	let open = '';
@@ -34,6 +42,7 @@ export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 		const nodes = complete.flatMap(({ nodes }) => nodes);
 		colourCode(nodes);
 		void drawFormulas(nodes);
+		if (readFile !== undefined) void drawFileImages(nodes, readFile);
 	}
 
 	/** Draws the open blocks. Finishes the blocks that further text cannot change. */
