@@ -30,7 +30,7 @@ const usage = `npm run bench: measures what Runlet costs in workerd beside a loo
     providers   what a delta costs from a provider's bytes, through the SDK and the adapter
     skills      what 10,000 skills cost a turn and a search
     context     what 50 sessions cost at three providers, by their rules of caches and prices, before and after
-    page        tasks of the page's main thread while 10,000 deltas come, and a history of 2,000 messages opens
+    page        tasks of the page's main thread while 10,000 deltas come, and long histories and answers open
   --rounds NUMBER           how often each figure of turns is measured; the median counts (3)
   --help                    this text`;
 

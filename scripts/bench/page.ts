@@ -3,15 +3,22 @@
  * its main thread. A task is one turn of the event loop. No animation runs meanwhile.
  */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import type { CDPSession, Page } from 'playwright-core';
 import * as v from 'valibot';
 import { startBrowser } from '../../test/page/browser.ts';
 import { startSite } from '../../test/page/site.ts';
 import { buildPage } from '../page.ts';
+import { root } from '../root.ts';
+import { type Bar, toBarTable } from './table.ts';
 
 const deltaCount = 10_000;
-const messageCount = 2_000;
+const messageCounts = [2_000, 10_000];
+/** How often a stored answer of 5 MB repeats the pieces of the kind `mixed`. */
+const largeCount = 270_000;
 
 /** Pieces of answers, one piece for each delta: an answer with all kinds of Markdown, and answers of one long block. */
 const answers: Readonly<Record<string, { readonly head?: string; readonly pieces: readonly string[] }>> = {
@@ -34,7 +41,7 @@ const answers: Readonly<Record<string, { readonly head?: string; readonly pieces
 	paragraph: { pieces: ['Plain words, ', 'some **bold**, and `code` '] },
 };
 
-/** The session `stored_KIND` has an answer of that kind in its history. */
+/** The session `stored_KIND` has an answer of that kind in its history, and the session `large` one of 5 MB. */
 const stored = 'stored_';
 
 const session = {
@@ -64,17 +71,21 @@ function* listEvents(kind: string): Generator<object> {
 	yield { type: 'done', text: '', usage };
 }
 
-const history = Array.from({ length: messageCount }, (_, at) => {
-	const about = { id: String((at + 1) * 65_536), runId: `run-${at >> 1}`, createdAt: '2026-11-23T00:00:00.000Z' };
-	if (at % 2 === 0) return { ...about, role: 'user', isInput: true, content: `What is question ${at}?` };
-	const content = `Answer **${at}**:\n\n- one\n- two \`x\`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n\`\`\`js\nconst a = ${at};\n\`\`\`\n\nThe end.`;
-	return { ...about, role: 'assistant', content };
-});
+const createHistory = (count: number) =>
+	Array.from({ length: count }, (_, at) => {
+		const about = { id: String((at + 1) * 65_536), runId: `run-${at >> 1}`, createdAt: '2026-11-23T00:00:00.000Z' };
+		if (at % 2 === 0) return { ...about, role: 'user', isInput: true, content: `What is question ${at}?` };
+		const content = `Answer **${at}**:\n\n- one\n- two \`x\`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n\`\`\`js\nconst a = ${at};\n\`\`\`\n\nThe end.`;
+		return { ...about, role: 'assistant', content };
+	});
+
+const histories = new Map(messageCounts.map((count) => [`long${count}`, createHistory(count)]));
 
 /** Returns an answer of one kind as stored messages. */
-function toStored(kind: string): object[] {
+function toStored(kind: string, count = deltaCount): object[] {
+	const history = createHistory(2);
 	const { head = '', pieces = [] } = answers[kind] ?? {};
-	const text = Array.from({ length: deltaCount }, (_, at) => pieces[at % pieces.length]).join('');
+	const text = Array.from({ length: count }, (_, at) => pieces[at % pieces.length]).join('');
 	const content = `A ${kind}:\n\n${head}${text}\n\nThe end.`;
 	return [
 		{ ...history[0], content: `What is a ${kind}?` },
@@ -88,7 +99,7 @@ function answer(path: string, query: URLSearchParams, response: ServerResponse):
 	if (rest !== 'events') {
 		response.writeHead(200, { 'content-type': 'application/json' });
 		response.end(JSON.stringify(toBody(path, id, rest, query)));
-	} else if (id === 'long' || id.startsWith(stored)) response.writeHead(204).end();
+	} else if (!(id in answers)) response.writeHead(204).end();
 	else {
 		response.writeHead(200, { 'content-type': 'text/event-stream' });
 		let at = 0;
@@ -107,7 +118,7 @@ function toBody(path: string, id: string, rest: string, query: URLSearchParams):
 
 function findHistory(id: string): readonly object[] {
 	if (id.startsWith(stored)) return toStored(id.slice(stored.length));
-	return id === 'long' ? history : [];
+	return id === 'large' ? toStored('mixed', largeCount) : (histories.get(id) ?? []);
 }
 
 /** Returns a page of messages, the newest first. */
@@ -175,6 +186,9 @@ async function readHeap(cdp: CDPSession): Promise<{ readonly mb: number; readonl
 	return { mb: find('JSHeapUsedSize') / 1e6, nodes: find('Nodes') };
 }
 
+/** The bars of all cases: tasks by the processor, because a busy machine stretches them, and the time until histories are shown. */
+const bars: Bar[] = [];
+
 const print = (what: string, value: string) => console.log(`  ${what.padEnd(44)}${value}`);
 
 /** Opens a session, waits until it is shown, and prints the tasks of the main thread. */
@@ -191,12 +205,20 @@ async function measure(title: string, page: Page, address: string, shown: string
 			const began = performance.now();
 			const isShown = () =>
 				[...document.querySelectorAll('#transcript > .run:last-of-type')].some(
-					(node) => !node.hasAttribute('aria-busy') && node.textContent?.includes(shown),
+					(node) =>
+						!node.hasAttribute('aria-busy') &&
+						node.textContent?.includes(shown) &&
+						// Of a long answer, the parts that are in view are drawn.
+						!node.querySelector('.section:last-child')?.matches('.waiting'),
 				);
 			location.hash = hash;
 			for (;;) {
 				await new Promise(requestAnimationFrame);
-				if (isShown()) return performance.now() - began;
+				if (!isShown()) continue;
+				const ms = performance.now() - began;
+				// What is drawn after that counts, too.
+				await new Promise((resolve) => requestIdleCallback(resolve));
+				return ms;
 			}
 		},
 		{ hash: new URL(address).hash, shown },
@@ -213,6 +235,15 @@ async function measure(title: string, page: Page, address: string, shown: string
 	const long = (key: 'ms' | 'cpuMs') => tasks.filter((task) => task[key] > 50).length;
 	print('tasks over 50 ms', `${long('ms')}, by the processor ${long('cpuMs')}, of ${tasks.length}`);
 	print('the processor in all', `${tasks.reduce((sum, { cpuMs }) => sum + cpuMs, 0).toFixed(0)} ms`);
+	bars.push({
+		what: `${title}: the longest task`,
+		value: Number(longest('cpuMs')),
+		unit: 'ms of the processor',
+		most: 50,
+	});
+	bars.push({ what: `${title}: the heap that is left`, value: left.mb - before.mb, unit: 'MB', most: 3 });
+	if (title.startsWith('a history'))
+		bars.push({ what: `${title}: until it is shown`, value: ms, unit: 'ms', most: 1_000 });
 	print('heap before, shown, left', [before, after, left].map(({ mb }) => `${mb.toFixed(1)} MB`).join(', '));
 	print('nodes before, shown, left', [before, after, left].map(({ nodes }) => nodes).join(', '));
 }
@@ -220,17 +251,26 @@ async function measure(title: string, page: Page, address: string, shown: string
 buildPage();
 const api = await startApi();
 const site = await startSite(api.url);
-const browser = await startBrowser();
+const page = await (await startBrowser()).openPage();
 try {
-	const page = await browser.openPage();
 	const open = (id: string) => `${site.url}/#/sessions/${id}`;
 	for (const kind of Object.keys(answers))
 		await measure(`${deltaCount} deltas at full speed: ${kind}`, page, open(kind), `A ${kind}`);
 	for (const kind of Object.keys(answers))
 		await measure(`a history of one answer: ${kind}`, page, open(`${stored}${kind}`), 'The end.');
-	await measure(`a history of ${messageCount} messages`, page, open('long'), 'The end.');
+	await measure('a history of one answer of 5 MB', page, open('large'), 'The end.');
+	for (const count of messageCounts)
+		await measure(`a history of ${count} messages`, page, open(`long${count}`), 'The end.');
+	const script = readFileSync(join(root, 'build/page/app.js'));
+	bars.push({
+		what: 'the script of the first load',
+		value: gzipSync(script).length / 1_000,
+		unit: 'KB gzip',
+		most: 110,
+	});
+	console.log(`\n${toBarTable(bars)}`);
 } finally {
-	await browser.close();
+	await page.context().browser()?.close();
 	site.close();
 	api.close();
 }

@@ -1,4 +1,5 @@
 /** The work of the page for each piece of a streamed answer. The tests count the work, because times vary. */
+import { resolve } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/client/index.ts';
@@ -73,7 +74,7 @@ test('draws long texts of a history over many frames, the newest first, and skip
 		const roots = ['older', 'newer', 'left'].map((word) => {
 			const root = document.body.appendChild(document.createElement('div'));
 			const { write, end } = createMarkdown(root, { draw: drawing.draw });
-			write(`- ${word} words\n`.repeat(2_000));
+			write(`- ${word} words\n`.repeat(5_000));
 			end();
 			return root;
 		});
@@ -94,7 +95,7 @@ test('draws long texts of a history over many frames, the newest first, and skip
 		await all;
 		const atOnce = document.createElement('div');
 		const { write, end } = createMarkdown(atOnce);
-		write('- older words\n'.repeat(2_000));
+		write('- older words\n'.repeat(5_000));
 		end();
 		return {
 			steps,
@@ -109,11 +110,56 @@ test('draws long texts of a history over many frames, the newest first, and skip
 	expect(left).toBe('');
 	// A callback after each frame keeps the end in view.
 	expect(seen.length).toBeGreaterThan(20);
-	expect(seen.at(-1)).toBe(4_000);
-	// Each frame draws about 1,500 characters, or about a hundred items.
+	expect(seen.at(-1)).toBe(10_000);
+	// Each frame draws about 6,000 characters, or about 430 items.
 	const counts = steps.map(([older = 0, newer = 0]) => older + newer);
-	expect(Math.max(...counts.map((count, at) => count - (counts[at - 1] ?? 0)))).toBeLessThan(300);
-	for (const [older = 0, newer = 0] of steps) if (newer < 2_000) expect(older).toBe(0);
+	expect(Math.max(...counts.map((count, at) => count - (counts[at - 1] ?? 0)))).toBeLessThan(800);
+	for (const [older = 0, newer = 0] of steps) if (newer < 5_000) expect(older).toBe(0);
+});
+
+test('draws the parts of a long text when they are in view, and shows the others as they were written', async () => {
+	const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
+	const block = (at: number) =>
+		`## Part ${at}\n\nSome **words**.\n\n\`\`\`js\nconst a = ${at};\n\nconst b = a;\n\`\`\`\n\n`;
+	const text = Array.from({ length: 2_000 }, (_, at) => block(at)).join('');
+	await page.addStyleTag({ path: resolve(import.meta.dirname, '../../src/page/markdown/markdown.css') });
+	const [first, last] = await module.evaluate(async ({ createDrawing, createMarkdown }, text) => {
+		const root = document.createElement('div');
+		document.body.replaceChildren(root);
+		const drawing = createDrawing();
+		const { write, end } = createMarkdown(root, { draw: drawing.draw });
+		write(text);
+		end();
+		const isDrawn = (at: number) => root.children[at]?.querySelector('h4') != null;
+		const look = () => {
+			const drawn = [...root.children].filter((_, at) => isDrawn(at));
+			return {
+				...{
+					parts: root.childElementCount,
+					drawn: drawn.length,
+					isFirst: isDrawn(0),
+					isLast: isDrawn(root.childElementCount - 1),
+				},
+				html: drawn.map((part) => part.innerHTML).join(''),
+				words: root.textContent.match(/Part \d+/g)?.length,
+			};
+		};
+		const shows = async (at: number) => {
+			while (!isDrawn(at) || look().words !== 2_000) await new Promise(requestAnimationFrame);
+		};
+		void drawing.drawAll(() => {});
+		await shows(0);
+		const first = look();
+		root.lastElementChild?.scrollIntoView({ block: 'end' });
+		await shows(root.childElementCount - 1);
+		return [first, look()];
+	}, text);
+	expect(first).toMatchObject({ isFirst: true, isLast: false, words: 2_000 });
+	expect(first?.parts).toBeGreaterThan(20);
+	expect(first?.drawn).toBeLessThan(10);
+	expect(last).toMatchObject({ isLast: true, words: 2_000 });
+	// No part begins within a block of code.
+	expect(last?.html).not.toContain('```');
 });
 
 const kinds = {

@@ -10,6 +10,7 @@ import { colourCode } from './code.ts';
 import { findComplete, notBegun } from './complete.ts';
 import { drawFormulas } from './formulas.ts';
 import { drawFileImages, type ReadFile } from './images.ts';
+import { createWaitingParts, splitLong } from './long.ts';
 
 export interface MarkdownOptions {
 	/** Schedules the drawing of the text that is left at the end. By default, it is drawn at once. */
@@ -39,10 +40,7 @@ export function createMarkdown(root: HTMLElement, { draw = drawAtOnce, readFile 
 	function settle(count: number): void {
 		const complete = draft.splice(0, count);
 		sections.fill(complete, draft);
-		const nodes = complete.flatMap(({ nodes }) => nodes);
-		colourCode(nodes);
-		void drawFormulas(nodes);
-		if (readFile !== undefined) void drawFileImages(nodes, readFile);
+		for (const { nodes } of complete) finishNodes(nodes, readFile);
 	}
 
 	/** Draws the open blocks. Finishes the blocks that further text cannot change. */
@@ -103,8 +101,27 @@ export function createMarkdown(root: HTMLElement, { draw = drawAtOnce, readFile 
 		settle(draft.length);
 	}
 
+	function finish(): void {
+		const parts = open === unseen ? splitLong(open) : [];
+		if (parts.length < 2) draw(root, drawRest());
+		else root.append(...createWaitingParts(parts, (part, place) => drawPart(part, place, { draw, readFile })));
+	}
+
 	/** `flush` shows the text that was passed to `write`. Do not call `write` after `end`. */
-	return { write, flush, end: () => draw(root, drawRest()) };
+	return { write, flush, end: finish };
+}
+
+/** Colours code, and draws formulas and images, in nodes that further text cannot change. */
+function finishNodes(nodes: readonly ChildNode[], readFile: ReadFile | undefined): void {
+	colourCode(nodes);
+	void drawFormulas(nodes);
+	if (readFile !== undefined) void drawFileImages(nodes, readFile);
+}
+
+function drawPart(text: string, root: HTMLElement, options: MarkdownOptions): void {
+	const { write, end } = createMarkdown(root, options);
+	write(text);
+	end();
 }
 
 /** Splits a text into slices, so that each frame draws only a few of them. */
@@ -186,7 +203,7 @@ function createSections(root: HTMLElement) {
 export type Draw = (root: Node, slices: Iterator<number, void>) => void;
 
 /** The approximate number of characters that one frame draws. */
-const mostCharacters = 1_500;
+const mostCharacters = 6_000;
 
 function drawAtOnce(_root: Node, slices: Iterator<number, void>): void {
 	while (slices.next().done !== true);
@@ -195,6 +212,8 @@ function drawAtOnce(_root: Node, slices: Iterator<number, void>): void {
 /** Queues texts, and draws the newest text first, because it is in view. Skips removed elements. */
 export function createDrawing() {
 	const waiting: Parameters<Draw>[] = [];
+	let onDrawn: (() => void) | undefined;
+	let isDrawing = false;
 
 	function drawNext(): void {
 		for (let room = mostCharacters; room > 0; ) {
@@ -206,18 +225,30 @@ export function createDrawing() {
 		}
 	}
 
+	async function drawFrames(): Promise<void> {
+		isDrawing = true;
+		do {
+			drawNext();
+			onDrawn?.();
+			await new Promise(requestAnimationFrame);
+		} while (waiting.length > 0);
+		isDrawing = false;
+		onDrawn?.();
+	}
+
 	return {
+		/** Queues a text. After `drawAll`, it is drawn soon. */
 		draw: (...text: Parameters<Draw>): void => {
 			waiting.push(text);
+			if (onDrawn !== undefined && !isDrawing) void drawFrames();
 		},
-		/** Draws the first slices at once, the others in later frames. Resolves in the frame after the last slice. */
-		async drawAll(onDrawn: () => void): Promise<void> {
-			do {
-				drawNext();
-				onDrawn();
-				await new Promise(requestAnimationFrame);
-			} while (waiting.length > 0);
-			onDrawn();
+		/**
+		 * Draws the first slices at once, the others in later frames. Resolves in the frame after the last slice. `onDrawn`
+		 * is called after each frame.
+		 */
+		drawAll(then: () => void): Promise<void> {
+			onDrawn = then;
+			return drawFrames();
 		},
 	};
 }
