@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { userName } from '../auth/rights.ts';
-import { flow } from './call.ts';
+import { amount } from './budget.ts';
+import { flow, labels } from './call.ts';
 import { described, time } from './field.ts';
 import { agentName, count, cursor, nextCursor, ownerOrAll, waitingCursor } from './page.ts';
 
@@ -30,6 +31,8 @@ export const approval = v.object({
 	),
 	flow: v.optional(described(flow, 'Why the call needs permission, if it would send something out.')),
 	preview: v.optional(described(v.string(), 'What the call would do, as its tool says, such as a diff.')),
+	labels: v.optional(described(labels, 'What had flowed into the session when it began to wait.')),
+	spent: v.optional(described(amount, 'What the session had cost when it began to wait.')),
 	since: described(time, 'When it began to wait.'),
 	expiresAt: v.optional(described(time, 'Until when it can be approved, if the agent limits that.')),
 });

@@ -100,6 +100,15 @@ const sessionAbout = v.object({
 	error: v.optional(described(v.object({ code: v.string(), message: v.string() }), 'Why the run failed.')),
 	question: v.optional(described(question, 'The question of a tool to the user.')),
 	toolCalls: v.optional(described(v.array(waitingCall), 'The calls that wait for an answer.')),
+	wait: v.optional(
+		described(
+			v.object({
+				since: time,
+				expiresAt: v.optional(described(time, 'Until when its calls can be approved, if the agent limits that.')),
+			}),
+			'Since when it waits for a person.',
+		),
+	),
 	parent: v.optional(described(v.object({ id: v.string() }), 'The session that it works for.')),
 	rerunOf: v.optional(
 		described(

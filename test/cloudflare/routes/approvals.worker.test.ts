@@ -4,7 +4,7 @@ import { createClient } from '../../../src/client/index.ts';
 import { DirectoryStore } from '../../../src/cloudflare/objects/directory/store.ts';
 import type { WaitedCall, WaitingPage } from '../../../src/cloudflare/objects/directory/wait.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
-import { allEvents, createSession, querySession, readObject, request, restart, send } from '../../client.ts';
+import { allEvents, createSession, querySession, readObject, readState, request, restart, send } from '../../client.ts';
 import { createKeys } from '../../credentials.ts';
 import { counted } from '../../rows.ts';
 import { play } from '../../script.ts';
@@ -55,7 +55,13 @@ test('GET /v1/approvals lists calls that wait for an approval, an answer or a re
 		[patient, ['h']],
 	] as const)
 		await expect.poll(() => callIds(one)).toEqual(ids);
-	const about = { agent: 'scripted', title: 'go', since: expect.stringMatching(/Z$/) };
+	const about = {
+		agent: 'scripted',
+		title: 'go',
+		since: expect.stringMatching(/Z$/),
+		labels: [],
+		spent: expect.any(Object),
+	};
 	expect(await listOf(id)).toEqual([
 		{ ...about, sessionId: id, callId: 'm', kind: 'result', tool: 'by_hand', input: {} },
 		{ ...about, sessionId: id, callId: 'p', kind: 'approval', tool: 'pay', input: { amount: 5 } },
@@ -66,9 +72,22 @@ test('GET /v1/approvals lists calls that wait for an approval, an answer or a re
 	const [first] = await listOf(patient);
 	expect(Date.parse(String(first?.since))).toBeGreaterThanOrEqual(before);
 	expect(Date.parse(String(first?.expiresAt)) - Date.parse(String(first?.since))).toBe(3_600_000);
+	expect(await readState(patient)).toMatchObject({ wait: { since: first?.since, expiresAt: first?.expiresAt } });
+	expect((await readState(asks)).wait).toEqual({ since: expect.stringMatching(/Z$/) });
 	expect(await listOf(id, '&kind=approval')).toMatchObject([{ callId: 'p' }]);
 	expect(await listOf(id, '&agent=patient')).toEqual([]);
 	expect(await listOf(patient, '&agent=patient&kind=approval')).toHaveLength(1);
+});
+
+test('the list says what each session has cost, and what flowed into it', async () => {
+	const id = await createSession('keeper');
+	play({ toolCalls: [call('r', 'read_mail', {})] }, { toolCalls: [call('p', 'pay', { amount: 5 })] });
+	await allEvents(await send(id, 'go'));
+	await expect.poll(() => callIds(id)).toEqual(['p']);
+	const { labels, budget } = await readState(id);
+	expect(await listOf(id)).toMatchObject([{ labels: ['outside'], spent: budget.spent }]);
+	expect(labels).toEqual(['outside']);
+	expect(budget.spent.tokens).toBeGreaterThan(0);
 });
 
 test('a call leaves the list when it is answered, or when its session is cancelled or deleted', async () => {

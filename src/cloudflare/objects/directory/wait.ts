@@ -1,4 +1,6 @@
 import type { FlowReason } from '../../../core/chat/flow.ts';
+import type { Label } from '../../../core/tool/index.ts';
+import type { Amount } from '../budget.ts';
 
 /** Times are milliseconds since 1970. */
 export interface Wait {
@@ -29,6 +31,9 @@ export interface WaitedCall {
 	readonly flow?: FlowReason;
 	/** What the call would do. */
 	readonly preview?: string;
+	/** What had flowed into the session, and its cost, when it began to wait. */
+	readonly labels?: readonly Label[];
+	readonly spent?: Amount;
 }
 
 export interface WaitingEntry extends WaitedCall {

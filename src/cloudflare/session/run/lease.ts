@@ -28,7 +28,7 @@ import type { Charge, Estimate, Lease } from '../store/spending.ts';
 import type { SessionStore } from '../store/store.ts';
 import { createBudgetError, type KnownBudgets } from './budgets.ts';
 import type { Next } from './next.ts';
-import { Outbox } from './outbox.ts';
+import { type ListedFacts, Outbox } from './outbox.ts';
 
 export interface OwnerLedger {
 	/** Returns a new stub each time, because a failed stub stays broken. */
@@ -196,11 +196,10 @@ export class Owner {
 	readonly #store: SessionStore;
 	readonly #config: () => Config;
 
-	/** @param findText returns the text of the session for searches */
-	constructor(store: SessionStore, config: () => Config, findText?: () => string | undefined) {
+	constructor(store: SessionStore, config: () => Config, facts?: ListedFacts) {
 		this.#store = store;
 		this.#config = config;
-		this.outbox = new Outbox(store, config, findText);
+		this.outbox = new Outbox(store, config, facts);
 	}
 
 	/** Returns the ledger of the session's owner. Each call also delivers the costs in the outbox. */

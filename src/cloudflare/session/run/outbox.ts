@@ -2,6 +2,7 @@ import type { Actor } from '../../../core/base/actor.ts';
 import { RunletError } from '../../../core/base/errors.ts';
 import { withTimeLimit } from '../../../core/base/promises.ts';
 import type { TerminalEvent } from '../../../core/chat/index.ts';
+import type { Label } from '../../../core/tool/index.ts';
 import { findWholeCost } from '../../agent/children.ts';
 import type { Config } from '../../config/config.ts';
 import type { FileBucket } from '../../config/env.ts';
@@ -22,6 +23,13 @@ import { listDirectories, type SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { findWait } from '../store/wait.ts';
 import { readBudgetState } from './budgets.ts';
+
+/** Reads what the lists hear of a session. */
+export interface ListedFacts {
+	/** Returns the text for searches. */
+	findText?(): string | undefined;
+	findLabels?(): readonly Label[];
+}
 
 type Receiver = 'ledger' | 'directory' | 'everybody' | 'children' | 'parent' | 'bucket';
 
@@ -44,13 +52,13 @@ const receiverByKind: Readonly<Record<OutboxMessage['to'], Receiver>> = {
 export class Outbox {
 	readonly #store: SessionStore;
 	readonly #config: () => Config;
-	readonly #findText: () => string | undefined;
+	readonly #facts: ListedFacts;
 	readonly #sending = new Map<Receiver, Promise<void>>();
 
-	constructor(store: SessionStore, config: () => Config, findText: () => string | undefined = () => undefined) {
+	constructor(store: SessionStore, config: () => Config, facts: ListedFacts = {}) {
 		this.#store = store;
 		this.#config = config;
-		this.#findText = findText;
+		this.#facts = facts;
 	}
 
 	get isEmpty(): boolean {
@@ -179,9 +187,10 @@ export class Outbox {
 			return askDirectory(directories, name, (one) => one.putFeedback({ session: id, ...about, ...change }));
 		}
 		const { activeAt, title } = message;
-		const wait = findWait(this.#store) ?? null;
+		const readAbout = () => ({ labels: this.#facts.findLabels?.(), spent: readBudgetState(this.#store, {}).spent });
+		const wait = findWait(this.#store, readAbout) ?? null;
 		const bytes = isForAll ? undefined : toBlocks(this.#store.bytes);
-		const text = this.#findText();
+		const text = this.#facts.findText?.();
 		const entry = { id, ...about, createdAt, activeAt, title, text, wait, isHidden: rerun !== undefined, bytes };
 		const held = await askDirectory(directories, name, (one, deadline) => one.touch(entry, owner, deadline));
 		if (held !== undefined) fullRooms.note({ owner, user }, held, findShardCount(owner));

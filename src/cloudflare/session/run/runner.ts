@@ -59,7 +59,6 @@ export class Runner {
 		this.#options = options;
 		this.#store = store;
 		this.alarm = new Alarm(store, () => this.#decide().wakeAt);
-		this.owner = new Owner(store, config, () => (this.#hasSearch ? readContents(store) : undefined));
 		this.files = new SessionFiles(store, config);
 		this.labels = new SessionLabels(store, (agent) =>
 			listToolWords(
@@ -67,6 +66,10 @@ export class Runner {
 				runtime.agents,
 			),
 		);
+		this.owner = new Owner(store, config, {
+			findText: () => (this.#hasSearch ? readContents(store) : undefined),
+			findLabels: () => this.labels.all,
+		});
 		this.waiting = new WaitingRuns(store);
 		this.#callbacks = new Callbacks(options);
 		this.#traces = options.traces?.open({ ...options, labels: this.labels });

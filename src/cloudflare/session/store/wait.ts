@@ -9,8 +9,8 @@ const mostCalls = 100;
 /** The maximum length of arguments, a question or options in the list, as JSON. The session has them whole. */
 const longestValue = 4_000;
 
-/** Describes what a session waits for, for the owner's list. Returns nothing if the session waits for nobody. */
-export function findWait(store: SessionStore): Wait | undefined {
+/** Describes what a session waits for, for the owner's list. Returns nothing if the session waits for nobody. `readAbout` reads what each call says of the session. */
+export function findWait(store: SessionStore, readAbout: () => Pick<WaitedCall, 'labels' | 'spent'>): Wait | undefined {
 	if (!isWaiting(store.status)) return undefined;
 	const { turn, question, calls = [], askedAt } = findPending(store);
 	const asked = turn.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []));
@@ -31,7 +31,9 @@ export function findWait(store: SessionStore): Wait | undefined {
 		waiting.push({ ...find(callId, 'question'), ...toQuestion(text, options) });
 	}
 	waiting.sort((a, b) => a.place - b.place);
-	return waiting.length === 0 ? undefined : { since: askedAt, calls: waiting.slice(0, mostCalls) };
+	if (waiting.length === 0) return undefined;
+	const about = readAbout();
+	return { since: askedAt, calls: waiting.slice(0, mostCalls).map((call) => ({ ...call, ...about })) };
 }
 
 function toInput(input: unknown): Pick<WaitedCall, 'input' | 'inputStart'> {

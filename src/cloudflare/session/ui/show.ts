@@ -17,7 +17,7 @@ import { findPending } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
 import { type MessageRecord, messageStride } from '../store/messages.ts';
 import type { Feedback, RunRecord } from '../store/runs.ts';
-import { createRunState } from '../store/session-row.ts';
+import { createRunState, isWaiting } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 
 const pageBytes = 4_000_000;
@@ -35,7 +35,9 @@ export function showSession(
 	const { id, agent, title, user, model, metadata, createdAt, parent, rerun } = store.session();
 	const run = store.runs.get();
 	const last = run?.end?.event;
-	const { question, calls } = findPending(store);
+	const { question, calls, askedAt } = findPending(store);
+	const { approvalMs } = agents.find(({ name }) => name === agent) ?? {};
+	const toTime = (at: number) => new Date(at).toISOString();
 	const waiting = store.queue.size;
 	const children = store.calls.children.list().map(({ id, agent, callId, budget, isBackground, cost: spent }) => {
 		return { id, agent, callId, budget, ...(isBackground && { background: true as const }), spent };
@@ -45,7 +47,7 @@ export function showSession(
 		agent,
 		model: model ?? agents.find(({ name }) => name === agent)?.model ?? config().model,
 		status: store.status,
-		createdAt: new Date(createdAt).toISOString(),
+		createdAt: toTime(createdAt),
 		title,
 		user,
 		metadata,
@@ -53,6 +55,9 @@ export function showSession(
 		error: last?.type === 'error' ? toShown(last, { isOperator, id: run?.id }) : undefined,
 		question,
 		toolCalls: calls,
+		wait: isWaiting(store.status)
+			? { since: toTime(askedAt), ...(calls && approvalMs && { expiresAt: toTime(askedAt + approvalMs) }) }
+			: undefined,
 		parent: parent && { id: parent.id },
 		rerunOf: rerun && { sessionId: rerun.session, runId: rerun.run },
 		children: children.length > 0 ? children : undefined,

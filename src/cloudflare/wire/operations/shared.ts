@@ -80,6 +80,8 @@ export const approvalPage = {
 			kind: 'approval',
 			tool: 'refund',
 			input: { orderId: '1042' },
+			labels: ['outside'],
+			spent: { tokens: 1_250, usd: 0.0041 },
 			since: createdAt,
 		},
 	],
