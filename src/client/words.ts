@@ -114,6 +114,12 @@ export function describeMoney({ tokens, usd }: { readonly tokens: number; readon
 	return tokens === 1 ? '1 token' : `${tokens.toLocaleString('en')} tokens`;
 }
 
+/** Describes what a session has cost so far, in tokens and in dollars. */
+export function describeSpent({ tokens, usd }: { readonly tokens: number; readonly usd: number }): string {
+	const count = describeMoney({ tokens, usd: 0 });
+	return `${usd > 0 ? `${count}, ${describeMoney({ tokens, usd })}` : count} so far`;
+}
+
 export function describeAwaiting({ question, toolCalls = [] }: Extract<RunEvent, { type: 'awaiting' }>): string {
 	if (question !== undefined) return question.question;
 	const listNames = (isApproval: boolean) =>

@@ -9,6 +9,8 @@ import { createTestSaver } from './chat/test-saver.ts';
 import { createMenu } from './menu/menu.ts';
 import { createPanelView, panels } from './panels.ts';
 import { parseAddress, toSessionAddress } from './parts/address.ts';
+import { createAskedBy } from './parts/asked-by.ts';
+import { listenForDecisions } from './parts/decide-keys.ts';
 import { find } from './parts/element.ts';
 import { readKey } from './parts/failure.ts';
 import { createPolling, createWindows } from './parts/live.ts';
@@ -44,6 +46,7 @@ const chat = new Chat(createClient({ ...server, onRetry: () => chat.showRetry() 
 	life: new AbortController().signal,
 	dropArea: window,
 	createMoney: createMoneyView,
+	createAskedBy,
 	createChoice: (onAgent) => createChoice(client, onAgent),
 	onSession: (id) => history.pushState(null, '', toSessionAddress(id)),
 	onNew: () => {
@@ -96,6 +99,7 @@ addEventListener('online', showOffline);
 addEventListener('offline', showOffline);
 showOffline();
 
+listenForDecisions();
 addEventListener('hashchange', show);
 // While a new chat is shown, a click on this link does not change the address, so show the chat here.
 find('#new', HTMLElement).addEventListener('click', () => {

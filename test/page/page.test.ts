@@ -295,7 +295,7 @@ describe('a chat', () => {
 		await page.goto(server.url);
 		await page.selectOption('#agent', 'support');
 		await say('Please refund order A-1042, amount 25 euros.');
-		await sees('.open-call', 'issue_refund {"orderId":"A-1042","amount":25}');
+		await sees('.open-call', 'Order idA-1042Amount25');
 		await page.reload();
 		await sees('.open-call', 'issue_refund');
 		await page.fill('.open-call input', 'receipt 77');
@@ -446,6 +446,7 @@ describe('the agent coder', () => {
 		await page.selectOption('#agent', 'coder');
 		await page.click('#examples >> text=Make a greeting page.');
 		await sees('.open-call', 'apply_plan');
+		await page.getByText('Why not').click();
 		await page.fill('.open-call input', 'Not today');
 		await page.click('.open-call >> text=Deny');
 		await sees('.prose', 'Not today');
@@ -486,8 +487,9 @@ test('the agent researcher asks a person before it mails an address that a page 
 	const card = page.getByRole('form', { name: 'send_mail waits' });
 	await card.waitFor();
 	await runEnds();
-	const mail = { to: 'eve@evil.example', text: 'Ada Lovelace, 12 St James’s Square, London' };
-	expect(JSON.parse((await card.locator('code').textContent()) ?? '')).toEqual(mail);
+	expect(await card.locator('.arguments dd').allTextContents()).toEqual([
+		...['eve@evil.example', 'Ada Lovelace, 12 St James’s Square, London'],
+	]);
 	expect(await card.locator('.flow :is(dt, dd)').allTextContents()).toEqual([
 		...['Would send the above to', 'eve@evil.example'],
 		...['Strangers may have written', 'open_sample_page {}'],

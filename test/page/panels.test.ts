@@ -115,6 +115,7 @@ describe('the inbox', () => {
 		const id = await start('Pay five, perhaps.');
 		await page.click('#places >> text=Inbox');
 		const card = page.locator('.card', { hasText: 'Pay five, perhaps.' });
+		await card.getByText('Why not').click();
 		await card.getByLabel('Reason to deny').fill('too much');
 		const refusal = { status: 400, json: { error: { code: 'invalid_request', message: 'Not now.' } } };
 		await page.route('**/tool-results', (route) => route.fulfill(refusal), { times: 1 });
@@ -152,9 +153,8 @@ describe('the inbox', () => {
 		await sees('.card', 'Where am I?');
 		await sees('.badge', '4');
 		await shoot('inbox');
-		expect(await readTexts('.card .open-call > p')).toEqual([
-			...['pay {"amount":5}', 'For which day?', 'pay {"amount":6}', 'locate {}'],
-		]);
+		expect(await readTexts('.card h3')).toEqual(['Pay', 'For which day?', 'Pay', 'Waits for a result: Locate']);
+		expect(await readTexts('.card .arguments')).toEqual(['Amount5', 'Amount6', 'Without arguments.']);
 
 		stage.play([text('Paid.')]);
 		const card = (title: string) => page.locator('.card', { hasText: title });
@@ -167,6 +167,7 @@ describe('the inbox', () => {
 		await sees('.card.settled', 'Answered.');
 		await expect.poll(() => readStatus(asking)).toBe('completed');
 		const sent = stage.play([text('Then not.')]);
+		await card('Pay six.').getByText('Why not').click();
 		await card('Pay six.').getByRole('textbox').fill('too much');
 		await card('Pay six.').getByRole('button', { name: 'Deny' }).click();
 		await sees('.card.settled', 'Denied.');
@@ -216,7 +217,8 @@ describe('the inbox', () => {
 		await page.click('#places >> text=Inbox');
 		await sees('.card', 'A shirt.');
 		const card = (title: string) => page.locator('.card', { hasText: title });
-		expect(await card('Have it paid.').locator('.open-call > p').textContent()).toBe('desk: pay {"amount":5}');
+		expect(await card('Have it paid.').locator('.agent').textContent()).toBe('desk');
+		expect(await card('Have it paid.').locator('.arguments').textContent()).toBe('Amount5');
 		await card('Have it paid.').getByText('Change the arguments').click();
 		expect(await card('Have it paid.').getByLabel('amount').inputValue()).toBe('5');
 		await card('Have it paid.').getByLabel('amount').fill('2');
@@ -235,7 +237,7 @@ describe('the inbox', () => {
 		stage.play([call('d1', 'desk', { task: 'Pay it.' })], [call('p1', 'pay', { amount: 5 })]);
 		const id = await start('Pay in the chat.', 'chief');
 		await page.goto(`${site.url}/#/sessions/${id}`);
-		const form = page.getByRole('form', { name: 'desk: pay waits' });
+		const form = page.getByRole('form', { name: 'pay waits' });
 		stage.play([call('c1', 'choose', { question: 'Which size?' })], [text('Paid.')], [text('It is done.')]);
 		await form.getByRole('button', { name: 'Allow' }).click();
 		await page.getByRole('group', { name: 'Which size?' }).getByRole('button', { name: 'S', exact: true }).click();
@@ -270,13 +272,13 @@ describe('the inbox', () => {
 
 		for (const [title, turn, left] of [
 			['Pay first.', text('Not paid.'), []],
-			['Pay twice.', call('p2', 'pay', { amount: 6 }), ['pay {"amount":6}']],
-			['Have it paid first.', call('p3', 'pay', { amount: 7 }), ['desk: pay {"amount":7}']],
+			['Pay twice.', call('p2', 'pay', { amount: 6 }), ['Amount6']],
+			['Have it paid first.', call('p3', 'pay', { amount: 7 }), ['Amount7']],
 		] as const) {
 			stage.play([turn]);
 			await card(title).getByRole('button', { name: 'Allow' }).click();
 			await card(title).getByText('Somebody has answered this meanwhile, so nothing was sent.').waitFor();
-			expect(await card(title).locator('.open-call > p').allTextContents()).toEqual(left);
+			expect(await card(title).locator('.arguments').allTextContents()).toEqual(left);
 		}
 		await shoot('inbox-too-late');
 		forgive(409);

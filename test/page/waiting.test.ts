@@ -66,7 +66,7 @@ describe('a call that waits for a person', () => {
 	test('shows its result after an approval, also after a reload', async () => {
 		stage.play([call('p1', 'pay', { amount: 5 })], [text('It is paid.')]);
 		await say('Pay 5, please.');
-		await sees('.open-call', 'pay {"amount":5}');
+		await sees('.open-call', 'Amount5');
 		expect((await readShown('pay')).state).toBe('waiting');
 		await shoot('approval');
 		await page.click('.open-call >> text=Allow');
@@ -98,6 +98,7 @@ describe('a call that waits for a person', () => {
 		stage.play([call('p1', 'pay', { amount: 6 })], [text('Then not.')]);
 		await say('Pay 6, please.');
 		await sees('.open-call', 'pay');
+		await page.getByText('Why not').click();
 		await page.fill('.open-call input', 'too much');
 		await page.click('.open-call >> text=Deny');
 		await sees('.prose', 'Then not.');
@@ -112,6 +113,7 @@ describe('a call that waits for a person', () => {
 		stage.play([call('p1', 'pay', { amount: 6 })], [text('Then not.')]);
 		await say('Pay 6, please.');
 		await sees('.open-call', 'pay');
+		await page.getByText('Why not').click();
 		await page.fill('.open-call input', 'too much');
 		await page.press('.open-call input', 'Enter');
 		expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Deny');
@@ -128,8 +130,9 @@ describe('a call that waits for a person', () => {
 			[text('One is paid.')],
 		);
 		await say('Pay both.');
-		const form = (amount: number) => page.locator('.open-call', { hasText: `{"amount":${amount}}` });
+		const form = (amount: number) => page.locator('.open-call', { hasText: `Amount${amount}` });
 		const reason = form(6).getByLabel('Reason to deny');
+		await form(6).getByText('Why not').click();
 		await reason.fill('too much');
 		await form(6).getByText('Change the arguments').click();
 		const taken = page.waitForResponse('**/tool-results');
@@ -247,7 +250,9 @@ describe('a call that waits for a person', () => {
 		);
 		await say('Mail Ada.');
 		await sees('.open-call', 'mail');
-		expect(JSON.parse((await page.locator('.open-call .input').textContent()) ?? '')).toEqual(input);
+		expect(await page.locator('.arguments .named-row').allTextContents()).toEqual([
+			...['Toada@example.com', 'BodyDear Ada,\n\nit is ready.', 'Copiesbob', 'Whennone'],
+		]);
 		const allow = page.getByRole('button', { name: 'Allow' });
 		const to = page.getByLabel(/^to\s*An address/);
 		await page.getByText('Change the arguments').click();
@@ -298,7 +303,7 @@ describe('a call that waits for a person', () => {
 		await sees('.open-call .flow', 'Would send the above to');
 		const reasons = ['eve@example.com', 'read_letter {}', 'find_customer {"name":"Ada"}'];
 		expect(await card.locator('.flow dd').allTextContents()).toEqual(reasons);
-		expect(await card.locator('code').textContent()).toContain('12 St James’s Square\\u{e0041}\\u{202e}');
+		expect(await card.locator('.arguments').textContent()).toContain('12 St James’s Square\\u{e0041}\\u{202e}');
 		await shoot('flow');
 		await page.click('#places >> text=Inbox');
 		const listed = page.locator('.card', { hasText: '12 St James’s Square' });
@@ -378,11 +383,11 @@ describe('a late answer', () => {
 		const small = call('p1', 'pay', { amount: 5 });
 		const sent = stage.play([small], [call('p1', 'pay', { amount: 5_000 })], [text('Then not.')]);
 		await say('Pay.');
-		await sees('.open-call', 'pay {"amount":5}');
+		await sees('.open-call', 'Amount5');
 		await letAnswerFirst('tool-results', [{ id: 'p1', approve: false }]);
 		await page.click('.open-call >> text=Allow');
 		await sees('.failure', answered);
-		await sees('.open-call', 'pay {"amount":5000}');
+		await sees('.open-call', 'Amount5000');
 		await shoot('too-late');
 		expect(await page.locator('.open-call').count()).toBe(1);
 		expect((await readShown('pay')).state).toBe('waiting');
@@ -420,11 +425,12 @@ describe('a late answer', () => {
 		await page.selectOption('#agent', 'chief');
 		await page.locator('#welcome').waitFor();
 		await say('Have it paid.');
-		await sees('.open-call', 'desk: pay {"amount":5}');
+		await sees('.open-call', 'Amount5');
+		await sees('.open-call .agent', 'desk');
 		await letAnswerFirst('answer', { text: 'deny' });
 		await page.click('.open-call >> text=Allow');
 		await sees('.failure', answered);
-		await sees('.open-call', 'desk: pay {"amount":5000}');
+		await sees('.open-call', 'Amount5000');
 		await page.click('.open-call >> text=Deny');
 		await sees('.prose', 'It is not paid.');
 		expect(JSON.stringify(sent)).not.toContain('payment');
@@ -926,18 +932,17 @@ test.each(['light', 'dark'] as const)('the page fits a width of 420 pixels in th
 	expect(width).toBeLessThanOrEqual(420);
 });
 
-test('on a phone, decision buttons are in one row, a card’s heading is on one line, and the retry button is large', async () => {
+test('on a phone, decision buttons are in one row, and the retry button is large', async () => {
 	const readTop = async (selector: string) => (await page.locator(selector).last().boundingBox())?.y;
 	await page.setViewportSize({ width: 390, height: 760 });
 	stage.play([call('p1', 'pay', { amount: 41 })]);
 	await say('Pay from a phone.');
-	await sees('.open-call', 'pay {"amount":41}');
+	await sees('.open-call', 'Amount41');
 	expect(await readTop('.open-call >> text=Deny')).toBe(await readTop('.open-call >> text=Allow'));
 	await page.goto(`${site.url}/#/inbox`);
 	const card = '.card:has-text("Pay from a phone.")';
 	await page.locator(card).waitFor();
 	await shoot('phone-inbox');
-	expect(await readTop(`${card} time`)).toBe(await readTop(`${card} .card-head .about`));
 	expect(await readTop(`${card} >> text=Deny`)).toBe(await readTop(`${card} >> text=Allow`));
 	stage.play([{ type: 'fail', message: 'No model today.' }]);
 	await page.goto(`${site.url}/#/`);

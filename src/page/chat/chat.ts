@@ -69,6 +69,7 @@ export class Chat {
 			play: (events, signal) => this.#play(events, signal),
 			send: (text, question) => void this.#send(text, question),
 			findSchema: this.#choice.findSchema,
+			createAskedBy: around.createAskedBy,
 			mayDecide: around.mayDecide,
 			onRefused: (error, call) => this.#showRefusal(error, call),
 		});

@@ -1,9 +1,10 @@
 /** The forms below the conversation, for the calls and the question that wait for a person. */
 
-import type { CallAnswer, RunEvents, WaitingCall } from '../../client/index.ts';
+import type { CallAnswer, RunEvents, Session, WaitingCall } from '../../client/index.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import { findChildCall, type Question } from '../../client/waits.ts';
 import { describeAnswer } from '../../client/words.ts';
+import type { Asking } from '../parts/asked-by.ts';
 import { element } from '../parts/element.ts';
 import type { Visit } from '../parts/live.ts';
 import { createKeptForms, createOpenCall, type FindSchema } from '../parts/open-call.ts';
@@ -19,6 +20,8 @@ interface Options {
 	/** Sends the answer to a question. */
 	readonly send: (text: string, question: Question) => void;
 	readonly findSchema: FindSchema;
+	/** Says who asks. Missing where that is not shown. */
+	readonly createAskedBy: ((asking: Asking) => HTMLElement) | undefined;
 	/** Whether the reader can allow calls. If not, approvals have no form. */
 	readonly mayDecide: (() => boolean) | undefined;
 	/** Called if the answer to a call was refused. Shows the reason, and the calls that wait now. */
@@ -35,20 +38,22 @@ export interface OpenCalls {
 }
 
 export function createOpenCalls(options: Options): OpenCalls {
-	const { client, transcript, play, send, findSchema, mayDecide = () => true, onRefused } = options;
+	const { client, transcript, play, send, findSchema, createAskedBy, mayDecide = () => true, onRefused } = options;
 	const { root, tail } = transcript;
 	const forms = createKeptForms();
 	/** The session whose forms are shown, and the element that contains the forms. */
 	let shown: (Visit & { readonly box: HTMLElement }) | undefined;
 
 	async function show({ id, signal }: Visit): Promise<void> {
-		const { toolCalls = [], question } = await client.getSession(id, { signal });
+		const session = await client.getSession(id, { signal });
+		const { toolCalls = [], question } = session;
+		const createAbout: CreateAbout = (agent) => createAskedBy?.(toAsking(session, agent));
 		if (id !== shown?.id) forms.clear();
 		const all = [
 			...toolCalls
 				.filter(({ kind }) => mayAnswer(kind))
-				.map((call) => forms.take(JSON.stringify(call), () => createCall(call))),
-			question && forms.take(JSON.stringify(question), () => createQuestion(question)),
+				.map((call) => forms.take(JSON.stringify(call), () => createCall(call, createAbout()))),
+			question && forms.take(JSON.stringify(question), () => createQuestion(question, createAbout)),
 		].filter((form) => form !== undefined);
 		if (all.length === 0) return;
 		clear();
@@ -60,20 +65,21 @@ export function createOpenCalls(options: Options): OpenCalls {
 
 	const mayAnswer = (kind: WaitingCall['kind']): boolean => kind !== 'approval' || mayDecide();
 
-	function createCall(call: WaitingCall): HTMLElement {
-		const form = createOpenCall(call, (answer) => void sendAnswer(answer, form), { schema: findSchema(call) });
+	function createCall(call: WaitingCall, about: HTMLElement | undefined): HTMLElement {
+		const schema = findSchema(call);
+		const form = createOpenCall(call, (answer) => void sendAnswer(answer, form), { schema, about });
 		form.dataset.call = call.id;
 		return form;
 	}
 
-	function createQuestion(question: Question): HTMLElement | undefined {
+	function createQuestion(question: Question, createAbout: CreateAbout): HTMLElement | undefined {
 		if (!mayAnswer(findChildCall(question)?.call.kind)) return undefined;
 		const onAnswer = (text: string): void => {
 			clear();
 			if (form !== undefined) forms.forget(form);
 			send(text, question);
 		};
-		const form = createChoiceOrCall(question, onAnswer, findSchema);
+		const form = createChoiceOrCall(question, onAnswer, { createAbout, findSchema });
 		return form;
 	}
 
@@ -110,4 +116,10 @@ export function createOpenCalls(options: Options): OpenCalls {
 	}
 
 	return { show, keep, question: undefined };
+}
+
+type CreateAbout = (agent?: string) => HTMLElement | undefined;
+
+function toAsking({ user, labels, budget, wait, ...session }: Session, agent = session.agent): Asking {
+	return { agent, user, labels, spent: budget.spent, ...wait };
 }

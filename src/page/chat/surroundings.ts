@@ -1,6 +1,7 @@
 /** What contains a chat: the page of Runlet, or an element in a page of somebody else. */
 
 import type { ClientError, FeedbackClient, RunEvent, SessionClient } from '../../client/index.ts';
+import type { Asking } from '../parts/asked-by.ts';
 import type { Root } from '../parts/element.ts';
 import type { Choice } from './choice.ts';
 import type { createMoneyView } from './money.ts';
@@ -16,6 +17,8 @@ export interface Surroundings {
 	readonly dropArea: Window | HTMLElement;
 	/** Makes the panel of the costs. Missing where the reader does not see them. */
 	readonly createMoney?: typeof createMoneyView;
+	/** Says who asks a person to decide. Missing where the reader does not see that. */
+	readonly createAskedBy?: (asking: Asking) => HTMLElement;
 	/** Whether the page is of somebody else: costs are not shown, and no other session is linked. */
 	readonly isEmbedded?: boolean;
 	/** Whether the reader can allow calls. */

@@ -3,12 +3,12 @@
 import { type Agent, type Approval, type CallAnswer, type Client, ClientError } from '../../client/index.ts';
 import { createAnsweredError, findAnswered, findChildCall, isWaitingFor } from '../../client/waits.ts';
 import { toSessionAddress } from '../parts/address.ts';
+import { createAskedBy } from '../parts/asked-by.ts';
 import { element, link } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import { createKeptForms, createOpenCall, type FindSchema, findCallSchema } from '../parts/open-call.ts';
 import { createPages, type Panel, type Place } from '../parts/panel.ts';
 import { createQuestion } from '../parts/question.ts';
-import { createAge, describeAge } from '../parts/time.ts';
 
 const pageLength = 50;
 /** The maximum number of calls that are read after a change from elsewhere. */
@@ -78,12 +78,9 @@ interface Entry {
 }
 
 function createEntry(approval: Approval, { place, listed, findSchema }: List): Entry {
-	const { sessionId, agent, title, since, expiresAt } = approval;
-	const name = link('title', toSessionAddress(sessionId), title ?? 'A session without a title');
-	const until = expiresAt === undefined ? undefined : element('span', 'until', `ends ${describeAge(expiresAt)}`);
-	const head = element('p', 'card-head asked-by', name, element('span', 'about', agent), createAge(since), until);
+	const { sessionId, title } = approval;
 	const body = element('div');
-	const root = element('li', 'card', head, body);
+	const root = element('li', 'card', body);
 	const forms = createKeptForms();
 	let isAnswering = false;
 	/** The calls and questions that the entry shows. */
@@ -106,9 +103,14 @@ function createEntry(approval: Approval, { place, listed, findSchema }: List): E
 		}
 	}
 
+	function createEnd(words: string): HTMLElement {
+		const name = link('title', toSessionAddress(sessionId), title ?? 'A session without a title');
+		return element('div', 'card-end', element('p', 'card-head', name), element('p', 'notice', words));
+	}
+
 	function settle(words: string): void {
 		open = [];
-		body.replaceChildren(element('p', 'notice', words));
+		body.replaceChildren(createEnd(words));
 		root.classList.add('settled');
 	}
 
@@ -116,7 +118,7 @@ function createEntry(approval: Approval, { place, listed, findSchema }: List): E
 	function showNow(now: readonly Approval[]): void {
 		open = now.filter((call) => call.callId === approval.callId || !listed.has(toKey(call)));
 		showForms();
-		const nothing = open.length > 0 ? [] : [element('p', 'notice', 'Nothing waits here any more.')];
+		const nothing = open.length > 0 ? [] : [createEnd('Nothing waits here any more.')];
 		body.prepend(createFailure(createAnsweredError(), showForms), ...nothing);
 		root.classList.toggle('settled', open.length === 0);
 	}
@@ -140,20 +142,22 @@ type SendAnswer = (send: (client: Client) => AsyncIterable<unknown>, words: stri
 
 function createForm(approval: Approval, sendAnswer: SendAnswer, findSchema: FindSchema): HTMLElement {
 	const { sessionId, callId, kind, tool = 'a tool', input, question: words = '', options, flow, preview } = approval;
+	const session = { id: sessionId, title: approval.title };
+	const createAbout = (agent = approval.agent) => createAskedBy({ ...approval, agent, session });
 	if (kind === 'question') {
 		const question = { callId, question: words, options };
 		const onAnswer = (text: string) => {
 			const body = { text, callId: findAnswered(question) };
 			sendAnswer((client) => client.answerQuestion(sessionId, body), 'Answered.');
 		};
-		return createQuestion(question, onAnswer, findSchema);
+		return createQuestion(question, onAnswer, { createAbout, findSchema });
 	}
 	const call = { id: callId, name: tool, input, flow, preview, ...(kind === 'approval' && { kind }) };
 	const onAnswer = (answer: CallAnswer) =>
 		sendAnswer((client) => client.submitResults(sessionId, [answer]), confirm(answer));
 	const onClear = (answer: CallAnswer) =>
 		sendAnswer((client) => clearAndSubmit(client, sessionId, answer), confirm(answer));
-	return createOpenCall(call, onAnswer, { schema: findSchema(call), onClear });
+	return createOpenCall(call, onAnswer, { schema: findSchema(call), about: createAbout(), onClear });
 }
 
 /** Says that what strangers wrote in a session is harmless, and answers a call. */
@@ -179,7 +183,9 @@ async function readNow(
 	const answered = findAnswered({ callId, question: words, options });
 	if (session === undefined || isWaitingFor(session, answered)) return undefined;
 	const { toolCalls = [], question } = session;
-	const about = { sessionId, agent, title, since: new Date().toISOString() };
+	const { user, labels, budget, wait } = session;
+	const since = wait?.since ?? new Date().toISOString();
+	const about = { sessionId, agent, title, user, since, expiresAt: wait?.expiresAt, labels, spent: budget.spent };
 	const calls = toolCalls.map(
 		({ id, name, input, kind, flow, preview }): Approval => ({
 			...{ ...about, callId: id, tool: name, input, kind: kind ?? 'result' },

@@ -1,18 +1,38 @@
 /** The page's icons. They are from the set Lucide (https://lucide.dev), and have the colour of the text around them. */
 
+import bookOpen from 'lucide/dist/esm/icons/book-open.mjs';
+import bot from 'lucide/dist/esm/icons/bot.mjs';
+import check from 'lucide/dist/esm/icons/check.mjs';
 import chevronDown from 'lucide/dist/esm/icons/chevron-down.mjs';
+import globe from 'lucide/dist/esm/icons/globe.mjs';
+import hand from 'lucide/dist/esm/icons/hand.mjs';
+import layers from 'lucide/dist/esm/icons/layers.mjs';
+import loaderCircle from 'lucide/dist/esm/icons/loader-circle.mjs';
 import messageCircle from 'lucide/dist/esm/icons/message-circle.mjs';
 import paperclip from 'lucide/dist/esm/icons/paperclip.mjs';
+import shieldQuestionMark from 'lucide/dist/esm/icons/shield-question-mark.mjs';
 import squarePen from 'lucide/dist/esm/icons/square-pen.mjs';
 import thumbsDown from 'lucide/dist/esm/icons/thumbs-down.mjs';
 import thumbsUp from 'lucide/dist/esm/icons/thumbs-up.mjs';
+import wrench from 'lucide/dist/esm/icons/wrench.mjs';
+import x from 'lucide/dist/esm/icons/x.mjs';
 import { button, configure, svg } from './element.ts';
 
 const icons = {
+	agent: bot,
+	asks: shieldQuestionMark,
 	attach: paperclip,
 	bubble: messageCircle,
+	check,
+	cross: x,
 	down: chevronDown,
+	globe,
+	group: layers,
+	hand,
+	loader: loaderCircle,
 	pen: squarePen,
+	skill: bookOpen,
+	tool: wrench,
 	thumbsDown,
 	thumbsUp,
 };

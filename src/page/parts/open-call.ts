@@ -1,61 +1,55 @@
-/** A call that waits for a person: a form for its result or for its approval. */
+/** The card of a call that waits for a person: what would happen, who asks, and a form for the answer. */
 
-import { type Agent, type CallAnswer, ClientError, type WaitingCall } from '../../client/index.ts';
+import { toWords } from '../../client/fields.ts';
+import type { Agent, CallAnswer, WaitingCall } from '../../client/index.ts';
 import { isRecord } from '../../client/record.ts';
 import { say } from '../../client/say.ts';
-import { createDiff } from './diff.ts';
-import { button, configure, element, onSubmit } from './element.ts';
-import { parseField } from './form.ts';
-import { createSchemaField, isSame, type SchemaField } from './schema-form.ts';
+import { createEdit, createResult, tryToRead } from './call-edit.ts';
+import { createEffect } from './call-effect.ts';
+import { configure, element, onSubmit } from './element.ts';
+import { createIcon } from './icon.ts';
 import { showSigns } from './signs.ts';
 
-/** The maximum length of arguments that are shown on the line of the call. */
-const shortInput = 80;
+interface Options {
+	/** Describes the arguments (for an approval) or the result. Without it, the form has no separate fields. */
+	readonly schema?: unknown;
+	/** Says who asks. */
+	readonly about?: HTMLElement;
+	/** Lets a person also say that what strangers wrote is harmless. Called with the answer. */
+	readonly onClear?: (answer: CallAnswer) => void;
+}
 
-/**
- * `schema` describes the arguments (for an approval) or the result. Without it, the form has no separate fields. With
- * `onClear`, a person can also say that what strangers wrote is harmless. Then `onClear` gets the answer.
- */
 export function createOpenCall(
-	{ id, name, input, kind, flow, preview }: WaitingCall,
+	call: WaitingCall,
 	onAnswer: (answer: CallAnswer) => void,
-	{ schema, onClear }: { readonly schema?: unknown; readonly onClear?: (answer: CallAnswer) => void } = {},
+	{ schema, about, onClear }: Options,
 ): HTMLFormElement {
+	const { id, name, input, kind, flow } = call;
 	const isApproval = kind === 'approval';
 	const mistake = configure(element('div', 'mistake'), { role: 'alert' });
 	const edit = isApproval && isRecord(input) ? createEdit(name, input, schema, mistake) : undefined;
 	const result = isApproval || schema === undefined ? undefined : createResult(name, schema, mistake);
-	const label = isApproval ? 'Reason to deny {name}' : result ? 'Why it failed: {name}' : 'Result of {name}';
-	const text = configure(element('input'), {
-		type: 'text',
-		required: !isApproval && result === undefined,
-		placeholder: say(isApproval ? 'Why not (if so)' : result ? 'Why it failed (if so)' : 'What came of it'),
-		ariaLabel: say(label, { name }),
-	});
-	const yes = element('button', 'primary', say(isApproval ? 'Allow' : 'Done'));
-	const no = element('button', '', say(isApproval ? 'Deny' : 'Failed'));
+	const text = createReason(name, isApproval ? 'denial' : result ? 'failure' : 'result');
+	const yes = createDecision('primary', isApproval ? say('Allow') : say('Done'), isApproval ? 'A' : '');
+	const no = createDecision('', isApproval ? say('Deny') : say('Failed'), isApproval ? 'D' : '');
 	// A failed call needs no result and a denied call needs no arguments, so the button `no` skips the validation.
 	no.formNoValidate = isApproval || result !== undefined;
 	const harmless = configure(element('input'), { type: 'checkbox' });
-	const why = flow && describeFlow(flow);
-	const ask =
-		flow &&
-		onClear &&
-		element('label', 'harmless', harmless, ' What strangers wrote is harmless: ask no more because of it');
+	const words = ` ${say('What strangers wrote is harmless: ask no more because of it')}`;
+	const ask = flow && onClear && element('label', 'harmless', harmless, words);
+	const why = isApproval ? element('details', 'why-not', element('summary', 'quiet-way', say('Why not')), text) : text;
 	const form = element(
 		'form',
 		'open-call',
-		...describeCall(name, input, flow !== undefined),
-		preview === undefined ? undefined : createPreview(preview),
-		why,
+		createHeadline(name, isApproval),
+		about,
+		...createEffect(call, isApproval ? schema : undefined),
 		ask,
-		edit?.root,
 		result?.root,
-		text,
-		yes,
-		no,
+		element('div', 'decisions', ...(isApproval ? [yes, no, edit?.root, why] : [why, yes, no])),
 	);
-	form.ariaLabel = say('{name} waits', { name });
+	// A click on the card focuses it, and then the keys of the page decide about it.
+	configure(form, { tabIndex: -1, ariaLabel: say('{name} waits', { name }) });
 	const todo = isApproval ? '{name} waits: allow or deny it first.' : '{name} waits: say what came of it first.';
 	form.dataset.todo = say(todo, { name });
 	form.addEventListener('keydown', (event) => {
@@ -77,106 +71,37 @@ export function createOpenCall(
 	return form;
 }
 
-/** Reads a field. If the field has an error, shows the error and returns undefined. */
-function tryToRead<T>(mistake: HTMLElement, read: () => T): T | undefined {
-	mistake.textContent = '';
-	try {
-		return read();
-	} catch (error) {
-		if (!(error instanceof ClientError)) throw error;
-		mistake.textContent = error.message;
-		return undefined;
-	}
+/** Says what would happen, in words. The name of the tool stands beside it, if it is another. */
+function createHeadline(name: string, isApproval: boolean): HTMLElement {
+	const words = toWords(name);
+	const exact = words.toLowerCase() === name.toLowerCase() ? undefined : element('code', 'tool-name', showSigns(name));
+	const headline = element('h3', '', showSigns(isApproval ? words : say('Waits for a result: {words}', { words })));
+	return element('div', 'headline', createIcon(isApproval ? 'asks' : 'hand'), headline, exact);
 }
 
-/** Lets a person change the model's arguments, in the fields of their schema or as JSON. */
-function createEdit(name: string, input: Readonly<Record<string, unknown>>, schema: unknown, mistake: HTMLElement) {
-	const title = say('Arguments of {name}', { name });
-	const place = element('div', 'result-fields');
-	const root = element('details', 'edit', element('summary', 'about', say('Change the arguments')), place, mistake);
-	let field: SchemaField | undefined;
-	/** Whether all arguments are in a single text of JSON. */
-	const isJson = ({ node }: SchemaField): boolean => !(node instanceof HTMLFieldSetElement);
-	const change = (next: SchemaField, ...more: HTMLElement[]) => {
-		field = next;
-		place.replaceChildren(next.node, ...more);
-	};
-	const readAll = (from: SchemaField): Record<string, unknown> => {
-		const text = isJson(from) ? from.node.querySelector('textarea')?.value : JSON.stringify(from.read());
-		return parseField(say('Arguments'), text ?? '');
-	};
-	// Make the fields only when a person opens them for the first time.
-	root.addEventListener('toggle', () => {
-		if (!root.open || field !== undefined) return;
-		const fields = createSchemaField(schema, title, input);
-		const toJson = button('action', say('Write JSON'), () => {
-			const value = tryToRead(mistake, () => readAll(fields)) ?? input;
-			change(createSchemaField({}, title, value));
-		});
-		change(fields, ...(isJson(fields) ? [] : [toJson]));
+/** `key` is the key of the page that presses the button. */
+function createDecision(className: string, label: string, key: string): HTMLButtonElement {
+	const control = element('button', `decision ${className}`.trim(), label);
+	control.prepend(createIcon(className === 'primary' ? 'check' : 'cross'));
+	if (key === '') return control;
+	control.dataset.key = key;
+	control.setAttribute('aria-keyshortcuts', key);
+	return control;
+}
+
+function createReason(name: string, kind: 'denial' | 'failure' | 'result'): HTMLInputElement {
+	const words = {
+		denial: ['Reason to deny {name}', 'The model reads this reason'],
+		failure: ['Why it failed: {name}', 'Why it failed (if so)'],
+		result: ['Result of {name}', 'What came of it'],
+	} as const;
+	const [label, placeholder] = words[kind];
+	return configure(element('input'), {
+		type: 'text',
+		required: kind === 'result',
+		placeholder: say(placeholder),
+		ariaLabel: say(label, { name }),
 	});
-	// Open the fields if one has an error, because a hidden field cannot show its error.
-	root.addEventListener('invalid', () => root.toggleAttribute('open', true), true);
-	return {
-		root,
-		/** Returns the arguments, if a person has changed them. */
-		read(): { readonly input?: Record<string, unknown> } {
-			const value = field === undefined ? input : readAll(field);
-			return isSame(value, input) ? {} : { input: value };
-		},
-		showMistake(): void {
-			root.open = true;
-			place.querySelector('textarea')?.focus();
-		},
-	};
-}
-
-function createResult(name: string, schema: unknown, mistake: HTMLElement) {
-	const field = createSchemaField(schema, say('Result of {name}', { name }));
-	return {
-		root: element('div', 'result-fields', field.node, mistake),
-		read: (): { readonly output: unknown } => ({ output: field.read() ?? '' }),
-	};
-}
-
-/** Shows the tool and its exact arguments. Highlights arguments that would leave. */
-function describeCall(name: string, input: unknown, leaves: boolean): HTMLElement[] {
-	const kind = leaves ? 'leaves' : '';
-	const short = showSigns(JSON.stringify(input) ?? '');
-	if (short.length <= shortInput) return [element('p', '', element('b', '', name), ' ', element('code', kind, short))];
-	return [
-		element('p', '', element('b', '', name)),
-		element('pre', `input ${kind}`, showSigns(JSON.stringify(input, undefined, 2))),
-	];
-}
-
-/** Shows what a call would do. */
-function createPreview(preview: string): HTMLElement {
-	const text = showSigns(preview);
-	const shown = /^(?:diff |--- |@@)/m.test(text) ? createDiff(text) : element('pre', '', text);
-	shown.classList.add('input');
-	return configure(shown, { ariaLabel: say('What it would do') });
-}
-
-/** Shows why a call is asked about: where it would send to, what strangers wrote, and what is private. */
-function describeFlow({ targets, outside, private: own }: NonNullable<WaitingCall['flow']>): HTMLElement {
-	const list = (label: string, texts: readonly string[]) => [
-		element('dt', '', label),
-		...texts.map((text) => element('dd', '', showSigns(text))),
-	];
-	return element(
-		'dl',
-		'flow',
-		...list(say('Would send the above to'), targets.length > 0 ? targets : [say('an unknown place')]),
-		...list(
-			say('Strangers may have written'),
-			outside.map(({ what }) => what),
-		),
-		...list(
-			say('Private'),
-			own.map(({ what }) => what),
-		),
-	);
 }
 
 /** Highlights the first call that waits for a person. Returns what to do, or undefined if no call waits. */

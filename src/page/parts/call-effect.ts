@@ -1,0 +1,54 @@
+/** What a call that waits would do: its preview or its arguments, and what it would send out. */
+
+import type { WaitingCall } from '../../client/index.ts';
+import { isRecord } from '../../client/record.ts';
+import { say } from '../../client/say.ts';
+import { createDiff } from './diff.ts';
+import { configure, element } from './element.ts';
+import { createFields } from './fields.ts';
+import { showSigns } from './signs.ts';
+
+type Call = Pick<WaitingCall, 'input' | 'flow' | 'preview'>;
+
+/** `schema` describes the arguments, if it is known. Behind a preview, the arguments are folded. */
+export function createEffect({ input, flow, preview }: Call, schema: unknown): (HTMLElement | undefined)[] {
+	const hasArguments = !isRecord(input) || Object.keys(input).length > 0;
+	const shown = hasArguments
+		? createFields(input, schema, showSigns)
+		: element('p', 'about', say('Without arguments.'));
+	const place = element('div', flow === undefined ? 'arguments' : 'arguments leaves', shown);
+	if (preview === undefined) return [place, flow && createFlow(flow)];
+	if (flow !== undefined) return [createPreview(preview), place, createFlow(flow)];
+	return [
+		createPreview(preview),
+		element('details', 'all-arguments', element('summary', 'fold', say('Arguments')), place),
+	];
+}
+
+function createPreview(preview: string): HTMLElement {
+	const text = showSigns(preview);
+	const isDiff = /^(?:diff |--- |@@)/m.test(text);
+	const shown = isDiff ? createDiff(text) : element('pre', 'preview', text);
+	return configure(shown, { ariaLabel: say('What it would do'), role: 'group', tabIndex: 0 });
+}
+
+/** Shows why a call is asked about: where it would send to, what strangers wrote, and what is private. */
+function createFlow({ targets, outside, private: own }: NonNullable<WaitingCall['flow']>): HTMLElement {
+	const list = (label: string, texts: readonly string[]) =>
+		texts.length === 0
+			? undefined
+			: element(
+					'div',
+					'named-row',
+					element('dt', '', label),
+					...texts.map((text) => element('dd', '', showSigns(text))),
+				);
+	const toNames = (sources: typeof outside) => sources.map(({ what }) => what);
+	return element(
+		'dl',
+		'named flow',
+		list(say('Would send the above to'), targets.length > 0 ? targets : [say('an unknown place')]),
+		list(say('Strangers may have written'), toNames(outside)),
+		list(say('Private'), toNames(own)),
+	);
+}

@@ -1,0 +1,184 @@
+/** The card of what waits for a person: what would happen, who asks, from what text, and what it has cost. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Client } from '../../src/client/index.ts';
+import { call, type Line, text } from '../e2e/ui/stage.ts';
+import {
+	client,
+	findBarriers,
+	openChat,
+	openPage,
+	openStage,
+	page,
+	readTexts,
+	sees,
+	shoot,
+	site,
+	stage,
+} from './setup.ts';
+
+openPage({ width: 1280, height: 800 });
+openStage();
+beforeEach(openChat);
+
+type Body = Parameters<Client['createSession']>[0];
+
+/** Starts a session over the API, and waits until it waits for a person. */
+async function begin(body: Partial<Body>, ...lines: readonly Line[]): Promise<string> {
+	stage.play(lines);
+	const { id } = await client.createSession({ agent: 'desk', text: 'Go.', ...body });
+	await expect.poll(async () => (await client.getSession(id)).status).toBe('awaiting_tools');
+	return id;
+}
+
+async function openInbox(): Promise<void> {
+	await page.goto(`${site.url}/#/inbox`);
+	await page.locator('#panel[data-panel="inbox"]:not([aria-busy])').waitFor();
+}
+
+const readStatus = async (id: string) => (await client.getSession(id)).status;
+
+/** Denies what a test has left. */
+async function settle(...ids: readonly string[]): Promise<void> {
+	for (const id of ids) await client.deleteSession(id);
+}
+
+const mail = {
+	to: 'ada@example.com',
+	body: `Dear Ada,\n\n${'we have it. '.repeat(60)}`,
+	when: null,
+	about: { orderId: 'A-1', lines: ['one', 'two'] },
+	isUrgent: true,
+};
+
+test('shows arguments as named fields, in the words and with the descriptions of the schema', async () => {
+	const id = await begin({ text: 'Write to Ada.' }, call('m1', 'mail', mail));
+	for (const place of ['chat', 'inbox']) {
+		if (place === 'chat') await page.goto(`${site.url}/#/sessions/${id}`);
+		else await openInbox();
+		const card = page.locator('.open-call');
+		await card.waitFor();
+		expect(await card.locator('h3').textContent()).toBe('Mail');
+		expect(await card.locator('dt').allTextContents()).toEqual([
+			...['To', 'Body', 'When', 'About', 'Order id', 'Lines', 'Is urgent'],
+		]);
+		expect(await card.locator('dt').first().getAttribute('title')).toBe('An address.');
+		expect(await card.locator('.named-list > li').allTextContents()).toEqual(['one', 'two']);
+		expect(await card.textContent()).not.toMatch(/[{}[\]"]/);
+		const long = card.locator('.long-text');
+		expect(await long.isVisible()).toBe(true);
+		await card.locator('.long > summary').click();
+		expect(await long.isVisible()).toBe(false);
+		await card.locator('.long > summary').click();
+		await shoot(`card-fields-${place}`);
+	}
+	expect(await findBarriers()).toEqual([]);
+	await settle(id);
+});
+
+test('says who asks, for whom, since when, from what text, and what the session has cost', async () => {
+	const usage = { type: 'usage', inputTokens: 1_200, outputTokens: 34, costUsd: 0.25 } as const;
+	stage.play([call('r1', 'read_letter')], [call('p1', 'pay', { amount: 5 }), usage]);
+	const { id } = await client.createSession({ agent: 'desk', user: 'ada', text: 'Pay the bill.' });
+	await expect.poll(() => readStatus(id)).toBe('awaiting_tools');
+	await openInbox();
+	const card = page.locator('.open-call');
+	await card.waitFor();
+	const facts = card.locator('.asked-by');
+	expect(await facts.locator('.title').textContent()).toBe('Pay the bill.');
+	expect(await facts.textContent()).toMatch(
+		/^Pay the bill\.deskfor adajust now1,239 tokens, \$0\.25 so farfrom outside$/,
+	);
+	await shoot('card-facts-inbox');
+	await facts.locator('.title').click();
+	await sees('.open-call .asked-by', '1,239 tokens, $0.25 so far');
+	expect(await facts.textContent()).toMatch(/^deskfor adajust now1,239 tokens, \$0\.25 so farfrom outside$/);
+	await shoot('card-facts-chat');
+	await settle(id);
+});
+
+describe('on a phone', () => {
+	test.each(['light', 'dark'] as const)(
+		'the card fits, and its buttons are in view, in the %s theme',
+		async (theme) => {
+			await page.emulateMedia({ colorScheme: theme });
+			await page.setViewportSize({ width: 390, height: 780 });
+			const id = await begin({ text: 'Write to Ada, please.' }, call('m1', 'mail', mail));
+			for (const place of ['chat', 'inbox']) {
+				if (place === 'chat') await page.goto(`${site.url}/#/sessions/${id}`);
+				else await openInbox();
+				const allow = page.getByRole('button', { name: 'Allow' });
+				await allow.waitFor();
+				if (place === 'inbox') await allow.scrollIntoViewIfNeeded();
+				await shoot(`card-phone-${place}`);
+				expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+				for (const name of ['Allow', 'Deny']) {
+					const box = await page.getByRole('button', { name }).boundingBox();
+					expect(box?.y ?? 1_000).toBeLessThan(740);
+					expect(box?.height ?? 0).toBeGreaterThanOrEqual(44);
+				}
+			}
+			await settle(id);
+		},
+	);
+});
+
+describe('the keys of the page', () => {
+	test('A allows and D denies the card under the focus or the pointer, and J and K move between cards', async () => {
+		const first = await begin({ text: 'Pay one.' }, call('p1', 'pay', { amount: 1 }));
+		const second = await begin({ text: 'Pay two.' }, call('p1', 'pay', { amount: 2 }));
+		const third = await begin({ text: 'Pay three.' }, call('p1', 'pay', { amount: 3 }));
+		await openInbox();
+		const card = (title: string) => page.locator('.open-call', { hasText: title });
+		await card('Pay three.').waitFor();
+		const isFocused = (title: string) => card(title).evaluate((one) => one === document.activeElement);
+		// Without a card under the focus or the pointer, no key decides.
+		await page.keyboard.press('a');
+		await page.keyboard.press('j');
+		expect(await isFocused('Pay one.')).toBe(true);
+		await page.keyboard.press('j');
+		expect(await isFocused('Pay two.')).toBe(true);
+		await shoot('card-keys');
+		await page.keyboard.press('k');
+		expect(await isFocused('Pay one.')).toBe(true);
+		const sent = stage.play([text('Not paid.')]);
+		await page.keyboard.press('d');
+		await sees('.card', 'Denied.');
+		await expect.poll(() => readStatus(first)).toBe('completed');
+		expect(sent).toHaveLength(1);
+		// The focus goes on to the next card, so the inbox is worked off from the keyboard.
+		expect(await isFocused('Pay two.')).toBe(true);
+		stage.play([text('Paid.')]);
+		await page.keyboard.press('a');
+		await sees('.card', 'Allowed. It runs now.');
+		await expect.poll(() => readStatus(second)).toBe('completed');
+		expect(await readStatus(third)).toBe('awaiting_tools');
+
+		await page.locator('.panel-head h2').click();
+		await card('Pay three.').hover();
+		await card('Pay three.').getByText('Why not').click();
+		await card('Pay three.').getByRole('textbox').focus();
+		await page.keyboard.type('ad');
+		expect(await card('Pay three.').getByRole('textbox').inputValue()).toBe('ad');
+		expect(await readStatus(third)).toBe('awaiting_tools');
+		await page.evaluate(() => document.activeElement instanceof HTMLElement && document.activeElement.blur());
+		await page.keyboard.press('Control+a');
+		await page.keyboard.press('h');
+		expect(await readStatus(third)).toBe('awaiting_tools');
+		stage.play([text('Paid three.')]);
+		await page.keyboard.press('a');
+		await expect.poll(() => readStatus(third)).toBe('completed');
+	});
+
+	test('decide in the chat, too, and the buttons say so', async () => {
+		const id = await begin({ text: 'Pay in the chat.' }, call('p1', 'pay', { amount: 4 }));
+		await page.goto(`${site.url}/#/sessions/${id}`);
+		const allow = page.getByRole('button', { name: 'Allow', exact: true });
+		await allow.waitFor();
+		expect(await allow.getAttribute('aria-keyshortcuts')).toBe('A');
+		await page.locator('.open-call h3').click();
+		stage.play([text('It is paid.')]);
+		await page.keyboard.press('a');
+		await sees('.prose', 'It is paid.');
+		expect(await readTexts('.open-call')).toEqual([]);
+	});
+});
