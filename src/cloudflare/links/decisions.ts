@@ -66,7 +66,7 @@ export class Decisions implements SessionLinks {
 	}
 
 	async #open(link: string) {
-		const { store, authorization, config } = this.#session;
+		const { store, authorization, config, runner } = this.#session;
 		authorization.assertExists();
 		const claims = await verifyLink(link, store.tokenKey);
 		authorization.assertExists();
@@ -75,12 +75,18 @@ export class Decisions implements SessionLinks {
 		if (claims.expiresAt <= Date.now()) throw new RunletError('conflict', 'This link has expired.');
 		await assertKeyIsGood(claims, config());
 		authorization.assertExists();
-		const call = assertOpen(store, findPending(store), claims);
+		const pending = findPending(store);
+		const call = assertOpen(store, pending, claims);
 		if ((await hashDecidable(call)) !== claims.hash) throw createDecided();
 		authorization.assertExists();
-		const { agent, title } = store.session();
-		const input = JSON.stringify(call.input, null, 2);
-		const about = { approve: claims.approve, for: claims.for, agent: call.child?.agent ?? agent, title };
+		const { agent, title, user } = store.session();
+		const input = JSON.stringify(call.input);
+		const toTime = (at: number) => new Date(at).toISOString();
+		const about = {
+			...{ approve: claims.approve, for: claims.for, agent: call.child?.agent ?? agent, title, user },
+			...{ since: toTime(pending.askedAt), expiresAt: toTime(claims.expiresAt) },
+			...{ labels: [...runner.labels.all], spent: runner.budget().spent },
+		};
 		const { name: tool, flow, preview } = call;
 		const shown = { ...about, tool, input, ...(flow && { flow }), ...(preview !== undefined && { preview }) };
 		return { claims, call, shown };

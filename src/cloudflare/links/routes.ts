@@ -1,7 +1,5 @@
 import type { Context } from 'hono';
-import { html } from 'hono/html';
 import { RunletError } from '../../core/base/errors.ts';
-import { showSigns } from '../../core/base/text.ts';
 import { readConfig } from '../config/config.ts';
 import type { LinkedCall } from '../objects/link-api.ts';
 import type { RouteEnv } from '../routes/identity.ts';
@@ -10,12 +8,14 @@ import { mount } from '../routes/request.ts';
 import { askSession, askSessionInPath, findCaller, writePage } from '../routes/respond.ts';
 import { createLinks, decide, showDecision } from '../wire/endpoints/links.ts';
 import { readLink } from './link.ts';
+import { writeQuestion } from './page.ts';
+
+const policy = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 /** With this referrer policy a browser sends `Origin` with the form, but never sends the address to other sites. */
 const headers = {
 	'cache-control': 'no-store',
 	'referrer-policy': 'same-origin',
-	'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 } as const;
 
 /** Decision links (docs/people.md). Only a `POST` decides, because mail scanners open links. */
@@ -32,13 +32,15 @@ async function answer(
 	c: Context<RouteEnv>,
 	link: string,
 	how: 'show' | 'decide',
-	write: (call: LinkedCall) => unknown,
+	write: (call: LinkedCall, nonce: string) => unknown,
 ): Promise<Response> {
 	await assertStrangerRate(c);
 	for (const [name, value] of Object.entries(headers)) c.header(name, value);
+	const nonce = crypto.randomUUID();
+	c.header('content-security-policy', `${policy}; style-src 'nonce-${nonce}'`);
 	try {
 		const call = await askSession(c, findSession(c, link), (one) => one.followLink(link, how), false);
-		return c.html(writePage(write(call)));
+		return c.html(writePage(write(call, nonce)));
 	} catch (error) {
 		if (!(error instanceof RunletError)) throw error;
 		if (error.code === 'not_found') return c.html(writePage(error.message), 404);
@@ -54,26 +56,6 @@ function findSession(c: Context<RouteEnv>, link: string) {
 	} catch {
 		throw new RunletError('not_found', 'This link is not valid.');
 	}
-}
-
-function writeQuestion({ approve, agent, for: whom, title, tool, input, flow, preview }: LinkedCall) {
-	const word = approve ? 'Approve' : 'Deny';
-	return html`<h1>${word} this call?</h1>
-<p>The agent ${agent} wants to call <b>${tool}</b>${title === undefined ? '' : `, in “${showSigns(title)}”`}:</p>
-<pre>${showSigns(input)}</pre>
-${preview === undefined ? '' : html`<p>What it would do:</p><pre>${showSigns(preview)}</pre>`}
-${flow === undefined ? '' : writeFlow(flow)}
-${whom === undefined ? '' : html`<p>You decide as ${showSigns(whom)}.</p>`}
-<form method="post"><button>${word}</button></form>`;
-}
-
-/** Says where a call would send to, what strangers wrote, and what is private (docs/untrusted-text.md). */
-function writeFlow({ targets, outside, private: own }: NonNullable<LinkedCall['flow']>) {
-	const list = (texts: readonly string[]) => texts.map((text) => html`<dd>${showSigns(text)}</dd>`);
-	const name = ({ what }: { readonly what: string }) => what;
-	return html`<dl><dt>Would send the above to</dt>${list(targets.length > 0 ? targets : ['an unknown place'])}
-<dt>Strangers may have written</dt>${list(outside.map(name))}
-<dt>Private</dt>${list(own.map(name))}</dl>`;
 }
 
 function writeDecision({ approve, tool }: LinkedCall): string {

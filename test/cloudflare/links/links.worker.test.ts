@@ -58,8 +58,8 @@ test('an opened link only shows the exact call, and the button on its page appro
 		expect(shown.headers.get('cache-control')).toBe('no-store');
 		const page = await shown.text();
 		if (method === 'HEAD') continue;
-		expect(page).toContain('Approve this call?');
-		expect(page).toContain('&quot;amount&quot;: 5');
+		expect(page).toContain('<h1>Approve: Pay?</h1>');
+		expect(page).toContain('<dt>Amount</dt><dd>5</dd>');
 		expect(page).not.toContain('<script');
 	}
 	expect(await openIds(id)).toEqual(['a']);
@@ -147,8 +147,8 @@ test('a link of a parent session decides about its child’s call', async () => 
 	const { id } = await (await request('/v1/sessions', { agent: 'editor', text: 'go' })).json<{ id: string }>();
 	const { approve } = await makeLinks(id, 'w');
 	const page = await (await open(approve)).text();
-	expect(page).toContain('The agent writer wants to call <b>pay</b>');
-	expect(page).toContain('&quot;amount&quot;: 7');
+	expect(page).toContain('<h1>Approve: Pay?</h1>\n<p>The agent writer calls pay · in “go” · since ');
+	expect(page).toContain('<dt>Amount</dt><dd>7</dd>');
 	expect(await (await click(approve)).text()).toContain('Approved. The call of pay runs.');
 	await expect.poll(() => readState(id)).toMatchObject({ status: 'completed' });
 	expect(await readHistory(id)).toContainEqual(expect.objectContaining({ toolCallId: 'w', content: 'Paid it.' }));
@@ -193,6 +193,40 @@ test('a link works until it expires', async () => {
 		vi.useRealTimers();
 	}
 	expect(await openIds(id)).toEqual(['a']);
+});
+
+test('the page of a link says who asks, for whom, until when, from what text, and the cost so far', async () => {
+	play(
+		{ toolCalls: [{ id: 'r', name: 'read_mail', input: {} }] },
+		{
+			toolCalls: [
+				{
+					id: 'a',
+					name: 'pay',
+					input: { amount: 5, isUrgent: true, to: { orderId: 'A-1', lines: ['one', 'two'] }, note: null },
+				},
+			],
+		},
+	);
+	const create = { agent: 'keeper', user: 'ada', text: 'Pay the bill.' };
+	const { id } = await (await request('/v1/sessions', create)).json<{ id: string }>();
+	await expect.poll(() => openIds(id)).toEqual(['a']);
+	const { approve, expiresAt } = await makeLinks(id, 'a');
+	const shown = await open(approve);
+	const page = await shown.text();
+	const { budget, wait } = await readState(id);
+	const toText = (at: string) => `${at.slice(0, 16).replace('T', ' ')} UTC`;
+	expect(wait).toMatchObject({ since: expect.any(String) });
+	expect(page).toContain('<p>The agent keeper calls pay · in “Pay the bill.” · for ada · since ');
+	expect(page).toContain(` · until ${toText(expiresAt)} · ${budget.spent.tokens} tokens`);
+	expect(page).toContain(' so far · from outside</p>');
+	expect(page).toContain('<dt>Is urgent</dt><dd>yes</dd>');
+	expect(page).toContain(
+		'<dl><dt>Order id</dt><dd>A-1</dd><dt>Lines</dt><dd><ul><li>one</li><li>two</li></ul></dd></dl>',
+	);
+	expect(page).toContain('<dt>Note</dt><dd>none</dd>');
+	const [, nonce] = /<style nonce="([\w-]+)">/.exec(page) ?? [];
+	expect(shown.headers.get('content-security-policy')).toContain(`style-src 'nonce-${nonce}'`);
 });
 
 test('shows invisible characters and markup as text', async () => {

@@ -45,8 +45,8 @@ test('the diff of a plan stands in the session, in the inbox and on the page of 
 	const made = await request(`/v1/sessions/${id}/links`, { callId: 'apply_plan' });
 	const { pathname } = new URL((await made.json<{ approve: string }>()).approve);
 	const page = await (await SELF.fetch(`http://localhost${pathname}`)).text();
-	expect(page).toContain('What it would do');
-	expect(page).toContain('+And\t&lt;more&gt;.');
+	expect(page).toContain('<h1>Approve: Apply plan?</h1>');
+	expect(page).toContain('<span class="added">+And\t&lt;more&gt;.</span>');
 	play('Done.');
 	await request(`/v1/sessions/${id}/tool-results`, [{ id: 'apply_plan', approve: true }]);
 	const file = await SELF.fetch(`http://localhost/v1/sessions/${id}/files/a.txt`);
