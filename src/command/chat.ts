@@ -135,7 +135,7 @@ async function sayAll(chat: Chat, messages: Iterable<string> | AsyncIterable<str
 	for await (const message of messages) {
 		if (message.trim() === '') continue;
 		const isDone = await carryOut(chat, message);
-		ask(chat);
+		await ask(chat);
 		if (!isDone) return 1;
 	}
 	printWayOn(chat);
@@ -166,7 +166,7 @@ async function converse(chat: Chat, isKnown: boolean): Promise<number> {
 	print('dim', '/help lists the commands · Ctrl-C stops an answer, or leaves');
 	for (;;) {
 		// Nobody can have meant a call that was not shown yet.
-		if (ask(chat))
+		if (await ask(chat))
 			for (const line of prompt.drop()) print('yellow', `Not sent, because this waits: ${toOneLine(line, 60)}`);
 		print('dim', '');
 		const line = await prompt.next();
@@ -194,11 +194,13 @@ async function enter(chat: Chat, session: Session, isShown = false): Promise<boo
 }
 
 /** Shows the call or the question that the next line answers. Returns whether there is one. */
-function ask({ open, question, session }: Chat): boolean {
+async function ask({ client, open, question, session: known }: Chat): Promise<boolean> {
 	const [call] = open;
+	if (call === undefined && question === undefined) return false;
+	const session = await client.getSession(known.id).catch(() => known);
 	if (call) printCall(call, session, open.length);
 	else if (question) printQuestion(question, session);
-	return call !== undefined || question !== undefined;
+	return true;
 }
 
 /** Stores the calls that a session waits for. */

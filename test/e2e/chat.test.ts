@@ -285,7 +285,7 @@ describe('npm run chat', () => {
 		]);
 		const { stderr, code } = await run(server, ['Refund it.']);
 		expect(stderr).toBe(
-			`May helper run refund_order?\n  amount: 30\na allows it, d denies it, other words deny it with that reason\nAllow it: npm run chat -- --session s1 --url ${server.url}, or the inbox at ${server.url}/#/inbox\n`,
+			`Refund order?\n  helper calls refund_order\n  Amount: 30\na allows it, d denies it, other words deny it with that reason\nAllow it: npm run chat -- --session s1 --url ${server.url}, or the inbox at ${server.url}/#/inbox\n`,
 		);
 		expect(code).toBe(0);
 	});
@@ -308,7 +308,7 @@ describe('npm run chat', () => {
 		const { stderr, code } = await run(server, ['--session', 's1'], 'Book a table.\nFriday\n');
 		expect(server.bodies('POST /v1/sessions/s1/answer')).toEqual([{ text: 'Friday', callId: 'q1' }]);
 		expect(stderr).toBe(
-			'For which day?\nSomebody has answered this meanwhile, so nothing was sent. This is how it stands now. (conflict)\nAt what time?\n',
+			'For which day?\n  helper\nSomebody has answered this meanwhile, so nothing was sent. This is how it stands now. (conflict)\nAt what time?\n  helper\n',
 		);
 		expect(code).toBe(1);
 	});
@@ -416,15 +416,15 @@ describe('npm run chat', () => {
 			{ type: 'awaiting', status: 'awaiting_tools', toolCalls: [call, { id: 'c2', name: 'sign', input: {} }] },
 		]);
 		const { stderr } = await run(server, ['--session', 's1'], 'Pay.\na {"amount": 20}\n');
-		expect(stderr.split('\n').slice(0, 316)).toEqual([
-			'May helper run pay? (1 of 2)',
-			...['  amount: 30', '  note: Two', '        lines\\u{200b}', '  to: ["a","b"]'],
+		expect(stderr.split('\n').slice(0, 320)).toEqual([
+			...['Pay? (1 of 2)', '  helper calls pay'],
+			...['  Amount: 30', '  Note: Two', '        lines\\u{200b}', '  To:', '    1: a', '    2: b'],
 			...diff.map((line) => `  ${line}`),
 			'  Would be sent to: https://bank.example',
 			'  Strangers may have written: web_fetch a\\u{202e}b',
 			'  Private: read_file',
 			'a allows it, d denies it, other words deny it with that reason',
-			...['May helper run pay? (1 of 2)', '  amount: 30', '  note: Two', '        lines\\u{200b}'],
+			...['Pay? (1 of 2)', '  helper calls pay', '  Amount: 30', '  Note: Two', '        lines\\u{200b}'],
 		]);
 		const answers = server.bodies('POST /v1/sessions/s1/tool-results');
 		expect(answers).toEqual([[{ id: 'c1', approve: true, input: { amount: 20 } }]]);

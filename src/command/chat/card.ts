@@ -1,23 +1,25 @@
 /** What waits for a person, as a card: what a call would do, or the question of a tool. */
 
+import { describeValue, type ShownValue, toWords } from '../../client/fields.ts';
 import { type CallAnswer, ClientError, type Session, type WaitingCall } from '../../client/index.ts';
 import { isRecord } from '../../client/record.ts';
 import { findChildCall, findChoices, type Question, toChildAnswer } from '../../client/waits.ts';
-import { parseInput } from '../../client/words.ts';
+import { describeSpent, parseInput } from '../../client/words.ts';
 import { showSigns } from '../../core/base/text.ts';
 import { getColumns, print } from './print.ts';
 import { printDiff } from './terminal.ts';
 import { measure, wrap } from './width.ts';
 
-type Asking = Pick<Session, 'agent' | 'user'>;
+type Asking = Pick<Session, 'agent' | 'user' | 'title' | 'wait' | 'labels'> & Partial<Pick<Session, 'budget'>>;
 
 /** Prints a waiting call. `count` is the number of calls that wait. */
-export function printCall({ name, input, kind, flow, preview }: WaitingCall, { agent, user }: Asking, count = 1) {
-	const who = user === undefined ? agent : `${agent} (for ${user})`;
+export function printCall({ name, input, kind, flow, preview }: WaitingCall, asking: Asking, count = 1) {
 	const more = count > 1 ? ` (1 of ${count})` : '';
 	const isApproval = kind === 'approval';
-	print('bold', isApproval ? `May ${who} run ${name}?${more}` : `${who} waits for the result of ${name}.${more}`);
-	printFields(input);
+	const words = showSigns(toWords(name));
+	print('bold', isApproval ? `${words}?${more}` : `Waits for a result: ${words}${more}`);
+	printField('dim', '', describeAsking(asking, name));
+	printValue(describeValue(input));
 	if (preview !== undefined) printPreview(showSigns(preview));
 	if (flow !== undefined) {
 		const list = (label: string, texts: readonly string[]) =>
@@ -45,18 +47,37 @@ export function printQuestion(question: Question, asking: Asking) {
 	const child = findChildCall(question);
 	if (child !== undefined) return printCall(child.call, { ...asking, agent: child.agent ?? asking.agent });
 	print('bold', question.question);
+	printField('dim', '', describeAsking(asking));
 	for (const [at, choice] of (findChoices(question) ?? []).entries()) print('dim', `  ${at + 1}. ${choice}`);
 }
 
-/** Prints each argument with its exact value. */
-function printFields(input: unknown) {
-	const fields = isRecord(input) ? Object.entries(input) : [['', input] as const];
-	for (const [name, value] of fields)
-		printField('dim', showSigns(name), showSigns(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')));
+/** Says who asks, for whom, since when and until when, what the session has cost so far, and from what text. */
+function describeAsking({ agent, user, title, wait, budget, labels = [] }: Asking, name?: string): string {
+	const facts = [
+		name === undefined ? agent : `${agent} calls ${showSigns(name)}`,
+		...(title === undefined ? [] : [`in “${showSigns(title)}”`]),
+		...(user === undefined ? [] : [`for ${showSigns(user)}`]),
+		...(wait === undefined ? [] : [`since ${showTime(wait.since)}`]),
+		...(wait?.expiresAt === undefined ? [] : [`until ${showTime(wait.expiresAt)}`]),
+		...(budget === undefined || budget.spent.tokens === 0 ? [] : [describeSpent(budget.spent)]),
+		...labels.map((label) => (label === 'outside' ? 'from outside' : 'private')),
+	];
+	return facts.join(' · ');
 }
 
-function printField(style: 'dim' | 'yellow', label: string, text: string) {
-	const begin = `  ${label}${label === '' ? '' : ': '}`;
+const showTime = (at: string) => `${at.slice(0, 16).replace('T', ' ')} UTC`;
+
+/** Prints each argument with its exact value. Those of an argument stand below its name, indented. */
+function printValue(value: ShownValue, label = '', depth = 0) {
+	if (value.kind === 'text' || value.kind === 'none') return printField('dim', label, showSigns(value.text), depth);
+	if (label !== '') printField('dim', label, '', depth);
+	const inner = label === '' ? depth : depth + 1;
+	if (value.kind === 'fields') for (const field of value.fields) printValue(field.value, showSigns(field.label), inner);
+	else for (const [at, item] of value.items.entries()) printValue(item, `${at + 1}`, inner);
+}
+
+function printField(style: 'dim' | 'yellow', label: string, text: string, depth = 0) {
+	const begin = `${'  '.repeat(depth + 1)}${label}${label === '' ? '' : text === '' ? ':' : ': '}`;
 	const indent = measure(begin);
 	const columns = Math.max(20, getColumns() - indent);
 	print(style, begin + wrap(text, columns, { isStrict: true }).join(`\n${' '.repeat(indent)}`));

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { toAnswer, toAnswerText } from '../../../src/command/chat/card.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { printCall, printQuestion, toAnswer, toAnswerText } from '../../../src/command/chat/card.ts';
 
 const approval = { id: 'c1', kind: 'approval' } as const;
 
@@ -47,5 +47,43 @@ test("a child's call takes the same words as the session's own", () => {
 	};
 	expect(['a', 'd', 'too early', 'a {"title":"Milk"}'].map((line) => toAnswerText(question, line))).toEqual([
 		...['approve', 'deny', 'deny too early', 'approve {"title":"Milk"}'],
+	]);
+});
+
+/** Collects what is written to standard error. */
+function readLines(write: () => void): string[] {
+	const spy = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+	onTestFinished(() => spy.mockRestore());
+	write();
+	return spy.mock.calls
+		.map(([text]) => String(text))
+		.join('')
+		.trimEnd()
+		.split('\n');
+}
+
+const asking = {
+	...{ agent: 'desk', title: 'Pay the bill.', user: 'ada', labels: ['outside' as const] },
+	wait: { since: '2026-01-02T03:04:05.000Z', expiresAt: '2026-01-03T03:04:05.000Z' },
+	budget: { limit: {}, spent: { tokens: 1_239, usd: 0.25 }, reserved: { tokens: 0, usd: 0 }, left: {} },
+};
+const facts = 'in “Pay the bill.” · for ada · since 2026-01-02 03:04 UTC · until 2026-01-03 03:04 UTC';
+const cost = '1,239 tokens, $0.25 so far · from outside';
+
+test('the card of a call says in words what would happen, who asks, since when, from what text and the cost', () => {
+	const input = { orderId: 'A-1', about: { isUrgent: true, lines: ['one', 'two'] }, note: null };
+	const call = { ...approval, name: 'issue_refund', input, preview: '--- a/x\n+++ b/x\n@@ -1 +1 @@\n+line' };
+	expect(readLines(() => printCall(call, asking, 2))).toEqual([
+		...['Issue refund? (1 of 2)', `  desk calls issue_refund · ${facts} · ${cost}`],
+		...['  Order id: A-1', '  About:', '    Is urgent: yes', '    Lines:', '      1: one', '      2: two'],
+		...['  Note: none', '  --- a/x', '  +++ b/x', '  @@ -1 +1 @@', '  +line'],
+		'a allows it, d denies it, other words deny it with that reason',
+	]);
+});
+
+test('the card of a question says who asks', () => {
+	const question = { callId: 'q1', question: 'Which size?', options: { choices: ['S', 'M'] } };
+	expect(readLines(() => printQuestion(question, asking))).toEqual([
+		...['Which size?', `  desk · ${facts} · ${cost}`, '  1. S', '  2. M'],
 	]);
 });
