@@ -97,6 +97,14 @@ export const runEvent = v.variant('type', [
 			'Where the tool threw. Only a developer’s own machine sends it, and nothing keeps it.',
 		),
 	}),
+	v.object({
+		type: v.literal('retry'),
+		model: v.string(),
+		code: described(v.string(), 'Why the request failed, such as `overloaded`.'),
+		retry: described(v.number(), 'The number of the retry that follows, from 1.'),
+		of: described(v.number(), 'The most retries.'),
+		afterMs: described(v.number(), 'The pause before it, in milliseconds. Nothing keeps this event.'),
+	}),
 	...sideEvents,
 	v.object({
 		type: v.literal('step'),

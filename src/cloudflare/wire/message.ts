@@ -193,6 +193,8 @@ const turn = v.object({
 	model: v.string(),
 	stopReason: v.string(),
 	usage,
+	firstMs: v.optional(described(v.number(), 'Milliseconds from the request to its first delta.')),
+	retries: v.optional(described(v.number(), 'The number of failed requests before this reply.')),
 	cacheMiss,
 	streamedInputs: v.optional(v.record(v.string(), v.string())),
 	pieces: v.optional(

@@ -95,7 +95,15 @@ const sessionAbout = v.object({
 	user: v.optional(described(v.string(), 'The person whose session it is.')),
 	metadata: v.optional(v.record(v.string(), v.string())),
 	run: v.optional(
-		described(v.object({ id: v.string(), status: runStatus, feedback: v.optional(feedback) }), 'The newest run.'),
+		described(
+			v.object({
+				id: v.string(),
+				status: runStatus,
+				reason: v.optional(described(v.string(), 'Why a tool or the budget halted it.')),
+				feedback: v.optional(feedback),
+			}),
+			'The newest run.',
+		),
 	),
 	error: v.optional(described(v.object({ code: v.string(), message: v.string() }), 'Why the run failed.')),
 	question: v.optional(described(question, 'The question of a tool to the user.')),

@@ -83,6 +83,16 @@ export type LoopEvent =
 	| { readonly type: 'note'; readonly id: string; readonly label: string; readonly detail?: string }
 	/** The stack of an error of a tool's function. Emitted only with the option `showThrown`, and not stored. */
 	| { readonly type: 'tool_stack'; readonly id: string; readonly stack: string }
+	/** A request failed for a temporary reason, and is repeated after `afterMs`. Not stored. */
+	| {
+			readonly type: 'retry';
+			readonly model: string;
+			readonly code: string;
+			/** The number of the retry that follows, from 1, and the most retries. */
+			readonly retry: number;
+			readonly of: number;
+			readonly afterMs: number;
+	  }
 	/** The complete task lists that a call changed. */
 	| { readonly type: 'tasks'; readonly id: string; readonly lists: readonly TaskList[] }
 	| ({ readonly type: 'step' } & Step)
@@ -107,7 +117,9 @@ const terminalKinds: ReadonlySet<string> = new Set<TerminalEvent['type']>([
 	'error',
 ]);
 const sideKinds: ReadonlySet<string> = new Set<SideEvent['type']>(['note', 'tasks', 'warning']);
-const otherKinds: readonly LoopEvent['type'][] = ['run.started', 'tool_result', 'tool_stack', 'step', 'turn.restarted'];
+const otherKinds: readonly LoopEvent['type'][] = [
+	...(['run.started', 'tool_result', 'tool_stack', 'retry', 'step', 'turn.restarted'] as const),
+];
 const loopKinds = new Set([...terminalKinds, ...sideKinds, ...otherKinds]);
 
 export function isSideEvent(event: RunEvent): event is SideEvent {

@@ -243,8 +243,9 @@ async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 	const message = dropUndefined({ ...toAssistantMessage(reply), parts });
 	conversation.messages.push(message);
 	const isRepeatable = areRepeatable(message.toolCalls, run.tools);
-	const { model, stopReason, usage = {}, streamedInputs, pieces } = reply;
-	const turn = dropUndefined({ iteration: run.iteration, model, stopReason, usage, streamedInputs, pieces, cacheMiss });
+	const { model, stopReason, usage = {}, firstMs, retries, streamedInputs, pieces } = reply;
+	const about = { iteration: run.iteration, model, stopReason, usage, firstMs, retries };
+	const turn = dropUndefined({ ...about, streamedInputs, pieces, cacheMiss });
 	await conversation.store(message, {
 		turn,
 		spent: reply.requestUsage,

@@ -272,6 +272,7 @@ export async function askModel(turn: TurnRequest): Promise<TurnReply> {
 	const fallbacks = all.slice(begun === undefined ? 0 : all.indexOf(begun.model) + 1);
 	let lost: ChatUsage = {};
 	let isRefused = false;
+	let failed = 0;
 	const onRefused = (): void => {
 		isRefused = true;
 	};
@@ -287,11 +288,17 @@ export async function askModel(turn: TurnRequest): Promise<TurnReply> {
 				signal,
 				mayRetry: () => !isRefused,
 				addLost: addLostUsage,
+				onRetry: (code, retry, afterMs) => {
+					failed++;
+					return readers.emit({ type: 'retry', model, code, retry, of: maxRetries, afterMs });
+				},
 			});
-			return addLostUsage(reply, lost);
+			const whole = addLostUsage(reply, lost);
+			return failed === 0 ? whole : { ...whole, retries: failed };
 		} catch (thrown) {
 			const failure = toModelError(thrown, model);
 			lost = addUsage(lost, readUsage(failure));
+			failed++;
 			const error = withUsage(failure, lost);
 			if (signal.aborted || isRefused || !isRetryable(error)) throw error;
 			const next = await findNextReady(options, fallbacks, readers.emit);

@@ -129,12 +129,14 @@ interface RetryOptions<R> {
 	readonly signal: AbortSignal;
 	readonly mayRetry?: () => boolean;
 	readonly addLost?: (reply: R, lost: ChatUsage) => R;
+	/** Called before the pause after a failure. `retries` counts the retry that follows. */
+	readonly onRetry?: (code: string, retries: number, afterMs: number) => undefined | Promise<void>;
 }
 
 /** Makes a call, and retries it after a temporary failure. Adds the usage of failed attempts to the outcome. */
 export async function retry<R>(
 	call: () => Promise<R>,
-	{ model, maxRetries, signal, mayRetry = () => true, addLost = (reply) => reply }: RetryOptions<R>,
+	{ model, maxRetries, signal, mayRetry = () => true, addLost = (reply) => reply, onRetry }: RetryOptions<R>,
 ): Promise<R> {
 	let lost: ChatUsage | undefined;
 	for (let retries = 0; ; retries++) {
@@ -149,7 +151,9 @@ export async function retry<R>(
 			const wait = readRetryAfter(error);
 			const isWorthIt = retries < maxRetries && isRetryable(error) && (wait ?? 0) <= longestWait;
 			if (!isWorthIt || signal.aborted || !mayRetry()) throw error;
-			await sleep(wait === undefined ? computeBackoff(retries) : wait * 1000, signal).catch(() => {
+			const afterMs = Math.round(wait === undefined ? computeBackoff(retries) : wait * 1000);
+			await onRetry?.(error.code, retries + 1, afterMs);
+			await sleep(afterMs, signal).catch(() => {
 				throw withUsage(toAbortError(signal), lost ?? {});
 			});
 		}

@@ -101,6 +101,10 @@ export interface Turn {
 	readonly model: string;
 	readonly stopReason: StopReason;
 	readonly usage: ChatUsage;
+	/** The milliseconds from the request to its first delta. Missing if the reply was not streamed. */
+	readonly firstMs?: number;
+	/** The number of failed requests before this reply. Missing if there were none. */
+	readonly retries?: number;
 	/** Why fewer tokens came from the provider's cache than the previous request contained. */
 	readonly cacheMiss?: CacheMiss;
 	/** Inputs whose streamed text differs from `JSON.stringify`, by call id. */

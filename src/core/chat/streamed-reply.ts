@@ -18,6 +18,10 @@ export type TurnReply = ChatReply & {
 	readonly requestUsage?: ChatUsage;
 	/** The milliseconds without a delta. */
 	readonly silentMs?: number;
+	/** The milliseconds from the request to its first delta. */
+	readonly firstMs?: number;
+	/** The number of failed requests before this reply. */
+	readonly retries?: number;
 	readonly sent?: SentPrompt;
 	/** Streamed inputs that differ from `JSON.stringify`, by call id. */
 	readonly streamedInputs?: Readonly<Record<string, string>>;
@@ -51,6 +55,8 @@ export class StreamedReply {
 	/** The total of the long pauses, and the time of the last delta, in milliseconds. */
 	readonly #pauses = { silentMs: 0, lastAt: Date.now() };
 	#hasReadAgain = false;
+	readonly #begunAt = Date.now();
+	#firstMs: number | undefined;
 
 	/** @param secrets are masked in the arguments of calls */
 	constructor(emit: Emit, takenIds: ReadonlySet<string> = new Set(), secrets: Needles = none) {
@@ -80,6 +86,7 @@ export class StreamedReply {
 		if (!this.#isOpen || typeof anyDelta?.type !== 'string' || isLoopKind(anyDelta.type)) return undefined;
 		// SAFETY: an adapter sends known kinds with their types, and other kinds are not read.
 		const delta = anyDelta as ReplyDelta;
+		this.#firstMs ??= Date.now() - this.#begunAt;
 		switch (delta.type) {
 			case 'text':
 			case 'reasoning':
@@ -116,6 +123,8 @@ export class StreamedReply {
 	/** Completes the reply with the streamed deltas, and emits the parts that were not streamed. */
 	async complete(reply: ChatReply, model: string): Promise<TurnReply> {
 		const { silentMs } = this.hidden;
+		// A reply without a stream has no first delta of its own.
+		const firstMs = this.#firstMs;
 		const text = reply.text ?? this.#texts.join('');
 		const ids = this.#createIds();
 		const given = (reply.toolCalls ?? []).map(({ id, name, input }) => ({
@@ -144,6 +153,7 @@ export class StreamedReply {
 			usage,
 			requestUsage: usage,
 			silentMs,
+			firstMs,
 			model,
 		};
 	}

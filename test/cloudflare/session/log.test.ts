@@ -210,7 +210,10 @@ test('a draft has the provider’s tools and sources, and only the beginning of 
 	expect(log.draft(50)).toEqual([call]);
 });
 
-test('a tool_stack event has no id, so later events have the same ids in a replay without this event', () => {
+test.each<RunEvent>([
+	{ type: 'tool_stack', id: 'c', stack: 'Error' },
+	{ type: 'retry', model: 'm', code: 'overloaded', retry: 1, of: 2, afterMs: 500 },
+])('a $type event has no id, so later events have the same ids in a replay without this event', (passing) => {
 	const before: readonly RunEvent[] = [
 		{ type: 'run.started', runId: 'r', attempt: 1 },
 		{ type: 'text', text: 'Let me see.' },
@@ -220,10 +223,10 @@ test('a tool_stack event has no id, so later events have the same ids in a repla
 		{ type: 'tool_result', id: 'c', output: 'No luck.', isError: true },
 		{ type: 'done', text: '', usage: {} },
 	];
-	const live = readAll(new RunLog(1, [...before, { type: 'tool_stack', id: 'c', stack: 'Error' }, ...behind]));
+	const live = readAll(new RunLog(1, [...before, passing, ...behind]));
 	const again = new RunLog(1, [...before, ...behind]);
-	expect(live.filter(({ event }) => event.type !== 'tool_stack')).toEqual(readAll(again));
-	expect(live[3]).toEqual({ event: { type: 'tool_stack', id: 'c', stack: 'Error' }, id: undefined });
+	expect(live.filter(({ event }) => event !== passing)).toEqual(readAll(again));
+	expect(live[3]).toEqual({ event: passing, id: undefined });
 	expect(readAll(again, live[2]?.id).map(({ event }) => event)).toEqual(behind);
 });
 

@@ -189,7 +189,8 @@ describe('onMessage', () => {
 	test("gets each assistant message with its turn's number, model, stop reason and usage", async () => {
 		const turns: unknown[] = [];
 		await finish([{ text: 'Hi', usage: { inputTokens: 3 } }], { onMessage: (_, { turn }) => void turns.push(turn) });
-		expect(turns).toEqual([{ iteration: 1, model: 'scripted', stopReason: 'end_turn', usage: { inputTokens: 3 } }]);
+		const about = { iteration: 1, model: 'scripted', stopReason: 'end_turn', usage: { inputTokens: 3 } };
+		expect(turns).toEqual([{ ...about, firstMs: expect.any(Number) }]);
 	});
 });
 

@@ -42,7 +42,7 @@ describe('a turn whose stream breaks off is restarted', () => {
 		expect(result?.text).toBe('The whole answer.');
 		expect(requests).toHaveLength(2);
 		expect(events.map(({ type }) => type)).toEqual([
-			...['run.started', 'text', 'turn.restarted', 'text', 'stop', 'step', 'done'],
+			...['run.started', 'text', 'retry', 'turn.restarted', 'text', 'stop', 'step', 'done'],
 		]);
 		expect(only(events, 'turn.restarted')).toEqual([{ type: 'turn.restarted', iteration: 1 }]);
 		expect(shownBy(events)).toBe('The whole answer.');
@@ -188,7 +188,7 @@ test('warnings of a restarted turn are emitted again, but stored only once', asy
 		onMessage: (message, about) => void stored.push([message.role, about.before.length]),
 	});
 	expect(events.map(({ type }) => type)).toEqual([
-		...['run.started', 'warning', 'text', 'turn.restarted', 'warning', 'text', 'stop', 'step', 'done'],
+		...['run.started', 'warning', 'text', 'retry', 'turn.restarted', 'warning', 'text', 'stop', 'step', 'done'],
 	]);
 	expect(repeated).toEqual([[1, 1]]);
 	expect(stored).toEqual([['assistant', 1]]);

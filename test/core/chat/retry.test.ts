@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { chat, providers, RunletError } from '../../../src/core/index.ts';
+import { type ChatOptions, chat, providers, RunletError } from '../../../src/core/index.ts';
 import { calling, echo, echoCall, fail, finish, httpError, only, play, type Script, settled } from './support.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -86,6 +86,26 @@ describe('the number of retries', () => {
 	test('starts at zero in each turn', async () => {
 		const script = [busy, busy, calling(echoCall('a')), busy, busy, 'Hi'];
 		expect((await timed(script, { tools: [echo] })).result?.text).toBe('Hi');
+	});
+});
+
+describe('the readers of a run', () => {
+	test('get an event before each pause, and the turn keeps the number of failed requests', async () => {
+		const busy = httpError(503, { headers: { 'retry-after': '4' } });
+		const turns: unknown[] = [];
+		const onMessage: ChatOptions['onMessage'] = (_, { turn }) => void turns.push(turn?.retries);
+		const limited = httpError(429, { headers: { 'retry-after': '2' } });
+		const { events } = await timed([busy, limited, 'Hi'], { onMessage });
+		const about = { type: 'retry', model: 'scripted', of: 2 } as const;
+		expect(only(events, 'retry')).toEqual([
+			{ ...about, code: 'overloaded', retry: 1, afterMs: 4_000 },
+			{ ...about, code: 'rate_limited', retry: 2, afterMs: 2_000 },
+		]);
+		expect(turns).toEqual([2]);
+	});
+
+	test('get no such event if the request is not repeated', async () => {
+		expect(only((await timed([httpError(401)])).events, 'retry')).toEqual([]);
 	});
 });
 

@@ -38,7 +38,9 @@ describe('contextFull: compact', () => {
 		};
 		const { events } = await settled(finish(['Short.', cut, 'fine'], compact(10_000), history));
 		const kinds = events.map((event) => (event.type === 'warning' ? event.code : event.type));
-		expect(kinds.slice(1, 6)).toEqual(['context_compacted', 'text', 'turn.restarted', 'context_compacted', 'text']);
+		expect(kinds.slice(1, 7)).toEqual([
+			...['context_compacted', 'text', 'retry', 'turn.restarted', 'context_compacted', 'text'],
+		]);
 	});
 
 	test('requests the summary without the tools, the system prompt and the schema of the run', async () => {

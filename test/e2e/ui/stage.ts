@@ -21,7 +21,7 @@ export type Line =
 	  }
 	| ({ readonly type: 'provider_tool' } & ProviderCall)
 	| ({ readonly type: 'source' } & Source)
-	| { readonly type: 'fail'; readonly message: string };
+	| { readonly type: 'fail'; readonly message: string; readonly status?: number; readonly retryAfter?: number };
 
 /** A turn of the model: fixed lines, or a function that writes the lines. */
 export type StagedTurn = readonly Line[] | ((turn: OpenTurn) => void | Promise<void>);

@@ -41,7 +41,12 @@ const line = v.variant('type', [
 	}),
 	v.object({ type: v.literal('provider_tool'), ...providerCall.entries }),
 	v.object({ type: v.literal('source'), ...source.entries }),
-	v.object({ type: v.literal('fail'), message: v.string() }),
+	v.object({
+		type: v.literal('fail'),
+		message: v.string(),
+		status: v.optional(v.number()),
+		retryAfter: v.optional(v.number()),
+	}),
 ]);
 
 /** A model that streams the test's lines of JSON. */
@@ -64,7 +69,8 @@ const staged: ProviderRegistration = {
 			rest = lines.pop() ?? '';
 			for (const text of lines) {
 				const said = v.parse(line, JSON.parse(text));
-				if (said.type === 'fail') throw new Error(said.message);
+				if (said.type === 'fail')
+					throw Object.assign(new Error(said.message), { status: said.status, retryAfter: said.retryAfter });
 				if (said.type === 'provider_tool') providerCalls.set(said.id, said);
 				if (said.type === 'source') sources.push(said);
 				if (said.type === 'usage') usage = said;
@@ -207,6 +213,15 @@ const chief = defineAgent({
 	tools: [agentTool(desk)],
 });
 
+/** An agent that repeats a failed request. */
+const patient = defineAgent({
+	name: 'patient',
+	description: 'Tries again.',
+	model: 'staged',
+	maxRetries: 2,
+	tools: [],
+});
+
 /** An agent whose budget is used up before its first turn. */
 const poor = defineAgent({
 	name: 'poor',
@@ -219,7 +234,7 @@ const poor = defineAgent({
 const plugins = [memory, schedules, messages, a2a, agui, responses, files, embeddings];
 
 const runtime = {
-	agents: [desk, chief, poor],
+	agents: [desk, chief, poor, patient],
 	providers: () => [demo(), staged],
 	...joinProvided(plugins),
 };

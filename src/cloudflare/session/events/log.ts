@@ -125,9 +125,9 @@ function cutSeenPart(event: RunEvent, at: EventId, seen: EventId): RunEvent | un
 	}
 }
 
-/** Whether an event is stored and so has an id. Stacks and unknown kinds of events are not stored. */
+/** Whether an event is stored and so has an id. Stacks, retries and unknown kinds of events are not stored. */
 function isStored(event: RunEvent): boolean {
-	if (event.type === 'tool_stack') return false;
+	if (event.type === 'tool_stack' || event.type === 'retry') return false;
 	return event.type === 'stop' || !isDelta(event) || deltaKinds.has(event.type);
 }
 

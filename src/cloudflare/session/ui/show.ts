@@ -51,7 +51,12 @@ export function showSession(
 		title,
 		user,
 		metadata,
-		run: run && { id: run.id, status: run.status, feedback: showFeedback(run.end?.feedback) },
+		run: run && {
+			id: run.id,
+			status: run.status,
+			reason: last?.type === 'halted' ? last.reason : undefined,
+			feedback: showFeedback(run.end?.feedback),
+		},
 		error: last?.type === 'error' ? toShown(last, { isOperator, id: run?.id }) : undefined,
 		question,
 		toolCalls: calls,
