@@ -1,5 +1,6 @@
 import { type Http, type SignalOption, toQuery } from './http.ts';
 import type { Message, RunEvent, Session } from './types.ts';
+import { sumRuns } from './usage.ts';
 
 /** A page of the history, its oldest message first. */
 export interface EarlierMessages {
@@ -14,6 +15,13 @@ export interface EarlierOptions extends SignalOption {
 	readonly limit?: number;
 	/** Whether to include replaced messages. */
 	readonly withReplaced?: boolean;
+}
+
+export interface LoadOptions extends SignalOption {
+	/** About how many messages are loaded. Without it, all are. */
+	readonly newest?: number;
+	/** Whether to include the whole newest run if it has ended. */
+	readonly withEnded?: boolean;
 }
 
 /** A session for display. */
@@ -53,12 +61,15 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 	}
 
 	/** Reads backwards from the newest message, until there are enough messages for display. */
-	async function loadNewest(session: Session, newest: number, signal: AbortSignal | undefined): Promise<LoadedSession> {
+	async function loadNewest(
+		session: Session,
+		{ newest, withEnded = false, signal }: LoadOptions & { readonly newest: number },
+	): Promise<LoadedSession> {
 		const all: Message[] = [];
 		for (let before: string | undefined; ; ) {
 			const page = await listEarlier(session.id, { before, limit: newest, signal });
 			all.unshift(...page.messages);
-			const loaded = leaveRepeated(session, all);
+			const loaded = leaveRepeated(session, all, withEnded);
 			// Only a message of an earlier run shows where the newest run begins.
 			const isEnough = loaded.messages.length >= newest && all[0]?.runId !== session.run?.id;
 			if (page.cursor === undefined || isEnough) return { ...loaded, cursor: page.cursor };
@@ -74,17 +85,15 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 		 * Loads a session for display. Leaves out the answers and tool results of the newest run, because `followRun`
 		 * repeats them. Includes the input that began the run, and the messages that steered the run: `steered` has the
 		 * number of turns before each steering message. With `newest`, loads only about that many messages. Then
-		 * `listEarlier` with the `cursor` reads the earlier messages.
+		 * `listEarlier` with the `cursor` reads the earlier messages. With `withEnded`, a run that has ended is loaded
+		 * completely, so that it need not be followed.
 		 */
-		async loadSession(
-			id: string,
-			{ newest, signal }: SignalOption & { readonly newest?: number } = {},
-		): Promise<LoadedSession> {
+		async loadSession(id: string, { newest, withEnded = false, signal }: LoadOptions = {}): Promise<LoadedSession> {
 			for (let session = await getSession(id, { signal }); ; ) {
 				const loaded =
 					newest === undefined
-						? leaveRepeated(session, (await listMessages(id, { signal })).filter(isCurrent))
-						: await loadNewest(session, newest, signal);
+						? leaveRepeated(session, (await listMessages(id, { signal })).filter(isCurrent), withEnded)
+						: await loadNewest(session, { newest, withEnded, signal });
 				if (loaded.messages.at(-1)?.runId === session.run?.id) return loaded;
 				const now = await getSession(id, { signal });
 				if (now.run?.id === session.run?.id) return loaded;
@@ -99,10 +108,11 @@ function isCurrent({ isReplaced }: Message): boolean {
 	return isReplaced !== true;
 }
 
-/** Leaves out those messages of the newest run that `followRun` repeats. */
-function leaveRepeated(session: Session, all: readonly Message[]): LoadedSession {
+/** Leaves out those messages of the newest run that `followRun` repeats. With `withEnded`, only if the run is running. */
+function leaveRepeated(session: Session, all: readonly Message[], withEnded: boolean): LoadedSession {
 	const newest = session.run?.id;
 	const steered = new Map<string, number>();
+	if (withEnded && session.run?.status !== 'running') return { session, messages: [...all], steered };
 	let turns = 0;
 	const messages = all.filter((message, index) => {
 		const { runId, role, isInput } = message;
@@ -134,4 +144,38 @@ export function* toEvents(message: Message): Generator<RunEvent> {
 		yield { type: 'tool_use_end', id };
 	}
 	yield { type: 'stop', reason: 'end' };
+}
+
+/** The end of a run, made of what is stored. */
+export interface RunEnd {
+	readonly runId: string;
+	readonly event: Extract<RunEvent, { type: 'done' | 'awaiting' | 'halted' | 'cancelled' | 'error' }>;
+}
+
+/** Returns the end of the newest run of a session. Undefined if the run goes on, or if there is no run. */
+export function findRunEnd(loaded: Pick<LoadedSession, 'session' | 'messages'>): RunEnd | undefined {
+	const { run } = loaded.session;
+	const event = run && toEnd(run, loaded);
+	return event && { runId: run.id, event };
+}
+
+function toEnd(
+	{ id, status, reason = '' }: NonNullable<Session['run']>,
+	{ session: { question, toolCalls, error }, messages }: Pick<LoadedSession, 'session' | 'messages'>,
+): RunEnd['event'] | undefined {
+	switch (status) {
+		case 'running':
+			return undefined;
+		case 'completed':
+			return { type: 'done', text: '', usage: sumRuns(messages).get(id) ?? {} };
+		case 'awaiting_user':
+		case 'awaiting_tools':
+			return { type: 'awaiting', status, question, toolCalls };
+		case 'halted':
+			return { type: 'halted', reason };
+		case 'cancelled':
+			return { type: 'cancelled' };
+		case 'error':
+			return { type: 'error', code: 'internal', message: '', ...error };
+	}
 }

@@ -87,7 +87,7 @@ export function describeTokens(usage: Usage | undefined): string {
 }
 
 /** Describes a cost in dollars. Returns an empty text if the cost is 0. */
-function describeCost(usage: Usage | undefined): string {
+export function describeCost(usage: Usage | undefined): string {
 	const { costUsd, unpriced } = usage ?? {};
 	const known = costUsd ? `$${costUsd.toFixed(costUsd < 0.01 ? 5 : 2)}` : '';
 	if (costUsd !== undefined && unpriced === undefined) return known;

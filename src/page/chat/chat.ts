@@ -1,7 +1,7 @@
 /** The chat: shows a session, or the start of a new chat, and its runs as their events arrive. */
 
 import { isTransient } from '../../client/error.ts';
-import type { LoadedSession } from '../../client/history.ts';
+import { findRunEnd, type LoadedSession } from '../../client/history.ts';
 import { ClientError, type RunEvent, type RunEvents } from '../../client/index.ts';
 import { say } from '../../client/say.ts';
 import { findAnswered } from '../../client/waits.ts';
@@ -14,10 +14,12 @@ import { createComposer } from './composer.ts';
 import { createEarlier, pageLength } from './earlier.ts';
 import { createElsewhere } from './elsewhere.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
+import { createProgress } from './progress.ts';
 import { createRatings, type Ratings } from './ratings.ts';
 import { createRunPlayer, createTakenUp, type TakenUp } from './run-player.ts';
 import { hasArrived, readRefusal, sendOrAnswer } from './sending.ts';
 import { createSidePanels } from './side-panels.ts';
+import { offerChildren } from './stored-children.ts';
 import type { ChatClient, Surroundings } from './surroundings.ts';
 import { createTranscript, type Transcript } from './transcript.ts';
 import { createWaitingList } from './waiting.ts';
@@ -34,12 +36,11 @@ export class Chat {
 	readonly #welcome: ReturnType<typeof createWelcome>;
 	readonly #choice: Choice;
 	readonly #composer: ReturnType<typeof createComposer>;
+	readonly #progress: ReturnType<typeof createProgress>;
 	readonly #openCalls: OpenCalls;
 	readonly #elsewhere: ReturnType<typeof createElsewhere>;
 	readonly #playRun: ReturnType<typeof createRunPlayer>;
 	#sessionId: string | undefined;
-	/** Whether the run that is shown had ended before the chat was opened. */
-	#isRepeated = false;
 	/** Aborted when the page leaves the chat. Work for this chat then stops and changes nothing. */
 	#visit = new AbortController();
 
@@ -55,6 +56,7 @@ export class Chat {
 			onStop: () => void this.#stop(),
 			onWriting: () => void this.#isHeldUp(),
 		});
+		this.#progress = createProgress(this.#composer.setStatus);
 		this.#ratings = createRatings(client);
 		this.#transcript = createTranscript((again) => void this.#askAgain(again), this.#ratings, {
 			...around,
@@ -78,9 +80,10 @@ export class Chat {
 			waiting: this.#waiting,
 			sidePanels: this.#sidePanels,
 			composer: this.#composer,
+			progress: this.#progress,
 			onEvent: (event) => {
 				this.#elsewhere.apply(event);
-				if (!this.#isRepeated) around.onEvent?.(event);
+				around.onEvent?.(event);
 				this.#openCalls.question = event.type === 'awaiting' ? event.question : undefined;
 				if (event.type === 'run.started') onActivity();
 			},
@@ -129,7 +132,6 @@ export class Chat {
 	/** Closes the chat. Its run continues on the server. */
 	close(): void {
 		this.#visit.abort();
-		this.#isRepeated = false;
 		this.#transcript.clear();
 		this.#earlier.clear();
 		this.#sidePanels.clear();
@@ -139,6 +141,7 @@ export class Chat {
 		this.#welcome.hide();
 		this.#composer.isReady = false;
 		this.#composer.setRunning(false);
+		this.#progress.end();
 		this.#composer.setStatus('');
 	}
 
@@ -152,19 +155,28 @@ export class Chat {
 		return isEmbedded !== true || root.activeElement !== null;
 	}
 
+	/** Says that the connection is lost, until `showAnswer` is called. */
 	showRetry(): void {
-		this.#composer.setStatus(say('Connection lost. Trying again…'));
+		this.#progress.lose();
+	}
+
+	/** Call this when the server has answered. */
+	showAnswer(): void {
+		this.#progress.regain();
 	}
 
 	async #showSession(id: string, signal: AbortSignal, failure?: ClientError): Promise<void> {
-		const loaded = await this.#client.loadSession(id, { newest: pageLength, signal });
+		const loaded = await this.#client.loadSession(id, { newest: pageLength, withEnded: true, signal });
 		this.#choice.pick(loaded.session);
 		const { run, parent } = loaded.session;
 		// The answers of a child session are rated in its parent session.
 		this.#ratings.use(parent === undefined ? { id, signal } : undefined);
 		this.#ratings.note(run?.id, run?.feedback);
 		const messages = loaded.messages.filter((message) => !loaded.steered.has(message.id));
-		this.#earlier.open(id, { messages, cursor: loaded.cursor }, signal);
+		this.#earlier.open({ id, signal }, { messages, cursor: loaded.cursor, end: findRunEnd(loaded) });
+		this.#sidePanels.showContext(messages);
+		if (!this.#around.isEmbedded)
+			offerChildren(this.#client, loaded.session.children ?? [], { calls: this.#transcript.calls, signal });
 		if (failure !== undefined) this.#showFailure(failure);
 		this.#transcript.tail.toEnd();
 		void this.#sidePanels.open({ id, signal });
@@ -172,14 +184,16 @@ export class Chat {
 		await this.#follow(loaded, signal);
 	}
 
-	/** Follows the newest run of a session. The earlier runs are already shown. */
+	/** Follows the newest run of a session, unless the run has ended. The stored messages are already shown. */
 	async #follow(loaded: LoadedSession, signal: AbortSignal): Promise<void> {
 		const { session } = loaded;
-		this.#composer.setRunning(true);
+		const end = findRunEnd(loaded)?.event;
+		this.#composer.setRunning(session.run?.status === 'running');
 		this.#elsewhere.show(session.run);
-		this.#isRepeated = session.run?.status !== 'running';
+		this.#openCalls.question = session.question;
 		if (session.waiting !== undefined) await this.#waiting.refresh();
 		this.#composer.isReady = true;
+		if (session.run?.status !== 'running') return this.#settle(session.id, end, signal);
 		const onOther = () => void this.open(session.id);
 		const takeUp = createTakenUp({ waiting: this.#waiting, transcript: this.#transcript, loaded, onOther });
 		await this.#play(this.#client.followRun(session.id, { signal }), signal, takeUp);
@@ -268,7 +282,6 @@ export class Chat {
 		const id = this.#sessionId;
 		for (let [next, takeUp] = [events, first]; ; takeUp = undefined) {
 			const last = await this.#playRun(next, signal, takeUp);
-			this.#isRepeated = false;
 			if (signal.aborted || id === undefined) return;
 			const goesOn = last !== undefined && last.type !== 'awaiting' && last.type !== 'cancelled';
 			if (!goesOn || this.#waiting.isEmpty) return this.#settle(id, last, signal);

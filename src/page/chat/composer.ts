@@ -2,7 +2,7 @@
 
 import type { Attachment } from '../../client/index.ts';
 import { say } from '../../client/say.ts';
-import { find, onSubmit, type Root, withoutTurns } from '../parts/element.ts';
+import { configure, element, find, onSubmit, type Root, withoutTurns } from '../parts/element.ts';
 import { createAttachments, listenForFiles } from './attachments.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -26,7 +26,7 @@ export function createComposer({ root, life, dropArea, onSend, onStop, onWriting
 	const text = find('#text', HTMLTextAreaElement, root);
 	const send = find('#send', HTMLButtonElement, root);
 	const stop = find('#stop', HTMLButtonElement, root);
-	const status = find('#status', HTMLElement, root);
+	const setStatus = createStatus(find('#status', HTMLElement, root));
 	const hint = find('#composer .hint', HTMLElement, root);
 	const meanwhile = find('#meanwhile', HTMLElement, root);
 	let isRunning = false;
@@ -113,10 +113,20 @@ export function createComposer({ root, life, dropArea, onSend, onStop, onWriting
 			offer();
 			sending.flush();
 		},
-		setStatus(words: string): void {
-			const shown = withoutTurns(words);
-			if (status.textContent !== shown) status.textContent = shown;
-		},
+		setStatus,
+	};
+}
+
+/** Returns a function that shows the status of the chat, with seconds behind the words. */
+function createStatus(place: HTMLElement) {
+	const said = new Text();
+	// A screen reader does not read the seconds, because they change all the time.
+	const counted = configure(element('span'), { ariaHidden: 'true', ariaLive: 'off' });
+	place.append(said, counted);
+	return (words: string, seconds = ''): void => {
+		const shown = withoutTurns(words);
+		if (said.data !== shown) said.data = shown;
+		counted.textContent = seconds === '' ? '' : ` ${seconds}`;
 	};
 }
 

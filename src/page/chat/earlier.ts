@@ -1,11 +1,12 @@
 /** Loads earlier pages of the history as the reader scrolls to them. */
 
-import type { EarlierMessages } from '../../client/history.ts';
+import type { EarlierMessages, RunEnd } from '../../client/history.ts';
 import { say } from '../../client/say.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import type { Message } from '../../client/types.ts';
 import { find, type Root } from '../parts/element.ts';
 import { createAction } from '../parts/form.ts';
+import type { Visit } from '../parts/live.ts';
 
 /** The number of messages in a page: more than fit on a screen, but few enough to draw in one frame. */
 export const pageLength = 40;
@@ -14,7 +15,11 @@ export const pageLength = 40;
 const nearness = 800;
 
 /** `show` puts messages above those that are already shown. */
-export function createEarlier(client: SessionClient, place: Root, show: (messages: readonly Message[]) => void) {
+export function createEarlier(
+	client: SessionClient,
+	place: Root,
+	show: (messages: readonly Message[], end?: RunEnd) => void,
+) {
 	const root = find('#earlier', HTMLElement, place);
 	const scroller = find('#scroller', HTMLElement, place);
 	let readMore = async () => {};
@@ -35,16 +40,19 @@ export function createEarlier(client: SessionClient, place: Root, show: (message
 	return {
 		clear: hide,
 
-		/** Shows the newest messages, and loads earlier messages as the reader scrolls. */
-		open(id: string, { messages, cursor }: EarlierMessages, signal: AbortSignal): void {
+		/** Shows the newest messages, and loads earlier messages as the reader scrolls. `end` is how the last run ended. */
+		open(
+			{ id, signal }: Visit,
+			{ messages, cursor, end }: EarlierMessages & { readonly end: RunEnd | undefined },
+		): void {
 			/** The end of a run whose first messages are in the next (earlier) page. */
 			let cut: readonly Message[] = [];
-			const take = (page: EarlierMessages) => {
+			const take = (page: EarlierMessages, end?: RunEnd) => {
 				const all = [...page.messages, ...cut];
 				const firstInput = all.findIndex(({ role }) => role === 'user');
 				const start = page.cursor === undefined ? 0 : Math.max(0, firstInput);
 				cut = all.slice(0, start);
-				show(all.slice(start));
+				show(all.slice(start), end);
 				cursor = page.cursor;
 				root.hidden = cursor === undefined;
 				// Observe the button anew, so that the observer reports again if the button is near.
@@ -58,7 +66,7 @@ export function createEarlier(client: SessionClient, place: Root, show: (message
 				take(page);
 				scroller.scrollTop = scroller.scrollHeight - below;
 			};
-			take({ messages, cursor });
+			take({ messages, cursor }, end);
 		},
 	};
 }

@@ -1,6 +1,6 @@
 /** Shows changes to a chat's session from elsewhere: another window, the terminal, a webhook or a schedule. */
 
-import type { LoadedSession } from '../../client/history.ts';
+import { findRunEnd, type LoadedSession } from '../../client/history.ts';
 import { ClientError, type RunEvent, type Session } from '../../client/index.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import type { Message } from '../../client/types.ts';
@@ -16,7 +16,7 @@ interface Options {
 	readonly isRunning: () => boolean;
 	/** Called with the ids of the calls that still wait for a person. */
 	readonly onWaitingCalls: (ids: ReadonlySet<string>) => void;
-	/** Follows the newest run of the session. The earlier runs are already shown. */
+	/** Follows the newest run of the session if it is running. All stored messages are already shown. */
 	readonly goOn: (loaded: LoadedSession, signal: AbortSignal) => void;
 	/** Reloads the whole chat. */
 	readonly showAnew: () => void;
@@ -42,12 +42,12 @@ export function createElsewhere({ client, transcript, waiting, isRunning, onWait
 			if (session.waiting !== undefined || !waiting.isEmpty) await waiting.refresh();
 			return;
 		}
-		const loaded = await client.loadSession(id, { newest: pageLength, signal });
+		const loaded = await client.loadSession(id, { newest: pageLength, withEnded: true, signal });
 		// In the meantime, the person has possibly continued in this window.
 		if (isRunning() || isShown(loaded.session)) return;
 		const newer = findNewer(loaded, shown?.id);
 		if (newer === undefined) return showAnew();
-		transcript.addLater(newer);
+		transcript.addLater(newer, findRunEnd(loaded));
 		goOn(loaded, signal);
 	}
 

@@ -2,11 +2,11 @@
 
 import type { LoadedSession } from '../../client/history.ts';
 import type { RunEvent, RunEvents } from '../../client/index.ts';
-import { say } from '../../client/say.ts';
 import { type SaidMessage, toSaidText } from '../../client/words.ts';
 import { element } from '../parts/element.ts';
 import type { createComposer } from './composer.ts';
 import { createPlayer } from './player.ts';
+import type { createProgress } from './progress.ts';
 import type { RunView } from './run-view.ts';
 import type { createSidePanels } from './side-panels.ts';
 import { createMessage, type Transcript } from './transcript.ts';
@@ -17,13 +17,14 @@ interface Options {
 	readonly waiting: WaitingList;
 	readonly sidePanels: ReturnType<typeof createSidePanels>;
 	readonly composer: ReturnType<typeof createComposer>;
+	readonly progress: ReturnType<typeof createProgress>;
 	/** Called for each event before it is shown. */
 	readonly onEvent: (event: RunEvent) => void;
 	/** Called when the whole run is shown. */
 	readonly onEnd: () => void;
 }
 
-export function createRunPlayer({ transcript, waiting, sidePanels, composer, onEvent, onEnd }: Options) {
+export function createRunPlayer({ transcript, waiting, sidePanels, composer, progress, onEvent, onEnd }: Options) {
 	/** Shows a run and returns its last event. Undefined if there is no run, or if the person has left the chat. */
 	return async (
 		events: RunEvents,
@@ -39,18 +40,19 @@ export function createRunPlayer({ transcript, waiting, sidePanels, composer, onE
 		});
 		let last: RunEvent | undefined;
 		composer.setRunning(true);
+		progress.begin();
 		try {
 			for await (const event of events) {
 				if (signal.aborted) return undefined;
-				composer.setStatus(say('Answering…'));
+				progress.apply(event);
 				composer.takeMore();
 				last = event;
 				onEvent(event);
 				player.push(event);
 			}
-			composer.setStatus('');
 		} finally {
 			await player.end();
+			if (!signal.aborted) progress.end();
 			if (!signal.aborted) composer.setRunning(false);
 		}
 		if (last !== undefined && !signal.aborted) {

@@ -1,7 +1,7 @@
 /** Shows a run of an agent. Each event adds nodes with a constant amount of work. */
 
 import { say, sayOr } from '../../client/say.ts';
-import type { ChildEvent, RunEvent } from '../../client/types.ts';
+import type { ChildEvent, RunEvent, Usage } from '../../client/types.ts';
 import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
 import { createMarkdown, type MarkdownOptions } from '../markdown/markdown.ts';
 import { toSessionAddress } from '../parts/address.ts';
@@ -16,6 +16,8 @@ export interface RunView {
 	readonly addBlock: (...nodes: readonly HTMLElement[]) => void;
 	/** Shows the text of the events that were applied. One call in each frame is enough. */
 	readonly flush: () => void;
+	/** Shows what the run used, below its newest turn. */
+	readonly showUsage: (usage: Usage | undefined) => void;
 	readonly end: () => void;
 }
 
@@ -33,7 +35,11 @@ interface RunViewOptions extends MarkdownOptions {
 export function createRunView(parent: Node, { calls = new Map(), ...options }: RunViewOptions = {}): RunView {
 	const canvas = createCanvas(parent, { ...options, calls });
 	const { root, addBlock, flush, end } = canvas;
-	return { root, addBlock, flush, end, apply: (event) => showEvent(canvas, event) };
+	return {
+		...{ root, addBlock, flush, end },
+		apply: (event) => showEvent(canvas, event),
+		showUsage: (usage) => showUsage(canvas, usage),
+	};
 }
 
 type Canvas = ReturnType<typeof createCanvas>;
@@ -50,6 +56,7 @@ function createCanvas(
 	const answer = createAnswer(createEnd);
 	const provided = createProvided(root, (card) => {
 		closeText();
+		answer.addProvided();
 		add(card);
 	});
 	const children = createChildren(calls, isEmbedded);
@@ -108,6 +115,7 @@ function createCanvas(
 			add(call.root);
 		},
 		addProvided: provided.add,
+		isSilent: answer.isSilent,
 		addBlock(...nodes: readonly HTMLElement[]) {
 			endTurn();
 			root.append(...nodes);
@@ -119,12 +127,9 @@ function createCanvas(
 			turn?.remove();
 			turn = prose = reasoning = undefined;
 		},
-
 		addChildEvent: children.add,
 		flush(): void {
-			prose?.flush();
-			reasoning?.flush();
-			for (const child of children.all()) child.flush();
+			for (const part of [prose, reasoning, ...children.all()]) part?.flush();
 		},
 		end() {
 			if (hasEnded) return;
@@ -199,11 +204,10 @@ function showEvent(canvas: Canvas, event: RunEvent) {
 			if (words) canvas.addLine('warning', words);
 			return canvas.endTurn();
 		}
-		case 'done': {
-			const words = canvas.isEmbedded ? '' : describeUsage(event.usage);
-			if (words) canvas.addLine('usage', words);
+		case 'done':
+			if (canvas.isSilent() && !hasImages(event.usage)) canvas.addLine('warning', describeSilence());
+			showUsage(canvas, event.usage);
 			return canvas.end();
-		}
 		case 'awaiting':
 			for (const { id } of event.toolCalls ?? []) calls.get(id)?.wait();
 			calls.get(event.question?.callId ?? '')?.wait();
@@ -221,6 +225,20 @@ function showEvent(canvas: Canvas, event: RunEvent) {
 	}
 }
 
+function describeSilence(): string {
+	return say('The model returned nothing. Regenerate the answer, or choose another model.');
+}
+
+/** Whether a model made images, which are in no event. */
+function hasImages({ units = {} }: Usage): boolean {
+	return Object.keys(units).some((name) => name.includes('image'));
+}
+
+function showUsage(canvas: Canvas, usage: Usage | undefined): void {
+	const words = canvas.isEmbedded ? '' : describeUsage(usage);
+	if (words !== '') canvas.addLine('usage', words);
+}
+
 /** Returns the detail of a note. If the detail is the id of a child session, returns a link to this session. */
 function createDetail(detail = '', isEmbedded: boolean): Node | string {
 	if (!/^[0-9a-f]{64}$/.test(detail)) return detail;
@@ -235,22 +253,35 @@ function createAnswer(createEnd: RunViewOptions['createEnd']) {
 	let isAnswered = false;
 	/** The number of pieces of text from turns that have ended. */
 	let settled = 0;
+	/** Whether the current turn has a text, a call, or a call of the provider. */
+	let hasSaid = false;
+	let isSilent = false;
 	return {
 		add(text: string): void {
+			hasSaid = true;
 			isAnswered = true;
 			pieces.push(text);
 		},
 		addCall(): void {
+			hasSaid = true;
 			isAnswered = false;
 		},
+		addProvided(): void {
+			hasSaid = true;
+		},
+		/** Whether the newest complete turn was empty. */
+		isSilent: (): boolean => isSilent,
 		begin(id: string): void {
 			runId = id;
 		},
 		endTurn(): void {
+			isSilent = !hasSaid;
+			hasSaid = false;
 			if (pieces.length > settled) pieces.push('\n\n');
 			settled = pieces.length;
 		},
 		dropTurn(): void {
+			hasSaid = false;
 			pieces.length = settled;
 		},
 		createEnd(): HTMLElement {

@@ -1,7 +1,7 @@
 /** The panels beside a conversation: its task lists, its files and its cost. */
 
 import type { SessionClient } from '../../client/sessions.ts';
-import type { RunEvent } from '../../client/types.ts';
+import type { Message, RunEvent } from '../../client/types.ts';
 import { find } from '../parts/element.ts';
 import type { Visit } from '../parts/live.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -50,6 +50,11 @@ export function createSidePanels(
 			void money?.refresh();
 			const lists = await client.listTasks(id, { signal }).catch(() => []);
 			if (!signal.aborted) tasks.show(lists.filter((list) => !shown.has(list.id)));
+		},
+		/** Shows how much of the context the newest of these replies used. */
+		showContext(messages: readonly Message[]): void {
+			const turn = messages.findLast((message) => message.role === 'assistant')?.turn;
+			if (turn !== undefined) money?.setTurn(turn);
 		},
 		/** Reads the panels again after a run. */
 		settle(): void {

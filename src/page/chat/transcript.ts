@@ -1,8 +1,9 @@
 /** The conversation: messages, runs and failures. */
 
-import { toEvents } from '../../client/history.ts';
+import { type RunEnd, toEvents } from '../../client/history.ts';
 import { say } from '../../client/say.ts';
 import type { Attachment, CallAnswer, Message } from '../../client/types.ts';
+import { sumRuns } from '../../client/usage.ts';
 import { describeAnswer, toSaidText, toText } from '../../client/words.ts';
 import type { ReadFile } from '../markdown/images.ts';
 import { createDrawing, createMarkdown, type Draw } from '../markdown/markdown.ts';
@@ -78,13 +79,13 @@ export function createTranscript(
 			results.clear();
 		},
 
-		/** Shows messages of earlier runs above the others. */
-		addEarlier(messages: readonly Message[]): void {
+		/** Shows messages of earlier runs above the others. `end` is how the last run ended. */
+		addEarlier(messages: readonly Message[], end?: RunEnd): void {
 			const place = document.createDocumentFragment();
 			// Mark the log as busy, so that a screen reader does not read the messages aloud.
 			root.ariaBusy = 'true';
 			const drawing = createDrawing();
-			for (const [id, call] of drawHistory(place, messages, { ...shared, results, draw: drawing.draw }))
+			for (const [id, call] of drawHistory(place, messages, { ...shared, results, end, draw: drawing.draw }))
 				if (!calls.has(id)) calls.set(id, call);
 			root.prepend(place);
 			void drawing.drawAll(tail.keep).then(() => {
@@ -92,13 +93,13 @@ export function createTranscript(
 			});
 		},
 
-		/** Shows messages of later runs at the end. They can have the results of open calls. */
-		addLater(messages: readonly Message[]): void {
+		/** Shows messages of later runs below the others. They can have the results of open calls. */
+		addLater(messages: readonly Message[], end?: RunEnd): void {
 			for (const old of root.querySelectorAll('.offer, .open-calls')) old.remove();
 			const place = document.createDocumentFragment();
 			const answers = new Map<string, ToolMessage>();
 			const drawing = createDrawing();
-			const later = drawHistory(place, messages, { ...shared, results: answers, draw: drawing.draw });
+			const later = drawHistory(place, messages, { ...shared, results: answers, end, draw: drawing.draw });
 			for (const [id, message] of answers) {
 				const call = calls.get(id);
 				if (call !== undefined) setResult(call, message);
@@ -133,13 +134,15 @@ interface History {
 	readonly isEmbedded: boolean | undefined;
 	readonly readFile: ReadFile;
 	readonly draw: Draw;
+	/** The last event of the last run. Missing if the run goes on, or if it is no run of these messages. */
+	readonly end?: RunEnd | undefined;
 }
 
 /** Draws messages with the results of their calls. Takes these results out of `results`. Returns the calls. */
 function drawHistory(
 	place: DocumentFragment,
 	messages: readonly Message[],
-	{ results, onAgain, ratings, isEmbedded, readFile, draw }: History,
+	{ results, onAgain, ratings, isEmbedded, readFile, draw, end }: History,
 ): ReadonlyMap<string, CallView> {
 	const calls = new Map<string, CallView>();
 	const early = new Map<string, ToolMessage>();
@@ -149,6 +152,8 @@ function drawHistory(
 		if (message.role === 'assistant') lastReplies.set(message.runId, message);
 		ratings.note(message.runId, message.feedback);
 	}
+	const sums = sumRuns(messages);
+	const createView = () => createRunView(place, { calls, draw, readFile, createEnd: ratings.create, isEmbedded });
 	let view: RunView | undefined;
 	let runId: string | undefined;
 	for (const message of messages) {
@@ -182,11 +187,15 @@ function drawHistory(
 				addEdit(bubble, words, (text) => onAgain({ id: message.id, text }));
 			continue;
 		}
-		view ??= createRunView(place, { calls, draw, readFile, createEnd: ratings.create, isEmbedded });
-		if (runId !== undefined && lastReplies.get(runId) === message)
-			view.apply({ type: 'run.started', runId, attempt: 1 });
+		view ??= createView();
+		/** The run that this reply ends. */
+		const ended = lastReplies.get(runId) === message ? runId : undefined;
+		if (ended !== undefined) view.apply({ type: 'run.started', runId: ended, attempt: 1 });
 		for (const event of toEvents(message)) view.apply(event);
+		// The event that ended the newest run brings its usage.
+		if (ended !== undefined && ended !== end?.runId && !hasCalls(message)) view.showUsage(sums.get(ended));
 	}
+	if (end !== undefined) (view ?? createView()).apply(end.event);
 	view?.end();
 	for (const [id, message] of results) {
 		const call = calls.get(id);
@@ -197,6 +206,10 @@ function drawHistory(
 	showCallFacts(calls, messages);
 	for (const [id, message] of early) results.set(id, message);
 	return calls;
+}
+
+function hasCalls(message: Message): boolean {
+	return message.role === 'assistant' && (message.toolCalls ?? []).length > 0;
 }
 
 function setResult(call: CallView, { content, isError, parts }: ToolMessage): void {

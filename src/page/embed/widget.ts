@@ -6,7 +6,7 @@ import { createSessionClient } from '../../client/sessions.ts';
 import type { RunEvent } from '../../client/types.ts';
 import { Chat } from '../chat/chat.ts';
 import { find } from '../parts/element.ts';
-import { createPolling } from '../parts/live.ts';
+import { createAnswerWatch, createPolling } from '../parts/live.ts';
 import { createEmbeddedChoice } from './choice.ts';
 import { createDoor, findSession } from './door.ts';
 import { createMemory } from './memory.ts';
@@ -48,7 +48,11 @@ export function createWidget(root: ShadowRoot, settings: Settings, tell: Tell, o
 	let isOpen = false;
 
 	const door = createDoor({ token, getToken, readSession: () => session });
-	const options = { baseUrl, fetch: door.fetch, onRetry: () => chat.showRetry() };
+	const options = {
+		baseUrl,
+		fetch: createAnswerWatch(door.fetch, () => chat.showAnswer()),
+		onRetry: () => chat.showRetry(),
+	};
 	const client = { ...createSessionClient(options), ...createFeedbackClient(createHttp(options)) };
 	const shell = createShell(settings, { onNew: fixed === undefined ? startNew : undefined, onToggle, life: signal });
 	root.replaceChildren(shell.root);

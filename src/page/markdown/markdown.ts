@@ -87,14 +87,14 @@ export function createMarkdown(root: HTMLElement, { draw = drawAtOnce, readFile 
 	}
 
 	/** Draws the rest of the text, and finishes all blocks. */
-	function* drawRest(): Generator<number, void> {
+	function* drawRest(): Generator<void, void> {
 		const slices = splitSlices(unseen);
 		open = open.slice(0, open.length - unseen.length);
 		unseen = '';
 		for (const [at, slice] of slices.entries()) {
 			write(slice);
 			if (at < slices.length - 1) flush();
-			yield slice.length;
+			yield;
 		}
 		added.remove();
 		showBlocks(sections.newest, draft, toBlocks(openMarkdown(open), begun));
@@ -199,13 +199,13 @@ function createSections(root: HTMLElement) {
 	};
 }
 
-/** Draws a text in `root`. Each step of `slices` draws a slice, and yields the slice's number of characters. */
-export type Draw = (root: Node, slices: Iterator<number, void>) => void;
+/** Draws a text in `root`. Each step of `slices` draws a slice. */
+export type Draw = (root: Node, slices: Iterator<void, void>) => void;
 
-/** The approximate number of characters that one frame draws. */
-const mostCharacters = 6_000;
+/** The milliseconds for which one frame draws. */
+const longestMs = 10;
 
-function drawAtOnce(_root: Node, slices: Iterator<number, void>): void {
+function drawAtOnce(_root: Node, slices: Iterator<void, void>): void {
 	while (slices.next().done !== true);
 }
 
@@ -216,12 +216,11 @@ export function createDrawing() {
 	let isDrawing = false;
 
 	function drawNext(): void {
-		for (let room = mostCharacters; room > 0; ) {
+		for (const begun = performance.now(); performance.now() - begun < longestMs; ) {
 			const [root, slices] = waiting.at(-1) ?? [];
 			if (root === undefined) return;
 			const step = root.isConnected ? slices?.next() : undefined;
 			if (step === undefined || step.done === true) waiting.pop();
-			else room -= step.value;
 		}
 	}
 

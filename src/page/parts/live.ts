@@ -95,3 +95,12 @@ export function createWindows(onChange: (session: string | undefined) => void): 
 function findSession(url: string): string | undefined {
 	return /\/v1\/sessions\/([0-9a-f]{64})/.exec(url)?.[1];
 }
+
+/** Returns a `fetch` that reports each answer of the server, unless the server failed. */
+export function createAnswerWatch(send: typeof fetch, onAnswer: () => void): typeof fetch {
+	return async (input, init) => {
+		const response = await send(input, init);
+		if (response.status < 500) onAnswer();
+		return response;
+	};
+}
