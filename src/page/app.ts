@@ -13,7 +13,7 @@ import { createAskedBy } from './parts/asked-by.ts';
 import { listenForDecisions } from './parts/decide-keys.ts';
 import { find } from './parts/element.ts';
 import { readKey } from './parts/failure.ts';
-import { createPolling, createWindows } from './parts/live.ts';
+import { createAnswerWatch, createPolling, createWindows } from './parts/live.ts';
 import { createTraceDrawer, toCurl } from './trace/drawer.ts';
 
 // The API has the same base address as this script, whatever the path of the page is.
@@ -41,7 +41,12 @@ const menu = createMenu(client, panels, {
 });
 const chatRoot = find('#chat', HTMLElement);
 chatRoot.append(...createFrame());
-const chat = new Chat(createClient({ ...server, onRetry: () => chat.showRetry() }), {
+const chatServer = {
+	...server,
+	fetch: createAnswerWatch(server.fetch, () => chat.showAnswer()),
+	onRetry: () => chat.showRetry(),
+};
+const chat: Chat = new Chat(createClient(chatServer), {
 	root: document,
 	life: new AbortController().signal,
 	dropArea: window,
@@ -81,6 +86,7 @@ function show(): void {
 	const panel = panels.find(({ name }) => name === address.panel);
 	menu.point();
 	showTrace();
+	if (address.trace !== undefined) trace.open(address.trace);
 	for (const root of chatRoots) root.hidden = panel !== undefined;
 	if (panel === undefined) {
 		panelView.close();

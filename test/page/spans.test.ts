@@ -3,6 +3,7 @@ import type { Message, Session } from '../../src/client/index.ts';
 import { describeUsage } from '../../src/client/words.ts';
 import { createHistories, loadTrace } from '../../src/page/trace/load.ts';
 import { toRuns } from '../../src/page/trace/spans.ts';
+import { createWaits } from '../../src/page/trace/waits.ts';
 
 const start = Date.parse('2026-11-23T12:00:00.000Z');
 const at = (ms: number) => new Date(start + ms).toISOString();
@@ -94,8 +95,24 @@ test('a call that a person answers a day later appears in two runs, and its time
 	const day = 86_400_000;
 	const messages = [say(0, 'Go.'), think(500, 500, ['a']), answer(day, 'a', 'r2'), think(day + 300, 200, [], 'r2')];
 	expect(show(state('completed', 'r2'), messages)).toEqual([
-		['Go.', '0 Turn 1: demo 0-500 done', '1 tool-a 500- left'],
-		['', `0 tool-a ${day}-${day} done`, `0 Turn 1: demo ${day + 100}-${day + 300} done`],
+		['Go.', '0 Turn 1: demo 0-500 done', '1 tool-a 500- later'],
+		[
+			'',
+			`0 tool-a waited for a person 500-${day} done`,
+			`0 tool-a ${day}-${day} done`,
+			`0 Turn 1: demo ${day + 100}-${day + 300} done`,
+		],
+	]);
+	const times = new Map([['a', { start: start + day - 400, wait: { start: start + 600, end: start + day - 500 } }]]);
+	expect(show(state('completed', 'r2'), messages, { times })[1]).toEqual([
+		'',
+		`0 tool-a waited for a person 600-${day - 500} done`,
+		`0 tool-a ${day - 400}-${day} done`,
+		`0 Turn 1: demo ${day + 100}-${day + 300} done`,
+	]);
+	expect(toRuns(state('completed', 'r2'), messages, { times }).map(({ waitedMs }) => waitedMs)).toEqual([
+		0,
+		day - 1_100,
 	]);
 });
 
@@ -103,7 +120,7 @@ test('a child and its calls are below the call that started the child', () => {
 	const child = toRuns(state('completed', 'c'), [say(600, 'Do.', 'c'), think(800, 150, [], 'c')]);
 	const children = new Map([['a', [{ id: 's2', agent: 'helper', runs: child }]]]);
 	const messages = [say(0, 'Go.'), think(500, 500, ['a']), answer(900, 'a')];
-	expect(show(state('completed'), messages, children)[0]?.slice(2)).toEqual([
+	expect(show(state('completed'), messages, { children })[0]?.slice(2)).toEqual([
 		'1 tool-a 500-900 done',
 		'2 helper 600-800 done',
 		'3 Turn 1: demo 650-800 done',
@@ -133,7 +150,8 @@ function serve(stored: Readonly<Record<string, readonly Message[]>>, sessions: r
 		},
 	};
 	const histories = createHistories(client, signal);
-	return { asked, histories, read: (id = 's1') => loadTrace(client, id, { histories, signal }) };
+	const waits = createWaits({ getTrace: () => Promise.reject(new Error('No right.')) }, signal);
+	return { asked, histories, read: (id = 's1') => loadTrace(client, id, { histories, waits, signal }) };
 }
 
 test('reads only the newest turn again, because the results of its calls arrive in any order', async () => {

@@ -1,31 +1,41 @@
 /** The drawer beside a chat. It shows the time and cost of the runs, and their events as they arrive. */
 
 import type { Client } from '../../client/index.ts';
-import type { Usage } from '../../client/types.ts';
-import { describeTokens } from '../../client/words.ts';
-import { createChart, sumUp } from '../parts/chart.ts';
+import type { TracePlace } from '../parts/address.ts';
 import { button, element, find } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
-import { describeTime } from '../parts/time.ts';
+import type { Visit } from '../parts/live.ts';
+import { createDetails } from './details.ts';
 import { createEventList } from './events.ts';
-import { type Trace, type Watch, watchSession } from './load.ts';
+import { type Watch, watchSession } from './load.ts';
+import { createPlace } from './place.ts';
 import { createRerun } from './rerun.ts';
+import { showTurns } from './turns.ts';
 import { createWaterfall } from './waterfall.ts';
 
 /** `toCurl` returns the shell command that reads the events of a session. */
 export function createTraceDrawer(client: Client, toCurl: (session: string) => string) {
 	const root = find('#trace', HTMLElement);
 	const opener = find('#trace-open', HTMLButtonElement);
-	const waterfall = createWaterfall(
-		() => watch?.readOlder() ?? Promise.resolve(),
-		({ id }) => (session === undefined ? undefined : createRerun(client, { id: session, signal: visit.signal }, id)),
-	);
+	const waterfall = createWaterfall({
+		onOlder: () => watch?.readOlder() ?? Promise.resolve(),
+		createMore: ({ id }) => createRerun(client, readVisit(), id),
+		createDetails: (run, span) =>
+			createDetails(client, readVisit(), { run, span, toAddress: () => place.toLink({ run: run.id, span: span.id }) }),
+		onChosen: (run, span) => place.point({ run: run.id, ...(span !== undefined && { span: span.id }) }),
+	});
 	const events = createEventList(() => toCurl(session ?? ''));
 	const turns = element('div', 'turns');
 	const failure = element('div');
 	let session: string | undefined;
 	let visit = new AbortController();
 	let watch: Watch | undefined;
+	const place = createPlace(() => session, {
+		show: waterfall.reveal,
+		readOlder: () => watch?.readOlder(),
+		onUnknown: () =>
+			failure.replaceChildren(element('p', 'nothing', 'This session has no such run, or it was removed.')),
+	});
 	const tabs = createTabs([
 		['Trace', waterfall.root],
 		['Turns', turns],
@@ -34,11 +44,18 @@ export function createTraceDrawer(client: Client, toCurl: (session: string) => s
 	const close = button('', 'Close', () => setOpen(false));
 	root.append(element('header', '', ...tabs, close), failure, waterfall.root, turns, events.root);
 
+	const readVisit = (): Visit => ({ id: session ?? '', signal: visit.signal });
+
 	function setOpen(isOpen: boolean): void {
-		root.hidden = !isOpen;
-		opener.setAttribute('aria-expanded', `${isOpen}`);
+		show(isOpen);
+		place.point(isOpen ? {} : undefined);
 		restart();
 		(isOpen ? tabs[0] : opener)?.focus();
+	}
+
+	function show(isOpen: boolean): void {
+		root.hidden = !isOpen;
+		opener.setAttribute('aria-expanded', `${isOpen}`);
 	}
 
 	/** Clears the drawer. If the drawer is open, reads the session again. */
@@ -57,6 +74,7 @@ export function createTraceDrawer(client: Client, toCurl: (session: string) => s
 			{
 				onTrace: (trace) => {
 					waterfall.show(trace);
+					place.reveal(trace);
 					showTurns(turns, trace);
 				},
 				onEvent: events.push,
@@ -79,11 +97,15 @@ export function createTraceDrawer(client: Client, toCurl: (session: string) => s
 				return;
 			}
 			session = id;
+			place.want({});
 			opener.hidden = id === undefined;
-			if (id === undefined) {
-				root.hidden = true;
-				opener.setAttribute('aria-expanded', 'false');
-			}
+			if (id === undefined) show(false);
+			restart();
+		},
+		/** Opens the drawer for the shown session, with a run and a span. */
+		open(wanted: TracePlace): void {
+			place.want(wanted);
+			if (root.hidden) show(true);
 			restart();
 		},
 	};
@@ -100,35 +122,6 @@ function createTabs(parts: readonly (readonly [title: string, part: HTMLElement]
 	}
 	choose(0);
 	return tabs;
-}
-
-/** The maximum number of turns that are shown. They are the newest turns. */
-const mostTurns = 120;
-
-function showTurns(root: HTMLElement, { runs }: Trace): void {
-	const all = runs.flatMap(({ spans }) => spans.flatMap(({ depth, usage }) => (depth === 0 && usage ? [usage] : [])));
-	const turns = all.slice(-mostTurns);
-	const name = (at: number) => `Turn ${all.length - turns.length + at + 1}`;
-	const draw = (title: string, read: (usage: Usage) => number, describe: (value: number) => string) => {
-		const bars = turns.map((usage, at) => ({ name: name(at), parts: [read(usage)], words: describe(read(usage)) }));
-		const most = Math.max(0, ...turns.map(read));
-		return most === 0 ? [] : [createChart(title, bars, describe(most))];
-	};
-	const drawTokens = () => {
-		const bars = turns.map((usage, at) => {
-			const parts = [usage.inputTokens ?? 0, usage.outputTokens ?? 0];
-			return { name: name(at), parts, words: describeTokens(usage) };
-		});
-		const most = Math.max(0, ...bars.map(sumUp));
-		return most === 0 ? [] : [createChart('Tokens', bars, most.toLocaleString('en'), { parts: ['in', 'out'] })];
-	};
-	const describeCost = (usd: number) => `$${usd.toFixed(usd < 0.01 ? 5 : 2)}`;
-	root.replaceChildren(
-		...drawTokens(),
-		...draw('Time', ({ latencyMs = 0 }) => latencyMs, describeTime),
-		...draw('Cost', ({ costUsd = 0 }) => costUsd, describeCost),
-	);
-	if (!root.hasChildNodes()) root.append(element('p', 'nothing', 'The model has had no turn yet.'));
 }
 
 /** Returns the shell command that reads a session's events. If the server requires a key, the shell inserts the key. */

@@ -4,9 +4,12 @@ import type { SessionClient } from '../../client/sessions.ts';
 import type { Message, RunEvent, Session } from '../../client/types.ts';
 import { createRefresh, type Visit } from '../parts/live.ts';
 import { type TracedChild, type TracedRun, toRuns } from './spans.ts';
+import { createWaits, type TimedCall, type Waits } from './waits.ts';
 
 /** The maximum number of child sessions that are read for a session. */
 const mostChildren = 20;
+/** The maximum number of runs that went on after an answer of a person, and whose waits are read. They are the newest. */
+const mostAnswered = 5;
 /** The maximum depth of nested child sessions that are read. */
 const deepest = 3;
 
@@ -18,17 +21,24 @@ export interface Trace {
 	readonly hasOlder: boolean;
 }
 
+interface LoadOptions {
+	readonly histories: Histories;
+	readonly waits: Waits;
+	readonly signal: AbortSignal;
+	readonly depth?: number;
+}
+
 /** Loads a trace. If the history was read before, reads only its newest turn and later messages. */
 export async function loadTrace(
 	client: Pick<SessionClient, 'getSession'>,
 	id: string,
-	{ histories, signal, depth = 1 }: { histories: Histories; signal: AbortSignal; depth?: number },
+	{ histories, waits, signal, depth = 1 }: LoadOptions,
 ): Promise<Trace> {
 	const [session, { messages, cursor }] = await Promise.all([client.getSession(id, { signal }), histories.read(id)]);
 	const children = new Map<string, TracedChild[]>();
 	const read = (session.children ?? []).slice(-mostChildren).map(async (child) => {
 		if (depth >= deepest) return { ...child, runs: [] };
-		const trace = loadTrace(client, child.id, { histories, signal, depth: depth + 1 });
+		const trace = loadTrace(client, child.id, { histories, waits, signal, depth: depth + 1 });
 		// If a child session cannot be read, its call is shown without the child.
 		return { ...child, runs: await trace.then(({ runs }) => runs).catch(() => []) };
 	});
@@ -36,7 +46,13 @@ export async function loadTrace(
 		if (child.runs.length === 0) continue;
 		children.set(callId, [...(children.get(callId) ?? []), child]);
 	}
-	return { session, runs: toRuns(session, messages, children), hasOlder: cursor !== undefined };
+	const runs = toRuns(session, messages, { children });
+	const answered = runs.filter(({ waitedMs }) => waitedMs > 0).slice(-mostAnswered);
+	if (answered.length === 0 || depth > 1) return { session, runs, hasOlder: cursor !== undefined };
+	const times = new Map<string, TimedCall>();
+	for (const calls of await Promise.all(answered.map((run) => waits.read(id, run.id))))
+		for (const [call, time] of calls) times.set(call, time);
+	return { session, runs: toRuns(session, messages, { children, times }), hasOlder: cursor !== undefined };
 }
 
 type HistoryClient = Pick<SessionClient, 'listMessages' | 'listEarlier'>;
@@ -109,11 +125,12 @@ export function watchSession(client: SessionClient, { id, signal }: Visit, watch
 	/** The run whose events were followed last. */
 	let followed: string | undefined;
 	const histories = createHistories(client, signal);
+	const waits = createWaits(client, signal);
 	let isFollowing = false;
 
 	const read = createRefresh(async () => {
 		if (signal.aborted) return;
-		const trace = await loadTrace(client, id, { histories, signal });
+		const trace = await loadTrace(client, id, { histories, waits, signal });
 		if (signal.aborted) return;
 		watcher.onTrace(trace);
 		const run = trace.session.run?.id;
